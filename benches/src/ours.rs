@@ -12,14 +12,14 @@ use jackfield_domain::request::{ModelRef, ToolRun};
 use jackfield_domain::setup::Opening;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
-use jackfield_engine::{DirectCall, Engine, Offered, SendMessage, Standing, TurnOptions};
+use jackfield_engine::{DirectCall, Engine, SendMessage, ToolOffer, ToolboxStatus, TurnOptions};
 use jackfield_ports::journal::Journal;
 use jackfield_ports::toolbox::{ToolEnd, Toolbox as _};
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_provider_openai::client::OpenAi;
 use jackfield_provider_openai::config::{Api, OpenAiConfig, Profile};
 use jackfield_store_memory::MemoryJournal;
-use jackfield_tools_mcp::{McpToolbox, ServerConfig, Settings};
+use jackfield_tools_mcp::{ClientSettings, McpToolbox, ServerConfig};
 use serde_json::{Map, Value};
 
 use crate::echo::TOOL;
@@ -88,7 +88,7 @@ impl Ours {
         config.api = Api::ChatCompletions;
         config.profile = jackfield_provider_kit::by_model::ByModel::always(Profile::COMPATIBLE);
         let model = OpenAi::new(config, Transport::new(settings)?)?;
-        let standing = Standing {
+        let standing = ToolboxStatus {
             prefix: None,
             trusted: true,
         };
@@ -165,7 +165,7 @@ impl Ours {
     /// If the tool is not offered, or fails.
     pub async fn call_offered(
         &self,
-        offered: &Offered,
+        offered: &ToolOffer,
         arguments: Map<String, Value>,
     ) -> anyhow::Result<()> {
         let tool = offered.catalog.tool(&format!("echo__{TOOL}"));
@@ -184,7 +184,7 @@ impl Ours {
     pub fn remembering(&self) -> anyhow::Result<Engine> {
         let remembered = self.toolbox.remembered().context("nothing is known")?;
         let config = ServerConfig::new(self.toolbox.id().clone(), "never-started");
-        let toolbox = McpToolbox::new(config, Settings::default()).remembering(remembered);
+        let toolbox = McpToolbox::new(config, ClientSettings::default()).remembering(remembered);
         let engine = Engine::builder(Arc::new(MemoryJournal::default()));
         Ok(engine.toolbox(Arc::new(toolbox)).build())
     }
@@ -205,7 +205,7 @@ pub fn toolbox(id: &str, server: &[String]) -> anyhow::Result<Arc<McpToolbox>> {
     let mut config = ServerConfig::new(ToolboxId::parse(id)?, program.as_str());
     config.arguments = arguments.to_vec();
     config.trusted = true;
-    Ok(Arc::new(McpToolbox::new(config, Settings::default())))
+    Ok(Arc::new(McpToolbox::new(config, ClientSettings::default())))
 }
 
 async fn call(toolbox: &McpToolbox, arguments: Map<String, Value>) -> anyhow::Result<()> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Script, Turn};
+use jackfield_testservers::script::{Script, ScriptTurn};
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Gateway, Kept, kept};
@@ -53,8 +53,8 @@ async fn a_message_is_answered_with_its_calls() {
     let (gateway, claude) = gateway(
         &files,
         [
-            Turn::call("calculator", &json!({ "expression": "6*7" })),
-            Turn::text("It is 42."),
+            ScriptTurn::call("calculator", &json!({ "expression": "6*7" })),
+            ScriptTurn::text("It is 42."),
         ],
     )
     .await;
@@ -125,8 +125,8 @@ async fn a_turn_in_the_background_goes_on_by_itself_and_a_failed_call_is_no_succ
     let (gateway, claude) = gateway(
         &files,
         [
-            Turn::call("calculator", &json!({ "expression": "1/0" })),
-            Turn::text("It cannot be done."),
+            ScriptTurn::call("calculator", &json!({ "expression": "1/0" })),
+            ScriptTurn::text("It cannot be done."),
         ],
     )
     .await;
@@ -150,9 +150,9 @@ async fn a_turn_in_the_background_goes_on_by_itself_and_a_failed_call_is_no_succ
 #[tokio::test]
 async fn the_clients_tools_are_waited_for_and_their_results_go_on_with_the_turn() {
     let files = Kept::new();
-    let asks = Turn::call("weather", &json!({ "place": "Porto" }))
+    let asks = ScriptTurn::call("weather", &json!({ "place": "Porto" }))
         .and_call("weather", &json!({ "place": "Faro" }));
-    let (gateway, claude) = gateway(&files, [asks, Turn::text("Rain and sun.")]).await;
+    let (gateway, claude) = gateway(&files, [asks, ScriptTurn::text("Rain and sun.")]).await;
     let session = session(&gateway).await;
     let tool = json!({ "name": "weather", "description": "The weather",
         "input_schema": { "type": "object", "properties": { "place": { "type": "string" } } } });
@@ -208,7 +208,8 @@ async fn the_clients_tools_are_waited_for_and_their_results_go_on_with_the_turn(
 #[tokio::test]
 async fn a_key_makes_a_repetition_safe_also_after_kill_9() {
     let files = Kept::new();
-    let claude = ScriptedClaude::start([Turn::text("Once."), Turn::text("Twice.")]).await;
+    let claude =
+        ScriptedClaude::start([ScriptTurn::text("Once."), ScriptTurn::text("Twice.")]).await;
     let start = || files.gateway().at(&claude.base_url()).start();
     let gateway = Gateway::listening(start()).await;
     let session = session(&gateway).await;
@@ -240,7 +241,8 @@ async fn a_key_makes_a_repetition_safe_also_after_kill_9() {
 #[tokio::test]
 async fn a_running_turn_is_cancelled_and_a_busy_session_says_so() {
     let files = Kept::new();
-    let (gateway, claude) = gateway(&files, [Turn::text("Never said.").stall_after(300)]).await;
+    let (gateway, claude) =
+        gateway(&files, [ScriptTurn::text("Never said.").stall_after(300)]).await;
     let session = session(&gateway).await;
     let body = json!({ "message": "Hello", "mode": "background" });
     let begun = post(&gateway, &session, &body).await;
@@ -274,7 +276,11 @@ async fn a_running_turn_is_cancelled_and_a_busy_session_says_so() {
 #[tokio::test]
 async fn a_fork_stands_beside_its_origin() {
     let files = Kept::new();
-    let script = [Turn::text("One."), Turn::text("Two."), Turn::text("Three.")];
+    let script = [
+        ScriptTurn::text("One."),
+        ScriptTurn::text("Two."),
+        ScriptTurn::text("Three."),
+    ];
     let (gateway, claude) = gateway(&files, script).await;
     let session = session(&gateway).await;
     for message in ["first", "second"] {

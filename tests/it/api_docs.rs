@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Script, Turn};
+use jackfield_testservers::script::{Script, ScriptTurn};
 use serde_json::json;
 
 use crate::harness::{Gateway, Kept};
@@ -17,11 +17,11 @@ async fn the_examples_of_the_api_run_as_they_stand() {
     let script = Script::by(|asked| {
         let last = &asked.last_text;
         Some(if last.contains("15% of 2500") && !last.contains("375") {
-            Turn::call("calculator", &json!({ "expression": "15% of 2500" }))
+            ScriptTurn::call("calculator", &json!({ "expression": "15% of 2500" }))
         } else if last.contains("raining") {
-            Turn::call("weather", &json!({}))
+            ScriptTurn::call("weather", &json!({}))
         } else {
-            Turn::text(format!("You said: {last}"))
+            ScriptTurn::text(format!("You said: {last}"))
         })
     });
     let files = Kept::new();

@@ -2,7 +2,7 @@
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::api::{gateway, is_problem, post, session};
@@ -44,8 +44,8 @@ async fn whoever_comes_back_with_any_cursor_is_told_the_rest_and_nothing_twice()
     let (gateway, claude) = gateway(
         &files,
         [
-            Turn::call("calculator", &json!({ "expression": "6*7" })),
-            Turn::text("四十二 is the answer, 好吗?"),
+            ScriptTurn::call("calculator", &json!({ "expression": "6*7" })),
+            ScriptTurn::text("四十二 is the answer, 好吗?"),
         ],
     )
     .await;
@@ -112,9 +112,9 @@ async fn after_kill_9_and_a_start_the_lost_reply_is_superseded_and_nothing_is_mi
     let files = Kept::new();
     let gate = Gate::new();
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "6*7" })),
-        Turn::text("half of it").pause_after(700, &gate),
-        Turn::text("42 it is"),
+        ScriptTurn::call("calculator", &json!({ "expression": "6*7" })),
+        ScriptTurn::text("half of it").pause_after(700, &gate),
+        ScriptTurn::text("42 it is"),
     ])
     .await;
     let start = || files.gateway().at(&claude.base_url()).start();

@@ -1,7 +1,7 @@
 //! The gateway's own API: whose a session is, and who may answer its questions.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::api::is_problem;
@@ -40,7 +40,7 @@ async fn ask(gateway: &Gateway, token: &str, verb: &str, path: &str, body: &Valu
 #[tokio::test]
 async fn two_tokens_never_meet_and_an_admin_sees_all() {
     let files = Kept::new();
-    let hi = || Turn::text("Hi.").again();
+    let hi = || ScriptTurn::text("Hi.").again();
     let claude = ScriptedClaude::start([hi()]).await;
     let gateway = started(&files, &claude).await;
     let none = json!({});
@@ -119,14 +119,15 @@ async fn two_tokens_never_meet_and_an_admin_sees_all() {
 #[tokio::test]
 async fn questions_are_answered_by_their_owner_with_other_arguments_for_the_session_or_with_no() {
     let files = Kept::new();
-    let calls = |expression: &str| Turn::call("calculator", &json!({ "expression": expression }));
+    let calls =
+        |expression: &str| ScriptTurn::call("calculator", &json!({ "expression": expression }));
     let claude = ScriptedClaude::start([
         calls("1+1"),
-        Turn::text("Not allowed."),
+        ScriptTurn::text("Not allowed."),
         calls("2+2"),
-        Turn::text("It is 5."),
+        ScriptTurn::text("It is 5."),
         calls("3+3"),
-        Turn::text("It is 6."),
+        ScriptTurn::text("It is 6."),
     ])
     .await;
     let gateway = started(&files, &claude).await;

@@ -3,13 +3,16 @@
 use std::path::Path;
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Part, Turn};
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::{Value, json};
 
 use crate::harness::{Jackfield, McpServer, Ran, Size, Terminal, jackfield, kept};
 
 /// A conversation that is kept in a file of its own, at its first question.
-async fn asking(turns: Vec<Turn>, more: &str) -> (Terminal, ScriptedClaude, tempfile::TempDir) {
+async fn asking(
+    turns: Vec<ScriptTurn>,
+    more: &str,
+) -> (Terminal, ScriptedClaude, tempfile::TempDir) {
     let claude = ScriptedClaude::start(turns).await;
     let folder = tempfile::tempdir().expect("a folder can be made");
     let more = format!("[policy.tools]\n\"*\" = \"ask\"\n{more}");
@@ -51,12 +54,12 @@ fn id(asked: &Value) -> &str {
     asked["id"].as_str().expect("an id")
 }
 
-fn sum(expression: &str) -> Turn {
-    Turn::call("calculator", &json!({ "expression": expression }))
+fn sum(expression: &str) -> ScriptTurn {
+    ScriptTurn::call("calculator", &json!({ "expression": expression }))
 }
 
-fn part(expression: &str) -> Part {
-    Part::Call {
+fn part(expression: &str) -> ScriptPart {
+    ScriptPart::Call {
         arguments: json!({ "expression": expression }).to_string(),
         id: None,
         name: "calculator".to_owned(),
@@ -71,7 +74,7 @@ fn outcomes(claude: &ScriptedClaude, nth: usize) -> String {
 
 #[tokio::test]
 async fn a_call_is_allowed_from_elsewhere_and_the_prompt_goes_away() {
-    let turns = vec![sum("1+1"), Turn::text("two")];
+    let turns = vec![sum("1+1"), ScriptTurn::text("two")];
     let (mut terminal, claude, folder) = asking(turns, "").await;
     let asked = open(folder.path()).await;
     let [asked] = &asked[..] else {
@@ -122,7 +125,7 @@ async fn a_call_is_allowed_from_elsewhere_and_the_prompt_goes_away() {
 
 #[tokio::test]
 async fn of_two_answers_that_race_the_first_wins_and_the_second_is_told() {
-    let turns = vec![sum("1+1"), Turn::text("so be it")];
+    let turns = vec![sum("1+1"), ScriptTurn::text("so be it")];
     let (mut terminal, claude, folder) = asking(turns, "").await;
     let asked = open(folder.path()).await;
     let wait = id(&asked[0]);
@@ -153,7 +156,10 @@ async fn of_two_answers_that_race_the_first_wins_and_the_second_is_told() {
 
 #[tokio::test]
 async fn one_of_two_parallel_calls_is_denied() {
-    let turns = vec![Turn::reply([part("1+1"), part("20+3")]), Turn::text("half")];
+    let turns = vec![
+        ScriptTurn::reply([part("1+1"), part("20+3")]),
+        ScriptTurn::text("half"),
+    ];
     let (mut terminal, claude, folder) = asking(turns, "").await;
     let asked = open(folder.path()).await;
     assert_eq!(asked.len(), 2, "{asked:?}");
@@ -179,13 +185,13 @@ async fn one_of_two_parallel_calls_is_denied() {
 async fn what_was_allowed_for_the_session_runs_where_nobody_can_be_asked() {
     let turns = vec![
         sum("1+1"),
-        Turn::text("two"),
+        ScriptTurn::text("two"),
         sum("40+2").when("again"),
-        Turn::text("it ran"),
+        ScriptTurn::text("it ran"),
         sum("50+5").when("a rule"),
-        Turn::text("it did not"),
+        ScriptTurn::text("it did not"),
         sum("60+6").when("a fork"),
-        Turn::text("nor here"),
+        ScriptTurn::text("nor here"),
     ];
     let (mut terminal, claude, folder) = asking(turns, "").await;
     let asked = open(folder.path()).await;
@@ -222,7 +228,7 @@ async fn what_was_allowed_for_the_session_runs_where_nobody_can_be_asked() {
 #[tokio::test]
 async fn an_answer_after_the_deadline_is_told_that_it_expired() {
     let more = "[limits]\napproval = \"1s\"";
-    let turns = vec![sum("1+1"), Turn::text("nobody was there")];
+    let turns = vec![sum("1+1"), ScriptTurn::text("nobody was there")];
     let (mut terminal, claude, folder) = asking(turns, more).await;
     let asked = open(folder.path()).await;
     terminal.shows("\nnobody was there\n").await;
@@ -240,7 +246,7 @@ async fn an_answer_after_the_deadline_is_told_that_it_expired() {
 #[tokio::test]
 async fn what_expires_while_no_process_lives_is_told_as_expired() {
     let more = "[limits]\napproval = \"2s\"";
-    let turns = vec![sum("1+1"), Turn::text("nobody was there")];
+    let turns = vec![sum("1+1"), ScriptTurn::text("nobody was there")];
     let (mut terminal, claude, folder) = asking(turns, more).await;
     let asked = open(folder.path()).await;
     terminal.kill().await;
@@ -305,8 +311,8 @@ async fn whether_a_call_of_unknown_outcome_is_made_again_is_said_from_elsewhere(
         "calls": { "pay": [{ "die": 3 }] },
     }));
     let turns = [
-        Turn::call("bank__pay", &json!({ "sum": 7 })),
-        Turn::text("who knows"),
+        ScriptTurn::call("bank__pay", &json!({ "sum": 7 })),
+        ScriptTurn::text("who knows"),
     ];
     let claude = ScriptedClaude::start(turns).await;
     let folder = tempfile::tempdir().expect("a folder can be made");
@@ -359,7 +365,7 @@ async fn whether_a_call_of_unknown_outcome_is_made_again_is_said_from_elsewhere(
 
 #[tokio::test]
 async fn events_say_what_an_approval_is_bound_to_and_who_gave_it() {
-    let claude = ScriptedClaude::start([sum("1+1"), Turn::text("two")]).await;
+    let claude = ScriptedClaude::start([sum("1+1"), ScriptTurn::text("two")]).await;
     let folder = tempfile::tempdir().expect("a folder can be made");
     let more = "[policy.tools]\n\"*\" = \"ask\"\n[approvals]\ncommand = [\"echo\", '{\"decision\": \"allow\"}']";
     let ask = jackfield(["ask", "--json", "calculate"]).at_with(&claude.base_url(), more);

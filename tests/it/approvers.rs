@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{McpServer, Ran, jackfield, kept};
@@ -13,8 +13,8 @@ use crate::harness::{McpServer, Ran, jackfield, kept};
 /// A question whose one call is decided by this script of the shell; what the model was told of the call.
 async fn decided(script: &str, timeout: &str) -> (Ran, String, tempfile::TempDir) {
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "1+1" })),
-        Turn::text("done"),
+        ScriptTurn::call("calculator", &json!({ "expression": "1+1" })),
+        ScriptTurn::text("done"),
     ])
     .await;
     let folder = tempfile::tempdir().expect("a folder can be made");
@@ -162,8 +162,8 @@ async fn what_a_program_leaves_behind_ends_with_it_and_is_not_waited_for() {
 #[tokio::test]
 async fn what_the_policy_denies_no_program_allows() {
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "1+1" })),
-        Turn::text("done"),
+        ScriptTurn::call("calculator", &json!({ "expression": "1+1" })),
+        ScriptTurn::text("done"),
     ])
     .await;
     let folder = tempfile::tempdir().expect("a folder can be made");
@@ -198,8 +198,8 @@ async fn a_tool_is_asked_and_is_offered_to_no_model() {
     let answer = r#"{"decision": "deny", "reason": "says the tool"}"#;
     let server = McpServer::of("may_it_run", &json!([{ "text": answer }]));
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "1+1" })),
-        Turn::text("done"),
+        ScriptTurn::call("calculator", &json!({ "expression": "1+1" })),
+        ScriptTurn::text("done"),
     ])
     .await;
     let more = "[policy.tools]\n\"*\" = \"ask\"\n[approvals]\ntool = \"guard/may_it_run\"";

@@ -1,14 +1,14 @@
 //! Ask, and tools answer.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Part, Turn};
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::{Value, json};
 
 use crate::harness::{jackfield, kept, shell};
 
 #[tokio::test]
 async fn s1_01_hello_calls_no_tool_and_the_model_just_answers() {
-    let claude = ScriptedClaude::start([Turn::text("Hello! How can I help?")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello! How can I help?")]).await;
     let ask = jackfield(["ask", "Hello"]).at(&claude.base_url());
     let ran = ask.run().await;
     ran.answers("Hello! How can I help?\n");
@@ -26,8 +26,8 @@ async fn s1_01_hello_calls_no_tool_and_the_model_just_answers() {
 async fn s1_06_a_tool_that_does_not_exist_is_an_outcome_and_the_turn_goes_on() {
     let answer = "I cannot see the weather here, but I can calculate.";
     let claude = ScriptedClaude::start([
-        Turn::call("get_weather", &json!({ "location": "London" })),
-        Turn::text(answer).when("There is no tool named `get_weather`"),
+        ScriptTurn::call("get_weather", &json!({ "location": "London" })),
+        ScriptTurn::text(answer).when("There is no tool named `get_weather`"),
     ])
     .await;
     let ask = jackfield(["ask", "What is the weather in London?"]).at(&claude.base_url());
@@ -49,9 +49,9 @@ async fn s1_06_a_tool_that_does_not_exist_is_an_outcome_and_the_turn_goes_on() {
 #[tokio::test]
 async fn s1_07_a_tool_that_fails_stops_no_other() {
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "1/0" }))
+        ScriptTurn::call("calculator", &json!({ "expression": "1/0" }))
             .and_call("calculator", &json!({ "expression": "2+2" })),
-        Turn::text("One cannot divide by zero; two and two is 4."),
+        ScriptTurn::text("One cannot divide by zero; two and two is 4."),
     ])
     .await;
     let ask = jackfield(["ask", "--json", "1/0 and 2+2?"]).at(&claude.base_url());
@@ -71,11 +71,11 @@ async fn s1_07_a_tool_that_fails_stops_no_other() {
 #[tokio::test]
 async fn s1_09_text_before_a_call_stays_in_its_place_between_the_blocks() {
     let claude = ScriptedClaude::start([
-        Turn::text("First I need the sum.")
+        ScriptTurn::text("First I need the sum.")
             .and_call("calculator", &json!({ "expression": "19+23" }))
-            .and(Part::Text("Then I need the time.".to_owned()))
+            .and(ScriptPart::Text("Then I need the time.".to_owned()))
             .and_call("current_datetime", &json!({ "timezone": "UTC" })),
-        Turn::text("It is 42."),
+        ScriptTurn::text("It is 42."),
     ])
     .await;
     // Both streams go to one place, as they do on a terminal.
@@ -106,9 +106,9 @@ async fn s1_09_text_before_a_call_stays_in_its_place_between_the_blocks() {
 #[tokio::test]
 async fn s1_09_the_answer_on_standard_output_has_every_text_in_order() {
     let claude = ScriptedClaude::start([
-        Turn::text("First I need the sum.")
+        ScriptTurn::text("First I need the sum.")
             .and_call("calculator", &json!({ "expression": "19+23" })),
-        Turn::text("It is 42."),
+        ScriptTurn::text("It is 42."),
     ])
     .await;
     let ask = jackfield(["ask", "19+23?"]).at(&claude.base_url());
@@ -120,7 +120,7 @@ async fn s1_09_the_answer_on_standard_output_has_every_text_in_order() {
 
 #[tokio::test]
 async fn s1_10_without_tools_the_turn_runs_and_none_are_sent() {
-    let claude = ScriptedClaude::start([Turn::text("About 42.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("About 42.")]).await;
     let ask = jackfield(["ask", "--no-tools", "--json", "19+23?"]).at(&claude.base_url());
     let ran = ask.run().await;
     let events = ran.events();
@@ -139,7 +139,7 @@ async fn s1_10_without_tools_the_turn_runs_and_none_are_sent() {
 
 #[tokio::test]
 async fn s1_10_a_model_without_tools_is_sent_none_and_that_is_said_once() {
-    let claude = ScriptedClaude::start([Turn::text("About 42.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("About 42.")]).await;
     let without = "providers.claude.tools = false";
     let ask = jackfield(["ask", "19+23?"]).at_with(&claude.base_url(), without);
     let ran = ask.run().await;
@@ -153,8 +153,8 @@ async fn s1_10_a_model_without_tools_is_sent_none_and_that_is_said_once() {
 #[tokio::test]
 async fn s1_10_a_model_that_calls_although_there_are_no_tools_is_told_so() {
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "19+23" })),
-        Turn::text("About 42.").when("No tools are available"),
+        ScriptTurn::call("calculator", &json!({ "expression": "19+23" })),
+        ScriptTurn::text("About 42.").when("No tools are available"),
     ])
     .await;
     let ask = jackfield(["ask", "--no-tools", "19+23?"]).at(&claude.base_url());
@@ -167,9 +167,9 @@ async fn s1_10_a_model_that_calls_although_there_are_no_tools_is_told_so() {
 #[tokio::test]
 async fn s1_12_the_answer_comes_with_the_list_of_its_calls() {
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "15% of 2500" }))
+        ScriptTurn::call("calculator", &json!({ "expression": "15% of 2500" }))
             .and_call("current_datetime", &json!({ "timezone": "Nowhere/City" })),
-        Turn::text("It is 375; I do not know the time."),
+        ScriptTurn::text("It is 375; I do not know the time."),
     ])
     .await;
     let ask = jackfield(["ask", "--json", "15% of 2500, and the time?"]).at(&claude.base_url());
@@ -207,10 +207,10 @@ async fn parallel_calls_are_one_round_and_go_back_in_call_order() {
     let expressions = ["2^20000 mod 7", "1+1", "2+2", "3+3", "4+4"];
     let turn = expressions
         .iter()
-        .fold(Turn::reply([]), |turn, expression| {
+        .fold(ScriptTurn::reply([]), |turn, expression| {
             turn.and_call("calculator", &json!({ "expression": expression }))
         });
-    let claude = ScriptedClaude::start([turn, Turn::text("Done.")]).await;
+    let claude = ScriptedClaude::start([turn, ScriptTurn::text("Done.")]).await;
     let ask = jackfield(["ask", "--json", "calculate"]).at(&claude.base_url());
     let ran = ask.run().await;
     let requests = claude.requests();

@@ -1,8 +1,8 @@
 //! Ask OpenAI, over both its APIs, and the servers that are like it.
 
-use jackfield_testservers::openai::{Like, ScriptedOpenAi};
-use jackfield_testservers::script::{Part, Turn};
-use jackfield_testservers::scripted::Scripted;
+use jackfield_testservers::openai::{ScriptedOpenAi, VendorQuirks};
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
+use jackfield_testservers::scripted::ScriptedServer;
 use serde_json::{Value, json};
 
 use crate::harness::{Jackfield, KEY, jackfield, kept};
@@ -10,13 +10,13 @@ use crate::harness::{Jackfield, KEY, jackfield, kept};
 /// The two APIs, as the configuration names them.
 const APIS: [&str; 2] = ["chat", "responses"];
 
-fn openai<const N: usize>(arguments: [&str; N], api: &str, server: &Scripted) -> Jackfield {
+fn openai<const N: usize>(arguments: [&str; N], api: &str, server: &ScriptedServer) -> Jackfield {
     let more = format!("providers.openai.api = \"{api}\"");
     at(jackfield(arguments), "openai/gpt-6.2-sol", server, &more).env("OPENAI_API_KEY", KEY)
 }
 
 /// Has this model, and its provider at this server.
-fn at(run: Jackfield, model: &str, server: &Scripted, more: &str) -> Jackfield {
+fn at(run: Jackfield, model: &str, server: &ScriptedServer, more: &str) -> Jackfield {
     let (provider, _) = model.split_once('/').unwrap_or_default();
     let base_url = server.base_url();
     run.configured(format!(
@@ -24,7 +24,7 @@ fn at(run: Jackfield, model: &str, server: &Scripted, more: &str) -> Jackfield {
     ))
 }
 
-fn paths(server: &Scripted) -> Vec<String> {
+fn paths(server: &ScriptedServer) -> Vec<String> {
     let requests = server.server().requests();
     requests.into_iter().map(|request| request.path).collect()
 }
@@ -32,7 +32,10 @@ fn paths(server: &Scripted) -> Vec<String> {
 #[tokio::test]
 async fn s1_01_hello_calls_no_tool_over_either_api_streamed_or_whole() {
     for api in APIS {
-        for turn in [Turn::text("Hello! 你好"), Turn::text("Hello! 你好").whole()] {
+        for turn in [
+            ScriptTurn::text("Hello! 你好"),
+            ScriptTurn::text("Hello! 你好").whole(),
+        ] {
             let server = ScriptedOpenAi::start([turn]).await;
             let ran = openai(["ask", "Hello"], api, &server).run().await;
             ran.answers("Hello! 你好\n");
@@ -51,14 +54,14 @@ async fn s1_01_hello_calls_no_tool_over_either_api_streamed_or_whole() {
 #[tokio::test]
 async fn s1_03_parallel_calls_go_back_in_call_order_over_either_api() {
     let calls = || {
-        Turn::text("Let me calculate.")
+        ScriptTurn::text("Let me calculate.")
             .and_call("calculator", &json!({ "expression": "2^20000 mod 7" }))
             .and_call("calculator", &json!({ "expression": "1+1" }))
     };
     for api in APIS {
         for (calls, answer) in [
-            (calls(), Turn::text("4 and 2.")),
-            (calls().whole(), Turn::text("4 and 2.").whole()),
+            (calls(), ScriptTurn::text("4 and 2.")),
+            (calls().whole(), ScriptTurn::text("4 and 2.").whole()),
         ] {
             let server = ScriptedOpenAi::start([calls, answer.when("2")]).await;
             let ran = openai(["ask", "--json", "calculate"], api, &server)
@@ -105,14 +108,14 @@ async fn reasoning_goes_back_to_the_model_that_reasoned() {
 }
 
 /// A thought, a call, and the answer.
-fn thinking_and_calling() -> [Turn; 2] {
-    let thinking = Part::Thinking {
+fn thinking_and_calling() -> [ScriptTurn; 2] {
+    let thinking = ScriptPart::Thinking {
         signature: "c2VjcmV0".to_owned(),
         text: "A sum.".to_owned(),
     };
     [
-        Turn::reply([thinking]).and_call("calculator", &json!({ "expression": "19+23" })),
-        Turn::text("42.").when("42"),
+        ScriptTurn::reply([thinking]).and_call("calculator", &json!({ "expression": "19+23" })),
+        ScriptTurn::text("42.").when("42"),
     ]
 }
 
@@ -120,8 +123,8 @@ fn thinking_and_calling() -> [Turn; 2] {
 async fn tools_over_chat_completions_are_asked_for_without_effort() {
     let turns = || {
         [
-            Turn::call("calculator", &json!({ "expression": "19+23" })),
-            Turn::text("42."),
+            ScriptTurn::call("calculator", &json!({ "expression": "19+23" })),
+            ScriptTurn::text("42."),
         ]
     };
     let server = ScriptedOpenAi::start(turns()).await;
@@ -155,7 +158,7 @@ async fn a_quota_that_is_used_up_is_told_and_not_tried_again() {
         "code": "insufficient_quota",
     }});
     for api in APIS {
-        let server = ScriptedOpenAi::start([Turn::status(429, &refusal)]).await;
+        let server = ScriptedOpenAi::start([ScriptTurn::status(429, &refusal)]).await;
         let ran = openai(["ask", "hello"], api, &server).run().await;
         ran.stops(4, "You exceeded your current quota");
         assert_eq!(server.requests().len(), 1);
@@ -165,8 +168,8 @@ async fn a_quota_that_is_used_up_is_told_and_not_tried_again() {
 
 #[tokio::test]
 async fn two_accounts_of_one_provider_stand_side_by_side() {
-    let home = ScriptedOpenAi::start([Turn::text("from home")]).await;
-    let work = ScriptedOpenAi::start([Turn::text("from work")]).await;
+    let home = ScriptedOpenAi::start([ScriptTurn::text("from home")]).await;
+    let work = ScriptedOpenAi::start([ScriptTurn::text("from work")]).await;
     for (model, server, answer, key) in [
         ("home/gpt-6.2-sol", &home, "from home\n", "sk-home"),
         ("work/gpt-6.2-sol", &work, "from work\n", "sk-work"),
@@ -191,7 +194,7 @@ async fn two_accounts_of_one_provider_stand_side_by_side() {
 
 #[tokio::test]
 async fn deepseek_gets_its_reasoning_back() {
-    let server = ScriptedOpenAi::like(Like::DeepSeek, thinking_and_calling()).await;
+    let server = ScriptedOpenAi::like(VendorQuirks::DeepSeek, thinking_and_calling()).await;
     let ask = jackfield(["ask", "19+23?"]).env("DEEPSEEK_API_KEY", KEY);
     let ran = at(ask, "deepseek/deepseek-flash", &server, "").run().await;
     ran.answers("42.\n");
@@ -205,10 +208,10 @@ async fn deepseek_gets_its_reasoning_back() {
 async fn ollama_is_not_told_what_it_would_not_hear() {
     // It ignores `tool_choice`: in the last round there is nothing to call.
     let server = ScriptedOpenAi::like(
-        Like::Ollama,
+        VendorQuirks::Ollama,
         [
-            Turn::call("calculator", &json!({ "expression": "19+23" })),
-            Turn::text("42."),
+            ScriptTurn::call("calculator", &json!({ "expression": "19+23" })),
+            ScriptTurn::text("42."),
         ],
     )
     .await;
@@ -226,17 +229,17 @@ async fn ollama_is_not_told_what_it_would_not_hear() {
 
 #[tokio::test]
 async fn mistral_gets_ids_of_nine_characters_whoever_gave_them() {
-    let call = Part::Call {
+    let call = ScriptPart::Call {
         arguments: "{\"expression\":\"19+23\"}".to_owned(),
         id: Some("call_that_is_too_long".to_owned()),
         name: "calculator".to_owned(),
     };
     let turns = [
-        Turn::reply([call]),
-        Turn::call("calculator", &json!({ "expression": "1+1" })),
-        Turn::text("42 and 2."),
+        ScriptTurn::reply([call]),
+        ScriptTurn::call("calculator", &json!({ "expression": "1+1" })),
+        ScriptTurn::text("42 and 2."),
     ];
-    let server = ScriptedOpenAi::like(Like::Mistral, turns).await;
+    let server = ScriptedOpenAi::like(VendorQuirks::Mistral, turns).await;
     let ask = jackfield(["ask", "19+23, 1+1?"]).env("MISTRAL_API_KEY", KEY);
     let ran = at(ask, "mistral/mistral-large-latest", &server, "")
         .run()
@@ -254,9 +257,9 @@ async fn a_reply_that_the_server_could_not_read_is_asked_for_once_more() {
             "message": "Failed to call a function.", "type": "invalid_request_error",
             "code": "tool_use_failed", "failed_generation": "<function=read{1",
         } });
-        Turn::status(400, &body)
+        ScriptTurn::status(400, &body)
     };
-    let server = ScriptedOpenAi::start([unusable(), Turn::text("Hello!")]).await;
+    let server = ScriptedOpenAi::start([unusable(), ScriptTurn::text("Hello!")]).await;
     let ran = openai(["ask", "Hello"], "chat", &server).run().await;
     ran.answers("Hello!\n");
     let requests = server.requests();

@@ -1,8 +1,8 @@
 //! Files and images that go along with a question, and answers as one document.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::openai::{Like, ScriptedOpenAi};
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::openai::{ScriptedOpenAi, VendorQuirks};
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{jackfield, kept};
@@ -14,7 +14,7 @@ const WEBP: &[u8] = b"RIFF\0\0\0\0WEBPVP8 ";
 
 #[tokio::test]
 async fn files_and_images_go_before_the_question_as_what_they_are() {
-    let claude = ScriptedClaude::start([Turn::text("I have seen it.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("I have seen it.")]).await;
     let ask = jackfield([
         "ask",
         "--file",
@@ -56,7 +56,7 @@ async fn files_and_images_go_before_the_question_as_what_they_are() {
 
 #[tokio::test]
 async fn a_file_alone_is_a_message() {
-    let claude = ScriptedClaude::start([Turn::text("A list.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("A list.")]).await;
     let ask = jackfield(["ask", "--file", "a\".md", "--system", "Say what it is."]);
     let ran = ask.in_project("a\".md", "- x").at(&claude.base_url());
     ran.run().await.answers("A list.\n");
@@ -69,7 +69,7 @@ async fn a_file_alone_is_a_message() {
 
 #[tokio::test]
 async fn openai_gets_them_in_its_own_words() {
-    let openai = ScriptedOpenAi::start([Turn::text("Both.")]).await;
+    let openai = ScriptedOpenAi::start([ScriptTurn::text("Both.")]).await;
     let config = format!("[providers.openai]\nbase_url = \"{}\"", openai.base_url());
     let ask = jackfield([
         "ask",
@@ -102,7 +102,7 @@ async fn openai_gets_them_in_its_own_words() {
 
 #[tokio::test]
 async fn a_model_that_sees_nothing_is_not_asked() {
-    let deepseek = ScriptedOpenAi::like(Like::DeepSeek, []).await;
+    let deepseek = ScriptedOpenAi::like(VendorQuirks::DeepSeek, []).await;
     let config = format!(
         "[providers.deepseek]\nbase_url = \"{}\"",
         deepseek.base_url()
@@ -187,8 +187,8 @@ async fn a_schema_holds_the_answer_and_the_document_has_it_parsed() {
         "additionalProperties": false,
     });
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "2+2" })),
-        Turn::text("{\"city\": \"Tokyo\"}"),
+        ScriptTurn::call("calculator", &json!({ "expression": "2+2" })),
+        ScriptTurn::text("{\"city\": \"Tokyo\"}"),
     ])
     .await;
     let ask = jackfield([
@@ -238,7 +238,7 @@ async fn an_answer_of_another_form_is_printed_and_told_with_where() {
     ];
     for (answer, what) in cases {
         for form in ["text", "json"] {
-            let claude = ScriptedClaude::start([Turn::text(answer)]).await;
+            let claude = ScriptedClaude::start([ScriptTurn::text(answer)]).await;
             let ask = ["ask", "--schema", "form.json", "--output", form, "Where?"];
             let ask = jackfield(ask).in_project("form.json", schema.to_string());
             let ran = ask.at(&claude.base_url()).run().await;
@@ -262,7 +262,7 @@ async fn an_answer_of_another_form_is_printed_and_told_with_where() {
         }
     }
     // What is configured is looked at as well.
-    let claude = ScriptedClaude::start([Turn::text("[]")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("[]")]).await;
     let config = "settings.response_format = \"json_object\"\n";
     let ran = jackfield(["ask", "x"])
         .at_with(&claude.base_url(), config)

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Jackfield, jackfield, kept};
@@ -31,8 +31,8 @@ async fn an_audit_is_of_a_session_of_a_name_and_of_a_time_and_the_newest_is_last
     let asked = [("rules", by_rule), ("asks", by_program), ("more", by_rule)];
     for (session, policy) in asked {
         let claude = ScriptedClaude::start([
-            Turn::call("calculator", &json!({ "expression": "6*7" })),
-            Turn::text("It is 42."),
+            ScriptTurn::call("calculator", &json!({ "expression": "6*7" })),
+            ScriptTurn::text("It is 42."),
         ])
         .await;
         let ask = jackfield(["ask", "--session", session, "How much is it?"]);

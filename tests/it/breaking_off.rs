@@ -1,7 +1,7 @@
 //! Bad input: streams that stop in the middle.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{jackfield, kept};
@@ -9,7 +9,7 @@ use crate::harness::{jackfield, kept};
 #[tokio::test]
 async fn a_stream_that_stops_in_the_middle_keeps_what_was_said_and_is_an_error() {
     for reset in [false, true] {
-        let turn = Turn::text(long_answer());
+        let turn = ScriptTurn::text(long_answer());
         let turn = if reset {
             turn.reset_after(MIDDLE)
         } else {
@@ -38,8 +38,8 @@ async fn a_stream_that_stops_in_the_middle_keeps_what_was_said_and_is_an_error()
 #[tokio::test]
 async fn a_stream_that_stops_is_said_anew_where_it_can_be_taken_back() {
     let claude = ScriptedClaude::start([
-        Turn::text(long_answer()).cut_after(MIDDLE),
-        Turn::text("Once more, and whole."),
+        ScriptTurn::text(long_answer()).cut_after(MIDDLE),
+        ScriptTurn::text("Once more, and whole."),
     ])
     .await;
     let ran = jackfield(["ask", "--json", "tell me"])
@@ -67,8 +67,8 @@ async fn a_stream_that_stops_is_said_anew_where_it_can_be_taken_back() {
 #[tokio::test]
 async fn a_stream_that_stops_before_it_says_anything_is_tried_again() {
     let claude = ScriptedClaude::start([
-        Turn::text("Hello!").cut_after(0),
-        Turn::text("Hello again!"),
+        ScriptTurn::text("Hello!").cut_after(0),
+        ScriptTurn::text("Hello again!"),
     ])
     .await;
     let ran = jackfield(["ask", "hello"])
@@ -84,7 +84,7 @@ async fn a_stream_that_stops_before_it_says_anything_is_tried_again() {
 #[tokio::test]
 async fn a_call_that_was_cut_in_its_arguments_is_never_run() {
     let expression = "1+".repeat(2_000) + "1";
-    let call = Turn::text("Let me see.")
+    let call = ScriptTurn::text("Let me see.")
         .and_call("calculator", &json!({ "expression": expression }))
         .cut_after(10_000);
     let claude = ScriptedClaude::start([call]).await;
@@ -114,7 +114,7 @@ async fn an_error_in_the_middle_of_a_stream_is_told_in_the_servers_words() {
         event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\
         \"message\":\"Overloaded\"}}\n\n";
     let response = jackfield_testkit::server::Response::event_stream(body);
-    let claude = ScriptedClaude::start([Turn::wire(response)]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::wire(response)]).await;
     let ran = jackfield(["ask", "hello"])
         .at(&claude.base_url())
         .run()

@@ -2,7 +2,7 @@
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::json;
 
 use crate::harness::{Jackfield, Size, jackfield, kept};
@@ -17,8 +17,8 @@ fn chat() -> Jackfield {
 #[tokio::test]
 async fn a_conversation_of_two_turns_keeps_what_was_said() {
     let claude = ScriptedClaude::start([
-        Turn::text("It is **68**."),
-        Turn::text("- half is 34\n- a third is 22.67").when("half"),
+        ScriptTurn::text("It is **68**."),
+        ScriptTurn::text("- half is 34\n- a third is 22.67").when("half"),
     ])
     .await;
     let mut terminal = chat().at(&claude.base_url()).at_terminal(USUAL);
@@ -45,7 +45,7 @@ async fn a_conversation_of_two_turns_keeps_what_was_said() {
 
 #[tokio::test]
 async fn what_was_said_is_recalled_in_this_run_and_in_the_next() {
-    let claude = ScriptedClaude::start([Turn::text("one"), Turn::text("two")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("one"), ScriptTurn::text("two")]).await;
     let mut terminal = chat().at(&claude.base_url()).at_terminal(USUAL);
     terminal.prompts().await;
     terminal.line("first").await;
@@ -74,7 +74,7 @@ async fn what_was_said_is_recalled_in_this_run_and_in_the_next() {
 
 #[tokio::test]
 async fn no_history_keeps_nothing() {
-    let claude = ScriptedClaude::start([Turn::text("one")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("one")]).await;
     let chat = jackfield(["chat", "--no-history"]).at(&claude.base_url());
     let mut terminal = chat.at_terminal(USUAL);
     terminal.prompts().await;
@@ -93,7 +93,8 @@ async fn no_history_keeps_nothing() {
 
 #[tokio::test]
 async fn several_lines_are_one_message_pasted_or_typed() {
-    let claude = ScriptedClaude::start([Turn::text("pasted"), Turn::text("typed")]).await;
+    let claude =
+        ScriptedClaude::start([ScriptTurn::text("pasted"), ScriptTurn::text("typed")]).await;
     let mut terminal = chat().at(&claude.base_url()).at_terminal(USUAL);
     terminal.prompts().await;
     terminal
@@ -125,9 +126,9 @@ async fn several_lines_are_one_message_pasted_or_typed() {
 #[tokio::test]
 async fn commands_stand_behind_a_slash() {
     let claude = ScriptedClaude::start([
-        Turn::text("new").when("//"),
-        Turn::text("a path").when("/etc/hosts"),
-        Turn::text("anew").when("who am I"),
+        ScriptTurn::text("new").when("//"),
+        ScriptTurn::text("a path").when("/etc/hosts"),
+        ScriptTurn::text("anew").when("who am I"),
     ])
     .await;
     let more =
@@ -196,8 +197,8 @@ async fn commands_stand_behind_a_slash() {
 async fn ctrl_c_stops_an_answer_and_the_conversation_goes_on() {
     let long: String = (0..100).map(|n| format!("line {n}\n")).collect();
     let claude = ScriptedClaude::start([
-        Turn::text(&long).stall_after(4_000),
-        Turn::text("still here").when("are you there"),
+        ScriptTurn::text(&long).stall_after(4_000),
+        ScriptTurn::text("still here").when("are you there"),
     ])
     .await;
     let mut terminal = chat().at(&claude.base_url()).at_terminal(USUAL);
@@ -234,9 +235,9 @@ async fn ctrl_c_clears_the_line_and_twice_leaves() {
 async fn what_is_typed_meanwhile_is_the_next_message_and_does_not_mix_with_the_answer() {
     let gate = Gate::new();
     let claude = ScriptedClaude::start([
-        Turn::text("first line\n\nlast line").pause_after(900, &gate),
-        Turn::text("two"),
-        Turn::text("three"),
+        ScriptTurn::text("first line\n\nlast line").pause_after(900, &gate),
+        ScriptTurn::text("two"),
+        ScriptTurn::text("three"),
     ])
     .await;
     let mut terminal = chat().at(&claude.base_url()).at_terminal(USUAL);
@@ -260,16 +261,16 @@ async fn what_is_typed_meanwhile_is_the_next_message_and_does_not_mix_with_the_a
 async fn a_turn_that_fails_says_what_to_do_and_the_next_one_works() {
     let error = |kind: &str, message: &str| json!({ "type": "error", "error": { "type": kind, "message": message } });
     let claude = ScriptedClaude::start([
-        Turn::status(401, &error("authentication_error", "invalid x-api-key")),
-        Turn::status(
+        ScriptTurn::status(401, &error("authentication_error", "invalid x-api-key")),
+        ScriptTurn::status(
             400,
             &error(
                 "invalid_request_error",
                 "prompt is too long: 300000 tokens > 200000 maximum",
             ),
         ),
-        Turn::status(404, &error("not_found_error", "model: claude-opus-5-5")),
-        Turn::text("at last"),
+        ScriptTurn::status(404, &error("not_found_error", "model: claude-opus-5-5")),
+        ScriptTurn::text("at last"),
     ])
     .await;
     let mut terminal = chat().at(&claude.base_url()).at_terminal(USUAL);

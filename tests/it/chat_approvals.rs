@@ -1,12 +1,12 @@
 //! Approvals in a conversation.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Part, Turn};
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::{Value, json};
 
 use crate::harness::{Size, Terminal, jackfield, kept};
 
-async fn asked(turns: Vec<Turn>) -> (Terminal, ScriptedClaude) {
+async fn asked(turns: Vec<ScriptTurn>) -> (Terminal, ScriptedClaude) {
     let claude = ScriptedClaude::start(turns).await;
     let more = "[policy.tools]\n\"*\" = \"ask\"";
     let chat = jackfield(["chat"]).at_with(&claude.base_url(), more);
@@ -17,12 +17,12 @@ async fn asked(turns: Vec<Turn>) -> (Terminal, ScriptedClaude) {
     (terminal, claude)
 }
 
-fn sum(expression: &str) -> Turn {
-    Turn::call("calculator", &json!({ "expression": expression }))
+fn sum(expression: &str) -> ScriptTurn {
+    ScriptTurn::call("calculator", &json!({ "expression": expression }))
 }
 
-fn part(expression: &str) -> Part {
-    Part::Call {
+fn part(expression: &str) -> ScriptPart {
+    ScriptPart::Call {
         arguments: json!({ "expression": expression }).to_string(),
         id: None,
         name: "calculator".to_owned(),
@@ -42,9 +42,9 @@ async fn once_is_once_and_for_the_session_is_for_all_turns() {
     let (mut terminal, claude) = asked(vec![
         sum("1+1"),
         sum("2+2"),
-        Turn::text("done"),
+        ScriptTurn::text("done"),
         sum("3+3").when("more"),
-        Turn::text("all done"),
+        ScriptTurn::text("all done"),
     ])
     .await;
     terminal
@@ -84,7 +84,7 @@ async fn once_is_once_and_for_the_session_is_for_all_turns() {
 
 #[tokio::test]
 async fn a_no_has_its_reason() {
-    let (mut terminal, claude) = asked(vec![sum("1+1"), Turn::text("as you like")]).await;
+    let (mut terminal, claude) = asked(vec![sum("1+1"), ScriptTurn::text("as you like")]).await;
     terminal.line("n not today").await;
     terminal.shows("calculator · denied · ").await;
     terminal.shows("\nas you like\n").await;
@@ -95,7 +95,7 @@ async fn a_no_has_its_reason() {
 
 #[tokio::test]
 async fn arguments_are_edited_in_place_and_the_model_is_told() {
-    let (mut terminal, claude) = asked(vec![sum("1+1"), Turn::text("so be it")]).await;
+    let (mut terminal, claude) = asked(vec![sum("1+1"), ScriptTurn::text("so be it")]).await;
     terminal.line("e").await;
     terminal.shows("arguments: {\"expression\":\"1+1\"}").await;
     terminal.types("\u{7f}\u{7f}0\r").await;
@@ -127,7 +127,8 @@ async fn arguments_are_edited_in_place_and_the_model_is_told() {
 
 #[tokio::test]
 async fn ctrl_c_at_a_question_ends_the_turn() {
-    let (mut terminal, claude) = asked(vec![sum("1+1"), Turn::text("back").when("hello")]).await;
+    let (mut terminal, claude) =
+        asked(vec![sum("1+1"), ScriptTurn::text("back").when("hello")]).await;
     terminal.types("\u{3}").await;
     terminal.shows("! cancelled").await;
     terminal.prompts().await;
@@ -141,8 +142,8 @@ async fn what_was_typed_before_a_question_is_no_answer_to_it() {
     let gate = jackfield_testkit::server::Gate::new();
     let claude = ScriptedClaude::start([
         sum("1+1").pause_after(200, &gate),
-        Turn::text("done"),
-        Turn::text("yes?").when("y"),
+        ScriptTurn::text("done"),
+        ScriptTurn::text("yes?").when("y"),
     ])
     .await;
     let more = "[policy.tools]\n\"*\" = \"ask\"";
@@ -170,7 +171,7 @@ async fn what_was_typed_before_a_question_is_no_answer_to_it() {
 #[tokio::test]
 async fn whoever_is_asked_sees_all_of_the_arguments() {
     let expression = format!("1 + {} + 2 * 3", "1 + ".repeat(60));
-    let (mut terminal, claude) = asked(vec![sum(&expression), Turn::text("fine")]).await;
+    let (mut terminal, claude) = asked(vec![sum(&expression), ScriptTurn::text("fine")]).await;
     terminal.shows("+ 2 * 3\"").await;
     terminal.line("n").await;
     terminal.shows("\nfine\n").await;
@@ -181,8 +182,8 @@ async fn whoever_is_asked_sees_all_of_the_arguments() {
 #[tokio::test]
 async fn two_calls_are_asked_about_one_after_another_at_forty_columns() {
     let claude = ScriptedClaude::start([
-        Turn::reply([part("1 + 1"), part("2 + 2")]),
-        Turn::text("done"),
+        ScriptTurn::reply([part("1 + 1"), part("2 + 2")]),
+        ScriptTurn::text("done"),
     ])
     .await;
     let more = "[policy.tools]\n\"*\" = \"ask\"";
@@ -211,7 +212,7 @@ async fn two_calls_are_asked_about_one_after_another_at_forty_columns() {
 
 #[tokio::test]
 async fn edited_arguments_that_the_tool_does_not_take_do_not_run() {
-    let (mut terminal, claude) = asked(vec![sum("1+1"), Turn::text("I see")]).await;
+    let (mut terminal, claude) = asked(vec![sum("1+1"), ScriptTurn::text("I see")]).await;
     terminal.line("e {\"expression\": 7}").await;
     terminal.shows("\nI see\n").await;
     terminal.prompts().await;

@@ -1,7 +1,7 @@
 //! The session of an open chat: nobody deletes it, and others may go on with it.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, Kept, Ran, Size, Terminal, kept};
@@ -40,9 +40,9 @@ async fn json(sessions: &Kept, arguments: &[&str]) -> Value {
 async fn what_a_chat_has_open_is_neither_deleted_nor_pruned() {
     let sessions = Kept::new();
     let claude = ScriptedClaude::start([
-        Turn::text("Hello, Ada."),
-        Turn::text("Other."),
-        Turn::text("You are Ada.").when("who am I"),
+        ScriptTurn::text("Hello, Ada."),
+        ScriptTurn::text("Other."),
+        ScriptTurn::text("You are Ada.").when("who am I"),
     ])
     .await;
     ask(&sessions, &claude, "I am Ada.").await;
@@ -97,7 +97,7 @@ async fn what_a_chat_has_open_is_neither_deleted_nor_pruned() {
 #[tokio::test]
 async fn a_chat_that_is_killed_or_begins_anew_holds_its_session_no_more() {
     let sessions = Kept::new();
-    let claude = ScriptedClaude::start([Turn::text("one"), Turn::text("two")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("one"), ScriptTurn::text("two")]).await;
     ask(&sessions, &claude, "first").await;
     let mut terminal = chat(&sessions, &claude).await;
     assert_eq!(delete(&sessions).await.code, Some(12));
@@ -119,10 +119,10 @@ async fn a_chat_that_is_killed_or_begins_anew_holds_its_session_no_more() {
 async fn a_turn_that_another_process_puts_into_an_open_chat_is_shown_there() {
     let sessions = Kept::new();
     let claude = ScriptedClaude::start([
-        Turn::text("Hello, Ada."),
-        Turn::text("It rains in Berlin."),
-        Turn::text("Ten degrees."),
-        Turn::text("All of it.").when("what do you know"),
+        ScriptTurn::text("Hello, Ada."),
+        ScriptTurn::text("It rains in Berlin."),
+        ScriptTurn::text("Ten degrees."),
+        ScriptTurn::text("All of it.").when("what do you know"),
     ])
     .await;
     ask(&sessions, &claude, "I am Ada.").await;

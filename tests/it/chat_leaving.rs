@@ -6,7 +6,7 @@ use std::process::Command;
 use jackfield_testkit::server::Response;
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::openai::ScriptedOpenAi;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{McpServer, Size, jackfield, kept, shell, tool};
@@ -17,7 +17,7 @@ const USUAL: Size = Size(50, 80);
 async fn who_is_told_to_end_at_the_prompt_leaves_nothing_behind() {
     for signal in ["-HUP", "-TERM"] {
         let server = McpServer::new(json!({ "tools": [tool("think")] }));
-        let claude = ScriptedClaude::start([Turn::text("one")]).await;
+        let claude = ScriptedClaude::start([ScriptTurn::text("one")]).await;
         let line = "sh -c 'echo $$ > \"$HOME/pid\"; exec \"$jackfield\" chat'; echo code $?; \
                     stty -a | grep -ow -e -echo -e -icanon -e icrnl; echo so";
         let chat = shell(line).at(&claude.base_url());
@@ -54,10 +54,10 @@ async fn ctrl_c_does_not_wait_for_a_server_that_hangs_before_a_later_turn() {
         "tools": [tool("boom")], "calls": { "boom": [{ "die": 1 }] },
     }));
     let claude = ScriptedClaude::start([
-        Turn::text("begun"),
-        Turn::call("s__boom", &json!({})),
-        Turn::text("it died"),
-        Turn::text("on with it").when("three"),
+        ScriptTurn::text("begun"),
+        ScriptTurn::call("s__boom", &json!({})),
+        ScriptTurn::text("it died"),
+        ScriptTurn::text("on with it").when("three"),
     ])
     .await;
     let chat = jackfield(["chat"]).at(&claude.base_url());
@@ -95,7 +95,8 @@ async fn a_limit_on_the_rate_is_seen_and_waited_for() {
         "error": { "type": "rate_limit_error", "message": "This request would exceed your rate limit" },
     });
     let limited = Response::json(429, body.to_string()).header("retry-after", "1");
-    let claude = ScriptedClaude::start([Turn::wire(limited), Turn::text("at last")]).await;
+    let claude =
+        ScriptedClaude::start([ScriptTurn::wire(limited), ScriptTurn::text("at last")]).await;
     let mut terminal = jackfield(["chat"])
         .at(&claude.base_url())
         .at_terminal(USUAL);
@@ -133,7 +134,7 @@ async fn without_a_network_the_conversation_stays() {
 
 #[tokio::test]
 async fn without_a_home_there_is_a_conversation_all_the_same() {
-    let claude = ScriptedClaude::start([Turn::text("one")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("one")]).await;
     let line = "unset HOME; exec \"$jackfield\" chat --verbose";
     let mut chat = shell(line).at(&claude.base_url());
     // Without HOME there is still the home that the system knows of its user, and it is none of ours.
@@ -155,8 +156,8 @@ async fn without_a_home_there_is_a_conversation_all_the_same() {
 
 #[tokio::test]
 async fn another_provider_goes_on_with_what_was_said() {
-    let claude = ScriptedClaude::start([Turn::text("It is 68.")]).await;
-    let openai = ScriptedOpenAi::start([Turn::text("It is 34.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("It is 68.")]).await;
+    let openai = ScriptedOpenAi::start([ScriptTurn::text("It is 34.")]).await;
     let more = format!(
         "providers.openai.base_url = \"{}\"\naliases.other = \"openai/gpt-6-sol\"",
         openai.base_url()

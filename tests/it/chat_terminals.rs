@@ -4,14 +4,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 
 use crate::harness::{Size, jackfield, kept, shell};
 
 #[tokio::test]
 async fn a_terminal_that_gets_narrow_is_filled_as_it_is() {
     let words = "word ".repeat(30);
-    let claude = ScriptedClaude::start([Turn::text(&words), Turn::text(&words)]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text(&words), ScriptTurn::text(&words)]).await;
     let mut terminal = jackfield(["chat"])
         .at(&claude.base_url())
         .at_terminal(Size(30, 100));
@@ -39,7 +39,8 @@ async fn a_terminal_that_gets_narrow_is_filled_as_it_is() {
 
 #[tokio::test]
 async fn a_dumb_terminal_gets_plain_lines() {
-    let claude = ScriptedClaude::start([Turn::text("**Привет**"), Turn::text("two")]).await;
+    let claude =
+        ScriptedClaude::start([ScriptTurn::text("**Привет**"), ScriptTurn::text("two")]).await;
     let chat = jackfield(["chat"])
         .at(&claude.base_url())
         .env("TERM", "dumb");
@@ -65,7 +66,7 @@ async fn a_dumb_terminal_gets_plain_lines() {
 async fn nothing_that_a_model_says_commands_the_terminal() {
     // The screen of the test leaves out the signs that stand in the place of control characters.
     let bad = "before\u{1b}[2J\u{1b}]0;owned\u{7} &#27;[8m after\n\n```\n\u{1b}[1;1Hcode\n```\n\n| a\u{1b}[5m |\n|---|\n| &#x9b;7m |\n";
-    let claude = ScriptedClaude::start([Turn::text(bad)]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text(bad)]).await;
     let mut terminal = jackfield(["chat"])
         .at(&claude.base_url())
         .at_terminal(Size(30, 80));
@@ -81,7 +82,7 @@ async fn nothing_that_a_model_says_commands_the_terminal() {
 
 #[tokio::test]
 async fn russian_and_chinese_are_typed_edited_and_drawn() {
-    let claude = ScriptedClaude::start([Turn::text(
+    let claude = ScriptedClaude::start([ScriptTurn::text(
         "# Ответ\n\n| город | 城市 |\n|---|---|\n| Москва | 莫斯科 |\n\n你好，**世界**。",
     )])
     .await;
@@ -103,7 +104,7 @@ async fn russian_and_chinese_are_typed_edited_and_drawn() {
 
 #[tokio::test]
 async fn without_colours_the_marks_stay() {
-    let claude = ScriptedClaude::start([Turn::text("## Two\n\nuse `ls` *now*")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("## Two\n\nuse `ls` *now*")]).await;
     let chat = jackfield(["chat"])
         .at(&claude.base_url())
         .env("NO_COLOR", "1");
@@ -118,7 +119,7 @@ async fn without_colours_the_marks_stay() {
 #[tokio::test]
 async fn a_home_that_cannot_be_written_and_none_at_all_stop_nothing() {
     for home in ["/dev/null", "/proc/nobody"] {
-        let claude = ScriptedClaude::start([Turn::text("one")]).await;
+        let claude = ScriptedClaude::start([ScriptTurn::text("one")]).await;
         let chat = jackfield(["chat", "--verbose"])
             .at(&claude.base_url())
             .env("HOME", home);
@@ -138,7 +139,7 @@ async fn a_home_that_cannot_be_written_and_none_at_all_stop_nothing() {
 
 #[tokio::test]
 async fn a_history_that_is_none_is_left_alone() {
-    let claude = ScriptedClaude::start([Turn::text("one")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("one")]).await;
     let chat = jackfield(["chat", "-v"]).at(&claude.base_url());
     let folder = chat.home().join(".local/state/jackfield");
     fs::create_dir_all(&folder).expect("the home can be written");
@@ -156,8 +157,11 @@ async fn a_history_that_is_none_is_left_alone() {
 
 #[tokio::test]
 async fn a_pipe_is_read_by_line() {
-    let claude =
-        ScriptedClaude::start([Turn::text("**one**"), Turn::text("two").when("b\nc")]).await;
+    let claude = ScriptedClaude::start([
+        ScriptTurn::text("**one**"),
+        ScriptTurn::text("two").when("b\nc"),
+    ])
+    .await;
     let chat = jackfield(["chat"])
         .at(&claude.base_url())
         .stdin("a\n\n/usage\nb\\\nc");
@@ -173,7 +177,7 @@ async fn a_pipe_is_read_by_line() {
 
 #[tokio::test]
 async fn a_pipe_ends_with_the_code_of_what_went_wrong_first() {
-    let claude = ScriptedClaude::start([Turn::text("one")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("one")]).await;
     let chat = jackfield(["chat"])
         .at(&claude.base_url())
         .stdin("/nope\na\n");
@@ -207,7 +211,8 @@ async fn a_chat_without_a_key_does_not_begin() {
 async fn the_terminal_is_given_back_however_it_ends() {
     let long: String = (0..100).map(|n| format!("line {n}\n")).collect();
     for leave in ["\u{4}", "\u{3}", "go\r"] {
-        let claude = ScriptedClaude::start([Turn::text(&long).stall_after(4_000).again()]).await;
+        let claude =
+            ScriptedClaude::start([ScriptTurn::text(&long).stall_after(4_000).again()]).await;
         let line = "trap : INT; \"$jackfield\" chat; \
                     stty -a | grep -ow -e -echo -e -icanon -e icrnl; echo so";
         let mut terminal = shell(line).at(&claude.base_url()).at_terminal(Size(60, 80));
@@ -240,7 +245,7 @@ async fn the_terminal_is_given_back_however_it_ends() {
 
 #[tokio::test]
 async fn answers_go_where_they_are_sent_and_the_line_stays() {
-    let claude = ScriptedClaude::start([Turn::text("**one**")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("**one**")]).await;
     let line = "\"$jackfield\" chat > answers; cat -v answers; echo so";
     let mut terminal = shell(line).at(&claude.base_url()).at_terminal(Size(30, 80));
     terminal.prompts().await;

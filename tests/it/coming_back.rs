@@ -2,7 +2,7 @@
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -66,10 +66,10 @@ fn state(session: &str, state: &str) -> (String, String) {
 async fn a_question_of_a_dead_process_is_asked_again_and_answered() {
     let shared = Shared::new();
     let claude = ScriptedClaude::start([
-        Turn::text("Hello.").when("Hi."),
-        Turn::call("calculator", &json!({ "expression": "6*7" })).when("calculate"),
-        Turn::text("It is 42."),
-        Turn::text("Bye.").when("thanks"),
+        ScriptTurn::text("Hello.").when("Hi."),
+        ScriptTurn::call("calculator", &json!({ "expression": "6*7" })).when("calculate"),
+        ScriptTurn::text("It is 42."),
+        ScriptTurn::text("Bye.").when("thanks"),
     ])
     .await;
     shared.ask(&claude, "sums", "Hi.").await.answers("Hello.\n");
@@ -108,10 +108,10 @@ async fn a_question_of_a_dead_process_is_asked_again_and_answered() {
 async fn a_fork_shows_the_last_messages_that_it_begins_with() {
     let shared = Shared::new();
     let claude = ScriptedClaude::start([
-        Turn::text("I say one."),
-        Turn::text("I say two."),
-        Turn::text("I say three."),
-        Turn::text("I say four."),
+        ScriptTurn::text("I say one."),
+        ScriptTurn::text("I say two."),
+        ScriptTurn::text("I say three."),
+        ScriptTurn::text("I say four."),
     ])
     .await;
     for question in ["First?", "Second?", "Third?", "Fourth?"] {
@@ -135,7 +135,7 @@ async fn a_fork_shows_the_last_messages_that_it_begins_with() {
 async fn what_was_said_fits_into_forty_columns() {
     let shared = Shared::new();
     let long = "The answer is rather long, and no line of it may be cut at the edge.";
-    let claude = ScriptedClaude::start([Turn::text(long)]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text(long)]).await;
     shared
         .ask(
             &claude,
@@ -162,11 +162,11 @@ async fn all_turns_that_were_left_go_on_and_one_that_waits_is_left() {
     let shared = Shared::new();
     let (one, two) = (Gate::new(), Gate::new());
     let claude = ScriptedClaude::start([
-        Turn::text("One.").pause_after(1, &one),
-        Turn::text("Two.").pause_after(1, &two),
-        Turn::call("calculator", &json!({ "expression": "1+1" })).when("calculate"),
-        Turn::text("One again."),
-        Turn::text("Two again."),
+        ScriptTurn::text("One.").pause_after(1, &one),
+        ScriptTurn::text("Two.").pause_after(1, &two),
+        ScriptTurn::call("calculator", &json!({ "expression": "1+1" })).when("calculate"),
+        ScriptTurn::text("One again."),
+        ScriptTurn::text("Two again."),
     ])
     .await;
     shared.leave_open(&claude, "a", &one).await;
@@ -200,7 +200,7 @@ async fn all_turns_that_were_left_go_on_and_one_that_waits_is_left() {
 /// Wherever in the first writes of a turn it comes.
 #[tokio::test]
 async fn ctrl_c_while_a_turn_is_first_written_leaves_no_open_turn() {
-    let claude = ScriptedClaude::start([Turn::text("Hello.").again().stall_after(1)]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.").again().stall_after(1)]).await;
     let shared = Shared::new();
     // Makes the file, which grows by what the turn writes from here on.
     shared
@@ -230,7 +230,7 @@ async fn ctrl_c_while_a_turn_is_first_written_leaves_no_open_turn() {
 #[tokio::test]
 async fn nothing_to_resume_is_no_error_and_no_answer_is_printed_again() {
     let shared = Shared::new();
-    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.")]).await;
     shared.ask(&claude, "done", "Hi.").await.answers("Hello.\n");
     for more in [&[][..], &["--json"]] {
         let resume = shared.run(&["sessions", "resume", "done"]).more(more);
@@ -251,9 +251,11 @@ async fn of_two_conversations_on_one_session_the_second_is_told_and_goes_on_late
     let shared = Shared::new();
     let gate = Gate::new();
     let claude = ScriptedClaude::start([
-        Turn::text("Hello.").when("Hi."),
-        Turn::text("Slowly.").when("slow").pause_after(1, &gate),
-        Turn::text("Now.").when("again"),
+        ScriptTurn::text("Hello.").when("Hi."),
+        ScriptTurn::text("Slowly.")
+            .when("slow")
+            .pause_after(1, &gate),
+        ScriptTurn::text("Now.").when("again"),
     ])
     .await;
     shared.ask(&claude, "both", "Hi.").await.answers("Hello.\n");

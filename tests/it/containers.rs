@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -84,8 +84,8 @@ async fn s2_04_a_server_in_a_container_is_a_server_like_others() {
         ["exec", "-i", "--rm", "weather"],
     ] {
         let claude = ScriptedClaude::start([
-            Turn::call("weather__get_weather", &json!({})),
-            Turn::text("It is cloudy.").when("Cloudy"),
+            ScriptTurn::call("weather__get_weather", &json!({})),
+            ScriptTurn::text("It is cloudy.").when("Cloudy"),
         ])
         .await;
         let ask = with_docker(&docker, ["ask", "Weather?"]).at(&claude.base_url());

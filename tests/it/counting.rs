@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jackfield_domain::usage::Usage;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Jackfield, jackfield, kept};
@@ -17,13 +17,13 @@ fn on(run: Jackfield, home: &Path) -> Jackfield {
 async fn used(turns: &[(&str, u64, u64)]) -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a folder");
     let script = turns.iter().map(|(_, input, output)| {
-        Turn::text("So it is.").using(Usage {
+        ScriptTurn::text("So it is.").using(Usage {
             input: *input,
             output: *output,
             ..Usage::default()
         })
     });
-    let claude = ScriptedClaude::start(script.collect::<Vec<Turn>>()).await;
+    let claude = ScriptedClaude::start(script.collect::<Vec<ScriptTurn>>()).await;
     for (session, _, _) in turns {
         let ask = jackfield(["ask", "--session", session, "Is it so?"]);
         let ran = on(ask.at(&claude.base_url()), home.path()).run().await;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::openai::ScriptedOpenAi;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{McpServer, jackfield, kept};
@@ -103,7 +103,7 @@ async fn sessions(file: &Path) -> (Vec<(String, String)>, Option<i32>) {
 /// A file with one session, which no process has open.
 async fn file_of_one(folder: &Path) -> std::path::PathBuf {
     let file = folder.join("kept.db");
-    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.")]).await;
     let ask = jackfield(["ask", "--session", "one", "Hi."]).env("JACKFIELD_DB", &file);
     ask.at(&claude.base_url()).run().await.answers("Hello.\n");
     file

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Part, Turn};
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::{Value, json};
 
 use crate::harness::{jackfield, kept};
@@ -92,8 +92,8 @@ async fn texts_and_calls_say_their_place_among_the_blocks_of_the_reply() {
 #[tokio::test]
 async fn a_note_comes_once_in_a_turn_however_many_rounds_have_it() {
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "1+1" })),
-        Turn::text("It is 2."),
+        ScriptTurn::call("calculator", &json!({ "expression": "1+1" })),
+        ScriptTurn::text("It is 2."),
     ])
     .await;
     let ran = jackfield(["ask", "--json", "1+1?"])
@@ -114,15 +114,15 @@ async fn a_note_comes_once_in_a_turn_however_many_rounds_have_it() {
 
 /// A turn that thinks, speaks, calls twice and answers.
 async fn tools() -> Vec<Value> {
-    let thinking = Part::Thinking {
+    let thinking = ScriptPart::Thinking {
         signature: "sig".to_owned(),
         text: "Two sums.".to_owned(),
     };
     let claude = ScriptedClaude::start([
-        Turn::reply([thinking, Part::Text("Let me see.".to_owned())])
+        ScriptTurn::reply([thinking, ScriptPart::Text("Let me see.".to_owned())])
             .and_call("calculator", &json!({ "expression": "1+1" }))
             .and_call("calculator", &json!({ "expression": "2+2" })),
-        Turn::text("It is 2 and 4."),
+        ScriptTurn::text("It is 2 and 4."),
     ])
     .await;
     let ran = jackfield(["ask", "--json", "1+1 and 2+2?"])
@@ -140,8 +140,11 @@ async fn retry() -> Vec<Value> {
         "type": "error",
         "error": { "type": "overloaded_error", "message": "Overloaded" },
     });
-    let claude =
-        ScriptedClaude::start([Turn::status(529, &overloaded), Turn::text("Hello!")]).await;
+    let claude = ScriptedClaude::start([
+        ScriptTurn::status(529, &overloaded),
+        ScriptTurn::text("Hello!"),
+    ])
+    .await;
     let ran = jackfield(["ask", "--json", "hello"])
         .at(&claude.base_url())
         .run()
@@ -157,7 +160,7 @@ async fn failure() -> Vec<Value> {
         "type": "error",
         "error": { "type": "authentication_error", "message": "invalid x-api-key" },
     });
-    let claude = ScriptedClaude::start([Turn::status(401, &refusal)]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::status(401, &refusal)]).await;
     let ran = jackfield(["ask", "--json", "hello"])
         .at(&claude.base_url())
         .run()

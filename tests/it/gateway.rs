@@ -2,7 +2,7 @@
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Script, Turn};
+use jackfield_testservers::script::{Script, ScriptTurn};
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Gateway, Kept, kept};
@@ -72,7 +72,7 @@ const CHAT: &str = "/v1/chat/completions";
 #[tokio::test]
 async fn s3_01_a_client_gets_the_calls_of_its_own_tool() {
     let sum = json!({ "expression": "123 + 456" });
-    let claude = ScriptedClaude::start([Turn::call("calculate", &sum)]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::call("calculate", &sum)]).await;
     let sessions = Kept::new();
     let gateway = gateway(&claude, &sessions).await;
     let body = json!({
@@ -105,7 +105,7 @@ async fn s3_01_a_client_gets_the_calls_of_its_own_tool() {
 
 #[tokio::test]
 async fn a_reply_is_asked_for_in_one_piece_where_nobody_reads_along() {
-    let claude = ScriptedClaude::start(Script::by(|_| Some(Turn::text("Yes.")))).await;
+    let claude = ScriptedClaude::start(Script::by(|_| Some(ScriptTurn::text("Yes.")))).await;
     let body = |stream: bool, brings_tools: bool| {
         let mut body = json!({ "model": MODEL, "messages": asks("hi"), "stream": stream });
         if brings_tools {
@@ -142,9 +142,9 @@ async fn a_reply_is_asked_for_in_one_piece_where_nobody_reads_along() {
 async fn s3_02_the_results_go_on_without_the_tools_with_a_session_or_without() {
     for with_session in [false, true] {
         let claude = ScriptedClaude::start([
-            Turn::text("Hello."),
-            Turn::call("calculate", &json!({ "expression": "123 + 456" })),
-            Turn::text("It is 579."),
+            ScriptTurn::text("Hello."),
+            ScriptTurn::call("calculate", &json!({ "expression": "123 + 456" })),
+            ScriptTurn::text("It is 579."),
         ])
         .await;
         let sessions = Kept::new();
@@ -194,8 +194,8 @@ async fn s3_02_the_results_go_on_without_the_tools_with_a_session_or_without() {
 #[tokio::test]
 async fn s3_03_the_same_as_a_stream() {
     let claude = ScriptedClaude::start([
-        Turn::call("calculate", &json!({ "expression": "123 + 456" })),
-        Turn::text("It is 579."),
+        ScriptTurn::call("calculate", &json!({ "expression": "123 + 456" })),
+        ScriptTurn::text("It is 579."),
     ])
     .await;
     let sessions = Kept::new();
@@ -260,9 +260,9 @@ async fn s3_03_the_same_as_a_stream() {
 #[tokio::test]
 async fn s3_04_results_are_taken_all_together_or_not_at_all() {
     let claude = ScriptedClaude::start([
-        Turn::call("calculate", &json!({ "expression": "1+1" }))
+        ScriptTurn::call("calculate", &json!({ "expression": "1+1" }))
             .and_call("calculate", &json!({ "expression": "2+2" })),
-        Turn::text("2 and 4."),
+        ScriptTurn::text("2 and 4."),
     ])
     .await;
     let sessions = Kept::new();
@@ -303,10 +303,10 @@ async fn s3_04_results_are_taken_all_together_or_not_at_all() {
 #[tokio::test]
 async fn s3_05_a_stateless_client_goes_on_with_hidden_rounds() {
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "6*7" })).when("calculate"),
-        Turn::text("It is 42."),
-        Turn::text("As I said.").when("what was it?"),
-        Turn::text("Never mind.").when("forget it"),
+        ScriptTurn::call("calculator", &json!({ "expression": "6*7" })).when("calculate"),
+        ScriptTurn::text("It is 42."),
+        ScriptTurn::text("As I said.").when("what was it?"),
+        ScriptTurn::text("Never mind.").when("forget it"),
     ])
     .await;
     let sessions = Kept::new();
@@ -351,10 +351,10 @@ async fn s3_05_a_stateless_client_goes_on_with_hidden_rounds() {
 #[tokio::test]
 async fn s3_06_only_what_was_offered_is_called_and_the_policy_holds() {
     let claude = ScriptedClaude::start([
-        Turn::call("launch", &json!({})),
-        Turn::text("There is no such tool."),
-        Turn::call("calculator", &json!({ "expression": "1" })),
-        Turn::text("It is denied."),
+        ScriptTurn::call("launch", &json!({})),
+        ScriptTurn::text("There is no such tool."),
+        ScriptTurn::call("calculator", &json!({ "expression": "1" })),
+        ScriptTurn::text("It is denied."),
     ])
     .await;
     let sessions = Kept::new();
@@ -379,7 +379,7 @@ async fn s3_06_only_what_was_offered_is_called_and_the_policy_holds() {
 #[tokio::test]
 async fn s3_07_each_way_to_be_refused_has_its_status_type_and_code() {
     let gate = Gate::new();
-    let claude = ScriptedClaude::start([Turn::text("I wait.").pause_after(0, &gate)]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("I wait.").pause_after(0, &gate)]).await;
     let sessions = Kept::new();
     let gateway = gateway(&claude, &sessions).await;
     // Unknown session.

@@ -1,7 +1,7 @@
 //! Responses that failed, looked at again as events.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Part, Turn};
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, Kept};
@@ -26,7 +26,7 @@ async fn over(gateway: &Gateway, id: &str) -> Value {
 
 #[tokio::test]
 async fn a_response_that_failed_before_it_said_anything_ends_its_stream_as_failed() {
-    let refused = Turn::status(
+    let refused = ScriptTurn::status(
         400,
         &json!({
             "type": "error",
@@ -69,12 +69,12 @@ async fn a_response_that_failed_before_it_said_anything_ends_its_stream_as_faile
 #[tokio::test]
 async fn what_is_told_again_has_the_events_that_it_had() {
     let words = "It is a long way, 世界, and nobody knows where it ends.";
-    let call = Part::Call {
+    let call = ScriptPart::Call {
         arguments: "{\"path\": \"some/where/that/is/far/away.txt\", \"n\": [1, 2, 3]}".to_owned(),
         id: None,
         name: "write".to_owned(),
     };
-    let claude = ScriptedClaude::start([Turn::text(words).and(call).recut(7)]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text(words).and(call).recut(7)]).await;
     let sessions = Kept::new();
     let gateway = gateway(&claude, &sessions).await;
     let asked = json!({
@@ -101,7 +101,7 @@ async fn what_is_told_again_has_the_events_that_it_had() {
 
 #[tokio::test]
 async fn a_response_that_is_not_stored_is_neither_looked_at_nor_gone_on_from() {
-    let claude = ScriptedClaude::start([Turn::text("Yes.").again()]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Yes.").again()]).await;
     let sessions = Kept::new();
     let gateway = gateway(&claude, &sessions).await;
     let responses = "/v1/responses";
@@ -149,8 +149,8 @@ async fn a_response_that_is_not_stored_is_neither_looked_at_nor_gone_on_from() {
 
 #[tokio::test]
 async fn a_response_to_results_repeats_its_own_request_also_after_a_restart() {
-    let look = || Turn::call("look", &json!({}));
-    let script = [look(), look(), look(), Turn::text("Done.")];
+    let look = || ScriptTurn::call("look", &json!({}));
+    let script = [look(), look(), look(), ScriptTurn::text("Done.")];
     let claude = ScriptedClaude::start(script).await;
     let sessions = Kept::new();
     let gateway_now = gateway(&claude, &sessions).await;

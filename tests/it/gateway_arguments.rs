@@ -3,7 +3,7 @@
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Part, Turn};
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Gateway, Kept, kept};
@@ -75,8 +75,8 @@ fn pieces(answer: &Answer, piece: fn(&Value) -> Option<&str>) -> Vec<String> {
     pieces.map(str::to_owned).collect()
 }
 
-fn broken() -> Part {
-    Part::Call {
+fn broken() -> ScriptPart {
+    ScriptPart::Call {
         arguments: "{\"path\": \"a.txt\", \"text\": ".to_owned(),
         id: None,
         name: "write".to_owned(),
@@ -89,7 +89,7 @@ async fn they_are_told_while_the_model_writes_them() {
     let arguments = json!({ "path": "a.txt", "text": text });
     for Dialect { body, path, piece } in DIALECTS {
         let gate = Gate::new();
-        let turn = Turn::call("write", &arguments).recut(200);
+        let turn = ScriptTurn::call("write", &arguments).recut(200);
         let claude = ScriptedClaude::start([turn.pause_after(2_000, &gate)]).await;
         let sessions = Kept::new();
         let serve = sessions.gateway().at(&claude.base_url());
@@ -112,8 +112,8 @@ async fn they_are_told_while_the_model_writes_them() {
 async fn broken_ones_end_the_stream_with_an_error_and_the_session_goes_on() {
     for Dialect { body, path, piece } in DIALECTS {
         let claude = ScriptedClaude::start([
-            Turn::text("Here.").and(broken()),
-            Turn::text("I am still here.").when("there?"),
+            ScriptTurn::text("Here.").and(broken()),
+            ScriptTurn::text("I am still here.").when("there?"),
         ])
         .await;
         let sessions = Kept::new();
@@ -146,8 +146,8 @@ async fn a_setting_has_broken_ones_repaired_unseen() {
     for Dialect { body, path, piece } in DIALECTS {
         let good = json!({ "path": "b.txt" });
         let claude = ScriptedClaude::start([
-            Turn::reply([broken()]),
-            Turn::call("write", &good).when("not a valid JSON object"),
+            ScriptTurn::reply([broken()]),
+            ScriptTurn::call("write", &good).when("not a valid JSON object"),
         ])
         .await;
         let sessions = Kept::new();
@@ -165,7 +165,8 @@ async fn a_setting_has_broken_ones_repaired_unseen() {
 #[tokio::test]
 async fn what_is_cut_off_ends_as_cut_off() {
     for Dialect { body, path, piece } in DIALECTS {
-        let turn = Turn::reply([broken()]).finish(jackfield_domain::reply::FinishReason::Length);
+        let turn =
+            ScriptTurn::reply([broken()]).finish(jackfield_domain::reply::FinishReason::Length);
         let claude = ScriptedClaude::start([turn]).await;
         let sessions = Kept::new();
         let serve = sessions.gateway().at(&claude.base_url());

@@ -2,7 +2,7 @@
 
 use jackfield_testkit::server::Response;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Gateway, Kept};
@@ -28,7 +28,7 @@ fn failed(status: u16, kind: &str) -> Response {
 
 /// The errors that clients get for this answer of the provider, in each language.
 async fn told(response: &Response) -> [Answer; 3] {
-    let turns = [(); 3].map(|()| Turn::wire(response.clone()));
+    let turns = [(); 3].map(|()| ScriptTurn::wire(response.clone()));
     let claude = ScriptedClaude::start(turns).await;
     let sessions = Kept::new();
     let serve = sessions
@@ -144,12 +144,12 @@ async fn the_providers_id_of_the_request_is_given_back() {
 
 #[tokio::test]
 async fn the_providers_id_of_the_request_is_given_back_with_replies_too() {
-    let calls = Turn::call("calculate", &json!({ "expression": "1 + 1" }));
+    let calls = ScriptTurn::call("calculate", &json!({ "expression": "1 + 1" }));
     let claude = ScriptedClaude::start([
-        Turn::text("one"),
-        Turn::text("two"),
+        ScriptTurn::text("one"),
+        ScriptTurn::text("two"),
         calls,
-        Turn::text("three"),
+        ScriptTurn::text("three"),
     ])
     .await;
     let sessions = Kept::new();

@@ -2,7 +2,7 @@
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, Kept, kept};
@@ -53,7 +53,7 @@ async fn an_address_that_others_reach_needs_a_token() {
 
 #[tokio::test]
 async fn without_the_right_token_nothing_is_answered() {
-    let claude = ScriptedClaude::start([Turn::text("Hello.").again()]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.").again()]).await;
     let sessions = Kept::new();
     let gateway = gateway(&claude, &sessions, TOKENS).await;
     for path in [CHAT, "/v1/messages", "/v1/responses", "/v1/models"] {
@@ -93,7 +93,7 @@ async fn without_the_right_token_nothing_is_answered() {
 
 #[tokio::test]
 async fn two_who_say_the_same_never_meet() {
-    let claude = ScriptedClaude::start([Turn::text("Hello, you.").again()]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello, you.").again()]).await;
     let sessions = Kept::new();
     let gateway = gateway(&claude, &sessions, TOKENS).await;
     let as_of = |token: &str, user: Option<&str>, body: &Value| {
@@ -141,7 +141,7 @@ async fn two_who_say_the_same_never_meet() {
 
 #[tokio::test]
 async fn what_has_neither_session_nor_tools_leaves_nothing_behind() {
-    let claude = ScriptedClaude::start([Turn::text("Hello.").again()]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.").again()]).await;
     let sessions = Kept::new();
     let gateway = gateway(&claude, &sessions, "").await;
     let files = || {
@@ -197,7 +197,7 @@ async fn what_has_neither_session_nor_tools_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn what_is_no_request_is_refused_in_the_form_of_its_path() {
-    let claude = ScriptedClaude::start([Turn::text("Hello.").again()]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.").again()]).await;
     let sessions = Kept::new();
     let more = "[serve.limits]\nbody = \"4KiB\"\nheaders = 20\n";
     let gateway = gateway(&claude, &sessions, more).await;
@@ -268,8 +268,10 @@ async fn what_is_no_request_is_refused_in_the_form_of_its_path() {
 async fn more_than_are_answered_at_once_are_told_to_come_again() {
     let gate = Gate::new();
     let claude = ScriptedClaude::start([
-        Turn::text("Slowly.").when("slow").pause_after(0, &gate),
-        Turn::text("Hello."),
+        ScriptTurn::text("Slowly.")
+            .when("slow")
+            .pause_after(0, &gate),
+        ScriptTurn::text("Hello."),
     ])
     .await;
     let sessions = Kept::new();
@@ -292,7 +294,7 @@ async fn more_than_are_answered_at_once_are_told_to_come_again() {
 #[tokio::test]
 async fn it_ends_when_what_is_under_way_has_ended() {
     let gate = Gate::new();
-    let claude = ScriptedClaude::start([Turn::text("Done.").pause_after(0, &gate)]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Done.").pause_after(0, &gate)]).await;
     let sessions = Kept::new();
     let gateway = gateway(&claude, &sessions, "").await;
     let mut body = hi();
@@ -322,8 +324,8 @@ async fn it_ends_when_what_is_under_way_has_ended() {
 async fn a_turn_that_is_killed_goes_on_at_the_next_start_and_is_collected() {
     let gate = Gate::new();
     let claude = ScriptedClaude::start([
-        Turn::text("Lost.").pause_after(0, &gate),
-        Turn::text("Here it is."),
+        ScriptTurn::text("Lost.").pause_after(0, &gate),
+        ScriptTurn::text("Here it is."),
     ])
     .await;
     let sessions = Kept::new();
@@ -352,8 +354,8 @@ async fn a_turn_that_is_killed_goes_on_at_the_next_start_and_is_collected() {
 async fn a_client_that_went_away_gets_its_answer_and_nothing_is_begun_twice() {
     let gate = Gate::new();
     let claude = ScriptedClaude::start([
-        Turn::text("Here it is.").pause_after(0, &gate),
-        Turn::text("Another one."),
+        ScriptTurn::text("Here it is.").pause_after(0, &gate),
+        ScriptTurn::text("Another one."),
     ])
     .await;
     let sessions = Kept::new();
@@ -380,7 +382,7 @@ async fn a_client_that_went_away_gets_its_answer_and_nothing_is_begun_twice() {
 
 #[tokio::test]
 async fn a_key_is_used_for_one_request_and_its_answer_given_again() {
-    let claude = ScriptedClaude::start([Turn::text("One."), Turn::text("Two.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("One."), ScriptTurn::text("Two.")]).await;
     let sessions = Kept::new();
     let gateway = gateway(&claude, &sessions, "").await;
     let with_key = |body: &Value, key: &str| {
@@ -402,7 +404,7 @@ async fn a_key_is_used_for_one_request_and_its_answer_given_again() {
 
 #[tokio::test]
 async fn what_gets_lost_is_noted_or_refused_by_name() {
-    let claude = ScriptedClaude::start([Turn::text("Hello.").again()]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.").again()]).await;
     let sessions = Kept::new();
     let gateway = gateway(&claude, &sessions, "").await;
     let mut body = hi();
@@ -430,8 +432,10 @@ async fn what_gets_lost_is_noted_or_refused_by_name() {
 async fn turns_that_nobody_waits_for_have_their_places_too() {
     let gate = Gate::new();
     let claude = ScriptedClaude::start([
-        Turn::text("Slowly.").when("slow").pause_after(0, &gate),
-        Turn::text("Hello."),
+        ScriptTurn::text("Slowly.")
+            .when("slow")
+            .pause_after(0, &gate),
+        ScriptTurn::text("Hello."),
     ])
     .await;
     let sessions = Kept::new();

@@ -2,7 +2,7 @@
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, Kept, kept};
@@ -38,8 +38,8 @@ fn words(events: &[Value]) -> String {
 async fn a_stream_that_was_killed_is_never_put_together_of_two_replies() {
     let goes_on = Gate::new();
     let claude = ScriptedClaude::start([
-        Turn::text(LOST).stall_after(2_000),
-        Turn::text(NEW).recut(7).pause_after(1_000, &goes_on),
+        ScriptTurn::text(LOST).stall_after(2_000),
+        ScriptTurn::text(NEW).recut(7).pause_after(1_000, &goes_on),
     ])
     .await;
     let sessions = Kept::new();

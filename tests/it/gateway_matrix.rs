@@ -21,7 +21,7 @@ use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
-use jackfield_testservers::script::{Part, Turn};
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::{Value, json};
 
 use crate::harness::{Asking, Gateway, Kept, kept};
@@ -35,15 +35,15 @@ const REASONING: [Wire; 3] = [Wire::Claude, Wire::DeepSeek, Wire::OpenAiResponse
 
 #[tokio::test]
 async fn words() {
-    let same = check(&[Turn::text("Hello! 你好")], &["Hello! 你好"]).await;
+    let same = check(&[ScriptTurn::text("Hello! 你好")], &["Hello! 你好"]).await;
     assert_eq!(same.end, TurnEnd::Answered(FinishReason::Stop));
 }
 
 #[tokio::test]
 async fn one_call() {
     let turns = [
-        Turn::call("add", &json!({ "a": 1, "b": [1, "один"] })),
-        Turn::text("It is 2.").when("2"),
+        ScriptTurn::call("add", &json!({ "a": 1, "b": [1, "один"] })),
+        ScriptTurn::text("It is 2.").when("2"),
     ];
     let lines = [r#"add {"a":1,"b":[1,"один"]}"#, "= 2", "It is 2."];
     check(&turns, &lines).await;
@@ -52,10 +52,10 @@ async fn one_call() {
 #[tokio::test]
 async fn parallel_calls() {
     let turns = [
-        Turn::call("add", &json!({ "a": 1 }))
+        ScriptTurn::call("add", &json!({ "a": 1 }))
             .and_call("multiply", &json!({ "a": 2 }))
             .and_call("add", &json!({})),
-        Turn::text("2, 6 and 2."),
+        ScriptTurn::text("2, 6 and 2."),
     ];
     let lines = [
         r#"add {"a":1}"#,
@@ -72,9 +72,9 @@ async fn parallel_calls() {
 #[tokio::test]
 async fn words_before_a_call_over_several_rounds() {
     let turns = [
-        Turn::text("First I need a sum.").and_call("add", &json!({ "a": 1 })),
-        Turn::text("And now a product.").and_call("multiply", &json!({ "a": 1 })),
-        Turn::text("Here they are."),
+        ScriptTurn::text("First I need a sum.").and_call("add", &json!({ "a": 1 })),
+        ScriptTurn::text("And now a product.").and_call("multiply", &json!({ "a": 1 })),
+        ScriptTurn::text("Here they are."),
     ];
     let lines = [
         "First I need a sum.",
@@ -92,8 +92,8 @@ async fn words_before_a_call_over_several_rounds() {
 #[tokio::test]
 async fn a_tool_that_nobody_has_is_the_gateways_affair() {
     let turns = [
-        Turn::call("divide", &json!({ "a": 1 })),
-        Turn::text("I cannot divide."),
+        ScriptTurn::call("divide", &json!({ "a": 1 })),
+        ScriptTurn::text("I cannot divide."),
     ];
     let same = check(&turns, &["I cannot divide."]).await;
     assert_eq!(same.usage.total(), 2 * 120);
@@ -101,7 +101,7 @@ async fn a_tool_that_nobody_has_is_the_gateways_affair() {
 
 #[tokio::test]
 async fn a_refusal() {
-    let refusal = Turn::reply([Part::Refusal("I cannot help with that.".to_owned())]);
+    let refusal = ScriptTurn::reply([ScriptPart::Refusal("I cannot help with that.".to_owned())]);
     // Claude refuses in plain words, and Responses has no way to end those but as any others.
     let from = [Wire::Claude, Wire::OpenAiChat];
     let same = check_from(&from, &[refusal], &["I cannot help with that."]).await;
@@ -110,32 +110,32 @@ async fn a_refusal() {
 
 #[tokio::test]
 async fn a_reply_that_is_cut_off_by_its_limit() {
-    let turn = Turn::text("It goes on and on and").finish(FinishReason::Length);
+    let turn = ScriptTurn::text("It goes on and on and").finish(FinishReason::Length);
     let same = check(&[turn], &["It goes on and on and"]).await;
     assert_eq!(same.end, TurnEnd::Answered(FinishReason::Length));
 }
 
 #[tokio::test]
 async fn reasoning_with_calls_over_several_rounds() {
-    let thought = |text: &str, signature: &str| Part::Thinking {
+    let thought = |text: &str, signature: &str| ScriptPart::Thinking {
         signature: signature.to_owned(),
         text: text.to_owned(),
     };
-    let call = |name: &str| Part::Call {
+    let call = |name: &str| ScriptPart::Call {
         arguments: "{}".to_owned(),
         id: None,
         name: name.to_owned(),
     };
     let turns = [
-        Turn::reply([thought("A sum, then.", "b25l"), call("add")]),
-        Turn::reply([
+        ScriptTurn::reply([thought("A sum, then.", "b25l"), call("add")]),
+        ScriptTurn::reply([
             thought("And a product.", "dHdv"),
-            Part::Text("One moment.".to_owned()),
+            ScriptPart::Text("One moment.".to_owned()),
             call("multiply"),
         ]),
-        Turn::reply([
+        ScriptTurn::reply([
             thought("So that is it.", "dGhyZWU="),
-            Part::Text("2 and 6.".to_owned()),
+            ScriptPart::Text("2 and 6.".to_owned()),
         ]),
     ];
     let lines = [
@@ -171,8 +171,8 @@ async fn images() {
     ];
     let begin = Message::new(Role::User, blocks);
     let turns = [
-        Turn::call("add", &json!({})),
-        Turn::text("Two numbers: it is 2."),
+        ScriptTurn::call("add", &json!({})),
+        ScriptTurn::text("Two numbers: it is 2."),
     ];
     let lines = ["add {}", "= 2", "Two numbers: it is 2."];
     // Whatever was spoken, the provider sees both, in their order and behind the question, in each round.
@@ -202,11 +202,11 @@ struct Way {
 }
 
 /// Has the conversation in all ways, and returns what is the same in all.
-async fn check(turns: &[Turn], expected: &[&str]) -> Same {
+async fn check(turns: &[ScriptTurn], expected: &[&str]) -> Same {
     check_from(&DIALECTS, turns, expected).await
 }
 
-async fn check_from(from: &[Wire], turns: &[Turn], expected: &[&str]) -> Same {
+async fn check_from(from: &[Wire], turns: &[ScriptTurn], expected: &[&str]) -> Same {
     let begin = Message::user("Begin.");
     check_all(from, &DIALECTS, &begin, turns, expected, |_| {}).await
 }
@@ -216,7 +216,7 @@ async fn check_all(
     from: &[Wire],
     to: &[Wire],
     begin: &Message,
-    turns: &[Turn],
+    turns: &[ScriptTurn],
     expected: &[&str],
     asked: impl Fn(&[Value]) + Sync,
 ) -> Same {
@@ -249,13 +249,13 @@ async fn check_all(
 async fn converse(
     way: Way,
     begin: &Message,
-    turns: &[Turn],
+    turns: &[ScriptTurn],
     asked: &(impl Fn(&[Value]) + Sync),
 ) -> Same {
-    let polite = Turn::text("You are welcome.").when("Thank you.");
+    let polite = ScriptTurn::text("You are welcome.").when("Thank you.");
     let script = turns.iter().cloned().chain([polite]);
-    let script: Vec<Turn> = if way.whole_behind {
-        script.map(Turn::whole).collect()
+    let script: Vec<ScriptTurn> = if way.whole_behind {
+        script.map(ScriptTurn::whole).collect()
     } else {
         script.collect()
     };

@@ -3,7 +3,7 @@
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Gateway, Kept, kept};
@@ -82,7 +82,7 @@ impl Client<'_> {
 
 #[tokio::test]
 async fn tools_that_a_follow_up_leaves_out_are_those_of_its_session() {
-    let claude = ScriptedClaude::start([Turn::text("Hello.").again()]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.").again()]).await;
     let sessions = Kept::new();
     let gateway = gateway(&claude, &sessions).await;
     let chat = |token| Client {
@@ -134,7 +134,7 @@ async fn tools_that_a_follow_up_leaves_out_are_those_of_its_session() {
 
 #[tokio::test]
 async fn tools_that_a_response_leaves_out_are_those_of_the_one_before() {
-    let claude = ScriptedClaude::start([Turn::text("Hello.").again()]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.").again()]).await;
     let sessions = Kept::new();
     let gateway = gateway(&claude, &sessions).await;
     let client = Client {
@@ -162,7 +162,7 @@ async fn tools_that_a_response_leaves_out_are_those_of_the_one_before() {
 
 #[tokio::test]
 async fn a_session_that_no_token_has_begun_is_there_for_admins_alone() {
-    let claude = ScriptedClaude::start([Turn::text("A secret.").again()]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("A secret.").again()]).await;
     let sessions = Kept::new();
     let asked = sessions.run(&["chat"]).stdin("Tell me.\n");
     let asked = asked.at_with(&claude.base_url(), "").run().await;
@@ -211,12 +211,12 @@ async fn a_session_that_no_token_has_begun_is_there_for_admins_alone() {
 async fn the_same_words_in_another_session_or_later_in_the_same_one_are_another_request() {
     let gate = Gate::new();
     let claude = ScriptedClaude::start([
-        Turn::text("One."),
-        Turn::text("Other."),
-        Turn::text("Lost in one.").pause_after(0, &gate),
-        Turn::text("Of the other."),
-        Turn::text("Something else."),
-        Turn::text("Once more."),
+        ScriptTurn::text("One."),
+        ScriptTurn::text("Other."),
+        ScriptTurn::text("Lost in one.").pause_after(0, &gate),
+        ScriptTurn::text("Of the other."),
+        ScriptTurn::text("Something else."),
+        ScriptTurn::text("Once more."),
     ])
     .await;
     let sessions = Kept::new();

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::json;
 use tokio::net::TcpStream;
 
@@ -14,7 +14,7 @@ use crate::harness::{Gateway, Kept, kept};
 #[tokio::test]
 async fn nobody_is_let_in_before_the_journal_is_open() {
     let files = Kept::new();
-    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.")]).await;
     // Another process is about to bring the file up to date.
     let form = files.file().with_file_name("kept.db-form");
     let form = File::create(form).expect("the folder can be written");
@@ -44,7 +44,7 @@ async fn nobody_is_let_in_before_the_journal_is_open() {
 #[tokio::test]
 async fn a_journal_that_cannot_be_opened_ends_it_without_a_word_of_listening() {
     let files = Kept::new();
-    let claude = ScriptedClaude::start(Vec::<Turn>::new()).await;
+    let claude = ScriptedClaude::start(Vec::<ScriptTurn>::new()).await;
     let damaged = [b"SQLite format 3\0".as_slice(), &[7; 4096]].concat();
     std::fs::write(files.file(), damaged).expect("the folder can be written");
     let ran = files.gateway().at(&claude.base_url()).run().await;

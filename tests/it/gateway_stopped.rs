@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, Kept, kept};
@@ -49,9 +49,9 @@ async fn whoever_breaks_off_the_reply_to_results_goes_on_behind_them_with_other_
     for tools in ["none", "builtin/*"] {
         let gate = Gate::new();
         let claude = ScriptedClaude::start([
-            Turn::call("weather", &json!({})),
-            Turn::text("Take a boat.").pause_after(0, &gate),
-            Turn::text("Take a train."),
+            ScriptTurn::call("weather", &json!({})),
+            ScriptTurn::text("Take a boat.").pause_after(0, &gate),
+            ScriptTurn::text("Take a train."),
         ])
         .await;
         let sessions = Kept::new();
@@ -117,10 +117,10 @@ async fn words_beside_results_may_be_edited_and_the_conversation_parts_there() {
     // Of a turn that is kept nowhere, and of one that is kept.
     for tools in ["none", "builtin/*"] {
         let claude = ScriptedClaude::start([
-            Turn::call("weather", &json!({})),
-            Turn::text("Take a boat."),
-            Turn::text("Take a train."),
-            Turn::text("At noon."),
+            ScriptTurn::call("weather", &json!({})),
+            ScriptTurn::text("Take a boat."),
+            ScriptTurn::text("Take a train."),
+            ScriptTurn::text("At noon."),
         ])
         .await;
         let sessions = Kept::new();
@@ -170,8 +170,8 @@ async fn a_turn_is_cancelled_with_its_client_if_that_is_set_and_begun_anew_when_
     for stream in [false, true] {
         let gate = Gate::new();
         let claude = ScriptedClaude::start([
-            Turn::text("Lost.").pause_after(0, &gate),
-            Turn::text("Here it is."),
+            ScriptTurn::text("Lost.").pause_after(0, &gate),
+            ScriptTurn::text("Here it is."),
         ])
         .await;
         let sessions = Kept::new();

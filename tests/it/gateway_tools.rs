@@ -2,7 +2,7 @@
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, Kept, McpServer, kept};
@@ -56,7 +56,7 @@ fn answered(asked: &Value, said: &Value, result: &str) -> Value {
 
 #[tokio::test]
 async fn which_tools_of_this_side_are_used_is_said_by_setting_token_and_header() {
-    let claude = ScriptedClaude::start([Turn::text("Hello.").again()]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.").again()]).await;
     let sessions = Kept::new();
     let more = "[serve.tokens.few]\nenv = \"FEW\"\ntools = [\"builtin/calc*\"]\n\
                 [serve.tokens.many]\nenv = \"MANY\"\n";
@@ -107,8 +107,8 @@ async fn which_tools_of_this_side_are_used_is_said_by_setting_token_and_header()
 async fn one_reply_has_calls_of_both_sides_and_each_is_run_once() {
     let counter = McpServer::of("count", &json!([{ "text": "counted" }]));
     let claude = ScriptedClaude::start([
-        Turn::call("tally__count", &json!({})).and_call("mine", &json!({ "n": 1 })),
-        Turn::text("Both are done."),
+        ScriptTurn::call("tally__count", &json!({})).and_call("mine", &json!({ "n": 1 })),
+        ScriptTurn::text("Both are done."),
     ])
     .await;
     let sessions = Kept::new();
@@ -151,8 +151,8 @@ async fn one_reply_has_calls_of_both_sides_and_each_is_run_once() {
 #[tokio::test]
 async fn s3_07_results_that_come_too_late_go_on_in_a_turn_of_their_own() {
     let claude = ScriptedClaude::start([
-        Turn::call("mine", &json!({})),
-        Turn::text("Late, but well."),
+        ScriptTurn::call("mine", &json!({})),
+        ScriptTurn::text("Late, but well."),
     ])
     .await;
     let sessions = Kept::new();
@@ -194,8 +194,8 @@ async fn s3_07_results_that_come_too_late_go_on_in_a_turn_of_their_own() {
 #[tokio::test]
 async fn a_call_waits_for_a_word_that_somebody_gives_elsewhere() {
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "6*7" })),
-        Turn::text("It is 42."),
+        ScriptTurn::call("calculator", &json!({ "expression": "6*7" })),
+        ScriptTurn::text("It is 42."),
     ])
     .await;
     let sessions = Kept::new();
@@ -225,7 +225,7 @@ async fn a_call_waits_for_a_word_that_somebody_gives_elsewhere() {
 #[tokio::test]
 async fn while_nothing_is_to_be_told_a_stream_says_that_it_lives() {
     let gate = Gate::new();
-    let script = [0, 1, 2].map(|_| Turn::text("At last.").pause_after(0, &gate));
+    let script = [0, 1, 2].map(|_| ScriptTurn::text("At last.").pause_after(0, &gate));
     let claude = ScriptedClaude::start(script).await;
     let sessions = Kept::new();
     let gateway = gateway(&claude, &sessions, "[serve]\nkeep_alive = \"20ms\"\n").await;
@@ -258,7 +258,12 @@ async fn while_nothing_is_to_be_told_a_stream_says_that_it_lives() {
 
 #[tokio::test]
 async fn our_own_words_stand_only_before_the_tools_that_run_here() {
-    let claude = ScriptedClaude::start([Turn::text("a"), Turn::text("b"), Turn::text("c")]).await;
+    let claude = ScriptedClaude::start([
+        ScriptTurn::text("a"),
+        ScriptTurn::text("b"),
+        ScriptTurn::text("c"),
+    ])
+    .await;
     let sessions = Kept::new();
     let gateway = gateway(&claude, &sessions, "").await;
     let asks = |system: &str| {
@@ -292,7 +297,7 @@ async fn our_own_words_stand_only_before_the_tools_that_run_here() {
 /// As both vendors do: a choice that no offered tool fulfils is refused, and not loosened.
 #[tokio::test]
 async fn a_choice_of_a_tool_that_is_not_offered_is_refused_in_each_language() {
-    let claude = ScriptedClaude::start([Turn::text("Hello.").again()]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.").again()]).await;
     let sessions = Kept::new();
     let gateway = gateway(&claude, &sessions, "").await;
     let said = json!([{ "role": "user", "content": "hi" }]);

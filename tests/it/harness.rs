@@ -17,7 +17,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jackfield_testservers::scripted::Scripted;
+use jackfield_testservers::scripted::ScriptedServer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -200,7 +200,7 @@ impl Jackfield {
 
 /// Every request kept the vendor's rules, and the script was said to its end.
 #[track_caller]
-pub(crate) fn kept(server: &Scripted) {
+pub(crate) fn kept(server: &ScriptedServer) {
     assert_eq!(server.violations(), [""; 0]);
     assert_eq!(server.unused(), 0, "the script was not said to its end");
 }

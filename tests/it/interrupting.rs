@@ -2,14 +2,15 @@
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::json;
 
 use crate::harness::{jackfield, kept, shell};
 
 #[tokio::test]
 async fn ctrl_c_cancels_in_one_step_and_keeps_what_was_said() {
-    let claude = ScriptedClaude::start([Turn::text(long_answer()).stall_after(BEGINNING)]).await;
+    let claude =
+        ScriptedClaude::start([ScriptTurn::text(long_answer()).stall_after(BEGINNING)]).await;
     let mut running = jackfield(["ask", "tell me"]).at(&claude.base_url()).start();
     running.out.until("line 1\n").await;
     running.interrupt();
@@ -25,8 +26,8 @@ async fn ctrl_c_cancels_in_one_step_and_keeps_what_was_said() {
 #[tokio::test]
 async fn a_cancelled_turn_ends_with_its_events_and_the_answer_so_far() {
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "6*7" })),
-        Turn::text(long_answer()).stall_after(BEGINNING),
+        ScriptTurn::call("calculator", &json!({ "expression": "6*7" })),
+        ScriptTurn::text(long_answer()).stall_after(BEGINNING),
     ])
     .await;
     let ask = jackfield(["ask", "--json", "tell me"]).at(&claude.base_url());
@@ -50,7 +51,8 @@ async fn a_cancelled_turn_ends_with_its_events_and_the_answer_so_far() {
 
 #[tokio::test]
 async fn ctrl_c_twice_leaves_at_once() {
-    let claude = ScriptedClaude::start([Turn::text(long_answer()).stall_after(BEGINNING)]).await;
+    let claude =
+        ScriptedClaude::start([ScriptTurn::text(long_answer()).stall_after(BEGINNING)]).await;
     let mut running = jackfield(["ask", "tell me"]).at(&claude.base_url()).start();
     running.out.until("line 1\n").await;
     running.interrupt();
@@ -67,7 +69,7 @@ async fn ctrl_c_ends_the_wait_for_another_try() {
         "type": "error",
         "error": { "type": "overloaded_error", "message": "Overloaded" },
     });
-    let claude = ScriptedClaude::start([Turn::status(529, &overloaded)]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::status(529, &overloaded)]).await;
     let ask = jackfield(["ask", "hello"]).at_with(&claude.base_url(), "limits.model_retries = 9");
     let mut running = ask.start();
     running.err.until("; retrying in ").await;
@@ -82,7 +84,7 @@ async fn ctrl_c_ends_the_wait_for_another_try() {
 async fn a_reader_that_goes_away_cancels_the_turn_and_nothing_is_said_about_it() {
     for json in [false, true] {
         let gate = Gate::new();
-        let answer = Turn::text(lines(1_000)).pause_after(BEGINNING, &gate);
+        let answer = ScriptTurn::text(lines(1_000)).pause_after(BEGINNING, &gate);
         let claude = ScriptedClaude::start([answer.stall_after(2 * BEGINNING)]).await;
         let (ask, first) = if json {
             (
@@ -105,7 +107,7 @@ async fn a_reader_that_goes_away_cancels_the_turn_and_nothing_is_said_about_it()
 
 #[tokio::test]
 async fn head_takes_its_line_and_the_pipe_behind_it_ends() {
-    let claude = ScriptedClaude::start([Turn::text(long_answer())]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text(long_answer())]).await;
     let pipe = shell("{ \"$jackfield\" ask 'tell me'; echo \"code $?\" >&2; } | head -1");
     let ran = pipe.at(&claude.base_url()).run().await;
     ran.answers("line 0\n");

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use jackfield_demo::server::{DemoServer, Pace};
+use jackfield_demo::server::{DemoServer, ReplyPace};
 use serde_json::Value;
 
 use crate::harness::{Ran, jackfield};
@@ -98,7 +98,7 @@ fn check(ran: &Ran, town: &str) {
 
 /// Asks the demo model as any other model is asked.
 async fn ask_demo<const N: usize>(arguments: [&str; N]) -> Ran {
-    let server = DemoServer::start(Pace::UNPACED)
+    let server = DemoServer::start(ReplyPace::UNPACED)
         .await
         .expect("a port is free");
     let more = "model = \"claude/jackfield-demo-rules\"";

@@ -1,7 +1,7 @@
 //! What comes of a call after it was given up: kept, shown to people, and told to no model.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, Kept, McpServer, kept};
@@ -9,9 +9,9 @@ use crate::harness::{Gateway, Kept, McpServer, kept};
 #[tokio::test]
 async fn a_server_that_answers_after_its_call_was_given_up_is_heard() {
     let claude = ScriptedClaude::start([
-        Turn::call("bank__pay", &json!({})),
-        Turn::text("Nobody knows."),
-        Turn::text("Still nobody."),
+        ScriptTurn::call("bank__pay", &json!({})),
+        ScriptTurn::text("Nobody knows."),
+        ScriptTurn::text("Still nobody."),
     ])
     .await;
     let sessions = Kept::new();

@@ -1,8 +1,8 @@
 //! A turn whose process was killed, as others see it: watched while nobody is at work on it, and shown.
 
-use jackfield_testkit::server::{Gate, Response, Server};
+use jackfield_testkit::server::{Gate, Response, TestServer};
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{jackfield, kept};
@@ -12,12 +12,12 @@ async fn who_watches_it_is_told_and_what_was_tried_twice_is_shown() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let file = folder.path().join("kept.db");
     let gate = Gate::new();
-    let api = Server::start().await;
+    let api = TestServer::start().await;
     api.answer(Response::json(200, "").pause(&gate).send("{}"));
     api.answer(Response::json(200, r#"{"sky":"grey"}"#));
     let claude = ScriptedClaude::start([
-        Turn::call("web__sky", &json!({})),
-        Turn::text("It is grey.").when("grey"),
+        ScriptTurn::call("web__sky", &json!({})),
+        ScriptTurn::text("It is grey.").when("grey"),
     ])
     .await;
     let more = format!(

@@ -1,7 +1,7 @@
 //! A model that never stops calling.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Script, Turn};
+use jackfield_testservers::script::{Script, ScriptTurn};
 use serde_json::{Value, json};
 
 use crate::harness::{jackfield, kept};
@@ -25,8 +25,8 @@ async fn s1_08_on_limit_answer_ends_with_an_answer_of_what_is_known() {
 #[tokio::test]
 async fn the_longest_times_are_times_like_others() {
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "1+1" })),
-        Turn::text("It is 2."),
+        ScriptTurn::call("calculator", &json!({ "expression": "1+1" })),
+        ScriptTurn::text("It is 2."),
     ])
     .await;
     let names = [
@@ -83,7 +83,7 @@ async fn s1_08_without_a_setting_there_are_ten_rounds() {
 #[tokio::test]
 async fn s1_08_a_model_that_calls_even_in_its_last_round_is_stopped() {
     let claude = ScriptedClaude::start(Script::by(|asked| {
-        Some(Turn::text("Wait. ").and_call("calculator", &expression(asked.nth)))
+        Some(ScriptTurn::text("Wait. ").and_call("calculator", &expression(asked.nth)))
     }))
     .await;
     let ask = jackfield(["ask", "--max-rounds", "2", "--json", "count"]).at(&claude.base_url());
@@ -100,7 +100,7 @@ async fn s1_08_a_model_that_calls_even_in_its_last_round_is_stopped() {
 #[tokio::test]
 async fn s1_08_a_limit_without_any_answer_is_a_failure_for_scripts() {
     let claude = ScriptedClaude::start(Script::by(|asked| {
-        Some(Turn::call("calculator", &expression(asked.nth)))
+        Some(ScriptTurn::call("calculator", &expression(asked.nth)))
     }))
     .await;
     let ask = jackfield(["ask", "--max-rounds", "2", "count"]).at(&claude.base_url());
@@ -114,9 +114,9 @@ async fn s1_08_a_limit_without_any_answer_is_a_failure_for_scripts() {
 async fn s1_08_the_same_call_with_the_same_outcome_is_no_progress() {
     let claude = ScriptedClaude::start(Script::by(|asked| {
         Some(if may_call(asked.body) {
-            Turn::call("calculator", &json!({ "expression": "1+1" }))
+            ScriptTurn::call("calculator", &json!({ "expression": "1+1" }))
         } else {
-            Turn::text("It stays 2.")
+            ScriptTurn::text("It stays 2.")
         })
     }))
     .await;
@@ -134,9 +134,9 @@ async fn s1_08_the_same_call_with_the_same_outcome_is_no_progress() {
 fn calls_while_it_may() -> Script {
     Script::by(|asked| {
         Some(if may_call(asked.body) {
-            Turn::call("calculator", &expression(asked.nth))
+            ScriptTurn::call("calculator", &expression(asked.nth))
         } else {
-            Turn::text(format!("So far it is {}.", asked.nth))
+            ScriptTurn::text(format!("So far it is {}.", asked.nth))
         })
     })
 }

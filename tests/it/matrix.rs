@@ -10,7 +10,7 @@ use jackfield_domain::reply::FinishReason;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::usage::Usage;
 use jackfield_engine::TurnReport;
-use jackfield_testservers::script::{Part, Turn};
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::json;
 
 use crate::harness::kept;
@@ -24,15 +24,20 @@ const REASONING: [Wire; 3] = [Wire::Claude, Wire::DeepSeek, Wire::OpenAiResponse
 
 #[tokio::test]
 async fn words() {
-    let same = check(DIALECTS, &[Turn::text("Hello! 你好")], &["Hello! 你好"]).await;
+    let same = check(
+        DIALECTS,
+        &[ScriptTurn::text("Hello! 你好")],
+        &["Hello! 你好"],
+    )
+    .await;
     assert_eq!(same.end, TurnEnd::Answered(FinishReason::Stop));
 }
 
 #[tokio::test]
 async fn one_call() {
     let turns = [
-        Turn::call("add", &json!({ "a": 1, "b": [1, "один"] })),
-        Turn::text("It is 2.").when("2"),
+        ScriptTurn::call("add", &json!({ "a": 1, "b": [1, "один"] })),
+        ScriptTurn::text("It is 2.").when("2"),
     ];
     let lines = [r#"add {"a":1,"b":[1,"один"]}"#, "= 2", "It is 2."];
     check(DIALECTS, &turns, &lines).await;
@@ -41,10 +46,10 @@ async fn one_call() {
 #[tokio::test]
 async fn parallel_calls() {
     let turns = [
-        Turn::call("add", &json!({ "a": 1 }))
+        ScriptTurn::call("add", &json!({ "a": 1 }))
             .and_call("multiply", &json!({ "a": 2 }))
             .and_call("add", &json!({})),
-        Turn::text("2, 6 and 2."),
+        ScriptTurn::text("2, 6 and 2."),
     ];
     let lines = [
         r#"add {"a":1}"#,
@@ -61,9 +66,9 @@ async fn parallel_calls() {
 #[tokio::test]
 async fn words_before_a_call_and_after_it() {
     let turns = [
-        Turn::text("First I need a sum.").and_call("add", &json!({ "a": 1 })),
-        Turn::text("And now a product.").and_call("multiply", &json!({ "a": 1 })),
-        Turn::text("Here they are."),
+        ScriptTurn::text("First I need a sum.").and_call("add", &json!({ "a": 1 })),
+        ScriptTurn::text("And now a product.").and_call("multiply", &json!({ "a": 1 })),
+        ScriptTurn::text("Here they are."),
     ];
     let lines = [
         "First I need a sum.",
@@ -81,8 +86,8 @@ async fn words_before_a_call_and_after_it() {
 #[tokio::test]
 async fn a_tool_that_does_not_exist() {
     let turns = [
-        Turn::call("divide", &json!({ "a": 1 })),
-        Turn::text("I cannot divide."),
+        ScriptTurn::call("divide", &json!({ "a": 1 })),
+        ScriptTurn::text("I cannot divide."),
     ];
     let lines = [
         r#"divide {"a":1}"#,
@@ -94,32 +99,32 @@ async fn a_tool_that_does_not_exist() {
 
 #[tokio::test]
 async fn a_refusal() {
-    let refusal = Turn::reply([Part::Refusal("I cannot help with that.".to_owned())]);
+    let refusal = ScriptTurn::reply([ScriptPart::Refusal("I cannot help with that.".to_owned())]);
     let same = check(DIALECTS, &[refusal], &["I cannot help with that."]).await;
     assert_eq!(same.end, TurnEnd::Answered(FinishReason::Refused));
 }
 
 #[tokio::test]
 async fn reasoning_with_tools_over_two_rounds() {
-    let thinking = |text: &str, signature: &str| Part::Thinking {
+    let thinking = |text: &str, signature: &str| ScriptPart::Thinking {
         signature: signature.to_owned(),
         text: text.to_owned(),
     };
-    let call = |name: &str| Part::Call {
+    let call = |name: &str| ScriptPart::Call {
         arguments: "{}".to_owned(),
         id: None,
         name: name.to_owned(),
     };
     let turns = [
-        Turn::reply([thinking("A sum, then.", "b25l"), call("add")]),
-        Turn::reply([
+        ScriptTurn::reply([thinking("A sum, then.", "b25l"), call("add")]),
+        ScriptTurn::reply([
             thinking("And a product.", "dHdv"),
-            Part::Text("One moment.".to_owned()),
+            ScriptPart::Text("One moment.".to_owned()),
             call("multiply"),
         ]),
-        Turn::reply([
+        ScriptTurn::reply([
             thinking("So that is it.", "dGhyZWU="),
-            Part::Text("2 and 6.".to_owned()),
+            ScriptPart::Text("2 and 6.".to_owned()),
         ]),
     ];
     let lines = [
@@ -138,19 +143,22 @@ async fn reasoning_with_tools_over_two_rounds() {
 
 #[tokio::test]
 async fn a_reply_that_is_cut_off_by_its_limit() {
-    let turn = Turn::text("It goes on and on and").finish(FinishReason::Length);
+    let turn = ScriptTurn::text("It goes on and on and").finish(FinishReason::Length);
     let same = check(DIALECTS, &[turn], &["It goes on and on and"]).await;
     assert_eq!(same.end, TurnEnd::Answered(FinishReason::Length));
 }
 
 #[tokio::test]
 async fn malformed_arguments() {
-    let call = Part::Call {
+    let call = ScriptPart::Call {
         arguments: r#"{"a": 1, "b""#.to_owned(),
         id: None,
         name: "add".to_owned(),
     };
-    let turns = [Turn::reply([call]), Turn::text("Once more: it is 2.")];
+    let turns = [
+        ScriptTurn::reply([call]),
+        ScriptTurn::text("Once more: it is 2."),
+    ];
     // Claude's whole replies have objects for arguments, and nothing else.
     let ways = all(DIALECTS).filter(|way| *way != (Wire::Claude, true));
     let same = check_ways(ways, &turns).await;
@@ -161,7 +169,7 @@ async fn malformed_arguments() {
 }
 
 /// Has the conversation in every language, streamed and whole, and returns what is the same in all.
-async fn check(wires: [Wire; 3], turns: &[Turn], expected: &[&str]) -> Same {
+async fn check(wires: [Wire; 3], turns: &[ScriptTurn], expected: &[&str]) -> Same {
     let same = check_ways(all(wires), turns).await;
     assert_eq!(lines(&same), expected);
     same
@@ -174,7 +182,7 @@ fn all(wires: [Wire; 3]) -> impl Iterator<Item = (Wire, bool)> {
         .flat_map(|wire| [(wire, false), (wire, true)])
 }
 
-async fn check_ways(ways: impl Iterator<Item = (Wire, bool)>, turns: &[Turn]) -> Same {
+async fn check_ways(ways: impl Iterator<Item = (Wire, bool)>, turns: &[ScriptTurn]) -> Same {
     let mut first: Option<((Wire, bool), Same)> = None;
     for way in ways {
         let same = converse(way, turns).await;
@@ -189,11 +197,11 @@ async fn check_ways(ways: impl Iterator<Item = (Wire, bool)>, turns: &[Turn]) ->
 }
 
 /// Has the conversation, and goes on: so the whole of it goes back, and is judged.
-async fn converse((wire, whole): (Wire, bool), turns: &[Turn]) -> Same {
-    let polite = Turn::text("You are welcome.").when("Thank you.");
-    let script: Vec<Turn> = turns.iter().cloned().chain([polite]).collect();
-    let script: Vec<Turn> = if whole {
-        script.into_iter().map(Turn::whole).collect()
+async fn converse((wire, whole): (Wire, bool), turns: &[ScriptTurn]) -> Same {
+    let polite = ScriptTurn::text("You are welcome.").when("Thank you.");
+    let script: Vec<ScriptTurn> = turns.iter().cloned().chain([polite]).collect();
+    let script: Vec<ScriptTurn> = if whole {
+        script.into_iter().map(ScriptTurn::whole).collect()
     } else {
         script
     };

@@ -1,7 +1,7 @@
 //! MCP servers as tools, in the conversations that people have.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Part, Turn};
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::{Value, json};
 
 use crate::harness::{McpServer, jackfield, kept, tool};
@@ -12,8 +12,8 @@ const LONDON: &str = "Temperature: 15°C, Cloudy, Wind: 10km/h";
 async fn s1_02_one_call_and_the_second_round_says_it_in_words() {
     let weather = McpServer::of("get_weather", &json!([{ "text": LONDON }]));
     let claude = ScriptedClaude::start([
-        Turn::call("weather__get_weather", &json!({ "location": "London" })),
-        Turn::text("It is 15 degrees and cloudy in London.").when(LONDON),
+        ScriptTurn::call("weather__get_weather", &json!({ "location": "London" })),
+        ScriptTurn::text("It is 15 degrees and cloudy in London.").when(LONDON),
     ])
     .await;
     let ask = jackfield(["ask", "What is the weather in London?"]).at(&claude.base_url());
@@ -31,9 +31,9 @@ async fn s1_03_two_calls_of_one_reply_run_in_parallel_and_go_back_in_call_order(
     let weather = McpServer::of("get_weather", &json!([{ "hold": 2 }]));
     let arguments = |place: &str, nth: u32| json!({ "location": place, "nth": nth });
     let claude = ScriptedClaude::start([
-        Turn::call("weather__get_weather", &arguments("London", 1))
+        ScriptTurn::call("weather__get_weather", &arguments("London", 1))
             .and_call("weather__get_weather", &arguments("Paris", 2)),
-        Turn::text("Much the same."),
+        ScriptTurn::text("Much the same."),
     ])
     .await;
     let ask = jackfield(["ask", "--json", "London and Paris?"]).at(&claude.base_url());
@@ -55,9 +55,9 @@ async fn s1_04_a_chain_over_two_servers_takes_three_rounds() {
     let weather = McpServer::of("get_weather", &json!([{ "text": LONDON }]));
     let github = McpServer::of("create_issue", &json!([{ "text": "Issue #123 created" }]));
     let claude = ScriptedClaude::start([
-        Turn::call("weather__get_weather", &json!({ "location": "London" })),
-        Turn::call("github__create_issue", &json!({ "title": LONDON })).when(LONDON),
-        Turn::text("I wrote it down as #123.").when("Issue #123 created"),
+        ScriptTurn::call("weather__get_weather", &json!({ "location": "London" })),
+        ScriptTurn::call("github__create_issue", &json!({ "title": LONDON })).when(LONDON),
+        ScriptTurn::text("I wrote it down as #123.").when("Issue #123 created"),
     ])
     .await;
     let ask = jackfield(["ask", "Make an issue of the weather in London", "--yes"]);
@@ -84,9 +84,9 @@ async fn s1_05_a_list_first_and_then_one_of_it_in_full() {
         },
     }));
     let claude = ScriptedClaude::start([
-        Turn::call("notes__list_recent_notes", &json!({})),
-        Turn::call("notes__get_note", &json!({ "id": "n-7" })).when("n-7: 机器学习"),
-        Turn::text("Here it is."),
+        ScriptTurn::call("notes__list_recent_notes", &json!({})),
+        ScriptTurn::call("notes__get_note", &json!({ "id": "n-7" })).when("n-7: 机器学习"),
+        ScriptTurn::text("Here it is."),
     ])
     .await;
     let ask = jackfield([
@@ -107,10 +107,10 @@ async fn s1_05_a_list_first_and_then_one_of_it_in_full() {
 async fn s1_06_a_tool_that_is_not_there_and_a_server_that_goes_are_outcomes() {
     let weather = McpServer::of("get_weather", &json!([{ "die": 3 }]));
     let claude = ScriptedClaude::start([
-        Turn::call("weather__get_wether", &json!({})),
-        Turn::call("weather__get_weather", &json!({}))
+        ScriptTurn::call("weather__get_wether", &json!({})),
+        ScriptTurn::call("weather__get_weather", &json!({}))
             .when("The tools are: calculator, current_datetime, weather__get_weather."),
-        Turn::text("The weather cannot be had today.").when("ended with code 3"),
+        ScriptTurn::text("The weather cannot be had today.").when("ended with code 3"),
     ])
     .await;
     let ask = jackfield(["ask", "What is the weather?"]).at(&claude.base_url());
@@ -132,9 +132,9 @@ async fn s1_07_a_call_that_fails_stops_no_other() {
         },
     }));
     let claude = ScriptedClaude::start([
-        Turn::call("weather__get_weather", &json!({ "location": "Londn" }))
+        ScriptTurn::call("weather__get_weather", &json!({ "location": "Londn" }))
             .and_call("weather__get_tide", &json!({})),
-        Turn::text("The tide is high at noon."),
+        ScriptTurn::text("The tide is high at noon."),
     ])
     .await;
     let ask = jackfield(["ask", "--json", "Weather and tide?"]).at(&claude.base_url());
@@ -161,10 +161,10 @@ async fn where_nobody_can_be_asked_only_what_a_trusted_server_reads_may_run() {
     });
     let (mine, theirs) = (McpServer::new(script.clone()), McpServer::new(script));
     let claude = ScriptedClaude::start([
-        Turn::call("mine__read", &json!({}))
+        ScriptTurn::call("mine__read", &json!({}))
             .and_call("mine__write", &json!({}))
             .and_call("theirs__read", &json!({})),
-        Turn::text("One of three."),
+        ScriptTurn::text("One of three."),
     ])
     .await;
     let ask = jackfield(["ask", "--json", "Try"]).at(&claude.base_url());
@@ -185,7 +185,8 @@ async fn what_a_server_says_about_itself_is_told_to_the_model_as_the_servers_own
         "instructions": "Give cities in English.",
         "tools": [tool("get_weather")],
     }));
-    let claude = ScriptedClaude::start([Turn::text("Hello."), Turn::text("Hello.")]).await;
+    let claude =
+        ScriptedClaude::start([ScriptTurn::text("Hello."), ScriptTurn::text("Hello.")]).await;
     for (arguments, told) in [(["ask", "Hello"], true), (["ask", "--no-tools"], false)] {
         let ask = jackfield(arguments).stdin("Hello").at(&claude.base_url());
         let ran = ask.servers([("weather", weather.entry())]).run().await;
@@ -207,7 +208,7 @@ async fn ctrl_c_in_a_call_reaches_the_server_and_leaves_nothing_of_it() {
     let slow = McpServer::new(json!({
         "tools": [tool("think")], "calls": { "think": [{ "wait": true }] }, "stays": true,
     }));
-    let claude = ScriptedClaude::start([Turn::call("slow__think", &json!({}))]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::call("slow__think", &json!({}))]).await;
     let ask = jackfield(["ask", "Think"]).at(&claude.base_url());
     let running = ask.servers([("slow", slow.trusted())]).start();
     slow.until("call think").await;
@@ -223,7 +224,7 @@ async fn killed_by_force_it_takes_its_servers_along() {
     let stubborn = McpServer::new(json!({
         "tools": [tool("think")], "calls": { "think": [{ "wait": true }] }, "stays": true,
     }));
-    let claude = ScriptedClaude::start([Turn::call("stubborn__think", &json!({}))]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::call("stubborn__think", &json!({}))]).await;
     let ask = jackfield(["ask", "Think"]).at(&claude.base_url());
     let running = ask.servers([("stubborn", stubborn.trusted())]).start();
     stubborn.until("call think").await;
@@ -239,7 +240,7 @@ async fn after_an_error_nothing_of_a_server_stays() {
         "type": "error",
         "error": { "type": "authentication_error", "message": "invalid x-api-key" },
     });
-    let claude = ScriptedClaude::start([Turn::status(401, &refusal)]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::status(401, &refusal)]).await;
     let ask = jackfield(["ask", "Hello"]).at(&claude.base_url());
     let ran = ask.servers([("stubborn", stubborn.entry())]).run().await;
     assert_eq!(ran.code, Some(3), "{}", ran.err);
@@ -250,12 +251,12 @@ async fn after_an_error_nothing_of_a_server_stays() {
 async fn text_before_a_call_of_a_server_stays_before_it() {
     let weather = McpServer::of("get_weather", &json!([{ "text": LONDON }]));
     let claude = ScriptedClaude::start([
-        Turn::text("First I need the weather.").and(Part::Call {
+        ScriptTurn::text("First I need the weather.").and(ScriptPart::Call {
             arguments: "{}".to_owned(),
             id: None,
             name: "weather__get_weather".to_owned(),
         }),
-        Turn::text("Cloudy."),
+        ScriptTurn::text("Cloudy."),
     ])
     .await;
     let ask = jackfield(["ask", "Weather?"]).at(&claude.base_url());

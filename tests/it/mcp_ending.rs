@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{LONGEST_AFTERLIFE, McpServer, is_alive, jackfield, kept, tool};
@@ -67,7 +67,7 @@ async fn a_server_in_a_call_is_gone_whichever_way_we_end() {
         let stubborn = McpServer::new(json!({
             "tools": [tool("think")], "calls": { "think": [{ "wait": true }] }, "stays": true,
         }));
-        let claude = ScriptedClaude::start([Turn::call("stubborn__think", &json!({}))]).await;
+        let claude = ScriptedClaude::start([ScriptTurn::call("stubborn__think", &json!({}))]).await;
         let ask = jackfield(["ask", "Think"]).at(&claude.base_url());
         let running = ask.servers([("stubborn", stubborn.trusted())]).start();
         stubborn.until("call think").await;
@@ -82,8 +82,8 @@ async fn a_server_in_a_call_is_gone_whichever_way_we_end() {
 async fn a_server_gets_nothing_of_our_environment_but_what_programs_need() {
     let seen = McpServer::of("environment", &json!([{ "environment": true }]));
     let claude = ScriptedClaude::start([
-        Turn::call("seen__environment", &json!({})),
-        Turn::text("Seen."),
+        ScriptTurn::call("seen__environment", &json!({})),
+        ScriptTurn::text("Seen."),
     ])
     .await;
     let ask = jackfield(["ask", "--json", "Look"]).at(&claude.base_url());
@@ -172,8 +172,8 @@ fn held_by(process: u32) -> (usize, usize) {
 async fn a_hundred_sessions_of_one_process_leave_nothing_behind() {
     let server = McpServer::of("read", &json!([{ "text": "the text" }]));
     let turns = (0..=100).flat_map(|nth| {
-        let call = Turn::call("box__read", &json!({ "nth": nth }));
-        [call, Turn::text(format!("answer {nth}."))]
+        let call = ScriptTurn::call("box__read", &json!({ "nth": nth }));
+        [call, ScriptTurn::text(format!("answer {nth}."))]
     });
     let claude = ScriptedClaude::start(Vec::from_iter(turns)).await;
     let files = tempfile::tempdir().expect("a folder can be made");

@@ -18,7 +18,7 @@
 //! | has the same tool as another one | (the engine's) | `s2_02_…` |
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{McpServer, Ran, jackfield, kept, tool};
@@ -51,8 +51,8 @@ async fn a_flood_on_standard_error_is_neither_shown_nor_waited_for() {
         "flood": 200_000, "tools": [tool("read")], "calls": { "read": [{ "text": "the text" }] },
     }));
     let claude = ScriptedClaude::start([
-        Turn::call("box__read", &json!({})),
-        Turn::text("Read.").when("the text"),
+        ScriptTurn::call("box__read", &json!({})),
+        ScriptTurn::text("Read.").when("the text"),
     ])
     .await;
     let ask = jackfield(["ask", "Read"]).at(&claude.base_url());
@@ -71,9 +71,9 @@ async fn an_answer_that_comes_twice_is_nobody_elses() {
         "calls": { "one": [{ "twice": "first" }], "two": [{ "text": "second" }] },
     }));
     let claude = ScriptedClaude::start([
-        Turn::call("box__one", &json!({})),
-        Turn::call("box__two", &json!({})).when("first"),
-        Turn::text("Done.").when("second"),
+        ScriptTurn::call("box__one", &json!({})),
+        ScriptTurn::call("box__two", &json!({})).when("first"),
+        ScriptTurn::text("Done.").when("second"),
     ])
     .await;
     let ask = jackfield(["ask", "--json", "Both"]).at(&claude.base_url());
@@ -164,8 +164,8 @@ async fn nothing_that_a_server_says_makes_us_fall_over() {
         "tools": [read], "calls": { "read": steps }, "garbage": raw,
     }));
     let claude = ScriptedClaude::start([
-        Turn::call("box__read", &json!({})),
-        Turn::text("Read.").when("the text"),
+        ScriptTurn::call("box__read", &json!({})),
+        ScriptTurn::text("Read.").when("the text"),
     ])
     .await;
     let ask = jackfield(["ask", "Read"]).at(&claude.base_url());

@@ -1,7 +1,7 @@
 //! Files of MCP servers as other programs keep them, with the real binary.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{McpServer, jackfield, kept};
@@ -49,8 +49,8 @@ async fn the_files_of_other_programs_are_used_as_they_are() {
     let server = McpServer::of("read", &json!([{ "text": "the text" }]));
     for (name, text) in files(&server) {
         let claude = ScriptedClaude::start([
-            Turn::call("box__read", &json!({})),
-            Turn::text("Read.").when("the text"),
+            ScriptTurn::call("box__read", &json!({})),
+            ScriptTurn::text("Read.").when("the text"),
         ])
         .await;
         let ask = jackfield(["ask", "Read", "--yes", "--mcp-config", name]);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{McpServer, Ran, Running, jackfield, kept, tool};
@@ -105,8 +105,8 @@ async fn it_speaks_without_a_handshake_and_wrong_arguments_are_an_outcome() {
 #[tokio::test]
 async fn a_model_calls_its_tools_like_those_of_any_server() {
     let claude = ScriptedClaude::start([
-        Turn::call("mine__calculator", &json!({ "expression": "6 * 7" })),
-        Turn::text("It is 42."),
+        ScriptTurn::call("mine__calculator", &json!({ "expression": "6 * 7" })),
+        ScriptTurn::text("It is 42."),
     ])
     .await;
     let ran = jackfield(["ask", "--json", "What is 6 * 7?"])

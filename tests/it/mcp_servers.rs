@@ -1,7 +1,7 @@
 //! The servers themselves: how they are configured, found, tried, and what is said of those that fail.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{McpServer, Ran, jackfield, kept, tool};
@@ -22,10 +22,10 @@ async fn s2_01_four_servers_and_a_variable_that_only_its_server_gets() {
         { "id": "trello", "enabled": false, "command": "not-there" },
     ] });
     let claude = ScriptedClaude::start([
-        Turn::call("weather__environment", &json!({}))
+        ScriptTurn::call("weather__environment", &json!({}))
             .and_call("github__environment", &json!({}))
             .and_call("filesystem__environment", &json!({})),
-        Turn::text("Seen."),
+        ScriptTurn::text("Seen."),
     ])
     .await;
     let ask = jackfield([
@@ -56,8 +56,8 @@ async fn s2_02_two_servers_with_the_same_tool_can_both_be_called() {
     let mine = McpServer::of("search", &json!([{ "text": "from mine" }]));
     let shared = McpServer::of("search", &json!([{ "text": "from shared" }]));
     let claude = ScriptedClaude::start([
-        Turn::call("mine__search", &json!({})).and_call("shared_search", &json!({})),
-        Turn::text("Both."),
+        ScriptTurn::call("mine__search", &json!({})).and_call("shared_search", &json!({})),
+        ScriptTurn::text("Both."),
     ])
     .await;
     let ask = jackfield(["ask", "--json", "Search"]).at(&claude.base_url());
@@ -105,8 +105,8 @@ async fn s2_02_where_two_names_are_the_same_the_second_is_left_out_and_told_of()
 async fn s2_03_a_dash_stays_and_the_call_comes_back_under_its_own_name() {
     let files = McpServer::of("read_file", &json!([{ "text": "the text" }]));
     let claude = ScriptedClaude::start([
-        Turn::call("filesystem-data__read_file", &json!({ "path": "a" })),
-        Turn::text("Read.").when("the text"),
+        ScriptTurn::call("filesystem-data__read_file", &json!({ "path": "a" })),
+        ScriptTurn::text("Read.").when("the text"),
     ])
     .await;
     let ask = jackfield(["ask", "Read a"]).at(&claude.base_url());
@@ -146,9 +146,9 @@ async fn s2_05_a_lazy_server_is_offered_as_it_was_and_started_by_the_first_call(
     offered(1).await;
     offered(1).await;
     let claude = ScriptedClaude::start([
-        Turn::text("Hello."),
-        Turn::call("weather__get_weather", &json!({})),
-        Turn::text("Cloudy."),
+        ScriptTurn::text("Hello."),
+        ScriptTurn::call("weather__get_weather", &json!({})),
+        ScriptTurn::text("Cloudy."),
     ])
     .await;
     for (question, answer, starts) in [("Hello", "Hello.\n", 1), ("Weather?", "Cloudy.\n", 2)] {
@@ -273,8 +273,8 @@ async fn s2_06_servers_that_fail_are_told_of_and_stop_neither_the_others_nor_the
     let hanging = McpServer::new(json!({ "hang": true, "stays": true }));
     let noisy = McpServer::new(json!({ "garbage": ["Welcome!"], "tools": [tool("read")] }));
     let claude = ScriptedClaude::start([
-        Turn::call("good__read", &json!({})).and_call("noisy__read", &json!({})),
-        Turn::text("Read.").when("the text"),
+        ScriptTurn::call("good__read", &json!({})).and_call("noisy__read", &json!({})),
+        ScriptTurn::text("Read.").when("the text"),
     ])
     .await;
     let ask = jackfield(["ask", "Read", "--allow=*/read"]).at(&claude.base_url());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, Kept, McpServer, jackfield, kept};
@@ -30,7 +30,7 @@ fn waiting_for(server: &McpServer, file: &std::path::Path) -> Value {
 #[tokio::test]
 async fn a_turn_begins_without_a_server_that_hangs_and_says_so() {
     let hanging = McpServer::new(json!({ "hang": true }));
-    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.")]).await;
     let ask = jackfield(["ask", "Hello"]).at_with(&claude.base_url(), SHORT);
     let ran = ask.servers([("box", hanging.entry())]).run().await;
     ran.answers("Hello.\n");
@@ -81,7 +81,7 @@ async fn the_gateway_answers_without_a_server_and_with_it_when_it_is_ready() {
     let good = McpServer::of("read", &json!([{ "text": "the text" }]));
     let folder = tempfile::tempdir().expect("a folder can be made");
     let file = folder.path().join("go");
-    let claude = ScriptedClaude::start([Turn::text("Hello.").again()]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.").again()]).await;
     let sessions = Kept::new();
     let serve = sessions.gateway().at_with(&claude.base_url(), SHORT);
     let serve = serve.servers([("box", waiting_for(&good, &file))]);

@@ -22,9 +22,9 @@ use jackfield_provider_openai::config::{Api, OpenAiConfig, Profile};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{ScriptedCall, ScriptedToolbox};
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::openai::{Like, ScriptedOpenAi};
+use jackfield_testservers::openai::{ScriptedOpenAi, VendorQuirks};
 use jackfield_testservers::script::Script;
-use jackfield_testservers::scripted::Scripted;
+use jackfield_testservers::scripted::ScriptedServer;
 
 /// A wire language, and who speaks it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -50,9 +50,9 @@ pub(crate) enum Server {
 }
 
 impl Deref for Server {
-    type Target = Scripted;
+    type Target = ScriptedServer;
 
-    fn deref(&self) -> &Scripted {
+    fn deref(&self) -> &ScriptedServer {
         match self {
             Self::Claude(server) => server,
             Self::OpenAi(server) => server,
@@ -65,9 +65,15 @@ impl Wire {
     pub(crate) async fn serve(self, script: impl Into<Script>) -> Server {
         match self {
             Self::Claude => Server::Claude(ScriptedClaude::start(script).await),
-            Self::DeepSeek => Server::OpenAi(ScriptedOpenAi::like(Like::DeepSeek, script).await),
-            Self::Mistral => Server::OpenAi(ScriptedOpenAi::like(Like::Mistral, script).await),
-            Self::Ollama => Server::OpenAi(ScriptedOpenAi::like(Like::Ollama, script).await),
+            Self::DeepSeek => {
+                Server::OpenAi(ScriptedOpenAi::like(VendorQuirks::DeepSeek, script).await)
+            }
+            Self::Mistral => {
+                Server::OpenAi(ScriptedOpenAi::like(VendorQuirks::Mistral, script).await)
+            }
+            Self::Ollama => {
+                Server::OpenAi(ScriptedOpenAi::like(VendorQuirks::Ollama, script).await)
+            }
             Self::OpenAiChat | Self::OpenAiResponses => {
                 Server::OpenAi(ScriptedOpenAi::start(script).await)
             }
@@ -99,7 +105,7 @@ impl Wire {
     }
 
     /// The adapter in front of such a server.
-    pub(crate) fn adapter(self, server: &Scripted) -> Arc<dyn ChatModel> {
+    pub(crate) fn adapter(self, server: &ScriptedServer) -> Arc<dyn ChatModel> {
         self.adapter_at(&server.base_url())
     }
 
@@ -138,7 +144,7 @@ pub(crate) struct Chat {
 
 impl Chat {
     /// A session in front of these servers.
-    pub(crate) fn new<'a>(servers: impl IntoIterator<Item = (Wire, &'a Scripted)>) -> Self {
+    pub(crate) fn new<'a>(servers: impl IntoIterator<Item = (Wire, &'a ScriptedServer)>) -> Self {
         let adapters = servers
             .into_iter()
             .map(|(wire, server)| (wire, wire.adapter(server)));

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jackfield_store_sqlite::{Options, SqliteJournal};
-use jackfield_testkit::server::{Gate, Response, Server};
+use jackfield_testkit::server::{Gate, Response, TestServer};
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Script, Turn};
+use jackfield_testservers::script::{Script, ScriptTurn};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -15,7 +15,7 @@ use crate::harness::{Gateway, Jackfield, Running, jackfield};
 
 /// A bank behind a web API, which is paid at, and a model that pays.
 struct World {
-    bank: Server,
+    bank: TestServer,
     claude: ScriptedClaude,
     folder: TempDir,
 }
@@ -23,7 +23,7 @@ struct World {
 impl World {
     async fn new(script: impl Into<Script>) -> Self {
         Self {
-            bank: Server::start().await,
+            bank: TestServer::start().await,
             claude: ScriptedClaude::start(script).await,
             folder: tempfile::tempdir().expect("a folder can be made"),
         }
@@ -115,9 +115,9 @@ fn commits(log: &[u8]) -> Vec<usize> {
 async fn paid() -> World {
     let gate = Gate::new();
     let world = World::new([
-        Turn::call("web__pay", &json!({})),
-        Turn::text("It is paid.").pause_after(2, &gate),
-        Turn::text("It is paid.").again(),
+        ScriptTurn::call("web__pay", &json!({})),
+        ScriptTurn::text("It is paid.").pause_after(2, &gate),
+        ScriptTurn::text("It is paid.").again(),
     ])
     .await;
     world.bank.answer(Response::json(200, r#"{"paid":true}"#));
@@ -217,7 +217,7 @@ async fn an_older_copy_of_the_file_repeats_no_payment() {
 
 #[tokio::test]
 async fn a_page_that_was_overwritten_is_told_wherever_it_is() {
-    let world = World::new([Turn::text("It is a long story.").again()]).await;
+    let world = World::new([ScriptTurn::text("It is a long story.").again()]).await;
     let file = world.file();
     for session in ["one", "two"] {
         let ask = world.on(&file, &["ask", "--session", session, "Tell me."]);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{McpServer, jackfield, kept, shell, tool};
@@ -206,9 +206,9 @@ async fn without_a_place_definitions_are_pinned_for_the_run_and_that_is_said_onc
     let no_folder = folder.path().join("file");
     fs::write(&no_folder, "").expect("it can be written");
     let claude = ScriptedClaude::start([
-        Turn::call("one__read", &json!({})),
-        Turn::call("one__read", &json!({ "again": true })),
-        Turn::text("Read."),
+        ScriptTurn::call("one__read", &json!({})),
+        ScriptTurn::call("one__read", &json!({ "again": true })),
+        ScriptTurn::text("Read."),
     ])
     .await;
     let ask = jackfield(["ask", "Read", "--json", "--yes"]).at(&claude.base_url());

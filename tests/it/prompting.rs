@@ -1,7 +1,7 @@
 //! What the model is told before the conversation.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::Value;
 
 use crate::harness::{Jackfield, jackfield, kept};
@@ -47,7 +47,7 @@ async fn s1_13_an_empty_prompt_is_none() {
 
 /// The system prompt as it stands in Claude's own place for it; nothing if it is not there.
 async fn told(ask: impl FnOnce(&str) -> Jackfield) -> String {
-    let claude = ScriptedClaude::start([Turn::text("Hello!")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello!")]).await;
     ask(&claude.base_url()).run().await.answers("Hello!\n");
     kept(&claude);
     let request = &claude.requests()[0];

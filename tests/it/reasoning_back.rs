@@ -16,7 +16,7 @@ use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::rules;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::tool::{Catalog, ToolChoice};
-use jackfield_testservers::script::{Part, Turn};
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::Value;
 
 use crate::models::{Server, Wire};
@@ -33,8 +33,8 @@ struct Bench {
 type Sent = (Vec<String>, Vec<String>);
 
 impl Bench {
-    async fn new(script: impl IntoIterator<Item = Turn>) -> Self {
-        let script: Vec<Turn> = script.into_iter().collect();
+    async fn new(script: impl IntoIterator<Item = ScriptTurn>) -> Self {
+        let script: Vec<ScriptTurn> = script.into_iter().collect();
         Self {
             messages: vec![Message::user("Calculate.")],
             server: Wire::OpenAiResponses.serve(script).await,
@@ -115,15 +115,15 @@ fn short(item: &Value) -> String {
     }
 }
 
-fn thinking(nth: &str) -> Part {
-    Part::Thinking {
+fn thinking(nth: &str) -> ScriptPart {
+    ScriptPart::Thinking {
         signature: nth.to_owned(),
         text: format!("thought {nth}"),
     }
 }
 
-fn call(arguments: &str) -> Part {
-    Part::Call {
+fn call(arguments: &str) -> ScriptPart {
+    ScriptPart::Call {
         arguments: arguments.to_owned(),
         id: None,
         name: "add".to_owned(),
@@ -138,12 +138,12 @@ fn two() -> ToolResult {
     }
 }
 
-fn words(text: &str) -> Part {
-    Part::Text(text.to_owned())
+fn words(text: &str) -> ScriptPart {
+    ScriptPart::Text(text.to_owned())
 }
 
-fn done() -> Turn {
-    Turn::text("Done.")
+fn done() -> ScriptTurn {
+    ScriptTurn::text("Done.")
 }
 
 fn codes(sent: &Sent) -> Vec<&str> {
@@ -182,7 +182,7 @@ async fn reasoning_comes_before_what_it_led_to() {
             ],
         ),
     ] {
-        let mut bench = Bench::new([Turn::reply(parts), done()]).await;
+        let mut bench = Bench::new([ScriptTurn::reply(parts), done()]).await;
         bench.ask(MODEL).await;
         bench.answer(&two());
         let sent = bench.sent(MODEL).await;
@@ -201,7 +201,7 @@ async fn reasoning_whose_call_is_gone_stays_behind() {
             Some("words of its id"),
         ),
     ] {
-        let mut bench = Bench::new([Turn::reply(parts), done()]).await;
+        let mut bench = Bench::new([ScriptTurn::reply(parts), done()]).await;
         bench.ask(MODEL).await;
         // A fork from right before the call.
         bench.messages[1].blocks.pop();
@@ -220,8 +220,8 @@ async fn reasoning_whose_call_is_gone_stays_behind() {
 #[tokio::test]
 async fn words_that_were_edited_have_no_id_and_their_reasoning_goes_with_them() {
     let script = [
-        Turn::reply([thinking("a"), words("Two.")]),
-        Turn::reply([thinking("b"), words("Six.")]),
+        ScriptTurn::reply([thinking("a"), words("Two.")]),
+        ScriptTurn::reply([thinking("b"), words("Six.")]),
         done(),
     ];
     let mut bench = Bench::new(script).await;
@@ -248,7 +248,7 @@ async fn words_that_were_edited_have_no_id_and_their_reasoning_goes_with_them() 
 
 #[tokio::test]
 async fn a_call_without_an_outcome_is_not_sent_and_one_with_a_lost_outcome_is() {
-    let script = [Turn::reply([thinking("a"), call("{}")]), done()];
+    let script = [ScriptTurn::reply([thinking("a"), call("{}")]), done()];
     let mut bench = Bench::new(script).await;
     bench.ask(MODEL).await;
     let unanswered: Vec<Arc<Message>> = bench.messages.iter().cloned().map(Arc::new).collect();
@@ -272,7 +272,7 @@ async fn a_call_without_an_outcome_is_not_sent_and_one_with_a_lost_outcome_is() 
 
 #[tokio::test]
 async fn each_model_gets_its_own_reasoning_back_and_no_others() {
-    let turn = |nth: &str| Turn::reply([thinking(nth), call("{}")]);
+    let turn = |nth: &str| ScriptTurn::reply([thinking(nth), call("{}")]);
     let mut bench = Bench::new([turn("a"), turn("b"), turn("c")]).await;
     bench.ask(MODEL).await;
     bench.answer(&two());
@@ -301,7 +301,7 @@ async fn each_model_gets_its_own_reasoning_back_and_no_others() {
 #[tokio::test]
 async fn a_reply_that_was_cut_off_goes_back_as_far_as_it_stands() {
     // In the middle of its reasoning.
-    let cut = Turn::reply([thinking("a")]).finish(FinishReason::Length);
+    let cut = ScriptTurn::reply([thinking("a")]).finish(FinishReason::Length);
     let mut bench = Bench::new([cut, done()]).await;
     assert_eq!(bench.ask(MODEL).await.end.finish, FinishReason::Length);
     bench.messages.push(Message::user("Go on."));
@@ -310,7 +310,7 @@ async fn a_reply_that_was_cut_off_goes_back_as_far_as_it_stands() {
     assert_eq!(codes(&sent), ["reasoning_without_its_item"]);
 
     // In the middle of a call.
-    let cut = Turn::reply([thinking("a"), call("{\"a\":")]).finish(FinishReason::Length);
+    let cut = ScriptTurn::reply([thinking("a"), call("{\"a\":")]).finish(FinishReason::Length);
     let mut bench = Bench::new([cut, done()]).await;
     assert_eq!(bench.ask(MODEL).await.end.finish, FinishReason::Length);
     bench.answer(&two());

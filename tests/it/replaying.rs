@@ -2,7 +2,7 @@
 
 use jackfield_domain::tool_loop::LOOP_VERSION;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Jackfield, jackfield, kept};
@@ -41,8 +41,8 @@ async fn a_changed_fact_is_told_with_its_field_and_an_exit_code_of_its_own() {
 async fn what_is_exported_as_facts_comes_out_the_same_elsewhere() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "6*7" })),
-        Turn::text("It is 42."),
+        ScriptTurn::call("calculator", &json!({ "expression": "6*7" })),
+        ScriptTurn::text("It is 42."),
     ])
     .await;
     let on = |run: Jackfield| run.env("JACKFIELD_DB", folder.path().join("kept.db"));
@@ -74,9 +74,9 @@ async fn what_is_exported_as_facts_comes_out_the_same_elsewhere() {
 async fn a_turn_is_replayed_alone_and_each_step_can_be_looked_at() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "6*7" })),
-        Turn::text("It is 42."),
-        Turn::text("You are welcome."),
+        ScriptTurn::call("calculator", &json!({ "expression": "6*7" })),
+        ScriptTurn::text("It is 42."),
+        ScriptTurn::text("You are welcome."),
     ])
     .await;
     let on = |run: Jackfield| run.env("JACKFIELD_DB", folder.path().join("kept.db"));

@@ -2,15 +2,18 @@
 
 use jackfield_testkit::server::Response;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{jackfield, kept};
 
 #[tokio::test]
 async fn an_overload_is_tried_again_and_the_answer_comes() {
-    let claude =
-        ScriptedClaude::start([Turn::status(529, &overloaded()), Turn::text("Hello!")]).await;
+    let claude = ScriptedClaude::start([
+        ScriptTurn::status(529, &overloaded()),
+        ScriptTurn::text("Hello!"),
+    ])
+    .await;
     let ran = jackfield(["ask", "hello"])
         .at(&claude.base_url())
         .run()
@@ -26,8 +29,11 @@ async fn an_overload_is_tried_again_and_the_answer_comes() {
 
 #[tokio::test]
 async fn a_retry_is_an_event_between_two_attempts_of_one_round() {
-    let claude =
-        ScriptedClaude::start([Turn::status(529, &overloaded()), Turn::text("Hello!")]).await;
+    let claude = ScriptedClaude::start([
+        ScriptTurn::status(529, &overloaded()),
+        ScriptTurn::text("Hello!"),
+    ])
+    .await;
     let ran = jackfield(["ask", "--json", "hello"])
         .at(&claude.base_url())
         .run()
@@ -50,7 +56,7 @@ async fn a_retry_is_an_event_between_two_attempts_of_one_round() {
 
 #[tokio::test]
 async fn an_overload_that_stays_is_told_after_the_last_try() {
-    let claude = ScriptedClaude::start([Turn::status(529, &overloaded()).again()]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::status(529, &overloaded()).again()]).await;
     let more = "limits.model_retries = 1";
     let ran = jackfield(["ask", "hello"])
         .at_with(&claude.base_url(), more)
@@ -72,7 +78,7 @@ async fn a_server_that_wants_more_patience_than_is_allowed_is_not_waited_for() {
         "error": { "type": "rate_limit_error", "message": "Number of requests has exceeded your rate limit" },
     });
     let response = Response::json(429, body.to_string()).header("retry-after", "3600");
-    let claude = ScriptedClaude::start([Turn::wire(response)]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::wire(response)]).await;
     let ran = jackfield(["ask", "hello"])
         .at(&claude.base_url())
         .run()

@@ -10,7 +10,7 @@ use jackfield_ports::journal::Journal as _;
 use jackfield_ports::journal::sessions::SessionQuery;
 use jackfield_store_sqlite::{Options, SqliteJournal};
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, Kept};
@@ -63,7 +63,7 @@ async fn a_gateway_deletes_what_nobody_went_on_with_for_long_and_nothing_else() 
 async fn a_file_that_is_as_large_as_it_may_be_refuses_turns_until_there_is_room() {
     let files = Kept::new();
     let text = "It is a long story. ".repeat(4000);
-    let claude = ScriptedClaude::start([Turn::text(&text).again()]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text(&text).again()]).await;
     let ask = async |session: &str| {
         let run = files.run(&["ask", "--session", session, "Tell me."]);
         let run = run.at_with(&claude.base_url(), "[journal]\nmax_size = \"1MiB\"\n");

@@ -2,7 +2,7 @@
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -25,8 +25,8 @@ async fn it_cancels_the_turn_of_the_other_process_where_that_was_said() {
     let file = File(tempfile::tempdir().expect("a folder can be made"));
     let gate = Gate::new();
     let turns = [
-        Turn::text("Never said.").pause_after(1, &gate),
-        Turn::text("Here.").when("Me, too."),
+        ScriptTurn::text("Never said.").pause_after(1, &gate),
+        ScriptTurn::text("Here.").when("Me, too."),
     ];
     let claude = ScriptedClaude::start(turns).await;
     let first = file.run(["ask", "--session", "one", "--json", "Go."]);
@@ -53,8 +53,8 @@ async fn it_waits_for_the_turn_of_the_other_process_where_that_was_said() {
     let file = File(tempfile::tempdir().expect("a folder can be made"));
     let gate = Gate::new();
     let turns = [
-        Turn::text("Done.").pause_after(1, &gate),
-        Turn::text("Here.").when("Me, too."),
+        ScriptTurn::text("Done.").pause_after(1, &gate),
+        ScriptTurn::text("Here.").when("Me, too."),
     ];
     let claude = ScriptedClaude::start(turns).await;
     let first = file.run(["ask", "--session", "one", "--json", "Go."]);

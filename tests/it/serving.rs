@@ -2,7 +2,7 @@
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, Kept, jackfield, kept, shell};
@@ -31,9 +31,9 @@ fn answered(log: &str) -> Vec<Value> {
 async fn each_request_is_a_line_of_the_log_and_nothing_that_was_said_is_in_it() {
     let gate = Gate::new();
     let claude = ScriptedClaude::start([
-        Turn::text("A secret answer."),
-        Turn::text("One in pieces."),
-        Turn::text("Of this the end is not heard.").pause_after(400, &gate),
+        ScriptTurn::text("A secret answer."),
+        ScriptTurn::text("One in pieces."),
+        ScriptTurn::text("Of this the end is not heard.").pause_after(400, &gate),
     ])
     .await;
     let sessions = Kept::new();
@@ -101,12 +101,12 @@ async fn each_request_is_a_line_of_the_log_and_nothing_that_was_said_is_in_it() 
 async fn what_the_log_says_of_a_turn_has_its_id_and_that_of_its_session() {
     let gate = Gate::new();
     let claude = ScriptedClaude::start([
-        Turn::status(
+        ScriptTurn::status(
             400,
             &json!({ "error": { "type": "invalid_request_error" } }),
         ),
-        Turn::text("Of this the end is lost.").pause_after(400, &gate),
-        Turn::text("Said again."),
+        ScriptTurn::text("Of this the end is lost.").pause_after(400, &gate),
+        ScriptTurn::text("Said again."),
     ])
     .await;
     let sessions = Kept::new();
@@ -148,8 +148,8 @@ async fn what_the_log_says_of_a_turn_has_its_id_and_that_of_its_session() {
 async fn what_was_written_while_it_ended_is_owed_to_nobody_at_the_next_start() {
     let gate = Gate::new();
     let claude = ScriptedClaude::start([
-        Turn::text("Written to its end.").pause_after(400, &gate),
-        Turn::text("Asked anew."),
+        ScriptTurn::text("Written to its end.").pause_after(400, &gate),
+        ScriptTurn::text("Asked anew."),
     ])
     .await;
     let sessions = Kept::new();
@@ -185,7 +185,7 @@ fn line(log: &str, message: &str) -> Value {
 
 #[tokio::test]
 async fn what_was_said_is_in_the_log_where_that_is_asked_for() {
-    let claude = ScriptedClaude::start([Turn::text("A secret answer.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("A secret answer.")]).await;
     let sessions = Kept::new();
     let more = "[serve]\nlog_content = true\n";
     let serve = sessions.gateway().at_with(&claude.base_url(), more);
@@ -214,7 +214,7 @@ async fn what_was_said_is_in_the_log_where_that_is_asked_for() {
 
 #[tokio::test]
 async fn the_lines_of_requests_can_be_left_out_and_no_file_is_coloured() {
-    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.")]).await;
     let sessions = Kept::new();
     let more = "serve.access_log = false\n";
     let serve = sessions.gateway().at_with(&claude.base_url(), more);
@@ -227,7 +227,7 @@ async fn the_lines_of_requests_can_be_left_out_and_no_file_is_coloured() {
     assert_eq!(ran.err.lines().count(), 2, "{}", ran.err);
     assert!(!ran.err.contains("answered"), "{}", ran.err);
     kept(&claude);
-    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.")]).await;
     let serve = sessions.gateway().at(&claude.base_url());
     let gateway = Gateway::listening(serve.start()).await;
     gateway.post(CHAT, &asks("hi")).answered().await.is(200);
@@ -243,9 +243,9 @@ async fn a_gateway_that_may_use_one_core_serves_several_at_once() {
     let gate = Gate::new();
     let computes = json!({ "expression": "6 * 7" });
     let claude = ScriptedClaude::start([
-        Turn::text("First, in the end.").pause_after(400, &gate),
-        Turn::call("calculator", &computes),
-        Turn::text("It is 42."),
+        ScriptTurn::text("First, in the end.").pause_after(400, &gate),
+        ScriptTurn::call("calculator", &computes),
+        ScriptTurn::text("It is 42."),
     ])
     .await;
     let sessions = Kept::new();
@@ -270,7 +270,7 @@ async fn a_gateway_that_may_use_one_core_serves_several_at_once() {
 #[tokio::test]
 async fn whoever_asks_twice_for_the_end_does_not_wait_for_what_is_under_way() {
     let gate = Gate::new();
-    let claude = ScriptedClaude::start([Turn::text("Never.").pause_after(0, &gate)]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Never.").pause_after(0, &gate)]).await;
     let sessions = Kept::new();
     let mut gateway = Gateway::listening(sessions.gateway().at(&claude.base_url()).start()).await;
     let asked = gateway.post(CHAT, &asks("hi")).sent().await;
@@ -295,8 +295,8 @@ async fn whoever_asks_twice_for_the_end_does_not_wait_for_what_is_under_way() {
 async fn a_terminal_that_is_closed_ends_it_in_order_unless_it_was_told_not_to_mind() {
     let gate = Gate::new();
     let claude = ScriptedClaude::start([
-        Turn::text("To the end.").pause_after(0, &gate),
-        Turn::text("And on."),
+        ScriptTurn::text("To the end.").pause_after(0, &gate),
+        ScriptTurn::text("And on."),
     ])
     .await;
     let sessions = Kept::new();
@@ -328,7 +328,7 @@ async fn a_terminal_that_is_closed_ends_it_in_order_unless_it_was_told_not_to_mi
 
 #[tokio::test]
 async fn a_journal_that_fails_is_told_in_each_dialect_and_needs_no_restart_when_it_is_well_again() {
-    let claude = ScriptedClaude::start([Turn::text("Hello.").again()]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.").again()]).await;
     let sessions = Kept::new();
     let mut gateway = Gateway::listening(sessions.gateway().at(&claude.base_url()).start()).await;
     let responses = json!({ "model": "claude-sonnet-5", "input": "hi" });
@@ -385,7 +385,7 @@ async fn a_journal_that_fails_is_told_in_each_dialect_and_needs_no_restart_when_
 async fn a_journal_that_cannot_be_written_is_named_before_anything_is_served() {
     // Not even root can make a file there.
     let file = "/sys/kernel/sessions.db";
-    let claude = ScriptedClaude::start(Vec::<Turn>::new()).await;
+    let claude = ScriptedClaude::start(Vec::<ScriptTurn>::new()).await;
     let ran = jackfield(["serve"])
         .at(&claude.base_url())
         .env("JACKFIELD_DB", file)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -49,7 +49,7 @@ async fn ask(file: &File, claude: &ScriptedClaude, session: &str, question: &str
 #[tokio::test]
 async fn what_was_said_just_now_is_seconds_old() {
     let file = File::new();
-    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.")]).await;
     ask(&file, &claude, "now", "Hi.").await.answers("Hello.\n");
     let ran = file.run(["sessions", "list"]).run().await;
     let line = ran.out.lines().find(|line| line.contains("now"));
@@ -64,8 +64,8 @@ async fn what_was_said_just_now_is_seconds_old() {
 async fn two_questions_in_a_row_are_one_conversation() {
     let file = File::new();
     let claude = ScriptedClaude::start([
-        Turn::text("Hello, Ada."),
-        Turn::text("You are Ada.").when("Who am I?"),
+        ScriptTurn::text("Hello, Ada."),
+        ScriptTurn::text("You are Ada.").when("Who am I?"),
     ])
     .await;
     ask(&file, &claude, "trip", "I am Ada.")
@@ -94,9 +94,9 @@ async fn two_questions_in_a_row_are_one_conversation() {
 async fn s4_01_a_turn_is_kept_as_it_happened() {
     let file = File::new();
     let claude = ScriptedClaude::start([
-        Turn::text("First the sum.").and_call("calculator", &json!({ "expression": "6*7" })),
-        Turn::text("It is 42."),
-        Turn::status(400, &json!({ "type": "error", "error": { "type": "invalid_request_error", "message": "no" } })),
+        ScriptTurn::text("First the sum.").and_call("calculator", &json!({ "expression": "6*7" })),
+        ScriptTurn::text("It is 42."),
+        ScriptTurn::status(400, &json!({ "type": "error", "error": { "type": "invalid_request_error", "message": "no" } })),
     ])
     .await;
     ask(&file, &claude, "sums", "What is 6 * 7?").await;
@@ -127,10 +127,10 @@ async fn a_killed_turn_is_listed_as_open_and_resumed_to_its_end() {
     let file = File::new();
     let gate = Gate::new();
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "6*7" })),
-        Turn::text("It is 42.").pause_after(1, &gate),
-        Turn::text("It is 42 again."),
-        Turn::text("As I said."),
+        ScriptTurn::call("calculator", &json!({ "expression": "6*7" })),
+        ScriptTurn::text("It is 42.").pause_after(1, &gate),
+        ScriptTurn::text("It is 42 again."),
+        ScriptTurn::text("As I said."),
     ])
     .await;
     let ask = file.run(["ask", "--session", "sums", "--json", "What is 6 * 7?"]);
@@ -162,7 +162,7 @@ async fn a_killed_turn_is_listed_as_open_and_resumed_to_its_end() {
 
 #[tokio::test]
 async fn a_home_that_cannot_be_written_keeps_nothing_and_says_so_once() {
-    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.")]).await;
     let ran = jackfield(["ask", "Hello?"])
         .at(&claude.base_url())
         .env("XDG_DATA_HOME", "/proc/nowhere")
@@ -243,7 +243,7 @@ async fn whoever_looks_for_sessions_in_a_file_that_is_not_there_makes_none() {
 async fn a_second_process_is_told_that_the_session_is_at_work() {
     let file = File::new();
     let gate = Gate::new();
-    let claude = ScriptedClaude::start([Turn::text("Done.").pause_after(1, &gate)]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Done.").pause_after(1, &gate)]).await;
     let first = file.run(["ask", "--session", "one", "--json", "Go."]);
     let mut first = first.at(&claude.base_url()).start();
     first.out.until("turn_started").await;
@@ -279,8 +279,8 @@ async fn a_second_process_is_told_that_the_session_is_at_work() {
 async fn what_was_said_is_found_in_any_language_and_case() {
     let file = File::new();
     let claude = ScriptedClaude::start([
-        Turn::text("机器学习是人工智能的一部分。"),
-        Turn::text("Погода в Казани хорошая."),
+        ScriptTurn::text("机器学习是人工智能的一部分。"),
+        ScriptTurn::text("Погода в Казани хорошая."),
     ])
     .await;
     ask(&file, &claude, "zh", "什么是机器学习?我的笔记在哪里?").await;
@@ -302,10 +302,10 @@ async fn what_was_said_is_found_in_any_language_and_case() {
 async fn a_fork_goes_on_from_its_place_and_leaves_the_other_as_it_is() {
     let file = File::new();
     let claude = ScriptedClaude::start([
-        Turn::text("First the sum.").and_call("calculator", &json!({ "expression": "6*7" })),
-        Turn::text("It is 42."),
-        Turn::text("Two."),
-        Turn::text("From there."),
+        ScriptTurn::text("First the sum.").and_call("calculator", &json!({ "expression": "6*7" })),
+        ScriptTurn::text("It is 42."),
+        ScriptTurn::text("Two."),
+        ScriptTurn::text("From there."),
     ])
     .await;
     ask(&file, &claude, "sums", "What is 6 * 7?").await;
@@ -347,7 +347,7 @@ async fn a_fork_goes_on_from_its_place_and_leaves_the_other_as_it_is() {
 #[tokio::test]
 async fn prune_says_first_and_deletes_then_what_is_too_much() {
     let file = File::new();
-    let claude = ScriptedClaude::start([Turn::text("One."), Turn::text("Two.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("One."), ScriptTurn::text("Two.")]).await;
     ask(&file, &claude, "first", "One?").await;
     ask(&file, &claude, "second", "Two?").await;
     let dry = file
@@ -368,7 +368,7 @@ async fn prune_says_first_and_deletes_then_what_is_too_much() {
 #[tokio::test]
 async fn an_empty_name_names_no_session_though_every_id_begins_with_it() {
     let file = File::new();
-    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.")]).await;
     ask(&file, &claude, "only", "Hi.").await.answers("Hello.\n");
     for arguments in [
         &["sessions", "delete", "--yes", ""][..],
@@ -390,7 +390,7 @@ async fn an_empty_name_names_no_session_though_every_id_begins_with_it() {
 #[tokio::test]
 async fn an_export_is_json_for_those_who_say_so_and_goes_to_standard_output_by_its_sign() {
     let file = File::new();
-    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.")]).await;
     ask(&file, &claude, "trip", "Hi.").await.answers("Hello.\n");
     let said = file.json(["sessions", "export", "trip"]).await;
     assert_eq!(said["format"], "jackfield.session", "{said:#}");

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Asked, Script, Turn};
+use jackfield_testservers::script::{Script, ScriptRequest, ScriptTurn};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -82,18 +82,18 @@ async fn after_mixed_traffic_nothing_is_left_behind() {
 
 /// What the model says, by how many came before: it calls tools that work and tools that fail, breaks off,
 /// falls silent, is overloaded, and speaks no language at all.
-fn reply(asked: &Asked<'_>) -> Option<Turn> {
+fn reply(asked: &ScriptRequest<'_>) -> Option<ScriptTurn> {
     let after_tools = asked.last_text.contains("Error") || asked.last_text.starts_with("42");
     Some(match asked.nth % 16 {
-        0 => Turn::status(
+        0 => ScriptTurn::status(
             529,
             &json!({ "type": "error",
             "error": { "type": "overloaded_error", "message": "Overloaded" } }),
         ),
-        1 => Turn::html(502, "<html>Bad gateway</html>"),
-        2 => Turn::text("This one breaks off in the middle of it.").cut_after(400),
-        3 => Turn::text("This one is reset.").reset_after(300),
-        4 => Turn::text("This one falls silent.").stall_after(350),
+        1 => ScriptTurn::html(502, "<html>Bad gateway</html>"),
+        2 => ScriptTurn::text("This one breaks off in the middle of it.").cut_after(400),
+        3 => ScriptTurn::text("This one is reset.").reset_after(300),
+        4 => ScriptTurn::text("This one falls silent.").stall_after(350),
         5..=8 if !after_tools && asked.body["tools"].is_array() => {
             let name = asked.body["tools"][0]["name"].as_str().unwrap_or_default();
             let expression = if asked.nth.is_multiple_of(2) {
@@ -101,9 +101,9 @@ fn reply(asked: &Asked<'_>) -> Option<Turn> {
             } else {
                 "1/0"
             };
-            Turn::call(name, &json!({ "expression": expression }))
+            ScriptTurn::call(name, &json!({ "expression": expression }))
         }
-        _ => Turn::text("A whole answer, long enough to come in more than one piece."),
+        _ => ScriptTurn::text("A whole answer, long enough to come in more than one piece."),
     })
 }
 

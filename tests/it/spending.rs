@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jackfield_domain::usage::Usage;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Jackfield, Ran, jackfield, kept};
@@ -39,10 +39,10 @@ fn read(ran: &Ran) -> Value {
 async fn s4_04_tokens_and_cost_are_told_by_model_day_tool_and_reply() {
     let home = tempfile::tempdir().expect("a folder");
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "17*4" })).using(used(1000, 600, 20)),
-        Turn::text("It is 68.").using(used(1100, 0, 30)),
+        ScriptTurn::call("calculator", &json!({ "expression": "17*4" })).using(used(1000, 600, 20)),
+        ScriptTurn::text("It is 68.").using(used(1100, 0, 30)),
         // A server that does not count.
-        Turn::text("Nothing to count.").using(Usage::default()),
+        ScriptTurn::text("Nothing to count.").using(Usage::default()),
     ])
     .await;
     let ran = run(["ask", "17*4?"], &claude, home.path()).run().await;
@@ -129,8 +129,8 @@ async fn s4_04_tokens_and_cost_are_told_by_model_day_tool_and_reply() {
 async fn a_budget_of_money_ends_a_turn_with_its_last_round() {
     let home = tempfile::tempdir().expect("a folder");
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "1+1" })).using(used(3000, 0, 50)),
-        Turn::text("So far it is 2.").using(used(3100, 0, 50)),
+        ScriptTurn::call("calculator", &json!({ "expression": "1+1" })).using(used(3000, 0, 50)),
+        ScriptTurn::text("So far it is 2.").using(used(3100, 0, 50)),
     ])
     .await;
     // Two rounds of about 3000 in and 100 out, at 1 and 10 millionths: the third cannot be paid.
@@ -148,7 +148,7 @@ async fn a_budget_of_money_ends_a_turn_with_its_last_round() {
 #[tokio::test]
 async fn a_budget_of_money_on_a_model_without_a_price_begins_nothing() {
     let home = tempfile::tempdir().expect("a folder");
-    let claude = ScriptedClaude::start(Vec::<Turn>::new()).await;
+    let claude = ScriptedClaude::start(Vec::<ScriptTurn>::new()).await;
     let ran = jackfield(["ask", "--max-cost", "1", "hi"])
         .at(&claude.base_url())
         .env("JACKFIELD_DB", home.path().join("sessions.db"))
@@ -166,9 +166,9 @@ async fn a_budget_of_money_on_a_model_without_a_price_begins_nothing() {
 async fn what_was_used_adds_up_after_kill_and_resume() {
     let home = tempfile::tempdir().expect("a folder");
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "17*4" })).using(used(1000, 0, 20)),
-        Turn::text("It is ").stall_after(700),
-        Turn::text("It is 68.").using(used(1100, 0, 30)),
+        ScriptTurn::call("calculator", &json!({ "expression": "17*4" })).using(used(1000, 0, 20)),
+        ScriptTurn::text("It is ").stall_after(700),
+        ScriptTurn::text("It is 68.").using(used(1100, 0, 30)),
     ])
     .await;
     let mut running = run(["ask", "17*4?"], &claude, home.path()).start();
@@ -205,9 +205,11 @@ async fn what_was_used_adds_up_after_kill_and_resume() {
 #[tokio::test]
 async fn a_reply_that_breaks_off_costs_what_its_provider_had_counted() {
     let home = tempfile::tempdir().expect("a folder");
-    let claude = ScriptedClaude::start([Turn::text("What is said before the end. ".repeat(40))
-        .using(used(1000, 600, 200))
-        .cut_after(1200)])
+    let claude = ScriptedClaude::start([ScriptTurn::text(
+        "What is said before the end. ".repeat(40),
+    )
+    .using(used(1000, 600, 200))
+    .cut_after(1200)])
     .await;
     let ran = run(["ask", "go on"], &claude, home.path()).run().await;
     assert_eq!(ran.code, Some(6), "{}", ran.err);
@@ -230,12 +232,12 @@ async fn a_reply_that_breaks_off_costs_what_its_provider_had_counted() {
 async fn s4_03_every_call_can_be_audited() {
     let home = tempfile::tempdir().expect("a folder");
     let claude = ScriptedClaude::start([
-        Turn::call(
+        ScriptTurn::call(
             "calculator",
             &json!({ "expression": "17*4\u{202e}\u{1b}[2J" }),
         )
         .and_call("current_datetime", &json!({})),
-        Turn::text("Done."),
+        ScriptTurn::text("Done."),
     ])
     .await;
     run(

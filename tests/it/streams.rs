@@ -1,7 +1,7 @@
 //! Standard output, standard error, and what does not belong there.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Part, Turn};
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::json;
 
 use crate::harness::{Jackfield, Ran, jackfield, kept, shell};
@@ -37,9 +37,9 @@ async fn colours_that_are_asked_for_are_never_in_the_answer() {
 #[tokio::test]
 async fn escape_codes_of_a_model_do_not_reach_standard_error() {
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "\u{1b}[31m1+1\u{7}" })),
-        Turn::call("tool\u{1b}[2J", &json!({})),
-        Turn::text("Done."),
+        ScriptTurn::call("calculator", &json!({ "expression": "\u{1b}[31m1+1\u{7}" })),
+        ScriptTurn::call("tool\u{1b}[2J", &json!({})),
+        ScriptTurn::text("Done."),
     ])
     .await;
     let ran = jackfield(["ask", "hello"])
@@ -71,9 +71,9 @@ async fn where_both_streams_are_one_a_call_begins_a_line_and_a_pipe_gets_the_ans
         ("\"$jackfield\" ask hello | cat", false),
     ] {
         let claude = ScriptedClaude::start([
-            Turn::reply([Part::Text("Let me see.".to_owned())])
+            ScriptTurn::reply([ScriptPart::Text("Let me see.".to_owned())])
                 .and_call("calculator", &json!({ "expression": "1+1" })),
-            Turn::text("It is 2."),
+            ScriptTurn::text("It is 2."),
         ])
         .await;
         let ran = shell(line).at(&claude.base_url()).run().await;
@@ -98,7 +98,7 @@ async fn standard_input_is_the_question_or_stands_below_it() {
             "Explain this:\n\nПривет! 你好！\nline 2",
         ),
     ] {
-        let claude = ScriptedClaude::start([Turn::text("Hello!")]).await;
+        let claude = ScriptedClaude::start([ScriptTurn::text("Hello!")]).await;
         let ask = jackfield(arguments).stdin("Привет! 你好！\nline 2\n");
         ask.at(&claude.base_url()).run().await.answers("Hello!\n");
         let asked = claude.requests()[0]["messages"][0]["content"][0]["text"].clone();
@@ -109,8 +109,8 @@ async fn standard_input_is_the_question_or_stands_below_it() {
 
 async fn ask(jackfield: Jackfield) -> Ran {
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "1+1" })),
-        Turn::text("It is 2."),
+        ScriptTurn::call("calculator", &json!({ "expression": "1+1" })),
+        ScriptTurn::text("It is 2."),
     ])
     .await;
     let ran = jackfield.at(&claude.base_url()).run().await;

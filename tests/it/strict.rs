@@ -1,7 +1,7 @@
 //! Notes: what cannot be told to a provider is said, or refused before anything is sent.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, Jackfield, Kept, Ran, jackfield, kept};
@@ -82,7 +82,7 @@ async fn a_form_that_claude_cannot_be_held_to_is_a_loss_of_meaning_and_a_schema_
 
 #[tokio::test]
 async fn a_field_that_only_claude_knows_is_sent_to_claude() {
-    let claude = ScriptedClaude::start([Turn::text("Hello!")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello!")]).await;
     let fields = "providers.claude.betas = [\"fast-mode-2026-02-01\"]\n\
                   settings.extensions.claude.speed = \"fast\"\n\
                   settings.extensions.openai-chat.logprobs = true\n";
@@ -189,8 +189,8 @@ async fn notes_are_events_and_in_the_last_one_once_a_turn() {
 async fn a_later_round_is_as_strict_and_what_was_done_until_then_is_told() {
     // The calculator says more in the structured form of its outcome, for which Claude has no place.
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "1+1" })),
-        Turn::text("It is 2."),
+        ScriptTurn::call("calculator", &json!({ "expression": "1+1" })),
+        ScriptTurn::text("It is 2."),
     ])
     .await;
     let ask = jackfield(["ask", "--json", "--strict=quality", "1+1?"]).at(&claude.base_url());
@@ -208,7 +208,7 @@ async fn a_later_round_is_as_strict_and_what_was_done_until_then_is_told() {
 
 /// The run, of which the server has seen nothing.
 async fn refused(ask: Jackfield, configuration: &str) -> Ran {
-    let claude = ScriptedClaude::start([Turn::text("Hello!")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello!")]).await;
     let ran = ask.at_with(&claude.base_url(), configuration).run().await;
     assert_eq!(claude.requests(), [Value::Null; 0]);
     ran
@@ -221,7 +221,7 @@ async fn answered(ask: Jackfield, configuration: &str) -> Ran {
 
 /// The run, which has this answer and nothing else on standard output.
 async fn answered_by(ask: Jackfield, configuration: &str, answer: &str) -> Ran {
-    let claude = ScriptedClaude::start([Turn::text(answer)]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text(answer)]).await;
     let ran = ask.at_with(&claude.base_url(), configuration).run().await;
     ran.answers(&format!("{answer}\n"));
     kept(&claude);
@@ -231,15 +231,15 @@ async fn answered_by(ask: Jackfield, configuration: &str, answer: &str) -> Ran {
 /// A turn of two rounds.
 async fn calling() -> ScriptedClaude {
     ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "1+1" })),
-        Turn::text("It is 2."),
+        ScriptTurn::call("calculator", &json!({ "expression": "1+1" })),
+        ScriptTurn::text("It is 2."),
     ])
     .await
 }
 
 #[tokio::test]
 async fn a_client_of_the_gateway_is_told_its_own_field() {
-    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("Hello.")]).await;
     let sessions = Kept::new();
     let gateway = Gateway::listening(sessions.gateway().at(&claude.base_url()).start()).await;
     let asked = json!({

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use jackfield_domain::block::Content;
 use jackfield_domain::fact::TurnEnd;
 use jackfield_engine::TurnReport;
-use jackfield_testservers::script::{Part, Turn};
-use jackfield_testservers::scripted::Scripted;
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
+use jackfield_testservers::scripted::ScriptedServer;
 use serde_json::{Value, json};
 
 use crate::harness::kept;
@@ -27,19 +27,20 @@ async fn every_provider_goes_on_where_every_other_one_stopped() {
         let way = format!("{from:?} to {to:?}");
         let first = from
             .serve([
-                Turn::reply([
+                ScriptTurn::reply([
                     thinking("first"),
                     call("add", "firstadd1"),
                     call("multiply", "firstmul2"),
                 ]),
-                Turn::reply([thinking("second"), Part::Text("2 and 6.".to_owned())]),
-                Turn::text("Back again.").when("And you?"),
+                ScriptTurn::reply([thinking("second"), ScriptPart::Text("2 and 6.".to_owned())]),
+                ScriptTurn::text("Back again.").when("And you?"),
             ])
             .await;
         let second = to
             .serve([
-                Turn::reply([thinking("third"), call("add", "thirdadd3")]).when("And once more?"),
-                Turn::text("Still 2."),
+                ScriptTurn::reply([thinking("third"), call("add", "thirdadd3")])
+                    .when("And once more?"),
+                ScriptTurn::text("Still 2."),
             ])
             .await;
         let chat = Chat::new([(from, &*first), (to, &*second)]);
@@ -105,9 +106,9 @@ async fn a_session_goes_on_after_a_turn_that_broke_off_at_its_outcomes() {
     for wire in WIRES {
         let server = wire
             .serve([
-                Turn::call("add", &json!({})).and_call("multiply", &json!({})),
-                Turn::status(400, &refusal),
-                Turn::text("Here I am.").when("Are you there?"),
+                ScriptTurn::call("add", &json!({})).and_call("multiply", &json!({})),
+                ScriptTurn::status(400, &refusal),
+                ScriptTurn::text("Here I am.").when("Are you there?"),
             ])
             .await;
         let chat = Chat::new([(wire, &*server)]);
@@ -132,8 +133,8 @@ fn pairs() -> impl Iterator<Item = (Wire, Wire)> {
     pairs.filter(|(from, to)| from != to)
 }
 
-fn thinking(secret: &str) -> Part {
-    Part::Thinking {
+fn thinking(secret: &str) -> ScriptPart {
+    ScriptPart::Thinking {
         signature: signature(secret),
         text: thought(secret),
     }
@@ -156,8 +157,8 @@ fn secrets(secrets: &[&str]) -> Vec<String> {
 }
 
 /// Its id has nine letters and digits: so every server could have given it.
-fn call(name: &str, id: &str) -> Part {
-    Part::Call {
+fn call(name: &str, id: &str) -> ScriptPart {
+    ScriptPart::Call {
         arguments: "{}".to_owned(),
         id: Some(id.to_owned()),
         name: name.to_owned(),
@@ -183,7 +184,7 @@ fn own_ids(report: &TurnReport) -> Vec<String> {
     ids
 }
 
-fn last_request(server: &Scripted) -> String {
+fn last_request(server: &ScriptedServer) -> String {
     let requests = server.requests();
     requests.last().map(Value::to_string).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Jackfield, Running, jackfield, kept};
@@ -62,9 +62,9 @@ async fn a_turn_is_watched_from_another_process_and_from_any_place() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let db = folder.path().join("sessions.db");
     let gate = Gate::new();
-    let answer = Turn::text("四十二 is the answer, 好吗?").pause_after(700, &gate);
+    let answer = ScriptTurn::text("四十二 is the answer, 好吗?").pause_after(700, &gate);
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "6*7" })),
+        ScriptTurn::call("calculator", &json!({ "expression": "6*7" })),
         answer,
     ])
     .await;
@@ -139,7 +139,7 @@ async fn ctrl_c_ends_the_watching_and_never_the_turn() {
     let db = folder.path().join("sessions.db");
     let gate = Gate::new();
     let claude =
-        ScriptedClaude::start([Turn::text("the whole answer").pause_after(600, &gate)]).await;
+        ScriptedClaude::start([ScriptTurn::text("the whole answer").pause_after(600, &gate)]).await;
     let ask = on(&db, ["ask", "--session", "slice", "hello"]).at(&claude.base_url());
     let asking = ask.start();
     gate.reached().await;
@@ -164,9 +164,9 @@ async fn after_kill_9_the_lost_reply_is_marked_and_nothing_comes_twice() {
     let db = folder.path().join("sessions.db");
     let gate = Gate::new();
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "6*7" })),
-        Turn::text("half of it").pause_after(700, &gate),
-        Turn::text("42 it is"),
+        ScriptTurn::call("calculator", &json!({ "expression": "6*7" })),
+        ScriptTurn::text("half of it").pause_after(700, &gate),
+        ScriptTurn::text("42 it is"),
     ])
     .await;
     let ask = on(&db, ["ask", "--session", "slice", "what is it?"]).at(&claude.base_url());
@@ -239,7 +239,7 @@ async fn watch_for_now(db: &Path) -> Vec<Value> {
 async fn a_cursor_of_another_session_is_an_error_of_the_command_line() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let db = folder.path().join("sessions.db");
-    let claude = ScriptedClaude::start([Turn::text("hello")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("hello")]).await;
     let ask = on(&db, ["ask", "--session", "slice", "hello"]).at(&claude.base_url());
     ask.run().await.answers("hello\n");
     let ran = watch(&db, &["--from", "999999999999"]).run().await;
@@ -255,8 +255,8 @@ async fn a_session_is_exported_whole_and_without_what_is_private() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let db = folder.path().join("sessions.db");
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "6*7" })),
-        Turn::text("四十二:\n```\n42"),
+        ScriptTurn::call("calculator", &json!({ "expression": "6*7" })),
+        ScriptTurn::text("四十二:\n```\n42"),
     ])
     .await;
     let question = "六乘七 with sk-ant-api03-0123456789abcdefXYZ?";

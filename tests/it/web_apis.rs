@@ -1,8 +1,8 @@
 //! Web APIs as tools by configuration alone, with the real binary.
 
-use jackfield_testkit::server::{RecordedRequest, Response, Server};
+use jackfield_testkit::server::{RecordedRequest, Response, TestServer};
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{jackfield, kept};
@@ -11,8 +11,8 @@ use crate::harness::{jackfield, kept};
 const TOKEN: &str = "wx-7f3c9a51-never-to-be-seen";
 
 /// An API with the weather of three cities, for whoever has the token.
-async fn weather() -> Server {
-    Server::start_with(|request: &RecordedRequest| {
+async fn weather() -> TestServer {
+    TestServer::start_with(|request: &RecordedRequest| {
         if request.header("authorization") != Some(&*format!("Bearer {TOKEN}")) {
             return Response::text(401, "who are you?");
         }
@@ -33,7 +33,7 @@ async fn weather() -> Server {
 }
 
 /// The configuration of that API, and what else is configured of it.
-fn configured(server: &Server, more: &str) -> String {
+fn configured(server: &TestServer, more: &str) -> String {
     let url = server.base_url();
     format!(
         r#"
@@ -75,8 +75,8 @@ async fn s5_02_the_weather_in_three_languages_by_configuration_alone() {
     ] {
         let api = weather().await;
         let claude = ScriptedClaude::start([
-            Turn::call("web__get_weather", &json!({ "city": city })),
-            Turn::text("So it is.").when("temperature"),
+            ScriptTurn::call("web__get_weather", &json!({ "city": city })),
+            ScriptTurn::text("So it is.").when("temperature"),
         ])
         .await;
         // What only reads runs where nobody can be asked.
@@ -100,8 +100,8 @@ async fn s5_02_the_weather_in_three_languages_by_configuration_alone() {
 async fn s5_02_what_may_act_is_asked_about_first() {
     let api = weather().await;
     let claude = ScriptedClaude::start([
-        Turn::call("web__get_weather", &json!({ "city": "London" })),
-        Turn::text("I may not."),
+        ScriptTurn::call("web__get_weather", &json!({ "city": "London" })),
+        ScriptTurn::text("I may not."),
     ])
     .await;
     let ask = jackfield(["ask", "--json", "Weather?"]);
@@ -217,8 +217,8 @@ async fn s5_02_a_missing_variable_is_told_with_its_tool_and_stops_no_other() {
 async fn s5_02_a_found_project_brings_tools_that_know_nothing_and_are_asked_about() {
     let api = weather().await;
     let claude = ScriptedClaude::start([
-        Turn::call("web-project__get_weather", &json!({ "city": "London" })),
-        Turn::text("I may not."),
+        ScriptTurn::call("web-project__get_weather", &json!({ "city": "London" })),
+        ScriptTurn::text("I may not."),
     ])
     .await;
     let url = api.base_url();
@@ -270,7 +270,7 @@ async fn s5_02_a_found_project_brings_tools_that_know_nothing_and_are_asked_abou
 
 #[tokio::test]
 async fn s5_02_a_key_in_the_address_is_sent_and_never_seen() {
-    let api = Server::start_with(|request: &RecordedRequest| {
+    let api = TestServer::start_with(|request: &RecordedRequest| {
         if request.path != format!("/v1/London?appid={TOKEN}") {
             return Response::text(401, "who are you?");
         }
@@ -284,8 +284,8 @@ async fn s5_02_a_key_in_the_address_is_sent_and_never_seen() {
         api.base_url()
     );
     let claude = ScriptedClaude::start([
-        Turn::call("web__weather", &json!({ "city": "London" })),
-        Turn::text("It is sunny.").when("sunny"),
+        ScriptTurn::call("web__weather", &json!({ "city": "London" })),
+        ScriptTurn::text("It is sunny.").when("sunny"),
     ])
     .await;
     let ask = jackfield(["ask", "--json", "Weather?"]).at_with(&claude.base_url(), &configured);

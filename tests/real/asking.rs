@@ -2,7 +2,7 @@
 
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::openai::ScriptedOpenAi;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{KEY, kept};
@@ -12,11 +12,11 @@ use crate::world::{World, trusted};
 async fn s1_02_one_call_and_the_second_round_says_it_in_words() {
     let world = World::new();
     let claude = ScriptedClaude::start([
-        Turn::call(
+        ScriptTurn::call(
             "time__get_current_time",
             &json!({ "timezone": "Asia/Tokyo" }),
         ),
-        Turn::text("It is late in Tokyo.").when("+09:00"),
+        ScriptTurn::text("It is late in Tokyo.").when("+09:00"),
     ])
     .await;
     let ask = world.jackfield(["ask", "What time is it in Tokyo?"]);
@@ -37,9 +37,9 @@ async fn s1_03_calls_of_one_reply_go_back_in_call_order_whichever_ends_first() {
     let slow = json!({ "duration": 1, "steps": 1 });
     let read = json!({ "path": world.said("notes/b.txt") });
     let openai = ScriptedOpenAi::start([
-        Turn::call("everything__trigger-long-running-operation", &slow)
+        ScriptTurn::call("everything__trigger-long-running-operation", &slow)
             .and_call("files__read_text_file", &read),
-        Turn::text("Both.").when("second"),
+        ScriptTurn::text("Both.").when("second"),
     ])
     .await;
     let ask = world.jackfield(["ask", "--json", "Do both"]);
@@ -89,17 +89,17 @@ async fn s1_04_a_chain_over_three_servers_takes_a_round_for_each() {
         "name": "笔记", "entityType": "file", "observations": ["Это время в Токио"],
     }] });
     let claude = ScriptedClaude::start([
-        Turn::call(
+        ScriptTurn::call(
             "time__get_current_time",
             &json!({ "timezone": "Asia/Tokyo" }),
         ),
-        Turn::call(
+        ScriptTurn::call(
             "files__write_file",
             &json!({ "path": note, "content": "+09:00" }),
         )
         .when("+09:00"),
-        Turn::call("memory__create_entities", &entities).when("Successfully wrote"),
-        Turn::text("Written and remembered.").when("笔记"),
+        ScriptTurn::call("memory__create_entities", &entities).when("Successfully wrote"),
+        ScriptTurn::text("Written and remembered.").when("笔记"),
     ])
     .await;
     let ask = world.jackfield(["ask", "--yes", "Write down the time in Tokyo"]);
@@ -126,11 +126,11 @@ async fn s1_05_a_list_first_and_then_one_of_it_in_full() {
     let show = json!({ "repo_path": repository, "revision": commit });
     let note = json!({ "path": world.said("notes/机器学习.txt") });
     let claude = ScriptedClaude::start([
-        Turn::call("files__list_directory", &json!({ "path": repository })),
-        Turn::call("files__read_text_file", &note).when("[FILE] 机器学习.txt"),
-        Turn::call("git__git_log", &log).when("Градиентный спуск"),
-        Turn::call("git__git_show", &show).when(commit.as_str()),
-        Turn::text("Here they are.").when("+Градиентный спуск"),
+        ScriptTurn::call("files__list_directory", &json!({ "path": repository })),
+        ScriptTurn::call("files__read_text_file", &note).when("[FILE] 机器学习.txt"),
+        ScriptTurn::call("git__git_log", &log).when("Градиентный спуск"),
+        ScriptTurn::call("git__git_show", &show).when(commit.as_str()),
+        ScriptTurn::text("Here they are.").when("+Градиентный спуск"),
     ])
     .await;
     let ask = world.jackfield(["ask", "--json", "Show my notes, then the first one in full"]);
@@ -158,8 +158,9 @@ async fn s1_05_a_list_first_and_then_one_of_it_in_full() {
 async fn s1_06_a_tool_that_is_not_there_is_answered_with_those_that_are() {
     let world = World::new();
     let claude = ScriptedClaude::start([
-        Turn::call("time__get_curent_time", &json!({})),
-        Turn::text("There is no such tool.").when("time__convert_time, time__get_current_time"),
+        ScriptTurn::call("time__get_curent_time", &json!({})),
+        ScriptTurn::text("There is no such tool.")
+            .when("time__convert_time, time__get_current_time"),
     ])
     .await;
     let ask = world.jackfield(["ask", "What time is it?"]);
@@ -175,9 +176,10 @@ async fn s1_06_a_server_that_is_killed_in_a_call_is_told_of_and_started_again() 
     let world = World::new();
     let slow = json!({ "duration": 600, "steps": 6000 });
     let claude = ScriptedClaude::start([
-        Turn::call("everything__trigger-long-running-operation", &slow),
-        Turn::call("everything__echo", &json!({ "message": "again" })).when("ended by signal 9"),
-        Turn::text("It is back.").when("Echo: again"),
+        ScriptTurn::call("everything__trigger-long-running-operation", &slow),
+        ScriptTurn::call("everything__echo", &json!({ "message": "again" }))
+            .when("ended by signal 9"),
+        ScriptTurn::text("It is back.").when("Echo: again"),
     ])
     .await;
     let ask = world.jackfield(["ask", "--json", "Think long"]);
@@ -203,14 +205,14 @@ async fn s1_06_a_server_that_is_killed_in_a_call_is_told_of_and_started_again() 
 async fn s1_07_a_call_that_fails_stops_no_other() {
     let world = World::new();
     let claude = ScriptedClaude::start([
-        Turn::call("files__read_text_file", &json!({ "path": "/etc/hostname" }))
+        ScriptTurn::call("files__read_text_file", &json!({ "path": "/etc/hostname" }))
             .and_call(
                 "time__get_current_time",
                 &json!({ "timezone": "Mars/Olympus" }),
             )
             .and_call("time__get_current_time", &json!({ "zone": "UTC" }))
             .and_call("time__get_current_time", &json!({ "timezone": "UTC" })),
-        Turn::text("One of four."),
+        ScriptTurn::text("One of four."),
     ])
     .await;
     let ask = world.jackfield(["ask", "--json", "Try"]);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::asking::said;
@@ -59,7 +59,7 @@ async fn pictures_resources_and_structured_content_reach_the_model() {
     let annotated = json!({ "messageType": "error", "includeImage": true });
     let packed = json!({ "data": "data:text/plain,hello", "outputType": "resource" });
     let claude = ScriptedClaude::start([
-        Turn::call("everything__get-tiny-image", &json!({}))
+        ScriptTurn::call("everything__get-tiny-image", &json!({}))
             .and_call("everything__get-annotated-message", &annotated)
             .and_call("everything__get-resource-reference", &reference("Text"))
             .and_call("everything__get-resource-reference", &reference("Blob"))
@@ -69,7 +69,7 @@ async fn pictures_resources_and_structured_content_reach_the_model() {
                 &json!({ "location": "Chicago" }),
             )
             .and_call("everything__gzip-file-as-resource", &packed),
-        Turn::text("Seen."),
+        ScriptTurn::text("Seen."),
     ])
     .await;
     let ask = world.jackfield(["ask", "--json", "--yes", "Show me everything"]);
@@ -115,8 +115,8 @@ async fn progress_is_told_while_a_call_runs() {
     let world = World::new();
     let steps = json!({ "duration": 1, "steps": 4 });
     let claude = ScriptedClaude::start([
-        Turn::call("everything__trigger-long-running-operation", &steps),
-        Turn::text("Done.").when("completed"),
+        ScriptTurn::call("everything__trigger-long-running-operation", &steps),
+        ScriptTurn::text("Done.").when("completed"),
     ])
     .await;
     let ask = world.jackfield(["ask", "--json", "Take your time"]);
@@ -167,7 +167,7 @@ async fn where_nobody_can_be_asked_only_what_a_trusted_server_reads_may_run() {
     let (mine, theirs) = (world.said("mine/a.txt"), world.said("theirs/a.txt"));
     let write = json!({ "path": mine, "content": "changed" });
     let calls = || {
-        Turn::call("mine__read_text_file", &json!({ "path": mine }))
+        ScriptTurn::call("mine__read_text_file", &json!({ "path": mine }))
             .and_call("mine__write_file", &write)
             .and_call("theirs__read_text_file", &json!({ "path": theirs }))
     };
@@ -177,7 +177,7 @@ async fn where_nobody_can_be_asked_only_what_a_trusted_server_reads_may_run() {
         ("*", ["done", "done", "done"], "changed"),
     ] {
         world.write("mine/a.txt", "mine");
-        let claude = ScriptedClaude::start([calls(), Turn::text("Tried.")]).await;
+        let claude = ScriptedClaude::start([calls(), ScriptTurn::text("Tried.")]).await;
         let ask = world.jackfield(["ask", "--json", "--allow", allow, "Try"]);
         let servers = [
             ("mine", trusted(&world.filesystem("mine"))),

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Jackfield, kept};
@@ -78,7 +78,7 @@ async fn the_policy_of_the_guide_lets_run_what_it_says() {
     let note = world.said("notes/a.txt");
     let entity = json!({ "name": "a", "entityType": "note", "observations": ["the text"] });
     let claude = ScriptedClaude::start([
-        Turn::call("notes__read_text_file", &json!({ "path": note }))
+        ScriptTurn::call("notes__read_text_file", &json!({ "path": note }))
             .and_call("boxed__read_text_file", &json!({ "path": note }))
             .and_call(
                 "notes__write_file",
@@ -86,7 +86,7 @@ async fn the_policy_of_the_guide_lets_run_what_it_says() {
             )
             .and_call("memory__create_entities", &json!({ "entities": [entity] }))
             .and_call("time__get_current_time", &json!({ "timezone": "UTC" })),
-        Turn::text("Three of five."),
+        ScriptTurn::text("Three of five."),
     ])
     .await;
     let ask = ["ask", "--json", "--mcp-config=mcp-servers.json", "Try"];

@@ -1,7 +1,7 @@
 //! What is left of real servers: nothing, however we end.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::harness::{Running, kept};
@@ -20,10 +20,10 @@ fn through_npx() -> Value {
 /// A turn in the middle of a call of a server that does not end when its input does.
 async fn in_a_call(world: &World) -> (ScriptedClaude, Running) {
     // Its timer keeps the server running without anybody who speaks with it.
-    let stay = Turn::call("everything__toggle-simulated-logging", &json!({}));
+    let stay = ScriptTurn::call("everything__toggle-simulated-logging", &json!({}));
     let slow = json!({ "duration": 600, "steps": 6000 });
     let name = "everything__trigger-long-running-operation";
-    let claude = ScriptedClaude::start([stay, Turn::call(name, &slow)]).await;
+    let claude = ScriptedClaude::start([stay, ScriptTurn::call(name, &slow)]).await;
     let ask = world.jackfield(["ask", "--json", "--yes", "Stay"]);
     let ask = ask.at(&claude.base_url());
     let mut running = ask.servers([("everything", through_npx())]).start();

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use crate::asking::said;
@@ -31,8 +31,9 @@ async fn s2_01_both_shapes_of_the_file_with_a_variable_that_only_its_server_gets
     } });
     for file in [list, table] {
         let claude = ScriptedClaude::start([
-            Turn::call("weather__get-env", &json!({})).and_call("github__get-env", &json!({})),
-            Turn::text("Seen."),
+            ScriptTurn::call("weather__get-env", &json!({}))
+                .and_call("github__get-env", &json!({})),
+            ScriptTurn::text("Seen."),
         ])
         .await;
         let ask = [
@@ -62,10 +63,10 @@ async fn s2_02_and_s2_03_the_same_tool_of_two_servers_one_with_a_dash() {
     world.write("data/a.txt", "from data");
     let read = |folder: &str| json!({ "path": world.said(&format!("{folder}/a.txt")) });
     let claude = ScriptedClaude::start([
-        Turn::call("filesystem-mine__read_text_file", &read("mine"))
+        ScriptTurn::call("filesystem-mine__read_text_file", &read("mine"))
             .and_call("filesystem-data__read_text_file", &read("data"))
             .and_call("filesystem-data__read_text_file", &read("mine")),
-        Turn::text("Both."),
+        ScriptTurn::text("Both."),
     ])
     .await;
     let ask = world.jackfield(["ask", "--json", "Read both"]);
@@ -102,8 +103,8 @@ async fn s2_04_a_server_in_a_container_is_a_server_like_others() {
     });
     let read = json!({ "path": world.said("notes/a.txt") });
     let claude = ScriptedClaude::start([
-        Turn::call("files__read_text_file", &read),
-        Turn::text("Read.").when("in a box"),
+        ScriptTurn::call("files__read_text_file", &read),
+        ScriptTurn::text("Read.").when("in a box"),
     ])
     .await;
     let ask = world.jackfield(["ask", "Read a"]).at(&claude.base_url());
@@ -139,9 +140,9 @@ async fn s2_05_a_lazy_server_is_offered_as_it_was_and_started_by_the_first_call(
     }
     let read = json!({ "path": world.said("notes/a.txt") });
     let claude = ScriptedClaude::start([
-        Turn::text("Hello."),
-        Turn::call("files__read_text_file", &read),
-        Turn::text("Read.").when("late"),
+        ScriptTurn::text("Hello."),
+        ScriptTurn::call("files__read_text_file", &read),
+        ScriptTurn::text("Read.").when("late"),
     ])
     .await;
     for (question, answer, expected) in [("Hello", "Hello.\n", 1), ("Read a", "Read.\n", 2)] {

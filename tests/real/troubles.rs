@@ -1,7 +1,7 @@
 //! The five problems of docs/troubleshooting.md, with real servers.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Script, Turn};
+use jackfield_testservers::script::{Script, ScriptTurn};
 use serde_json::{Value, json};
 
 use crate::asking::said;
@@ -31,9 +31,9 @@ async fn s2_06_a_model_that_calls_and_calls_is_stopped() {
     let claude = ScriptedClaude::start(Script::by(|asked| {
         let may_call = asked.body["tool_choice"]["type"] != "none";
         Some(if may_call {
-            Turn::call("everything__echo", &json!({ "message": "again" }))
+            ScriptTurn::call("everything__echo", &json!({ "message": "again" }))
         } else {
-            Turn::text("It says it again.")
+            ScriptTurn::text("It says it again.")
         })
     }))
     .await;
@@ -143,8 +143,8 @@ async fn s2_06_a_server_that_is_not_available_says_which_problem_it_is_and_stops
         assert_eq!(has_advice, state == "failed", "{}", list[nth]);
     }
     let claude = ScriptedClaude::start([
-        Turn::call("good__get_current_time", &json!({ "timezone": "UTC" })),
-        Turn::text("It is known.").when("+00:00"),
+        ScriptTurn::call("good__get_current_time", &json!({ "timezone": "UTC" })),
+        ScriptTurn::text("It is known.").when("+00:00"),
     ])
     .await;
     let ask = world.jackfield(["ask", "What time is it?"]);
@@ -164,10 +164,10 @@ async fn s2_06_calls_of_one_server_do_not_run_one_after_another() {
     let slow = json!({ "duration": 1, "steps": 1 });
     let name = "everything__trigger-long-running-operation";
     let claude = ScriptedClaude::start([
-        Turn::call(name, &slow)
+        ScriptTurn::call(name, &slow)
             .and_call(name, &slow)
             .and_call(name, &slow),
-        Turn::text("Done."),
+        ScriptTurn::text("Done."),
     ])
     .await;
     let ask = world.jackfield(["ask", "--json", "Three times"]);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use jackfield_testservers::script::{Part, Script, Turn};
+use jackfield_testservers::script::{Script, ScriptPart, ScriptTurn};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -19,14 +19,14 @@ use crate::upstream::{Upstream, Wire};
 const WIRES: [Wire; 3] = [Wire::Claude, Wire::Chat, Wire::Responses];
 
 /// A model that calls a tool once, and answers when it has the outcome.
-fn script(call: Part) -> Script {
+fn script(call: ScriptPart) -> Script {
     Script::by(move |asked| {
         // The outcome, not the command that the call repeats.
         let has_outcome = asked.last_text.contains(OUTCOME);
         Some(if has_outcome {
-            Turn::text(ANSWER)
+            ScriptTurn::text(ANSWER)
         } else {
-            Turn::reply([call.clone()])
+            ScriptTurn::reply([call.clone()])
         })
     })
 }
@@ -43,7 +43,7 @@ const ANSWER: &str = "The tool has run.";
 pub(crate) async fn check(
     wire: Wire,
     name: &str,
-    call: Part,
+    call: ScriptPart,
     agent: impl FnOnce(&str, &Path) -> Command,
 ) -> Upstream {
     let upstream = Upstream::scripted(wire, script(call)).await;
@@ -116,7 +116,7 @@ fn codex(model: &str, address: &str, home: &Path) -> Command {
 #[tokio::test]
 async fn codex_runs_its_tool_with_a_model_that_it_does_not_know() {
     for wire in WIRES {
-        let call = Part::Call {
+        let call = ScriptPart::Call {
             arguments: json!({ "cmd": COMMAND }).to_string(),
             id: None,
             name: "exec_command".to_owned(),
@@ -138,12 +138,12 @@ async fn codex_runs_its_tool_with_a_model_that_it_knows() {
     for wire in WIRES {
         let name = "exec".to_owned();
         let call = match wire {
-            Wire::Claude => Part::Call {
+            Wire::Claude => ScriptPart::Call {
                 arguments: json!({ "input": program }).to_string(),
                 id: None,
                 name,
             },
-            Wire::Chat | Wire::Responses => Part::TextCall {
+            Wire::Chat | Wire::Responses => ScriptPart::TextCall {
                 id: None,
                 input: program.clone(),
                 name,
@@ -187,8 +187,8 @@ fn claude_code(address: &str, home: &Path) -> Command {
 pub(crate) const CLAUDE_MODEL: &str = "claude-opus-5-5";
 
 /// A call of Claude Code's shell.
-fn bash() -> Part {
-    Part::Call {
+fn bash() -> ScriptPart {
+    ScriptPart::Call {
         arguments: json!({ "command": COMMAND, "description": "Runs it" }).to_string(),
         id: None,
         name: "Bash".to_owned(),

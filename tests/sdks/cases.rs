@@ -1,7 +1,7 @@
 //! What the models say, case by case: the same for every SDK.
 
 use jackfield_testkit::server::Gate;
-use jackfield_testservers::script::{Part, Turn};
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::json;
 
 use crate::upstream::Wire;
@@ -30,64 +30,67 @@ pub(crate) const NAMES: &[&str] = &[
 ];
 
 /// What is said in a case, one turn after another. Before the gate is open, a reply that breaks is not whole.
-pub(crate) fn turns(case: &str, wire: Wire, gate: &Gate) -> Vec<Turn> {
+pub(crate) fn turns(case: &str, wire: Wire, gate: &Gate) -> Vec<ScriptTurn> {
     match case {
         "abort" => vec![
-            Turn::text("One, two, three, ".repeat(100)).stall_after(ABORT),
-            Turn::text("Here again."),
+            ScriptTurn::text("One, two, three, ".repeat(100)).stall_after(ABORT),
+            ScriptTurn::text("Here again."),
         ],
-        "background" => vec![Turn::text("In its own time.")],
+        "background" => vec![ScriptTurn::text("In its own time.")],
         "both_sides" => vec![
-            Turn::text("Both at once.")
+            ScriptTurn::text("Both at once.")
                 .and_call("calculator", &json!({ "expression": "6*7" }))
                 .and_call("add", &json!({ "a": 1, "b": 2 })),
-            Turn::text("42 and 3.").when("3"),
+            ScriptTurn::text("42 and 3.").when("3"),
         ],
-        "broken_connection" => vec![Turn::text("Said once.")],
-        "broken_stream" => vec![Turn::text("Said once.").pause_after(begun(wire), gate)],
-        "cancel" => vec![Turn::text("One, two, three, ".repeat(100)).stall_after(ABORT)],
+        "broken_connection" => vec![ScriptTurn::text("Said once.")],
+        "broken_stream" => vec![ScriptTurn::text("Said once.").pause_after(begun(wire), gate)],
+        "cancel" => vec![ScriptTurn::text("One, two, three, ".repeat(100)).stall_after(ABORT)],
         "client_parallel" => vec![
-            Turn::text("Two sums.")
+            ScriptTurn::text("Two sums.")
                 .and_call("add", &json!({ "a": 1, "b": 2 }))
                 .and_call("add", &json!({ "a": 3, "b": 4 })),
-            Turn::text("3 and 7.").when("7"),
+            ScriptTurn::text("3 and 7.").when("7"),
         ],
         "client_full" | "client_rounds" => vec![
-            Turn::call("add", &json!({ "a": 1, "b": 2 })),
-            Turn::text("And now with four.").and_call("add", &json!({ "a": 3, "b": 4 })),
-            Turn::text("It is 7.").when("7"),
+            ScriptTurn::call("add", &json!({ "a": 1, "b": 2 })),
+            ScriptTurn::text("And now with four.").and_call("add", &json!({ "a": 3, "b": 4 })),
+            ScriptTurn::text("It is 7.").when("7"),
         ],
-        "deletion" => vec![Turn::text("To be forgotten.")],
+        "deletion" => vec![ScriptTurn::text("To be forgotten.")],
         "fork" => vec![
-            Turn::text("Red it is."),
-            Turn::text("Because it is red."),
-            Turn::text("Blue, then."),
+            ScriptTurn::text("Red it is."),
+            ScriptTurn::text("Because it is red."),
+            ScriptTurn::text("Blue, then."),
         ],
-        "image" => vec![Turn::text("A red dot.")],
-        "provider_refuses" => vec![Turn::status(
+        "image" => vec![ScriptTurn::text("A red dot.")],
+        "provider_refuses" => vec![ScriptTurn::status(
             400,
             &json!({ "type": "error", "error": { "type": "invalid_request_error", "message": "not like this" } }),
         )],
         "server_rounds" => vec![
-            Turn::text("First a product.").and_call("calculator", &json!({ "expression": "6*7" })),
-            Turn::call("calculator", &json!({ "expression": "42+1" })),
-            Turn::text("It is 43.").when("43"),
+            ScriptTurn::text("First a product.")
+                .and_call("calculator", &json!({ "expression": "6*7" })),
+            ScriptTurn::call("calculator", &json!({ "expression": "42+1" })),
+            ScriptTurn::text("It is 43.").when("43"),
         ],
-        "stream" | "stream_again" => vec![Turn::text("One word after another, 一个字一个字地。")],
-        "structured" => vec![Turn::text("{\"city\":\"Oslo\",\"degrees\":7}")],
+        "stream" | "stream_again" => {
+            vec![ScriptTurn::text("One word after another, 一个字一个字地。")]
+        }
+        "structured" => vec![ScriptTurn::text("{\"city\":\"Oslo\",\"degrees\":7}")],
         "thinking" => {
-            let thought = Part::Thinking {
+            let thought = ScriptPart::Thinking {
                 signature: "c2lnbmVk".to_owned(),
                 text: "Two and two.".to_owned(),
             };
             let thought = wire.shows_reasoning().then_some(thought);
-            let answer = Part::Text("Four.".to_owned());
+            let answer = ScriptPart::Text("Four.".to_owned());
             vec![
-                Turn::reply(thought.into_iter().chain([answer])),
-                Turn::text("Still four."),
+                ScriptTurn::reply(thought.into_iter().chain([answer])),
+                ScriptTurn::text("Still four."),
             ]
         }
-        "words" => vec![Turn::text("Hello! 你好")],
+        "words" => vec![ScriptTurn::text("Hello! 你好")],
         other => panic!("there is no case {other}"),
     }
 }

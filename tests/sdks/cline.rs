@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use jackfield_testservers::script::Part;
+use jackfield_testservers::script::ScriptPart;
 use serde_json::json;
 use tokio::process::Command;
 
@@ -68,7 +68,7 @@ fn cline(provider: ClineProvider, model: &str, address: &str, home: &Path) -> Co
 /// Cline runs its tool with this provider, in front of each of the three languages.
 async fn check_cline(provider: ClineProvider) {
     let ask = |wire| {
-        let call = Part::Call {
+        let call = ScriptPart::Call {
             arguments: json!({ "commands": [COMMAND] }).to_string(),
             id: None,
             name: "run_commands".to_owned(),

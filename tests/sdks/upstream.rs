@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::openai::ScriptedOpenAi;
-use jackfield_testservers::script::{Script, Turn};
-use jackfield_testservers::scripted::Scripted;
+use jackfield_testservers::script::{Script, ScriptTurn};
+use jackfield_testservers::scripted::ScriptedServer;
 
 use crate::cases;
 
@@ -69,9 +69,9 @@ enum Server {
 }
 
 impl Deref for Upstream {
-    type Target = Scripted;
+    type Target = ScriptedServer;
 
-    fn deref(&self) -> &Scripted {
+    fn deref(&self) -> &ScriptedServer {
         match &self.server {
             Server::Claude(server) => server,
             Server::OpenAi(server) => server,
@@ -121,7 +121,7 @@ impl Upstream {
         assert_eq!(self.violations(), [""; 0]);
         let said = self.said.lock().expect("nobody panics with it");
         for case in cases {
-            let wanted: Vec<Turn> = cases::turns(case, self.wire, &self.gate);
+            let wanted: Vec<ScriptTurn> = cases::turns(case, self.wire, &self.gate);
             let had = said.get(case).copied().unwrap_or_default();
             assert_eq!(had, wanted.len(), "the turns of the case {case}");
         }

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use jackfield_testkit::server::Gate;
-use jackfield_testservers::script::{Script, Turn};
+use jackfield_testservers::script::{Script, ScriptTurn};
 use serde_json::json;
 use tokio::net::TcpStream;
 
@@ -81,7 +81,7 @@ fn script(others: &Gate, last: &Gate) -> Script {
     let (others, last) = (others.clone(), last.clone());
     Script::by(move |asked| {
         let said = &asked.last_text;
-        let turn = Turn::text(answer_to(said));
+        let turn = ScriptTurn::text(answer_to(said));
         Some(if said == NEW {
             turn
         } else if *said == message(TURNS - 1) {

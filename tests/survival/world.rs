@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jackfield_domain::ids::SessionId;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Asked, Part, Script, Turn};
+use jackfield_testservers::script::{Script, ScriptPart, ScriptRequest, ScriptTurn};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -219,13 +219,13 @@ pub(crate) fn session() -> SessionId {
 
 /// What the provider says, by what it is sent alone: a round that is asked for again is answered in the
 /// same way.
-fn answer(asked: &Asked<'_>) -> Option<Turn> {
+fn answer(asked: &ScriptRequest<'_>) -> Option<ScriptTurn> {
     let messages = asked.body["messages"].as_array()?;
     let replies = messages
         .iter()
         .filter(|message| message["role"] == "assistant");
     let first = || {
-        Turn::text("I look at the balance, raise the limit, and pay.")
+        ScriptTurn::text("I look at the balance, raise the limit, and pay.")
             .and(call("balance", 1))
             .and(call("limit", 1))
             .and(call("pay", 1))
@@ -235,21 +235,21 @@ fn answer(asked: &Asked<'_>) -> Option<Turn> {
     let brings = tools.is_some_and(|tools| tools.iter().any(|tool| tool["name"] == "stamp"));
     Some(match replies.count() {
         // A client that brings a tool of its own is to use it, too.
-        0 if brings => first().and(Part::Call {
+        0 if brings => first().and(ScriptPart::Call {
             arguments: "{}".to_owned(),
             id: None,
             name: "stamp".to_owned(),
         }),
         0 => first(),
-        1 => Turn::text("Now the rest.")
+        1 => ScriptTurn::text("Now the rest.")
             .and(call("pay", 3))
             .and(call("balance", 2)),
-        _ => Turn::text(ANSWER),
+        _ => ScriptTurn::text(ANSWER),
     })
 }
 
-fn call(tool: &str, nth: u32) -> Part {
-    Part::Call {
+fn call(tool: &str, nth: u32) -> ScriptPart {
+    ScriptPart::Call {
         arguments: json!({ "nth": nth }).to_string(),
         id: None,
         name: format!("bank__{tool}"),

@@ -7,8 +7,10 @@ mod documents;
 mod domain;
 mod manifests;
 mod mistakes;
+mod names;
 mod quotes;
 mod sources;
+mod subjects;
 mod test_files;
 mod tokens;
 
@@ -39,10 +41,13 @@ pub(crate) fn findings(root: &Path) -> anyhow::Result<Vec<Finding>> {
     let files = workspace::text_files(root)?;
     let mut findings = Vec::new();
     findings.extend(arrows::check(&packages));
+    findings.extend(arrows::unused(&packages));
     findings.extend(manifests::check(&packages));
     findings.extend(test_files::check(&packages, &files));
     findings.extend(domain::check(&files));
     findings.extend(sources::check(&files));
+    findings.extend(names::check(&files));
+    findings.extend(subjects::check(root));
     findings.extend(documents::check(&files));
     findings.extend(quotes::check(&files));
     findings.extend(mistakes::check(&files));

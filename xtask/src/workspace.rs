@@ -46,6 +46,12 @@ impl Package {
         self.folder.join("Cargo.toml")
     }
 
+    /// Whether its manifest names this package.
+    pub(crate) fn uses(&self, name: &str) -> bool {
+        let mut dependencies = self.dependencies.iter();
+        dependencies.any(|dependency| dependency.name == name)
+    }
+
     /// The line of the manifest that sets this key, or the first.
     pub(crate) fn manifest_line(&self, key: &str) -> usize {
         let sets = |line: &str| {

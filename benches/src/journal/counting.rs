@@ -8,11 +8,11 @@ use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
-use jackfield_ports::journal::marks::{Found, Mark};
-use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, Appended, Delivered, Epoch, Hold, Journal, JournalError, Loaded,
+    Append, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Loaded,
 };
 
 use super::appends::Plain;
@@ -87,7 +87,7 @@ impl<J: Journal> Journal for Counting<J> {
         id: DeliveryId,
         by: Arc<str>,
         body: DeliveryBody,
-    ) -> Result<Delivered, JournalError> {
+    ) -> Result<DeliveryOutcome, JournalError> {
         self.journal.deliver(session, id, by, body).await
     }
 
@@ -111,7 +111,7 @@ impl<J: Journal> Journal for Counting<J> {
         self.journal.mark_restored(session).await
     }
 
-    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
+    async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError> {
         self.journal.due(now, most).await
     }
 
@@ -127,7 +127,7 @@ impl<J: Journal> Journal for Counting<J> {
         principal: &str,
         marks: &[Mark],
         most: usize,
-    ) -> Result<Vec<Found>, JournalError> {
+    ) -> Result<Vec<FoundTurn>, JournalError> {
         self.journal.find(principal, marks, most).await
     }
 }

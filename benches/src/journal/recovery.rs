@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
-use jackfield_domain::policy::{Policy, PolicyRule, Verdict};
+use jackfield_domain::policy::{Policy, PolicyRule, RuleVerdict};
 use jackfield_domain::time::WallTime;
-use jackfield_engine::{News, Observer, ResumeSession};
+use jackfield_engine::{Observer, ObserverEvent, ResumeSession};
 use jackfield_ports::journal::{Append, Appended, Journal};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_store_sqlite::{Options, SqliteJournal};
@@ -68,7 +68,7 @@ pub fn measure(runtime: &Runtime, turns: usize, facts: usize) -> anyhow::Result<
             can_ask: false,
             rules: vec![PolicyRule {
                 pattern: "*".into(),
-                verdict: Verdict::Deny,
+                verdict: RuleVerdict::Deny,
             }],
         };
         let started = Instant::now();
@@ -206,8 +206,8 @@ pub fn hold(runtime: &Runtime, file: &Path, say: impl FnOnce(usize)) -> anyhow::
 struct GoesOn(Option<oneshot::Sender<Instant>>);
 
 impl Observer for GoesOn {
-    fn tell(&mut self, news: News<'_>) {
-        if let News::Fact { .. } = news
+    fn tell(&mut self, news: ObserverEvent<'_>) {
+        if let ObserverEvent::Fact { .. } = news
             && let Some(tells) = self.0.take()
         {
             // Nobody may wait for it any more.

@@ -9,23 +9,23 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::tool::ToolOrigin;
-use jackfield_engine::{Approver, Decision, EngineBuilder, Undecided};
+use jackfield_engine::{ApprovalRequest, Approver, Decision, EngineBuilder};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 
-use crate::place::{Place, Problem};
+use crate::place::{ConfigProblem, ValueSource};
 
 /// Who is asked before a person is.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ApprovalsConfig {
     /// A program and its arguments, and where that is said.
-    pub command: Option<(Vec<String>, Place)>,
+    pub command: Option<(Vec<String>, ValueSource)>,
     /// How long it has for an answer.
     pub timeout: Duration,
     /// A tool, as `server/tool`, and where that is said.
-    pub tool: Option<(Arc<str>, Place)>,
+    pub tool: Option<(Arc<str>, ValueSource)>,
 }
 
 impl Default for ApprovalsConfig {
@@ -44,12 +44,12 @@ impl ApprovalsConfig {
         &self,
         builder: EngineBuilder,
         is_there: impl Fn(&ToolboxId) -> bool,
-    ) -> Result<EngineBuilder, Problem> {
+    ) -> Result<EngineBuilder, ConfigProblem> {
         match (&self.command, &self.tool) {
             (None, None) => Ok(builder),
             (Some(_), Some((_, place))) => {
                 let message = "there is a `command`, too, and only one of the two is asked";
-                Err(Problem::new(place.clone(), message).with_help("leave one of them out"))
+                Err(ConfigProblem::new(place.clone(), message).with_help("leave one of them out"))
             }
             (Some((command, place)), None) => match command.split_first() {
                 Some((program, arguments)) if !program.trim().is_empty() => {
@@ -61,7 +61,7 @@ impl ApprovalsConfig {
                     })))
                 }
                 Some(_) | None => {
-                    let problem = Problem::new(place.clone(), "there is no program in it");
+                    let problem = ConfigProblem::new(place.clone(), "there is no program in it");
                     Err(problem.with_help("write it as `command = [\"may-it-run\", \"--strict\"]`"))
                 }
             },
@@ -70,7 +70,7 @@ impl ApprovalsConfig {
                 let Some(origin) = origin else {
                     let message = format!("there is no server with a tool `{tool}`");
                     let help = "name a tool of one of your MCP servers, as `server/tool`";
-                    return Err(Problem::new(place.clone(), message).with_help(help));
+                    return Err(ConfigProblem::new(place.clone(), message).with_help(help));
                 };
                 Ok(builder.approving_tool(origin, self.timeout))
             }
@@ -101,7 +101,7 @@ impl Approver for Program {
         &self.name
     }
 
-    async fn decide(&self, asked: &Undecided) -> Decision {
+    async fn decide(&self, asked: &ApprovalRequest) -> Decision {
         let limit = self.timeout;
         let decided = tokio::time::timeout(limit, self.ask(asked)).await;
         let decided =
@@ -111,7 +111,7 @@ impl Approver for Program {
 }
 
 impl Program {
-    async fn ask(&self, asked: &Undecided) -> Result<Decision, String> {
+    async fn ask(&self, asked: &ApprovalRequest) -> Result<Decision, String> {
         let mut running = self
             .start()
             .map_err(|error| format!("it cannot be started: {error}"))?;
@@ -150,7 +150,7 @@ impl Program {
         Decision::read(&answer)
     }
 
-    fn start(&self) -> io::Result<Running> {
+    fn start(&self) -> io::Result<ApprovalProcess> {
         let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
@@ -163,16 +163,16 @@ impl Program {
         // A group of its own, so that whatever it starts ends with it; and Ctrl-C at our terminal is ours.
         #[cfg(unix)]
         command.process_group(0);
-        command.spawn().map(|child| Running { child })
+        command.spawn().map(|child| ApprovalProcess { child })
     }
 }
 
 /// A program that runs. Dropping it ends it, with its group.
-struct Running {
+struct ApprovalProcess {
     child: Child,
 }
 
-impl Running {
+impl ApprovalProcess {
     /// Waits for its end, and ends what it has left of its group.
     async fn end(&mut self) -> io::Result<ExitStatus> {
         let group = self.group();
@@ -188,7 +188,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ApprovalProcess {
     fn drop(&mut self) {
         kill(self.group());
     }

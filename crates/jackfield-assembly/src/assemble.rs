@@ -17,16 +17,16 @@ use jackfield_tools_builtin::Builtins;
 
 use crate::config::{Config, KeySource, ProviderConfig};
 use crate::near::did_you_mean;
-use crate::place::{ConfigError, Origin, Problem};
+use crate::place::{ConfigError, ConfigProblem, Origin};
 use crate::registry::{ProviderFactory, ProviderSettings, Registry};
-use crate::servers::{Places, Server};
+use crate::servers::{ServerPaths, ServerToolbox};
 use crate::surroundings::{Environment, read_small};
 use crate::web;
 
 /// An engine, and what turns on it are sent with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Assembled {
+pub struct Assembly {
     /// The dialect of each provider.
     dialects: BTreeMap<Arc<str>, Arc<str>>,
     /// The engine.
@@ -41,10 +41,10 @@ pub struct Assembled {
     pub providers: BTreeMap<Arc<str>, ProviderState>,
     /// The MCP servers, those that are switched off included. They are started by whoever needs them
     /// first; [`Server::stop`] ends them.
-    pub servers: Vec<Server>,
+    pub servers: Vec<ServerToolbox>,
 }
 
-/// What an [`Assembled`] is made of, but for its journal.
+/// What an [`Assembly`] is made of, but for its journal.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Prepared {
@@ -54,7 +54,7 @@ pub struct Prepared {
     missing_keys: BTreeMap<Arc<str>, MissingKey>,
     options: TurnOptions,
     providers: BTreeMap<Arc<str>, ProviderState>,
-    servers: Vec<Server>,
+    servers: Vec<ServerToolbox>,
 }
 
 /// A provider of an assembly.
@@ -95,7 +95,7 @@ pub struct MissingKey {
     pub why: String,
 }
 
-impl Assembled {
+impl Assembly {
     /// Sends later turns to this model, with what is configured for its dialect. What a turn is sent with
     /// otherwise stays as it is.
     pub fn switch(&mut self, config: &Config, model: ModelRef) {
@@ -106,7 +106,7 @@ impl Assembled {
 impl Prepared {
     /// The engine, which keeps its facts in this journal.
     #[must_use]
-    pub fn on(self, journal: Arc<dyn Journal>) -> Assembled {
+    pub fn on(self, journal: Arc<dyn Journal>) -> Assembly {
         let Self {
             builder,
             dialects,
@@ -116,7 +116,7 @@ impl Prepared {
             providers,
             servers,
         } = self;
-        Assembled {
+        Assembly {
             dialects,
             engine: builder.journal(journal).build(),
             keys_found,
@@ -157,7 +157,7 @@ impl Registry {
         &self,
         config: &Config,
         environment: &Environment,
-    ) -> Result<Assembled, ConfigError> {
+    ) -> Result<Assembly, ConfigError> {
         let prepared = self.prepare(config, environment)?;
         Ok(prepared.on(Arc::new(MemoryJournal::default())))
     }
@@ -217,15 +217,15 @@ impl Registry {
         let (joined, taken) = self.join(config, builder);
         builder = joined;
         problems.extend(taken);
-        let places = Places {
+        let places = ServerPaths {
             cache: config.cache.as_deref(),
             data: config.data.as_deref(),
             start_wait: config.start_wait,
             teller: Arc::default(),
         };
         let servers = config.servers.values();
-        let servers = servers.map(|one| Server::new(one, environment, &places, self));
-        let servers: Vec<Server> = servers.collect();
+        let servers = servers.map(|one| ServerToolbox::new(one, environment, &places, self));
+        let servers: Vec<ServerToolbox> = servers.collect();
         // A name that a server gets by its id goes before one that it was given.
         for prefixed in [false, true] {
             for server in &servers {
@@ -269,7 +269,7 @@ impl Registry {
         provider: &ProviderConfig,
         environment: &Environment,
         transport: &Transport,
-    ) -> Result<Made, Vec<Problem>> {
+    ) -> Result<BuiltProvider, Vec<ConfigProblem>> {
         let here = provider
             .place
             .clone()
@@ -284,7 +284,7 @@ impl Registry {
                 "there is no kind of provider `{kind}`{}",
                 did_you_mean(kind, &kinds)
             );
-            vec![Problem::new(place.clone(), message)]
+            vec![ConfigProblem::new(place.clone(), message)]
         })?;
         unknown_options(&**factory, provider)?;
         let (key, state) = find_key(&**factory, provider, environment);
@@ -309,19 +309,19 @@ impl Registry {
             transport: transport.clone(),
         };
         let model = factory.build(settings).map_err(|error| {
-            let problem = Problem::new(here, error.to_string());
+            let problem = ConfigProblem::new(here, error.to_string());
             let help = provider.base_url.as_deref().and_then(address_help);
             vec![match help {
                 Some(help) => problem.with_help(help),
                 None => problem,
             }]
         })?;
-        Ok(Made { key: state, model })
+        Ok(BuiltProvider { key: state, model })
     }
 }
 
 /// The dialects of extensions that nobody speaks.
-fn unspoken(config: &Config, dialects: &BTreeMap<Arc<str>, Arc<str>>) -> Vec<Problem> {
+fn unspoken(config: &Config, dialects: &BTreeMap<Arc<str>, Arc<str>>) -> Vec<ConfigProblem> {
     // A file may be written for more providers than are configured at the moment.
     let spoken = dialects.values().map(|dialect| &**dialect);
     let known: BTreeSet<&str> = DIALECTS.iter().copied().chain(spoken).collect();
@@ -334,7 +334,7 @@ fn unspoken(config: &Config, dialects: &BTreeMap<Arc<str>, Arc<str>>) -> Vec<Pro
             unspoken.push(dialect);
             let hint = did_you_mean(dialect, &known);
             let message = format!("no provider speaks `{dialect}`{hint}");
-            problems.push(Problem::new(place.clone(), message));
+            problems.push(ConfigProblem::new(place.clone(), message));
         }
     }
     problems
@@ -353,7 +353,7 @@ fn address_help(base_url: &str) -> Option<&'static str> {
 }
 
 /// What all providers are reached through.
-fn transport(config: &Config) -> Result<Transport, Problem> {
+fn transport(config: &Config) -> Result<Transport, ConfigProblem> {
     let mut settings = TransportSettings::default();
     // A safety net below the loop's own limit has to be the longer one.
     settings.read_idle = settings
@@ -370,25 +370,25 @@ fn transport(config: &Config) -> Result<Transport, Problem> {
 }
 
 /// What is wrong with how everything is reached.
-pub(crate) fn unreachable(config: &Config, error: &TransportError) -> Problem {
+pub(crate) fn unreachable(config: &Config, error: &TransportError) -> ConfigProblem {
     let proxy = config.network.proxy.as_ref();
     let place = proxy.map_or_else(|| Origin::Default.into(), |(_, place)| place.clone());
     let cause = error.source().map(|cause| format!(": {cause}"));
-    Problem::new(place, format!("{error}{}", cause.unwrap_or_default()))
+    ConfigProblem::new(place, format!("{error}{}", cause.unwrap_or_default()))
 }
 
 fn unknown_options(
     factory: &dyn ProviderFactory,
     provider: &ProviderConfig,
-) -> Result<(), Vec<Problem>> {
+) -> Result<(), Vec<ConfigProblem>> {
     let known: Vec<&str> = COMMON.iter().chain(factory.options()).copied().collect();
     let unknown = provider
         .options
         .iter()
         .filter(|(name, _)| !known.contains(&&***name));
-    let problems: Vec<Problem> = unknown
+    let problems: Vec<ConfigProblem> = unknown
         .map(|(name, (_, place))| {
-            Problem::new(
+            ConfigProblem::new(
                 place.clone(),
                 format!("unknown{}", did_you_mean(name, &known)),
             )
@@ -460,7 +460,7 @@ fn find_key(
 }
 
 /// A provider that was made.
-struct Made {
+struct BuiltProvider {
     key: KeyState,
     model: Arc<dyn ChatModel>,
 }

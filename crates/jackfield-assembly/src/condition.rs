@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jackfield_store_sqlite::Restored;
+use jackfield_store_sqlite::RestoredState;
 
 use crate::journal::OpenJournal;
 
@@ -15,7 +15,7 @@ pub struct Condition {
     /// What is wrong with it.
     pub damage: Option<Damage>,
     /// What is known of it having gone back to an older state.
-    pub restored: Option<Restored>,
+    pub restored: Option<RestoredState>,
 }
 
 /// A file that is damaged.
@@ -50,7 +50,7 @@ impl Damage {
 
 /// What to do about a file that went back to an older state.
 #[must_use]
-pub fn restored_help(restored: &Restored) -> String {
+pub fn restored_help(restored: &RestoredState) -> String {
     format!(
         "see what the calls of its open turns did since; `jackfield sessions resume ID --again` goes on with one, \
          and {} is to be removed once everything was seen to",

@@ -20,9 +20,9 @@ use crate::file::prices::{self, CURRENCY, Prices};
 use crate::journal::JournalConfig;
 use crate::near::did_you_mean;
 use crate::openai::PRESETS;
-use crate::place::{Origin, Place, Problem};
+use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::serve::ServeConfig;
-use crate::servers::McpServer;
+use crate::servers::McpServerEntry;
 use crate::web::Web;
 
 /// What is configured, checked, with defaults for everything that is not.
@@ -38,7 +38,7 @@ pub struct Config {
     /// Where what may be deleted is kept; nowhere by default.
     pub cache: Option<PathBuf>,
     /// The currency of a budget, where it was written beside the amount, and where.
-    pub(crate) cost_place: Option<(Arc<str>, Place)>,
+    pub(crate) cost_place: Option<(Arc<str>, ValueSource)>,
     /// The currency of prices and budgets.
     pub currency: Arc<str>,
     /// Where what has to stay is kept, such as which definitions of tools are accepted; nowhere by
@@ -46,13 +46,13 @@ pub struct Config {
     pub data: Option<PathBuf>,
     /// Fields that one dialect knows and the settings do not, and where each stands. Those of the dialect
     /// that the model is asked in become part of its settings.
-    pub extensions: Vec<(Extension, Place)>,
+    pub extensions: Vec<(Extension, ValueSource)>,
     /// The files that were read, from the weakest to the strongest.
     pub files: Vec<PathBuf>,
     /// Where conversations are kept.
     pub journal: JournalConfig,
     /// Where the model was chosen.
-    pub model_place: Place,
+    pub model_place: ValueSource,
     /// How providers are reached.
     pub network: Network,
     /// What turns are sent with.
@@ -62,14 +62,14 @@ pub struct Config {
     /// The providers, by name.
     pub providers: BTreeMap<Arc<str>, ProviderConfig>,
     /// What was found and is not used, and what to do about that.
-    pub remarks: Vec<Problem>,
+    pub remarks: Vec<ConfigProblem>,
     /// What files, environment and flags say, by key, as it is written, and where. For people to be shown
     /// through [`Config::explain`], which leaves out what is secret.
-    pub(crate) said: Said,
+    pub(crate) said: ConfiguredValues,
     /// What is configured of the gateway.
     pub serve: ServeConfig,
     /// The MCP servers, by id.
-    pub servers: BTreeMap<ToolboxId, McpServer>,
+    pub servers: BTreeMap<ToolboxId, McpServerEntry>,
     /// How long a turn waits for MCP servers that start.
     pub start_wait: Duration,
     /// The web APIs that are tools.
@@ -78,9 +78,9 @@ pub struct Config {
 
 /// What was said, by key. Some of it is secret.
 #[derive(Clone, Default)]
-pub(crate) struct Said(pub(crate) BTreeMap<String, (Value, Place)>);
+pub(crate) struct ConfiguredValues(pub(crate) BTreeMap<String, (Value, ValueSource)>);
 
-impl fmt::Debug for Said {
+impl fmt::Debug for ConfiguredValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }
@@ -97,7 +97,7 @@ pub struct Network {
     /// Whether connections to plain `http` addresses of providers are kept for the next request.
     pub keep_http: bool,
     /// A proxy for everything but this machine, and where it is configured.
-    pub proxy: Option<(Arc<str>, Place)>,
+    pub proxy: Option<(Arc<str>, ValueSource)>,
 }
 
 /// A provider as it is configured.
@@ -109,11 +109,11 @@ pub struct ProviderConfig {
     /// Where its key is; the kind's own environment variable if nothing is said.
     pub key: Option<KeySource>,
     /// The kind, which is a name of the registry; the provider's own name if nothing is said.
-    pub kind: Option<(Arc<str>, Place)>,
+    pub kind: Option<(Arc<str>, ValueSource)>,
     /// What only this kind knows.
-    pub options: BTreeMap<Arc<str>, (Value, Place)>,
+    pub options: BTreeMap<Arc<str>, (Value, ValueSource)>,
     /// Where it is configured, if it is.
-    pub place: Option<Place>,
+    pub place: Option<ValueSource>,
 }
 
 /// Where a key is. Never the key itself.
@@ -157,7 +157,7 @@ impl Default for Config {
             prices: Prices::new(),
             providers: providers.collect(),
             remarks: Vec::new(),
-            said: Said::default(),
+            said: ConfiguredValues::default(),
             serve: ServeConfig::default(),
             servers: BTreeMap::new(),
             start_wait: START_WAIT,
@@ -168,7 +168,7 @@ impl Default for Config {
 
 impl Config {
     /// Keeps what is said of a key, over what was said before.
-    pub(crate) fn say(&mut self, value: Value, place: Place) {
+    pub(crate) fn say(&mut self, value: Value, place: ValueSource) {
         if let Some(key) = place.key.clone() {
             self.said.0.insert(key, (value, place));
         }
@@ -179,7 +179,7 @@ impl Config {
     /// # Errors
     ///
     /// A problem at this place, with the nearest name.
-    pub fn model(&self, name: &str, place: &Place) -> Result<ModelRef, Problem> {
+    pub fn model(&self, name: &str, place: &ValueSource) -> Result<ModelRef, ConfigProblem> {
         if let Some(model) = self.aliases.get(name) {
             return Ok(model.clone());
         }
@@ -189,9 +189,11 @@ impl Config {
             let problem =
                 format!("`{name}` is neither an alias nor of the form `provider/model`{hint}");
             let provider = &self.options.model.provider;
-            return Err(Problem::new(place.clone(), problem).with_help(format!(
-                "write the provider before the model, as in `{provider}/{name}`"
-            )));
+            return Err(
+                ConfigProblem::new(place.clone(), problem).with_help(format!(
+                    "write the provider before the model, as in `{provider}/{name}`"
+                )),
+            );
         };
         self.provider(&model, place)?;
         Ok(model)
@@ -227,7 +229,7 @@ impl Config {
     }
 
     /// Checks that a budget is in the currency of the prices.
-    pub(crate) fn check_currency(&self) -> Option<Problem> {
+    pub(crate) fn check_currency(&self) -> Option<ConfigProblem> {
         let (written, place) = self.cost_place.as_ref()?;
         (*written != self.currency).then(|| {
             let message = format!(
@@ -235,12 +237,12 @@ impl Config {
                 self.currency
             );
             let help = "there is one currency: `currency` under [budget] names it";
-            Problem::new(place.clone(), message).with_help(help)
+            ConfigProblem::new(place.clone(), message).with_help(help)
         })
     }
 
     /// The prices of providers that there are none of.
-    pub(crate) fn idle_prices(&self) -> Vec<Problem> {
+    pub(crate) fn idle_prices(&self) -> Vec<ConfigProblem> {
         let providers: Vec<&Arc<str>> = self.providers.keys().collect();
         let idle = self
             .prices
@@ -255,13 +257,17 @@ impl Config {
             let help = format!(
                 "write the price as `PROVIDER/MODEL`, or add the provider under [providers.{name}]"
             );
-            Problem::new(listed.place.clone(), message).with_help(help)
+            ConfigProblem::new(listed.place.clone(), message).with_help(help)
         });
         idle.collect()
     }
 
     /// Checks that the provider of a model is there.
-    pub(crate) fn provider(&self, model: &ModelRef, place: &Place) -> Result<(), Problem> {
+    pub(crate) fn provider(
+        &self,
+        model: &ModelRef,
+        place: &ValueSource,
+    ) -> Result<(), ConfigProblem> {
         let name = &model.provider;
         if self.providers.contains_key(name) {
             return Ok(());
@@ -272,7 +278,7 @@ impl Config {
             did_you_mean(name, &providers)
         );
         let help = format!("add it under [providers.{name}] in jackfield.toml");
-        Err(Problem::new(place.clone(), problem).with_help(help))
+        Err(ConfigProblem::new(place.clone(), problem).with_help(help))
     }
 }
 

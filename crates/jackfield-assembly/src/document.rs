@@ -9,37 +9,37 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::near::did_you_mean;
-use crate::place::{Origin, Place, Problem};
+use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::values::any;
 
 /// Reads one file, and collects everything that is wrong with it.
-pub(crate) struct Reader<'a> {
+pub(crate) struct DocumentReader<'a> {
     asked: RefCell<Vec<String>>,
     file: Arc<Path>,
-    lines: Lines,
-    problems: RefCell<Vec<Problem>>,
-    said: RefCell<Vec<(Value, Place)>>,
+    lines: LineEnds,
+    problems: RefCell<Vec<ConfigProblem>>,
+    said: RefCell<Vec<(Value, ValueSource)>>,
     text: &'a str,
 }
 
 /// What was read of a file.
 #[derive(Debug, Default)]
-pub(crate) struct Read {
+pub(crate) struct ParsedFile {
     /// Every key that was asked for.
     pub(crate) asked: Vec<String>,
     /// What is wrong.
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<ConfigProblem>,
     /// Every value that was understood, as it is written, and where it stands.
-    pub(crate) said: Vec<(Value, Place)>,
+    pub(crate) said: Vec<(Value, ValueSource)>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> DocumentReader<'a> {
     /// A reader of a file, by the name that people are shown.
     pub(crate) fn new(file: &Path, text: &'a str) -> Self {
         Self {
             asked: RefCell::default(),
             file: file.into(),
-            lines: Lines::of(text.as_bytes()),
+            lines: LineEnds::of(text.as_bytes()),
             problems: RefCell::default(),
             said: RefCell::default(),
             text,
@@ -47,7 +47,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Parses the file and has all of it read.
-    pub(crate) fn read(self, all: impl FnOnce(Section<'_>)) -> Read {
+    pub(crate) fn read(self, all: impl FnOnce(Section<'_>)) -> ParsedFile {
         let (table, errors) = DeTable::parse_recoverable(self.text);
         if errors.is_empty() {
             all(Section {
@@ -66,33 +66,33 @@ impl<'a> Reader<'a> {
                 self.lines.at(at),
                 self.file.display()
             );
-            let problem = Problem::new(place, format!("this is not TOML: {message}"));
+            let problem = ConfigProblem::new(place, format!("this is not TOML: {message}"));
             self.problem(problem.with_help(help));
         }
-        Read {
+        ParsedFile {
             asked: self.asked.into_inner(),
             problems: self.problems.into_inner(),
             said: self.said.into_inner(),
         }
     }
 
-    fn place(&self, at: usize, key: Option<String>) -> Place {
-        Place {
+    fn place(&self, at: usize, key: Option<String>) -> ValueSource {
+        ValueSource {
             key,
             line: Some(self.lines.at(at)),
             origin: Origin::File(Arc::clone(&self.file)),
         }
     }
 
-    fn problem(&self, problem: Problem) {
+    fn problem(&self, problem: ConfigProblem) {
         self.problems.borrow_mut().push(problem);
     }
 }
 
 /// Where the lines of a text end. A place is asked for with every key, so they are found once.
-pub(crate) struct Lines(Vec<usize>);
+pub(crate) struct LineEnds(Vec<usize>);
 
-impl Lines {
+impl LineEnds {
     pub(crate) fn of(text: &[u8]) -> Self {
         let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
         Self(ends.map(|(end, _)| end).collect())
@@ -109,14 +109,14 @@ impl Lines {
 pub(crate) struct Section<'a> {
     asked: Vec<&'static str>,
     path: String,
-    reader: &'a Reader<'a>,
+    reader: &'a DocumentReader<'a>,
     table: Option<&'a DeTable<'a>>,
 }
 
 /// An entry of a table in which the names are free.
-pub(crate) struct Entry<'a> {
+pub(crate) struct TableEntry<'a> {
     pub(crate) name: Arc<str>,
-    pub(crate) place: Place,
+    pub(crate) place: ValueSource,
     value: &'a Spanned<DeValue<'a>>,
 }
 
@@ -138,13 +138,13 @@ impl<'a> Section<'a> {
         &mut self,
         name: &'static str,
         parse: impl FnOnce(&DeValue<'_>) -> Result<T, String>,
-    ) -> Option<(T, Place)> {
+    ) -> Option<(T, ValueSource)> {
         let (place, value) = self.find(name)?;
         self.parsed(place, value, parse)
     }
 
     /// Where a key stands whose value is none of ours to keep.
-    pub(crate) fn place_of(&mut self, name: &'static str) -> Option<Place> {
+    pub(crate) fn place_of(&mut self, name: &'static str) -> Option<ValueSource> {
         Some(self.find(name)?.0)
     }
 
@@ -162,10 +162,10 @@ impl<'a> Section<'a> {
     }
 
     /// All entries, in the order of the file, for a table in which the names are free.
-    pub(crate) fn entries(self) -> Vec<Entry<'a>> {
+    pub(crate) fn entries(self) -> Vec<TableEntry<'a>> {
         let mut entries: Vec<_> = self.table.iter().flat_map(|table| table.iter()).collect();
         entries.sort_by_key(|(name, _)| name.span().start);
-        let entries = entries.into_iter().map(|(name, value)| Entry {
+        let entries = entries.into_iter().map(|(name, value)| TableEntry {
             name: name.get_ref().as_ref().into(),
             place: self
                 .reader
@@ -176,7 +176,7 @@ impl<'a> Section<'a> {
     }
 
     /// The table that an entry of this section's table is.
-    pub(crate) fn of(reader: &Self, entry: &Entry<'a>) -> Self {
+    pub(crate) fn of(reader: &Self, entry: &TableEntry<'a>) -> Self {
         let table = reader.table_of(entry.place.clone(), entry.value);
         let path = entry.place.key.clone().unwrap_or_default();
         Self {
@@ -190,14 +190,14 @@ impl<'a> Section<'a> {
     /// The value of an entry, if it can be read.
     pub(crate) fn value<T>(
         &self,
-        entry: &Entry<'_>,
+        entry: &TableEntry<'_>,
         parse: impl FnOnce(&DeValue<'_>) -> Result<T, String>,
     ) -> Option<T> {
         Some(self.parsed(entry.place.clone(), entry.value, parse)?.0)
     }
 
     /// The keys that nobody asked for, taken as they are.
-    pub(crate) fn rest(self) -> Vec<Entry<'a>> {
+    pub(crate) fn rest(self) -> Vec<TableEntry<'a>> {
         let asked = self.asked.clone();
         let mut entries = self.entries();
         entries.retain(|entry| !asked.contains(&&*entry.name));
@@ -209,17 +209,17 @@ impl<'a> Section<'a> {
         let (asked, reader) = (self.asked.clone(), self.reader);
         for entry in self.rest() {
             let hint = did_you_mean(&entry.name, &asked);
-            reader.problem(Problem::new(entry.place, format!("unknown{hint}")));
+            reader.problem(ConfigProblem::new(entry.place, format!("unknown{hint}")));
         }
     }
 
     /// Says that something is wrong at a place of the file.
-    pub(crate) fn problem(&self, problem: Problem) {
+    pub(crate) fn problem(&self, problem: ConfigProblem) {
         self.reader.problem(problem);
     }
 
     /// Where this table begins, if the file has it.
-    pub(crate) fn first_place(&self) -> Option<Place> {
+    pub(crate) fn first_place(&self) -> Option<ValueSource> {
         let first = self.table?.keys().map(|name| name.span().start).min()?;
         Some(self.reader.place(first, Some(self.path.clone())))
     }
@@ -234,7 +234,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    fn find(&mut self, name: &'static str) -> Option<(Place, &'a Spanned<DeValue<'a>>)> {
+    fn find(&mut self, name: &'static str) -> Option<(ValueSource, &'a Spanned<DeValue<'a>>)> {
         self.asked.push(name);
         self.reader.asked.borrow_mut().push(self.key(name));
         let (key, value) = self.table?.iter().find(|(key, _)| key.get_ref() == name)?;
@@ -246,10 +246,10 @@ impl<'a> Section<'a> {
 
     fn parsed<T>(
         &self,
-        place: Place,
+        place: ValueSource,
         value: &Spanned<DeValue<'_>>,
         parse: impl FnOnce(&DeValue<'_>) -> Result<T, String>,
-    ) -> Option<(T, Place)> {
+    ) -> Option<(T, ValueSource)> {
         match parse(value.get_ref()) {
             Ok(parsed) => {
                 let said = any(value.get_ref()).ok();
@@ -258,17 +258,21 @@ impl<'a> Section<'a> {
                 Some((parsed, place))
             }
             Err(message) => {
-                self.problem(Problem::new(place, message));
+                self.problem(ConfigProblem::new(place, message));
                 None
             }
         }
     }
 
-    fn table_of(&self, place: Place, value: &'a Spanned<DeValue<'a>>) -> Option<&'a DeTable<'a>> {
+    fn table_of(
+        &self,
+        place: ValueSource,
+        value: &'a Spanned<DeValue<'a>>,
+    ) -> Option<&'a DeTable<'a>> {
         let table = value.get_ref().as_table();
         if table.is_none() {
             let kind = value.get_ref().type_str();
-            self.problem(Problem::new(
+            self.problem(ConfigProblem::new(
                 place,
                 format!("a table was expected, not {}", with_article(kind)),
             ));

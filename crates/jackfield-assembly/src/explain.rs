@@ -12,19 +12,19 @@ use serde_json::{Value, json};
 use crate::config::{Config, DEFAULT_PROMPT};
 use crate::file::prices::CURRENCY;
 use crate::journal::JournalKind;
-use crate::place::{Origin, Place};
+use crate::place::{Origin, ValueSource};
 use crate::redact;
-use crate::serve::{ApprovalsMode, Disconnect, LogFormat};
-use crate::servers::McpServer;
+use crate::serve::{ApprovalsMode, DisconnectSetting, LogFormat};
+use crate::servers::McpServerEntry;
 
 /// A value that holds, and where it comes from.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Explained {
+pub struct Explanation {
     /// Its key, with dots, as in `limits.rounds`.
     pub key: String,
     /// Where it comes from.
-    pub place: Place,
+    pub place: ValueSource,
     /// The value as it would be written, without what is secret in it.
     pub value: Value,
 }
@@ -34,8 +34,8 @@ impl Config {
     ///
     /// What is neither said nor has a default is left out, and what is secret is hidden.
     #[must_use]
-    pub fn explain(&self) -> Vec<Explained> {
-        let said = self.said.0.iter().map(|(key, (value, place))| Explained {
+    pub fn explain(&self) -> Vec<Explanation> {
+        let said = self.said.0.iter().map(|(key, (value, place))| Explanation {
             key: key.clone(),
             place: place.clone(),
             value: redact::value(key, value),
@@ -43,18 +43,18 @@ impl Config {
         let defaults = defaults();
         let unsaid = defaults.into_iter();
         let unsaid = unsaid.filter(|(key, _)| !self.said.0.contains_key(*key));
-        let unsaid = unsaid.map(|(key, value)| Explained {
+        let unsaid = unsaid.map(|(key, value)| Explanation {
             key: key.to_owned(),
             place: Origin::Default.into(),
             value,
         });
-        let mut all: Vec<Explained> = said.chain(unsaid).collect();
+        let mut all: Vec<Explanation> = said.chain(unsaid).collect();
         all.sort_by(|a, b| a.key.cmp(&b.key));
         all
     }
 }
 
-impl McpServer {
+impl McpServerEntry {
     /// The command as it is configured, without what is secret in its arguments.
     #[must_use]
     pub fn shown_command(&self) -> Vec<String> {
@@ -102,8 +102,8 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         ApprovalsMode::Wait => "wait",
     };
     let disconnect = match config.serve.disconnect {
-        Disconnect::Cancel => "cancel",
-        Disconnect::Finish => "finish",
+        DisconnectSetting::Cancel => "cancel",
+        DisconnectSetting::Finish => "finish",
     };
     let log = match config.serve.log {
         LogFormat::Json => "json",

@@ -18,20 +18,20 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::system_prompt::PartOrigin;
 
 use crate::config::{Config, parse_model, system_prompt};
-use crate::document::{Lines, Read, Reader, Section};
-use crate::place::{Origin, Place, Problem};
+use crate::document::{DocumentReader, LineEnds, ParsedFile, Section};
+use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::values;
 
 /// What files, environment and flags say, before names are looked up.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     /// Where each alias stands.
-    pub(crate) aliases: BTreeMap<Arc<str>, Place>,
+    pub(crate) aliases: BTreeMap<Arc<str>, ValueSource>,
     pub(crate) config: Config,
     /// The file with MCP servers that the last file names.
     pub(crate) mcp_config: Option<Arc<str>>,
-    pub(crate) model: Option<(Arc<str>, Place)>,
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) model: Option<(Arc<str>, ValueSource)>,
+    pub(crate) problems: Vec<ConfigProblem>,
     pub(crate) trusted_projects: Vec<Arc<str>>,
     /// Whether files of MCP servers are left unread.
     pub(crate) without_servers: bool,
@@ -54,13 +54,13 @@ pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) 
         Ok(text) => text,
         Err(error) => {
             let at = error.valid_up_to();
-            let line = Some(Lines::of(bytes).at(at));
-            let place = Place {
+            let line = Some(LineEnds::of(bytes).at(at));
+            let place = ValueSource {
                 key: None,
                 line,
                 origin: Origin::File(shown.into()),
             };
-            let problem = Problem::new(place, format!("this is not UTF-8 from byte {at} on"));
+            let problem = ConfigProblem::new(place, format!("this is not UTF-8 from byte {at} on"));
             let help = format!(
                 "save {} as UTF-8, or convert it, for example with `iconv -f ISO-8859-1 -t UTF-8`",
                 shown.display()
@@ -69,11 +69,11 @@ pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) 
             return Vec::new();
         }
     };
-    let Read {
+    let ParsedFile {
         asked,
         problems,
         said,
-    } = Reader::new(shown, text).read(|root| top(draft, root, trust));
+    } = DocumentReader::new(shown, text).read(|root| top(draft, root, trust));
     draft.problems.extend(problems);
     let said = web::whole(&mut draft.config, said, trust);
     for (value, place) in said {
@@ -123,7 +123,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
         if trust == Trust::Own {
             draft.trusted_projects = projects;
         } else {
-            root.problem(Problem::new(
+            root.problem(ConfigProblem::new(
                 place,
                 "only the user's own file says which projects are trusted",
             ));
@@ -183,13 +183,13 @@ fn used(draft: &Draft) -> BTreeSet<Arc<str>> {
         .collect()
 }
 
-fn not_used(model: &ModelRef, place: Place) -> Problem {
+fn not_used(model: &ModelRef, place: ValueSource) -> ConfigProblem {
     let message = format!(
         "a file that was merely found chooses among the providers that you use, and `{}` is none of them",
         model.provider
     );
     let help = trust_help(&place);
-    Problem::new(place, message).with_help(help)
+    ConfigProblem::new(place, message).with_help(help)
 }
 
 fn mcp(draft: &mut Draft, mut section: Section<'_>, trust: Trust) {
@@ -197,7 +197,7 @@ fn mcp(draft: &mut Draft, mut section: Section<'_>, trust: Trust) {
         if trust == Trust::Found {
             let help = trust_help(&place);
             let message = "a file that was merely found does not start commands";
-            section.problem(Problem::new(place, message).with_help(help));
+            section.problem(ConfigProblem::new(place, message).with_help(help));
         }
         draft.mcp_config = Some(file);
     }
@@ -213,7 +213,7 @@ fn system(config: &mut Config, mut section: Section<'_>) {
 }
 
 /// What to do about a key that a found file may not have.
-pub(crate) fn trust_help(place: &Place) -> String {
+pub(crate) fn trust_help(place: &ValueSource) -> String {
     let file = match &place.origin {
         Origin::File(path) => path.display().to_string(),
         Origin::Default | Origin::Flag(_) | Origin::Variable(_) => "the file".to_owned(),

@@ -10,7 +10,7 @@ use crate::others::FoundServers;
 
 /// What was found on this machine.
 #[derive(Clone, Debug, Default)]
-pub struct FoundHere {
+pub struct LocalFindings {
     /// The providers whose key is in the environment, with the variable of each.
     pub keys: Vec<(Arc<str>, String)>,
     /// The servers of models on this machine.
@@ -32,7 +32,7 @@ pub struct LocalServer {
     pub name: Arc<str>,
 }
 
-impl FoundHere {
+impl LocalFindings {
     /// The model that a question would best be sent to, with what was found; none if nothing was.
     #[must_use]
     pub fn model(&self) -> Option<String> {

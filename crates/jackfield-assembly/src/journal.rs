@@ -11,7 +11,7 @@ use jackfield_store_sqlite::{OpenError, Options, ReadOnlyJournal, SqliteJournal}
 use thiserror::Error;
 
 use crate::config::Config;
-use crate::place::{Origin, Place};
+use crate::place::{Origin, ValueSource};
 
 /// What is configured of the journal.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -26,7 +26,7 @@ pub struct JournalConfig {
     /// The most bytes that the file may grow to; `None` is as far as there is room.
     pub max_size: Option<u64>,
     /// The file that was named, and where it is; none is the one of the user's data folder.
-    pub path: Option<(PathBuf, Place)>,
+    pub path: Option<(PathBuf, ValueSource)>,
 }
 
 /// What conversations are kept in.
@@ -50,7 +50,7 @@ pub struct OpenJournal {
     /// The file, where it cannot be written and is only read, and why.
     pub read_only: Option<ReadOnly>,
     /// Why it is in memory although nobody wanted that, and what to do about it.
-    pub unkept: Option<Unkept>,
+    pub unkept: Option<NoJournalReason>,
 }
 
 /// A file that is only read.
@@ -65,7 +65,7 @@ pub struct ReadOnly {
 /// Why nothing is kept.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Unkept {
+pub struct NoJournalReason {
     /// The causes of each other, the first one before all.
     pub causes: Vec<String>,
     /// What to do about it.
@@ -76,15 +76,15 @@ pub struct Unkept {
 #[derive(Debug, Error)]
 #[error("{place}: conversations cannot be kept there")]
 #[non_exhaustive]
-pub struct JournalError {
+pub struct JournalOpenError {
     /// Where the file was named.
-    pub place: Place,
+    pub place: ValueSource,
     /// Why, and what to do about it.
     #[source]
     pub source: OpenError,
 }
 
-impl JournalError {
+impl JournalOpenError {
     /// What to do about it, besides what it says itself.
     #[must_use]
     pub fn help(&self) -> String {
@@ -125,7 +125,7 @@ impl JournalConfig {
     }
 
     /// Takes a file that was named, which is what conversations are kept in from then on.
-    pub(crate) fn name(&mut self, path: PathBuf, place: Place) {
+    pub(crate) fn name(&mut self, path: PathBuf, place: ValueSource) {
         self.kind = JournalKind::Sqlite;
         self.path = Some((path, place));
     }
@@ -161,7 +161,7 @@ impl Config {
     /// # Errors
     ///
     /// [`JournalError`] if a file was named and cannot be opened.
-    pub fn open_journal(&self) -> Result<OpenJournal, JournalError> {
+    pub fn open_journal(&self) -> Result<OpenJournal, JournalOpenError> {
         self.open(Err)
     }
 
@@ -170,7 +170,7 @@ impl Config {
     /// # Errors
     ///
     /// [`JournalError`] if a file was named and cannot be opened.
-    pub fn open_journal_to_read(&self) -> Result<OpenJournal, JournalError> {
+    pub fn open_journal_to_read(&self) -> Result<OpenJournal, JournalOpenError> {
         self.open(|source| {
             if let OpenError::ReadOnly { path, .. } = &source {
                 let file = Arc::new(ReadOnlyJournal::open(path)?);
@@ -183,7 +183,7 @@ impl Config {
     fn open(
         &self,
         otherwise: impl FnOnce(OpenError) -> Result<OpenJournal, OpenError>,
-    ) -> Result<OpenJournal, JournalError> {
+    ) -> Result<OpenJournal, JournalOpenError> {
         if self.journal.kind == JournalKind::Memory {
             return Ok(OpenJournal::in_memory());
         }
@@ -198,7 +198,7 @@ impl Config {
             Err(source) => match &self.journal.path {
                 Some((_, place)) => {
                     let place = place.clone();
-                    Err(JournalError { place, source })
+                    Err(JournalOpenError { place, source })
                 }
                 None => Self::without(source),
             },
@@ -207,7 +207,7 @@ impl Config {
 
     /// What there is instead of the default file. One that is there and is not ours to use is no reason to
     /// keep nothing in silence.
-    fn without(source: OpenError) -> Result<OpenJournal, JournalError> {
+    fn without(source: OpenError) -> Result<OpenJournal, JournalOpenError> {
         match source {
             OpenError::Io { .. }
             | OpenError::NotAFile { .. }
@@ -220,7 +220,7 @@ impl Config {
             | OpenError::NotOurs { .. }
             | _ => {
                 let place = Origin::Default.into();
-                Err(JournalError { place, source })
+                Err(JournalOpenError { place, source })
             }
         }
     }
@@ -250,7 +250,7 @@ impl OpenJournal {
     fn unkept(causes: Vec<String>) -> Self {
         let help = HELP;
         Self {
-            unkept: Some(Unkept { causes, help }),
+            unkept: Some(NoJournalReason { causes, help }),
             ..Self::in_memory()
         }
     }

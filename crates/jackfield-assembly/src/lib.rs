@@ -15,6 +15,7 @@
 
 mod approvals;
 mod assemble;
+mod bounded_file;
 mod claude;
 mod condition;
 mod config;
@@ -24,16 +25,15 @@ mod file;
 mod init;
 mod journal;
 mod load;
-mod looked;
 mod near;
 mod openai;
 mod others;
 mod place;
 mod quirks;
-mod reading;
 mod redact;
 mod registry;
 mod schema;
+mod searched_files;
 mod serve;
 mod servers;
 mod surroundings;
@@ -41,27 +41,30 @@ mod values;
 mod web;
 
 pub use self::approvals::ApprovalsConfig;
-pub use self::assemble::{Assembled, KeyState, MissingKey, Prepared, ProviderState};
+pub use self::assemble::{Assembly, KeyState, MissingKey, Prepared, ProviderState};
+pub use self::bounded_file::read_at_most;
 pub use self::condition::{Condition, Damage, restored_help};
 pub use self::config::{Config, KeySource, Network, ProviderConfig};
-pub use self::explain::Explained;
+pub use self::explain::Explanation;
 pub use self::file::keys;
-pub use self::init::{FoundHere, LocalServer};
-pub use self::journal::{JournalConfig, JournalError, JournalKind, OpenJournal, ReadOnly, Unkept};
+pub use self::init::{LocalFindings, LocalServer};
+pub use self::journal::{
+    JournalConfig, JournalKind, JournalOpenError, NoJournalReason, OpenJournal, ReadOnly,
+};
 pub use self::load::{Flags, load};
-pub use self::looked::{FileState, LookedFor, looked_for};
 pub use self::near::did_you_mean;
 pub use self::others::{FoundServers, found_servers};
-pub use self::place::{ConfigError, Origin, Place, Problem};
-pub use self::reading::read_at_most;
+pub use self::place::{ConfigError, ConfigProblem, Origin, ValueSource};
 pub use self::registry::{ProviderFactory, ProviderSettings, Registry};
 pub use self::schema::servers_schema;
+pub use self::searched_files::{FileState, SearchedFile, looked_for};
 pub use self::serve::{
-    ApprovalsMode, Disconnect, LogFormat, ServeConfig, ServeLimits, TokenConfig, TokenSource,
-    ToolsUsed,
+    ApprovalsMode, DisconnectSetting, LogFormat, ServeConfig, ServeLimits, TokenConfig,
+    TokenSource, ToolsUsed,
 };
 pub use self::servers::{
-    AcceptError, Changed, McpServer, Server, ServerState, Tested, guard, server_keys,
+    AcceptError, ChangedTool, McpServerEntry, ServerStatus, ServerTest, ServerToolbox, guard,
+    server_keys,
 };
 pub use self::surroundings::{Environment, Surroundings};
 pub use self::values::{length_of_time, size_in_bytes};

@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::policy::{PolicyRule, Verdict};
+use jackfield_domain::policy::{PolicyRule, RuleVerdict};
 use jackfield_domain::price::Money;
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_engine::ServerTools;
 
 use serde_json::Value;
 
+use crate::bounded_file::read_at_most;
 use crate::config::{Config, system_prompt};
 use crate::document::quoted;
 use crate::explain::effect_word;
 use crate::file::{self, Draft, Trust};
-use crate::place::{ConfigError, Origin, Place, Problem};
-use crate::reading::read_at_most;
-use crate::servers::Read;
+use crate::place::{ConfigError, ConfigProblem, Origin, ValueSource};
+use crate::servers::ServersFile;
 use crate::surroundings::{Surroundings, read_small};
 
 /// What was said for this run alone. It wins over everything else.
@@ -171,12 +171,12 @@ fn project(
         return servers(draft, surroundings, &path);
     }
     let shown = surroundings.shown(&path);
-    let place = Place::from(Origin::File(shown.into()));
+    let place = ValueSource::from(Origin::File(shown.into()));
     let message = "not used: a file that was merely found does not start commands";
     draft
         .config
         .remarks
-        .push(Problem::new(place, message).with_help(format!(
+        .push(ConfigProblem::new(place, message).with_help(format!(
         "name it with `--mcp-config {}`, or add its folder to `trusted_projects` in your own file",
         shown.display()
     )));
@@ -203,7 +203,7 @@ fn servers(draft: &mut Draft, surroundings: &Surroundings, path: &Path) -> Resul
         return Ok(());
     }
     let bytes = read_at_most(path, MOST_SERVERS).map_err(|source| unreadable(path, source))?;
-    let Read {
+    let ServersFile {
         problems,
         remarks,
         servers,
@@ -300,7 +300,7 @@ fn name_journal(draft: &mut Draft, path: PathBuf, origin: Origin) {
 
 /// Takes down what is said of a key elsewhere than in a file.
 fn say(draft: &mut Draft, key: &str, value: impl Into<Value>, origin: Origin) {
-    let place = Place {
+    let place = ValueSource {
         key: Some(key.to_owned()),
         ..origin.into()
     };
@@ -365,7 +365,10 @@ fn apply(draft: &mut Draft, flags: &Flags) {
             ServerTools::None
         };
     }
-    let rules = [(&flags.allow, Verdict::Allow), (&flags.deny, Verdict::Deny)];
+    let rules = [
+        (&flags.allow, RuleVerdict::Allow),
+        (&flags.deny, RuleVerdict::Deny),
+    ];
     options
         .policy
         .rules

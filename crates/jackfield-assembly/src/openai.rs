@@ -110,10 +110,10 @@ fn profile(name: &str) -> Result<ByModel<Profile>, String> {
 }
 
 /// What a profile knows of a model by its name.
-type Of = fn(&str) -> Profile;
+type ProfileLookup = fn(&str) -> Profile;
 
 /// The profiles by their names.
-const PROFILES: &[(&str, Of)] = &[
+const PROFILES: &[(&str, ProfileLookup)] = &[
     ("compatible", |_| Profile::COMPATIBLE),
     ("deepseek", |_| Profile::DEEPSEEK),
     ("llama-cpp", |_| Profile::LLAMA_CPP),

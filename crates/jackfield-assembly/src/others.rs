@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::bounded_file::read_at_most;
 use crate::load::MOST_SERVERS;
-use crate::reading::read_at_most;
 use crate::surroundings::Surroundings;
 
 /// A file of MCP servers that was found.

@@ -10,7 +10,7 @@ use crate::near::DID_YOU_MEAN;
 
 /// Where a value comes from.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Place {
+pub struct ValueSource {
     /// Its key, with dots, such as `limits.rounds`.
     pub key: Option<String>,
     /// Its line, from 1, if it stands in a file.
@@ -33,7 +33,7 @@ pub enum Origin {
     Variable(&'static str),
 }
 
-impl From<Origin> for Place {
+impl From<Origin> for ValueSource {
     fn from(origin: Origin) -> Self {
         Self {
             key: None,
@@ -43,7 +43,7 @@ impl From<Origin> for Place {
     }
 }
 
-impl Place {
+impl ValueSource {
     /// Where it is in a word or two, without the key: `jackfield.toml:12`, `JACKFIELD_MODEL`, `--model`,
     /// `default`.
     #[must_use]
@@ -63,7 +63,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ValueSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.origin {
             Origin::Default => f.write_str("the defaults")?,
@@ -82,18 +82,18 @@ impl fmt::Display for Place {
 
 /// One thing that is wrong with the configuration.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// What to do about it, if the message does not say so.
     pub help: Option<String>,
     /// What is wrong, without the place.
     pub message: String,
     /// Where.
-    pub place: Place,
+    pub place: ValueSource,
 }
 
-impl Problem {
+impl ConfigProblem {
     /// A problem at a place.
-    pub(crate) fn new(place: Place, message: impl Into<String>) -> Self {
+    pub(crate) fn new(place: ValueSource, message: impl Into<String>) -> Self {
         Self {
             help: None,
             message: message.into(),
@@ -125,7 +125,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.place, self.message)
     }
@@ -146,28 +146,28 @@ pub enum ConfigError {
     },
     /// What is configured is wrong. There is at least one problem; all are told at once.
     #[error("{}", summary(.0))]
-    Wrong(Vec<Problem>),
+    Wrong(Vec<ConfigProblem>),
 }
 
 impl ConfigError {
     /// Nothing if there are no problems, and all of them otherwise.
-    pub(crate) fn check(problems: Vec<Problem>) -> Result<(), Self> {
+    pub(crate) fn check(problems: Vec<ConfigProblem>) -> Result<(), Self> {
         if problems.is_empty() {
             Ok(())
         } else {
-            let problems = problems.into_iter().map(Problem::with_some_help);
+            let problems = problems.into_iter().map(ConfigProblem::with_some_help);
             Err(Self::Wrong(problems.collect()))
         }
     }
 }
 
-impl From<Problem> for ConfigError {
-    fn from(problem: Problem) -> Self {
+impl From<ConfigProblem> for ConfigError {
+    fn from(problem: ConfigProblem) -> Self {
         Self::Wrong(vec![problem.with_some_help()])
     }
 }
 
-fn summary(problems: &[Problem]) -> String {
+fn summary(problems: &[ConfigProblem]) -> String {
     match problems {
         [] => "the configuration is wrong".to_owned(),
         [problem] => problem.to_string(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use jackfield_engine::{EngineBuilder, Standing};
+use jackfield_engine::{EngineBuilder, ToolboxStatus};
 use jackfield_ports::chat_model::{BoxError, ChatModel};
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_provider_kit::secret::Secret;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::claude::ClaudeFactory;
 use crate::config::Config;
 use crate::openai::{OpenAiFactory, PRESETS};
-use crate::place::{Origin, Problem};
+use crate::place::{ConfigProblem, Origin};
 use crate::web;
 
 /// Makes providers of one kind.
@@ -88,7 +88,7 @@ impl Registry {
     /// variables, files and commands of this machine: for a server, whose clients are somebody else. The log
     /// has the whole of it, and so has what is assembled.
     #[must_use]
-    pub const fn discreet(mut self) -> Self {
+    pub const fn redact_host_details(mut self) -> Self {
         self.discreet = true;
         self
     }
@@ -128,22 +128,22 @@ impl Registry {
         &self,
         config: &Config,
         mut builder: EngineBuilder,
-    ) -> (EngineBuilder, Vec<Problem>) {
+    ) -> (EngineBuilder, Vec<ConfigProblem>) {
         let mut problems = Vec::new();
         for (nth, toolbox) in self.toolboxes.iter().enumerate() {
             let id = toolbox.id();
             let before = self.toolboxes.iter().take(nth);
             if OURS.contains(&id.as_str()) || before.map(|one| one.id()).any(|other| other == id) {
                 let message = format!("this program has two toolboxes of the id `{id}`");
-                let problem = Problem::new(Origin::Default.into(), message);
+                let problem = ConfigProblem::new(Origin::Default.into(), message);
                 problems.push(problem.with_help("have the program give one of them another id"));
             }
             if let Some(server) = config.servers.values().find(|server| server.id == *id) {
                 let message = format!("`{id}` is a toolbox of this program already");
-                let problem = Problem::new(server.place.clone(), message);
+                let problem = ConfigProblem::new(server.place.clone(), message);
                 problems.push(problem.with_help("give the server another id"));
             }
-            let standing = Standing {
+            let standing = ToolboxStatus {
                 prefix: None,
                 trusted: true,
             };

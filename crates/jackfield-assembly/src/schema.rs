@@ -11,7 +11,7 @@ mod web;
 
 use serde_json::{Value, json};
 
-use self::forms::Form;
+use self::forms::ValueForm;
 use self::providers::PROVIDER;
 use self::settings::SETTINGS;
 use self::web::WEB;
@@ -19,10 +19,10 @@ use crate::file::KEYWORDS;
 use crate::registry::Registry;
 
 /// A key, what may stand there, and what it says.
-pub(crate) struct Entry {
+pub(crate) struct SchemaKey {
     /// What it says, in a line.
     about: &'static str,
-    form: Form,
+    form: ValueForm,
     /// The key with dots; `NAME` stands for a name of one's own.
     key: &'static str,
 }
@@ -67,8 +67,8 @@ impl Registry {
     }
 }
 
-const fn entry(key: &'static str, form: Form, about: &'static str) -> Entry {
-    Entry { about, form, key }
+const fn entry(key: &'static str, form: ValueForm, about: &'static str) -> SchemaKey {
+    SchemaKey { about, form, key }
 }
 
 /// The JSON Schema of `mcp-servers.json`.

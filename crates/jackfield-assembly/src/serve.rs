@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
 
-use crate::place::{Place, Problem};
+use crate::place::{ConfigProblem, ValueSource};
 use crate::surroundings::{Environment, read_small};
 
 /// What is configured of the gateway.
@@ -22,9 +22,9 @@ pub struct ServeConfig {
     /// Where it listens.
     pub bind: SocketAddr,
     /// Where that was said; nowhere if it is the default.
-    pub bind_place: Option<Place>,
+    pub bind_place: Option<ValueSource>,
     /// What becomes of a turn whose client goes away.
-    pub disconnect: Disconnect,
+    pub disconnect: DisconnectSetting,
     /// Whether Chat Completions says what its vendor has no field for.
     pub extensions: bool,
     /// How long a stream says nothing at most.
@@ -89,7 +89,7 @@ pub enum ApprovalsMode {
 
 /// What becomes of a turn whose client goes away.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Disconnect {
+pub enum DisconnectSetting {
     /// It is cancelled.
     Cancel,
     /// It goes on, and its answer can be collected.
@@ -126,7 +126,7 @@ pub struct TokenConfig {
     /// Whether it sees the conversations of all.
     pub admin: bool,
     /// Where it is configured.
-    pub place: Place,
+    pub place: ValueSource,
     /// Whose conversations it sees; its own name if nothing is said.
     pub principal: Option<Arc<str>>,
     /// Where its secret is.
@@ -153,7 +153,7 @@ impl Default for ServeConfig {
             approvals: ApprovalsMode::default(),
             bind: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT),
             bind_place: None,
-            disconnect: Disconnect::default(),
+            disconnect: DisconnectSetting::default(),
             extensions: false,
             keep_alive: Duration::from_secs(10),
             limits: ServeLimits::default(),
@@ -190,14 +190,17 @@ impl Default for ServeLimits {
 impl ServeConfig {
     /// The digest of each token, in the order of their names, or why there is none. One that another one is,
     /// too, is none: nobody could say whose a request with it is.
-    pub fn digests(&self, environment: &Environment) -> Vec<(&Arc<str>, Result<Digest, Problem>)> {
+    pub fn digests(
+        &self,
+        environment: &Environment,
+    ) -> Vec<(&Arc<str>, Result<Digest, ConfigProblem>)> {
         let mut known: Vec<(&Arc<str>, Digest)> = Vec::new();
         let had = self.tokens.iter().map(|(name, token)| {
             let had = token.digest(environment).and_then(|digest| {
                 if let Some((other, _)) = known.iter().find(|(_, known)| *known == digest) {
                     let message = format!("the token is that of `{other}`, too");
                     let help = "give each a token of its own, or leave one of them out";
-                    return Err(Problem::new(token.place.clone(), message).with_help(help));
+                    return Err(ConfigProblem::new(token.place.clone(), message).with_help(help));
                 }
                 known.push((name, digest));
                 Ok(digest)
@@ -225,8 +228,8 @@ impl TokenConfig {
     /// # Errors
     ///
     /// Why there is none: the variable or the file is not there, or too little stands in it.
-    fn digest(&self, environment: &Environment) -> Result<Digest, Problem> {
-        let problem = |message: String| Problem::new(self.place.clone(), message);
+    fn digest(&self, environment: &Environment) -> Result<Digest, ConfigProblem> {
+        let problem = |message: String| ConfigProblem::new(self.place.clone(), message);
         let secret = match &self.source {
             Some(TokenSource::Sha256(digest)) => return Ok(*digest),
             Some(TokenSource::Variable(name)) => match environment.named(name) {

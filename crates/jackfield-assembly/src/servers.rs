@@ -5,11 +5,11 @@ pub(crate) mod expand;
 mod fields;
 mod foreign;
 mod lines;
+mod managed_server;
 mod memory;
 mod pins;
 mod prompt;
 mod read;
-mod running;
 mod toolbox;
 
 use std::ffi::OsStr;
@@ -23,17 +23,17 @@ use std::time::Duration;
 use jackfield_domain::ids::ToolboxId;
 use jackfield_tools_mcp::{GuardProgram, Patterns};
 
-pub use self::pins::{AcceptError, Changed};
+pub use self::pins::{AcceptError, ChangedTool};
 pub use self::read::server_keys;
-pub(crate) use self::read::{Read, json, read};
-pub(crate) use self::toolbox::Places;
-pub use self::toolbox::{Server, ServerState, Tested};
-use crate::place::{Origin, Place};
+pub(crate) use self::read::{ServersFile, json, read};
+pub(crate) use self::toolbox::ServerPaths;
+pub use self::toolbox::{ServerStatus, ServerTest, ServerToolbox};
+use crate::place::{Origin, ValueSource};
 
 /// An MCP server as it is configured: the texts are as they are written, with `${NAME}` in them.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct McpServer {
+pub struct McpServerEntry {
     /// The program's arguments.
     pub arguments: Vec<Arc<str>>,
     /// The program: a name that is looked for in `PATH`, or a path.
@@ -53,7 +53,7 @@ pub struct McpServer {
     /// For people: its name in words.
     pub name: Option<Arc<str>>,
     /// Where it is configured.
-    pub place: Place,
+    pub place: ValueSource,
     /// What its tools' names begin with in place of its id.
     pub prefix: Option<Arc<str>>,
     /// How long it may take to start, if that is not the default.
@@ -70,7 +70,7 @@ pub struct McpServer {
     pub(crate) itself: bool,
 }
 
-impl McpServer {
+impl McpServerEntry {
     /// This very program as a server, started with these arguments; believed, as it is ours.
     ///
     /// # Errors
@@ -107,10 +107,10 @@ impl McpServer {
     }
 }
 
-impl fmt::Debug for McpServer {
+impl fmt::Debug for McpServerEntry {
     /// Never says what the variables hold: some are keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("McpServer")
+        f.debug_struct("McpServerEntry")
             .field("id", &self.id)
             .field("command", &self.command)
             .field("arguments", &self.arguments)

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use etcetera::BaseStrategy as _;
 
-use crate::place::{Origin, Problem};
-use crate::reading::read_at_most;
+use crate::bounded_file::read_at_most;
+use crate::place::{ConfigProblem, Origin};
 
 /// What a process is surrounded by. A value: whoever tests gives its own.
 #[derive(Clone, Debug)]
@@ -156,8 +156,8 @@ impl Environment {
     /// # Errors
     ///
     /// It is not UTF-8.
-    pub fn variable(&self, name: &'static str) -> Result<Option<String>, Problem> {
-        let problem = |_| Problem::new(Origin::Variable(name).into(), "this is not UTF-8");
+    pub fn variable(&self, name: &'static str) -> Result<Option<String>, ConfigProblem> {
+        let problem = |_| ConfigProblem::new(Origin::Variable(name).into(), "this is not UTF-8");
         Ok(self
             .named(name)
             .transpose()

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use http::HeaderName;
 use jackfield_domain::ids::ToolboxId;
-use jackfield_engine::{EngineBuilder, Standing};
-use jackfield_provider_kit::guarded::{Allowed, Guarded, GuardedSettings};
+use jackfield_engine::{EngineBuilder, ToolboxStatus};
+use jackfield_provider_kit::guarded::{Allowed, GuardedClient, GuardedSettings};
 use jackfield_provider_kit::secret::Secret;
 use jackfield_tools_web::{Header, WebTool, WebTools};
 
 use crate::assemble::unreachable;
 use crate::config::Config;
-use crate::place::{Origin, Place, Problem};
+use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::servers::expand::{expand, expand_told};
 use crate::surroundings::Environment;
 
@@ -37,7 +37,7 @@ pub struct WebApi {
     /// Headers as they are written, with `${NAME}` in them.
     pub headers: Vec<(HeaderName, Arc<str>)>,
     /// Where it is configured.
-    pub place: Place,
+    pub place: ValueSource,
     /// The rest of it, checked.
     pub tool: WebTool,
 }
@@ -59,22 +59,27 @@ pub(crate) fn join(
     environment: &Environment,
     mut builder: EngineBuilder,
     discreet: bool,
-) -> Result<EngineBuilder, Problem> {
+) -> Result<EngineBuilder, ConfigProblem> {
     let web = &config.web;
-    let own = Standing {
+    let own = ToolboxStatus {
         prefix: web.prefix.clone(),
         trusted: true,
     };
     let kinds = [
         (OWN, &web.tools, config.network.allow_private.clone(), own),
-        (FOUND, &web.found, Allowed::default(), Standing::default()),
+        (
+            FOUND,
+            &web.found,
+            Allowed::default(),
+            ToolboxStatus::default(),
+        ),
     ];
     for (id, apis, allowed, standing) in kinds {
         if apis.is_empty() {
             continue;
         }
         let id = ToolboxId::parse(id)
-            .map_err(|error| Problem::new(Origin::Default.into(), error.to_string()))?;
+            .map_err(|error| ConfigProblem::new(Origin::Default.into(), error.to_string()))?;
         let (mut tools, mut unusable) = (Vec::new(), Vec::new());
         for api in apis.values() {
             match filled_in(api, environment) {
@@ -100,7 +105,11 @@ pub(crate) fn join(
     Ok(builder)
 }
 
-fn client(config: &Config, allowed: Allowed, advised: bool) -> Result<Guarded, Problem> {
+fn client(
+    config: &Config,
+    allowed: Allowed,
+    advised: bool,
+) -> Result<GuardedClient, ConfigProblem> {
     let mut settings = GuardedSettings::default();
     settings.advised = advised;
     settings.allowed = allowed;
@@ -109,7 +118,7 @@ fn client(config: &Config, allowed: Allowed, advised: bool) -> Result<Guarded, P
     }
     let proxy = config.network.proxy.as_ref();
     settings.proxy = proxy.map(|(proxy, _)| proxy.to_string());
-    Guarded::new(settings).map_err(|error| unreachable(config, &error))
+    GuardedClient::new(settings).map_err(|error| unreachable(config, &error))
 }
 
 /// The tool with the variables of its address and its headers filled in, or why that cannot be.

@@ -7,11 +7,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use jackfield_domain::ids::{DeliveryId, InvalidId};
 
 use crate::render::words;
-use crate::withdrawal::Question;
+use crate::withdrawal::ReadQuestion;
 
 /// What a person says about a call.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Choice {
+pub enum ApprovalChoice {
     /// It may run, and so may every later call of this tool in the session.
     All,
     /// It may not, for this reason; the reason may be empty.
@@ -24,15 +24,15 @@ pub enum Choice {
 
 /// Understands an answer; nothing comes of one that is none.
 #[must_use]
-pub fn parse(line: &str) -> Option<Choice> {
+pub fn parse(line: &str) -> Option<ApprovalChoice> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     match word.to_lowercase().as_str() {
         // Whoever says "yes, but" has not said yes, and a sentence can begin with "a".
-        "y" | "yes" if rest.trim().is_empty() => Some(Choice::Once),
-        "a" | "all" if rest.trim().is_empty() => Some(Choice::All),
-        "e" | "edit" => Some(Choice::Edit(rest.trim().to_owned())),
-        "n" | "no" => Some(Choice::Deny(rest.trim().to_owned())),
+        "y" | "yes" if rest.trim().is_empty() => Some(ApprovalChoice::Once),
+        "a" | "all" if rest.trim().is_empty() => Some(ApprovalChoice::All),
+        "e" | "edit" => Some(ApprovalChoice::Edit(rest.trim().to_owned())),
+        "n" | "no" => Some(ApprovalChoice::Deny(rest.trim().to_owned())),
         _ => None,
     }
 }
@@ -91,7 +91,7 @@ impl Terminal {
 
     /// Waits for a line; `None` if the person is gone, or the question was taken back.
     #[must_use]
-    pub fn line(&mut self, question: &Question) -> Option<String> {
+    pub fn line(&mut self, question: &ReadQuestion) -> Option<String> {
         if self.lines.buffer().is_empty() && !question.waits_for(self.lines.get_ref()) {
             return None;
         }

@@ -27,24 +27,24 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::price::Money;
 
 pub use self::approvals::Approvals;
-pub use self::ask::Ask;
-pub use self::audit::{Audit, Outcome};
+pub use self::ask::AskArgs;
+pub use self::audit::{Audit, AuditOutcome};
 pub use self::chat::Chat;
 pub use self::completions::Completions;
-pub use self::config::Config;
+pub use self::config::ConfigCommand;
 pub use self::demo::Demo;
 pub use self::doctor::Doctor;
 pub use self::export::{Export, ExportFormat};
 pub use self::man::Man;
 pub use self::mcp::{Mcp, McpServe};
-pub use self::models::{Models, Providers};
-pub use self::replay::Replay;
+pub use self::models::{ModelsArgs, Providers};
+pub use self::replay::ReplayArgs;
 #[cfg(feature = "serve")]
 pub use self::serve::Serve;
-pub use self::sessions::Sessions;
+pub use self::sessions::SessionsCommand;
 pub use self::tools::Tools;
-pub use self::usage::{By, Usage};
-pub use self::watch::Watch;
+pub use self::usage::{UsageArgs, UsageGrouping};
+pub use self::watch::WatchArgs;
 use crate::exit;
 
 /// Asks language models questions, and lets them use tools to answer.
@@ -74,7 +74,7 @@ pub enum Command {
     Approvals(Approvals),
     /// Ask a question; the model can call tools until it answers.
     #[command(after_help = with_exit_codes(ask::EXAMPLES))]
-    Ask(Ask),
+    Ask(AskArgs),
     /// List tool calls and approvals: who decided, arguments, result.
     #[command(after_help = audit::EXAMPLES)]
     Audit(Audit),
@@ -86,7 +86,7 @@ pub enum Command {
     Completions(Completions),
     /// Show the effective configuration and where each value comes from.
     #[command(subcommand, after_help = config::EXAMPLES)]
-    Config(Config),
+    Config(ConfigCommand),
     /// Try it without a key or network, with a rule-based demo model.
     #[command(after_help = demo::EXAMPLES)]
     Demo(Demo),
@@ -101,26 +101,26 @@ pub enum Command {
     Mcp(Mcp),
     /// List the models of the providers.
     #[command(after_help = models::MODELS_EXAMPLES)]
-    Models(Models),
+    Models(ModelsArgs),
     /// List the providers: address, capabilities, key, reachability.
     #[command(after_help = models::PROVIDERS_EXAMPLES)]
     Providers(Providers),
     /// Replay a recorded session offline and report differences.
     #[command(after_help = with_exit_codes(replay::EXAMPLES))]
-    Replay(Replay),
+    Replay(ReplayArgs),
     /// Run the gateway: OpenAI- and Anthropic-compatible APIs in front of any provider.
     #[cfg(feature = "serve")]
     #[command(after_help = with_exit_codes(serve::EXAMPLES))]
     Serve(Serve),
     /// List, show, continue, fork and export sessions.
     #[command(subcommand, after_help = sessions::EXAMPLES)]
-    Sessions(Sessions),
+    Sessions(SessionsCommand),
     /// List the tools, and call them by hand.
     #[command(subcommand, after_help = tools::EXAMPLES)]
     Tools(Tools),
     /// Show token use and cost by day, model, reply, session, tool or turn.
     #[command(after_help = usage::EXAMPLES)]
-    Usage(Usage),
+    Usage(UsageArgs),
 }
 
 impl Command {
@@ -136,7 +136,7 @@ impl Command {
 
 /// What a turn may do.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Bounds {
+pub struct TurnLimitArgs {
     /// The most that a turn may cost, such as 0.50, in the currency of the prices.
     #[arg(long, value_name = "AMOUNT", value_parser = Money::parse)]
     pub max_cost: Option<Money>,
@@ -162,7 +162,7 @@ pub struct Bounds {
 
 /// Where the configuration is, and what it says about tools.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Setup {
+pub struct ConfigArgs {
     /// Where the configuration is.
     #[command(flatten)]
     pub source: Source,
@@ -202,7 +202,7 @@ pub struct Output {
         value_name = "FORM",
         hide_possible_values = true
     )]
-    pub output: Form,
+    pub output: OutputFormat,
     /// Show more: notes, reasoning, whole outcomes of tools.
     #[arg(short, long)]
     pub verbose: bool,
@@ -210,7 +210,7 @@ pub struct Output {
 
 /// How an answer is printed.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
-pub enum Form {
+pub enum OutputFormat {
     /// One JSON document at the end.
     Json,
     /// Text, as it comes.

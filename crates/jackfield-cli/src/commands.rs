@@ -10,7 +10,6 @@ pub mod config;
 pub mod demo;
 pub mod doctor;
 mod init;
-pub(crate) mod kept;
 pub mod man;
 pub mod mcp;
 pub mod models;
@@ -21,6 +20,7 @@ pub mod replay;
 #[cfg(feature = "serve")]
 pub mod serve;
 mod servers;
+pub(crate) mod session_journal;
 pub mod sessions;
 pub(crate) mod since;
 mod too_long;
@@ -31,14 +31,14 @@ use jackfield_assembly::Registry;
 
 use crate::args::Command;
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 
 /// Runs a command.
 ///
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn run(command: Command, registry: &Registry) -> Result<Exit, Fault> {
+pub async fn run(command: Command, registry: &Registry) -> Result<Exit, CommandError> {
     match command {
         Command::Approvals(approvals) => approvals::run(approvals, registry).await,
         Command::Ask(ask) => ask::run(ask, registry).await,

@@ -18,13 +18,13 @@ use rustyline::{
     ExternalPrinter as _, Helper, KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
 };
 
-use crate::person::{Question, Said};
+use crate::person::{PersonAnswer, PersonQuestion};
 use crate::render;
 use crate::tty;
-use crate::withdrawal::Question as Open;
+use crate::withdrawal::ReadQuestion as Open;
 
 /// Prints above the line that is being edited.
-pub(crate) type Above = Box<dyn Fn(String) -> io::Result<()> + Send + Sync>;
+pub(crate) type ExternalPrinter = Box<dyn Fn(String) -> io::Result<()> + Send + Sync>;
 
 /// What is edited, and what was said before.
 pub(crate) struct LineEditor {
@@ -32,7 +32,7 @@ pub(crate) struct LineEditor {
     answers: Editor<(), MemHistory>,
     /// Where what is said is kept, if it is.
     file: Option<PathBuf>,
-    messages: Editor<Help, FileHistory>,
+    messages: Editor<EditorHelper, FileHistory>,
     /// What was typed ahead of a question, for the next message.
     typed: String,
 }
@@ -65,16 +65,16 @@ impl LineEditor {
             .build();
         let history = FileHistory::with_config(&config);
         let messages = Editor::with_history(config.clone(), history);
-        let mut messages: Editor<Help, FileHistory> = messages.map_err(io::Error::other)?;
-        messages.set_helper(Some(Help { styled, words }));
+        let mut messages: Editor<EditorHelper, FileHistory> = messages.map_err(io::Error::other)?;
+        messages.set_helper(Some(EditorHelper { styled, words }));
         messages.bind_sequence(
             KeyEvent(KeyCode::Enter, Modifiers::NONE),
-            EventHandler::Conditional(Box::new(Enter)),
+            EventHandler::Conditional(Box::new(EnterKey)),
         );
         messages.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
         messages.bind_sequence(
             KeyEvent::ctrl('C'),
-            EventHandler::Conditional(Box::new(Clear)),
+            EventHandler::Conditional(Box::new(InterruptKey)),
         );
         let answers = Editor::with_history(config, MemHistory::new()).map_err(io::Error::other)?;
         let mut editor = Self {
@@ -91,7 +91,7 @@ impl LineEditor {
     }
 
     /// What prints above the line while it is edited; none where no line is.
-    pub(crate) fn above(&mut self) -> Option<Above> {
+    pub(crate) fn above(&mut self) -> Option<ExternalPrinter> {
         let printer = Mutex::new(self.messages.create_external_printer().ok()?);
         Some(Box::new(move |text| {
             let mut printer = printer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,28 +100,28 @@ impl LineEditor {
     }
 
     /// Asks, and waits for what is said.
-    pub(crate) fn ask(&mut self, question: Question, open: &Open) -> Said {
+    pub(crate) fn ask(&mut self, question: PersonQuestion, open: &Open) -> PersonAnswer {
         let line = match &question {
-            Question::Answer { initial, prompt } => {
+            PersonQuestion::Answer { initial, prompt } => {
                 // What was typed before the question cannot be its answer.
                 self.typed.push_str(&tty::typed_ahead());
                 if initial.is_empty() && !stands(prompt, open) {
-                    return Said::Gone;
+                    return PersonAnswer::Gone;
                 }
                 self.answers.readline_with_initial(*prompt, (initial, ""))
             }
-            Question::Message => self.message(),
+            PersonQuestion::Message => self.message(),
         };
         tty::mark_pastes();
         match line {
             Ok(line) => {
-                if question == Question::Message {
+                if question == PersonQuestion::Message {
                     self.keep(&line);
                 }
-                Said::Line(line)
+                PersonAnswer::Line(line)
             }
-            Err(ReadlineError::Interrupted) => Said::Interrupted,
-            Err(_) => Said::Gone,
+            Err(ReadlineError::Interrupted) => PersonAnswer::Interrupted,
+            Err(_) => PersonAnswer::Gone,
         }
     }
 
@@ -199,9 +199,9 @@ fn make_private(folder: &std::path::Path) -> io::Result<()> {
 }
 
 /// Enter: behind a backslash it goes on in a new line.
-struct Enter;
+struct EnterKey;
 
-impl ConditionalEventHandler for Enter {
+impl ConditionalEventHandler for EnterKey {
     fn handle(
         &self,
         _: &Event,
@@ -216,9 +216,9 @@ impl ConditionalEventHandler for Enter {
 }
 
 /// Ctrl-C: clears what is there, and is told only where there is nothing.
-struct Clear;
+struct InterruptKey;
 
-impl ConditionalEventHandler for Clear {
+impl ConditionalEventHandler for InterruptKey {
     fn handle(
         &self,
         _: &Event,
@@ -231,12 +231,12 @@ impl ConditionalEventHandler for Clear {
 }
 
 /// What helps to edit: the prompt has a colour, and commands are completed.
-struct Help {
+struct EditorHelper {
     styled: bool,
     words: Vec<String>,
 }
 
-impl Completer for Help {
+impl Completer for EditorHelper {
     type Candidate = String;
 
     fn complete(
@@ -251,7 +251,7 @@ impl Completer for Help {
     }
 }
 
-impl Highlighter for Help {
+impl Highlighter for EditorHelper {
     fn highlight_prompt<'b, 's: 'b, 'p: 'b>(
         &'s self,
         prompt: &'p str,
@@ -265,11 +265,11 @@ impl Highlighter for Help {
     }
 }
 
-impl Helper for Help {}
-impl Hinter for Help {
+impl Helper for EditorHelper {}
+impl Hinter for EditorHelper {
     type Hint = String;
 }
-impl Validator for Help {}
+impl Validator for EditorHelper {}
 
 /// The longest message that is kept for later runs.
 const LONGEST: usize = 16 << 10;

@@ -6,13 +6,13 @@ use std::io::ErrorKind::NotFound;
 use jackfield_assembly::ConfigError;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::request::ModelRef;
-use jackfield_engine::{EngineError, JournalError, Parked};
+use jackfield_engine::{EngineError, JournalError, ParkReason};
 
 use crate::exit::Exit;
 
 /// What stops a command.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Fault {
+pub struct CommandError {
     /// The causes of each other, the first one before all.
     pub causes: Vec<String>,
     /// How the run ends.
@@ -23,7 +23,7 @@ pub struct Fault {
     pub messages: Vec<String>,
 }
 
-impl Fault {
+impl CommandError {
     /// A fault of one line.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Fault {
     }
 }
 
-impl From<ConfigError> for Fault {
+impl From<ConfigError> for CommandError {
     fn from(error: ConfigError) -> Self {
         let ConfigError::Wrong(problems) = &error else {
             let mut fault = Self::new(Exit::Configuration, error.to_string());
@@ -77,7 +77,7 @@ impl From<ConfigError> for Fault {
     }
 }
 
-impl From<EngineError> for Fault {
+impl From<EngineError> for CommandError {
     fn from(error: EngineError) -> Self {
         let exit = match &error {
             EngineError::UnknownProvider { .. } | EngineError::Unpriced { .. } => {
@@ -101,20 +101,20 @@ impl From<EngineError> for Fault {
         }
         if let EngineError::Parked { session, why, .. } = &error {
             match **why {
-                Parked::NoProgress { .. } => {
+                ParkReason::NoProgress { .. } => {
                     fault = fault.with_help(format!(
                         "`jackfield sessions resume {session} --again` tries once more"
                     ));
                 }
-                Parked::Restored => {
+                ParkReason::Restored => {
                     fault = fault.with_help(format!(
                         "see what its calls did since; `jackfield sessions resume {session} --again` goes on from \
                          what is kept, and may make calls once more"
                     ));
                 }
-                Parked::NoProvider { .. }
-                | Parked::NoToolboxes { .. }
-                | Parked::ToolboxDown { .. }
+                ParkReason::NoProvider { .. }
+                | ParkReason::NoToolboxes { .. }
+                | ParkReason::ToolboxDown { .. }
                 | _ => {}
             }
         }

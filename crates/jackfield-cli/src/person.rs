@@ -7,13 +7,13 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use crate::approval::Terminal;
-use crate::editor::{Above, LineEditor};
-use crate::render::Manner;
-use crate::withdrawal::{Question as Open, Withdrawal};
+use crate::editor::{ExternalPrinter, LineEditor};
+use crate::render::PromptPlace;
+use crate::withdrawal::{ReadQuestion as Open, Withdrawal};
 
 /// What is asked.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Question {
+pub enum PersonQuestion {
     /// An answer to something else.
     Answer {
         /// What stands there to be edited.
@@ -27,7 +27,7 @@ pub enum Question {
 
 /// What a person says.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Said {
+pub enum PersonAnswer {
     /// Nothing: the person is gone.
     Gone,
     /// Nothing: Ctrl-C was pressed where there was nothing to clear.
@@ -39,12 +39,12 @@ pub enum Said {
 /// A person.
 pub struct Person {
     /// Prints above the line that they edit, if they do.
-    above: Option<Above>,
+    above: Option<ExternalPrinter>,
     /// The question that they are at.
     asked: Option<u64>,
-    manner: Manner,
-    said: mpsc::UnboundedReceiver<(u64, Said)>,
-    wanted: std::sync::mpsc::Sender<(Open, Question)>,
+    manner: PromptPlace,
+    said: mpsc::UnboundedReceiver<(u64, PersonAnswer)>,
+    wanted: std::sync::mpsc::Sender<(Open, PersonQuestion)>,
     withdrawal: Withdrawal,
 }
 
@@ -60,16 +60,18 @@ impl Person {
     /// A person who answers behind the question, as the terminal lets them.
     #[must_use]
     pub fn at(mut terminal: Terminal) -> Self {
-        Self::by(Manner::Inline, move |_, open| match terminal.line(open) {
-            Some(line) => Said::Line(line),
-            None => Said::Gone,
+        Self::by(PromptPlace::Inline, move |_, open| {
+            match terminal.line(open) {
+                Some(line) => PersonAnswer::Line(line),
+                None => PersonAnswer::Gone,
+            }
         })
     }
 
     /// A person who has a line to edit.
     pub(crate) fn editing(mut editor: LineEditor) -> Self {
         let above = editor.above();
-        let person = Self::by(Manner::Below, move |question, open| {
+        let person = Self::by(PromptPlace::Below, move |question, open| {
             editor.ask(question, open)
         });
         Self { above, ..person }
@@ -77,13 +79,16 @@ impl Person {
 
     /// Nobody who could be asked anything: messages come from elsewhere.
     pub(crate) fn piped(mut next: impl FnMut() -> Option<String> + Send + 'static) -> Self {
-        Self::by(Manner::Inline, move |_, _| {
-            next().map_or(Said::Gone, Said::Line)
+        Self::by(PromptPlace::Inline, move |_, _| {
+            next().map_or(PersonAnswer::Gone, PersonAnswer::Line)
         })
     }
 
-    fn by(manner: Manner, mut ask: impl FnMut(Question, &Open) -> Said + Send + 'static) -> Self {
-        let (wanted, wants) = std::sync::mpsc::channel::<(Open, Question)>();
+    fn by(
+        manner: PromptPlace,
+        mut ask: impl FnMut(PersonQuestion, &Open) -> PersonAnswer + Send + 'static,
+    ) -> Self {
+        let (wanted, wants) = std::sync::mpsc::channel::<(Open, PersonQuestion)>();
         let (answers, said) = mpsc::unbounded_channel();
         std::thread::spawn(move || {
             while let Ok((open, question)) = wants.recv() {
@@ -103,7 +108,7 @@ impl Person {
         }
     }
 
-    pub(crate) const fn manner(&self) -> Manner {
+    pub(crate) const fn manner(&self) -> PromptPlace {
         self.manner
     }
 
@@ -125,7 +130,7 @@ impl Person {
     }
 
     /// Asks; whoever is being asked already answers this in place of that.
-    pub(crate) fn ask(&mut self, question: Question) {
+    pub(crate) fn ask(&mut self, question: PersonQuestion) {
         if self.asked.is_none() {
             let open = self.withdrawal.open();
             self.asked = Some(open.number());
@@ -135,7 +140,7 @@ impl Person {
     }
 
     /// What is said. Can be dropped at any time without losing it.
-    pub(crate) async fn said(&mut self) -> Said {
+    pub(crate) async fn said(&mut self) -> PersonAnswer {
         loop {
             match self.said.recv().await {
                 // What is typed at a question that was taken back answers no other one.
@@ -144,7 +149,7 @@ impl Person {
                     self.asked = None;
                     return said;
                 }
-                None => return Said::Gone,
+                None => return PersonAnswer::Gone,
             }
         }
     }

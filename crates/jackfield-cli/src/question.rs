@@ -3,11 +3,11 @@
 use std::io::{self, BufRead as _, Read};
 
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 
 /// What standard input is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Input {
+pub enum StdinKind {
     /// A pipe or a file: somebody meant it to be read.
     Given,
     /// A terminal, or nothing at all.
@@ -19,7 +19,7 @@ pub enum Input {
 /// # Errors
 ///
 /// A [`Fault`] if there is none, or standard input is not text or too much of it.
-pub fn read(words: &[String], input: Input, stdin: impl Read) -> Result<String, Fault> {
+pub fn read(words: &[String], input: StdinKind, stdin: impl Read) -> Result<String, CommandError> {
     let waits = words.iter().any(|word| word == "-");
     let words: Vec<&str> = words
         .iter()
@@ -27,7 +27,7 @@ pub fn read(words: &[String], input: Input, stdin: impl Read) -> Result<String, 
         .filter(|word| *word != "-")
         .collect();
     let mut question = words.join(" ").trim().to_owned();
-    if waits || input == Input::Given {
+    if waits || input == StdinKind::Given {
         let text = read_text(stdin)?;
         let text = text.trim();
         if !question.is_empty() && !text.is_empty() {
@@ -43,33 +43,35 @@ pub fn read(words: &[String], input: Input, stdin: impl Read) -> Result<String, 
 
 /// What is said where there is no question.
 #[must_use]
-pub fn none() -> Fault {
-    let fault = Fault::new(Exit::Usage, "there is no question");
+pub fn none() -> CommandError {
+    let fault = CommandError::new(Exit::Usage, "there is no question");
     fault.with_help("jackfield ask \"What is 15% of 2500?\", or pipe the question in")
 }
 
-fn read_text(stdin: impl Read) -> Result<String, Fault> {
+fn read_text(stdin: impl Read) -> Result<String, CommandError> {
     let mut bytes = Vec::new();
     let read = stdin.take(MOST + 1).read_to_end(&mut bytes);
-    read.map_err(|error| Fault::new(Exit::Usage, "standard input cannot be read").because(&error))?;
+    read.map_err(|error| {
+        CommandError::new(Exit::Usage, "standard input cannot be read").because(&error)
+    })?;
     if bytes.len() as u64 > MOST {
         return Err(too_large());
     }
     text_of(bytes)
 }
 
-fn too_large() -> Fault {
-    let fault = Fault::new(
+fn too_large() -> CommandError {
+    let fault = CommandError::new(
         Exit::Usage,
         format!("standard input is larger than {} MB", MOST / 1_000_000),
     );
     fault.with_help("no model reads that much at once: cut it, or ask about a part")
 }
 
-fn text_of(bytes: Vec<u8>) -> Result<String, Fault> {
+fn text_of(bytes: Vec<u8>) -> Result<String, CommandError> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let fault = Fault::new(
+        let fault = CommandError::new(
             Exit::Usage,
             format!("standard input is not UTF-8: byte {at} does not belong"),
         );
@@ -80,7 +82,10 @@ fn text_of(bytes: Vec<u8>) -> Result<String, Fault> {
 /// Reads messages by line; a backslash at the end of a line goes on in the next one.
 ///
 /// The error of a line is told by `complain`, and ends the messages.
-pub fn lines(stdin: impl Read, mut complain: impl FnMut(&Fault)) -> impl FnMut() -> Option<String> {
+pub fn lines(
+    stdin: impl Read,
+    mut complain: impl FnMut(&CommandError),
+) -> impl FnMut() -> Option<String> {
     let mut stdin = io::BufReader::new(stdin);
     move || {
         let mut message = String::new();
@@ -89,9 +94,9 @@ pub fn lines(stdin: impl Read, mut complain: impl FnMut(&Fault)) -> impl FnMut()
             let mut bytes = Vec::new();
             let read = stdin.by_ref().take(room + 1).read_until(b'\n', &mut bytes);
             let line = match read {
-                Err(error) => {
-                    Err(Fault::new(Exit::Usage, "standard input cannot be read").because(&error))
-                }
+                Err(error) => Err(
+                    CommandError::new(Exit::Usage, "standard input cannot be read").because(&error),
+                ),
                 Ok(0) => return (!message.is_empty()).then_some(message),
                 Ok(length) if length as u64 > room => Err(too_large()),
                 Ok(_) => text_of(bytes),
@@ -123,7 +128,7 @@ const MOST: u64 = 10_000_000;
 
 /// What the standard input of this process is.
 #[must_use]
-pub fn input() -> Input {
+pub fn input() -> StdinKind {
     #[cfg(unix)]
     {
         use std::os::fd::AsFd as _;
@@ -136,18 +141,18 @@ pub fn input() -> Input {
             .map(|metadata| metadata.file_type());
         // A socket is what many programs give their children without a thought.
         if kind.is_ok_and(|kind| kind.is_file() || kind.is_fifo()) {
-            Input::Given
+            StdinKind::Given
         } else {
-            Input::NotGiven
+            StdinKind::NotGiven
         }
     }
     #[cfg(not(unix))]
     {
         use std::io::IsTerminal as _;
         if io::stdin().is_terminal() {
-            Input::NotGiven
+            StdinKind::NotGiven
         } else {
-            Input::Given
+            StdinKind::Given
         }
     }
 }

@@ -35,40 +35,40 @@ use jackfield_engine::{AnswerFit, TurnReport};
 pub use self::changes::{changes, definition};
 pub use self::config::{found, places, schema, settings};
 pub use self::doctor::{checked, checks};
-pub use self::event::Event;
+pub use self::event::RenderEvent;
 pub use self::hidden::revealed;
-pub use self::models::{Listed, Standing, models, providers};
+pub use self::models::{ProviderModels, ProviderStatus, models, providers};
 pub use self::servers::{list as list_servers, logs, tested};
 pub use self::tools::{called, list, show};
 
 use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::render::human::{Human, Look};
+use crate::fault::CommandError;
+use crate::render::human::{HumanOptions, HumanRenderer};
 use crate::render::json::Json;
 use crate::render::screen::Screen;
 
 /// Shows a turn while it goes on.
-pub trait View: Send {
+pub trait TurnRenderer: Send {
     /// Shows a piece of news.
     ///
     /// # Errors
     ///
     /// Whoever read the answer is gone.
-    fn show(&mut self, event: &Event) -> io::Result<()>;
+    fn show(&mut self, event: &RenderEvent) -> io::Result<()>;
 
     /// Asks about a wait, without waiting for the answer; only views at a terminal are asked to.
     ///
     /// # Errors
     ///
     /// Whoever read the answer is gone.
-    fn ask(&mut self, wait: &Wait, manner: Manner) -> io::Result<()>;
+    fn ask(&mut self, wait: &Wait, manner: PromptPlace) -> io::Result<()>;
 
     /// Shows that a question was answered elsewhere, by whom and how.
     ///
     /// # Errors
     ///
     /// Whoever read the answer is gone.
-    fn answered(&mut self, wait: &Wait, end: &WaitEnd, manner: Manner) -> io::Result<()>;
+    fn answered(&mut self, wait: &Wait, end: &WaitEnd, manner: PromptPlace) -> io::Result<()>;
 
     /// Says something about the run itself.
     ///
@@ -87,7 +87,7 @@ pub trait View: Send {
 
 /// Where the answer to a question is typed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Manner {
+pub enum PromptPlace {
     /// In a line of its own, which is edited.
     Below,
     /// Behind the question.
@@ -97,7 +97,7 @@ pub enum Manner {
 /// The view of this process: for people, or for programs. `prose` says that the answer may be Markdown, and
 /// not JSON that was asked for.
 #[must_use]
-pub fn view(json: bool, verbose: bool, prose: bool) -> Box<dyn View> {
+pub fn view(json: bool, verbose: bool, prose: bool) -> Box<dyn TurnRenderer> {
     if json {
         return Box::new(Json::new(io::stdout()));
     }
@@ -105,7 +105,7 @@ pub fn view(json: bool, verbose: bool, prose: bool) -> Box<dyn View> {
     // A terminal that cannot take a line back would keep every turn of the spinner.
     let dumb = is_dumb();
     let styled = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
-    let look = Look {
+    let look = HumanOptions {
         // A dumb terminal is often a program, which has its own idea of lines.
         markdown: (out && prose && !dumb).then_some(styled),
         spins: err && !dumb,
@@ -114,14 +114,14 @@ pub fn view(json: bool, verbose: bool, prose: bool) -> Box<dyn View> {
         verbose,
     };
     let screen = Screen::new(io::stdout(), anstream::stderr(), look.together);
-    Box::new(Human::new(screen.wrapping(look.spins), look))
+    Box::new(HumanRenderer::new(screen.wrapping(look.spins), look))
 }
 
 /// The view of this process for programs that want no more than the end: one document on standard output,
 /// and the turn for people on standard error.
 #[must_use]
-pub fn whole(verbose: bool) -> Box<dyn View> {
-    let look = Look {
+pub fn whole(verbose: bool) -> Box<dyn TurnRenderer> {
+    let look = HumanOptions {
         markdown: None,
         spins: io::stderr().is_terminal() && !is_dumb(),
         terminal: false,
@@ -129,8 +129,8 @@ pub fn whole(verbose: bool) -> Box<dyn View> {
         verbose,
     };
     let screen = Screen::new(io::sink(), anstream::stderr(), false).wrapping(look.spins);
-    let told = Box::new(Human::new(screen, look));
-    Box::new(whole::Whole::new(io::stdout(), told))
+    let told = Box::new(HumanRenderer::new(screen, look));
+    Box::new(whole::WholeRenderer::new(io::stdout(), told))
 }
 
 /// Whether the terminal can do nothing but take lines.
@@ -191,7 +191,7 @@ pub fn can_supersede(json: bool) -> bool {
 }
 
 /// Prints what stops a command; gives the exit.
-pub fn fault(fault: &Fault) -> Exit {
+pub fn fault(fault: &CommandError) -> Exit {
     // Nobody is there to be told that nobody is there.
     let _told = write_fault(&mut anstream::stderr(), fault);
     fault.exit
@@ -202,7 +202,7 @@ pub fn fault(fault: &Fault) -> Exit {
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn write_fault(err: &mut impl Write, fault: &Fault) -> io::Result<()> {
+pub fn write_fault(err: &mut impl Write, fault: &CommandError) -> io::Result<()> {
     let (bad, good) = (plain::BAD, plain::GOOD);
     for message in &fault.messages {
         writeln!(err, "{bad}error{bad:#}: {}", words::printable(message))?;

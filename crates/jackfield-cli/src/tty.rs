@@ -5,9 +5,9 @@
 
 /// Keeps the terminal quiet until it is dropped, or the process leaves.
 #[derive(Debug)]
-pub(crate) struct Quiet(());
+pub(crate) struct EchoGuard(());
 
-impl Quiet {
+impl EchoGuard {
     /// Makes the terminal of standard input quiet; nothing comes of what is none.
     pub(crate) fn begin() -> Self {
         unix::begin();
@@ -15,7 +15,7 @@ impl Quiet {
     }
 }
 
-impl Drop for Quiet {
+impl Drop for EchoGuard {
     fn drop(&mut self) {
         restore();
     }

@@ -13,21 +13,22 @@ use jackfield_domain::ids::SessionId;
 use jackfield_domain::policy::Policy;
 use jackfield_domain::settings::ResponseFormat;
 use jackfield_engine::{
-    AnswerFit, Driven, Engine, EngineError, ResumeSession, SendMessage, TurnReport, Waiting,
+    AnswerFit, DriveOutcome, Engine, EngineError, ResumeSession, SendMessage, TurnReport,
+    WaitingTurn,
 };
 use tokio::sync::mpsc;
 
-use self::table::Table;
+use self::table::QuestionTable;
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::person::Person;
-use crate::render::View;
-use crate::render::event::{Event, Forward};
+use crate::render::TurnRenderer;
+use crate::render::event::{Forward, RenderEvent};
 use crate::signals::{self, Interrupts};
 
 /// Who answers the questions of a turn.
 #[derive(Debug)]
-pub enum Asks<'p> {
+pub enum ApprovalSource<'p> {
     /// Nobody here, but somebody may elsewhere.
     Elsewhere,
     /// Somebody elsewhere, some time.
@@ -42,13 +43,13 @@ pub enum Asks<'p> {
 
 /// How a turn at the command line ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ended {
+pub enum CommandTurnEnd {
     /// It was cancelled before it began: there is no trace of it.
     BeforeItBegan,
     /// Whoever read the answer went away.
     Unread,
     /// It did not: it waits for somebody, and nobody is at work on it.
-    Waits(Waiting),
+    Waits(WaitingTurn),
     /// So.
     With {
         /// Whether the answer has the form that was asked for.
@@ -66,24 +67,24 @@ pub enum Ended {
 pub async fn run(
     engine: &Engine,
     message: SendMessage,
-    view: &mut dyn View,
-    asks: Asks<'_>,
-) -> Result<Ended, Fault> {
+    view: &mut dyn TurnRenderer,
+    asks: ApprovalSource<'_>,
+) -> Result<CommandTurnEnd, CommandError> {
     let format = message.options.settings.response_format.clone();
     let session = message.session.clone();
     let (mut forward, events) = Forward::new();
-    let mut shown = Shown { broken: None, view };
-    let mut run = Run {
+    let mut shown = TurnOutput { broken: None, view };
+    let mut run = CommandTurn {
         events,
         format,
         held: VecDeque::new(),
         shown: &mut shown,
-        table: Table::new(engine, session.clone(), asks),
+        table: QuestionTable::new(engine, session.clone(), asks),
     };
     let mut interrupts = Interrupts::watch();
     let ended = {
         let sending = async {
-            Ok(Driven::Over(Box::new(
+            Ok(DriveOutcome::Over(Box::new(
                 engine.send(message, &mut forward).await?,
             )))
         };
@@ -93,7 +94,7 @@ pub async fn run(
         Some(driven) => return run.finish(driven).await,
         // It was dropped while it began, and may be there all the same: then it is cancelled like any other.
         None => match engine.left_open(&session).await? {
-            None => return Ok(Ended::BeforeItBegan),
+            None => return Ok(CommandTurnEnd::BeforeItBegan),
             Some(turn) => run.table.take_up(turn),
         },
     }
@@ -110,24 +111,24 @@ pub async fn run(
 pub async fn resume(
     engine: &Engine,
     resume: ResumeSession,
-    view: &mut dyn View,
-    asks: Asks<'_>,
-) -> Result<Ended, Fault> {
+    view: &mut dyn TurnRenderer,
+    asks: ApprovalSource<'_>,
+) -> Result<CommandTurnEnd, CommandError> {
     let session = resume.session.clone();
     let loaded = engine.load(&session).await?;
     let past = past::events(&loaded.steps);
     let (mut forward, events) = Forward::new();
-    let mut shown = Shown { broken: None, view };
-    let mut run = Run {
+    let mut shown = TurnOutput { broken: None, view };
+    let mut run = CommandTurn {
         events,
         format: past.format,
         held: VecDeque::new(),
         shown: &mut shown,
-        table: Table::new(engine, session.clone(), asks),
+        table: QuestionTable::new(engine, session.clone(), asks),
     };
     for event in &past.events {
         run.shown.with(|view| view.show(event));
-        if let Event::Fact { fact, .. } = event {
+        if let RenderEvent::Fact { fact, .. } = event {
             run.table.remember(fact);
         }
     }
@@ -139,7 +140,7 @@ pub async fn resume(
     };
     match ended {
         Some(driven) => run.finish(driven).await,
-        None => Ok(Ended::BeforeItBegan),
+        None => Ok(CommandTurnEnd::BeforeItBegan),
     }
 }
 
@@ -151,22 +152,22 @@ fn withdrawn(session: SessionId) -> ResumeSession {
 }
 
 /// A turn that is under way, as it is shown and asked about.
-struct Run<'r, 'v> {
-    events: mpsc::UnboundedReceiver<Event>,
+struct CommandTurn<'r, 'v> {
+    events: mpsc::UnboundedReceiver<RenderEvent>,
     format: ResponseFormat,
-    held: VecDeque<Event>,
-    shown: &'r mut Shown<'v>,
-    table: Table<'r>,
+    held: VecDeque<RenderEvent>,
+    shown: &'r mut TurnOutput<'v>,
+    table: QuestionTable<'r>,
 }
 
-impl Run<'_, '_> {
+impl CommandTurn<'_, '_> {
     /// Waits for the end of a turn, shows what happens until then, and cancels it if that is wanted; nothing
     /// if that was wanted before the turn began, as far as was told.
     async fn drive(
         &mut self,
-        mut turn: Pin<Box<impl Future<Output = Result<Driven, EngineError>>>>,
+        mut turn: Pin<Box<impl Future<Output = Result<DriveOutcome, EngineError>>>>,
         interrupts: &mut Interrupts,
-    ) -> Result<Option<Driven>, Fault> {
+    ) -> Result<Option<DriveOutcome>, CommandError> {
         loop {
             tokio::select! {
                 biased;
@@ -202,20 +203,20 @@ impl Run<'_, '_> {
     }
 
     /// Shows a piece of news, and takes up what it asks.
-    async fn see(&mut self, event: &Event) -> Result<(), Fault> {
+    async fn see(&mut self, event: &RenderEvent) -> Result<(), CommandError> {
         self.shown.with(|view| view.show(event));
         match event {
-            Event::Fact { fact, .. } => self.table.see(fact, self.shown).await,
-            Event::Undecided { wait } => self.table.ask_person(wait, self.shown).await,
-            Event::Delta { .. }
-            | Event::Progress { .. }
-            | Event::Queued { .. }
-            | Event::Unavailable { .. } => Ok(()),
+            RenderEvent::Fact { fact, .. } => self.table.see(fact, self.shown).await,
+            RenderEvent::Undecided { wait } => self.table.ask_person(wait, self.shown).await,
+            RenderEvent::Delta { .. }
+            | RenderEvent::Progress { .. }
+            | RenderEvent::Queued { .. }
+            | RenderEvent::Unavailable { .. } => Ok(()),
         }
     }
 
     /// Shows the rest, and what came of it.
-    async fn finish(mut self, driven: Driven) -> Result<Ended, Fault> {
+    async fn finish(mut self, driven: DriveOutcome) -> Result<CommandTurnEnd, CommandError> {
         for event in std::mem::take(&mut self.held) {
             self.shown.with(|view| view.show(&event));
         }
@@ -223,23 +224,23 @@ impl Run<'_, '_> {
             self.shown.with(|view| view.show(&event));
         }
         let ended = match driven {
-            Driven::Over(report) => {
+            DriveOutcome::Over(report) => {
                 let fit = fit(&self.format, &report).await;
                 if let AnswerFit::Unchecked { why, .. } = &fit {
                     let remark = format!("the answer was not checked against its schema: {why}");
                     self.shown.with(|view| view.say(&remark));
                 }
                 self.shown.with(|view| view.finish(&report, &fit));
-                Ended::With { fit, report }
+                CommandTurnEnd::With { fit, report }
             }
-            Driven::Waits(waiting) => Ended::Waits(waiting),
+            DriveOutcome::Waits(waiting) => CommandTurnEnd::Waits(waiting),
         };
         match self.shown.broken.take() {
             None => Ok(ended),
-            Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Ended::Unread),
-            Some(error) => {
-                Err(Fault::new(Exit::Internal, "the answer cannot be written").because(&error))
-            }
+            Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(CommandTurnEnd::Unread),
+            Some(error) => Err(
+                CommandError::new(Exit::Internal, "the answer cannot be written").because(&error),
+            ),
         }
     }
 }
@@ -263,13 +264,13 @@ async fn fit(format: &ResponseFormat, report: &TurnReport) -> AnswerFit {
 pub(crate) const CHECK: Duration = Duration::from_secs(5);
 
 /// A view, until it cannot be written any more.
-struct Shown<'v> {
+struct TurnOutput<'v> {
     broken: Option<io::Error>,
-    view: &'v mut dyn View,
+    view: &'v mut dyn TurnRenderer,
 }
 
-impl Shown<'_> {
-    fn with(&mut self, show: impl FnOnce(&mut dyn View) -> io::Result<()>) {
+impl TurnOutput<'_> {
+    fn with(&mut self, show: impl FnOnce(&mut dyn TurnRenderer) -> io::Result<()>) {
         if self.broken.is_none() {
             self.broken = show(self.view).err();
         }

@@ -7,18 +7,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Default)]
 pub(crate) struct Withdrawal {
     asked: u64,
-    shared: Arc<Shared>,
+    shared: Arc<WithdrawalState>,
 }
 
 /// A question, as whoever reads its answer knows it.
 #[derive(Debug)]
-pub struct Question {
+pub struct ReadQuestion {
     number: u64,
-    shared: Arc<Shared>,
+    shared: Arc<WithdrawalState>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct WithdrawalState {
     bell: unix::Bell,
     /// The questions up to this one are taken back.
     withdrawn: AtomicU64,
@@ -26,9 +26,9 @@ struct Shared {
 
 impl Withdrawal {
     /// The next question.
-    pub(crate) fn open(&mut self) -> Question {
+    pub(crate) fn open(&mut self) -> ReadQuestion {
         self.asked += 1;
-        Question {
+        ReadQuestion {
             number: self.asked,
             shared: Arc::clone(&self.shared),
         }
@@ -41,7 +41,7 @@ impl Withdrawal {
     }
 }
 
-impl Question {
+impl ReadQuestion {
     /// A question that nobody takes back.
     #[must_use]
     pub fn for_good() -> Self {
@@ -58,7 +58,7 @@ impl Question {
 }
 
 #[cfg(unix)]
-impl Question {
+impl ReadQuestion {
     /// Waits until there is something to read, or the question is taken back; says whether it still stands.
     pub(crate) fn waits_for(&self, input: &impl std::os::fd::AsFd) -> bool {
         while !self.is_withdrawn() {
@@ -71,7 +71,7 @@ impl Question {
 }
 
 #[cfg(not(unix))]
-impl Question {
+impl ReadQuestion {
     /// Whether the question still stands: it cannot be taken back from whoever reads already.
     pub(crate) fn waits_for<T>(&self, _input: &T) -> bool {
         !self.is_withdrawn()

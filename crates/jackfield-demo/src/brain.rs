@@ -27,16 +27,16 @@ pub const NAME: &str = "jackfield-demo-rules";
 
 /// What the model says: a text, and the tools that it calls after it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Saying {
+pub struct DemoReply {
     /// The text; never blank.
     pub text: String,
     /// The calls; none if the text is the answer.
-    pub calls: Vec<Call>,
+    pub calls: Vec<DemoCall>,
 }
 
 /// A tool call as the model wants it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct DemoCall {
     /// The tool, by the name under which it was offered.
     pub tool: ToolName,
     /// The arguments.
@@ -49,14 +49,14 @@ pub struct Call {
 /// asked for, all at once, unless the request wants one call at a time; when nothing is left to ask
 /// for, or nothing may be called, the answer is made of what the tools said.
 #[must_use]
-pub fn reply(request: &ModelRequest) -> Saying {
-    let asked = Asked::read(request);
-    let open: Vec<&Task> = asked
+pub fn reply(request: &ModelRequest) -> DemoReply {
+    let asked = UserRequest::read(request);
+    let open: Vec<&DemoTask> = asked
         .tasks
         .iter()
         .filter(|task| !asked.done.iter().any(|done| done.is_for(task)))
         .collect();
-    let mut calls: Vec<Call> = open
+    let mut calls: Vec<DemoCall> = open
         .iter()
         .filter_map(|task| task.call(request))
         .take(MAX_CALLS.saturating_sub(asked.done.len()))
@@ -66,9 +66,9 @@ pub fn reply(request: &ModelRequest) -> Saying {
     }
     if !calls.is_empty() {
         let text = words::before_calls(asked.language, &calls);
-        return Saying { text, calls };
+        return DemoReply { text, calls };
     }
-    Saying {
+    DemoReply {
         text: asked.answer(request, &open),
         calls,
     }
@@ -76,7 +76,7 @@ pub fn reply(request: &ModelRequest) -> Saying {
 
 /// One thing that a tool can find out.
 #[derive(Clone, Debug, Eq, PartialEq)]
-enum Task {
+enum DemoTask {
     /// What this expression comes to.
     Calculate { expression: String },
     /// What time or date it is, there, written like this.
@@ -87,20 +87,20 @@ enum Task {
 }
 
 /// What the user asked last, and what has come of it.
-struct Asked {
-    done: Vec<Done>,
+struct UserRequest {
+    done: Vec<DemoResult>,
     language: Language,
-    tasks: Vec<Task>,
+    tasks: Vec<DemoTask>,
     text: String,
 }
 
 /// A call since the user asked, with what came of it.
-struct Done {
+struct DemoResult {
     call: Arc<ToolCall>,
     outcome: Arc<ToolOutcome>,
 }
 
-impl Asked {
+impl UserRequest {
     fn read(request: &ModelRequest) -> Self {
         let messages: Vec<&Arc<Message>> = request.messages.iter().collect();
         let last = messages
@@ -135,7 +135,7 @@ impl Asked {
     }
 
     /// The text that ends the turn.
-    fn answer(&self, request: &ModelRequest, open: &[&Task]) -> String {
+    fn answer(&self, request: &ModelRequest, open: &[&DemoTask]) -> String {
         let mut lines: Vec<String> = self
             .done
             .iter()
@@ -152,7 +152,7 @@ impl Asked {
     }
 }
 
-impl Task {
+impl DemoTask {
     /// The tool that does it, by its own name.
     const fn tool(&self) -> &'static str {
         match self {
@@ -162,7 +162,7 @@ impl Task {
     }
 
     /// The call for it, if the tool is offered and may be called.
-    fn call(&self, request: &ModelRequest) -> Option<Call> {
+    fn call(&self, request: &ModelRequest) -> Option<DemoCall> {
         let definition = request
             .tools
             .iter()
@@ -191,7 +191,7 @@ impl Task {
         if is_another {
             return None;
         }
-        allowed.then(|| Call {
+        allowed.then(|| DemoCall {
             tool: definition.name.clone(),
             arguments,
         })
@@ -212,8 +212,8 @@ impl Task {
     }
 }
 
-impl Done {
-    fn is_for(&self, task: &Task) -> bool {
+impl DemoResult {
+    fn is_for(&self, task: &DemoTask) -> bool {
         let asked = match &self.call.input {
             ToolInput::Json(input) => input.object().ok(),
             ToolInput::Text(_) => None,
@@ -231,15 +231,15 @@ impl Done {
 }
 
 /// The tasks in a text, in the order in which they stand there.
-fn find_tasks(text: &str) -> Vec<Task> {
+fn find_tasks(text: &str) -> Vec<DemoTask> {
     let language = Language::of(text).unwrap_or_default();
-    let mut found: Vec<(usize, Task)> = arithmetic::find(text, language)
+    let mut found: Vec<(usize, DemoTask)> = arithmetic::find(text, language)
         .into_iter()
-        .map(|(at, expression)| (at, Task::Calculate { expression }))
+        .map(|(at, expression)| (at, DemoTask::Calculate { expression }))
         .chain(clock::find(text, language))
         .collect();
     found.sort_by_key(|(at, _)| *at);
-    let mut tasks: Vec<Task> = Vec::new();
+    let mut tasks: Vec<DemoTask> = Vec::new();
     for (_, task) in found {
         if !tasks.contains(&task) {
             tasks.push(task);
@@ -249,7 +249,7 @@ fn find_tasks(text: &str) -> Vec<Task> {
 }
 
 /// The calls among these messages that have an outcome there.
-fn done_since(messages: &[&Arc<Message>]) -> Vec<Done> {
+fn done_since(messages: &[&Arc<Message>]) -> Vec<DemoResult> {
     let outcomes = messages.iter().flat_map(|message| &message.blocks);
     let outcome_of = |id: &ToolCallId| {
         outcomes.clone().find_map(|block| match &block.content {
@@ -267,7 +267,7 @@ fn done_since(messages: &[&Arc<Message>]) -> Vec<Done> {
     };
     let calls = messages.iter().flat_map(|message| message.calls());
     let done = calls.filter_map(|call| {
-        Some(Done {
+        Some(DemoResult {
             call: Arc::clone(call),
             outcome: outcome_of(&call.id)?,
         })

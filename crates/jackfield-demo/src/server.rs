@@ -26,9 +26,9 @@ use tokio::task::{JoinHandle, JoinSet};
 
 /// How fast the events of a streamed reply come.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Pace(Option<Duration>);
+pub struct ReplyPace(Option<Duration>);
 
-impl Pace {
+impl ReplyPace {
     /// So that a person sees the words come: about as fast as a hosted model.
     pub const READABLE: Self = Self(Some(Duration::from_millis(15)));
     /// As fast as can be.
@@ -54,7 +54,7 @@ impl DemoServer {
     /// # Errors
     ///
     /// [`CannotListen`] if there is no such port.
-    pub async fn start(pace: Pace) -> Result<Self, CannotListen> {
+    pub async fn start(pace: ReplyPace) -> Result<Self, ListenError> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let accepting = tokio::spawn(accept(listener, pace));
@@ -85,9 +85,9 @@ impl Drop for DemoServer {
 /// No port of the loopback address can be opened.
 #[derive(Debug, Error)]
 #[error("the demo model cannot listen on a port of the loopback address")]
-pub struct CannotListen(#[from] io::Error);
+pub struct ListenError(#[from] io::Error);
 
-async fn accept(listener: TcpListener, pace: Pace) {
+async fn accept(listener: TcpListener, pace: ReplyPace) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -103,7 +103,7 @@ async fn accept(listener: TcpListener, pace: Pace) {
     }
 }
 
-async fn serve(stream: TcpStream, pace: Pace) {
+async fn serve(stream: TcpStream, pace: ReplyPace) {
     // Events are small, and are to arrive one by one.
     let _may_be_slow = stream.set_nodelay(true);
     let served = hyper::server::conn::http1::Builder::new()

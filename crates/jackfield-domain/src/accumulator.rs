@@ -13,7 +13,7 @@ use crate::ids::{ModelAttempt, ToolCallId, TurnId};
 use crate::message::{Message, Role};
 use crate::opaque::OpaqueState;
 use crate::reply::{Reply, ReplyEnd};
-use crate::telling::Started;
+use crate::session_events::TextStart;
 use crate::tool::Catalog;
 use crate::tool_input::{JsonInput, ToolInput};
 
@@ -54,7 +54,7 @@ pub enum ProtocolViolation {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplyAccumulator {
     attempt: ModelAttempt,
-    building: Vec<Building>,
+    building: Vec<BlockBuilder>,
     /// The place of the block that began last under each number; no other one of it can be open.
     latest: BTreeMap<u32, usize>,
     turn: TurnId,
@@ -99,22 +99,30 @@ impl ReplyAccumulator {
         match delta {
             Delta::BlockStarted { index, start } => self.start(*index, start)?,
             Delta::AnnotationAdded { index, annotation } => match &mut self.open(*index)?.part {
-                Part::Text { annotations, .. } => annotations.push(annotation.clone()),
-                Part::Call { .. } | Part::Refusal(_) | Part::Thinking { .. } | Part::Whole(_) => {
+                BlockPart::Text { annotations, .. } => annotations.push(annotation.clone()),
+                BlockPart::Call { .. }
+                | BlockPart::Refusal(_)
+                | BlockPart::Thinking { .. }
+                | BlockPart::Whole(_) => {
                     return Err(ProtocolViolation::WrongKind { index: *index });
                 }
             },
             Delta::ArgumentsAppended { index, text } => match &mut self.open(*index)?.part {
-                Part::Call { arguments, .. } => arguments.push_str(text),
-                Part::Refusal(_) | Part::Text { .. } | Part::Thinking { .. } | Part::Whole(_) => {
+                BlockPart::Call { arguments, .. } => arguments.push_str(text),
+                BlockPart::Refusal(_)
+                | BlockPart::Text { .. }
+                | BlockPart::Thinking { .. }
+                | BlockPart::Whole(_) => {
                     return Err(ProtocolViolation::WrongKind { index: *index });
                 }
             },
             Delta::TextAppended { index, text: more } => match &mut self.open(*index)?.part {
-                Part::Refusal(text) | Part::Text { text, .. } | Part::Thinking { text, .. } => {
+                BlockPart::Refusal(text)
+                | BlockPart::Text { text, .. }
+                | BlockPart::Thinking { text, .. } => {
                     text.push_str(more);
                 }
-                Part::Call { .. } | Part::Whole(_) => {
+                BlockPart::Call { .. } | BlockPart::Whole(_) => {
                     return Err(ProtocolViolation::WrongKind { index: *index });
                 }
             },
@@ -147,8 +155,11 @@ impl ReplyAccumulator {
     pub fn call_id(&self, index: u32) -> Option<ToolCallId> {
         let place = *self.latest.get(&index)?;
         match self.building.get(place)?.part {
-            Part::Call { .. } => Some(id_at(&self.turn, self.attempt, place)),
-            Part::Refusal(_) | Part::Text { .. } | Part::Thinking { .. } | Part::Whole(_) => None,
+            BlockPart::Call { .. } => Some(id_at(&self.turn, self.attempt, place)),
+            BlockPart::Refusal(_)
+            | BlockPart::Text { .. }
+            | BlockPart::Thinking { .. }
+            | BlockPart::Whole(_) => None,
         }
     }
 
@@ -156,37 +167,39 @@ impl ReplyAccumulator {
     pub(crate) fn text_of(&self, place: usize) -> Option<(&str, bool)> {
         let block = self.building.get(place)?;
         let text = match &block.part {
-            Part::Call { arguments, .. } => arguments,
-            Part::Refusal(text) | Part::Text { text, .. } | Part::Thinking { text, .. } => text,
-            Part::Whole(_) => "",
+            BlockPart::Call { arguments, .. } => arguments,
+            BlockPart::Refusal(text)
+            | BlockPart::Text { text, .. }
+            | BlockPart::Thinking { text, .. } => text,
+            BlockPart::Whole(_) => "",
         };
         Some((text, !block.open))
     }
 
     /// What started with the block at this place.
-    pub(crate) fn start_of(&self, place: usize) -> Option<Started> {
+    pub(crate) fn start_of(&self, place: usize) -> Option<TextStart> {
         let block = self.building.get(place)?;
         Some(match &block.part {
-            Part::Call {
+            BlockPart::Call {
                 json,
                 name,
                 ran_by,
                 upstream,
                 ..
-            } => Started::Call {
+            } => TextStart::Call {
                 by_provider: *ran_by == RanBy::Provider,
                 id: id_at(&self.turn, self.attempt, place),
                 json: *json,
                 name: name.clone(),
                 upstream: upstream.clone(),
             },
-            Part::Refusal(_) => Started::Refusal,
-            Part::Text { .. } => Started::Text,
-            Part::Thinking { redacted, .. } => Started::Thinking {
+            BlockPart::Refusal(_) => TextStart::Refusal,
+            BlockPart::Text { .. } => TextStart::Text,
+            BlockPart::Thinking { redacted, .. } => TextStart::Thinking {
                 begun: block.opaque.iter().find_map(OpaqueState::begun),
                 redacted: *redacted,
             },
-            Part::Whole(content) => Started::Whole(content.clone()),
+            BlockPart::Whole(content) => TextStart::Whole(content.clone()),
         })
     }
 
@@ -194,10 +207,11 @@ impl ReplyAccumulator {
     pub(crate) fn ending_of(&self, place: usize) -> Option<(Vec<Annotation>, Vec<OpaqueState>)> {
         let block = self.building.get(place)?;
         let annotations = match &block.part {
-            Part::Text { annotations, .. } => annotations.clone(),
-            Part::Call { .. } | Part::Refusal(_) | Part::Thinking { .. } | Part::Whole(_) => {
-                Vec::new()
-            }
+            BlockPart::Text { annotations, .. } => annotations.clone(),
+            BlockPart::Call { .. }
+            | BlockPart::Refusal(_)
+            | BlockPart::Thinking { .. }
+            | BlockPart::Whole(_) => Vec::new(),
         };
         Some((annotations, block.opaque.clone()))
     }
@@ -250,14 +264,14 @@ impl ReplyAccumulator {
             .building
             .iter()
             .filter_map(|block| match &block.part {
-                Part::Text { text, .. } if !text.trim().is_empty() => {
+                BlockPart::Text { text, .. } if !text.trim().is_empty() => {
                     Some(Block::text(text.as_str()))
                 }
-                Part::Call { .. }
-                | Part::Refusal(_)
-                | Part::Text { .. }
-                | Part::Thinking { .. }
-                | Part::Whole(_) => None,
+                BlockPart::Call { .. }
+                | BlockPart::Refusal(_)
+                | BlockPart::Text { .. }
+                | BlockPart::Thinking { .. }
+                | BlockPart::Whole(_) => None,
             })
             .collect();
         (!blocks.is_empty()).then(|| Arc::new(Message::new(Role::Assistant, blocks)))
@@ -268,12 +282,12 @@ impl ReplyAccumulator {
             return Err(ProtocolViolation::AlreadyOpen { index });
         }
         let part = match start {
-            BlockStart::Refusal => Part::Refusal(String::new()),
-            BlockStart::Text => Part::Text {
+            BlockStart::Refusal => BlockPart::Refusal(String::new()),
+            BlockStart::Text => BlockPart::Text {
                 annotations: Vec::new(),
                 text: String::new(),
             },
-            BlockStart::Thinking { redacted } => Part::Thinking {
+            BlockStart::Thinking { redacted } => BlockPart::Thinking {
                 redacted: *redacted,
                 text: String::new(),
             },
@@ -282,7 +296,7 @@ impl ReplyAccumulator {
                 name,
                 ran_by,
                 upstream,
-            } => Part::Call {
+            } => BlockPart::Call {
                 arguments: String::new(),
                 json: *json,
                 name: CalledName::new(name),
@@ -298,7 +312,7 @@ impl ReplyAccumulator {
                 | Content::Document(_)
                 | Content::Image(_)
                 | Content::Opaque(_)
-                | Content::ToolOutcome(_) => Part::Whole(content.clone()),
+                | Content::ToolOutcome(_) => BlockPart::Whole(content.clone()),
             },
         };
         self.latest.insert(index, self.building.len());
@@ -306,7 +320,7 @@ impl ReplyAccumulator {
             // Most replies have one block.
             self.building.reserve_exact(1);
         }
-        self.building.push(Building {
+        self.building.push(BlockBuilder {
             index,
             opaque: Vec::new(),
             open: true,
@@ -315,7 +329,7 @@ impl ReplyAccumulator {
         Ok(())
     }
 
-    fn open(&mut self, index: u32) -> Result<&mut Building, ProtocolViolation> {
+    fn open(&mut self, index: u32) -> Result<&mut BlockBuilder, ProtocolViolation> {
         let place = self.latest.get(&index);
         let found = place.and_then(|place| self.building.get_mut(*place));
         found
@@ -332,15 +346,15 @@ fn id_at(turn: &TurnId, attempt: ModelAttempt, place: usize) -> ToolCallId {
 
 /// A block in the making.
 #[derive(Clone, Debug, PartialEq)]
-struct Building {
+struct BlockBuilder {
     index: u32,
     opaque: Vec<OpaqueState>,
     open: bool,
-    part: Part,
+    part: BlockPart,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Part {
+enum BlockPart {
     Call {
         arguments: String,
         json: bool,
@@ -360,10 +374,10 @@ enum Part {
     Whole(Content),
 }
 
-impl Building {
+impl BlockBuilder {
     fn build(self, id: impl FnOnce() -> ToolCallId, catalog: &Catalog) -> Block {
         let content = match self.part {
-            Part::Call {
+            BlockPart::Call {
                 arguments,
                 json,
                 name,
@@ -387,16 +401,16 @@ impl Building {
                     upstream,
                 }))
             }
-            Part::Refusal(text) => Content::Refusal(text.into()),
-            Part::Text { annotations, text } => Content::Text(Text {
+            BlockPart::Refusal(text) => Content::Refusal(text.into()),
+            BlockPart::Text { annotations, text } => Content::Text(Text {
                 annotations,
                 text: text.into(),
             }),
-            Part::Thinking { redacted, text } => Content::Thinking(Thinking {
+            BlockPart::Thinking { redacted, text } => Content::Thinking(Thinking {
                 redacted,
                 text: text.into(),
             }),
-            Part::Whole(content) => content,
+            BlockPart::Whole(content) => content,
         };
         Block {
             cache: None,

@@ -22,7 +22,7 @@ use crate::wait::{Answer, Approval, CancelCause, Delivery, DeliveryBody, Wait, W
 
 /// One thing that an audit tells.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Audited {
+pub enum AuditEntry {
     /// A tool call, with everything that was decided about it.
     Call(Box<AuditedCall>),
     /// A turn was cancelled.
@@ -170,10 +170,10 @@ impl AuditedCall {
 
 /// Everything that an audit of these steps and deliveries tells, in the order in which it began.
 #[must_use]
-pub fn of(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<Audited> {
-    let mut folding = Folding {
+pub fn of(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<AuditEntry> {
+    let mut folding = AuditFold {
         deliveries,
-        ..Folding::default()
+        ..AuditFold::default()
     };
     for step in steps {
         for fact in &step.facts {
@@ -193,19 +193,19 @@ pub fn of(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<Audited> {
 
 /// The fold, half way.
 #[derive(Default)]
-struct Folding<'a> {
+struct AuditFold<'a> {
     /// Who answered each question of the turn.
     answered: BTreeMap<WaitId, Arc<str>>,
     deliveries: &'a [Delivery],
     /// Where each call stands among what is told.
     places: BTreeMap<ToolCallId, usize>,
     setup: Option<(TurnId, Arc<Setup>)>,
-    told: Vec<Audited>,
+    told: Vec<AuditEntry>,
     /// The call of each question.
     waits: BTreeMap<WaitId, ToolCallId>,
 }
 
-impl Folding<'_> {
+impl AuditFold<'_> {
     fn fold(&mut self, fact: &Fact, at: WallTime) {
         match fact {
             Fact::TurnOpened { setup, turn, .. } => {
@@ -281,7 +281,7 @@ impl Folding<'_> {
             }
             Fact::Late(Late::Usage { attempt, usage }) => {
                 if let Some((turn, _)) = &self.setup {
-                    self.told.push(Audited::LateUsage {
+                    self.told.push(AuditEntry::LateUsage {
                         at,
                         attempt: *attempt,
                         turn: turn.clone(),
@@ -389,7 +389,7 @@ impl Folding<'_> {
                 text: beginning(&outcome.result.to_text()),
             });
         self.places.insert(call.id.clone(), self.told.len());
-        self.told.push(Audited::Call(Box::new(AuditedCall {
+        self.told.push(AuditEntry::Call(Box::new(AuditedCall {
             allowed_by: None,
             approval: None,
             at,
@@ -414,7 +414,7 @@ impl Folding<'_> {
         let delivered = self.deliveries.iter().find(|delivery| {
             matches!(&delivery.body, DeliveryBody::Cancel { turn: of, .. } if of == turn)
         });
-        self.told.push(Audited::Cancelled {
+        self.told.push(AuditEntry::Cancelled {
             at,
             by: delivered.map(|delivery| Arc::clone(&delivery.by)),
             cause,
@@ -424,8 +424,8 @@ impl Folding<'_> {
 
     fn call(&mut self, id: &ToolCallId) -> Option<&mut AuditedCall> {
         match self.told.get_mut(*self.places.get(id)?)? {
-            Audited::Call(call) => Some(call),
-            Audited::Cancelled { .. } | Audited::LateUsage { .. } => None,
+            AuditEntry::Call(call) => Some(call),
+            AuditEntry::Cancelled { .. } | AuditEntry::LateUsage { .. } => None,
         }
     }
 }

@@ -22,7 +22,7 @@ pub struct ForkPlace {
 ///
 /// A round that is not closed is none: its calls have no outcomes yet.
 pub fn places<'a>(session: SessionId, facts: impl IntoIterator<Item = &'a Fact>) -> Vec<ForkPlace> {
-    Walk::new(session, facts.into_iter())
+    ForkPlaces::new(session, facts.into_iter())
         .map(|(place, _)| place)
         .collect()
 }
@@ -34,25 +34,25 @@ pub fn said_until<'a>(
     facts: impl IntoIterator<Item = &'a Fact>,
     at: &ForkPlace,
 ) -> Option<Arc<Vec<Arc<Message>>>> {
-    let mut walk = Walk::new(session, facts.into_iter());
+    let mut walk = ForkPlaces::new(session, facts.into_iter());
     let (_, said) = walk.find(|(place, _)| place == at)?;
     Some(said.join())
 }
 
 /// Goes through a session from one place at which it can be forked to the next.
-struct Walk<I> {
+struct ForkPlaces<I> {
     facts: I,
     session: Session,
 }
 
-impl<I> Walk<I> {
+impl<I> ForkPlaces<I> {
     fn new(session: SessionId, facts: I) -> Self {
         let session = Session::new(session);
         Self { facts, session }
     }
 }
 
-impl<'a, I: Iterator<Item = &'a Fact>> Iterator for Walk<I> {
+impl<'a, I: Iterator<Item = &'a Fact>> Iterator for ForkPlaces<I> {
     /// The place, and what was said until there.
     type Item = (ForkPlace, Messages);
 

@@ -25,14 +25,14 @@ use crate::wait::{Delivery, Wait};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
     /// What it is a fork of, if it is one.
-    pub forked: Option<Forked>,
+    pub forked: Option<ForkOrigin>,
     /// The turns, in order.
     pub turns: Vec<PastTurn>,
 }
 
 /// What a session is a fork of.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Forked {
+pub struct ForkOrigin {
     /// Where the other session was forked.
     pub at: ForkPlace,
     /// The other session.
@@ -49,7 +49,7 @@ pub struct PastTurn {
     /// How it ended, and when, if it has.
     pub end: Option<(TurnEnd, WallTime)>,
     /// What was said and done, in order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<HistoryEntry>,
     /// What came of its calls after they had been given up.
     pub late: Vec<PastLate>,
     /// The model.
@@ -75,7 +75,7 @@ pub struct PastLate {
 
 /// Something that was said or done in a turn.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
+pub enum HistoryEntry {
     /// A message that the turn began with.
     Brought(Arc<Message>),
     /// A model call ended without a reply.
@@ -135,7 +135,7 @@ impl History {
     /// The history that these steps and deliveries tell.
     #[must_use]
     pub fn of(steps: &[Envelope], deliveries: &[Delivery]) -> Self {
-        let mut reader = Reader::default();
+        let mut reader = HistoryReader::default();
         for late in late::outcomes(steps, deliveries) {
             reader
                 .late
@@ -153,8 +153,8 @@ impl History {
 }
 
 #[derive(Default)]
-struct Reader {
-    calls: Vec<Known>,
+struct HistoryReader {
+    calls: Vec<TurnCall>,
     history: History,
     /// What came late of calls that have not been told yet.
     late: BTreeMap<ToolCallId, Vec<LateOutcome>>,
@@ -163,12 +163,12 @@ struct Reader {
 }
 
 /// A call of the turn.
-struct Known {
+struct TurnCall {
     call: Arc<ToolCall>,
     started: Option<MonoTime>,
 }
 
-impl Reader {
+impl HistoryReader {
     fn read(&mut self, fact: &Fact, now: Now) {
         let at = now.wall;
         if let Fact::TurnOpened {
@@ -183,7 +183,9 @@ impl Reader {
             self.history.turns.push(PastTurn {
                 began: at,
                 end: None,
-                entries: brought(opening, *ordinal).map(Entry::Brought).collect(),
+                entries: brought(opening, *ordinal)
+                    .map(HistoryEntry::Brought)
+                    .collect(),
                 late: Vec::new(),
                 model: setup.model.clone(),
                 ordinal: *ordinal,
@@ -194,7 +196,7 @@ impl Reader {
             return;
         }
         if let Fact::SessionForked { at, from, messages } = fact {
-            self.history.forked = Some(Forked {
+            self.history.forked = Some(ForkOrigin {
                 at: at.clone(),
                 from: from.clone(),
                 messages: Arc::clone(messages),
@@ -215,7 +217,7 @@ impl Reader {
                 call, end, result, ..
             } => {
                 if let Some(known) = self.calls.iter().find(|known| known.call.id == *call) {
-                    turn.entries.push(Entry::Outcome {
+                    turn.entries.push(HistoryEntry::Outcome {
                         at,
                         call: Arc::clone(&known.call),
                         end: *end,
@@ -232,7 +234,7 @@ impl Reader {
             } => {
                 let mut known = self.calls.iter();
                 if let Some(known) = known.find(|known| known.call.id == attempt.call) {
-                    turn.entries.push(Entry::Lost {
+                    turn.entries.push(HistoryEntry::Lost {
                         at,
                         attempt: attempt.attempt,
                         call: Arc::clone(&known.call),
@@ -247,14 +249,14 @@ impl Reader {
                     known.started = Some(now.mono);
                 }
             }
-            Fact::ModelCallEnded { partial, why, .. } => turn.entries.push(Entry::Failed {
+            Fact::ModelCallEnded { partial, why, .. } => turn.entries.push(HistoryEntry::Failed {
                 at,
                 partial: partial.clone(),
                 why: why.clone(),
             }),
             Fact::ReplyReceived { attempt, reply } => {
                 for call in reply.message.calls() {
-                    self.calls.push(Known {
+                    self.calls.push(TurnCall {
                         call: Arc::clone(call),
                         started: None,
                     });
@@ -264,7 +266,7 @@ impl Reader {
                         outcome,
                     }));
                 }
-                turn.entries.push(Entry::Reply {
+                turn.entries.push(HistoryEntry::Reply {
                     at,
                     reply: Arc::clone(reply),
                     round: attempt.round,
@@ -273,7 +275,7 @@ impl Reader {
             Fact::TurnEnded { end, .. } => turn.end = Some((end.clone(), at)),
             // Another process has another clock.
             Fact::TurnResumed { nth, .. } => {
-                turn.entries.push(Entry::Resumed { at, nth: *nth });
+                turn.entries.push(HistoryEntry::Resumed { at, nth: *nth });
                 for known in &mut self.calls {
                     known.started = None;
                 }

@@ -23,10 +23,10 @@ use crate::server_tool::as_run;
 use crate::setup::{Opening, Transcript};
 
 pub(crate) mod key;
-mod known;
+mod session_index;
 
-use self::key::Key;
-pub use self::known::Known;
+use self::key::ConversationKey;
+pub use self::session_index::SessionIndex;
 
 /// Where a request belongs.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,12 +89,12 @@ pub enum Located {
     /// It belongs to no session that is known.
     New,
     /// It brings results that cannot be taken.
-    Refused(Refused),
+    Refused(ResultsRefused),
 }
 
 /// Why results cannot be taken.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Refused {
+pub enum ResultsRefused {
     /// A call has another result by now.
     Conflict {
         /// The call.
@@ -114,26 +114,26 @@ pub enum Refused {
 
 /// By what the session of a history can be found.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Traces {
+pub struct HistoryKeys {
     /// Its beginnings that may be all that a session knows, the longest first: how many messages they have,
     /// and their keys.
     beginnings: Vec<(usize, Digest)>,
     /// What it brings.
-    brings: Brings,
+    brings: ClientResults,
     /// The key of all of it.
     view: Option<Digest>,
 }
 
 /// What a history ends with that brings results.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Brings {
+pub(crate) struct ClientResults {
     /// The results, in the order of their calls. Words that follow them belong to the last one.
     pub(crate) results: Vec<Arc<ToolOutcome>>,
     /// These words: a part each of the last result.
     pub(crate) words: Vec<Block>,
 }
 
-impl Traces {
+impl HistoryKeys {
     /// Those of this history.
     #[must_use]
     pub fn of(history: &[Message]) -> Self {
@@ -168,7 +168,7 @@ impl Traces {
 /// The key of a history after each of its messages.
 #[must_use]
 pub fn chain(history: &[Message]) -> Vec<Digest> {
-    let mut key = Key::new();
+    let mut key = ConversationKey::new();
     let after = |message: &Message| {
         key.message(message);
         key.digest()
@@ -183,13 +183,13 @@ pub fn chain(history: &[Message]) -> Vec<Digest> {
 /// shown up to the end of a turn; one in which no model has said anything is none, and one that fits
 /// several sessions tells nothing.
 #[must_use]
-pub fn locate(principal: &str, history: &Traces, sessions: &[Known]) -> Located {
+pub fn locate(principal: &str, history: &HistoryKeys, sessions: &[SessionIndex]) -> Located {
     let own = || {
         sessions
             .iter()
             .filter(|known| known.principal() == Some(principal))
     };
-    let asked = |known: &&Known| history.calls().any(|call| known.has_asked(call));
+    let asked = |known: &&SessionIndex| history.calls().any(|call| known.has_asked(call));
     if let Some(known) = own().find(asked)
         && let Ok(located) = known.take(history.brings.clone())
     {
@@ -212,7 +212,7 @@ pub fn locate(principal: &str, history: &Traces, sessions: &[Known]) -> Located 
 /// What the session knows holds: of a history that it does not know, only what comes after the last words
 /// of the model is taken.
 #[must_use]
-pub fn locate_in(history: &[Message], session: &Known) -> Located {
+pub fn locate_in(history: &[Message], session: &SessionIndex) -> Located {
     let brings = brings(history);
     let mut results = brings.results.iter();
     let mut edited = None;
@@ -238,7 +238,7 @@ pub fn locate_in(history: &[Message], session: &Known) -> Located {
         None => {}
     }
     if let Some(call) = edited {
-        return Located::Refused(Refused::Conflict { call });
+        return Located::Refused(ResultsRefused::Conflict { call });
     }
     Located::Continue {
         known: trailing(history),
@@ -256,7 +256,7 @@ pub fn locate_after(
     turn: &TurnId,
     segment: u32,
     history: &[Message],
-    session: &Known,
+    session: &SessionIndex,
 ) -> Option<Located> {
     if session.principal() != Some(principal) {
         return None;
@@ -271,8 +271,8 @@ pub fn locate_after(
     Some(match unknown {
         None => session
             .take(brings)
-            .unwrap_or_else(|call| Located::Refused(Refused::Conflict { call })),
-        Some(result) => Located::Refused(Refused::Unknown {
+            .unwrap_or_else(|call| Located::Refused(ResultsRefused::Conflict { call })),
+        Some(result) => Located::Refused(ResultsRefused::Unknown {
             call: result.call.clone(),
         }),
     })
@@ -338,7 +338,7 @@ pub fn results(history: &[Message]) -> Vec<Arc<ToolOutcome>> {
 }
 
 /// The results that a history ends with, and the words among them.
-fn brings(history: &[Message]) -> Brings {
+fn brings(history: &[Message]) -> ClientResults {
     let (before, new) = history.split_at(trailing(history));
     let silent = before
         .iter()
@@ -351,9 +351,9 @@ fn brings(history: &[Message]) -> Brings {
     let (mut parts, mut words) = (Vec::new(), Vec::new());
     for block in new.iter().flat_map(|message| &message.blocks) {
         match said(block) {
-            Brought::Nothing => {}
-            Brought::Outcome(outcome) => outcomes.push(outcome),
-            Brought::Part(part) => {
+            ClientBlock::Nothing => {}
+            ClientBlock::Outcome(outcome) => outcomes.push(outcome),
+            ClientBlock::Part(part) => {
                 parts.push(part);
                 words.push(block.clone());
             }
@@ -363,7 +363,7 @@ fn brings(history: &[Message]) -> Brings {
     if let Some(last) = outcomes.last_mut() {
         last.result.content.append(&mut parts);
     }
-    Brings {
+    ClientResults {
         results: outcomes.into_iter().map(Arc::new).collect(),
         words,
     }
@@ -381,25 +381,25 @@ pub(crate) fn places<'a>(
 }
 
 /// What a client brings with a block.
-enum Brought {
+enum ClientBlock {
     Nothing,
     Outcome(ToolOutcome),
     Part(OutcomePart),
 }
 
-fn said(block: &Block) -> Brought {
+fn said(block: &Block) -> ClientBlock {
     match &block.content {
-        Content::Audio(audio) => Brought::Part(OutcomePart::Audio(audio.clone())),
-        Content::Document(document) => Brought::Part(OutcomePart::Document(document.clone())),
-        Content::Image(image) => Brought::Part(OutcomePart::Image(image.clone())),
+        Content::Audio(audio) => ClientBlock::Part(OutcomePart::Audio(audio.clone())),
+        Content::Document(document) => ClientBlock::Part(OutcomePart::Document(document.clone())),
+        Content::Image(image) => ClientBlock::Part(OutcomePart::Image(image.clone())),
         Content::Opaque(block) => match &block.fallback {
-            Some(fallback) => Brought::Part(OutcomePart::Text(Arc::clone(fallback))),
-            None => Brought::Nothing,
+            Some(fallback) => ClientBlock::Part(OutcomePart::Text(Arc::clone(fallback))),
+            None => ClientBlock::Nothing,
         },
-        Content::Refusal(text) => Brought::Part(OutcomePart::Text(Arc::clone(text))),
-        Content::Text(text) => Brought::Part(OutcomePart::Text(Arc::clone(&text.text))),
-        Content::Thinking(_) | Content::ToolCall(_) => Brought::Nothing,
-        Content::ToolOutcome(outcome) => Brought::Outcome(ToolOutcome {
+        Content::Refusal(text) => ClientBlock::Part(OutcomePart::Text(Arc::clone(text))),
+        Content::Text(text) => ClientBlock::Part(OutcomePart::Text(Arc::clone(&text.text))),
+        Content::Thinking(_) | Content::ToolCall(_) => ClientBlock::Nothing,
+        Content::ToolOutcome(outcome) => ClientBlock::Outcome(ToolOutcome {
             call: outcome.call.clone(),
             opaque: outcome.opaque.clone(),
             result: ToolResult::clone(&outcome.result),
@@ -419,7 +419,7 @@ fn trailing(history: &[Message]) -> usize {
 /// them: how long they are, and their keys; the longest first. And the key of all of it.
 fn beginnings(history: &[Message]) -> (Vec<(usize, Digest)>, Option<Digest>) {
     let mut found = Vec::new();
-    let mut key = Key::new();
+    let mut key = ConversationKey::new();
     // The last message that says something, if it is the model's.
     let mut last: Option<(usize, Digest)> = None;
     for (place, message) in (1..).zip(history) {

@@ -25,7 +25,7 @@ pub enum Permission {
 
 /// What a rule says.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Verdict {
+pub enum RuleVerdict {
     /// The tool may run.
     Allow,
     /// A person is asked.
@@ -41,7 +41,7 @@ pub struct PolicyRule {
     /// toolbox itself by a `/`, against the bare tool name.
     pub pattern: Arc<str>,
     /// What it says.
-    pub verdict: Verdict,
+    pub verdict: RuleVerdict,
 }
 
 impl PolicyRule {
@@ -72,14 +72,14 @@ impl Policy {
         let full = format!("{}/{}", tool.toolbox, tool.tool);
         let rule = self.rules.iter().rev().find(|rule| rule.fits(tool));
         match rule.map(|rule| (rule.verdict, &rule.pattern)) {
-            Some((Verdict::Allow, _)) => Permission::Allow,
-            Some((Verdict::Deny, pattern)) => Permission::Deny(
+            Some((RuleVerdict::Allow, _)) => Permission::Allow,
+            Some((RuleVerdict::Deny, pattern)) => Permission::Deny(
                 format!("denied by the rule `\"{pattern}\" = \"deny\"` under [policy.tools]")
                     .into(),
             ),
-            Some((Verdict::Ask, _)) | None if self.can_ask => Permission::Ask,
+            Some((RuleVerdict::Ask, _)) | None if self.can_ask => Permission::Ask,
             None if trusted && safety == Safety::ReadOnly => Permission::Allow,
-            Some((Verdict::Ask, _)) | None => Permission::Deny(
+            Some((RuleVerdict::Ask, _)) | None => Permission::Deny(
                 format!(
                     "`{full}` needs approval and nobody is there to ask; \
                      to allow it, set `\"{full}\" = \"allow\"` under [policy.tools]"

@@ -11,7 +11,7 @@
 //! }
 //! ```
 //!
-//! What an input was is told by the facts that it led to, see [`Rebuilt`]. Where facts leave more
+//! What an input was is told by the facts that it led to, see [`RebuiltInput`]. Where facts leave more
 //! than one input possible, such as whether anything but text had been seen of a reply that broke,
 //! a step is the same if it is for one of them.
 
@@ -20,10 +20,10 @@ use std::sync::Arc;
 use crate::estimate;
 use crate::fact::{Envelope, Fact, InputKind};
 use crate::ids::SessionId;
-use crate::send_message::{Base, SendMessageUseCase};
+use crate::send_message::{SendMessageUseCase, TurnBase};
 use crate::session::Session;
 use crate::time::{MonoTime, Now};
-use crate::tool_loop::{Input, LOOP_VERSION, Live, Step, ToolLoop};
+use crate::tool_loop::{Input, LOOP_VERSION, LiveState, Step, ToolLoop};
 use crate::wait::{Delivery, DeliveryBody, WaitEnd};
 
 mod difference;
@@ -32,43 +32,43 @@ mod pieces;
 mod rebuild;
 
 pub use self::difference::Difference;
-pub use self::rebuild::{Missing, Rebuilt};
+pub use self::rebuild::{MissingRecord, RebuiltInput};
 
 /// What came of deciding a step again.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum ReplayVerdict {
     /// It comes out otherwise, and another version of the loop decided it: the rules have changed.
     DecidedDifferentlySince(Difference),
     /// It comes out otherwise, under the same rules: the record or the loop is damaged.
     Differs(Difference),
     /// The record does not say what it answered.
-    NotRebuilt(Missing),
+    NotRebuilt(MissingRecord),
     /// It comes out the same.
     Same,
 }
 
 /// A step, decided again.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Replayed {
+pub struct StepReplay {
     /// What is decided today; nothing where the input could not be rebuilt.
     pub decided: Option<Step>,
     /// What kind of input the record says that it answered.
     pub input: InputKind,
     /// What it answered, as far as it could be rebuilt.
-    pub rebuilt: Option<Rebuilt>,
+    pub rebuilt: Option<RebuiltInput>,
     /// Its number within the session.
     pub step: u64,
     /// What came of it.
-    pub verdict: Verdict,
+    pub verdict: ReplayVerdict,
     /// The version of the loop that decided it.
     pub version: u32,
 }
 
-impl Replayed {
+impl StepReplay {
     /// Whether it comes out the same.
     #[must_use]
     pub fn is_same(&self) -> bool {
-        self.verdict == Verdict::Same
+        self.verdict == ReplayVerdict::Same
     }
 }
 
@@ -76,7 +76,7 @@ impl Replayed {
 #[derive(Clone, Debug)]
 pub struct Replay<'a> {
     deliveries: &'a [Delivery],
-    live: Live,
+    live: LiveState,
     session: Session,
 }
 
@@ -86,20 +86,20 @@ impl<'a> Replay<'a> {
     pub fn new(session: SessionId, deliveries: &'a [Delivery]) -> Self {
         Self {
             deliveries,
-            live: Live::default(),
+            live: LiveState::default(),
             session: Session::new(session),
         }
     }
 
     /// Decides the next step again, and then goes on from what is recorded of it.
-    pub fn step(&mut self, recorded: &Envelope) -> Replayed {
+    pub fn step(&mut self, recorded: &Envelope) -> StepReplay {
         let replayed = self.judge(recorded);
         self.follow(recorded);
         replayed
     }
 
-    fn judge(&self, recorded: &Envelope) -> Replayed {
-        let replayed = |rebuilt, decided, verdict| Replayed {
+    fn judge(&self, recorded: &Envelope) -> StepReplay {
+        let replayed = |rebuilt, decided, verdict| StepReplay {
             decided,
             input: recorded.input,
             rebuilt,
@@ -109,7 +109,7 @@ impl<'a> Replay<'a> {
         };
         let candidates = match rebuild::inputs(&self.session, self.deliveries, recorded) {
             Ok(candidates) => candidates,
-            Err(missing) => return replayed(None, None, Verdict::NotRebuilt(missing)),
+            Err(missing) => return replayed(None, None, ReplayVerdict::NotRebuilt(missing)),
         };
         let mut first = None;
         for rebuilt in candidates {
@@ -118,17 +118,17 @@ impl<'a> Replay<'a> {
             };
             let difference = Difference::between(&recorded.facts, &step.facts);
             match difference.or_else(|| self.passed_over(recorded)) {
-                None => return replayed(Some(rebuilt), Some(step), Verdict::Same),
+                None => return replayed(Some(rebuilt), Some(step), ReplayVerdict::Same),
                 Some(difference) => _ = first.get_or_insert((rebuilt, step, difference)),
             }
         }
         match first {
-            None => replayed(None, None, Verdict::NotRebuilt(Missing::Turn)),
+            None => replayed(None, None, ReplayVerdict::NotRebuilt(MissingRecord::Turn)),
             Some((rebuilt, step, difference)) => {
                 let verdict = if recorded.version == LOOP_VERSION {
-                    Verdict::Differs(difference)
+                    ReplayVerdict::Differs(difference)
                 } else {
-                    Verdict::DecidedDifferentlySince(difference)
+                    ReplayVerdict::DecidedDifferentlySince(difference)
                 };
                 replayed(Some(rebuilt), Some(step), verdict)
             }
@@ -166,11 +166,11 @@ impl<'a> Replay<'a> {
     }
 
     /// What the loop answers to this today; nothing if there is no turn to tell it to.
-    fn decide(&self, rebuilt: &Rebuilt, now: Now) -> Option<Step> {
+    fn decide(&self, rebuilt: &RebuiltInput, now: Now) -> Option<Step> {
         let session = self.session.id();
         match rebuilt {
-            Rebuilt::Began { opening, setup } => {
-                let base = Base {
+            RebuiltInput::Began { opening, setup } => {
+                let base = TurnBase {
                     grants: self.session.grants().clone(),
                     messages: self.session.messages(),
                     ordinal: self.session.turns().saturating_add(1),
@@ -180,11 +180,11 @@ impl<'a> Replay<'a> {
                     SendMessageUseCase::begin(base, opening.clone(), Arc::clone(setup), now);
                 Some(step)
             }
-            Rebuilt::Forked(fact) => Some(Step {
+            RebuiltInput::Forked(fact) => Some(Step {
                 facts: vec![Fact::clone(fact)],
                 ..Step::default()
             }),
-            Rebuilt::Recovered {
+            RebuiltInput::Recovered {
                 deliveries,
                 restrictions,
             } => {
@@ -192,7 +192,7 @@ impl<'a> Replay<'a> {
                 let today = restrictions.clone();
                 Some(ToolLoop::take_up(session, turn, deliveries, now, today).1)
             }
-            Rebuilt::Told {
+            RebuiltInput::Told {
                 input,
                 pieces,
                 used,
@@ -229,11 +229,11 @@ impl<'a> Replay<'a> {
     /// Goes on from what is recorded.
     fn follow(&mut self, recorded: &Envelope) {
         match recorded.input {
-            InputKind::Began => self.live = Live::default(),
+            InputKind::Began => self.live = LiveState::default(),
             InputKind::Recovered => {
                 let turn = self.session.open_turn();
                 let active = turn.map(|turn| turn.active).unwrap_or_default();
-                self.live = Live::recovered(active);
+                self.live = LiveState::recovered(active);
             }
             InputKind::Delivered
             | InputKind::Forked

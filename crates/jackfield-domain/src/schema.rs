@@ -15,7 +15,7 @@ pub use references::{pointer, target};
 
 /// A schema that was broken, as it can be used.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mended {
+pub struct RepairedSchema {
     /// Whether something that restricts values was taken out.
     pub loses: bool,
     /// The schema.
@@ -26,8 +26,8 @@ pub struct Mended {
 ///
 /// `is_pattern` says whether a text is a regular expression that can be compiled.
 #[must_use]
-pub fn mend(schema: &Value, is_pattern: &dyn Fn(&str) -> bool) -> Option<Mended> {
-    let mut mending = Mending {
+pub fn mend(schema: &Value, is_pattern: &dyn Fn(&str) -> bool) -> Option<RepairedSchema> {
+    let mut mending = SchemaRepair {
         changed: false,
         is_pattern,
         loses: false,
@@ -36,7 +36,7 @@ pub fn mend(schema: &Value, is_pattern: &dyn Fn(&str) -> bool) -> Option<Mended>
     mending.schema(&mut mended);
     references::mend(&mut mended, &mut mending);
     mending.draft(&mut mended);
-    mending.changed.then_some(Mended {
+    mending.changed.then_some(RepairedSchema {
         loses: mending.loses,
         schema: mended,
     })
@@ -63,13 +63,13 @@ pub fn describe(keywords: &Map<String, Value>, schema: &mut Map<String, Value>) 
 }
 
 /// What was found so far.
-struct Mending<'p> {
+struct SchemaRepair<'p> {
     changed: bool,
     is_pattern: &'p dyn Fn(&str) -> bool,
     loses: bool,
 }
 
-impl Mending<'_> {
+impl SchemaRepair<'_> {
     /// Mends a value in the place of a schema.
     fn schema(&mut self, schema: &mut Value) {
         match schema {

@@ -11,7 +11,7 @@ use crate::tool_loop::{Step, ToolLoop};
 
 /// What a turn stands on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Base {
+pub struct TurnBase {
     /// What somebody allowed for the whole session: it becomes part of the setup.
     pub grants: Grants,
     /// The messages before it.
@@ -28,7 +28,12 @@ pub struct SendMessageUseCase;
 
 impl SendMessageUseCase {
     /// Begins a turn. See [`ToolLoop`] for what to do with the step.
-    pub fn begin(base: Base, opening: Opening, setup: Arc<Setup>, now: Now) -> (ToolLoop, Step) {
+    pub fn begin(
+        base: TurnBase,
+        opening: Opening,
+        setup: Arc<Setup>,
+        now: Now,
+    ) -> (ToolLoop, Step) {
         ToolLoop::begin(base, opening, setup, now)
     }
 }

@@ -81,7 +81,7 @@ impl TurnSpending {
 /// What the turns of a session used, in order.
 #[must_use]
 pub fn of(steps: &[Envelope]) -> Vec<TurnSpending> {
-    let mut folding = Folding::default();
+    let mut folding = SpendingFold::default();
     for step in steps {
         for fact in &step.facts {
             folding.fold(fact, step.now.wall);
@@ -92,14 +92,14 @@ pub fn of(steps: &[Envelope]) -> Vec<TurnSpending> {
 
 /// The fold, half way.
 #[derive(Default)]
-struct Folding {
+struct SpendingFold {
     /// The calls of the turn under way, and when each was last started and how often.
     calls: BTreeMap<ToolCallId, (Arc<ToolCall>, Option<WallTime>, u32)>,
     setup: Option<Arc<Setup>>,
     turns: Vec<TurnSpending>,
 }
 
-impl Folding {
+impl SpendingFold {
     fn fold(&mut self, fact: &Fact, at: WallTime) {
         if let Some((attempt, usage)) = fact.usage() {
             self.count(attempt, usage, at);

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use crate::fact::Fact;
 use crate::ids::{ModelAttempt, SessionId, ToolCallId, TurnId};
-use crate::send_message::Base;
+use crate::send_message::TurnBase;
 use crate::setup::{Opening, Setup};
 use crate::time::{MonoTime, Now};
 use crate::turn::{Stage, Turn};
@@ -34,19 +34,19 @@ mod approvals;
 mod calls;
 mod cancel;
 mod decider;
+mod error_texts;
 mod input;
 mod live;
 mod recover;
 mod replies;
 mod rounds;
 mod waits;
-mod words;
 
 pub use self::action::Action;
 use self::decider::Decider;
+pub(crate) use self::error_texts::edited_arguments;
 pub use self::input::Input;
-pub(crate) use self::live::Live;
-pub(crate) use self::words::edited_arguments;
+pub(crate) use self::live::LiveState;
 pub use crate::restrictions::{Restriction, Restrictions};
 
 /// The version of the rules by which the loop decides. Another one may decide a replayed step differently.
@@ -69,15 +69,20 @@ pub struct Step {
 /// Methods: [`handle`](Self::handle) takes what has happened; all others are plain getters.
 #[derive(Clone, Debug)]
 pub struct ToolLoop {
-    live: Live,
+    live: LiveState,
     session: SessionId,
     turn: Turn,
 }
 
 impl ToolLoop {
     /// The turn that begins with this opening, and its first step.
-    pub(crate) fn begin(base: Base, opening: Opening, setup: Arc<Setup>, now: Now) -> (Self, Step) {
-        let Base {
+    pub(crate) fn begin(
+        base: TurnBase,
+        opening: Opening,
+        setup: Arc<Setup>,
+        now: Now,
+    ) -> (Self, Step) {
+        let TurnBase {
             grants,
             messages,
             ordinal,
@@ -93,7 +98,7 @@ impl ToolLoop {
         let id = TurnId::derive(&session, ordinal);
         let turn = Turn::open(id.clone(), ordinal, &messages, &opening, &setup);
         let mut begun = Self {
-            live: Live::default(),
+            live: LiveState::default(),
             session,
             turn,
         };
@@ -111,7 +116,7 @@ impl ToolLoop {
     }
 
     /// The turn as a record says that it stood, to be told again what came next.
-    pub(crate) const fn standing(session: SessionId, turn: Turn, live: Live) -> Self {
+    pub(crate) const fn standing(session: SessionId, turn: Turn, live: LiveState) -> Self {
         Self {
             live,
             session,

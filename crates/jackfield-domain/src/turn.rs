@@ -29,7 +29,7 @@ mod view;
 mod waits;
 
 use self::batch::same_again;
-pub(crate) use self::batch::{Batch, Call, CallState, Granted, Running};
+pub(crate) use self::batch::{Batch, BatchCall, CallGrant, CallState, RunningCall};
 use self::opening::{Definitions, definitions, with_client_results};
 
 /// The durable state of a turn. Changed by [`Turn::apply`] alone, live and on recovery alike.
@@ -58,7 +58,7 @@ pub struct Turn {
     /// The notes so far, by code and path: the same history is noted again in every round.
     pub(crate) noted: BTreeSet<(Cow<'static, str>, String)>,
     pub(crate) ordinal: u32,
-    pub(crate) repeats: BTreeMap<Digest, Repeats>,
+    pub(crate) repeats: BTreeMap<Digest, RepeatCount>,
     pub(crate) restrictions: Arc<Restrictions>,
     pub(crate) resumed: u32,
     pub(crate) round: u32,
@@ -76,7 +76,7 @@ pub struct Turn {
 
 /// How often a call had the same outcome, counted once a round.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Repeats {
+pub(crate) struct RepeatCount {
     pub(crate) last_round: u32,
     pub(crate) times: u32,
 }
@@ -232,7 +232,7 @@ impl Turn {
             .map(|call| &call.call)
     }
 
-    pub(crate) fn calls(&self) -> &[Call] {
+    pub(crate) fn calls(&self) -> &[BatchCall] {
         match &self.stage {
             Stage::Tools(batch) => &batch.calls,
             Stage::Calling(_) | Stage::Ended(_) | Stage::Ready | Stage::Retrying(_) => &[],
@@ -318,7 +318,7 @@ impl Turn {
                 if let Some(call) = self.call(&attempt.call) {
                     call.attempts = attempt.attempt;
                     call.edited.clone_from(edited);
-                    call.state = CallState::Running(Running {
+                    call.state = CallState::Running(RunningCall {
                         answer: None,
                         attempt: attempt.clone(),
                         handle: None,
@@ -351,10 +351,10 @@ impl Turn {
         );
         let message = without_blanks(&reply.message);
         let message = without_doubles(&message);
-        let calls: Vec<Call> = message
+        let calls: Vec<BatchCall> = message
             .calls()
             .filter(|call| call.ran_by != RanBy::Provider)
-            .map(|call| Call {
+            .map(|call| BatchCall {
                 attempts: 0,
                 call: Arc::clone(call),
                 edited: None,
@@ -394,12 +394,12 @@ impl Turn {
         };
         call.state = CallState::Closed(Arc::new(outcome));
         self.client_expired |= client_expired;
-        let repeats = self.repeats.entry(same).or_insert(Repeats {
+        let repeats = self.repeats.entry(same).or_insert(RepeatCount {
             last_round: 0,
             times: 0,
         });
         if repeats.last_round != round {
-            *repeats = Repeats {
+            *repeats = RepeatCount {
                 last_round: round,
                 times: repeats.times + 1,
             };
@@ -435,7 +435,7 @@ impl Turn {
         self.stage = Stage::Ready;
     }
 
-    fn call(&mut self, id: &ToolCallId) -> Option<&mut Call> {
+    fn call(&mut self, id: &ToolCallId) -> Option<&mut BatchCall> {
         match &mut self.stage {
             Stage::Tools(batch) => batch.call(id),
             Stage::Calling(_) | Stage::Ended(_) | Stage::Ready | Stage::Retrying(_) => None,

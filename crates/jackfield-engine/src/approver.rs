@@ -15,7 +15,7 @@ use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_ports::toolbox::{ToolEnd, Toolbox};
 use serde_json::{Map, Value, json};
 
-use self::once::Once;
+use self::once::UniqueKeyValue;
 use crate::perform::chain;
 
 /// Is asked whether a call may run. It may deny what a person would be asked about, and answer for them;
@@ -26,13 +26,13 @@ pub trait Approver: Send + Sync {
     fn name(&self) -> &str;
 
     /// Decides about a call. Whatever goes wrong is a no that says so; dropping the future ends it.
-    async fn decide(&self, asked: &Undecided) -> Decision;
+    async fn decide(&self, asked: &ApprovalRequest) -> Decision;
 }
 
 /// A call that an approver is asked about.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Undecided {
+pub struct ApprovalRequest {
     /// The call.
     pub call: ToolCallId,
     /// Until when there is time.
@@ -62,7 +62,7 @@ pub enum Decision {
     Deny(Arc<str>),
 }
 
-impl Undecided {
+impl ApprovalRequest {
     /// The same as the JSON that programs and tools are given.
     #[must_use]
     pub fn to_json(&self) -> Map<String, Value> {
@@ -105,7 +105,8 @@ impl Decision {
     /// Why it is no answer, in a sentence.
     pub fn read(answer: &[u8]) -> Result<Self, String> {
         let read = serde_json::from_slice(answer);
-        let Once(answer) = read.map_err(|error| format!("its answer is no JSON: {error}"))?;
+        let UniqueKeyValue(answer) =
+            read.map_err(|error| format!("its answer is no JSON: {error}"))?;
         Self::parse(&answer)
     }
 
@@ -169,7 +170,7 @@ impl Approver for ToolApprover {
         &self.name
     }
 
-    async fn decide(&self, asked: &Undecided) -> Decision {
+    async fn decide(&self, asked: &ApprovalRequest) -> Decision {
         let decided = tokio::time::timeout(self.limit, self.ask(asked)).await;
         let decided = decided.unwrap_or_else(|_| {
             Err(format!(
@@ -182,7 +183,7 @@ impl Approver for ToolApprover {
 }
 
 impl ToolApprover {
-    async fn ask(&self, asked: &Undecided) -> Result<Decision, String> {
+    async fn ask(&self, asked: &ApprovalRequest) -> Result<Decision, String> {
         let Some(toolbox) = &self.toolbox else {
             return Err(format!("there is no server `{}`", self.tool.toolbox));
         };

@@ -23,16 +23,16 @@ use crate::validate::{self, schema::refused};
 
 /// A toolbox of the engine.
 #[derive(Clone)]
-pub(crate) struct Registered {
+pub(crate) struct RegisteredToolbox {
     /// Whether it is ours: bare names, trusted.
     pub(crate) builtin: bool,
-    pub(crate) standing: Standing,
+    pub(crate) standing: ToolboxStatus,
     pub(crate) toolbox: Arc<dyn Toolbox>,
 }
 
 /// How a toolbox stands among the others.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Standing {
+pub struct ToolboxStatus {
     /// What its tools' names begin with in place of its id; may be empty.
     pub prefix: Option<Arc<str>>,
     /// Whether its tools that change nothing run where nobody can be asked.
@@ -41,18 +41,18 @@ pub struct Standing {
 
 /// The tools that a turn is offered.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Offered {
+pub struct ToolOffer {
     /// The tools.
     pub catalog: Catalog,
     /// What the toolboxes of these tools say about how to use them.
     pub instructions: Vec<SystemPart>,
     /// The toolboxes whose tools could not be had. They do not stop the others.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ToolboxProblem>,
 }
 
 /// A toolbox whose tools, or one of them, could not be had.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Problem {
+pub struct ToolboxProblem {
     /// What went wrong, in a sentence.
     pub message: String,
     /// The toolbox.
@@ -60,17 +60,17 @@ pub struct Problem {
 }
 
 /// What was worked out of the tools of each toolbox when they were gathered last.
-pub(crate) type Looked = Mutex<BTreeMap<ToolboxId, Arc<HashMap<Arc<str>, Known>>>>;
+pub(crate) type CheckedTools = Mutex<BTreeMap<ToolboxId, Arc<HashMap<Arc<str>, CatalogTool>>>>;
 
 /// A tool, and what was worked out of it.
-pub(crate) struct Known {
-    look: Look,
+pub(crate) struct CatalogTool {
+    look: ToolCheck,
     tool: ToolSpec,
 }
 
 /// What is worked out of a tool alone, whatever turn it is for.
 #[derive(Clone)]
-struct Look {
+struct ToolCheck {
     digest: Digest,
     /// What it takes, where its own schema was broken and could be mended.
     mended: Option<Arc<Value>>,
@@ -78,7 +78,7 @@ struct Look {
     unusable: Option<Arc<str>>,
 }
 
-impl Look {
+impl ToolCheck {
     fn at(tool: &ToolSpec, until: Instant) -> Self {
         let (mended, unusable) = match usable(tool, until) {
             Ok(mended) => (mended.map(Arc::new), None),
@@ -94,7 +94,7 @@ impl Look {
 
 /// Looks at tools, on a thread that may be held up. Those that are the very ones of the last time, and not only
 /// equal to them, are not looked at again: to read all their schemas takes longer than all the rest.
-async fn look(looked: &Looked, toolbox: &ToolboxId, tools: &[ToolSpec]) -> Vec<Look> {
+async fn look(looked: &CheckedTools, toolbox: &ToolboxId, tools: &[ToolSpec]) -> Vec<ToolCheck> {
     let locked = || looked.lock().unwrap_or_else(PoisonError::into_inner);
     let before = locked().get(toolbox).cloned().unwrap_or_default();
     let same = |tool: &ToolSpec| {
@@ -105,7 +105,7 @@ async fn look(looked: &Looked, toolbox: &ToolboxId, tools: &[ToolSpec]) -> Vec<L
     let known = tools
         .iter()
         .map(|tool| same(tool).map(|known| known.look.clone()));
-    let looks: Vec<Option<Look>> = known.collect();
+    let looks: Vec<Option<ToolCheck>> = known.collect();
     if before.len() == tools.len()
         && let Some(looks) = looks.iter().cloned().collect()
     {
@@ -115,12 +115,12 @@ async fn look(looked: &Looked, toolbox: &ToolboxId, tools: &[ToolSpec]) -> Vec<L
     let until = Instant::now() + LOOK_LIMIT;
     let look = move || {
         let looks = own.iter().zip(looks);
-        let looks = looks.map(|(tool, look)| look.unwrap_or_else(|| Look::at(tool, until)));
+        let looks = looks.map(|(tool, look)| look.unwrap_or_else(|| ToolCheck::at(tool, until)));
         looks.collect::<Vec<_>>()
     };
     let Ok(looks) = tokio::task::spawn_blocking(look).await else {
         // Whatever crashed there crashes the checks of calls, too, which are told one by one.
-        let digests = tools.iter().map(|tool| Look {
+        let digests = tools.iter().map(|tool| ToolCheck {
             digest: tool.digest(),
             mended: None,
             unusable: None,
@@ -128,7 +128,7 @@ async fn look(looked: &Looked, toolbox: &ToolboxId, tools: &[ToolSpec]) -> Vec<L
         return digests.collect();
     };
     let known = tools.iter().cloned().zip(looks.iter().cloned());
-    let known = known.map(|(tool, look)| (Arc::clone(&tool.name), Known { look, tool }));
+    let known = known.map(|(tool, look)| (Arc::clone(&tool.name), CatalogTool { look, tool }));
     let known = Arc::new(known.collect());
     locked().insert(toolbox.clone(), known);
     looks
@@ -157,7 +157,7 @@ fn is_same(one: &ToolSpec, other: &ToolSpec) -> bool {
 
 /// What to do about calls of which nobody knows whether they took effect.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Unknown<'a> {
+pub(crate) struct UnknownCallPolicy<'a> {
     /// Where no rule matches.
     pub(crate) otherwise: UnknownPolicy,
     pub(crate) rules: &'a [UnknownRule],
@@ -165,12 +165,12 @@ pub(crate) struct Unknown<'a> {
 
 /// Asks all toolboxes at once for their tools, and takes those that are to be offered.
 pub(crate) async fn gather(
-    toolboxes: &[Registered],
+    toolboxes: &[RegisteredToolbox],
     is_offered: &(dyn Fn(&ToolOrigin) -> bool + Sync),
     policy: &Policy,
-    unknown: Unknown<'_>,
-    looked: &Looked,
-) -> Offered {
+    unknown: UnknownCallPolicy<'_>,
+    looked: &CheckedTools,
+) -> ToolOffer {
     let mut lists = JoinSet::new();
     for (place, registered) in toolboxes.iter().cloned().enumerate() {
         lists.spawn(async move {
@@ -201,7 +201,7 @@ pub(crate) async fn gather(
     for (registered, tools) in toolboxes.iter().zip(listed) {
         let toolbox = registered.toolbox.id();
         let mut problem = |message| {
-            problems.push(Problem {
+            problems.push(ToolboxProblem {
                 message,
                 toolbox: toolbox.clone(),
             });
@@ -215,7 +215,7 @@ pub(crate) async fn gather(
         };
         let all = tools.len();
         let looks = look(looked, toolbox, &tools).await;
-        let mut tools: Vec<(ToolSpec, Look)> = tools.into_iter().zip(looks).collect();
+        let mut tools: Vec<(ToolSpec, ToolCheck)> = tools.into_iter().zip(looks).collect();
         tools.retain(|(tool, _)| {
             is_offered(&ToolOrigin {
                 tool: Arc::clone(&tool.name),
@@ -258,7 +258,7 @@ pub(crate) async fn gather(
             }
         }
     }
-    Offered {
+    ToolOffer {
         catalog: entries.into_values().collect(),
         instructions,
         problems,
@@ -338,10 +338,10 @@ fn part(toolbox: &ToolboxId, said: &str) -> SystemPart {
 
 fn entry(
     toolbox: &ToolboxId,
-    registered: &Registered,
+    registered: &RegisteredToolbox,
     (tool, digest): (ToolSpec, Digest),
     policy: &Policy,
-    unknown: Unknown<'_>,
+    unknown: UnknownCallPolicy<'_>,
 ) -> CatalogEntry {
     let origin = ToolOrigin {
         tool: Arc::clone(&tool.name),

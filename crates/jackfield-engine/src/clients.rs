@@ -16,9 +16,9 @@ use jackfield_domain::tool::{
     Catalog, CatalogEntry, Safety, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy,
 };
 use jackfield_domain::wait::{Answer, ClientResult, DeliveryBody, WaitEnd, WaitEndKind, WaitKind};
-use jackfield_ports::journal::{Delivered, Loaded};
+use jackfield_ports::journal::{DeliveryOutcome, Loaded};
 
-use crate::begin::{Begun, Telling};
+use crate::background::{AnswerSpec, StartedTurn};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::options::{Disconnect, ServerTools, TurnOptions};
@@ -29,7 +29,7 @@ pub const CLIENT: &str = "client";
 
 /// Results of calls that a caller ran itself.
 #[derive(Clone, Debug)]
-pub struct AnswerCalls {
+pub struct ClientResultsOptions {
     /// Who sends them, for people and for audits.
     pub by: Arc<str>,
     /// What becomes of the turn when nobody listens to it any more.
@@ -50,16 +50,16 @@ pub struct AnswerCalls {
 
 /// What came of results.
 #[derive(Debug)]
-pub struct Answered {
+pub struct ClientResultsOutcome {
     /// Whether exactly these were there before: what is told then is what was owed for them.
     pub already: bool,
     /// The turn, which goes on.
-    pub begun: Begun,
+    pub begun: StartedTurn,
 }
 
 /// A call that was left to the caller.
 #[derive(Clone, Debug)]
-struct Left {
+struct ClientCall {
     /// How it was answered, if it was.
     answer: Option<DeliveryId>,
     /// How it ended, as far as the facts say.
@@ -81,10 +81,13 @@ impl Engine {
     /// Before anything is taken: [`EngineError::NoSuchCall`], [`EngineError::ResultsMissing`],
     /// [`EngineError::ResultConflict`] and [`EngineError::NotWaiting`]. [`EngineError::Draining`] before that.
     /// Any other [`EngineError`] if the turn could not be taken up.
-    pub async fn answer(&self, answers: AnswerCalls) -> Result<Answered, EngineError> {
+    pub async fn answer(
+        &self,
+        answers: ClientResultsOptions,
+    ) -> Result<ClientResultsOutcome, EngineError> {
         // Whoever is refused because of this sends the same again later.
         let _under_way = self.shared.going.enter()?;
-        let AnswerCalls {
+        let ClientResultsOptions {
             by,
             disconnect,
             policy,
@@ -111,16 +114,16 @@ impl Engine {
                 wait,
             };
             let how = match self.deliver(&session, id, Arc::clone(&by), body).await? {
-                Delivered::Accepted | Delivered::AlreadyThere => continue,
-                Delivered::Closed { how, .. } => how,
-                Delivered::NoSuchWait => {
+                DeliveryOutcome::Accepted | DeliveryOutcome::AlreadyThere => continue,
+                DeliveryOutcome::Closed { how, .. } => how,
+                DeliveryOutcome::NoSuchWait => {
                     let calls = vec![call];
                     return Err(EngineError::NoSuchCall { calls, turn });
                 }
             };
             return Err(closed(&session, &turn, vec![call], how));
         }
-        let telling = Telling {
+        let telling = AnswerSpec {
             disconnect,
             segment,
             streams,
@@ -133,20 +136,20 @@ impl Engine {
         if is_unheard {
             let resume = ResumeSession::new(session.clone(), policy);
             match self.go_on_telling(&resume, telling).await {
-                Ok(begun) => return Ok(Answered { already, begun }),
+                Ok(begun) => return Ok(ClientResultsOutcome { already, begun }),
                 // A keeper was faster, here or elsewhere.
                 Err(EngineError::Busy { .. } | EngineError::NothingOpen { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
-        let begun = self.attend(&session, &turn, segment, disconnect).await?;
-        Ok(Answered { already, begun })
+        let begun = self.subscribe(&session, &turn, segment, disconnect).await?;
+        Ok(ClientResultsOutcome { already, begun })
     }
 }
 
 /// The calls of a turn that were left to its caller.
-fn left_to_client(turn: &TurnId, loaded: &Loaded) -> BTreeMap<ToolCallId, Left> {
-    let mut left: BTreeMap<ToolCallId, Left> = BTreeMap::new();
+fn left_to_client(turn: &TurnId, loaded: &Loaded) -> BTreeMap<ToolCallId, ClientCall> {
+    let mut left: BTreeMap<ToolCallId, ClientCall> = BTreeMap::new();
     let (mut is_its, mut segment, mut is_new) = (false, 0, false);
     for fact in loaded.steps.iter().flat_map(|step| &step.facts) {
         match fact {
@@ -154,7 +157,7 @@ fn left_to_client(turn: &TurnId, loaded: &Loaded) -> BTreeMap<ToolCallId, Left> 
             Fact::ReplyReceived { .. } => is_new = true,
             Fact::WaitOpened { wait } if is_its && wait.kind == WaitKind::ClientResult => {
                 segment += u32::from(std::mem::take(&mut is_new));
-                let opened = Left {
+                let opened = ClientCall {
                     answer: None,
                     end: None,
                     segment,
@@ -195,15 +198,15 @@ fn left_to_client(turn: &TurnId, loaded: &Loaded) -> BTreeMap<ToolCallId, Left> 
 }
 
 /// A result that is to be delivered.
-type New = (ToolCallId, WaitId, DeliveryId, ToolResult);
+type NewResult = (ToolCallId, WaitId, DeliveryId, ToolResult);
 
 /// Which segment results begin, and those that are new, in the order of their calls.
 fn fitting(
     session: &SessionId,
     turn: &TurnId,
-    left: &BTreeMap<ToolCallId, Left>,
+    left: &BTreeMap<ToolCallId, ClientCall>,
     results: Vec<(ToolCallId, ToolResult)>,
-) -> Result<(u32, Vec<New>), EngineError> {
+) -> Result<(u32, Vec<NewResult>), EngineError> {
     let results: BTreeMap<ToolCallId, ToolResult> = results.into_iter().collect();
     let turn = || turn.clone();
     let of = |is: &dyn Fn(&ToolCallId) -> bool| -> Vec<ToolCallId> {
@@ -257,7 +260,7 @@ fn fitting(
     Ok((segment, new.collect()))
 }
 
-impl Left {
+impl ClientCall {
     const fn is_open(&self) -> bool {
         self.answer.is_none() && self.end.is_none()
     }

@@ -5,23 +5,23 @@ use std::time::Duration;
 
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
-use jackfield_ports::journal::{Append, Appended, Journal, Loaded, Refusal};
+use jackfield_ports::journal::{Append, AppendRefusal, Appended, Journal, Loaded};
 use tokio::task::JoinSet;
 
 use crate::crash;
-use crate::engine::Shared;
-use crate::ownership::Owned;
+use crate::engine::EngineState;
+use crate::ownership::SessionOwnership;
 use crate::perform::chain;
-use crate::writes::Writes;
+use crate::writes::WriteHealth;
 
 /// What became of a batch.
-pub(crate) enum Committed {
+pub(crate) enum CommitOutcome {
     /// It closes a wait that has an answer which was not seen: nothing was written.
     Answered,
     /// It is not in the journal, or nobody can tell.
     No {
         /// What the journal said, if it refused.
-        refusal: Option<Refusal>,
+        refusal: Option<AppendRefusal>,
         /// The same in words.
         why: Arc<str>,
     },
@@ -32,17 +32,22 @@ pub(crate) enum Committed {
 /// The owner's side of a session's journal.
 pub(crate) struct Ledger {
     journal: Arc<dyn Journal>,
-    owned: Owned,
+    owned: SessionOwnership,
     /// How many steps the journal has.
     pub(crate) position: u64,
     /// How many deliveries have been fed to the loop.
     pub(crate) seen: u64,
     session: SessionId,
-    writes: Arc<Writes>,
+    writes: Arc<WriteHealth>,
 }
 
 impl Ledger {
-    pub(crate) fn new(shared: &Shared, session: &SessionId, owned: Owned, loaded: &Loaded) -> Self {
+    pub(crate) fn new(
+        shared: &EngineState,
+        session: &SessionId,
+        owned: SessionOwnership,
+        loaded: &Loaded,
+    ) -> Self {
         Self {
             journal: Arc::clone(&shared.journal),
             owned,
@@ -54,7 +59,7 @@ impl Ledger {
     }
 
     /// Commits these steps as one append. They are the same afterwards, with their numbers set.
-    pub(crate) async fn commit(&mut self, steps: &mut Vec<Envelope>) -> Committed {
+    pub(crate) async fn commit(&mut self, steps: &mut Vec<Envelope>) -> CommitOutcome {
         for (number, step) in (self.position..).zip(steps.iter_mut()) {
             step.step = number;
         }
@@ -68,7 +73,7 @@ impl Ledger {
         crash::point("before-append");
         let committed = self.append(&append).await;
         *steps = append.steps;
-        if matches!(committed, Committed::Yes) {
+        if matches!(committed, CommitOutcome::Yes) {
             self.position += steps.len() as u64;
             crash::point("after-append");
         }
@@ -86,27 +91,27 @@ impl Ledger {
     }
 
     /// Appends, and asks again where the answer got lost: the journal recognises the repetition.
-    async fn append(&self, append: &Append) -> Committed {
+    async fn append(&self, append: &Append) -> CommitOutcome {
         let mut pause = FIRST_PAUSE;
         loop {
             match self.journal.append(append).await {
                 Appended::Committed => {
                     self.writes.went_well();
-                    return Committed::Yes;
+                    return CommitOutcome::Yes;
                 }
-                Appended::Refused(Refusal::Answered) => return Committed::Answered,
+                Appended::Refused(AppendRefusal::Answered) => return CommitOutcome::Answered,
                 Appended::Refused(refusal) => {
-                    if matches!(refusal, Refusal::Unwritable { .. }) {
+                    if matches!(refusal, AppendRefusal::Unwritable { .. }) {
                         self.writes.failed();
                     }
-                    return Committed::No {
+                    return CommitOutcome::No {
                         why: refusal.to_string().into(),
                         refusal: Some(refusal),
                     };
                 }
                 Appended::Unknown(error) if pause > LONGEST_PAUSE => {
                     self.writes.failed();
-                    return Committed::No {
+                    return CommitOutcome::No {
                         refusal: None,
                         why: chain(&*error).into(),
                     };

@@ -16,12 +16,12 @@ pub struct DirectCall {
     /// By what the tool may recognise the same call again; one of its own if there is none.
     pub key: Option<IdempotencyKey>,
     /// Where is told how far it is; must not wait.
-    pub progress: Box<dyn FnMut(Progress) + Send>,
+    pub progress: Box<dyn FnMut(CallProgress) + Send>,
 }
 
 /// How far a call is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Progress {
+pub struct CallProgress {
     /// How much is done.
     pub done: f64,
     /// A word about it.
@@ -53,7 +53,7 @@ impl fmt::Debug for DirectCall {
 
 /// What came of a call, and how the tool's server said it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PassedOn {
+pub struct DirectOutcome {
     /// The blocks of the outcome as the server said them, if it is known how: in the order of the outcome's parts,
     /// as far as that was not changed since.
     pub original: Vec<Value>,
@@ -61,7 +61,7 @@ pub struct PassedOn {
     pub result: ToolResult,
 }
 
-impl From<ToolResult> for PassedOn {
+impl From<ToolResult> for DirectOutcome {
     fn from(result: ToolResult) -> Self {
         let original = Vec::new();
         Self { original, result }
@@ -69,13 +69,13 @@ impl From<ToolResult> for PassedOn {
 }
 
 /// Tells the caller what happens on the way.
-pub(crate) struct Told {
+pub(crate) struct ProgressSink {
     pub(crate) original: Vec<Value>,
-    pub(crate) progress: Box<dyn FnMut(Progress) + Send>,
+    pub(crate) progress: Box<dyn FnMut(CallProgress) + Send>,
 }
 
 #[async_trait]
-impl ToolEvents for Told {
+impl ToolEvents for ProgressSink {
     // There is no journal that could keep it.
     async fn accepted(&mut self, _handle: JobHandle) {}
 
@@ -84,6 +84,6 @@ impl ToolEvents for Told {
     }
 
     async fn progressed(&mut self, done: f64, of: Option<f64>, message: Option<String>) {
-        (self.progress)(Progress { done, message, of });
+        (self.progress)(CallProgress { done, message, of });
     }
 }

@@ -9,24 +9,24 @@ use jackfield_domain::restrictions::Restrictions;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_loop::{Input, LONGEST_SLEEP, Step, ToolLoop};
 use jackfield_domain::wait::{Delivery, as_heard};
-use jackfield_ports::journal::{JournalError, Loaded, Refusal};
+use jackfield_ports::journal::{AppendRefusal, JournalError, Loaded};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::alarm::Alarm;
-use crate::batch::{Batch, Before, Told, as_it_came};
-use crate::commit::{Committed, Ledger};
+use crate::batch::{BatchEvent, BatchUndo, StepBatch, as_it_came};
+use crate::commit::{CommitOutcome, Ledger};
 use crate::crash;
-use crate::engine::Shared;
+use crate::driven_sessions::{DrivenGuard, SessionProgress};
+use crate::engine::EngineState;
 use crate::error::EngineError;
-use crate::events::Event;
-use crate::news::{News, Observer};
-use crate::occupied::{Busy, Progress};
-use crate::ownership::Owned;
+use crate::events::TaskEvent;
+use crate::news::{Observer, ObserverEvent};
+use crate::ownership::SessionOwnership;
 use crate::perform::{Workers, chain};
 use crate::report::{Reporter, TurnReport};
-use crate::resume::{Driven, Waiting};
-use crate::watch::Speaker;
+use crate::resume::{DriveOutcome, WaitingTurn};
+use crate::watch::FeedWriter;
 
 /// Drives one turn to its end.
 pub(crate) struct Driver<'o> {
@@ -35,11 +35,11 @@ pub(crate) struct Driver<'o> {
     ledger: Ledger,
     observer: &'o mut dyn Observer,
     /// Tells the rest of the process how far the turn is.
-    progress: watch::Sender<Progress>,
+    progress: watch::Sender<SessionProgress>,
     reloads: u32,
     reporter: Reporter,
-    shared: Arc<Shared>,
-    speaker: Speaker,
+    shared: Arc<EngineState>,
+    speaker: FeedWriter,
     turn: ToolLoop,
     wake: Option<MonoTime>,
     /// The instant for which it was woken last.
@@ -51,21 +51,21 @@ pub(crate) struct Driver<'o> {
 type Inbox = Pin<Box<dyn Future<Output = Vec<Delivery>> + Send>>;
 
 /// What a driver waits for.
-enum Happened {
+enum DriverEvent {
     Deliveries(Vec<Delivery>),
-    Event(Event),
+    Event(TaskEvent),
     Woke,
 }
 
 impl<'o> Driver<'o> {
     pub(crate) fn new(
-        shared: &Arc<Shared>,
+        shared: &Arc<EngineState>,
         turn: ToolLoop,
-        owned: Owned,
+        owned: SessionOwnership,
         loaded: &Loaded,
-        speaker: Speaker,
+        speaker: FeedWriter,
         observer: &'o mut dyn Observer,
-        busy: &Busy,
+        busy: &DrivenGuard,
     ) -> Self {
         let shared = Arc::clone(shared);
         let ledger = Ledger::new(&shared, turn.session(), owned, loaded);
@@ -107,7 +107,7 @@ impl<'o> Driver<'o> {
         input: InputKind,
         now: Now,
         stay: bool,
-    ) -> Result<Driven, EngineError> {
+    ) -> Result<DriveOutcome, EngineError> {
         let driven = self.drive(first, input, now, stay).await;
         if let Err(error) = &driven {
             // Nothing may be at work any more when the next owner begins.
@@ -124,18 +124,18 @@ impl<'o> Driver<'o> {
         input: InputKind,
         now: Now,
         stay: bool,
-    ) -> Result<Driven, EngineError> {
-        let mut batch = Batch::default();
+    ) -> Result<DriveOutcome, EngineError> {
+        let mut batch = StepBatch::default();
         self.add(first, input, now, &mut batch);
         loop {
             self.settle(batch).await?;
             if let Some(end) = self.turn.turn().end().cloned() {
                 self.keep_late().await;
-                return Ok(Driven::Over(Box::new(self.finish(end))));
+                return Ok(DriveOutcome::Over(Box::new(self.finish(end))));
             }
             let lets_go = !stay && self.turn.only_waits();
             if lets_go && !self.is_overdue() && !self.workers.is_asking() {
-                return Ok(Driven::Waits(Waiting {
+                return Ok(DriveOutcome::Waits(WaitingTurn {
                     session: self.turn.session().clone(),
                     turn: self.turn.turn().id().clone(),
                     waits: self.turn.turn().waits().cloned().collect(),
@@ -150,14 +150,14 @@ impl<'o> Driver<'o> {
         let Some(first) = self.workers.try_next() else {
             return;
         };
-        let (mut batch, before) = (Batch::default(), self.turn.clone());
-        self.feed_all(Happened::Event(first), &mut batch);
+        let (mut batch, before) = (StepBatch::default(), self.turn.clone());
+        self.feed_all(DriverEvent::Event(first), &mut batch);
         if batch.steps.is_empty() {
             return;
         }
         match self.ledger.commit(&mut batch.steps).await {
-            Committed::Yes => self.tell(&batch),
-            Committed::Answered | Committed::No { .. } => {
+            CommitOutcome::Yes => self.tell(&batch),
+            CommitOutcome::Answered | CommitOutcome::No { .. } => {
                 self.turn = before;
                 let session = self.turn.session();
                 tracing::warn!(%session, "what came after the end of a turn could not be kept");
@@ -178,13 +178,13 @@ impl<'o> Driver<'o> {
     }
 
     /// Commits a batch, then performs it, then tells it.
-    async fn settle(&mut self, mut batch: Batch) -> Result<(), EngineError> {
+    async fn settle(&mut self, mut batch: StepBatch) -> Result<(), EngineError> {
         while !batch.steps.is_empty() {
             let committing = self.ledger.commit(&mut batch.steps);
             batch = match self.workers.beside(committing).await {
-                Committed::Yes => break,
-                Committed::Answered => self.answered(batch).await?,
-                Committed::No { refusal, why } => self.reload(batch, refusal, why).await?,
+                CommitOutcome::Yes => break,
+                CommitOutcome::Answered => self.answered(batch).await?,
+                CommitOutcome::No { refusal, why } => self.reload(batch, refusal, why).await?,
             };
         }
         self.progress.send_if_modified(|known| {
@@ -195,7 +195,7 @@ impl<'o> Driver<'o> {
                 || known.only_waits != only_waits
                 || known.turn.as_ref() != id;
             if is_new {
-                *known = Progress {
+                *known = SessionProgress {
                     is_over,
                     only_waits,
                     turn: id.cloned(),
@@ -212,31 +212,31 @@ impl<'o> Driver<'o> {
         Ok(())
     }
 
-    fn tell(&mut self, batch: &Batch) {
+    fn tell(&mut self, batch: &StepBatch) {
         for news in &batch.news {
             match news {
-                Told::Delta {
+                BatchEvent::Delta {
                     attempt,
                     call,
                     delta,
                 } => {
                     let (attempt, call) = (*attempt, call.clone());
-                    self.speaker.say(attempt, delta);
-                    self.observer.tell(News::Delta {
+                    self.speaker.push(attempt, delta);
+                    self.observer.tell(ObserverEvent::Delta {
                         attempt,
                         call,
                         delta,
                     });
                 }
-                Told::News(news) => news.tell(self.observer),
-                Told::Step(place) => {
+                BatchEvent::News(news) => news.tell(self.observer),
+                BatchEvent::Step(place) => {
                     let Some(step) = batch.steps.get(*place) else {
                         continue;
                     };
                     self.speaker.step(step, self.turn.turn().id());
                     for fact in &step.facts {
                         self.reporter.see(fact, step.now);
-                        self.observer.tell(News::Fact {
+                        self.observer.tell(ObserverEvent::Fact {
                             fact,
                             now: step.now,
                         });
@@ -247,10 +247,10 @@ impl<'o> Driver<'o> {
     }
 
     /// Waits for something to happen, and feeds it with everything else that has happened by then.
-    async fn next_batch(&mut self) -> Batch {
-        let mut batch = Batch::default();
+    async fn next_batch(&mut self) -> StepBatch {
+        let mut batch = StepBatch::default();
         if self.turn.turn().waits().next().is_some() {
-            batch.before = Some(Box::new(Before {
+            batch.before = Some(Box::new(BatchUndo {
                 inputs: Vec::new(),
                 turn: self.turn.clone(),
             }));
@@ -258,7 +258,7 @@ impl<'o> Driver<'o> {
         let happened = self.next_happening().await;
         self.feed_all(happened, &mut batch);
         // Calls that finish while others run may wait for company; work and ends never do.
-        let company = Instant::now() + COMPANY;
+        let company = Instant::now() + COALESCE_WINDOW;
         while !batch.steps.is_empty()
             && batch.actions.is_empty()
             && Instant::now() < company
@@ -271,32 +271,32 @@ impl<'o> Driver<'o> {
 
     /// Feeds what has happened, and everything else that is there by now. An outcome that is there is
     /// fed before the clock, which would give its call up; one that comes with the end is counted.
-    fn feed_all(&mut self, happened: Happened, batch: &mut Batch) {
-        let woke = matches!(happened, Happened::Woke);
+    fn feed_all(&mut self, happened: DriverEvent, batch: &mut StepBatch) {
+        let woke = matches!(happened, DriverEvent::Woke);
         if !woke {
             self.feed(happened, batch);
         }
-        for _ in 0..MOST_AT_ONCE {
+        for _ in 0..MAX_EVENTS_PER_BATCH {
             let Some(event) = self.workers.try_next() else {
                 break;
             };
-            self.feed(Happened::Event(event), batch);
+            self.feed(DriverEvent::Event(event), batch);
         }
         if woke {
-            self.feed(Happened::Woke, batch);
+            self.feed(DriverEvent::Woke, batch);
         }
     }
 
-    async fn next_happening(&mut self) -> Happened {
+    async fn next_happening(&mut self) -> DriverEvent {
         let now = self.shared.clock.now().mono;
         let sleep = match self.wake {
             // However much else happens, a deadline that has passed is not overlooked.
             Some(wake) if wake <= now && self.woken != Some(wake) => {
                 self.woken = Some(wake);
-                return Happened::Woke;
+                return DriverEvent::Woke;
             }
             // Only a journal that was tampered with leads here; it must not keep a whole thread busy.
-            Some(wake) if wake <= now => IN_VAIN,
+            Some(wake) if wake <= now => IDLE_WAKE_BACKOFF,
             Some(wake) => wake.since(now).min(LONGEST_SLEEP),
             None => LONGEST_SLEEP,
         };
@@ -325,30 +325,30 @@ impl<'o> Driver<'o> {
             biased;
             deliveries = inbox => {
                 self.inbox = None;
-                Happened::Deliveries(deliveries)
+                DriverEvent::Deliveries(deliveries)
             }
-            event = self.workers.next() => Happened::Event(event),
-            () = self.alarm.ring(until) => Happened::Woke,
+            event = self.workers.next() => DriverEvent::Event(event),
+            () = self.alarm.ring(until) => DriverEvent::Woke,
         }
     }
 
-    fn feed(&mut self, happened: Happened, batch: &mut Batch) {
+    fn feed(&mut self, happened: DriverEvent, batch: &mut StepBatch) {
         match happened {
-            Happened::Deliveries(deliveries) => {
+            DriverEvent::Deliveries(deliveries) => {
                 crash::point("delivered");
                 self.ledger.seen += deliveries.len() as u64;
                 for delivery in as_heard(&deliveries) {
                     self.handle(Input::Delivered(delivery.clone()), batch);
                 }
             }
-            Happened::Event(Event::Input(input)) => self.handle(*input, batch),
-            Happened::Event(Event::News(news)) => batch.news.push(Told::News(news)),
-            Happened::Event(Event::ProviderRequest(id)) => self.speaker.provider_request(id),
-            Happened::Woke => self.handle(Input::Woke, batch),
+            DriverEvent::Event(TaskEvent::Input(input)) => self.handle(*input, batch),
+            DriverEvent::Event(TaskEvent::News(news)) => batch.news.push(BatchEvent::News(news)),
+            DriverEvent::Event(TaskEvent::ProviderRequest(id)) => self.speaker.provider_request(id),
+            DriverEvent::Woke => self.handle(Input::Woke, batch),
         }
     }
 
-    fn handle(&mut self, input: Input, batch: &mut Batch) {
+    fn handle(&mut self, input: Input, batch: &mut StepBatch) {
         let now = self.shared.clock.now();
         if let Some(before) = &mut batch.before {
             before.inputs.push(input.clone());
@@ -364,7 +364,7 @@ impl<'o> Driver<'o> {
             && self.turn.calling() == Some(attempt)
         {
             let call = self.turn.call_id(delta.index());
-            batch.news.push(Told::Delta {
+            batch.news.push(BatchEvent::Delta {
                 attempt,
                 call,
                 delta,
@@ -373,17 +373,17 @@ impl<'o> Driver<'o> {
         self.add(step, kind, now, batch);
     }
 
-    fn add(&mut self, step: Step, input: InputKind, now: Now, batch: &mut Batch) {
+    fn add(&mut self, step: Step, input: InputKind, now: Now, batch: &mut StepBatch) {
         self.wake = step.wake;
         batch.add(step, input, now);
     }
 
     /// An answer came before this batch closed its wait: from the state before the batch, the answer
     /// goes first, then the same inputs. What is in flight is not touched.
-    async fn answered(&mut self, batch: Batch) -> Result<Batch, EngineError> {
+    async fn answered(&mut self, batch: StepBatch) -> Result<StepBatch, EngineError> {
         let Some(before) = batch.before else {
             // It took the turn up from the journal, and the answer came since: once more.
-            let refusal = Refusal::Answered;
+            let refusal = AppendRefusal::Answered;
             let why = refusal.to_string().into();
             return self.reload(batch, Some(refusal), why).await;
         };
@@ -394,12 +394,12 @@ impl<'o> Driver<'o> {
         let deliveries = journal.inbox(self.turn.session(), self.ledger.seen).await?;
         self.ledger.seen += deliveries.len() as u64;
         let turn = self.turn.clone();
-        let mut again = Batch {
-            before: Some(Box::new(Before {
+        let mut again = StepBatch {
+            before: Some(Box::new(BatchUndo {
                 inputs: Vec::new(),
                 turn,
             })),
-            ..Batch::default()
+            ..StepBatch::default()
         };
         again.news = as_it_came(batch.news);
         for delivery in as_heard(&deliveries) {
@@ -416,15 +416,15 @@ impl<'o> Driver<'o> {
     /// if it turns out to be there.
     async fn reload(
         &mut self,
-        batch: Batch,
-        refusal: Option<Refusal>,
+        batch: StepBatch,
+        refusal: Option<AppendRefusal>,
         why: Arc<str>,
-    ) -> Result<Batch, EngineError> {
+    ) -> Result<StepBatch, EngineError> {
         let workers = Workers::new(Arc::clone(&self.shared), &self.turn);
         std::mem::replace(&mut self.workers, workers).stop().await;
         self.inbox = None;
         self.woken = None;
-        if let Some(refusal @ Refusal::StaleEpoch) = refusal {
+        if let Some(refusal @ AppendRefusal::StaleEpoch) = refusal {
             return Err(EngineError::OwnershipLost { refusal });
         }
         self.reloads += 1;
@@ -433,10 +433,10 @@ impl<'o> Driver<'o> {
         }
         let session = self.turn.session().clone();
         let journal = &self.shared.journal;
-        let owned = match Owned::take(&self.shared, &session).await {
+        let owned = match SessionOwnership::take(&self.shared, &session).await {
             Ok(owned) => owned,
             Err(JournalError::Owned { .. }) => {
-                let refusal = Refusal::StaleEpoch;
+                let refusal = AppendRefusal::StaleEpoch;
                 return Err(EngineError::OwnershipLost { refusal });
             }
             Err(error) => return Err(self.shared.unwritten(error)),
@@ -449,7 +449,7 @@ impl<'o> Driver<'o> {
             Some(steps) if steps == batch.steps => true,
             // Whoever wrote that owned the session in between.
             Some(_) | None => {
-                let refusal = Refusal::StaleEpoch;
+                let refusal = AppendRefusal::StaleEpoch;
                 return Err(EngineError::OwnershipLost { refusal });
             }
         };
@@ -462,7 +462,7 @@ impl<'o> Driver<'o> {
         let today = Restrictions::clone(self.turn.turn().restrictions());
         let now = self.shared.clock.now();
         let recovered = ToolLoop::recover(&session, facts, &loaded.deliveries, now, today);
-        let mut batch = Batch::default();
+        let mut batch = StepBatch::default();
         match recovered {
             Some((turn, step)) => {
                 self.turn = turn;
@@ -485,12 +485,12 @@ impl Drop for Driver<'_> {
 }
 
 /// How long calls that finished while others run wait for company.
-const COMPANY: Duration = Duration::from_millis(1);
+const COALESCE_WINDOW: Duration = Duration::from_millis(1);
 /// How long a loop is left alone that was woken and has nothing to do.
-const IN_VAIN: Duration = Duration::from_secs(1);
+const IDLE_WAKE_BACKOFF: Duration = Duration::from_secs(1);
 /// How long to wait before an inbox that cannot be read is read again.
 const INBOX_PAUSE: Duration = Duration::from_secs(1);
 /// How many inputs one append may answer.
-const MOST_AT_ONCE: usize = 1024;
+const MAX_EVENTS_PER_BATCH: usize = 1024;
 /// How often a turn is taken up again from its journal before it is left to a person.
 const MOST_RELOADS: u32 = 3;

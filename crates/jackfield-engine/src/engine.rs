@@ -12,37 +12,37 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::tool::{CatalogEntry, ToolHints, ToolOrigin};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
-use jackfield_ports::journal::{Delivered, Journal, JournalError};
+use jackfield_ports::journal::{DeliveryOutcome, Journal, JournalError};
 use jackfield_ports::toolbox::Toolbox;
 use serde_json::{Map, Value};
 
 use crate::approver::{Approver, ToolApprover};
-use crate::catalog::{self, Offered, Registered, Standing};
+use crate::catalog::{self, RegisteredToolbox, ToolOffer, ToolboxStatus};
 use crate::clients;
 use crate::clock::{Clock, SystemClock};
-use crate::direct::{DirectCall, PassedOn};
+use crate::delivered_cache::DeliveredCache;
+use crate::direct::{DirectCall, DirectOutcome};
+use crate::driven_sessions::DrivenSessions;
+use crate::ephemeral::{Ephemeral, UndeliveredAnswers};
 use crate::error::EngineError;
-use crate::going::Going;
+use crate::in_flight::InFlightRequests;
 use crate::late;
-use crate::listening::Listening;
-use crate::noticed::Noticed;
-use crate::occupied::Occupied;
-use crate::openings::Openings;
+use crate::notices::SessionNotices;
 use crate::options::TurnOptions;
-use crate::passing::{Passing, Unwritten};
 use crate::queues::Queues;
-use crate::settled::Settled;
+use crate::shutdown::Shutdown;
+use crate::subscribers::Subscribers;
 use crate::validate::Validators;
-use crate::watch::Speeches;
-use crate::writes::Writes;
+use crate::watch::Feeds;
+use crate::writes::WriteHealth;
 
 /// Models, toolboxes and a journal, and the turns that run on them. Cloning shares it.
 #[derive(Clone)]
 pub struct Engine {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<EngineState>,
 }
 
-pub(crate) struct Shared {
+pub(crate) struct EngineState {
     /// Results of a session's calls that come at the same time.
     pub(crate) answering: Queues<SessionId>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
@@ -52,30 +52,30 @@ pub(crate) struct Shared {
     pub(crate) claimed: Queues<(Arc<str>, Arc<str>)>,
     pub(crate) clock: Arc<dyn Clock>,
     /// Of what callers bring.
-    pub(crate) going: Going,
+    pub(crate) going: Shutdown,
     pub(crate) journal: Arc<dyn Journal>,
     /// How much of what comes late may be on its way.
-    pub(crate) late: late::Room,
-    pub(crate) listening: Arc<Listening>,
-    pub(crate) looked: Arc<catalog::Looked>,
+    pub(crate) late: late::LateLimit,
+    pub(crate) listening: Arc<Subscribers>,
+    pub(crate) looked: Arc<catalog::CheckedTools>,
     pub(crate) models: Arc<BTreeMap<Arc<str>, Arc<dyn ChatModel>>>,
     /// What this process did that a keeper is to look at.
-    pub(crate) noticed: Noticed,
-    pub(crate) occupied: Arc<Occupied>,
+    pub(crate) noticed: SessionNotices,
+    pub(crate) occupied: Arc<DrivenSessions>,
     /// Requests whose turns are about to begin.
-    pub(crate) openings: Arc<Openings>,
+    pub(crate) openings: Arc<InFlightRequests>,
     /// When the sessions of the journal are forgotten, if they are.
-    pub(crate) passing: Option<Passing>,
-    pub(crate) settled: Settled,
-    pub(crate) speeches: Arc<Speeches>,
-    pub(crate) toolboxes: Arc<Vec<Registered>>,
+    pub(crate) passing: Option<Ephemeral>,
+    pub(crate) settled: DeliveredCache,
+    pub(crate) speeches: Arc<Feeds>,
+    pub(crate) toolboxes: Arc<Vec<RegisteredToolbox>>,
     /// Turns in passing that are over and whose answers nobody has.
-    pub(crate) unwritten: Unwritten,
+    pub(crate) unwritten: UndeliveredAnswers,
     pub(crate) validators: Arc<Validators>,
-    pub(crate) writes: Arc<Writes>,
+    pub(crate) writes: Arc<WriteHealth>,
 }
 
-impl Shared {
+impl EngineState {
     /// The error of something that could not be written; that the journal failed is remembered.
     pub(crate) fn unwritten(&self, error: JournalError) -> EngineError {
         if matches!(error, JournalError::Unreachable { .. }) {
@@ -96,15 +96,15 @@ impl fmt::Debug for Engine {
 /// Puts an [`Engine`] together.
 #[must_use]
 pub struct EngineBuilder {
-    approver: Option<Asks>,
+    approver: Option<FirstApprover>,
     clock: Arc<dyn Clock>,
     journal: Arc<dyn Journal>,
     models: BTreeMap<Arc<str>, Arc<dyn ChatModel>>,
-    toolboxes: Vec<Registered>,
+    toolboxes: Vec<RegisteredToolbox>,
 }
 
 /// Who is asked before a person is.
-enum Asks {
+enum FirstApprover {
     Approver(Arc<dyn Approver>),
     Tool(ToolOrigin, Duration),
 }
@@ -126,13 +126,13 @@ impl EngineBuilder {
 
     /// Adds a toolbox whose tools bear its id before their names.
     pub fn toolbox(self, toolbox: Arc<dyn Toolbox>) -> Self {
-        self.toolbox_as(toolbox, Standing::default())
+        self.toolbox_as(toolbox, ToolboxStatus::default())
     }
 
     /// Adds a toolbox that stands like this among the others. Where two of their tools share a name,
     /// it is that of the toolbox which was added first.
-    pub fn toolbox_as(mut self, toolbox: Arc<dyn Toolbox>, standing: Standing) -> Self {
-        self.toolboxes.push(Registered {
+    pub fn toolbox_as(mut self, toolbox: Arc<dyn Toolbox>, standing: ToolboxStatus) -> Self {
+        self.toolboxes.push(RegisteredToolbox {
             builtin: false,
             standing,
             toolbox,
@@ -142,9 +142,9 @@ impl EngineBuilder {
 
     /// Adds a toolbox of ours: bare names, and trusted where nobody can be asked.
     pub fn builtins(mut self, toolbox: Arc<dyn Toolbox>) -> Self {
-        self.toolboxes.push(Registered {
+        self.toolboxes.push(RegisteredToolbox {
             builtin: true,
-            standing: Standing::default(),
+            standing: ToolboxStatus::default(),
             toolbox,
         });
         self
@@ -152,13 +152,13 @@ impl EngineBuilder {
 
     /// Asks this one before a person is asked.
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
-        self.approver = Some(Asks::Approver(approver));
+        self.approver = Some(FirstApprover::Approver(approver));
         self
     }
 
     /// Asks this tool before a person is asked; it has so long to answer, and is offered to no model.
     pub fn approving_tool(mut self, tool: ToolOrigin, limit: Duration) -> Self {
-        self.approver = Some(Asks::Tool(tool, limit));
+        self.approver = Some(FirstApprover::Tool(tool, limit));
         self
     }
 
@@ -186,9 +186,9 @@ impl EngineBuilder {
         } = self;
         let (approver, approving) = match approver {
             None => (None, None),
-            Some(Asks::Approver(approver)) => (Some(approver), None),
-            Some(Asks::Tool(tool, limit)) => {
-                let found = |known: &&Registered| *known.toolbox.id() == tool.toolbox;
+            Some(FirstApprover::Approver(approver)) => (Some(approver), None),
+            Some(FirstApprover::Tool(tool, limit)) => {
+                let found = |known: &&RegisteredToolbox| *known.toolbox.id() == tool.toolbox;
                 let toolbox = toolboxes.iter().find(found);
                 let approver: Arc<dyn Approver> = Arc::new(ToolApprover {
                     limit,
@@ -200,26 +200,26 @@ impl EngineBuilder {
             }
         };
         Engine {
-            shared: Arc::new(Shared {
+            shared: Arc::new(EngineState {
                 answering: Queues::default(),
                 approver,
                 approving,
                 claimed: Queues::default(),
                 clock,
-                going: Going::default(),
+                going: Shutdown::default(),
                 journal,
-                late: late::Room::default(),
+                late: late::LateLimit::default(),
                 listening: Arc::default(),
                 looked: Arc::default(),
                 models: Arc::new(models),
-                noticed: Noticed::default(),
+                noticed: SessionNotices::default(),
                 occupied: Arc::default(),
                 openings: Arc::default(),
                 passing: None,
-                settled: Settled::default(),
+                settled: DeliveredCache::default(),
                 speeches: Arc::default(),
                 toolboxes: Arc::new(toolboxes),
-                unwritten: Unwritten::default(),
+                unwritten: UndeliveredAnswers::default(),
                 validators: Arc::default(),
                 writes: Arc::default(),
             }),
@@ -248,33 +248,33 @@ impl Engine {
     /// The same, on a journal whose sessions nobody asks for later: each is deleted when its turn is over and
     /// its answer was written, or a while after. Such a journal is one in memory, of this process alone.
     #[must_use]
-    pub fn in_passing(&self, journal: Arc<dyn Journal>, passing: Passing) -> Self {
+    pub fn with_ephemeral_journal(&self, journal: Arc<dyn Journal>, passing: Ephemeral) -> Self {
         self.with(journal, Some(passing))
     }
 
-    fn with(&self, journal: Arc<dyn Journal>, passing: Option<Passing>) -> Self {
+    fn with(&self, journal: Arc<dyn Journal>, passing: Option<Ephemeral>) -> Self {
         let shared = &self.shared;
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(EngineState {
                 answering: Queues::default(),
                 approver: shared.approver.clone(),
                 approving: shared.approving.clone(),
                 claimed: Queues::default(),
                 clock: Arc::clone(&shared.clock),
-                going: Going::default(),
+                going: Shutdown::default(),
                 journal,
-                late: late::Room::default(),
+                late: late::LateLimit::default(),
                 listening: Arc::default(),
                 looked: Arc::clone(&shared.looked),
                 models: Arc::clone(&shared.models),
-                noticed: Noticed::default(),
+                noticed: SessionNotices::default(),
                 occupied: Arc::default(),
                 openings: Arc::default(),
                 passing,
-                settled: Settled::default(),
+                settled: DeliveredCache::default(),
                 speeches: Arc::default(),
                 toolboxes: Arc::clone(&shared.toolboxes),
-                unwritten: Unwritten::default(),
+                unwritten: UndeliveredAnswers::default(),
                 validators: Arc::clone(&shared.validators),
                 writes: Arc::default(),
             }),
@@ -292,7 +292,7 @@ impl Engine {
         id: DeliveryId,
         by: impl Into<Arc<str>> + Send,
         body: DeliveryBody,
-    ) -> Result<Delivered, EngineError> {
+    ) -> Result<DeliveryOutcome, EngineError> {
         let delivered = self.shared.journal.deliver(session, id, by.into(), body);
         let delivered = delivered.await;
         let delivered = delivered.map_err(|error| self.shared.unwritten(error))?;
@@ -331,7 +331,7 @@ impl Engine {
     /// The tools that a turn with these options would be offered, and the toolboxes that failed.
     ///
     /// None for a model that calls no tools.
-    pub async fn tools(&self, options: &TurnOptions) -> Offered {
+    pub async fn tools(&self, options: &TurnOptions) -> ToolOffer {
         let takes_tools = self
             .capabilities(&options.model.provider)
             .is_none_or(|can| can.tools);
@@ -339,9 +339,9 @@ impl Engine {
         let toolboxes = self.shared.toolboxes.iter();
         let toolboxes =
             toolboxes.filter(|registered| takes_tools && wanted.may_be_of(registered.toolbox.id()));
-        let toolboxes: Vec<Registered> = toolboxes.cloned().collect();
+        let toolboxes: Vec<RegisteredToolbox> = toolboxes.cloned().collect();
         let looked = &self.shared.looked;
-        let unknown = catalog::Unknown {
+        let unknown = catalog::UnknownCallPolicy {
             otherwise: options.when_unknown,
             rules: &options.when_unknown_of,
         };
@@ -409,7 +409,7 @@ impl Engine {
         options: &TurnOptions,
         tool: &CatalogEntry,
         call: DirectCall,
-    ) -> PassedOn {
+    ) -> DirectOutcome {
         crate::perform::call_once(&self.shared, tool, call, &options.limits).await
     }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use jackfield_domain::ids::{SessionId, ToolCallId, ToolboxId, TurnId};
 use jackfield_domain::request::ModelRef;
-use jackfield_domain::telling::ForeignCursor;
+use jackfield_domain::session_events::ForeignCursor;
 use jackfield_domain::wait::WaitEndKind;
-use jackfield_ports::journal::{JournalError, Refusal};
+use jackfield_ports::journal::{AppendRefusal, JournalError};
 use thiserror::Error;
 
 /// A turn that could not be driven to its end. A turn that failed is no error: its end says so.
@@ -111,13 +111,13 @@ pub enum EngineError {
         /// The turn.
         turn: TurnId,
         /// Why.
-        why: Box<Parked>,
+        why: Box<ParkReason>,
     },
     /// Somebody else drives the session now.
     #[error("the turn was stopped here: {refusal}")]
     OwnershipLost {
         /// What the journal said.
-        refusal: Refusal,
+        refusal: AppendRefusal,
     },
     /// The calls have other results already, which stand.
     #[error(
@@ -195,7 +195,7 @@ const fn ended(how: WaitEndKind) -> &'static str {
 /// Why a turn is not taken up.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
-pub enum Parked {
+pub enum ParkReason {
     /// It was taken up this often without coming any further.
     #[error(
         "it was taken up {times} times without coming any further; it waits for somebody to have it tried once more, or to cancel it"

@@ -14,16 +14,16 @@ use crate::late::LateTo;
 use crate::news::{self, Observer};
 
 /// What a task of a turn sends to its driver.
-pub(crate) enum Event {
+pub(crate) enum TaskEvent {
     /// For the loop.
     Input(Box<Input>),
     /// For observers.
-    News(News),
+    News(ToolNotice),
     /// The provider's own id of the model request that is under way.
     ProviderRequest(Arc<str>),
 }
 
-impl Event {
+impl TaskEvent {
     /// Something for the loop.
     pub(crate) fn input(input: Input) -> Self {
         Self::Input(Box::new(input))
@@ -31,7 +31,7 @@ impl Event {
 }
 
 /// How far a tool is.
-pub(crate) struct Progress {
+pub(crate) struct ToolProgress {
     attempt: ToolAttempt,
     done: f64,
     message: Option<String>,
@@ -39,43 +39,43 @@ pub(crate) struct Progress {
 }
 
 /// What observers alone see.
-pub(crate) enum News {
-    Progress(Progress),
+pub(crate) enum ToolNotice {
+    Progress(ToolProgress),
     /// The approver leaves this call to a person.
     Undecided(WaitId),
 }
 
-impl News {
+impl ToolNotice {
     pub(crate) fn tell(&self, observer: &mut dyn Observer) {
         match self {
             Self::Progress(progress) => {
-                let Progress {
+                let ToolProgress {
                     attempt,
                     done,
                     message,
                     of,
                 } = progress;
-                observer.tell(news::News::Progress {
+                observer.tell(news::ObserverEvent::Progress {
                     attempt,
                     done: *done,
                     message: message.as_deref(),
                     of: *of,
                 });
             }
-            Self::Undecided(wait) => observer.tell(news::News::Undecided { wait }),
+            Self::Undecided(wait) => observer.tell(news::ObserverEvent::Undecided { wait }),
         }
     }
 }
 
 /// Takes what happens during a tool call to the loop and to whoever watches.
-pub(crate) struct Events {
+pub(crate) struct ToolEventSender {
     pub(crate) attempt: ToolAttempt,
     pub(crate) late: LateTo,
-    pub(crate) sender: mpsc::Sender<Event>,
+    pub(crate) sender: mpsc::Sender<TaskEvent>,
 }
 
 #[async_trait]
-impl ToolEvents for Events {
+impl ToolEvents for ToolEventSender {
     async fn accepted(&mut self, handle: JobHandle) {
         send(
             &self.sender,
@@ -93,7 +93,7 @@ impl ToolEvents for Events {
 
     async fn progressed(&mut self, done: f64, of: Option<f64>, message: Option<String>) {
         crash::point("during-tool");
-        let progress = Progress {
+        let progress = ToolProgress {
             attempt: self.attempt.clone(),
             done,
             message,
@@ -101,13 +101,13 @@ impl ToolEvents for Events {
         };
         let _gone = self
             .sender
-            .send(Event::News(News::Progress(progress)))
+            .send(TaskEvent::News(ToolNotice::Progress(progress)))
             .await;
     }
 }
 
 /// Sends something to the loop.
-pub(crate) async fn send(sender: &mpsc::Sender<Event>, input: Input) {
+pub(crate) async fn send(sender: &mpsc::Sender<TaskEvent>, input: Input) {
     // The driver is gone only if nobody wants the answer any more.
-    let _gone = sender.send(Event::input(input)).await;
+    let _gone = sender.send(TaskEvent::input(input)).await;
 }

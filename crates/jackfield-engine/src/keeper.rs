@@ -18,11 +18,11 @@ use tokio::time::Instant;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::news::{News, Observer};
-use crate::noticed::Notice;
+use crate::news::{Observer, ObserverEvent};
+use crate::notices::SessionNotice;
 use crate::patience::reached;
 use crate::perform::chain;
-use crate::resume::{Driven, ResumeSession, is_cancelled};
+use crate::resume::{DriveOutcome, ResumeSession, is_cancelled};
 
 /// How sessions are kept.
 #[derive(Clone, Debug)]
@@ -51,9 +51,9 @@ impl KeeperOptions {
 
 /// What came of a session that a keeper took up.
 #[derive(Debug)]
-pub struct Kept {
+pub struct KeptSession {
     /// What came of it. One that is parked, or that could not be driven, is left alone for a while.
-    pub driven: Result<Driven, EngineError>,
+    pub driven: Result<DriveOutcome, EngineError>,
     /// The session.
     pub session: SessionId,
 }
@@ -84,8 +84,12 @@ impl Engine {
     ///
     /// Only processes that are meant to recover what others left keep sessions. Needs a runtime.
     #[must_use = "dropping the keeper ends it"]
-    pub fn keep(&self, options: KeeperOptions, tell: impl FnMut(Kept) + Send + 'static) -> Keeper {
-        let keeping = Keeping {
+    pub fn keep(
+        &self,
+        options: KeeperOptions,
+        tell: impl FnMut(KeptSession) + Send + 'static,
+    ) -> Keeper {
+        let keeping = KeeperState {
             called: JoinSet::new(),
             engine: self.clone(),
             left: BTreeMap::new(),
@@ -103,12 +107,12 @@ impl Engine {
     }
 }
 
-struct Keeping {
+struct KeeperState {
     /// Those of the parked sessions that wait for a delivery, which may be a cancel.
     called: JoinSet<SessionId>,
     engine: Engine,
     /// What was taken up and could not be driven.
-    left: BTreeMap<SessionId, Left>,
+    left: BTreeMap<SessionId, RestingSession>,
     options: KeeperOptions,
     /// What was due at the last look, and is not taken up yet.
     queue: VecDeque<SessionId>,
@@ -117,17 +121,17 @@ struct Keeping {
     sessions: BTreeSet<SessionId>,
     /// One for each turn that is being taken up: ends when the turn's first step is committed.
     starting: JoinSet<()>,
-    tasks: JoinSet<Result<Driven, EngineError>>,
-    tell: Box<dyn FnMut(Kept) + Send>,
+    tasks: JoinSet<Result<DriveOutcome, EngineError>>,
+    tell: Box<dyn FnMut(KeptSession) + Send>,
 }
 
 /// A session that is left alone for a while.
-struct Left {
+struct RestingSession {
     pause: Duration,
     until: Instant,
 }
 
-impl Keeping {
+impl KeeperState {
     async fn run(mut self) {
         let shared = Arc::clone(&self.engine.shared);
         let mut notices = shared.noticed.listen();
@@ -151,11 +155,12 @@ impl Keeping {
         }
     }
 
-    fn notice(&mut self, noticed: Result<Notice, RecvError>) {
+    fn notice(&mut self, noticed: Result<SessionNotice, RecvError>) {
         match noticed {
-            Ok(Notice::Delivered(session)) => _ = self.left.remove(&session),
+            Ok(SessionNotice::Delivered(session)) => _ = self.left.remove(&session),
             // Whatever was missed: what is due is looked at in any case.
-            Ok(Notice::LetGo | Notice::Wanted) | Err(RecvError::Closed | RecvError::Lagged(_)) => {}
+            Ok(SessionNotice::LetGo | SessionNotice::Wanted)
+            | Err(RecvError::Closed | RecvError::Lagged(_)) => {}
         }
     }
 
@@ -238,7 +243,7 @@ impl Keeping {
         let (commits, committed) = oneshot::channel();
         let task = self
             .tasks
-            .spawn(async move { engine.keep_on(resume, Starting(Some(commits))).await });
+            .spawn(async move { engine.keep_on(resume, StartWatch(Some(commits))).await });
         // What takes longer does not compute: it waits, such as for a tool server that starts.
         let started = tokio::time::timeout(LONGEST_START, committed);
         self.starting.spawn(async move { _ = started.await });
@@ -246,7 +251,7 @@ impl Keeping {
         self.running.insert(task.id(), session);
     }
 
-    fn joined(&mut self, joined: Result<(Id, Result<Driven, EngineError>), JoinError>) {
+    fn joined(&mut self, joined: Result<(Id, Result<DriveOutcome, EngineError>), JoinError>) {
         let (id, driven) = match joined {
             Ok((id, driven)) => (id, Some(driven)),
             Err(error) => {
@@ -268,7 +273,7 @@ impl Keeping {
             // Whoever answered it, or resumed it, was quicker: it was not taken up here, and nothing is wrong.
             let pause = AFTER_AN_ERROR;
             let until = Instant::now() + pause;
-            self.left.insert(session, Left { pause, until });
+            self.left.insert(session, RestingSession { pause, until });
             return;
         }
         if matches!(driven, Some(Ok(_))) {
@@ -289,7 +294,8 @@ impl Keeping {
                 None => AFTER_AN_ERROR,
             };
             let until = Instant::now() + pause;
-            self.left.insert(session.clone(), Left { pause, until });
+            self.left
+                .insert(session.clone(), RestingSession { pause, until });
             if is_parked && self.called.len() < MOST_CALLED {
                 let (engine, session) = (self.engine.clone(), session.clone());
                 self.called.spawn(async move {
@@ -299,7 +305,7 @@ impl Keeping {
             }
         }
         if let Some(driven) = driven {
-            (self.tell)(Kept { driven, session });
+            (self.tell)(KeptSession { driven, session });
         }
     }
 }
@@ -309,13 +315,13 @@ impl Engine {
     async fn keep_on(
         &self,
         resume: ResumeSession,
-        mut starting: Starting,
-    ) -> Result<Driven, EngineError> {
+        mut starting: StartWatch,
+    ) -> Result<DriveOutcome, EngineError> {
         let _kept = self.shared.going.kept.token();
         let driven = pin!(self.resume_existing(resume, &mut starting));
         let driven = self.shared.going.unless_stopped(driven).await;
         let driven = driven.unwrap_or(Err(EngineError::Draining));
-        if let Ok(Driven::Over(report)) = &driven
+        if let Ok(DriveOutcome::Over(report)) = &driven
             && self.shared.passing.is_some()
         {
             let (engine, session, turn) =
@@ -351,10 +357,10 @@ impl Engine {
 
 /// Watches a turn that is being taken up: news of it says that its first step is committed. What it holds is
 /// dropped then, or with the turn.
-struct Starting(Option<oneshot::Sender<()>>);
+struct StartWatch(Option<oneshot::Sender<()>>);
 
-impl Observer for Starting {
-    fn tell(&mut self, _news: News<'_>) {
+impl Observer for StartWatch {
+    fn tell(&mut self, _news: ObserverEvent<'_>) {
         self.0 = None;
     }
 }

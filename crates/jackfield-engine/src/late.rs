@@ -13,7 +13,7 @@ use jackfield_ports::toolbox::Afterwards;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-use crate::engine::Shared;
+use crate::engine::EngineState;
 use crate::patience::reached;
 use crate::perform::chain;
 
@@ -21,21 +21,21 @@ use crate::perform::chain;
 #[derive(Clone)]
 pub(crate) struct LateTo {
     session: SessionId,
-    shared: Weak<Shared>,
+    shared: Weak<EngineState>,
 }
 
 /// How many late outcomes may be on their way into the journal.
 #[derive(Debug)]
-pub(crate) struct Room(Arc<Semaphore>);
+pub(crate) struct LateLimit(Arc<Semaphore>);
 
-impl Default for Room {
+impl Default for LateLimit {
     fn default() -> Self {
         Self(Arc::new(Semaphore::new(MOST_AT_ONCE)))
     }
 }
 
 impl LateTo {
-    pub(crate) fn new(shared: &Arc<Shared>, session: &SessionId) -> Self {
+    pub(crate) fn new(shared: &Arc<EngineState>, session: &SessionId) -> Self {
         Self {
             session: session.clone(),
             shared: Arc::downgrade(shared),

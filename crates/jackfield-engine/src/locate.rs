@@ -6,11 +6,11 @@ use std::sync::Arc;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::fork;
 use jackfield_domain::ids::{SessionId, TurnId};
-use jackfield_domain::locate::{self, Known, Located, Traces};
+use jackfield_domain::locate::{self, HistoryKeys, Located, SessionIndex};
 use jackfield_domain::message::Message;
 use jackfield_domain::session::Session;
 use jackfield_domain::setup::Setup;
-use jackfield_ports::journal::marks::{Found, Mark};
+use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::{JournalError, Loaded};
 
 use crate::engine::Engine;
@@ -19,7 +19,7 @@ use crate::error::EngineError;
 /// Where a request belongs, and what stands there.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Place {
+pub struct Destination {
     /// The messages that it goes on from: of the session, or of the place at which it is to be forked.
     pub before: Arc<Vec<Arc<Message>>>,
     /// Where it belongs.
@@ -40,7 +40,7 @@ impl Engine {
         principal: &str,
         marks: &[Mark],
         most: usize,
-    ) -> Result<Vec<Found>, EngineError> {
+    ) -> Result<Vec<FoundTurn>, EngineError> {
         Ok(self.shared.journal.find(principal, marks, most).await?)
     }
 
@@ -49,7 +49,11 @@ impl Engine {
     /// # Errors
     ///
     /// [`EngineError::Journal`] if the journal cannot be read. Sessions that cannot be read are passed over.
-    pub async fn locate(&self, principal: &str, history: &Traces) -> Result<Place, EngineError> {
+    pub async fn locate(
+        &self,
+        principal: &str,
+        history: &HistoryKeys,
+    ) -> Result<Destination, EngineError> {
         let calls: Vec<Mark> = history.calls().cloned().map(Mark::Call).collect();
         // The longest beginning that any session knows is the one that counts.
         let views: Vec<Mark> = history.views().map(Mark::View).collect();
@@ -65,14 +69,14 @@ impl Engine {
             });
             let sessions: BTreeSet<SessionId> = found.map(|found| found.session).collect();
             let loaded = self.readable(sessions).await?;
-            let known: Vec<Known> = loaded
+            let known: Vec<SessionIndex> = loaded
                 .iter()
-                .map(|(session, loaded)| Known::of(session.clone(), &loaded.steps))
+                .map(|(session, loaded)| SessionIndex::of(session.clone(), &loaded.steps))
                 .collect();
             let located = locate::locate(principal, history, &known);
             let Some(session) = session_of(&located) else {
                 if matches!(located, Located::Refused(_)) {
-                    return Ok(Place::nowhere(located));
+                    return Ok(Destination::nowhere(located));
                 }
                 continue;
             };
@@ -81,7 +85,7 @@ impl Engine {
                 return Ok(place(session.clone(), loaded, located));
             }
         }
-        Ok(Place::nowhere(Located::New))
+        Ok(Destination::nowhere(Located::New))
     }
 
     /// Where a request with this history belongs in a session that it names, which is its principal's.
@@ -98,9 +102,9 @@ impl Engine {
         session: &SessionId,
         history: &[Message],
         adopts: bool,
-    ) -> Result<Place, EngineError> {
+    ) -> Result<Destination, EngineError> {
         let loaded = self.shared.journal.load(session).await?;
-        let known = Known::of(session.clone(), &loaded.steps);
+        let known = SessionIndex::of(session.clone(), &loaded.steps);
         let is_its = known.principal().map_or(adopts, |whose| whose == principal);
         // One that is somebody else's is as good as none.
         if !is_its {
@@ -123,11 +127,11 @@ impl Engine {
         turn: &TurnId,
         segment: u32,
         history: &[Message],
-    ) -> Result<Option<Place>, EngineError> {
+    ) -> Result<Option<Destination>, EngineError> {
         let found = self.find(principal, &[Mark::Turn(turn.clone())], 1).await?;
         let sessions: BTreeSet<SessionId> = found.into_iter().map(|found| found.session).collect();
         for (session, loaded) in self.readable(sessions).await? {
-            let known = Known::of(session.clone(), &loaded.steps);
+            let known = SessionIndex::of(session.clone(), &loaded.steps);
             let located = locate::locate_after(principal, turn, segment, history, &known);
             if let Some(located) = located {
                 return Ok(Some(place(session, &loaded, located)));
@@ -157,7 +161,7 @@ impl Engine {
     }
 }
 
-impl Place {
+impl Destination {
     fn nowhere(located: Located) -> Self {
         Self {
             before: Arc::default(),
@@ -179,7 +183,7 @@ const fn session_of(located: &Located) -> Option<&SessionId> {
     }
 }
 
-fn place(session: SessionId, loaded: &Loaded, located: Located) -> Place {
+fn place(session: SessionId, loaded: &Loaded, located: Located) -> Destination {
     let facts = || loaded.steps.iter().flat_map(|step| &step.facts);
     let folded = Session::fold(session.clone(), facts());
     let at = match &located {
@@ -213,7 +217,7 @@ fn place(session: SessionId, loaded: &Loaded, located: Located) -> Place {
             (None, last.map(|turn| Arc::clone(turn.setup())))
         }
     };
-    Place {
+    Destination {
         before: before.unwrap_or_else(|| folded.messages()),
         located,
         setup,

@@ -5,12 +5,12 @@ use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, ToolCallId, WaitId};
 use jackfield_domain::time::Now;
 
-use crate::catalog::Problem;
+use crate::catalog::ToolboxProblem;
 
 /// What a watcher is told.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum News<'a> {
+pub enum ObserverEvent<'a> {
     /// A piece of a reply that is under way.
     Delta {
         /// The try that it belongs to; a later one of the same round takes its place.
@@ -53,17 +53,17 @@ pub enum News<'a> {
     /// A toolbox, or a tool of one, that the turn begins without.
     Unavailable {
         /// Why.
-        problem: &'a Problem,
+        problem: &'a ToolboxProblem,
     },
 }
 
 /// Watches a turn. Telling never waits: an observer that needs time keeps a queue of its own.
 pub trait Observer: Send {
     /// Takes a piece of news.
-    fn tell(&mut self, news: News<'_>);
+    fn tell(&mut self, news: ObserverEvent<'_>);
 }
 
 /// Watches nothing.
 impl Observer for () {
-    fn tell(&mut self, _news: News<'_>) {}
+    fn tell(&mut self, _news: ObserverEvent<'_>) {}
 }

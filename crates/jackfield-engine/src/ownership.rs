@@ -9,30 +9,30 @@ use jackfield_ports::journal::{Epoch, Journal, JournalError};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
-use crate::engine::Shared;
+use crate::engine::EngineState;
 use crate::patience::reached;
 use crate::perform::{chain, stop};
 
 /// A session that is owned. Dropping it lets go of the session, a moment later; where no runtime is left
 /// for that, the session stays owned until this process ends. While the journal fails, letting go is tried
 /// again: nobody could go on with the session otherwise.
-pub(crate) struct Owned {
+pub(crate) struct SessionOwnership {
     epoch: Epoch,
     journal: Arc<dyn Journal>,
     session: Option<SessionId>,
     /// The engine for which it is owned.
-    shared: Weak<Shared>,
+    shared: Weak<EngineState>,
 }
 
-impl Owned {
+impl SessionOwnership {
     /// Takes the ownership. A session that is had only after this future was dropped is let go of again.
     pub(crate) async fn take(
-        shared: &Arc<Shared>,
+        shared: &Arc<EngineState>,
         session: &SessionId,
     ) -> Result<Self, JournalError> {
         let (journal, session) = (Arc::clone(&shared.journal), session.clone());
         let shared = Arc::downgrade(shared);
-        Taking(Some(Box::pin(async move {
+        OwnershipRequest(Some(Box::pin(async move {
             let epoch = journal.own(&session).await?;
             let session = Some(session);
             Ok(Self {
@@ -99,19 +99,20 @@ impl Owned {
     }
 }
 
-impl Drop for Owned {
+impl Drop for SessionOwnership {
     fn drop(&mut self) {
         self.release_after(JoinSet::new());
     }
 }
 
 /// An ownership that is on its way. The journal may give it although nobody waits any more.
-struct Taking(Option<Coming>);
+struct OwnershipRequest(Option<PendingOwnership>);
 
-type Coming = Pin<Box<dyn Future<Output = Result<Owned, JournalError>> + Send>>;
+type PendingOwnership =
+    Pin<Box<dyn Future<Output = Result<SessionOwnership, JournalError>> + Send>>;
 
-impl Future for Taking {
-    type Output = Result<Owned, JournalError>;
+impl Future for OwnershipRequest {
+    type Output = Result<SessionOwnership, JournalError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(taking) = &mut self.0 else {
@@ -125,7 +126,7 @@ impl Future for Taking {
     }
 }
 
-impl Drop for Taking {
+impl Drop for OwnershipRequest {
     fn drop(&mut self) {
         if let (Some(taking), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
             runtime.spawn(async move { drop(taking.await) });

@@ -21,26 +21,26 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::Instant;
 
-use crate::asking::Asking;
-use crate::calling::Calling;
 use crate::crash;
-use crate::direct::{DirectCall, PassedOn, Told};
-use crate::engine::Shared;
-use crate::events::{Event, Events, send};
+use crate::direct::{DirectCall, DirectOutcome, ProgressSink};
+use crate::engine::EngineState;
+use crate::events::{TaskEvent, ToolEventSender, send};
 use crate::late::LateTo;
+use crate::model_call::ModelCall;
+use crate::pending_approvals::PendingApprovals;
 
 /// The model call and the tasks of one turn. Dropping it aborts them all.
 pub(crate) struct Workers {
-    asking: Asking,
-    calling: Calling,
+    asking: PendingApprovals,
+    calling: ModelCall,
     catalog: Arc<Catalog>,
-    crashes: VecDeque<Event>,
-    events: mpsc::Receiver<Event>,
+    crashes: VecDeque<TaskEvent>,
+    events: mpsc::Receiver<TaskEvent>,
     late: LateTo,
-    of: Of,
+    of: TurnRef,
     running: HashMap<Id, (ToolAttempt, AbortHandle)>,
-    sender: mpsc::Sender<Event>,
-    shared: Arc<Shared>,
+    sender: mpsc::Sender<TaskEvent>,
+    shared: Arc<EngineState>,
     /// Whether replies are asked for as they are written, whatever the turn was set up with.
     pub(crate) streams: bool,
     tasks: JoinSet<()>,
@@ -48,21 +48,21 @@ pub(crate) struct Workers {
 
 /// The turn that they work for, as the log names it.
 #[derive(Clone)]
-pub(crate) struct Of {
+pub(crate) struct TurnRef {
     pub(crate) session: SessionId,
     pub(crate) turn: TurnId,
 }
 
 impl Workers {
-    pub(crate) fn new(shared: Arc<Shared>, turn: &ToolLoop) -> Self {
+    pub(crate) fn new(shared: Arc<EngineState>, turn: &ToolLoop) -> Self {
         let (sender, events) = mpsc::channel(QUEUE);
-        let of = Of {
+        let of = TurnRef {
             session: turn.session().clone(),
             turn: turn.turn().id().clone(),
         };
         Self {
-            asking: Asking::new(),
-            calling: Calling::new(&of),
+            asking: PendingApprovals::new(),
+            calling: ModelCall::new(&of),
             catalog: Arc::clone(&turn.turn().setup().catalog),
             crashes: VecDeque::new(),
             events,
@@ -94,7 +94,7 @@ impl Workers {
     }
 
     /// Waits for the next event. Can be dropped at any time without losing one.
-    pub(crate) async fn next(&mut self) -> Event {
+    pub(crate) async fn next(&mut self) -> TaskEvent {
         loop {
             // What a task sent before it crashed comes before its crash.
             if !self.crashes.is_empty()
@@ -118,7 +118,7 @@ impl Workers {
     }
 
     /// The next event, if there is one already.
-    pub(crate) fn try_next(&mut self) -> Option<Event> {
+    pub(crate) fn try_next(&mut self) -> Option<TaskEvent> {
         let event = self.calling.try_next();
         let event = event.or_else(|| self.events.try_recv().ok());
         event.or_else(|| self.crashes.pop_front())
@@ -186,7 +186,7 @@ impl Workers {
                 let (entry, late) = (self.entry(&tool), self.late.clone());
                 let about = self.of.clone();
                 let task = self.tasks.spawn(async move {
-                    let mut events = Events {
+                    let mut events = ToolEventSender {
                         attempt: attempt.clone(),
                         late,
                         sender: sender.clone(),
@@ -209,7 +209,7 @@ impl Workers {
                 let about = self.of.clone();
                 let task = self.tasks.spawn(async move {
                     let attempt = run.attempt.clone();
-                    let mut events = Events {
+                    let mut events = ToolEventSender {
                         attempt: attempt.clone(),
                         late,
                         sender: sender.clone(),
@@ -247,17 +247,17 @@ impl Workers {
     }
 
     /// Forgets a task that has ended; one that crashed is a failure of its call.
-    fn joined(&mut self, joined: Result<(Id, ()), JoinError>) -> Option<Event> {
+    fn joined(&mut self, joined: Result<(Id, ()), JoinError>) -> Option<TaskEvent> {
         let id = match &joined {
             Ok((id, ())) => *id,
             Err(error) => error.id(),
         };
         let (attempt, _) = self.running.remove(&id)?;
         let crashed = joined.err().filter(JoinError::is_panic)?;
-        let Of { session, turn } = &self.of;
+        let TurnRef { session, turn } = &self.of;
         tracing::error!(%session, %turn, call = %attempt.call, "an adapter crashed: {crashed}");
         let failure = ToolFailure::unknown(ToolFailureKind::Crashed, "the tool crashed");
-        Some(Event::input(Input::ToolFailed { attempt, failure }))
+        Some(TaskEvent::input(Input::ToolFailed { attempt, failure }))
     }
 }
 
@@ -282,7 +282,7 @@ fn attempt_of(action: &Action) -> Option<Attempt> {
 
 /// Checks the arguments, then runs the tool, then checks what it gave.
 async fn run_tool(
-    shared: &Shared,
+    shared: &EngineState,
     tool: Option<&CatalogEntry>,
     run: &ToolRun,
     events: &mut dyn ToolEvents,
@@ -305,7 +305,7 @@ async fn run_tool(
 
 /// What a tool gave, if it is what the tool says that it gives; it stays its outcome in any case.
 async fn checked(
-    shared: &Shared,
+    shared: &EngineState,
     tool: Option<&CatalogEntry>,
     ended: Result<ToolEnd, ToolError>,
     limit: Duration,
@@ -321,11 +321,11 @@ async fn checked(
 
 /// Runs one tool outside any turn, within its time limit. Dropping it aborts the tool.
 pub(crate) async fn call_once(
-    shared: &Arc<Shared>,
+    shared: &Arc<EngineState>,
     tool: &CatalogEntry,
     call: DirectCall,
     limits: &Limits,
-) -> PassedOn {
+) -> DirectOutcome {
     let DirectCall {
         arguments,
         key,
@@ -348,7 +348,7 @@ pub(crate) async fn call_once(
     let (shared, tool) = (Arc::clone(shared), tool.clone());
     let mut task = JoinSet::new();
     task.spawn(async move {
-        let mut events = Told {
+        let mut events = ProgressSink {
             original: Vec::new(),
             progress,
         };
@@ -360,7 +360,7 @@ pub(crate) async fn call_once(
         return ToolResult::error("the tool crashed").into();
     };
     let result = match ended {
-        Ok(Ok(ToolEnd::Finished(result))) => return PassedOn { original, result },
+        Ok(Ok(ToolEnd::Finished(result))) => return DirectOutcome { original, result },
         Ok(Ok(ToolEnd::Asked { question, .. })) => {
             ToolResult::error(format!("the tool asks for something: {}", question.message))
         }
@@ -378,7 +378,10 @@ fn call_by_hand(now: WallTime) -> String {
     format!("hand_{:x}_{process:x}_{nth:x}", now.as_millis())
 }
 
-fn toolbox<'a>(shared: &'a Shared, id: &ToolboxId) -> Result<&'a Arc<dyn Toolbox>, ToolFailure> {
+fn toolbox<'a>(
+    shared: &'a EngineState,
+    id: &ToolboxId,
+) -> Result<&'a Arc<dyn Toolbox>, ToolFailure> {
     let found = shared
         .toolboxes
         .iter()
@@ -389,7 +392,7 @@ fn toolbox<'a>(shared: &'a Shared, id: &ToolboxId) -> Result<&'a Arc<dyn Toolbox
     })
 }
 
-fn ended_input(of: &Of, attempt: ToolAttempt, ended: Result<ToolEnd, ToolError>) -> Input {
+fn ended_input(of: &TurnRef, attempt: ToolAttempt, ended: Result<ToolEnd, ToolError>) -> Input {
     match ended {
         Ok(ToolEnd::Asked { handle, question }) => Input::ToolAsked {
             attempt,
@@ -398,7 +401,7 @@ fn ended_input(of: &Of, attempt: ToolAttempt, ended: Result<ToolEnd, ToolError>)
         },
         Ok(ToolEnd::Finished(result)) => Input::ToolFinished { attempt, result },
         Err(error) => {
-            let (Of { session, turn }, call) = (of, &attempt.call);
+            let (TurnRef { session, turn }, call) = (of, &attempt.call);
             let causes = chain(&error);
             tracing::debug!(%session, %turn, %call, error = %causes, "a tool call failed");
             Input::ToolFailed {

@@ -20,7 +20,7 @@ use crate::error::EngineError;
 /// A question of a session, with what is known of it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Asked {
+pub struct OpenQuestion {
     /// How it ended, and when; an answer that nobody has acted upon yet is one.
     pub end: Option<(WallTime, WaitEnd)>,
     /// What the call would be sent.
@@ -45,13 +45,13 @@ impl Engine {
     pub async fn open_questions(
         &self,
         session: Option<&SessionId>,
-    ) -> Result<Vec<Asked>, EngineError> {
+    ) -> Result<Vec<OpenQuestion>, EngineError> {
         let query = WaitQuery {
             most: MOST_WAITS,
             session: session.cloned(),
         };
         let open = self.shared.journal.open_waits(&query).await?;
-        let mut sessions: BTreeMap<SessionId, Vec<Asked>> = BTreeMap::new();
+        let mut sessions: BTreeMap<SessionId, Vec<OpenQuestion>> = BTreeMap::new();
         for (session, row) in open {
             if !is_for_people(&row.wait.kind) {
                 continue;
@@ -61,7 +61,7 @@ impl Engine {
                 sessions.insert(session.clone(), asked);
             }
         }
-        let mut asked: Vec<Asked> = sessions.into_values().flatten().collect();
+        let mut asked: Vec<OpenQuestion> = sessions.into_values().flatten().collect();
         asked.retain(|asked| asked.end.is_none());
         asked.sort_by_key(|asked| asked.wait.deadline);
         Ok(asked)
@@ -73,8 +73,8 @@ impl Engine {
     /// # Errors
     ///
     /// [`EngineError::Journal`] if the journal cannot be read. Sessions that cannot be read are left out.
-    pub async fn questions_like(&self, id: &str) -> Result<Vec<Asked>, EngineError> {
-        let fits = |asked: &Asked| {
+    pub async fn questions_like(&self, id: &str) -> Result<Vec<OpenQuestion>, EngineError> {
+        let fits = |asked: &OpenQuestion| {
             let known = asked.wait.id.as_str();
             known.starts_with(id)
                 || known
@@ -97,7 +97,7 @@ impl Engine {
         Ok(found)
     }
 
-    async fn questions_of(&self, session: &SessionId) -> Result<Vec<Asked>, EngineError> {
+    async fn questions_of(&self, session: &SessionId) -> Result<Vec<OpenQuestion>, EngineError> {
         match self.shared.journal.load(session).await {
             Ok(loaded) => Ok(questions(session, &loaded)),
             // Deleted meanwhile, or not for us to read: the others can be answered all the same.
@@ -111,8 +111,8 @@ impl Engine {
     }
 }
 
-fn questions(session: &SessionId, loaded: &Loaded) -> Vec<Asked> {
-    let mut asked: Vec<Asked> = Vec::new();
+fn questions(session: &SessionId, loaded: &Loaded) -> Vec<OpenQuestion> {
+    let mut asked: Vec<OpenQuestion> = Vec::new();
     let mut calls: BTreeMap<ToolCallId, Arc<ToolCall>> = BTreeMap::new();
     let mut edited: BTreeMap<ToolCallId, Arc<ToolInput>> = BTreeMap::new();
     let mut opened: Option<(&TurnId, &Setup)> = None;
@@ -134,7 +134,7 @@ fn questions(session: &SessionId, loaded: &Loaded) -> Vec<Asked> {
                 Fact::WaitOpened { wait } if is_for_people(&wait.kind) => {
                     let call = calls.get(&wait.call);
                     let sent = edited.get(&wait.call).map(|input| &**input);
-                    asked.push(Asked {
+                    asked.push(OpenQuestion {
                         end: None,
                         input: sent.or_else(|| call.map(|call| &call.input)).cloned(),
                         session: session.clone(),

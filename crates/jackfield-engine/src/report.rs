@@ -95,12 +95,12 @@ pub struct CallReport {
 /// Collects a report while a turn goes on.
 #[derive(Debug, Default)]
 pub(crate) struct Reporter {
-    calls: Vec<Open>,
+    calls: Vec<OpenAttempt>,
     notes: Vec<Note>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenAttempt {
     call: Arc<ToolCall>,
     closed: Option<(CallEnd, Arc<ToolResult>, Option<Duration>)>,
     started: Option<MonoTime>,
@@ -111,11 +111,12 @@ impl Reporter {
         match fact {
             Fact::ReplyReceived { reply, .. } => {
                 self.notes.extend(reply.end.notes.iter().cloned());
-                self.calls.extend(reply.message.calls().map(|call| Open {
-                    call: Arc::clone(call),
-                    closed: None,
-                    started: None,
-                }));
+                self.calls
+                    .extend(reply.message.calls().map(|call| OpenAttempt {
+                        call: Arc::clone(call),
+                        closed: None,
+                        started: None,
+                    }));
             }
             Fact::CallStarted { attempt, .. } => {
                 if let Some(open) = self.find(&attempt.call) {
@@ -177,7 +178,7 @@ impl Reporter {
         }
     }
 
-    fn find(&mut self, call: &ToolCallId) -> Option<&mut Open> {
+    fn find(&mut self, call: &ToolCallId) -> Option<&mut OpenAttempt> {
         self.calls
             .iter_mut()
             .rev()

@@ -10,15 +10,15 @@ use jackfield_domain::tool_loop::{Step, ToolLoop};
 use jackfield_domain::wait::{Delivery, DeliveryBody, Wait};
 use jackfield_ports::journal::{JournalError, Loaded};
 
+use crate::drift;
+use crate::driven_sessions::DrivenGuard;
 use crate::driver::Driver;
 use crate::engine::Engine;
-use crate::error::{EngineError, Parked};
+use crate::error::{EngineError, ParkReason};
 use crate::news::Observer;
-use crate::occupied::Busy;
-use crate::ownership::Owned;
+use crate::ownership::SessionOwnership;
 use crate::report::TurnReport;
-use crate::send::Begins;
-use crate::today;
+use crate::send::PreparedTurn;
 
 /// A session whose open turn is to go on.
 #[derive(Clone, Debug)]
@@ -51,17 +51,17 @@ impl ResumeSession {
 
 /// How far a turn was driven.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Driven {
+pub enum DriveOutcome {
     /// To its end.
     Over(Box<TurnReport>),
     /// Until it only waits for somebody outside. Nobody owns it now; an answer in its inbox is heard
     /// when it is taken up again.
-    Waits(Waiting),
+    Waits(WaitingTurn),
 }
 
 /// A turn that only waits.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Waiting {
+pub struct WaitingTurn {
     /// The session.
     pub session: SessionId,
     /// The turn.
@@ -70,7 +70,7 @@ pub struct Waiting {
     pub waits: Vec<Wait>,
 }
 
-impl Waiting {
+impl WaitingTurn {
     /// When the first of its waits ends unanswered.
     #[must_use]
     pub fn until(&self) -> Option<WallTime> {
@@ -94,7 +94,7 @@ impl Engine {
         &self,
         resume: ResumeSession,
         observer: &mut dyn Observer,
-    ) -> Result<Driven, EngineError> {
+    ) -> Result<DriveOutcome, EngineError> {
         // To own a session makes it: one that does not exist must not begin by being resumed.
         if !self.shared.journal.exists(&resume.session).await? {
             let session = resume.session;
@@ -108,7 +108,7 @@ impl Engine {
         &self,
         resume: ResumeSession,
         observer: &mut dyn Observer,
-    ) -> Result<Driven, EngineError> {
+    ) -> Result<DriveOutcome, EngineError> {
         let _under_way = self.shared.going.enter()?;
         let session = resume.session.clone();
         let Ok(busy) = self.shared.occupied.take(&session) else {
@@ -122,14 +122,14 @@ impl Engine {
     pub(crate) async fn take_up_later(
         &self,
         resume: &ResumeSession,
-    ) -> Result<Begins, EngineError> {
+    ) -> Result<PreparedTurn, EngineError> {
         let session = resume.session.clone();
         let Ok(busy) = self.shared.occupied.take(&session) else {
             return Err(self.busy(session).await);
         };
         let mut owned = self.own(&session).await?;
         match self.recover(resume).await {
-            Ok(recovered) => Ok(Begins {
+            Ok(recovered) => Ok(PreparedTurn {
                 busy,
                 loaded: recovered.loaded,
                 now: recovered.now,
@@ -149,11 +149,11 @@ impl Engine {
     pub(crate) async fn take_up(
         &self,
         resume: ResumeSession,
-        mut owned: Owned,
-        busy: &Busy,
+        mut owned: SessionOwnership,
+        busy: &DrivenGuard,
         observer: &mut dyn Observer,
-    ) -> Result<Driven, EngineError> {
-        let Recovered {
+    ) -> Result<DriveOutcome, EngineError> {
+        let RecoveredTurn {
             loaded,
             now,
             step,
@@ -174,7 +174,7 @@ impl Engine {
     }
 
     /// Recovers the open turn of a session; nothing is committed yet.
-    async fn recover(&self, resume: &ResumeSession) -> Result<Recovered, EngineError> {
+    async fn recover(&self, resume: &ResumeSession) -> Result<RecoveredTurn, EngineError> {
         let session = resume.session.clone();
         let loaded = self.shared.journal.load(&session).await?;
         let facts = || loaded.steps.iter().flat_map(|step| &step.facts);
@@ -190,13 +190,13 @@ impl Engine {
         let today = if is_cancelled(turn.id(), &loaded.deliveries) {
             Restrictions::default()
         } else if loaded.restored && !resume.go_on {
-            return Err(parked(Parked::Restored));
+            return Err(parked(ParkReason::Restored));
         } else if turn.is_parked() && !resume.go_on {
             let times = turn.fruitless();
-            return Err(parked(Parked::NoProgress { times }));
+            return Err(parked(ParkReason::NoProgress { times }));
         } else {
             let setup = turn.setup();
-            today::restrictions(&self.shared, setup, &resume.policy, resume.go_on)
+            drift::restrictions(&self.shared, setup, &resume.policy, resume.go_on)
                 .await
                 .map_err(parked)?
         };
@@ -205,7 +205,7 @@ impl Engine {
         let Some((turn, step)) = recovered else {
             return Err(EngineError::NothingOpen { session });
         };
-        Ok(Recovered {
+        Ok(RecoveredTurn {
             loaded,
             now,
             step,
@@ -215,7 +215,7 @@ impl Engine {
 }
 
 /// A turn that is taken up, and its first step, which is not committed yet.
-struct Recovered {
+struct RecoveredTurn {
     loaded: Loaded,
     now: Now,
     step: Step,

@@ -26,7 +26,7 @@ pub struct Retention {
 
 /// What went, or would go.
 #[derive(Clone, Debug, Default)]
-pub struct Pruned {
+pub struct PruneReport {
     /// The sessions, the one first that was gone on with the longest time ago.
     pub gone: Vec<SessionRow>,
     /// The sessions that stay only because a process holds them.
@@ -72,7 +72,7 @@ impl Engine {
         retention: Retention,
         most: usize,
         dry_run: bool,
-    ) -> Result<Pruned, EngineError> {
+    ) -> Result<PruneReport, EngineError> {
         let now = self.shared.clock.now().wall;
         let mut left = 0_u64;
         // The oldest that may go, of which there may be any number.
@@ -110,7 +110,7 @@ impl Engine {
             let is_old = retention.older_than.is_some_and(|limit| age > limit);
             is_old || retention.over.is_some_and(|most| left > most)
         };
-        let mut pruned = Pruned::default();
+        let mut pruned = PruneReport::default();
         while let Some(row) = oldest.pop_back() {
             if !goes(&row, left) {
                 // Those that are left are younger.
@@ -157,7 +157,7 @@ impl Engine {
             task: tokio::spawn(async move {
                 loop {
                     let pause = match engine.prune(retention, AT_A_TIME, false).await {
-                        Ok(Pruned { gone, more, .. }) => {
+                        Ok(PruneReport { gone, more, .. }) => {
                             if !gone.is_empty() {
                                 tracing::info!(sessions = gone.len(), "old sessions were deleted");
                             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jackfield_domain::fact::InputKind;
 use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
 use jackfield_domain::policy::Policy;
-use jackfield_domain::send_message::{Base, SendMessageUseCase};
+use jackfield_domain::send_message::{SendMessageUseCase, TurnBase};
 use jackfield_domain::session::Session;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::time::Now;
@@ -16,16 +16,16 @@ use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_ports::journal::{JournalError, Loaded};
 use tokio::time::Instant;
 
-use crate::catalog::{self, Offered, Problem};
+use crate::catalog::{self, ToolOffer, ToolboxProblem};
+use crate::driven_sessions::{DrivenGuard, SessionProgress};
 use crate::driver::Driver;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::news::{News, Observer};
-use crate::occupied::{Busy, Progress};
+use crate::news::{Observer, ObserverEvent};
 use crate::options::{SendMessage, TurnOptions};
-use crate::ownership::Owned;
+use crate::ownership::SessionOwnership;
 use crate::report::TurnReport;
-use crate::resume::{Driven, ResumeSession};
+use crate::resume::{DriveOutcome, ResumeSession};
 
 /// What becomes of a message to a session whose turn runs. Where the turn only waits for somebody
 /// outside, the message takes its place in any case.
@@ -61,7 +61,7 @@ impl Engine {
         observer: &mut dyn Observer,
     ) -> Result<TurnReport, EngineError> {
         let _under_way = self.shared.going.enter()?;
-        let Begins {
+        let PreparedTurn {
             busy,
             loaded,
             now,
@@ -71,15 +71,15 @@ impl Engine {
             turn,
         } = self.prepare(message, observer).await?;
         for problem in &problems {
-            observer.tell(News::Unavailable { problem });
+            observer.tell(ObserverEvent::Unavailable { problem });
         }
         let session = turn.session().clone();
         let speaker = self.shared.speeches.begin(&session, &loaded.steps);
         let mut driver = Driver::new(&self.shared, turn, owned, &loaded, speaker, observer, &busy);
         match driver.run(step, InputKind::Began, now, true).await? {
-            Driven::Over(report) => Ok(*report),
+            DriveOutcome::Over(report) => Ok(*report),
             // Only who does not stay lets go of a turn that waits.
-            Driven::Waits(waiting) => Err(EngineError::LeftOpen {
+            DriveOutcome::Waits(waiting) => Err(EngineError::LeftOpen {
                 session,
                 turn: waiting.turn,
             }),
@@ -91,7 +91,7 @@ impl Engine {
         &self,
         message: SendMessage,
         observer: &mut dyn Observer,
-    ) -> Result<Begins, EngineError> {
+    ) -> Result<PreparedTurn, EngineError> {
         let SendMessage {
             opening,
             options,
@@ -102,7 +102,7 @@ impl Engine {
             let model = options.model;
             return Err(EngineError::Unpriced { model });
         }
-        let mut second = Second {
+        let mut second = BusyPolicy {
             manner: options.second,
             observer,
             was_told: false,
@@ -110,7 +110,7 @@ impl Engine {
         let busy = self.enter(&session, &mut second).await?;
         let mut offered = self.tools(&options).await;
         let problems = std::mem::take(&mut offered.problems);
-        let AtRest {
+        let IdleSession {
             folded,
             loaded,
             owned,
@@ -118,7 +118,7 @@ impl Engine {
         if !options.policy.can_ask {
             catalog::answered_before(&mut offered.catalog, folded.grants(), &options.policy);
         }
-        let base = Base {
+        let base = TurnBase {
             grants: folded.grants().clone(),
             messages: folded.messages(),
             ordinal: folded.turns() + 1,
@@ -127,7 +127,7 @@ impl Engine {
         let now = self.shared.clock.now();
         let setup = setup(options, offered);
         let (turn, step) = SendMessageUseCase::begin(base, opening, setup, now);
-        Ok(Begins {
+        Ok(PreparedTurn {
             busy,
             loaded,
             now,
@@ -142,8 +142,8 @@ impl Engine {
     async fn enter(
         &self,
         session: &SessionId,
-        second: &mut Second<'_>,
-    ) -> Result<Busy, EngineError> {
+        second: &mut BusyPolicy<'_>,
+    ) -> Result<DrivenGuard, EngineError> {
         let occupied = &self.shared.occupied;
         let queue = occupied.queues.of(session);
         let _first = match second.manner {
@@ -161,7 +161,7 @@ impl Engine {
                 Ok(busy) => return Ok(busy),
                 Err(driven) => driven,
             };
-            let Progress {
+            let SessionProgress {
                 is_over,
                 only_waits,
                 turn,
@@ -186,11 +186,11 @@ impl Engine {
     async fn own_at_rest(
         &self,
         session: &SessionId,
-        second: &mut Second<'_>,
-        busy: &Busy,
-    ) -> Result<AtRest, EngineError> {
+        second: &mut BusyPolicy<'_>,
+        busy: &DrivenGuard,
+    ) -> Result<IdleSession, EngineError> {
         loop {
-            let owned = match Owned::take(&self.shared, session).await {
+            let owned = match SessionOwnership::take(&self.shared, session).await {
                 Ok(owned) => owned,
                 Err(error @ JournalError::Owned { .. }) => {
                     self.own_after(session, second, error).await?
@@ -201,7 +201,7 @@ impl Engine {
             let facts = loaded.steps.iter().flat_map(|step| &step.facts);
             let folded = Session::fold(session.clone(), facts);
             let Some(turn) = folded.open_turn() else {
-                return Ok(AtRest {
+                return Ok(IdleSession {
                     folded,
                     loaded,
                     owned,
@@ -216,9 +216,9 @@ impl Engine {
         &self,
         session: &SessionId,
         turn: &Turn,
-        mut owned: Owned,
+        mut owned: SessionOwnership,
         second: SecondMessage,
-        busy: &Busy,
+        busy: &DrivenGuard,
     ) -> Result<(), EngineError> {
         if second != SecondMessage::Cancel && !turn.only_waits() {
             let (session, turn) = (session.clone(), turn.id().clone());
@@ -237,11 +237,11 @@ impl Engine {
     async fn own_after(
         &self,
         session: &SessionId,
-        second: &mut Second<'_>,
+        second: &mut BusyPolicy<'_>,
         mut error: JournalError,
-    ) -> Result<Owned, EngineError> {
+    ) -> Result<SessionOwnership, EngineError> {
         let asked = Instant::now();
-        let mut pause = SOON;
+        let mut pause = FIRST_POLL;
         loop {
             let loaded = self.shared.journal.load(session).await?;
             let facts = loaded.steps.iter().flat_map(|step| &step.facts);
@@ -262,8 +262,8 @@ impl Engine {
             }
             // That a session is let go of is told to nobody.
             tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(SELDOM);
-            error = match Owned::take(&self.shared, session).await {
+            pause = (pause * 2).min(MAX_POLL);
+            error = match SessionOwnership::take(&self.shared, session).await {
                 Ok(owned) => return Ok(owned),
                 Err(error @ JournalError::Owned { .. }) => error,
                 Err(error) => return Err(self.shared.unwritten(error)),
@@ -298,8 +298,8 @@ impl Engine {
     }
 
     /// Takes the ownership of a session; one that another process is at work on is busy.
-    pub(crate) async fn own(&self, session: &SessionId) -> Result<Owned, EngineError> {
-        match Owned::take(&self.shared, session).await {
+    pub(crate) async fn own(&self, session: &SessionId) -> Result<SessionOwnership, EngineError> {
+        match SessionOwnership::take(&self.shared, session).await {
             Ok(owned) => Ok(owned),
             Err(JournalError::Owned { session }) => Err(self.busy(session).await),
             Err(error) => Err(self.shared.unwritten(error)),
@@ -308,41 +308,41 @@ impl Engine {
 }
 
 /// What becomes of a message whose session is at work, and who is told that it waits.
-struct Second<'o> {
+struct BusyPolicy<'o> {
     manner: SecondMessage,
     observer: &'o mut dyn Observer,
     was_told: bool,
 }
 
-impl Second<'_> {
+impl BusyPolicy<'_> {
     /// It waits; that is told once.
     fn waits(&mut self, session: &SessionId) {
         if !std::mem::replace(&mut self.was_told, true) {
-            self.observer.tell(News::Queued { session });
+            self.observer.tell(ObserverEvent::Queued { session });
         }
     }
 }
 
 /// A session that is owned here and has no open turn.
-struct AtRest {
+struct IdleSession {
     folded: Session,
     loaded: Loaded,
-    owned: Owned,
+    owned: SessionOwnership,
 }
 
 /// A turn that begins, or goes on, and its first step, which is not committed yet.
-pub(crate) struct Begins {
-    pub(crate) busy: Busy,
+pub(crate) struct PreparedTurn {
+    pub(crate) busy: DrivenGuard,
     pub(crate) loaded: Loaded,
     pub(crate) now: Now,
-    pub(crate) owned: Owned,
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) owned: SessionOwnership,
+    pub(crate) problems: Vec<ToolboxProblem>,
     pub(crate) step: Step,
     pub(crate) turn: ToolLoop,
 }
 
 /// Everything that is decided for a turn before it begins.
-fn setup(options: TurnOptions, offered: Offered) -> Arc<Setup> {
+fn setup(options: TurnOptions, offered: ToolOffer) -> Arc<Setup> {
     let price = options.prices.of(&options.model).cloned();
     let mut system = options.system;
     system.parts.extend(offered.instructions);
@@ -366,6 +366,6 @@ fn setup(options: TurnOptions, offered: Offered) -> Arc<Setup> {
 /// How long another process has to end a turn that it was told to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// When it is first asked again whether another process has let go of a session; twice as late each time.
-const SOON: Duration = Duration::from_millis(10);
+const FIRST_POLL: Duration = Duration::from_millis(10);
 /// How seldom it is asked at most.
-const SELDOM: Duration = Duration::from_millis(500);
+const MAX_POLL: Duration = Duration::from_millis(500);

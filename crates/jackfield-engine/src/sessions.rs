@@ -13,7 +13,7 @@ use jackfield_ports::journal::{Append, Appended, Hold, JournalError, Loaded};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::ownership::Owned;
+use crate::ownership::SessionOwnership;
 
 impl Engine {
     /// Everything that is kept of a session.
@@ -62,7 +62,10 @@ impl Engine {
                 session: session.clone(),
             });
         }
-        Owned::take(&self.shared, session).await?.release().await;
+        SessionOwnership::take(&self.shared, session)
+            .await?
+            .release()
+            .await;
         Ok(())
     }
 
@@ -96,7 +99,7 @@ impl Engine {
         let Ok(session) = SessionId::parse(PROBE) else {
             return Ok(());
         };
-        match Owned::take(&self.shared, &session).await {
+        match SessionOwnership::take(&self.shared, &session).await {
             Ok(mut owned) => {
                 owned.release().await;
                 match journal.delete(&session).await {
@@ -189,7 +192,7 @@ impl Engine {
             Err(JournalError::UnknownSession { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
-        let mut fence = match Owned::take(&self.shared, session).await {
+        let mut fence = match SessionOwnership::take(&self.shared, session).await {
             Ok(owned) => owned,
             // Then it was never ours.
             Err(JournalError::Owned { .. }) => return Ok(None),
@@ -239,7 +242,7 @@ impl Engine {
         if journal.exists(to).await? && !journal.load(to).await?.steps.is_empty() {
             return Err(exists());
         }
-        let mut owned = Owned::take(&self.shared, to).await?;
+        let mut owned = SessionOwnership::take(&self.shared, to).await?;
         let loaded = journal.load(to).await?;
         if !loaded.steps.is_empty() {
             owned.release().await;

@@ -19,7 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use self::patterns::Names;
-use self::watch::{Bounds, Stopped, watched};
+use self::watch::{WorkLimits, WorkStopped, watched};
 
 mod answer;
 mod patterns;
@@ -33,22 +33,22 @@ pub use self::answer::AnswerFit;
 /// Schemas, by the digest of their tool.
 #[derive(Default)]
 pub(crate) struct Validators {
-    schemas: Mutex<HashMap<(Digest, Side), Arc<Schema>>>,
+    schemas: Mutex<HashMap<(Digest, SchemaSide), Arc<Schema>>>,
     /// A few checks of each toolbox at a time, so that one which is hostile holds up none but itself.
     turns: Mutex<HashMap<ToolboxId, Arc<Semaphore>>>,
 }
 
 /// What is checked against which schema.
-struct Checked<'a> {
+struct SchemaCheck<'a> {
     schema: &'a Arc<Value>,
-    side: Side,
+    side: SchemaSide,
     tool: &'a CatalogEntry,
     value: Arc<Value>,
 }
 
 /// Which of a tool's schemas.
 #[derive(Clone, Copy, Eq, Hash, PartialEq)]
-enum Side {
+enum SchemaSide {
     Input,
     Output,
 }
@@ -56,11 +56,11 @@ enum Side {
 /// A schema, compiled when it is first needed.
 #[derive(Default)]
 struct Schema {
-    compiled: OnceLock<Result<Compiled, String>>,
+    compiled: OnceLock<Result<CompiledSchema, String>>,
 }
 
 /// A schema that can be used.
-struct Compiled {
+struct CompiledSchema {
     names: Names,
     /// How large the schema is, if it is [plain].
     size: Option<usize>,
@@ -68,7 +68,7 @@ struct Compiled {
 }
 
 /// What a check came to.
-enum Verdict {
+enum SchemaVerdict {
     /// There was no time left to begin.
     Busy,
     Crashed,
@@ -97,26 +97,26 @@ impl Validators {
         };
         let arguments = Arc::new(Value::Object((**fields).clone()));
         let name = &tool.definition.name;
-        let checked = Checked {
+        let checked = SchemaCheck {
             schema,
-            side: Side::Input,
+            side: SchemaSide::Input,
             tool,
             value: arguments,
         };
         Err(match self.fits(checked, limit).await {
-            Verdict::Busy => late(format!(
+            SchemaVerdict::Busy => late(format!(
                 "the arguments of `{name}` could not be checked: other checks of `{}` take too long",
                 tool.origin.toolbox
             )),
-            Verdict::Crashed => unusable("checking the arguments crashed".to_owned()),
-            Verdict::Fits => return Ok(()),
-            Verdict::Late => late(format!(
+            SchemaVerdict::Crashed => unusable("checking the arguments crashed".to_owned()),
+            SchemaVerdict::Fits => return Ok(()),
+            SchemaVerdict::Late => late(format!(
                 "checking the arguments against the schema of `{name}` takes too long"
             )),
-            Verdict::Misfit(text) => invalid(format!(
+            SchemaVerdict::Misfit(text) => invalid(format!(
                 "The call was not run: {text} Correct the arguments."
             )),
-            Verdict::Unusable(why) => {
+            SchemaVerdict::Unusable(why) => {
                 unusable(format!("the schema of `{name}` cannot be used: {why}"))
             }
         })
@@ -140,15 +140,15 @@ impl Validators {
             return result;
         }
         let structured = Arc::clone(structured);
-        let checked = Checked {
+        let checked = SchemaCheck {
             schema,
-            side: Side::Output,
+            side: SchemaSide::Output,
             tool,
             value: Arc::clone(&structured),
         };
         let unchecked = match self.fits(checked, limit).await {
-            Verdict::Fits => return result,
-            Verdict::Misfit(what) => {
+            SchemaVerdict::Fits => return result,
+            SchemaVerdict::Misfit(what) => {
                 let text = structured.to_string();
                 let told = |part: &OutcomePart| part.as_text() == Some(&*text);
                 if !result.content.iter().any(told) {
@@ -162,9 +162,9 @@ impl Validators {
                 result.content.push(OutcomePart::Text(note.into()));
                 return result;
             }
-            Verdict::Busy | Verdict::Late => "that takes too long".to_owned(),
-            Verdict::Crashed => "that crashed".to_owned(),
-            Verdict::Unusable(why) => why,
+            SchemaVerdict::Busy | SchemaVerdict::Late => "that takes too long".to_owned(),
+            SchemaVerdict::Crashed => "that crashed".to_owned(),
+            SchemaVerdict::Unusable(why) => why,
         };
         let note = format!(
             "[the structured answer could not be checked against the tool's own schema: {unchecked}]"
@@ -173,8 +173,8 @@ impl Validators {
         result
     }
 
-    async fn fits(&self, checked: Checked<'_>, limit: Duration) -> Verdict {
-        let Checked {
+    async fn fits(&self, checked: SchemaCheck<'_>, limit: Duration) -> SchemaVerdict {
+        let SchemaCheck {
             schema,
             side,
             tool,
@@ -182,21 +182,21 @@ impl Validators {
         } = checked;
         let known = self.schema((tool.digest, side));
         if known.takes_at_once(&value) {
-            return Verdict::Fits;
+            return SchemaVerdict::Fits;
         }
         let deadline = Instant::now() + limit;
         let turn = self.turn(&tool.origin.toolbox).acquire_owned();
         let Ok(Ok(turn)) = timeout_at(deadline, turn).await else {
-            return Verdict::Busy;
+            return SchemaVerdict::Busy;
         };
         let whole = match side {
-            Side::Input => "the arguments",
-            Side::Output => "the answer",
+            SchemaSide::Input => "the arguments",
+            SchemaSide::Output => "the answer",
         };
         looked(known, schema, (value, whole), (Some(turn), deadline)).await
     }
 
-    fn schema(&self, place: (Digest, Side)) -> Arc<Schema> {
+    fn schema(&self, place: (Digest, SchemaSide)) -> Arc<Schema> {
         let mut schemas = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
         if schemas.len() >= MOST_SCHEMAS && !schemas.contains_key(&place) {
             schemas.clear();
@@ -217,7 +217,7 @@ async fn looked(
     schema: &Arc<Value>,
     (value, whole): (Arc<Value>, &'static str),
     (turn, deadline): (Option<OwnedSemaphorePermit>, Instant),
-) -> Verdict {
+) -> SchemaVerdict {
     let schema = Arc::clone(schema);
     let until = std::time::Instant::now() + (deadline - Instant::now());
     let checked = tokio::task::spawn_blocking(move || {
@@ -226,8 +226,8 @@ async fn looked(
     });
     match timeout_at(deadline, checked).await {
         Ok(Ok(verdict)) => verdict,
-        Ok(Err(_)) => Verdict::Crashed,
-        Err(_) => Verdict::Late,
+        Ok(Err(_)) => SchemaVerdict::Crashed,
+        Err(_) => SchemaVerdict::Late,
     }
 }
 
@@ -235,7 +235,7 @@ impl Schema {
     /// Whether a value fits, as far as that can be told on the spot: the schema is known, plain and
     /// small, and so is the value. What is wrong with one is told in words, and that takes longer.
     fn takes_at_once(&self, value: &Value) -> bool {
-        let Some(Ok(Compiled {
+        let Some(Ok(CompiledSchema {
             size, validator, ..
         })) = self.compiled.get()
         else {
@@ -243,7 +243,7 @@ impl Schema {
         };
         let most = size.and_then(|size| MOST_AT_ONCE.checked_div(size));
         let is_small = most.is_some_and(|most| plain::weight(value, most).is_some());
-        let bounds = || Bounds {
+        let bounds = || WorkLimits {
             steps: MOST_STEPS_AT_ONCE,
             until: std::time::Instant::now() + LONGEST_AT_ONCE,
         };
@@ -258,51 +258,55 @@ impl Schema {
         schema: &Value,
         (value, whole): (&Value, &str),
         until: std::time::Instant,
-    ) -> Verdict {
+    ) -> SchemaVerdict {
         let compiled = match self.compiled.get() {
             Some(compiled) => compiled,
             None => {
                 let steps = MOST_NODES;
-                let built = match watched(Bounds { steps, until }, || schema::compile(schema)) {
-                    Ok(built) => built.map(|(validator, names)| Compiled {
+                let built = match watched(WorkLimits { steps, until }, || schema::compile(schema)) {
+                    Ok(built) => built.map(|(validator, names)| CompiledSchema {
                         names,
                         size: plain::size(schema),
                         validator,
                     }),
                     // The next one may have more time.
-                    Err(Stopped::Late) => return Verdict::Late,
-                    Err(stopped @ (Stopped::TooDeep | Stopped::TooLong | Stopped::TooMuch)) => {
-                        Err(stopped.to_string())
-                    }
+                    Err(WorkStopped::Late) => return SchemaVerdict::Late,
+                    Err(
+                        stopped @ (WorkStopped::TooDeep
+                        | WorkStopped::TooLong
+                        | WorkStopped::TooMuch),
+                    ) => Err(stopped.to_string()),
                 };
                 self.compiled.get_or_init(|| built)
             }
         };
         let (names, validator) = match compiled {
-            Ok(Compiled {
+            Ok(CompiledSchema {
                 names, validator, ..
             }) => (names, validator),
-            Err(fault) => return Verdict::Unusable(fault.clone()),
+            Err(fault) => return SchemaVerdict::Unusable(fault.clone()),
         };
         if !names.take(value) {
-            return Verdict::Unusable(Stopped::TooLong.to_string());
+            return SchemaVerdict::Unusable(WorkStopped::TooLong.to_string());
         }
         let steps = u64::MAX;
-        match watched(Bounds { steps, until }, || validator.is_valid(value)) {
-            Ok(true) => return Verdict::Fits,
+        match watched(WorkLimits { steps, until }, || validator.is_valid(value)) {
+            Ok(true) => return SchemaVerdict::Fits,
             Ok(false) => {}
-            Err(Stopped::Late | Stopped::TooMuch) => return Verdict::Late,
-            Err(stopped @ (Stopped::TooDeep | Stopped::TooLong)) => {
-                return Verdict::Unusable(stopped.to_string());
+            Err(WorkStopped::Late | WorkStopped::TooMuch) => return SchemaVerdict::Late,
+            Err(stopped @ (WorkStopped::TooDeep | WorkStopped::TooLong)) => {
+                return SchemaVerdict::Unusable(stopped.to_string());
             }
         }
         // All that is wrong is collected at once, and may be more than fits into memory.
         let steps = MOST_LOOKED_AT;
-        let complaints = watched(Bounds { steps, until }, || {
+        let complaints = watched(WorkLimits { steps, until }, || {
             complaints(validator, value, whole)
         });
         let complaints = complaints.ok().filter(|text| !text.is_empty());
-        Verdict::Misfit(complaints.unwrap_or_else(|| format!("{whole} do not fit the schema.")))
+        SchemaVerdict::Misfit(
+            complaints.unwrap_or_else(|| format!("{whole} do not fit the schema.")),
+        )
     }
 }
 

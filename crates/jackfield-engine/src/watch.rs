@@ -16,11 +16,11 @@ use jackfield_domain::delta::Delta;
 use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
 use jackfield_domain::session::Session;
-use jackfield_domain::telling::{Teller, Told};
+use jackfield_domain::session_events::{EventStream, SessionEvent};
 use jackfield_ports::journal::JournalError;
 use tokio::sync::watch;
 
-use crate::engine::{Engine, Shared};
+use crate::engine::{Engine, EngineState};
 use crate::error::EngineError;
 use crate::perform::chain;
 
@@ -74,25 +74,25 @@ impl Engine {
             session,
             shared: Arc::clone(&self.shared),
             steps: 0,
-            teller: Teller::new(cursor),
+            teller: EventStream::new(cursor),
         }
     }
 }
 
 /// Watches one session. Dropping it ends the watching, and nothing else.
 pub struct Watcher {
-    following: Option<Following>,
-    heard: Option<watch::Receiver<Speech>>,
+    following: Option<FollowFuture>,
+    heard: Option<watch::Receiver<Feed>>,
     provider_request: Option<Arc<str>>,
     session: SessionId,
-    shared: Arc<Shared>,
+    shared: Arc<EngineState>,
     /// How many steps the teller was fed.
     steps: u64,
-    teller: Teller,
+    teller: EventStream,
 }
 
 /// The steps that come next.
-type Following = Pin<Box<dyn Future<Output = Result<Vec<Envelope>, JournalError>> + Send>>;
+type FollowFuture = Pin<Box<dyn Future<Output = Result<Vec<Envelope>, JournalError>> + Send>>;
 
 impl fmt::Debug for Watcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,12 +111,12 @@ impl Watcher {
     ///
     /// [`EngineError::Journal`] if the session is gone or cannot be read, and [`EngineError::NotCommitted`] if
     /// its turn was broken off, as the journal could not be written; the next call tries again.
-    pub async fn next(&mut self) -> Result<(Cursor, Told), EngineError> {
+    pub async fn next(&mut self) -> Result<(Cursor, SessionEvent), EngineError> {
         loop {
             if let Some(told) = self.next_so_far() {
                 return Ok(told);
             }
-            let broken = |heard: &watch::Receiver<Speech>| heard.borrow().broken_off.clone();
+            let broken = |heard: &watch::Receiver<Feed>| heard.borrow().broken_off.clone();
             if let Some(why) = self.heard.as_ref().and_then(broken) {
                 self.heard = None;
                 return Err(EngineError::NotCommitted { why });
@@ -174,7 +174,7 @@ impl Watcher {
     }
 
     /// What is told next, if it is there already.
-    pub fn next_so_far(&mut self) -> Option<(Cursor, Told)> {
+    pub fn next_so_far(&mut self) -> Option<(Cursor, SessionEvent)> {
         if let Some(told) = self.teller.next() {
             return Some(told);
         }
@@ -221,7 +221,7 @@ impl Watcher {
     }
 }
 
-impl Shared {
+impl EngineState {
     /// Waits until the open turn of a session cannot go on: nobody here is at work on it, it does not only
     /// wait, and the journal fails.
     async fn stalled(&self, session: &SessionId) -> EngineError {
@@ -238,18 +238,18 @@ impl Shared {
                 let why = "the journal cannot be written".into();
                 return EngineError::NotCommitted { why };
             }
-            tokio::time::sleep(STALLED).await;
+            tokio::time::sleep(STALLED_POLL).await;
         }
     }
 }
 
 /// What is driven in this process, by session.
 #[derive(Debug, Default)]
-pub(crate) struct Speeches(Mutex<BTreeMap<SessionId, watch::Receiver<Speech>>>);
+pub(crate) struct Feeds(Mutex<BTreeMap<SessionId, watch::Receiver<Feed>>>);
 
 /// What a driver has committed, and the reply that is under way.
 #[derive(Debug, Default)]
-pub(crate) struct Speech {
+pub(crate) struct Feed {
     /// Why its driver stopped, if the journal failed.
     broken_off: Option<Arc<str>>,
     /// How many facts of the session there were when the attempt had been opened.
@@ -263,7 +263,7 @@ pub(crate) struct Speech {
     steps: Vec<Arc<Envelope>>,
 }
 
-impl Speech {
+impl Feed {
     /// The steps from this number on, if it has them all.
     fn from(&self, number: u64) -> Option<&[Arc<Envelope>]> {
         let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
@@ -271,15 +271,15 @@ impl Speech {
     }
 }
 
-impl Speeches {
+impl Feeds {
     /// Where a session that has these steps can be heard from now on.
-    pub(crate) fn begin(self: &Arc<Self>, session: &SessionId, steps: &[Envelope]) -> Speaker {
-        let (said, heard) = watch::channel(Speech {
+    pub(crate) fn begin(self: &Arc<Self>, session: &SessionId, steps: &[Envelope]) -> FeedWriter {
+        let (said, heard) = watch::channel(Feed {
             first: steps.len() as u64,
-            ..Speech::default()
+            ..Feed::default()
         });
         self.lock().insert(session.clone(), heard);
-        Speaker {
+        FeedWriter {
             facts: count(steps),
             said,
             session: session.clone(),
@@ -287,11 +287,11 @@ impl Speeches {
         }
     }
 
-    fn of(&self, session: &SessionId) -> Option<watch::Receiver<Speech>> {
+    fn of(&self, session: &SessionId) -> Option<watch::Receiver<Feed>> {
         self.lock().get(session).cloned()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, watch::Receiver<Speech>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, watch::Receiver<Feed>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -299,14 +299,14 @@ impl Speeches {
 /// The side of a driver: keeps what it has committed, and the reply that is under way, for whoever
 /// watches. Never waits.
 #[derive(Debug)]
-pub(crate) struct Speaker {
+pub(crate) struct FeedWriter {
     facts: u64,
-    said: watch::Sender<Speech>,
+    said: watch::Sender<Feed>,
     session: SessionId,
-    speeches: Arc<Speeches>,
+    speeches: Arc<Feeds>,
 }
 
-impl Speaker {
+impl FeedWriter {
     /// A step that is committed.
     pub(crate) fn step(&mut self, step: &Envelope, turn: &TurnId) {
         let facts = &mut self.facts;
@@ -320,7 +320,7 @@ impl Speaker {
     }
 
     /// A piece of the reply that is under way.
-    pub(crate) fn say(&self, attempt: ModelAttempt, delta: &Delta) {
+    pub(crate) fn push(&self, attempt: ModelAttempt, delta: &Delta) {
         self.said.send_modify(|speech| {
             if let Some(reply) = &mut speech.reply
                 && reply.attempt() == attempt
@@ -354,7 +354,7 @@ impl Speaker {
     }
 }
 
-impl Speech {
+impl Feed {
     /// A fact that is committed, and how many there are with it.
     fn see(&mut self, fact: &Fact, facts: u64, turn: &TurnId) {
         match fact {
@@ -379,7 +379,7 @@ impl Speech {
     }
 }
 
-impl Drop for Speaker {
+impl Drop for FeedWriter {
     fn drop(&mut self) {
         // Before its channel closes, so that nobody finds a closed one.
         self.speeches.lock().remove(&self.session);
@@ -387,7 +387,7 @@ impl Drop for Speaker {
 }
 
 /// How long a turn that may not go on is left alone before it is looked at again.
-const STALLED: Duration = Duration::from_secs(1);
+const STALLED_POLL: Duration = Duration::from_secs(1);
 
 fn count(steps: &[Envelope]) -> u64 {
     steps.iter().map(|step| step.facts.len() as u64).sum()

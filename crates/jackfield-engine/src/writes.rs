@@ -7,13 +7,13 @@ use tokio::sync::Notify;
 
 /// How the last attempt to write to the journal ended, whichever session it was for.
 #[derive(Debug, Default)]
-pub(crate) struct Writes {
+pub(crate) struct WriteHealth {
     fail: AtomicBool,
     /// Notified when they begin to fail.
     failing: Notify,
 }
 
-impl Writes {
+impl WriteHealth {
     /// An attempt failed because of the journal.
     pub(crate) fn failed(&self) {
         if !self.fail.swap(true, Ordering::SeqCst) {

@@ -12,7 +12,7 @@ use jackfield_domain::wait::{
 use serde_json::{Value, json};
 
 use super::secrets::without_secrets_in;
-use super::story::{CallStory, Forked, Said, Story, TryStory, TurnStory, WaitStory};
+use super::story::{Story, StoryCall, StoryMessage, StoryOrigin, StoryTurn, TryStory, WaitStory};
 use super::values::{self, with};
 use super::words::{self, Status};
 
@@ -33,7 +33,7 @@ pub(super) fn document(story: &Story, redacted: bool) -> String {
     words::escaped(text) + "\n"
 }
 
-fn forked(forked: &Forked) -> Value {
+fn forked(forked: &StoryOrigin) -> Value {
     json!({
         "session": forked.from.as_str(),
         "turn": forked.ordinal,
@@ -42,7 +42,7 @@ fn forked(forked: &Forked) -> Value {
     })
 }
 
-fn turn(turn: &TurnStory) -> Value {
+fn turn(turn: &StoryTurn) -> Value {
     let tools = turn.setup.catalog.iter();
     let tools: Vec<&str> = tools.map(|tool| tool.definition.name.as_str()).collect();
     let (ended, end) = match &turn.ended {
@@ -65,10 +65,10 @@ fn turn(turn: &TurnStory) -> Value {
     })
 }
 
-fn said(said: &Said) -> Value {
+fn said(said: &StoryMessage) -> Value {
     match said {
-        Said::Opening(opening) => message(opening),
-        Said::Reply { at, attempt, reply } => {
+        StoryMessage::Opening(opening) => message(opening),
+        StoryMessage::Reply { at, attempt, reply } => {
             let end = &reply.end;
             with(
                 message(&reply.message),
@@ -83,7 +83,7 @@ fn said(said: &Said) -> Value {
                 }),
             )
         }
-        Said::Ended {
+        StoryMessage::Ended {
             at,
             attempt,
             partial,
@@ -177,7 +177,7 @@ fn media(source: &MediaSource) -> Value {
     }
 }
 
-fn call(story: &CallStory) -> Value {
+fn call(story: &StoryCall) -> Value {
     let closed = story.closed.as_ref();
     let status = closed.map(|closed| Status::of(closed.end, closed.result.is_error).code());
     let outcome = closed.map(|closed| {

@@ -17,12 +17,12 @@ use jackfield_domain::wait::{
 
 use super::inert::inert;
 use super::secrets::without_secrets;
-use super::story::{CallStory, Said, Story, TurnStory, WaitStory};
+use super::story::{Story, StoryCall, StoryMessage, StoryTurn, WaitStory};
 use super::words::{self, Status};
 
 /// The document.
 pub(super) fn document(story: &Story, redacted: bool) -> String {
-    let mut page = Page(format!("# Conversation {}\n", story.session));
+    let mut page = MarkdownPage(format!("# Conversation {}\n", story.session));
     if redacted {
         page.line(
             "*Redacted: without what tools were given and gave back, files, reasoning and keys.*",
@@ -52,9 +52,9 @@ pub(super) fn document(story: &Story, redacted: bool) -> String {
 }
 
 /// The text so far.
-struct Page(String);
+struct MarkdownPage(String);
 
-impl Page {
+impl MarkdownPage {
     /// A paragraph.
     fn line(&mut self, text: &str) {
         self.0.push('\n');
@@ -62,7 +62,7 @@ impl Page {
         self.0.push('\n');
     }
 
-    fn turn(&mut self, turn: &TurnStory) {
+    fn turn(&mut self, turn: &StoryTurn) {
         self.line(&format!("## Turn {}", turn.ordinal));
         let model = format!("{}/{}", turn.setup.model.provider, turn.setup.model.model);
         let mut facts = format!("{}, {}", turn.began.to_rfc3339(), code(&model));
@@ -72,9 +72,9 @@ impl Page {
         self.line(&facts);
         for said in &turn.said {
             match said {
-                Said::Opening(message) => self.message(message, None),
-                Said::Reply { reply, .. } => self.message(&reply.message, Some(turn)),
-                Said::Ended {
+                StoryMessage::Opening(message) => self.message(message, None),
+                StoryMessage::Reply { reply, .. } => self.message(&reply.message, Some(turn)),
+                StoryMessage::Ended {
                     partial,
                     retry_at,
                     why,
@@ -110,7 +110,7 @@ impl Page {
         self.line(&end);
     }
 
-    fn message(&mut self, message: &Message, turn: Option<&TurnStory>) {
+    fn message(&mut self, message: &Message, turn: Option<&StoryTurn>) {
         let heading = match message.role {
             Role::Assistant => "### Model",
             Role::System => "### System",
@@ -123,7 +123,7 @@ impl Page {
         }
     }
 
-    fn block(&mut self, block: &Block, turn: Option<&TurnStory>) {
+    fn block(&mut self, block: &Block, turn: Option<&StoryTurn>) {
         match &block.content {
             Content::Audio(audio) => self.line(&medium("sound", &audio.source)),
             Content::Document(document) => {
@@ -161,7 +161,7 @@ impl Page {
         }
     }
 
-    fn call(&mut self, story: &CallStory) {
+    fn call(&mut self, story: &StoryCall) {
         for wait in &story.waits {
             self.wait(wait);
         }

@@ -21,14 +21,14 @@ use jackfield_domain::wait::{Delivery, Wait, WaitEnd};
 /// A session.
 #[derive(Clone, Debug)]
 pub(super) struct Story {
-    pub(super) forked: Option<Forked>,
+    pub(super) forked: Option<StoryOrigin>,
     pub(super) session: SessionId,
-    pub(super) turns: Vec<TurnStory>,
+    pub(super) turns: Vec<StoryTurn>,
 }
 
 /// Where a session comes from that began as a fork.
 #[derive(Clone, Debug)]
-pub(super) struct Forked {
+pub(super) struct StoryOrigin {
     pub(super) from: SessionId,
     pub(super) messages: Vec<Arc<Message>>,
     pub(super) ordinal: u32,
@@ -37,13 +37,13 @@ pub(super) struct Forked {
 
 /// A turn.
 #[derive(Clone, Debug)]
-pub(super) struct TurnStory {
+pub(super) struct StoryTurn {
     pub(super) began: WallTime,
-    pub(super) calls: Vec<CallStory>,
+    pub(super) calls: Vec<StoryCall>,
     pub(super) ended: Option<(WallTime, TurnEnd)>,
     pub(super) ordinal: u32,
     pub(super) resumed: u32,
-    pub(super) said: Vec<Said>,
+    pub(super) said: Vec<StoryMessage>,
     pub(super) setup: Arc<Setup>,
     pub(super) system: String,
     pub(super) turn: TurnId,
@@ -53,7 +53,7 @@ pub(super) struct TurnStory {
 
 /// Something that was said.
 #[derive(Clone, Debug)]
-pub(super) enum Said {
+pub(super) enum StoryMessage {
     /// A model call that came to no reply.
     Ended {
         at: WallTime,
@@ -74,9 +74,9 @@ pub(super) enum Said {
 
 /// A tool call, and all that came of it.
 #[derive(Clone, Debug)]
-pub(super) struct CallStory {
+pub(super) struct StoryCall {
     pub(super) call: Arc<ToolCall>,
-    pub(super) closed: Option<Closed>,
+    pub(super) closed: Option<StoryCallEnd>,
     pub(super) late: Vec<LateOutcome>,
     pub(super) origin: Option<ToolOrigin>,
     pub(super) tries: Vec<TryStory>,
@@ -85,7 +85,7 @@ pub(super) struct CallStory {
 
 /// How a call ended.
 #[derive(Clone, Debug)]
-pub(super) struct Closed {
+pub(super) struct StoryCallEnd {
     pub(super) at: WallTime,
     pub(super) end: CallEnd,
     pub(super) result: Arc<ToolResult>,
@@ -98,13 +98,13 @@ pub(super) struct TryStory {
     pub(super) accepted: bool,
     pub(super) attempt: u32,
     pub(super) edited: Option<Arc<ToolInput>>,
-    pub(super) lost: Option<Lost>,
+    pub(super) lost: Option<LostAttempt>,
     pub(super) started: WallTime,
 }
 
 /// How a try ended that came to no outcome.
 #[derive(Clone, Debug)]
-pub(super) struct Lost {
+pub(super) struct LostAttempt {
     pub(super) at: WallTime,
     pub(super) disposition: Disposition,
     pub(super) kind: ToolFailureKind,
@@ -149,7 +149,7 @@ impl Story {
                 from,
                 messages,
             } => {
-                self.forked = Some(Forked {
+                self.forked = Some(StoryOrigin {
                     from: from.clone(),
                     messages: messages.to_vec(),
                     ordinal: place.ordinal,
@@ -161,7 +161,7 @@ impl Story {
                 ordinal,
                 setup,
                 turn,
-            } => self.turns.push(TurnStory {
+            } => self.turns.push(StoryTurn {
                 began: at,
                 calls: Vec::new(),
                 ended: None,
@@ -193,7 +193,7 @@ impl Story {
     }
 }
 
-impl TurnStory {
+impl StoryTurn {
     /// What its model calls used, all together.
     pub(super) fn usage(&self) -> Usage {
         let mut sum = Usage::default();
@@ -222,7 +222,7 @@ impl TurnStory {
                 shown,
             } => {
                 if let Some(story) = self.call(call) {
-                    story.closed = Some(Closed {
+                    story.closed = Some(StoryCallEnd {
                         at,
                         end: *end,
                         result: Arc::clone(result),
@@ -238,7 +238,7 @@ impl TurnStory {
                 then,
             } => {
                 if let Some(this) = self.attempt(attempt) {
-                    this.lost = Some(Lost {
+                    this.lost = Some(LostAttempt {
                         at,
                         disposition: *disposition,
                         kind: *kind,
@@ -266,7 +266,7 @@ impl TurnStory {
                 retry_at,
                 why,
                 ..
-            } => self.said.push(Said::Ended {
+            } => self.said.push(StoryMessage::Ended {
                 at,
                 attempt: *attempt,
                 partial: partial.clone(),
@@ -276,7 +276,7 @@ impl TurnStory {
             Fact::ReplyReceived { attempt, reply } => {
                 for call in reply.message.calls() {
                     let tool = self.setup.catalog.tool(call.name.as_str());
-                    self.calls.push(CallStory {
+                    self.calls.push(StoryCall {
                         call: Arc::clone(call),
                         closed: None,
                         late: Vec::new(),
@@ -285,7 +285,7 @@ impl TurnStory {
                         waits: Vec::new(),
                     });
                 }
-                self.said.push(Said::Reply {
+                self.said.push(StoryMessage::Reply {
                     at,
                     attempt: *attempt,
                     reply: Arc::clone(reply),
@@ -316,7 +316,7 @@ impl TurnStory {
     }
 
     /// The call of this id.
-    pub(super) fn call(&mut self, id: &ToolCallId) -> Option<&mut CallStory> {
+    pub(super) fn call(&mut self, id: &ToolCallId) -> Option<&mut StoryCall> {
         let mut calls = self.calls.iter_mut().rev();
         calls.find(|story| story.call.id == *id)
     }
@@ -334,20 +334,20 @@ impl TurnStory {
 }
 
 /// What a turn was opened with, as messages.
-fn opened(opening: &Opening) -> Vec<Said> {
+fn opened(opening: &Opening) -> Vec<StoryMessage> {
     match opening {
         Opening::ClientResults(results) => {
             let outcomes = results
                 .iter()
                 .map(|outcome| Block::from(Content::ToolOutcome(Arc::clone(outcome))));
             let message = Message::new(Role::Tool, outcomes.collect());
-            vec![Said::Opening(Arc::new(message))]
+            vec![StoryMessage::Opening(Arc::new(message))]
         }
         Opening::Transcript(transcript) => transcript
             .messages()
             .iter()
-            .map(|message| Said::Opening(Arc::clone(message)))
+            .map(|message| StoryMessage::Opening(Arc::clone(message)))
             .collect(),
-        Opening::UserMessage(message) => vec![Said::Opening(Arc::clone(message))],
+        Opening::UserMessage(message) => vec![StoryMessage::Opening(Arc::clone(message))],
     }
 }

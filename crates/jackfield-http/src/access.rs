@@ -15,10 +15,10 @@ use tracing::field::display;
 
 /// The line of a request, while it is not written.
 #[derive(Clone, Debug)]
-pub(crate) struct Access(Arc<Line>);
+pub(crate) struct Access(Arc<AccessLine>);
 
 #[derive(Debug)]
-struct Line {
+struct AccessLine {
     begun: Instant,
     code: OnceLock<&'static str>,
     id: String,
@@ -29,7 +29,7 @@ struct Line {
 
 impl Access {
     pub(crate) fn new(id: &str, method: &Method, path: &str) -> Self {
-        Self(Arc::new(Line {
+        Self(Arc::new(AccessLine {
             begun: Instant::now(),
             code: OnceLock::new(),
             id: id.to_owned(),
@@ -52,7 +52,7 @@ impl Access {
     /// Writes the line: at once, or, where the answer comes in pieces, with the last of them.
     fn follow(self, response: Response) -> Response {
         let status = response.status();
-        if let Some(Code(code)) = response.extensions().get() {
+        if let Some(RefusalCode(code)) = response.extensions().get() {
             self.fails(code);
         }
         if response.body().size_hint().exact().is_some() {
@@ -60,7 +60,7 @@ impl Access {
             return response;
         }
         response.map(|body| {
-            Body::new(Followed {
+            Body::new(FollowedBody {
                 access: self,
                 body,
                 ended: false,
@@ -70,7 +70,7 @@ impl Access {
     }
 
     fn write(&self, status: Option<StatusCode>, whole: bool) {
-        let Line {
+        let AccessLine {
             begun,
             code,
             id,
@@ -105,13 +105,13 @@ impl Access {
 
 /// Why a request was refused, beside its refusal.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Code(pub(crate) &'static str);
+pub(crate) struct RefusalCode(pub(crate) &'static str);
 
 /// A request that is not answered. Dropped so, its client went away before.
 #[derive(Debug)]
-pub(crate) struct Unanswered(Option<Access>);
+pub(crate) struct UnansweredGuard(Option<Access>);
 
-impl Unanswered {
+impl UnansweredGuard {
     pub(crate) const fn new(access: Option<Access>) -> Self {
         Self(access)
     }
@@ -125,7 +125,7 @@ impl Unanswered {
     }
 }
 
-impl Drop for Unanswered {
+impl Drop for UnansweredGuard {
     fn drop(&mut self) {
         if let Some(access) = &self.0 {
             access.write(None, false);
@@ -139,14 +139,14 @@ fn millis(time: Duration) -> f64 {
 }
 
 /// An answer in pieces, which is followed to its end.
-struct Followed {
+struct FollowedBody {
     access: Access,
     body: Body,
     ended: bool,
     status: StatusCode,
 }
 
-impl HttpBody for Followed {
+impl HttpBody for FollowedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -172,7 +172,7 @@ impl HttpBody for Followed {
     }
 }
 
-impl Drop for Followed {
+impl Drop for FollowedBody {
     fn drop(&mut self) {
         self.access.write(Some(self.status), self.ended);
     }

@@ -8,7 +8,7 @@
 
 mod answer;
 mod approvals;
-mod asking;
+mod approver;
 mod document;
 mod events;
 mod extract;
@@ -18,9 +18,9 @@ mod listing;
 mod owner;
 mod page;
 mod problem;
+mod session_events;
 mod sessions;
 mod story;
-mod telling;
 mod turns;
 mod usage;
 mod wire;
@@ -31,9 +31,9 @@ use axum::routing::{get, post};
 use http::{Method, Uri};
 use jackfield_dialect_kit::serve::ServeError;
 
-pub(crate) use self::health::Written;
-pub(crate) use self::keys::Keys;
-use self::problem::{Kind, Problem};
+pub(crate) use self::health::WriteProbe;
+pub(crate) use self::keys::IdempotencyKeys;
+use self::problem::{ProblemDetails, ProblemKind};
 use crate::gateway::Gateway;
 
 /// Whether a path is one of the API's, or of the gateway's health.
@@ -46,7 +46,7 @@ pub(crate) fn is_its(path: &str) -> bool {
 
 /// A refusal in the form of the API.
 pub(crate) fn refused(error: ServeError) -> Response {
-    Problem::from(error).into_response()
+    ProblemDetails::from(error).into_response()
 }
 
 /// The routes.
@@ -99,7 +99,7 @@ pub(crate) fn router() -> Router<Gateway> {
 async fn no_such_address(uri: Uri) -> Response {
     let (root, path) = (document::ROOT, uri.path());
     let detail = format!("there is nothing at {root}{path}; {root}/docs shows what there is");
-    Problem::new(Kind::NotFound, detail).into_response()
+    ProblemDetails::new(ProblemKind::NotFound, detail).into_response()
 }
 
 async fn wrong_method(method: Method, uri: Uri) -> Response {
@@ -112,5 +112,5 @@ async fn wrong_method_of_health(method: Method, uri: Uri) -> Response {
 
 fn not_taken(method: &Method, path: &str) -> Response {
     let detail = format!("{path} does not take {method}");
-    Problem::new(Kind::MethodNotAllowed, detail).into_response()
+    ProblemDetails::new(ProblemKind::MethodNotAllowed, detail).into_response()
 }

@@ -13,7 +13,7 @@ use crate::gateway::Gateway;
 
 /// Somebody who may ask.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Asker {
+pub(crate) struct Principal {
     /// Whether it sees the conversations of all.
     pub(crate) admin: bool,
     /// The name of the token.
@@ -24,7 +24,7 @@ pub(crate) struct Asker {
     pub(crate) tools: ToolsUsed,
 }
 
-impl Asker {
+impl Principal {
     /// Whose a request is that says that it is for this end user: neither sees what is the other's. The name of
     /// a token has no `/`.
     pub(crate) fn principal_for(&self, end_user: Option<&str>) -> Arc<str> {
@@ -37,13 +37,13 @@ impl Asker {
 
 /// The tokens that there are.
 #[derive(Debug)]
-pub(crate) struct Tokens {
+pub(crate) struct ApiKeys {
     /// Who asks without one, where none is needed.
-    anybody: Option<Arc<Asker>>,
-    known: Vec<(Digest, Arc<Asker>)>,
+    anybody: Option<Arc<Principal>>,
+    known: Vec<(Digest, Arc<Principal>)>,
 }
 
-impl Tokens {
+impl ApiKeys {
     /// Those of a configuration.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Tokens {
         let digests = config.digests(environment).into_iter();
         for ((name, token), (_, digest)) in config.tokens.iter().zip(digests) {
             let principal = token.principal.as_ref().unwrap_or(name);
-            let asker = Asker {
+            let asker = Principal {
                 admin: token.admin,
                 name: Arc::clone(name),
                 principal: Arc::clone(principal),
@@ -63,7 +63,7 @@ impl Tokens {
             known.push((digest?, Arc::new(asker)));
         }
         let anybody = known.is_empty().then(|| {
-            Arc::new(Asker {
+            Arc::new(Principal {
                 // Whoever reaches it is the one whose machine it is.
                 admin: true,
                 name: ANYBODY.into(),
@@ -80,7 +80,7 @@ impl Tokens {
     }
 
     /// Who has this token. Takes the same time whichever it is, and whether there is one.
-    fn find(&self, token: &str) -> Option<&Arc<Asker>> {
+    fn find(&self, token: &str) -> Option<&Arc<Principal>> {
         let digest = Digest::of(token.as_bytes());
         let mut found = None;
         for (known, asker) in &self.known {
@@ -99,7 +99,7 @@ impl Gateway {
     /// # Errors
     ///
     /// [`ServeErrorKind::Unauthenticated`] without a token, or with a wrong one.
-    pub(crate) fn asker(&self, headers: &HeaderMap) -> Result<Arc<Asker>, ServeError> {
+    pub(crate) fn asker(&self, headers: &HeaderMap) -> Result<Arc<Principal>, ServeError> {
         let tokens = &self.shared.tokens;
         if let Some(anybody) = &tokens.anybody {
             return Ok(Arc::clone(anybody));

@@ -17,7 +17,7 @@ use tokio::time::{Sleep, sleep};
 
 use crate::front;
 use crate::gateway::Gateway;
-use crate::receipt::Ledger;
+use crate::receipt::ReceiptLedger;
 
 /// Answers the requests of a connection until it ends, or until the server does.
 pub(crate) async fn serve(
@@ -30,8 +30,8 @@ pub(crate) async fn serve(
     let _may_be_slow = stream.set_nodelay(true);
     let limits = gateway.shared.config.serve.limits;
     bound(&stream, limits.write_time);
-    let ledger = Ledger::default();
-    let io = Counted {
+    let ledger = ReceiptLedger::default();
+    let io = CountedConnection {
         given_up: None,
         io: TokioIo::new(stream),
         ledger: ledger.clone(),
@@ -96,16 +96,16 @@ fn bound(stream: &TcpStream, patience: Duration) {
 
 /// A connection that says when everything that was written to it has been taken, and that fails when its
 /// client takes nothing for too long.
-struct Counted {
+struct CountedConnection {
     /// When it fails, while its client takes nothing.
     given_up: Option<Pin<Box<Sleep>>>,
     io: TokioIo<TcpStream>,
-    ledger: Ledger,
+    ledger: ReceiptLedger,
     /// How long a client may take nothing.
     patience: Duration,
 }
 
-impl Counted {
+impl CountedConnection {
     /// What became of a write.
     fn wrote(
         &mut self,
@@ -126,7 +126,7 @@ impl Counted {
     }
 }
 
-impl Read for Counted {
+impl Read for CountedConnection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -136,7 +136,7 @@ impl Read for Counted {
     }
 }
 
-impl Write for Counted {
+impl Write for CountedConnection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -9,25 +9,25 @@ use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
 /// Whose body it is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Side {
+pub(crate) enum BodySide {
     Answer,
     Request,
 }
 
 /// A body of which every piece is logged with the id of its request.
-pub(crate) struct Logged<B> {
+pub(crate) struct LoggedBody<B> {
     body: B,
     request: String,
-    side: Side,
+    side: BodySide,
 }
 
-impl<B> Logged<B>
+impl<B> LoggedBody<B>
 where
     B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<axum::BoxError>,
 {
     /// The same body, logged.
-    pub(crate) fn of(body: B, request: &str, side: Side) -> Body {
+    pub(crate) fn of(body: B, request: &str, side: BodySide) -> Body {
         Body::new(Self {
             body,
             request: request.to_owned(),
@@ -36,7 +36,7 @@ where
     }
 }
 
-impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for Logged<B> {
+impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for LoggedBody<B> {
     type Data = Bytes;
     type Error = B::Error;
 
@@ -50,8 +50,8 @@ impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for Logged<B> {
         {
             let (request, text) = (&self.request, String::from_utf8_lossy(data));
             match self.side {
-                Side::Answer => tracing::info!(%request, %text, "said"),
-                Side::Request => tracing::info!(%request, %text, "asked"),
+                BodySide::Answer => tracing::info!(%request, %text, "said"),
+                BodySide::Request => tracing::info!(%request, %text, "asked"),
             }
         }
         polled

@@ -9,14 +9,14 @@ use jackfield_dialect_kit::serve::ServeDialect as _;
 use crate::dialects::CLAUDE;
 use crate::flow::owner_of;
 use crate::gateway::Gateway;
-use crate::router::{self, Refusal};
+use crate::router::{self, HttpRefusal};
 use crate::{body, notes};
 
 /// Answers with how many tokens a request has, as far as that can be told without asking anybody.
 pub(crate) async fn answer(
     State(gateway): State<Gateway>,
     request: Request<Body>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     gateway.asker(request.headers())?;
     let (head, body) = request.into_parts();
     let body = body::read(&head.headers, body, &gateway.shared.config.serve.limits).await?;

@@ -1,11 +1,11 @@
 //! A request from its first byte to its last, in whichever dialect.
 
-mod asked;
 mod opening;
+mod parsed_request;
 pub(crate) mod previous;
 mod stream;
-mod telling;
 pub(crate) mod tools;
+mod turn_reply;
 mod whole;
 
 use axum::body::Body;
@@ -13,20 +13,20 @@ use axum::response::Response;
 use http::{HeaderValue, Request};
 use jackfield_dialect_kit::serve::{About, ServeDialect, ServeError, ServeErrorKind};
 use jackfield_domain::note::Note;
-use jackfield_engine::Begun;
+use jackfield_engine::StartedTurn;
 use tokio::sync::OwnedSemaphorePermit;
 
-use self::asked::Asked;
-pub(crate) use self::asked::owner_of;
-use self::opening::Opened;
+use self::opening::AnsweringTurn;
+use self::parsed_request::ParsedRequest;
+pub(crate) use self::parsed_request::owner_of;
 pub(crate) use self::stream::{again, answer as stream};
-pub(crate) use self::telling::{Held, Telling};
+pub(crate) use self::turn_reply::{HeldUntilSent, TurnReply};
 use crate::access::Access;
 use crate::dialects::RESPONSES;
 use crate::gateway::Gateway;
 use crate::ids::RequestId;
-use crate::receipt::Ledger;
-use crate::router::Refusal;
+use crate::receipt::ReceiptLedger;
+use crate::router::HttpRefusal;
 use crate::{body, notes, stored};
 
 /// Answers a request for a reply.
@@ -38,8 +38,8 @@ pub(crate) async fn answer(
     gateway: &Gateway,
     dialect: &'static dyn ServeDialect,
     request: Request<Body>,
-) -> Result<Response, Refusal> {
-    let Answering {
+) -> Result<Response, HttpRefusal> {
+    let PendingAnswer {
         held,
         is_stream,
         ledger,
@@ -47,8 +47,8 @@ pub(crate) async fn answer(
         session,
         told,
     } = match begin(gateway, dialect, request).await? {
-        Begins::Answering(answering) => *answering,
-        Begins::Later(response) => return Ok(*response),
+        RequestStart::Answering(answering) => *answering,
+        RequestStart::Later(response) => return Ok(*response),
     };
     let mut response = if is_stream {
         let keep_alive = gateway.shared.config.serve.keep_alive;
@@ -66,21 +66,21 @@ pub(crate) async fn answer(
 }
 
 /// What a request begins.
-enum Begins {
+enum RequestStart {
     /// An answer, which is told as it comes.
-    Answering(Box<Answering>),
+    Answering(Box<PendingAnswer>),
     /// A turn whose reply is asked for later.
     Later(Box<Response>),
 }
 
 /// An answer on its way, with what is needed of its request still.
-struct Answering {
-    held: Held,
+struct PendingAnswer {
+    held: HeldUntilSent,
     is_stream: bool,
-    ledger: Option<Ledger>,
+    ledger: Option<ReceiptLedger>,
     notes: Vec<Note>,
     session: Option<HeaderValue>,
-    told: Telling,
+    told: TurnReply,
 }
 
 /// Reads a request, and finds or begins the turn that answers it.
@@ -88,24 +88,24 @@ async fn begin(
     gateway: &Gateway,
     dialect: &'static dyn ServeDialect,
     request: Request<Body>,
-) -> Result<Begins, Refusal> {
+) -> Result<RequestStart, HttpRefusal> {
     let id = request.extensions().get::<RequestId>().cloned();
     let id = id.map(|id| id.0).unwrap_or_default();
     let asker = gateway.asker(request.headers())?;
     let slot = slot(gateway)?;
     let (head, body) = request.into_parts();
     let body = body::read(&head.headers, body, &gateway.shared.config.serve.limits).await?;
-    let ledger = head.extensions.get::<Ledger>().cloned();
+    let ledger = head.extensions.get::<ReceiptLedger>().cloned();
     let access = head.extensions.get::<Access>().cloned();
     let body = if dialect.name() == RESPONSES.name() {
         stored::resolved(gateway, &asker, body).await?
     } else {
         body
     };
-    let asked = Asked::read(gateway, dialect, &asker, &head.headers, &body)?;
+    let asked = ParsedRequest::read(gateway, dialect, &asker, &head.headers, &body)?;
     drop(body);
-    let Opened { begun, is_kept } = opening::open(gateway, &asked).await?;
-    let Begun {
+    let AnsweringTurn { begun, is_kept } = opening::open(gateway, &asked).await?;
+    let StartedTurn {
         connection,
         problems,
         segment,
@@ -117,7 +117,7 @@ async fn begin(
     if let Some(access) = &access {
         access.tells(is_kept.then_some(&session), &turn);
     }
-    let Asked {
+    let ParsedRequest {
         about,
         mut incoming,
         ..
@@ -134,13 +134,13 @@ async fn begin(
         if segment > 0 && incoming.store != Some(false) {
             stored::is_there(gateway, &asker.principal, &about.id, &mut watcher).await;
         }
-        return Ok(Begins::Later(Box::new(stored::accepted(&about))));
+        return Ok(RequestStart::Later(Box::new(stored::accepted(&about))));
     }
-    let mut told = Telling::new(dialect, about, turn, segment, watcher, id);
+    let mut told = TurnReply::new(dialect, about, turn, segment, watcher, id);
     told.access = access;
     let session = HeaderValue::from_str(session.as_str());
-    Ok(Begins::Answering(Box::new(Answering {
-        held: Held { connection, slot },
+    Ok(RequestStart::Answering(Box::new(PendingAnswer {
+        held: HeldUntilSent { connection, slot },
         is_stream: incoming.stream,
         ledger,
         notes: incoming.notes,

@@ -12,20 +12,20 @@ use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use tower::ServiceExt as _;
 use tracing::Instrument as _;
 
-use crate::access::{Access, Unanswered};
-use crate::content::{Logged, Side};
+use crate::access::{Access, UnansweredGuard};
+use crate::content::{BodySide, LoggedBody};
 use crate::gateway::Gateway;
 use crate::ids::RequestId;
-use crate::linger::Lingering;
-use crate::receipt::Ledger;
-use crate::router::Refusal;
+use crate::linger::LingerBody;
+use crate::receipt::ReceiptLedger;
+use crate::router::HttpRefusal;
 use crate::{api, dialects, failures};
 
 /// Answers a request.
 pub(crate) async fn answer(
     request: Request<Incoming>,
     gateway: &Gateway,
-    ledger: Ledger,
+    ledger: ReceiptLedger,
     router: Router,
 ) -> Response {
     let begun = Instant::now();
@@ -39,9 +39,9 @@ pub(crate) async fn answer(
     let dialect = dialects::of(request.uri().path(), request.headers());
     let is_own = api::is_its(request.uri().path());
     let says = gateway.shared.config.serve.log_content;
-    let mut request = Lingering::of(request).map(|body| {
+    let mut request = LingerBody::of(request).map(|body| {
         if says {
-            Logged::of(body, &id.0, Side::Request)
+            LoggedBody::of(body, &id.0, BodySide::Request)
         } else {
             Body::new(body)
         }
@@ -54,26 +54,26 @@ pub(crate) async fn answer(
         access
     });
     let is_logged = access.is_some();
-    let unanswered = Unanswered::new(access);
+    let unanswered = UnansweredGuard::new(access);
     let answered = async {
         let response = match check_origin(gateway, request.headers()) {
-            Err(error) => Refusal::from(error).into_response(),
+            Err(error) => HttpRefusal::from(error).into_response(),
             Ok(()) => match router.oneshot(request).await {
                 Ok(response) => response,
                 Err(never) => match never {},
             },
         };
         let response = if is_own {
-            Refusal::write_problem(response)
+            HttpRefusal::write_problem(response)
         } else {
-            Refusal::write(response, dialect, &id.0)
+            HttpRefusal::write(response, dialect, &id.0)
         };
         if !is_logged && response.status().is_server_error() {
             let (status, took) = (response.status().as_u16(), begun.elapsed());
             tracing::warn!(request = %id.0, status, ?took, "failed");
         }
         let response = if says {
-            response.map(|body| Logged::of(body, &id.0, Side::Answer))
+            response.map(|body| LoggedBody::of(body, &id.0, BodySide::Answer))
         } else {
             response
         };

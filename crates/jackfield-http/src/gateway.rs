@@ -5,34 +5,34 @@ use std::fmt;
 use std::sync::Arc;
 
 use jackfield_assembly::{
-    ApprovalsMode, Assembled, Config, ConfigError, Environment, MissingKey, OpenJournal,
-    ProviderState, Server, ToolsUsed,
+    ApprovalsMode, Assembly, Config, ConfigError, Environment, MissingKey, OpenJournal,
+    ProviderState, ServerToolbox, ToolsUsed,
 };
 use jackfield_domain::policy::Policy;
 use jackfield_domain::request::ModelRef;
-use jackfield_engine::{Engine, Passing, TurnOptions};
+use jackfield_engine::{Engine, Ephemeral, TurnOptions};
 use tokio::sync::Semaphore;
 
-use crate::api::{Keys, Written};
-use crate::auth::Tokens;
+use crate::api::{IdempotencyKeys, WriteProbe};
+use crate::auth::ApiKeys;
 use crate::failures;
-use crate::listing::Listed;
+use crate::listing::ListingCache;
 
 /// What a server is made of. Cloning shares it.
 #[derive(Clone)]
 pub struct Gateway {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<GatewayState>,
 }
 
-pub(crate) struct Shared {
+pub(crate) struct GatewayState {
     pub(crate) config: Config,
     /// Requests with an idempotency key, which begin one turn at a time.
-    pub(crate) keys: Keys,
+    pub(crate) keys: IdempotencyKeys,
     /// On the journal that lasts.
     pub(crate) kept: Engine,
     /// Whether there are any tools of this side.
     has_tools: bool,
-    pub(crate) listed: Listed,
+    pub(crate) listed: ListingCache,
     /// The providers that need a key and have none.
     pub(crate) missing_keys: BTreeMap<Arc<str>, MissingKey>,
     /// What turns are sent with, by provider.
@@ -40,14 +40,14 @@ pub(crate) struct Shared {
     /// What may run, whichever model asks.
     pub(crate) policy: Policy,
     pub(crate) providers: BTreeMap<Arc<str>, ProviderState>,
-    pub(crate) servers: Vec<Server>,
+    pub(crate) servers: Vec<ServerToolbox>,
     /// One for each request that is answered.
     pub(crate) slots: Arc<Semaphore>,
-    pub(crate) tokens: Tokens,
+    pub(crate) tokens: ApiKeys,
     /// On memory, for requests that leave nothing behind.
     pub(crate) unkept: Engine,
     /// Whether the journal can be written, as it was seen last.
-    pub(crate) written: Written,
+    pub(crate) written: WriteProbe,
 }
 
 impl fmt::Debug for Gateway {
@@ -65,7 +65,7 @@ impl Gateway {
     ///
     /// [`ConfigError`] if a token cannot be had.
     pub fn new(
-        assembled: Assembled,
+        assembled: Assembly,
         config: Config,
         environment: &Environment,
     ) -> Result<Self, ConfigError> {
@@ -73,7 +73,7 @@ impl Gateway {
         // Whoever is asked before a person is may say yes where nobody else is.
         let can_ask = config.serve.approvals == ApprovalsMode::Wait;
         assembled.options.policy.can_ask = can_ask || assembled.engine.has_approver();
-        let tokens = Tokens::of(&config.serve, environment)?;
+        let tokens = ApiKeys::of(&config.serve, environment)?;
         let chosen = assembled.options.model.clone();
         let mut options = BTreeMap::new();
         let names: Vec<Arc<str>> = assembled.providers.keys().cloned().collect();
@@ -86,18 +86,20 @@ impl Gateway {
             options.insert(provider, assembled.options.clone());
         }
         let memory = OpenJournal::in_passing().journal;
-        let unkept = assembled.engine.in_passing(memory, Passing::default());
+        let unkept = assembled
+            .engine
+            .with_ephemeral_journal(memory, Ephemeral::default());
         let has_tools = config.builtins
             || config.servers.values().any(|server| server.enabled)
             || !(config.web.tools.is_empty() && config.web.found.is_empty());
         let slots = Arc::new(Semaphore::new(config.serve.limits.streams));
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(GatewayState {
                 config,
-                keys: Keys::default(),
+                keys: IdempotencyKeys::default(),
                 kept: assembled.engine,
                 has_tools,
-                listed: Listed::default(),
+                listed: ListingCache::default(),
                 missing_keys: assembled.missing_keys,
                 options,
                 policy: assembled.options.policy,
@@ -106,7 +108,7 @@ impl Gateway {
                 slots,
                 tokens,
                 unkept,
-                written: Written::default(),
+                written: WriteProbe::default(),
             }),
         })
     }

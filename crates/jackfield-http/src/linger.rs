@@ -17,13 +17,13 @@ use tokio::runtime::Handle;
 
 /// A body of which the rest is read when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Lingering {
+pub(crate) struct LingerBody {
     body: Option<Incoming>,
     /// Whether the client sends its body without waiting for `100 Continue`, which an early answer replaces.
     lingers: bool,
 }
 
-impl Lingering {
+impl LingerBody {
     /// The request, with a body that lingers.
     pub(crate) fn of(request: Request<Incoming>) -> Request<Self> {
         let lingers = !request.headers().contains_key(EXPECT);
@@ -34,7 +34,7 @@ impl Lingering {
     }
 }
 
-impl Drop for Lingering {
+impl Drop for LingerBody {
     fn drop(&mut self) {
         let Some(mut body) = self.body.take() else {
             return;
@@ -51,7 +51,7 @@ impl Drop for Lingering {
     }
 }
 
-impl Body for Lingering {
+impl Body for LingerBody {
     type Data = Bytes;
     type Error = hyper::Error;
 

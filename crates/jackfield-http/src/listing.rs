@@ -18,22 +18,22 @@ use tokio::time::Instant;
 
 use crate::dialects::is_claude;
 use crate::gateway::Gateway;
-use crate::router::{self, Named, Refusal};
+use crate::router::{self, HttpRefusal, PathTail};
 
 /// What providers said last, and when.
 #[derive(Debug, Default)]
-pub(crate) struct Listed(Mutex<Option<(Instant, Arc<Models>)>>);
+pub(crate) struct ListingCache(Mutex<Option<(Instant, Arc<ModelCatalog>)>>);
 
 /// The models that clients may name.
 #[derive(Debug, Default)]
-pub(crate) struct Models {
+pub(crate) struct ModelCatalog {
     /// What each provider says that it has; a provider that does not say is not in it.
     by_provider: BTreeMap<Arc<str>, Vec<ListedModel>>,
     /// The list for clients.
     pub(crate) listed: Vec<ListedModel>,
 }
 
-impl Models {
+impl ModelCatalog {
     fn of(&self, model: &ModelRef) -> Option<&ListedModel> {
         let mut known = self.by_provider.get(&model.provider).into_iter().flatten();
         known.find(|known| known.id == model.model)
@@ -45,7 +45,7 @@ pub(crate) async fn all(
     State(gateway): State<Gateway>,
     Query(query): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     gateway.asker(&headers)?;
     let models = gateway.listed().await;
     let body = if is_claude(&headers) {
@@ -61,9 +61,9 @@ pub(crate) async fn all(
 /// `GET /v1/models/{id}`
 pub(crate) async fn one(
     State(gateway): State<Gateway>,
-    Named(name): Named,
+    PathTail(name): PathTail,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     gateway.asker(&headers)?;
     let asked = gateway.model(&name)?;
     let models = gateway.listed().await;
@@ -89,7 +89,7 @@ pub(crate) async fn one(
 impl Gateway {
     /// The models that clients may name: the aliases first, then what each provider with a key says that it
     /// has. A provider that cannot be asked is left out.
-    pub(crate) async fn listed(&self) -> Arc<Models> {
+    pub(crate) async fn listed(&self) -> Arc<ModelCatalog> {
         let mut listed = self.shared.listed.0.lock().await;
         if let Some((at, models)) = &*listed
             && at.elapsed() < FRESH
@@ -115,7 +115,7 @@ impl Gateway {
             });
         }
         let answers = asking.join_all().await.into_iter().flatten();
-        let mut models = Models {
+        let mut models = ModelCatalog {
             by_provider: answers.collect(),
             listed: Vec::new(),
         };

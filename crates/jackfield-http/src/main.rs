@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use jackfield_assembly::{Flags, Registry, Surroundings, load};
-use jackfield_http::{Running, asked_at_once, asked_to_end, start_log};
+use jackfield_http::{RunningGateway, asked_at_once, asked_to_end, start_log};
 
 fn main() -> ExitCode {
     // Before anything else: what a guard is given is no command line.
@@ -71,7 +71,7 @@ async fn serve() -> ExitCode {
     };
     start_log(config.serve.log);
     let registry = Registry::default().guarded();
-    match Running::start(config, &surroundings.environment, &registry).await {
+    match RunningGateway::start(config, &surroundings.environment, &registry).await {
         Ok(running) => {
             // Whoever reads that it listens may ask it to end.
             let ends = asked_to_end();

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use http::{HeaderMap, HeaderValue};
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
-use jackfield_engine::Problem;
+use jackfield_engine::ToolboxProblem;
 use serde_json::json;
 
 /// Compact JSON of notes that fits into a header, the gravest first; none where nothing was lost.
@@ -38,7 +38,7 @@ pub(crate) fn header<'n>(notes: impl IntoIterator<Item = &'n Note>) -> Option<He
 }
 
 /// Notes of the toolboxes that are wanting in this turn, or some of whose tools are; the log says why.
-pub(crate) fn of_problems(problems: &[Problem]) -> Vec<Note> {
+pub(crate) fn of_problems(problems: &[ToolboxProblem]) -> Vec<Note> {
     let mut toolboxes: Vec<&str> = problems.iter().map(|one| one.toolbox.as_str()).collect();
     toolboxes.sort_unstable();
     toolboxes.dedup();

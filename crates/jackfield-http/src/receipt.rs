@@ -43,9 +43,9 @@ impl fmt::Debug for Receipt {
 /// The receipts of a connection whose answers are in its buffer. Those that are there when it ends were
 /// not written.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ledger(Arc<Mutex<Vec<Receipt>>>);
+pub(crate) struct ReceiptLedger(Arc<Mutex<Vec<Receipt>>>);
 
-impl Ledger {
+impl ReceiptLedger {
     /// Everything that was in the buffer has been taken.
     pub(crate) fn flushed(&self) {
         let written = std::mem::take(&mut *self.lock());
@@ -62,20 +62,20 @@ impl Ledger {
 }
 
 /// A body whose receipt goes to the ledger of its connection with its last bytes.
-pub(crate) struct Receipted<B> {
+pub(crate) struct ReceiptBody<B> {
     body: B,
     ended: bool,
-    ledger: Option<Ledger>,
+    ledger: Option<ReceiptLedger>,
     receipt: Option<Receipt>,
 }
 
-impl<B> Receipted<B>
+impl<B> ReceiptBody<B>
 where
     B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<axum::BoxError>,
 {
     /// This body as that of an answer; without a ledger, what was asked for was written.
-    pub(crate) fn of(body: B, receipt: Receipt, ledger: Option<Ledger>) -> Body {
+    pub(crate) fn of(body: B, receipt: Receipt, ledger: Option<ReceiptLedger>) -> Body {
         Body::new(Self {
             body,
             ended: false,
@@ -85,7 +85,7 @@ where
     }
 }
 
-impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for Receipted<B> {
+impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for ReceiptBody<B> {
     type Data = Bytes;
     type Error = B::Error;
 
@@ -112,7 +112,7 @@ impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for Receipted<B> {
     }
 }
 
-impl<B> Drop for Receipted<B> {
+impl<B> Drop for ReceiptBody<B> {
     fn drop(&mut self) {
         let Some(receipt) = self.receipt.take() else {
             return;

@@ -10,9 +10,9 @@ use http::request::Parts;
 use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use jackfield_dialect_kit::serve::{ServeDialect, ServeError, ServeErrorKind};
 
-use crate::access::Code;
+use crate::access::RefusalCode;
 use crate::gateway::Gateway;
-use crate::{api, counting, dialects, flow, listing, retrying, stored};
+use crate::{api, counting, dialects, flow, listing, retry_headers, stored};
 
 /// Everything that the gateway answers.
 pub fn router(gateway: &Gateway) -> Router {
@@ -37,7 +37,10 @@ pub fn router(gateway: &Gateway) -> Router {
         .with_state(gateway.clone())
 }
 
-async fn chat(State(gateway): State<Gateway>, request: Request<Body>) -> Result<Response, Refusal> {
+async fn chat(
+    State(gateway): State<Gateway>,
+    request: Request<Body>,
+) -> Result<Response, HttpRefusal> {
     let dialect = if gateway.shared.config.serve.extensions {
         &dialects::CHAT_EXTENDED
     } else {
@@ -49,14 +52,14 @@ async fn chat(State(gateway): State<Gateway>, request: Request<Body>) -> Result<
 async fn messages(
     State(gateway): State<Gateway>,
     request: Request<Body>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     flow::answer(&gateway, &dialects::CLAUDE, request).await
 }
 
 async fn responses(
     State(gateway): State<Gateway>,
     request: Request<Body>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     flow::answer(&gateway, &dialects::RESPONSES, request).await
 }
 
@@ -64,14 +67,14 @@ async fn hello() -> Response {
     json("{}")
 }
 
-async fn no_such_address(uri: Uri) -> Refusal {
+async fn no_such_address(uri: Uri) -> HttpRefusal {
     let message = format!("there is nothing at {}", uri.path());
     ServeError::new(ServeErrorKind::NoSuchAddress, message).into()
 }
 
-async fn wrong_method(method: Method, uri: Uri) -> Refusal {
+async fn wrong_method(method: Method, uri: Uri) -> HttpRefusal {
     let message = format!("{method} is not for {}", uri.path());
-    Refusal {
+    HttpRefusal {
         error: ServeError::new(ServeErrorKind::NoSuchAddress, message),
         status: Some(StatusCode::METHOD_NOT_ALLOWED),
     }
@@ -79,12 +82,12 @@ async fn wrong_method(method: Method, uri: Uri) -> Refusal {
 
 /// The text that an address ends with.
 #[derive(Clone, Debug)]
-pub(crate) struct Named(pub(crate) String);
+pub(crate) struct PathTail(pub(crate) String);
 
-impl<S: Send + Sync> FromRequestParts<S> for Named {
-    type Rejection = Refusal;
+impl<S: Send + Sync> FromRequestParts<S> for PathTail {
+    type Rejection = HttpRefusal;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpRefusal> {
         match Path::from_request_parts(parts, state).await {
             Ok(Path(name)) => Ok(Self(name)),
             Err(_) => {
@@ -105,13 +108,13 @@ pub(crate) fn json(body: impl Into<Body>) -> Response {
 
 /// What a request is refused with. It is written in front of everything, in the dialect of its path.
 #[derive(Clone, Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct HttpRefusal {
     error: ServeError,
     /// In place of the dialect's own.
     status: Option<StatusCode>,
 }
 
-impl From<ServeError> for Refusal {
+impl From<ServeError> for HttpRefusal {
     fn from(error: ServeError) -> Self {
         Self {
             error,
@@ -120,7 +123,7 @@ impl From<ServeError> for Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for HttpRefusal {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
@@ -129,7 +132,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-impl Refusal {
+impl HttpRefusal {
     /// Writes the refusal of a response, if it is one.
     pub(crate) fn write(
         mut response: Response,
@@ -166,12 +169,14 @@ impl Refusal {
         // That of the body that stood there before.
         headers.remove(CONTENT_LENGTH);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        response.extensions_mut().insert(Code(error.kind.code()));
+        response
+            .extensions_mut()
+            .insert(RefusalCode(error.kind.code()));
         let headers = response.headers_mut();
         if let Some(wait) = refused.retry_after {
-            retrying::insert(headers, wait);
+            retry_headers::insert(headers, wait);
         }
-        if let Some(should) = retrying::should(error.kind.may_pass_later(), own) {
+        if let Some(should) = retry_headers::should(error.kind.may_pass_later(), own) {
             headers.insert("x-should-retry", HeaderValue::from_static(should));
         }
         if let ServeErrorKind::Model(failure) = &error.kind

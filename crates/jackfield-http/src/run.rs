@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_assembly::{
-    Condition, Config, ConfigError, Damage, Environment, JournalError, OpenJournal, Registry,
-    Server, restored_help,
+    Condition, Config, ConfigError, Damage, Environment, JournalOpenError, OpenJournal, Registry,
+    ServerToolbox, restored_help,
 };
 use jackfield_engine::{
-    Driven, Engine, EngineError, Keeper, KeeperOptions, Kept, Pruner, Retention,
+    DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, Pruner, Retention,
 };
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
@@ -41,7 +41,7 @@ pub enum RunError {
     Config(#[from] ConfigError),
     /// Conversations cannot be kept where they are to be kept.
     #[error(transparent)]
-    Journal(#[from] JournalError),
+    Journal(#[from] JournalOpenError),
     /// Everybody could ask who reaches the address.
     #[error(
         "{address} can be reached from elsewhere, and no token is configured: \
@@ -59,7 +59,7 @@ pub enum RunError {
 /// A gateway that listens.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Running {
+pub struct RunningGateway {
     /// Where it listens.
     pub address: SocketAddr,
     gateway: Gateway,
@@ -69,7 +69,7 @@ pub struct Running {
     pruner: Option<Pruner>,
 }
 
-impl Running {
+impl RunningGateway {
     /// Opens the journal, takes up what was left in it, and listens. Connections are taken in by
     /// [`until`](Self::until).
     ///
@@ -86,7 +86,10 @@ impl Running {
             return Err(RunError::NeedsToken { address: bind });
         }
         raise_open_files();
-        let prepared = registry.clone().discreet().prepare(&config, environment)?;
+        let prepared = registry
+            .clone()
+            .redact_host_details()
+            .prepare(&config, environment)?;
         let cannot = |source| RunError::CannotListen {
             address: bind,
             source,
@@ -208,12 +211,12 @@ fn keep(gateway: &Gateway, engine: &Engine) -> Keeper {
         ..KeeperOptions::new(gateway.policy().clone())
     };
     engine.keep(options, |kept| {
-        let Kept { driven, session } = kept;
+        let KeptSession { driven, session } = kept;
         match driven {
             Ok(driven) => {
                 let turn = match &driven {
-                    Driven::Over(report) => &report.turn,
-                    Driven::Waits(waiting) => &waiting.turn,
+                    DriveOutcome::Over(report) => &report.turn,
+                    DriveOutcome::Waits(waiting) => &waiting.turn,
                 };
                 tracing::info!(%session, %turn, "a turn was taken up");
             }
@@ -231,7 +234,7 @@ fn keep(gateway: &Gateway, engine: &Engine) -> Keeper {
 }
 
 /// Ends all servers at once. Those that take their time are left to their guards.
-async fn stop(servers: &[Server]) {
+async fn stop(servers: &[ServerToolbox]) {
     let mut stopping = JoinSet::new();
     for server in servers {
         let server = server.clone();

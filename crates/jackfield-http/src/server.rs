@@ -52,7 +52,7 @@ pub async fn serve(
             // Out of file handles, as a rule: taking the next one at once would only spin.
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be taken in");
-                tokio::time::sleep(BREATH).await;
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
     }
@@ -86,4 +86,4 @@ pub async fn serve(
 }
 
 /// How long nobody is taken in when that failed.
-const BREATH: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);

@@ -3,8 +3,8 @@
 //! A response is found by its id alone, for the token that it was told to; one of anybody else is as if
 //! there were none.
 
-mod kept;
 mod references;
+mod response;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,21 +16,21 @@ use jackfield_dialect_kit::serve::{About, ServeError, ServeErrorKind};
 use jackfield_dialect_openai::responses::serve as responses;
 use jackfield_dialect_openai::responses::serve::ItemsAsked;
 use jackfield_dialect_openai::responses::stream::Standing;
+use jackfield_domain::client_view::ClientEvent;
 use jackfield_domain::ids::DeliveryId;
-use jackfield_domain::view::Shown;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
-use jackfield_engine::{Begun, Connection, Disconnect, Watcher};
+use jackfield_engine::{Connection, Disconnect, StartedTurn, Watcher};
 use tokio::time::timeout;
 
-use self::kept::KeptResponse;
 pub(crate) use self::references::resolved;
+use self::response::KeptResponse;
 use crate::dialects::RESPONSES;
 use crate::failures::{self, of_engine};
-use crate::flow::{self, Held, Telling, previous};
+use crate::flow::{self, HeldUntilSent, TurnReply, previous};
 use crate::gateway::Gateway;
 use crate::ids::RequestId;
-use crate::receipt::Ledger;
-use crate::router::{self, Named, Refusal};
+use crate::receipt::ReceiptLedger;
+use crate::router::{self, HttpRefusal, PathTail};
 
 /// How long a cancel waits until the turn is over.
 const CANCELLED_WITHIN: Duration = Duration::from_secs(10);
@@ -39,16 +39,16 @@ const CANCELLED_WITHIN: Duration = Duration::from_secs(10);
 const THERE_WITHIN: Duration = Duration::from_secs(1);
 
 /// The fields of a query.
-type Fields = BTreeMap<String, String>;
+type QueryFields = BTreeMap<String, String>;
 
 /// `GET /v1/responses/{id}`: the response as it stands, or its events once more.
 pub(crate) async fn show(
     State(gateway): State<Gateway>,
-    Named(id): Named,
-    Query(query): Query<Fields>,
+    PathTail(id): PathTail,
+    Query(query): Query<QueryFields>,
     headers: HeaderMap,
     extensions: Extensions,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     let kept = found(&gateway, &headers, &id).await?;
     match query.get("stream").map(String::as_str) {
         None | Some("false") => {
@@ -67,9 +67,9 @@ pub(crate) async fn show(
 /// `DELETE /v1/responses/{id}`: nobody is given it any more.
 pub(crate) async fn withdraw(
     State(gateway): State<Gateway>,
-    Named(id): Named,
+    PathTail(id): PathTail,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     let kept = found(&gateway, &headers, &id).await?;
     let turn = kept.turn.clone();
     let body = DeliveryBody::Withdrawn { turn };
@@ -80,9 +80,9 @@ pub(crate) async fn withdraw(
 /// `POST /v1/responses/{id}/cancel`: ends what goes on in the background; what is over stays as it is.
 pub(crate) async fn cancel(
     State(gateway): State<Gateway>,
-    Named(id): Named,
+    PathTail(id): PathTail,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     let kept = found(&gateway, &headers, &id).await?;
     if !kept.is_in_background() {
         let reason = "only a response that was asked for with `background` can be cancelled";
@@ -106,10 +106,10 @@ pub(crate) async fn cancel(
 /// `GET /v1/responses/{id}/input_items`: what it was asked with.
 pub(crate) async fn input_items(
     State(gateway): State<Gateway>,
-    Named(id): Named,
-    Query(query): Query<Fields>,
+    PathTail(id): PathTail,
+    Query(query): Query<QueryFields>,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     let kept = found(&gateway, &headers, &id).await?;
     let asked = ItemsAsked::read(|name| query.get(name).cloned())?;
     let body = responses::input_items(&kept.about.id, &kept.asked, &asked)?;
@@ -130,7 +130,7 @@ pub(crate) async fn is_there(
     watcher: &mut Watcher,
 ) {
     let there = async {
-        while kept::find(gateway, principal, about).await.is_err() {
+        while response::find(gateway, principal, about).await.is_err() {
             if watcher.next().await.is_err() {
                 return;
             }
@@ -148,7 +148,7 @@ async fn found(
 ) -> Result<KeptResponse, ServeError> {
     let asker = gateway.asker(headers)?;
     let about = responses::about_id(id).ok_or_else(|| previous::none(id))?;
-    kept::find(gateway, &asker.principal, about).await
+    response::find(gateway, &asker.principal, about).await
 }
 
 async fn deliver(
@@ -168,7 +168,7 @@ async fn deliver(
 /// Waits until nothing more comes of a response.
 async fn over(gateway: &Gateway, kept: &KeptResponse) -> Result<(), ServeError> {
     let (connection, mut telling) = tell(gateway, kept, String::new()).await?;
-    while !matches!(telling.next().await?.last(), Some(Shown::End(_))) {}
+    while !matches!(telling.next().await?.last(), Some(ClientEvent::End(_))) {}
     connection.written();
     Ok(())
 }
@@ -177,9 +177,9 @@ async fn over(gateway: &Gateway, kept: &KeptResponse) -> Result<(), ServeError> 
 async fn stream(
     gateway: &Gateway,
     kept: KeptResponse,
-    query: &Fields,
+    query: &QueryFields,
     extensions: &Extensions,
-) -> Result<Response, Refusal> {
+) -> Result<Response, HttpRefusal> {
     let after = query.get("starting_after").map(|number| number.parse());
     let after = after.transpose().map_err(|_| {
         let reason = "it is the `sequence_number` of an event";
@@ -189,8 +189,8 @@ async fn stream(
     let encoder = responses::encoder_after(&kept.about, after);
     let request_id = extensions.get::<RequestId>().map(|id| id.0.clone());
     let (connection, telling) = tell(gateway, &kept, request_id.unwrap_or_default()).await?;
-    let held = Held { connection, slot };
-    let ledger = extensions.get::<Ledger>().cloned();
+    let held = HeldUntilSent { connection, slot };
+    let ledger = extensions.get::<ReceiptLedger>().cloned();
     let keep_alive = gateway.shared.config.serve.keep_alive;
     Ok(flow::again(telling, encoder, held, keep_alive, ledger))
 }
@@ -200,19 +200,19 @@ async fn tell(
     gateway: &Gateway,
     kept: &KeptResponse,
     request_id: String,
-) -> Result<(Connection, Telling), ServeError> {
+) -> Result<(Connection, TurnReply), ServeError> {
     let engine = gateway.engine();
     let begun = engine
-        .attend(&kept.session, &kept.turn, kept.segment, Disconnect::Finish)
+        .subscribe(&kept.session, &kept.turn, kept.segment, Disconnect::Finish)
         .await;
-    let Begun {
+    let StartedTurn {
         connection,
         turn,
         watcher,
         ..
     } = begun.map_err(|error| of_engine(&error))?;
     let about = kept.about.clone();
-    let telling = Telling::new(&RESPONSES, about, turn, kept.segment, watcher, request_id);
+    let telling = TurnReply::new(&RESPONSES, about, turn, kept.segment, watcher, request_id);
     Ok((connection, telling))
 }
 

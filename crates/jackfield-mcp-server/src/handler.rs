@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_domain::ids::IdempotencyKey;
-use jackfield_engine::{DirectCall, Engine, Progress, TurnOptions};
+use jackfield_engine::{CallProgress, DirectCall, Engine, TurnOptions};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, DiscoverResult, ErrorCode, ErrorData, Implementation,
@@ -17,26 +17,26 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use crate::life::Life;
+use crate::life::ConnectionLife;
 use crate::offer::Offer;
 use crate::revision::Revision;
-use crate::server::Settings;
-use crate::writer::Aside;
+use crate::server::ServerSettings;
+use crate::writer::LossLog;
 use crate::{definition, outcome};
 
 /// Answers the requests of one client.
-pub(crate) struct Handler {
-    pub(crate) aside: Aside,
+pub(crate) struct RequestHandler {
+    pub(crate) aside: LossLog,
     pub(crate) engine: Engine,
-    pub(crate) life: Life,
+    pub(crate) life: ConnectionLife,
     pub(crate) options: TurnOptions,
     pub(crate) patterns: Arc<[Arc<str>]>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: ServerSettings,
     /// One for each call that may run at once.
     pub(crate) turns: Semaphore,
 }
 
-impl Handler {
+impl RequestHandler {
     async fn offer(&self) -> Offer {
         Offer::of(self.engine.tools(&self.options).await, &self.patterns)
     }
@@ -85,7 +85,7 @@ impl Handler {
     }
 }
 
-impl ServerHandler for Handler {
+impl ServerHandler for RequestHandler {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
         let mut info = ServerConfig::new(capabilities).with_server_info(self.implementation());
@@ -193,7 +193,7 @@ impl ServerHandler for Handler {
 
 /// Tells a client how far a call is. It must increase (MCP, "Progress"), and what the client is too
 /// slow to read is left out.
-fn told(token: ProgressToken, aside: Aside) -> Box<dyn FnMut(Progress) + Send> {
+fn told(token: ProgressToken, aside: LossLog) -> Box<dyn FnMut(CallProgress) + Send> {
     let mut last = f64::NEG_INFINITY;
     let token = token.0.into_json_value();
     Box::new(move |progress| {

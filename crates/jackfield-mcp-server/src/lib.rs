@@ -30,9 +30,9 @@
 //! | `revision` | what the client can read of that |
 //! | `life` | that everything ends when the connection does |
 
+mod client_message;
 mod definition;
 mod handler;
-mod heard;
 mod life;
 mod lines;
 mod offer;
@@ -42,5 +42,5 @@ mod server;
 mod transport;
 mod writer;
 
-pub use self::offer::{Offer, Withheld};
-pub use self::server::{McpServer, Settings};
+pub use self::offer::{Offer, WithheldTool};
+pub use self::server::{ServerSettings, ToolServer};

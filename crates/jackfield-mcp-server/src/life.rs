@@ -7,43 +7,43 @@ use tokio::time::timeout;
 
 /// Where a connection is in its life. Cloning shares it.
 #[derive(Clone, Debug)]
-pub(crate) struct Life(watch::Sender<Phase>);
+pub(crate) struct ConnectionLife(watch::Sender<ConnectionPhase>);
 
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum Phase {
+enum ConnectionPhase {
     Open,
     /// The client says nothing more; what it has asked for has a moment.
     Ending,
     Over,
 }
 
-impl Life {
+impl ConnectionLife {
     pub(crate) fn new() -> Self {
-        Self(watch::Sender::new(Phase::Open))
+        Self(watch::Sender::new(ConnectionPhase::Open))
     }
 
     /// The client says nothing more.
     pub(crate) fn end(&self) {
-        self.reach(Phase::Ending);
+        self.reach(ConnectionPhase::Ending);
     }
 
     /// Nobody waits for anything any more.
     pub(crate) fn stop(&self) {
-        self.reach(Phase::Over);
+        self.reach(ConnectionPhase::Over);
     }
 
     /// Waits until it is over.
     pub(crate) async fn over(&self) {
-        self.reached(Phase::Over).await;
+        self.reached(ConnectionPhase::Over).await;
     }
 
     /// Waits until what the client has asked for has had its moment.
     pub(crate) async fn too_late(&self, grace: Duration) {
-        self.reached(Phase::Ending).await;
+        self.reached(ConnectionPhase::Ending).await;
         let _sooner = timeout(grace, self.over()).await;
     }
 
-    fn reach(&self, next: Phase) {
+    fn reach(&self, next: ConnectionPhase) {
         self.0.send_if_modified(|phase| {
             let later = next > *phase;
             *phase = next.max(*phase);
@@ -51,7 +51,7 @@ impl Life {
         });
     }
 
-    async fn reached(&self, wanted: Phase) {
+    async fn reached(&self, wanted: ConnectionPhase) {
         let mut phases = self.0.subscribe();
         // The sender is here, so it cannot be gone.
         let _phase = phases.wait_for(|phase| *phase >= wanted).await;
@@ -59,9 +59,9 @@ impl Life {
 }
 
 /// Ends a life when it is dropped.
-pub(crate) struct LastWord(pub(crate) Life);
+pub(crate) struct LifeGuard(pub(crate) ConnectionLife);
 
-impl Drop for LastWord {
+impl Drop for LifeGuard {
     fn drop(&mut self) {
         self.0.stop();
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use jackfield_domain::policy::{Permission, Policy, PolicyRule, Verdict};
+use jackfield_domain::policy::{Permission, Policy, PolicyRule, RuleVerdict};
 use jackfield_domain::tool::{CatalogEntry, InputFormat, Safety};
-use jackfield_engine::{Offered, Problem};
+use jackfield_engine::{ToolOffer, ToolboxProblem};
 
 /// The tools of an engine, as a server sees them.
 #[derive(Clone, Debug, Default)]
@@ -13,16 +13,16 @@ pub struct Offer {
     /// The patterns that no tool has.
     pub idle: Vec<Arc<str>>,
     /// The toolboxes whose tools could not be had.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ToolboxProblem>,
     /// What is offered, by name.
     pub tools: Vec<CatalogEntry>,
     /// What was asked for and is not offered.
-    pub withheld: Vec<Withheld>,
+    pub withheld: Vec<WithheldTool>,
 }
 
 /// A tool that is not offered.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Withheld {
+pub struct WithheldTool {
     /// Its name for models.
     pub name: String,
     /// Why, and what would change that.
@@ -30,7 +30,7 @@ pub struct Withheld {
 }
 
 impl Offer {
-    pub(crate) fn of(offered: Offered, patterns: &[Arc<str>]) -> Self {
+    pub(crate) fn of(offered: ToolOffer, patterns: &[Arc<str>]) -> Self {
         let mut offer = Self {
             problems: offered.problems,
             ..Self::default()
@@ -47,7 +47,7 @@ impl Offer {
             }
             match reason(tool) {
                 None => offer.tools.push(tool.clone()),
-                Some(why) => offer.withheld.push(Withheld {
+                Some(why) => offer.withheld.push(WithheldTool {
                     name: tool.definition.name.to_string(),
                     why,
                 }),
@@ -94,7 +94,7 @@ fn reason(tool: &CatalogEntry) -> Option<String> {
 fn fits(pattern: &Arc<str>, tool: &CatalogEntry) -> bool {
     let rule = PolicyRule {
         pattern: Arc::clone(pattern),
-        verdict: Verdict::Allow,
+        verdict: RuleVerdict::Allow,
     };
     let policy = Policy {
         can_ask: false,

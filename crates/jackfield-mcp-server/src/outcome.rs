@@ -2,7 +2,7 @@
 
 use jackfield_domain::media::{Audio, Document, Image, MediaSource};
 use jackfield_domain::outcome::OutcomePart;
-use jackfield_engine::PassedOn;
+use jackfield_engine::DirectOutcome;
 use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
 use serde_json::Value;
 
@@ -10,8 +10,8 @@ use crate::revision::Revision;
 
 /// The result of a call for a client of this revision. `promised` says that the tool declares structured
 /// content.
-pub(crate) fn result(passed: &PassedOn, promised: bool, revision: Revision) -> CallToolResult {
-    let PassedOn { original, result } = passed;
+pub(crate) fn result(passed: &DirectOutcome, promised: bool, revision: Revision) -> CallToolResult {
+    let DirectOutcome { original, result } = passed;
     let parts = result.content.iter().enumerate().map(|(nth, each)| {
         let said = original.get(nth);
         let said = said.and_then(|said| passed_on(said, each, revision));

@@ -8,25 +8,25 @@ use rmcp::service::serve_directly;
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::sync::Semaphore;
 
-use crate::handler::Handler;
-use crate::life::{LastWord, Life};
+use crate::handler::RequestHandler;
+use crate::life::{ConnectionLife, LifeGuard};
 use crate::lines::Lines;
 use crate::offer::Offer;
-use crate::transport::Pipes;
-use crate::writer::Writer;
+use crate::transport::ClientPipes;
+use crate::writer::ClientWriter;
 
 /// The tools of an engine, as an MCP server. Cloning shares the engine.
 #[derive(Clone, Debug)]
-pub struct McpServer {
+pub struct ToolServer {
     engine: Engine,
     options: TurnOptions,
     patterns: Arc<[Arc<str>]>,
-    settings: Settings,
+    settings: ServerSettings,
 }
 
 /// What holds for every connection.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Settings {
+pub struct ServerSettings {
     /// How long calls have to end when the client says nothing more; `rmcp` gives them five seconds at most.
     pub grace: Duration,
     /// The longest message that is read, in bytes.
@@ -41,7 +41,7 @@ pub struct Settings {
     pub version: String,
 }
 
-impl Default for Settings {
+impl Default for ServerSettings {
     fn default() -> Self {
         Self {
             grace: Duration::from_millis(500),
@@ -54,7 +54,7 @@ impl Default for Settings {
     }
 }
 
-impl McpServer {
+impl ToolServer {
     /// A server of all tools that may run without asking under these options.
     #[must_use]
     pub fn new(engine: Engine, mut options: TurnOptions) -> Self {
@@ -63,7 +63,7 @@ impl McpServer {
             engine,
             options,
             patterns: Arc::new(["*".into()]),
-            settings: Settings::default(),
+            settings: ServerSettings::default(),
         }
     }
 
@@ -79,7 +79,7 @@ impl McpServer {
 
     /// Serves with these settings.
     #[must_use]
-    pub fn with(mut self, settings: Settings) -> Self {
+    pub fn with(mut self, settings: ServerSettings) -> Self {
         self.settings = settings;
         self
     }
@@ -98,11 +98,11 @@ impl McpServer {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let life = Life::new();
-        let _last_word = LastWord(life.clone());
+        let life = ConnectionLife::new();
+        let _last_word = LifeGuard(life.clone());
         let settings = &self.settings;
-        let writer = Writer::new(output, life.clone());
-        let handler = Handler {
+        let writer = ClientWriter::new(output, life.clone());
+        let handler = RequestHandler {
             aside: writer.aside(),
             engine: self.engine.clone(),
             life: life.clone(),
@@ -114,7 +114,7 @@ impl McpServer {
         let input = BufReader::with_capacity(BUFFER, input);
         let lines = Lines::new(input, settings.max_message);
         let bounds = (settings.max_message, settings.most_requests);
-        let pipes = Pipes::new(lines, writer, life.clone(), bounds);
+        let pipes = ClientPipes::new(lines, writer, life.clone(), bounds);
         let serving = serve_directly(handler, pipes, None).waiting();
         let mut serving = std::pin::pin!(serving);
         let ended = tokio::select! {

@@ -18,38 +18,38 @@ use serde_json::json;
 use tokio::io::AsyncBufRead;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::heard::Heard;
-use crate::life::Life;
+use crate::client_message::ClientMessage;
+use crate::life::ConnectionLife;
 use crate::lines::Lines;
-use crate::writer::{Message, Writer};
+use crate::writer::{ClientWriter, QueuedMessage};
 
 /// A client's two streams as `rmcp` wants them.
-pub(crate) struct Pipes<R> {
+pub(crate) struct ClientPipes<R> {
     /// Whether there was a handshake.
     introduced: bool,
-    life: Life,
+    life: ConnectionLife,
     lines: Lines<R>,
     max_line: usize,
     next: i64,
-    open: Open,
+    open: UnansweredRequests,
     /// A refusal that waits for its place in the queue.
     pending: Option<Vec<u8>>,
     room: Arc<Semaphore>,
-    writer: Writer,
+    writer: ClientWriter,
 }
 
 /// The requests without an answer.
 #[derive(Default)]
-struct Open {
+struct UnansweredRequests {
     by_ours: HashMap<i64, (RequestId, OwnedSemaphorePermit)>,
     by_theirs: HashMap<RequestId, i64>,
 }
 
-impl<R> Pipes<R> {
+impl<R> ClientPipes<R> {
     pub(crate) fn new(
         lines: Lines<R>,
-        writer: Writer,
-        life: Life,
+        writer: ClientWriter,
+        life: ConnectionLife,
         (max_line, most_open): (usize, usize),
     ) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl<R> Pipes<R> {
             lines,
             max_line,
             next: 0,
-            open: Open::default(),
+            open: UnansweredRequests::default(),
             pending: None,
             room: Arc::new(Semaphore::new(most_open)),
             writer,
@@ -66,18 +66,18 @@ impl<R> Pipes<R> {
     }
 
     /// What `rmcp` is to see of it; what it is not to see is answered here.
-    fn pass(&mut self, heard: Heard) -> Option<ClientJsonRpcMessage> {
+    fn pass(&mut self, heard: ClientMessage) -> Option<ClientJsonRpcMessage> {
         match heard {
-            Heard::Cancelled(id) => {
+            ClientMessage::Cancelled(id) => {
                 let (ours, _room) = self.open.take_theirs(&id)?;
                 let params = CancelledNotificationParam::new(Some(RequestId::Number(ours)), None);
                 let note = CancelledNotification::new(params);
                 Some(JsonRpcMessage::notification(note.into()))
             }
-            Heard::Ignored => None,
-            Heard::Notification(note) => Some(JsonRpcMessage::notification(*note)),
-            Heard::Refused { error, id } => self.refuse(&error, id),
-            Heard::Request { id, request } => match self.admit(&id, &request) {
+            ClientMessage::Ignored => None,
+            ClientMessage::Notification(note) => Some(JsonRpcMessage::notification(*note)),
+            ClientMessage::Refused { error, id } => self.refuse(&error, id),
+            ClientMessage::Request { id, request } => match self.admit(&id, &request) {
                 Ok(room) => {
                     let ours = self.next;
                     self.next += 1;
@@ -124,7 +124,7 @@ impl<R> Pipes<R> {
     }
 }
 
-impl Open {
+impl UnansweredRequests {
     fn add(&mut self, theirs: RequestId, ours: i64, room: OwnedSemaphorePermit) {
         self.by_theirs.insert(theirs.clone(), ours);
         self.by_ours.insert(ours, (theirs, room));
@@ -146,7 +146,7 @@ impl Open {
     }
 }
 
-impl<R: AsyncBufRead + Send + Unpin + 'static> Transport<RoleServer> for Pipes<R> {
+impl<R: AsyncBufRead + Send + Unpin + 'static> Transport<RoleServer> for ClientPipes<R> {
     type Error = io::Error;
 
     fn send(
@@ -175,7 +175,7 @@ impl<R: AsyncBufRead + Send + Unpin + 'static> Transport<RoleServer> for Pipes<R
             let (true, Some(queue)) = (wanted, queue) else {
                 return Ok(());
             };
-            let message = Message {
+            let message = QueuedMessage {
                 bytes: bytes?,
                 room,
             };
@@ -198,7 +198,7 @@ impl<R: AsyncBufRead + Send + Unpin + 'static> Transport<RoleServer> for Pipes<R
                     place = queue.reserve() => place.ok()?,
                 };
                 if let Some(bytes) = self.pending.take() {
-                    place.send(Message { bytes, room: None });
+                    place.send(QueuedMessage { bytes, room: None });
                 }
             }
             let line = tokio::select! {
@@ -210,7 +210,7 @@ impl<R: AsyncBufRead + Send + Unpin + 'static> Transport<RoleServer> for Pipes<R
                 self.life.end();
                 return None;
             };
-            if let Some(message) = self.pass(Heard::read(line, self.max_line)) {
+            if let Some(message) = self.pass(ClientMessage::read(line, self.max_line)) {
                 return Some(message);
             }
         }

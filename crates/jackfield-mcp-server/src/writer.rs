@@ -7,28 +7,31 @@ use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinHandle;
 
-use crate::life::Life;
+use crate::life::ConnectionLife;
 
 /// Takes messages to a client. The connection is over when it does not take them any more.
 #[derive(Debug)]
-pub(crate) struct Writer {
-    messages: Option<mpsc::Sender<Message>>,
+pub(crate) struct ClientWriter {
+    messages: Option<mpsc::Sender<QueuedMessage>>,
     task: JoinHandle<()>,
 }
 
 /// A message, and the room that it holds until it was written.
-pub(crate) struct Message {
+pub(crate) struct QueuedMessage {
     pub(crate) bytes: Vec<u8>,
     pub(crate) room: Option<OwnedSemaphorePermit>,
 }
 
 /// Where is said what gets lost if the client is slow to read.
 #[derive(Clone, Debug)]
-pub(crate) struct Aside(mpsc::WeakSender<Message>);
+pub(crate) struct LossLog(mpsc::WeakSender<QueuedMessage>);
 
-impl Writer {
-    pub(crate) fn new(mut output: impl AsyncWrite + Send + Unpin + 'static, life: Life) -> Self {
-        let (messages, mut queue) = mpsc::channel::<Message>(QUEUE);
+impl ClientWriter {
+    pub(crate) fn new(
+        mut output: impl AsyncWrite + Send + Unpin + 'static,
+        life: ConnectionLife,
+    ) -> Self {
+        let (messages, mut queue) = mpsc::channel::<QueuedMessage>(QUEUE);
         let task = tokio::spawn(async move {
             while let Some(message) = queue.recv().await {
                 if write(&mut output, message.bytes).await.is_err() {
@@ -46,14 +49,14 @@ impl Writer {
     }
 
     /// Where messages go; `None` when it is closed.
-    pub(crate) fn queue(&self) -> Option<mpsc::Sender<Message>> {
+    pub(crate) fn queue(&self) -> Option<mpsc::Sender<QueuedMessage>> {
         self.messages.clone()
     }
 
-    pub(crate) fn aside(&self) -> Aside {
+    pub(crate) fn aside(&self) -> LossLog {
         let weak = self.messages.as_ref().map(mpsc::Sender::downgrade);
         // There is a queue until it is closed.
-        Aside(weak.unwrap_or_else(|| mpsc::channel(1).0.downgrade()))
+        LossLog(weak.unwrap_or_else(|| mpsc::channel(1).0.downgrade()))
     }
 
     /// Writes what is in the queue, for a moment.
@@ -64,17 +67,17 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for ClientWriter {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl Aside {
+impl LossLog {
     /// Says it if there is room in the queue.
     pub(crate) fn say(&self, bytes: Vec<u8>) {
         if let Some(messages) = self.0.upgrade() {
-            let _full = messages.try_send(Message { bytes, room: None });
+            let _full = messages.try_send(QueuedMessage { bytes, room: None });
         }
     }
 }

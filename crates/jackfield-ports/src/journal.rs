@@ -15,8 +15,8 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody, WaitEndKind};
 use thiserror::Error;
 
-use self::marks::{Found, Mark};
-use self::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use self::marks::{FoundTurn, Mark};
+use self::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use self::waits::WaitRow;
 use crate::chat_model::BoxError;
 
@@ -131,7 +131,7 @@ pub trait Journal: Send + Sync {
         id: DeliveryId,
         by: Arc<str>,
         body: DeliveryBody,
-    ) -> Result<Delivered, JournalError>;
+    ) -> Result<DeliveryOutcome, JournalError>;
 
     /// The deliveries of a session from this place on, as soon as there is at least one.
     ///
@@ -181,7 +181,7 @@ pub trait Journal: Send + Sync {
     /// # Errors
     ///
     /// [`JournalError`] if the journal cannot be read.
-    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError>;
+    async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError>;
 
     /// The questions that nobody has answered yet, of one session or of all: the newest ones, in the
     /// order in which they were opened.
@@ -205,7 +205,7 @@ pub trait Journal: Send + Sync {
         principal: &str,
         marks: &[Mark],
         most: usize,
-    ) -> Result<Vec<Found>, JournalError>;
+    ) -> Result<Vec<FoundTurn>, JournalError>;
 }
 
 /// A session's ownership, counted up at every change of owner.
@@ -266,7 +266,7 @@ pub enum Appended {
     /// It is committed.
     Committed,
     /// Nothing was written.
-    Refused(Refusal),
+    Refused(AppendRefusal),
     /// It may have been committed. The same append again tells.
     Unknown(BoxError),
 }
@@ -274,7 +274,7 @@ pub enum Appended {
 /// Why an append was refused.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum AppendRefusal {
     /// It closes a wait that has an answer which the owner has not seen.
     #[error("a wait that this closes has been answered")]
     Answered,
@@ -294,7 +294,7 @@ pub enum Refusal {
 
 /// What became of a delivery.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Delivered {
+pub enum DeliveryOutcome {
     /// It is in the inbox.
     Accepted,
     /// It was there already.

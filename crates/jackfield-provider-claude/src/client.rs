@@ -15,7 +15,7 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_kit::chat_span;
-use jackfield_provider_kit::exchange::{self, Adapter, Answer, Asked};
+use jackfield_provider_kit::exchange::{self, Adapter, ErrorAnswer, PreparedRequest};
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::Transport;
 use tracing::Span;
@@ -50,7 +50,7 @@ impl Adapter for Claude {
 
     const REQUEST_ID: (&'static str, &'static str) = ("request-id", "anthropic.request_id");
 
-    fn ask(&self, request: &ModelRequest) -> Result<Asked<Decoder>, ModelFailure> {
+    fn ask(&self, request: &ModelRequest) -> Result<PreparedRequest<Decoder>, ModelFailure> {
         let owner = self.state_owner(&request.model.model);
         let profile = self.config.profile.of(&request.model.model);
         let body = request::to_wire(request, &owner, &profile, !request.whole)
@@ -61,10 +61,10 @@ impl Adapter for Claude {
             .or_insert(HeaderValue::from_static(profile.api_version));
         add_betas(&mut headers, &request::betas(request));
         let decoder = Decoder::for_request(owner, request, &body.0);
-        Asked::post(&self.config.base_url.join(PATH), headers, body, decoder)
+        PreparedRequest::post(&self.config.base_url.join(PATH), headers, body, decoder)
     }
 
-    fn classify(&self, answer: &Answer<'_>) -> Option<ModelFailure> {
+    fn classify(&self, answer: &ErrorAnswer<'_>) -> Option<ModelFailure> {
         // Whatever is not in this form says nothing about what was asked.
         let _ours: wire::ErrorBody = serde_json::from_slice(answer.body).ok()?;
         let status = answer.status.as_u16();

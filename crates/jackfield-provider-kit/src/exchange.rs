@@ -11,13 +11,13 @@
 //! 5. A failure has its kind, its phase and the server's own delay, on one line, without the key.
 
 mod adapter;
-mod coming;
-mod halves;
 mod refusal;
+mod reply_events;
 mod request_id;
 mod span;
+mod surrogates;
 
-pub use self::adapter::{Adapter, Answer, Asked, unsupported};
+pub use self::adapter::{Adapter, ErrorAnswer, PreparedRequest, unsupported};
 #[doc(hidden)]
 pub use self::span::tracing;
 pub use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
@@ -36,7 +36,7 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_ports::chat_model::ModelError;
 use jackfield_ports::delta_sink::DeltaSink;
 
-use self::coming::Coming;
+use self::reply_events::ReplyEvents;
 use crate::base_url::BaseUrl;
 use crate::secret::Secret;
 use crate::transport::{Incoming, Transport};
@@ -54,7 +54,7 @@ pub async fn reply<A: Adapter>(
     sink: &mut dyn DeltaSink,
 ) -> Result<ReplyEnd, ModelError> {
     let span = adapter.span(&request.model.model);
-    let mut pieces = Pieces {
+    let mut pieces = ReplySink {
         pushed: false,
         request_id: None,
         sink,
@@ -129,13 +129,13 @@ async fn exchange<A: Adapter>(
     adapter: &A,
     transport: &Transport,
     request: &ModelRequest,
-    pieces: &mut Pieces<'_>,
+    pieces: &mut ReplySink<'_>,
 ) -> Result<ReplyEnd, ModelError> {
     if let (None, Some(why)) = (adapter.key(), adapter.missing_key()) {
         let kind = ModelFailureKind::Unauthenticated;
         return Err(ModelFailure::new(kind, Phase::BeforeSend, why).into());
     }
-    let Asked {
+    let PreparedRequest {
         mut decoder,
         notes,
         request: asked,
@@ -157,18 +157,20 @@ async fn exchange<A: Adapter>(
     let media_type = incoming.media_type();
     let mut end = match media_type.as_deref() {
         Some(media_type) if A::LINES.contains(&media_type) => {
-            let mut lines = Coming::lines(incoming.into_lines());
+            let mut lines = ReplyEvents::lines(incoming.into_lines());
             stream(&mut lines, &mut decoder, pieces).await?;
             decoder.finish().map_err(undecodable)?
         }
         media_type @ (Some(_) | None) => match form(media_type, &mut incoming).await? {
-            Form::Events => {
-                let mut events = Coming::events(incoming.into_events());
+            ReplyForm::Events => {
+                let mut events = ReplyEvents::events(incoming.into_events());
                 stream(&mut events, &mut decoder, pieces).await?;
                 decoder.finish().map_err(undecodable)?
             }
-            Form::Whole => Box::pin(whole(incoming, decoder, pieces)).await?,
-            Form::Other => return Err(Box::pin(refusal::refused(adapter, incoming, &url)).await),
+            ReplyForm::Whole => Box::pin(whole(incoming, decoder, pieces)).await?,
+            ReplyForm::Other => {
+                return Err(Box::pin(refusal::refused(adapter, incoming, &url)).await);
+            }
         },
     };
     end.notes.splice(0..0, notes);
@@ -177,7 +179,7 @@ async fn exchange<A: Adapter>(
 }
 
 /// What a body is.
-enum Form {
+enum ReplyForm {
     /// Server-sent events.
     Events,
     /// Nothing that a provider answers.
@@ -188,18 +190,18 @@ enum Form {
 
 /// What the body of a successful answer is. Servers and what stands before them name the wrong type, or none, so
 /// the first bytes count.
-async fn form(media_type: Option<&str>, incoming: &mut Incoming) -> Result<Form, ModelError> {
+async fn form(media_type: Option<&str>, incoming: &mut Incoming) -> Result<ReplyForm, ModelError> {
     let named = match media_type {
-        Some("text/event-stream") => Form::Events,
-        Some("application/json") => Form::Whole,
-        Some("application/octet-stream" | "text/plain") | None => Form::Other,
-        Some(_) => return Ok(Form::Other),
+        Some("text/event-stream") => ReplyForm::Events,
+        Some("application/json") => ReplyForm::Whole,
+        Some("application/octet-stream" | "text/plain") | None => ReplyForm::Other,
+        Some(_) => return Ok(ReplyForm::Other),
     };
     let begins = incoming.begins(LONGEST_FIELD).await?;
     let is_field = |field: &&str| begins.starts_with(field.as_bytes());
     Ok(match begins.first() {
-        Some(b'{' | b'[') => Form::Whole,
-        Some(_) if FIELDS.iter().any(is_field) => Form::Events,
+        Some(b'{' | b'[') => ReplyForm::Whole,
+        Some(_) if FIELDS.iter().any(is_field) => ReplyForm::Events,
         Some(_) | None => named,
     })
 }
@@ -211,9 +213,9 @@ const LONGEST_FIELD: usize = 6;
 
 /// A reply that comes as events.
 async fn stream(
-    events: &mut Coming,
+    events: &mut ReplyEvents,
     decoder: &mut impl DecodeReply,
-    pieces: &mut Pieces<'_>,
+    pieces: &mut ReplySink<'_>,
 ) -> Result<(), ModelError> {
     let mut known = 0;
     while let Some(event) = events.next().await? {
@@ -250,11 +252,11 @@ async fn stream(
 async fn whole(
     incoming: Incoming,
     decoder: impl DecodeReply,
-    pieces: &mut Pieces<'_>,
+    pieces: &mut ReplySink<'_>,
 ) -> Result<ReplyEnd, ModelError> {
     let mut body = incoming.into_body().await?;
-    if halves::may_have_some(&body)
-        && let Some(whole) = halves::whole(&body)
+    if surrogates::may_have_some(&body)
+        && let Some(whole) = surrogates::whole(&body)
     {
         body = whole.into();
     }
@@ -296,13 +298,13 @@ fn undecodable(error: DecodeError) -> ModelFailure {
 }
 
 /// Where the pieces go, whether any went there, and the provider's id of the request.
-struct Pieces<'a> {
+struct ReplySink<'a> {
     pushed: bool,
     request_id: Option<Arc<str>>,
     sink: &'a mut dyn DeltaSink,
 }
 
-impl Pieces<'_> {
+impl ReplySink<'_> {
     async fn push(&mut self, deltas: Vec<Delta>) {
         for delta in deltas {
             self.pushed = true;

@@ -20,7 +20,7 @@ mod resolve;
 
 pub use self::addresses::special;
 pub use self::allowed::{Allowed, InvalidAllowance};
-pub use self::answer::{Answer, Body};
+pub use self::answer::{GuardedBody, GuardedResponse};
 pub use self::fault::{FetchError, FetchErrorKind};
 pub use self::resolve::{Lookup, SystemLookup};
 
@@ -35,20 +35,20 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use url::{Host, Url};
 
 use self::fault::Peer;
-use self::resolve::Checked;
+use self::resolve::CheckedResolver;
 use crate::transport::{TransportError, tls};
 
 /// Sends requests to public addresses. Clones share everything.
 #[derive(Clone)]
-pub struct Guarded {
+pub struct GuardedClient {
     direct: reqwest::Client,
     proxied: Option<reqwest::Client>,
-    settings: Arc<Settings>,
+    settings: Arc<GuardSettings>,
     /// Whether this machine knows any certificate authority.
     trusting: bool,
 }
 
-struct Settings {
+struct GuardSettings {
     advised: bool,
     allowed: Arc<Allowed>,
     connect_timeout: Duration,
@@ -102,7 +102,7 @@ impl fmt::Debug for GuardedSettings {
 }
 
 /// A request.
-pub struct Outgoing {
+pub struct GuardedRequest {
     /// The body; empty for none.
     pub body: Bytes,
     /// Headers. They go to the origin of `url` alone, but for `accept` and `accept-language`.
@@ -113,17 +113,17 @@ pub struct Outgoing {
     pub url: Url,
 }
 
-impl fmt::Debug for Outgoing {
+impl fmt::Debug for GuardedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Path, query, headers and body may hold what nobody should read.
-        f.debug_struct("Outgoing")
+        f.debug_struct("GuardedRequest")
             .field("method", &self.method)
             .field("host", &self.url.host_str())
             .finish_non_exhaustive()
     }
 }
 
-impl Guarded {
+impl GuardedClient {
     /// Sets up a client. The system's certificate authorities are read once, here.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl Guarded {
         let (tls, trusting) =
             tls::configure().map_err(|source| TransportError::Client { source })?;
         let allowed = Arc::new(settings.allowed.clone());
-        let checked = Checked {
+        let checked = CheckedResolver {
             allowed: Arc::clone(&allowed),
             lookup: Arc::clone(&settings.lookup),
         };
@@ -146,7 +146,7 @@ impl Guarded {
             }
             None => None,
         };
-        let settings = Arc::new(Settings {
+        let settings = Arc::new(GuardSettings {
             advised: settings.advised,
             allowed,
             connect_timeout: settings.connect_timeout,
@@ -168,8 +168,8 @@ impl Guarded {
     /// # Errors
     ///
     /// [`FetchError`]. Where it says that nothing was sent, that is proved.
-    pub async fn send(&self, request: Outgoing) -> Result<Answer, FetchError> {
-        let Outgoing {
+    pub async fn send(&self, request: GuardedRequest) -> Result<GuardedResponse, FetchError> {
+        let GuardedRequest {
             body,
             mut headers,
             method,
@@ -190,7 +190,7 @@ impl Guarded {
                 .await
                 .map_err(|error| peer.not_answered(error))?;
             let Some(next) = location(&response) else {
-                return Ok(Answer::new(response, peer));
+                return Ok(GuardedResponse::new(response, peer));
             };
             let next = next
                 .and_then(|next| url.join(next).ok())
@@ -270,9 +270,9 @@ impl Guarded {
     }
 }
 
-impl fmt::Debug for Guarded {
+impl fmt::Debug for GuardedClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guarded")
+        f.debug_struct("GuardedClient")
             .field("allowed", &self.settings.allowed)
             .finish_non_exhaustive()
     }

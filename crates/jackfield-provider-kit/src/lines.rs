@@ -9,7 +9,7 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_ports::chat_model::ModelError;
 use serde::de::IgnoredAny;
 
-use crate::sse::Event;
+use crate::sse::RawEvent;
 
 /// The longest line: 16 MiB.
 pub const MAX_LINE: usize = 16 << 20;
@@ -19,7 +19,7 @@ pub const MAX_LINE: usize = 16 << 20;
 /// However the bytes are cut, the lines are the same. A line ends in a line feed, before which a carriage
 /// return may stand; blank lines, by which connections are kept alive, are no events. The last line need not
 /// end: it is told if it is a whole JSON document, so one that was cut off is never told.
-pub struct Lines {
+pub struct JsonLines {
     body: Pin<Box<dyn Stream<Item = Result<Bytes, ModelError>> + Send>>,
     /// What came of a line that has not ended.
     held: BytesMut,
@@ -28,7 +28,7 @@ pub struct Lines {
     searched: usize,
 }
 
-impl Lines {
+impl JsonLines {
     /// The lines of these bytes.
     pub fn new(bytes: impl Stream<Item = Result<Bytes, ModelError>> + Send + 'static) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl Lines {
     ///
     /// What the body failed with, or a `ProtocolViolation` where it is not a stream of lines: invalid UTF-8,
     /// or more than [`MAX_LINE`] without a line feed. No line comes after an error.
-    pub async fn next(&mut self) -> Result<Option<Event>, ModelError> {
+    pub async fn next(&mut self) -> Result<Option<RawEvent>, ModelError> {
         let next = self.pull().await;
         if next.is_err() {
             self.held.clear();
@@ -54,12 +54,12 @@ impl Lines {
         next
     }
 
-    async fn pull(&mut self) -> Result<Option<Event>, ModelError> {
+    async fn pull(&mut self) -> Result<Option<RawEvent>, ModelError> {
         loop {
             while let Some(line) = self.line() {
                 let data = text(&line)?;
                 if !data.is_empty() {
-                    return Ok(Some(Event { data, name: None }));
+                    return Ok(Some(RawEvent { data, name: None }));
                 }
             }
             if self.over {
@@ -75,7 +75,7 @@ impl Lines {
                     let rest = self.held.split();
                     if serde_json::from_slice::<IgnoredAny>(&rest).is_ok() {
                         let data = text(&rest)?;
-                        return Ok(Some(Event { data, name: None }));
+                        return Ok(Some(RawEvent { data, name: None }));
                     }
                 }
             }
@@ -96,9 +96,9 @@ impl Lines {
     }
 }
 
-impl fmt::Debug for Lines {
+impl fmt::Debug for JsonLines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lines").finish_non_exhaustive()
+        f.debug_struct("JsonLines").finish_non_exhaustive()
     }
 }
 

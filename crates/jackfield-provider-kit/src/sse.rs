@@ -16,7 +16,7 @@ pub const MAX_EVENT: usize = 16 << 20;
 
 /// One event. Blocks without data are no events.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Event {
+pub struct RawEvent {
     /// The data; several lines are joined with line feeds.
     pub data: String,
     /// The name of the event, if it has one.
@@ -27,13 +27,13 @@ pub struct Event {
 ///
 /// However the bytes are cut, the events are the same.
 /// What stands after the last empty line is not an event, so an event that was cut off is never told.
-pub struct Events {
-    events: SseByteStream<Pin<Box<dyn Pieces>>>,
+pub struct RawEvents {
+    events: SseByteStream<Pin<Box<dyn BodyChunks>>>,
     /// How many bytes came since the last event.
     since: Arc<AtomicUsize>,
 }
 
-impl Events {
+impl RawEvents {
     /// The events of these bytes.
     pub fn new(bytes: impl Stream<Item = Result<Bytes, ModelError>> + Send + 'static) -> Self {
         let since = Arc::new(AtomicUsize::new(0));
@@ -58,29 +58,29 @@ impl Events {
     ///
     /// What the body failed with, or a `ProtocolViolation` where it is not a stream of events:
     /// invalid UTF-8, or more than [`MAX_EVENT`] without an event. No event comes after an error.
-    pub async fn next(&mut self) -> Result<Option<Event>, ModelError> {
+    pub async fn next(&mut self) -> Result<Option<RawEvent>, ModelError> {
         while let Some(block) = self.events.next().await {
             let block = block.map_err(failed)?;
             self.since.store(0, Ordering::Relaxed);
             if let Some(data) = block.data {
                 let name = block.event.filter(|name| !name.is_empty());
-                return Ok(Some(Event { data, name }));
+                return Ok(Some(RawEvent { data, name }));
             }
         }
         Ok(None)
     }
 }
 
-impl fmt::Debug for Events {
+impl fmt::Debug for RawEvents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Events").finish_non_exhaustive()
+        f.debug_struct("RawEvents").finish_non_exhaustive()
     }
 }
 
 /// A body as it comes.
-trait Pieces: Stream<Item = Result<Bytes, ModelError>> + Send {}
+trait BodyChunks: Stream<Item = Result<Bytes, ModelError>> + Send {}
 
-impl<T: Stream<Item = Result<Bytes, ModelError>> + Send> Pieces for T {}
+impl<T: Stream<Item = Result<Bytes, ModelError>> + Send> BodyChunks for T {}
 
 #[expect(
     clippy::wildcard_enum_match_arm,

@@ -117,7 +117,7 @@ impl Transport {
     ///
     /// [`ModelError`], classified: `BeforeSend` only where no connection came about.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Incoming, ModelError> {
-        let peer = fault::Peer::of(request.uri(), &self.settings);
+        let peer = fault::RequestPeer::of(request.uri(), &self.settings);
         let encrypted = request.uri().scheme_str() == Some("https");
         let clients = if encrypted || self.settings.proxy.is_some() {
             let encrypting = self.encrypting().await;

@@ -16,7 +16,7 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_kit::chat_span;
-use jackfield_provider_kit::exchange::{self, Adapter, Answer, Asked};
+use jackfield_provider_kit::exchange::{self, Adapter, ErrorAnswer, PreparedRequest};
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::Transport;
 use tracing::Span;
@@ -61,7 +61,7 @@ impl Adapter for OpenAi {
 
     const REQUEST_ID: (&'static str, &'static str) = ("x-request-id", "openai.request_id");
 
-    fn ask(&self, request: &ModelRequest) -> Result<Asked<Decoder>, ModelFailure> {
+    fn ask(&self, request: &ModelRequest) -> Result<PreparedRequest<Decoder>, ModelFailure> {
         let owner = self.state_owner(&request.model.model);
         let profile = self.config.profile.of(&request.model.model);
         let headers = self.headers.clone();
@@ -71,18 +71,18 @@ impl Adapter for OpenAi {
                     .map_err(|refusal| exchange::unsupported(&refusal))?;
                 let decoder = chat::stream::Decoder::for_request(owner, request)
                     .with_inline_thinking(profile.inline_thinking);
-                Asked::post(&self.url, headers, body, Decoder::ChatCompletions(decoder))
+                PreparedRequest::post(&self.url, headers, body, Decoder::ChatCompletions(decoder))
             }
             Api::Responses => {
                 let body = responses::request::to_wire(request, &owner, &profile, !request.whole)
                     .map_err(|refusal| exchange::unsupported(&refusal))?;
                 let decoder = responses::stream::Decoder::for_request(owner, request);
-                Asked::post(&self.url, headers, body, Decoder::Responses(decoder))
+                PreparedRequest::post(&self.url, headers, body, Decoder::Responses(decoder))
             }
         }
     }
 
-    fn classify(&self, answer: &Answer<'_>) -> Option<ModelFailure> {
+    fn classify(&self, answer: &ErrorAnswer<'_>) -> Option<ModelFailure> {
         let ErrorBody { error } = serde_json::from_slice(answer.body).ok()?;
         if error.is_empty() || is_of_the_router(answer.status, &error) {
             return None;

@@ -7,19 +7,19 @@ use jackfield_domain::ids::SessionId;
 
 /// How many hold each session.
 #[derive(Clone, Default)]
-pub(crate) struct Holds(Arc<Mutex<HashMap<SessionId, usize>>>);
+pub(crate) struct MemoryHolds(Arc<Mutex<HashMap<SessionId, usize>>>);
 
 /// One hold.
-pub(crate) struct Held {
-    holds: Holds,
+pub(crate) struct MemoryHold {
+    holds: MemoryHolds,
     session: SessionId,
 }
 
-impl Holds {
+impl MemoryHolds {
     /// Holds a session until the guard is dropped.
-    pub(crate) fn hold(&self, session: &SessionId) -> Held {
+    pub(crate) fn hold(&self, session: &SessionId) -> MemoryHold {
         *self.lock().entry(session.clone()).or_default() += 1;
-        Held {
+        MemoryHold {
             holds: self.clone(),
             session: session.clone(),
         }
@@ -35,7 +35,7 @@ impl Holds {
     }
 }
 
-impl Drop for Held {
+impl Drop for MemoryHold {
     fn drop(&mut self) {
         let mut holds = self.holds.lock();
         if let Some(count) = holds.get_mut(&self.session) {

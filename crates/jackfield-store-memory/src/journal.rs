@@ -10,19 +10,19 @@ use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
-use jackfield_ports::journal::marks::{Found, Mark};
-use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::summary::fold;
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, Appended, Delivered, Epoch, Hold, Journal, JournalError, Loaded, Refusal,
+    Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Loaded,
 };
 use jackfield_record::{DecodeError, EncodeError};
 
-use crate::holds::Holds;
+use crate::holds::MemoryHolds;
 use crate::marks::{Marks, shrink};
-use crate::record::{Coming, Kept, Record, Shared};
-use crate::session::Session;
+use crate::record::{NewSteps, Record, SharedTexts, StoredStep};
+use crate::session::SessionRows;
 
 /// Keeps the facts and the inbox of every session in memory.
 ///
@@ -31,19 +31,19 @@ use crate::session::Session;
 /// that is its successor's to act upon.
 pub struct MemoryJournal {
     clock: Box<dyn Fn() -> WallTime + Send + Sync>,
-    holds: Holds,
+    holds: MemoryHolds,
     /// Whether steps are kept as values.
     in_passing: bool,
-    sessions: Mutex<Sessions>,
+    sessions: Mutex<SessionTable>,
 }
 
 #[derive(Default)]
-struct Sessions {
-    by_id: HashMap<SessionId, Session>,
+struct SessionTable {
+    by_id: HashMap<SessionId, SessionRows>,
     marks: Marks,
     /// The last epoch of a session that was deleted: none of them comes again.
     past: u64,
-    shared: Shared,
+    shared: SharedTexts,
 }
 
 impl MemoryJournal {
@@ -58,7 +58,7 @@ impl MemoryJournal {
     pub fn with_clock(clock: impl Fn() -> WallTime + Send + Sync + 'static) -> Self {
         Self {
             clock: Box::new(clock),
-            holds: Holds::default(),
+            holds: MemoryHolds::default(),
             in_passing: false,
             sessions: Mutex::default(),
         }
@@ -75,21 +75,21 @@ impl MemoryJournal {
     }
 
     /// How steps are to be kept.
-    fn coming(&self, steps: &[Envelope]) -> Result<Coming, EncodeError> {
+    fn coming(&self, steps: &[Envelope]) -> Result<NewSteps, EncodeError> {
         if self.in_passing {
-            return Ok(Coming::Values);
+            return Ok(NewSteps::Values);
         }
         let records = steps
             .iter()
             .map(|step| jackfield_record::encode_envelope(step).map(jackfield_record::cut));
-        Ok(Coming::Records(records.collect::<Result<_, _>>()?))
+        Ok(NewSteps::Records(records.collect::<Result<_, _>>()?))
     }
 
     /// Looks at a session, if there is one.
     fn with<T>(
         &self,
         session: &SessionId,
-        look: impl FnOnce(&mut Session) -> T,
+        look: impl FnOnce(&mut SessionRows) -> T,
     ) -> Result<T, JournalError> {
         // Nothing panics under the lock; if it did, every change to a session is whole.
         match self.lock().by_id.get_mut(session) {
@@ -98,7 +98,7 @@ impl MemoryJournal {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Sessions> {
+    fn lock(&self) -> MutexGuard<'_, SessionTable> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -119,10 +119,10 @@ impl fmt::Debug for MemoryJournal {
 impl Journal for MemoryJournal {
     async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
         let mut sessions = self.lock();
-        let Sessions { by_id, past, .. } = &mut *sessions;
+        let SessionTable { by_id, past, .. } = &mut *sessions;
         let found = by_id
             .entry(session.clone())
-            .or_insert_with(|| Session::new((self.clock)(), *past));
+            .or_insert_with(|| SessionRows::new((self.clock)(), *past));
         Ok(found.own())
     }
 
@@ -143,10 +143,10 @@ impl Journal for MemoryJournal {
     }
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
-        let found = |found: &mut Session| (found.records(), found.is_restored());
+        let found = |found: &mut SessionRows| (found.records(), found.is_restored());
         let ((steps, deliveries), restored) = self.with(session, found)?;
         Ok(Loaded {
-            steps: read(session, &steps, Kept::read)?,
+            steps: read(session, &steps, StoredStep::read)?,
             deliveries: read(session, &deliveries, delivery)?,
             restored,
         })
@@ -157,11 +157,11 @@ impl Journal for MemoryJournal {
             Ok(steps) => steps,
             Err(error) => {
                 let why = error.to_string().into();
-                return Appended::Refused(Refusal::Unwritable { why });
+                return Appended::Refused(AppendRefusal::Unwritable { why });
             }
         };
         let mut sessions = self.lock();
-        let Sessions {
+        let SessionTable {
             by_id,
             marks,
             shared,
@@ -169,7 +169,7 @@ impl Journal for MemoryJournal {
         } = &mut *sessions;
         let Some(found) = by_id.get_mut(&append.session) else {
             // Nobody has ever owned it.
-            return Appended::Refused(Refusal::StaleEpoch);
+            return Appended::Refused(AppendRefusal::StaleEpoch);
         };
         match found.append(append, steps, (shared, marks), (self.clock)()) {
             Ok(()) => Appended::Committed,
@@ -183,7 +183,7 @@ impl Journal for MemoryJournal {
         id: DeliveryId,
         by: Arc<str>,
         body: DeliveryBody,
-    ) -> Result<Delivered, JournalError> {
+    ) -> Result<DeliveryOutcome, JournalError> {
         let unwritable = |error: EncodeError| JournalError::Unreachable {
             source: error.into(),
         };
@@ -214,7 +214,7 @@ impl Journal for MemoryJournal {
             let growth = grown.notified();
             let steps = self.with(session, |found| found.steps_from(from))?;
             if !steps.is_empty() {
-                return read(session, &steps, Kept::read);
+                return read(session, &steps, StoredStep::read);
             }
             growth.await;
         }
@@ -223,7 +223,7 @@ impl Journal for MemoryJournal {
     async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
         let text = query.text.as_deref().map(fold);
         let sessions = self.lock();
-        let mut found: Vec<(WallTime, &SessionId, &Session)> = sessions
+        let mut found: Vec<(WallTime, &SessionId, &SessionRows)> = sessions
             .by_id
             .iter()
             .map(|(id, session)| (session.changed(), id, session))
@@ -245,7 +245,7 @@ impl Journal for MemoryJournal {
 
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
         let mut sessions = self.lock();
-        let Sessions {
+        let SessionTable {
             by_id,
             marks,
             past,
@@ -274,10 +274,10 @@ impl Journal for MemoryJournal {
     }
 
     async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
-        self.with(session, Session::mark_restored)
+        self.with(session, SessionRows::mark_restored)
     }
 
-    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
+    async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError> {
         let sessions = self.lock();
         let all = sessions.by_id.iter();
         let mut all: Vec<(WallTime, SessionId)> = all
@@ -287,7 +287,7 @@ impl Journal for MemoryJournal {
         let count = all.iter().take_while(|(at, _)| *at <= now).count();
         let next = all.get(count).map(|(at, _)| *at);
         let due = all.into_iter().take(count.min(most));
-        Ok(Due {
+        Ok(DueSessions {
             next: if count > most { Some(now) } else { next },
             sessions: due.map(|(_, id)| id).collect(),
         })
@@ -316,7 +316,7 @@ impl Journal for MemoryJournal {
         principal: &str,
         marks: &[Mark],
         most: usize,
-    ) -> Result<Vec<Found>, JournalError> {
+    ) -> Result<Vec<FoundTurn>, JournalError> {
         Ok(self.lock().marks.find(principal, marks, most))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{SessionId, TurnId};
-use jackfield_ports::journal::marks::{Found, Mark, Marked};
+use jackfield_ports::journal::marks::{FoundTurn, Mark, StepMarks};
 
 /// The turns that have a mark, by its place.
 #[derive(Default)]
@@ -12,7 +12,7 @@ pub(crate) struct Marks(HashMap<Digest, Vec<(SessionId, TurnId)>>);
 
 impl Marks {
     /// Keeps what a committed step of a session says.
-    pub(crate) fn keep(&mut self, session: &SessionId, marked: &[Marked]) {
+    pub(crate) fn keep(&mut self, session: &SessionId, marked: &[StepMarks]) {
         for mark in marked {
             let turns = self.0.entry(mark.place).or_default();
             turns.push((session.clone(), mark.turn.clone()));
@@ -20,11 +20,11 @@ impl Marks {
     }
 
     /// The turns with these marks, of each mark the newest first.
-    pub(crate) fn find(&self, principal: &str, marks: &[Mark], most: usize) -> Vec<Found> {
+    pub(crate) fn find(&self, principal: &str, marks: &[Mark], most: usize) -> Vec<FoundTurn> {
         let found = marks.iter().flat_map(|mark| {
             let turns = self.0.get(&mark.place(principal)).map(Vec::as_slice);
             let newest = turns.unwrap_or_default().iter().rev().take(most);
-            newest.map(|(session, turn)| Found {
+            newest.map(|(session, turn)| FoundTurn {
                 mark: mark.clone(),
                 session: session.clone(),
                 turn: turn.clone(),

@@ -13,14 +13,14 @@ use crate::marks::shrink;
 
 /// A step as it is kept.
 #[derive(Clone)]
-pub(crate) enum Kept {
+pub(crate) enum StoredStep {
     /// As it would be stored.
     Record(Record),
     /// As it was appended, in a journal that nobody reads later.
     Value(Arc<Envelope>),
 }
 
-impl Kept {
+impl StoredStep {
     /// The step.
     pub(crate) fn read(&self) -> Result<Envelope, DecodeError> {
         match self {
@@ -31,7 +31,7 @@ impl Kept {
 }
 
 /// Steps that are to be kept.
-pub(crate) enum Coming {
+pub(crate) enum NewSteps {
     /// As they would be stored.
     Records(Vec<Cut>),
     /// As they are.
@@ -78,13 +78,13 @@ impl Record {
 
 /// The large texts of all sessions, each once, as long as a record needs it.
 #[derive(Default)]
-pub(crate) struct Shared {
+pub(crate) struct SharedTexts {
     /// How many were needed when it was last seen which are.
     needed: usize,
     parts: HashMap<Digest, Weak<Part>>,
 }
 
-impl Shared {
+impl SharedTexts {
     /// A record whose large texts are those that are there already, where they are.
     pub(crate) fn keep(&mut self, cut: Cut) -> Record {
         let parts = cut.parts.into_iter().map(|part| {

@@ -9,18 +9,18 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::marks;
 use jackfield_ports::journal::sessions::SessionRow;
-use jackfield_ports::journal::summary::{self, AT_ONCE, Open, Summary};
-use jackfield_ports::journal::waits::{Taken, WaitRow};
-use jackfield_ports::journal::{Append, Delivered, Epoch, Refusal};
+use jackfield_ports::journal::summary::{self, AT_ONCE, OpenTurnSummary, Summary};
+use jackfield_ports::journal::waits::{TakenDelivery, WaitRow};
+use jackfield_ports::journal::{Append, AppendRefusal, DeliveryOutcome, Epoch};
 use jackfield_record::EncodeError;
 use tokio::sync::Notify;
 
 use crate::marks::Marks;
-use crate::record::{Coming, Kept, Record, Shared};
-use crate::waits::Waits;
+use crate::record::{NewSteps, Record, SharedTexts, StoredStep};
+use crate::waits::WaitTable;
 
 /// A session's rows.
-pub(crate) struct Session {
+pub(crate) struct SessionRows {
     /// Told of every delivery.
     arrived: Arc<Notify>,
     bytes: u64,
@@ -40,20 +40,20 @@ pub(crate) struct Session {
     restored: bool,
     /// How many deliveries an owner had seen when it last appended.
     seen: u64,
-    steps: Vec<Step>,
+    steps: Vec<StepRow>,
     summary: Summary,
-    waits: Waits,
+    waits: WaitTable,
     /// What is searched, by step.
     words: Vec<String>,
 }
 
 /// A step, and the epoch that wrote it.
-struct Step {
+struct StepRow {
     epoch: Epoch,
-    kept: Kept,
+    kept: StoredStep,
 }
 
-impl Session {
+impl SessionRows {
     /// A session that is there from now on; its epochs come after this one.
     pub(crate) fn new(now: WallTime, epoch: u64) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl Session {
             seen: 0,
             steps: Vec::new(),
             summary: Summary::default(),
-            waits: Waits::default(),
+            waits: WaitTable::default(),
             words: Vec::new(),
         }
     }
@@ -119,28 +119,28 @@ impl Session {
     pub(crate) fn append(
         &mut self,
         append: &Append,
-        coming: Coming,
-        (shared, marks): (&mut Shared, &mut Marks),
+        coming: NewSteps,
+        (shared, marks): (&mut SharedTexts, &mut Marks),
         now: WallTime,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), AppendRefusal> {
         if append.epoch.0 != self.epoch || !self.owned {
-            return Err(Refusal::StaleEpoch);
+            return Err(AppendRefusal::StaleEpoch);
         }
         let mut numbered = (0..).zip(&append.steps);
         if !numbered.all(|(nth, step)| append.position.checked_add(nth) == Some(step.step)) {
-            return Err(Refusal::Position);
+            return Err(AppendRefusal::Position);
         }
         if append.position != self.steps.len() as u64 {
             return if self.is_repeated(append, &coming) {
                 Ok(())
             } else {
-                Err(Refusal::Position)
+                Err(AppendRefusal::Position)
             };
         }
         self.waits.check(append)?;
         let mut records = match coming {
-            Coming::Records(records) => Some(records.into_iter()),
-            Coming::Values => None,
+            NewSteps::Records(records) => Some(records.into_iter()),
+            NewSteps::Values => None,
         };
         for step in &append.steps {
             self.waits.apply(step);
@@ -152,12 +152,12 @@ impl Session {
                 Some(record) => {
                     self.words.extend(summary::words(step));
                     self.bytes += record.length as u64;
-                    Kept::Record(shared.keep(record))
+                    StoredStep::Record(shared.keep(record))
                 }
-                None => Kept::Value(Arc::new(step.clone())),
+                None => StoredStep::Value(Arc::new(step.clone())),
             };
             let epoch = append.epoch;
-            self.steps.push(Step { epoch, kept });
+            self.steps.push(StepRow { epoch, kept });
         }
         self.changed = now;
         self.restored = false;
@@ -167,24 +167,24 @@ impl Session {
     }
 
     /// Whether exactly this was appended before.
-    fn is_repeated(&self, append: &Append, coming: &Coming) -> bool {
+    fn is_repeated(&self, append: &Append, coming: &NewSteps) -> bool {
         let begin = usize::try_from(append.position).unwrap_or(usize::MAX);
         let written = begin
             .checked_add(append.steps.len())
             .and_then(|end| self.steps.get(begin..end));
         let mut records = match coming {
-            Coming::Records(records) => records.iter(),
-            Coming::Values => [].iter(),
+            NewSteps::Records(records) => records.iter(),
+            NewSteps::Values => [].iter(),
         };
         written.is_some_and(|written| {
             let mut pairs = written.iter().zip(&append.steps);
             !append.steps.is_empty()
                 && pairs.all(|(step, again)| {
                     let is_same = match &step.kept {
-                        Kept::Record(record) => records
+                        StoredStep::Record(record) => records
                             .next()
                             .is_some_and(|new| record.bytes() == new.record),
-                        Kept::Value(step) => **step == *again,
+                        StoredStep::Value(step) => **step == *again,
                     };
                     is_same && step.epoch == append.epoch
                 })
@@ -192,13 +192,13 @@ impl Session {
     }
 
     /// Puts something into the inbox, if it may come in.
-    pub(crate) fn deliver(&mut self, delivery: Delivery) -> Result<Delivered, EncodeError> {
+    pub(crate) fn deliver(&mut self, delivery: Delivery) -> Result<DeliveryOutcome, EncodeError> {
         if self.delivered.contains(&delivery.id) {
-            return Ok(Delivered::AlreadyThere);
+            return Ok(DeliveryOutcome::AlreadyThere);
         }
         let record = jackfield_record::encode_delivery(&delivery)?;
         if let DeliveryBody::Answer { answer, wait } = &delivery.body {
-            let taken = Taken {
+            let taken = TakenDelivery {
                 at: delivery.at,
                 by: Arc::clone(&delivery.by),
                 delivery: delivery.id.clone(),
@@ -216,11 +216,11 @@ impl Session {
             self.loud = self.deliveries.len() as u64;
         }
         self.arrived.notify_waiters();
-        Ok(Delivered::Accepted)
+        Ok(DeliveryOutcome::Accepted)
     }
 
     /// All steps as they are kept, and the records of all deliveries.
-    pub(crate) fn records(&self) -> (Vec<Kept>, Vec<Record>) {
+    pub(crate) fn records(&self) -> (Vec<StoredStep>, Vec<Record>) {
         let steps = self.steps.iter().map(|step| step.kept.clone());
         (steps.collect(), self.deliveries.clone())
     }
@@ -232,7 +232,7 @@ impl Session {
     }
 
     /// The steps from this number on, as they are kept.
-    pub(crate) fn steps_from(&self, number: u64) -> Vec<Kept> {
+    pub(crate) fn steps_from(&self, number: u64) -> Vec<StoredStep> {
         let number = usize::try_from(number).unwrap_or(usize::MAX);
         let steps = self.steps.get(number..).unwrap_or_default();
         steps.iter().map(|step| step.kept.clone()).collect()
@@ -278,7 +278,7 @@ impl Session {
 
     /// How it is listed.
     pub(crate) fn listed(&self, session: SessionId, held: bool) -> SessionRow {
-        let mut open = self.summary.open.as_ref().map(Open::listed);
+        let mut open = self.summary.open.as_ref().map(OpenTurnSummary::listed);
         if let Some(open) = &mut open {
             open.parked |= self.restored;
         }

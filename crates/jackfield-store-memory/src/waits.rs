@@ -6,24 +6,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::WaitId;
 use jackfield_domain::wait::Answer;
-use jackfield_ports::journal::waits::{Taken, WaitChange, WaitRow, WaitState, changes};
-use jackfield_ports::journal::{Append, Delivered, Refusal};
+use jackfield_ports::journal::waits::{TakenDelivery, WaitChange, WaitRow, WaitState, changes};
+use jackfield_ports::journal::{Append, AppendRefusal, DeliveryOutcome};
 
 /// All waits that were ever opened.
 #[derive(Default)]
-pub(crate) struct Waits {
-    rows: HashMap<WaitId, Opened>,
+pub(crate) struct WaitTable {
+    rows: HashMap<WaitId, WaitEntry>,
 }
 
 /// A wait, and its place among all that were ever opened.
-struct Opened {
+struct WaitEntry {
     nth: u64,
     row: WaitRow,
 }
 
-impl Waits {
+impl WaitTable {
     /// Refuses what closes a wait whose answer the owner has not seen, unless it closes it by that answer.
-    pub(crate) fn check(&self, append: &Append) -> Result<(), Refusal> {
+    pub(crate) fn check(&self, append: &Append) -> Result<(), AppendRefusal> {
         let may_be = append
             .steps
             .iter()
@@ -38,7 +38,7 @@ impl Waits {
         if may_be {
             Ok(())
         } else {
-            Err(Refusal::Answered)
+            Err(AppendRefusal::Answered)
         }
     }
 
@@ -47,10 +47,12 @@ impl Waits {
         for change in changes(step) {
             match change {
                 WaitChange::Opened(wait) => {
-                    self.rows.entry(wait.id.clone()).or_insert_with(|| Opened {
-                        nth: OPENED.fetch_add(1, Ordering::Relaxed),
-                        row: WaitRow::opened(wait.clone()),
-                    });
+                    self.rows
+                        .entry(wait.id.clone())
+                        .or_insert_with(|| WaitEntry {
+                            nth: OPENED.fetch_add(1, Ordering::Relaxed),
+                            row: WaitRow::opened(wait.clone()),
+                        });
                 }
                 WaitChange::Closed { at, end, wait } => {
                     if let Some(opened) = self.rows.get_mut(wait) {
@@ -66,9 +68,9 @@ impl Waits {
         &mut self,
         wait: &WaitId,
         answer: &Answer,
-        taken: Taken,
-    ) -> Result<(), Delivered> {
-        let opened = self.rows.get_mut(wait).ok_or(Delivered::NoSuchWait)?;
+        taken: TakenDelivery,
+    ) -> Result<(), DeliveryOutcome> {
+        let opened = self.rows.get_mut(wait).ok_or(DeliveryOutcome::NoSuchWait)?;
         opened.row.answer(answer, taken)
     }
 

@@ -10,7 +10,7 @@ use jackfield_domain::ids::SessionId;
 use rusqlite::{Connection, OptionalExtension as _};
 use tokio::sync::Notify;
 
-use crate::error::Fault;
+use crate::error::JobError;
 use crate::schema;
 
 /// How long after it was committed a delivery or a step of another process is noticed at the latest, by a
@@ -21,11 +21,11 @@ pub const NOTICED: Duration = Duration::from_millis(50);
 #[derive(Default)]
 pub(crate) struct Arrivals {
     changed: Condvar,
-    state: Mutex<State>,
+    state: Mutex<ArrivalState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ArrivalState {
     /// Whether the thread sleeps until it is woken.
     asleep: bool,
     closed: bool,
@@ -37,36 +37,36 @@ type Waiters = HashMap<SessionId, (usize, Arc<Notify>)>;
 
 /// What is waited for.
 #[derive(Clone, Copy)]
-pub(crate) enum For {
+pub(crate) enum Awaited {
     Deliveries,
     Steps,
 }
 
-impl State {
+impl ArrivalState {
     /// Whether nobody waits.
     fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.followed.is_empty()
     }
 
-    const fn of(&mut self, what: For) -> &mut Waiters {
+    const fn of(&mut self, what: Awaited) -> &mut Waiters {
         match what {
-            For::Deliveries => &mut self.waiting,
-            For::Steps => &mut self.followed,
+            Awaited::Deliveries => &mut self.waiting,
+            Awaited::Steps => &mut self.followed,
         }
     }
 }
 
 /// One who waits; counted out when dropped.
-pub(crate) struct Waiting {
+pub(crate) struct ArrivalWaiter {
     arrivals: Arc<Arrivals>,
     pub(crate) arrived: Arc<Notify>,
     session: SessionId,
-    what: For,
+    what: Awaited,
 }
 
 impl Arrivals {
     /// Counts somebody in who waits for a session's deliveries or steps.
-    pub(crate) fn wait(self: &Arc<Self>, session: &SessionId, what: For) -> Waiting {
+    pub(crate) fn wait(self: &Arc<Self>, session: &SessionId, what: Awaited) -> ArrivalWaiter {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (count, arrived) = state.of(what).entry(session.clone()).or_default();
         *count += 1;
@@ -76,7 +76,7 @@ impl Arrivals {
         if is_asleep {
             self.changed.notify_all();
         }
-        Waiting {
+        ArrivalWaiter {
             arrivals: Arc::clone(self),
             arrived,
             session: session.clone(),
@@ -85,7 +85,7 @@ impl Arrivals {
     }
 
     /// Tells those who wait for this of this session.
-    pub(crate) fn tell(&self, session: &SessionId, what: For) {
+    pub(crate) fn tell(&self, session: &SessionId, what: Awaited) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, arrived)) = state.of(what).get(session) {
             arrived.notify_waiters();
@@ -108,10 +108,10 @@ impl Arrivals {
         let connection = schema::connect(database, false)?;
         let newest = match newest(&connection) {
             // What else is in the file can be read all the same.
-            Err(error) if Fault::of(&error).is_damage() => 0,
+            Err(error) if JobError::of(&error).is_damage() => 0,
             newest => newest?,
         };
-        let mut watch = Watch {
+        let mut watch = ArrivalWatch {
             newest,
             connection,
             steps: HashMap::new(),
@@ -138,7 +138,7 @@ impl Arrivals {
     /// Waits for a moment, and until somebody waits; `false` when it is over.
     fn is_time_to_look(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = |state: &mut State| !state.closed;
+        let open = |state: &mut ArrivalState| !state.closed;
         // To be woken for each turn of many would cost more than to look at the clock now and then.
         for _ in 0..LINGERS {
             let waited = self.changed.wait_timeout_while(state, NOTICED, open);
@@ -148,7 +148,7 @@ impl Arrivals {
             }
         }
         state.asleep = true;
-        let asleep = |state: &mut State| !state.closed && state.asleep;
+        let asleep = |state: &mut ArrivalState| !state.closed && state.asleep;
         let state = self.changed.wait_while(state, asleep);
         let state = state.unwrap_or_else(PoisonError::into_inner);
         let state = self.changed.wait_timeout_while(state, NOTICED, open);
@@ -157,7 +157,7 @@ impl Arrivals {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for ArrivalWaiter {
     fn drop(&mut self) {
         let mut state = self
             .arrivals
@@ -183,7 +183,7 @@ pub(crate) enum WatchError {
     Store(#[from] rusqlite::Error),
 }
 
-struct Watch {
+struct ArrivalWatch {
     connection: Connection,
     /// The number of the last delivery that was seen.
     newest: i64,
@@ -193,7 +193,7 @@ struct Watch {
     version: i64,
 }
 
-impl Watch {
+impl ArrivalWatch {
     fn look(&mut self, arrivals: &Arrivals) -> rusqlite::Result<()> {
         let version = self
             .connection
@@ -210,7 +210,7 @@ impl Watch {
         while let Some(row) = rows.next()? {
             let id: String = row.get(1)?;
             if let Ok(session) = SessionId::parse(&id) {
-                arrivals.tell(&session, For::Deliveries);
+                arrivals.tell(&session, Awaited::Deliveries);
             }
             self.newest = row.get(0)?;
         }
@@ -233,7 +233,7 @@ impl Watch {
             let steps = steps.optional()?;
             // Whoever began to wait since the last look is told once too often rather than not at all.
             if self.steps.get(&session) != Some(&steps) {
-                arrivals.tell(&session, For::Steps);
+                arrivals.tell(&session, Awaited::Steps);
             }
             found.insert(session, steps);
         }

@@ -6,12 +6,12 @@
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::requests::Appending;
+use crate::requests::AppendJob;
 use crate::rows::damaged;
 
 /// Where the steps of a session end.
 #[derive(Clone, Copy)]
-pub(crate) struct End {
+pub(crate) struct ChainEnd {
     /// The number of the last one.
     pub(crate) last: i64,
     /// The session's number.
@@ -26,7 +26,7 @@ pub(crate) fn put(
     connection: &Connection,
     session: i64,
     before: i64,
-    append: &Appending,
+    append: &AppendJob,
 ) -> rusqlite::Result<i64> {
     let mut insert = connection.prepare_cached(
         "INSERT INTO steps (previous, session, position, epoch, record)
@@ -42,7 +42,7 @@ pub(crate) fn put(
 /// Takes the steps of an append back that were written just now, the last of them under this number.
 pub(crate) fn take_back(
     connection: &Connection,
-    append: &Appending,
+    append: &AppendJob,
     last: i64,
 ) -> rusqlite::Result<()> {
     if append.records.is_empty() {
@@ -55,7 +55,11 @@ pub(crate) fn take_back(
 }
 
 /// The numbers of a session's steps from this place on, in their order.
-pub(crate) fn numbers(connection: &Connection, end: &End, from: u64) -> rusqlite::Result<Vec<i64>> {
+pub(crate) fn numbers(
+    connection: &Connection,
+    end: &ChainEnd,
+    from: u64,
+) -> rusqlite::Result<Vec<i64>> {
     let mut query = connection.prepare_cached(
         "SELECT number, previous, session, position FROM steps
          WHERE number <= ?1 ORDER BY number DESC",
@@ -95,7 +99,7 @@ pub(crate) fn numbers(connection: &Connection, end: &End, from: u64) -> rusqlite
 /// Reads the records of a session's steps from this place on, in their order, until one is not liked.
 pub(crate) fn each<E>(
     connection: &Connection,
-    end: &End,
+    end: &ChainEnd,
     from: u64,
     mut read: impl FnMut(i64, &[u8]) -> rusqlite::Result<Result<(), E>>,
 ) -> rusqlite::Result<Result<(), E>> {
@@ -141,11 +145,11 @@ pub(crate) fn epoch(connection: &Connection, number: i64) -> rusqlite::Result<Op
 }
 
 /// Deletes the steps of a session, and what is searched of them.
-pub(crate) fn delete(connection: &Connection, end: &End) -> rusqlite::Result<()> {
+pub(crate) fn delete(connection: &Connection, end: &ChainEnd) -> rusqlite::Result<()> {
     let numbers = match told_missing(numbers(connection, end, 0))? {
         Ok(numbers) => numbers,
         // What is damaged can be deleted, too, by a look at everything.
-        Err(Missing { .. }) => all(connection, end.session)?,
+        Err(ChainGap { .. }) => all(connection, end.session)?,
     };
     let mut step = connection.prepare_cached("DELETE FROM steps WHERE number = ?1")?;
     let mut text = connection.prepare_cached("DELETE FROM texts WHERE number = ?1")?;
@@ -164,11 +168,11 @@ fn all(connection: &Connection, session: i64) -> rusqlite::Result<Vec<i64>> {
 }
 
 /// Tells a session that has lost a step from a file that cannot be read.
-pub(crate) fn told_missing<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Result<T, Missing>> {
+pub(crate) fn told_missing<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Result<T, ChainGap>> {
     match read {
         Ok(read) => Ok(Ok(read)),
         Err(rusqlite::Error::FromSqlConversionFailure(column, kind, why)) => {
-            let why = why.downcast::<Missing>();
+            let why = why.downcast::<ChainGap>();
             why.map(|missing| Err(*missing))
                 .map_err(|why| rusqlite::Error::FromSqlConversionFailure(column, kind, why))
         }
@@ -177,13 +181,13 @@ pub(crate) fn told_missing<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Res
 }
 
 fn missing(position: u64) -> rusqlite::Error {
-    damaged(0, Type::Integer, Missing { position })
+    damaged(0, Type::Integer, ChainGap { position })
 }
 
 /// Why not all steps of a session are found.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("step {position} of the session is missing")]
-pub(crate) struct Missing {
+pub(crate) struct ChainGap {
     position: u64,
 }
 

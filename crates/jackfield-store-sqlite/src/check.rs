@@ -12,15 +12,15 @@ use rusqlite::{Connection, ErrorCode, params};
 
 use crate::chain;
 use crate::derived;
-use crate::error::Fault;
+use crate::error::JobError;
 use crate::marks;
 use crate::parts;
-use crate::rows::{self, SessionRow};
+use crate::rows::{self, StoredSession};
 
 /// What a look over the file found.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Checked {
+pub struct CheckReport {
     /// What is wrong, each in a sentence that names the session if it is one's.
     pub damage: Vec<String>,
     /// Whether everything was looked at: otherwise the time was over.
@@ -57,7 +57,7 @@ pub(crate) fn check(
     connection: &Connection,
     limit: Duration,
     mut progress: impl FnMut(CheckProgress),
-) -> Checked {
+) -> CheckReport {
     within(connection, limit, |check| {
         check.pages()?;
         check.look(&mut progress)
@@ -66,7 +66,7 @@ pub(crate) fn check(
 
 /// Looks at the pages of the file for at most that long.
 pub(crate) fn quick(connection: &Connection, limit: Duration) -> QuickChecked {
-    let Checked {
+    let CheckReport {
         damage,
         is_complete,
         ..
@@ -80,8 +80,8 @@ pub(crate) fn quick(connection: &Connection, limit: Duration) -> QuickChecked {
 fn within(
     connection: &Connection,
     limit: Duration,
-    look: impl FnOnce(&mut Check<'_>) -> Result<(), Over>,
-) -> Checked {
+    look: impl FnOnce(&mut CheckRun<'_>) -> Result<(), TimeUp>,
+) -> CheckReport {
     let interrupt = connection.get_interrupt_handle();
     let (over, waits) = channel::<()>();
     let deadline = Instant::now().checked_add(limit);
@@ -91,8 +91,8 @@ fn within(
                 interrupt.interrupt();
             }
         });
-        let mut check = Check {
-            checked: Checked::default(),
+        let mut check = CheckRun {
+            checked: CheckReport::default(),
             connection,
             deadline,
         };
@@ -103,17 +103,17 @@ fn within(
 }
 
 /// The time is over.
-struct Over;
+struct TimeUp;
 
-struct Check<'a> {
-    checked: Checked,
+struct CheckRun<'a> {
+    checked: CheckReport,
     connection: &'a Connection,
     deadline: Option<Instant>,
 }
 
-impl Check<'_> {
+impl CheckRun<'_> {
     /// Looks whether the pages hang together.
-    fn pages(&mut self) -> Result<(), Over> {
+    fn pages(&mut self) -> Result<(), TimeUp> {
         let found = self.lines("PRAGMA quick_check(20)");
         for found in self.note("the file", found)?.unwrap_or_default() {
             for line in found.lines() {
@@ -126,7 +126,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn look(&mut self, progress: &mut impl FnMut(CheckProgress)) -> Result<(), Over> {
+    fn look(&mut self, progress: &mut impl FnMut(CheckProgress)) -> Result<(), TimeUp> {
         let strays = self.lines(STRAYS);
         for table in self.note("the file", strays)?.unwrap_or_default() {
             let told = format!("the file: a row of `{table}` belongs to no session");
@@ -143,7 +143,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn session(&mut self, id: &str) -> Result<(), Over> {
+    fn session(&mut self, id: &str) -> Result<(), TimeUp> {
         let Ok(session) = SessionId::parse(id) else {
             let told = format!("the list of sessions: {id:?} is no session id");
             self.checked.damage.push(told);
@@ -162,21 +162,21 @@ impl Check<'_> {
         let read = self.read(&row);
         match self.note(&what, read)? {
             Some(Ok(())) | None => {}
-            Some(Err(Wrong::Record(error))) if error.is_newer() => {
+            Some(Err(SessionFault::Record(error))) if error.is_newer() => {
                 self.checked.newer.push(session);
             }
-            Some(Err(Wrong::Record(error))) => {
+            Some(Err(SessionFault::Record(error))) => {
                 let why = std::error::Error::source(&error).map(ToString::to_string);
                 let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
                 self.checked.damage.push(format!("{what}: {error}{why}"));
             }
-            Some(Err(Wrong::Row(why))) => self.checked.damage.push(format!("{what}: {why}")),
+            Some(Err(SessionFault::Row(why))) => self.checked.damage.push(format!("{what}: {why}")),
         }
         Ok(())
     }
 
     /// Reads everything of a session.
-    fn read(&mut self, row: &SessionRow) -> rusqlite::Result<Result<(), Wrong>> {
+    fn read(&mut self, row: &StoredSession) -> rusqlite::Result<Result<(), SessionFault>> {
         let (mut summary, mut marked) = (Summary::default(), Vec::new());
         let (mut steps, known) = (0, row.known);
         let mut see = |step: Envelope| {
@@ -192,11 +192,11 @@ impl Check<'_> {
             Ok(step.map(&mut see))
         });
         let Ok(read) = chain::told_missing(read)? else {
-            return Ok(Err(Wrong::Row(MISSING)));
+            return Ok(Err(SessionFault::Row(MISSING)));
         };
         self.checked.steps += steps;
         if let Err(error) = read {
-            return Ok(Err(Wrong::Record(error)));
+            return Ok(Err(SessionFault::Record(error)));
         }
         let query = "SELECT record FROM deliveries WHERE session = ?1 ORDER BY place";
         let (mut deliveries, mut loud) = (0, 0);
@@ -209,24 +209,28 @@ impl Check<'_> {
             }))
         })?;
         if let Err(error) = read {
-            return Ok(Err(Wrong::Record(error)));
+            return Ok(Err(SessionFault::Record(error)));
         }
         let query = "SELECT wait FROM waits WHERE session = ?1";
         let read = self.each(query, row.number, |bytes| {
             Ok(jackfield_record::decode_wait(bytes).map(drop))
         })?;
         if let Err(error) = read {
-            return Ok(Err(Wrong::Record(error)));
+            return Ok(Err(SessionFault::Record(error)));
         }
         if (steps, deliveries, loud) != (row.steps, row.deliveries, row.loud) {
-            return Ok(Err(Wrong::Row(MISSING)));
+            return Ok(Err(SessionFault::Row(MISSING)));
         }
         let listed = derived::summary(row)?;
         if listed != summary {
-            return Ok(Err(Wrong::Row("its row does not say what its steps say")));
+            return Ok(Err(SessionFault::Row(
+                "its row does not say what its steps say",
+            )));
         }
         if marks::of_session(connection, row.number)? != marked {
-            return Ok(Err(Wrong::Row("it is not found by what its steps say")));
+            return Ok(Err(SessionFault::Row(
+                "it is not found by what its steps say",
+            )));
         }
         Ok(Ok(()))
     }
@@ -254,17 +258,17 @@ impl Check<'_> {
     }
 
     /// What was read, or nothing, with the reason put down; not if the time is over.
-    fn note<T>(&mut self, what: &str, read: rusqlite::Result<T>) -> Result<Option<T>, Over> {
+    fn note<T>(&mut self, what: &str, read: rusqlite::Result<T>) -> Result<Option<T>, TimeUp> {
         if self.deadline.is_some_and(|end| Instant::now() >= end) {
-            return Err(Over);
+            return Err(TimeUp);
         }
         match read {
             Ok(read) => Ok(Some(read)),
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
-                Err(Over)
+                Err(TimeUp)
             }
             Err(error) => {
-                let told = format!("{what}: {}", Fault::of(&error));
+                let told = format!("{what}: {}", JobError::of(&error));
                 self.checked.damage.push(told);
                 Ok(None)
             }
@@ -273,7 +277,7 @@ impl Check<'_> {
 }
 
 /// What is wrong with a session.
-enum Wrong {
+enum SessionFault {
     Record(DecodeError),
     Row(&'static str),
 }

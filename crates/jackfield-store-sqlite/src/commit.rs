@@ -7,22 +7,22 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::summary::{AT_ONCE, is_for_owner};
 use jackfield_ports::journal::waits;
-use jackfield_ports::journal::{Delivered, Epoch, Refusal};
+use jackfield_ports::journal::{AppendRefusal, DeliveryOutcome, Epoch};
 use jackfield_record::DecodeError;
 use rusqlite::types::Type;
 use rusqlite::{Connection, params};
 
 use crate::chain;
 use crate::derived;
-use crate::holds::Locked;
-use crate::owned::Known;
+use crate::holds::HoldLock;
+use crate::owned::OwnerRow;
 use crate::owners::Incarnation;
 use crate::parts;
-use crate::requests::{Appending, Change, Delivering};
-use crate::rows::{self, SessionRow};
+use crate::requests::{AppendJob, DeliverJob, WaitUpdate};
+use crate::rows::{self, StoredSession};
 
 /// Why a session is not had.
-pub(crate) enum NotHad {
+pub(crate) enum NotOwned {
     /// A live process holds it.
     Held,
     /// A live process has it.
@@ -34,10 +34,10 @@ pub(crate) enum NotHad {
 }
 
 /// A session that was taken.
-pub(crate) struct Taken {
+pub(crate) struct TakenSession {
     pub(crate) epoch: Epoch,
     /// What its row says, if that is known.
-    pub(crate) known: Option<Known>,
+    pub(crate) known: Option<OwnerRow>,
 }
 
 /// Takes a session, which exists from then on.
@@ -46,7 +46,7 @@ pub(crate) fn own(
     session: &SessionId,
     us: &Incarnation,
     now: WallTime,
-) -> rusqlite::Result<Result<Taken, NotHad>> {
+) -> rusqlite::Result<Result<TakenSession, NotOwned>> {
     let Some(row) = rows::session(connection, session)? else {
         let mut past = connection.prepare_cached("SELECT epoch + 1 FROM past")?;
         let epoch = past.query_row((), |row| row.get(0))?;
@@ -55,17 +55,17 @@ pub(crate) fn own(
             "INSERT INTO sessions (id, epoch, owner, created, changed) VALUES (?1, ?2, ?3, ?4, ?4)",
         )?;
         let number = insert.insert(params![session.as_str(), epoch, us.name(), now.as_millis()])?;
-        return Ok(Ok(Taken {
+        return Ok(Ok(TakenSession {
             epoch: Epoch(epoch),
-            known: Some(Known::made(number, epoch)),
+            known: Some(OwnerRow::made(number, epoch)),
         }));
     };
     let other = row.owner.as_deref();
     if other.is_some_and(|owner| us.is_alive(owner) && owner != us.name()) {
-        return Ok(Err(NotHad::Owned));
+        return Ok(Err(NotOwned::Owned));
     }
     if let Err(error) = derived::catch_up(connection, &row)? {
-        return Ok(Err(NotHad::Unreadable(error)));
+        return Ok(Err(NotOwned::Unreadable(error)));
     }
     let epoch = row.epoch.saturating_add(1);
     let mut update = connection
@@ -74,8 +74,8 @@ pub(crate) fn own(
     // What was just derived is read when it is needed, and what is damaged is told of then.
     let summary = derived::summary(&row).ok();
     let known = summary.filter(|_| row.known == row.steps);
-    let known = known.map(|summary| Known::of(&row, epoch, summary));
-    Ok(Ok(Taken {
+    let known = known.map(|summary| OwnerRow::of(&row, epoch, summary));
+    Ok(Ok(TakenSession {
         epoch: Epoch(epoch),
         known,
     }))
@@ -100,16 +100,16 @@ pub(crate) fn delete(
     connection: &Connection,
     session: &SessionId,
     us: &Incarnation,
-    kept_off: Option<&Locked>,
-) -> rusqlite::Result<Result<(), NotHad>> {
+    kept_off: Option<&HoldLock>,
+) -> rusqlite::Result<Result<(), NotOwned>> {
     let Some(row) = rows::session(connection, session)? else {
-        return Ok(Err(NotHad::Unknown));
+        return Ok(Err(NotOwned::Unknown));
     };
     if row.owner.as_deref().is_some_and(|owner| us.is_alive(owner)) {
-        return Ok(Err(NotHad::Owned));
+        return Ok(Err(NotOwned::Owned));
     }
     if kept_off.is_none() {
-        return Ok(Err(NotHad::Held));
+        return Ok(Err(NotOwned::Held));
     }
     let mut past = connection.prepare_cached("UPDATE past SET epoch = max(epoch, ?1)")?;
     past.execute([row.epoch])?;
@@ -122,10 +122,10 @@ pub(crate) fn delete(
 /// was looked at.
 pub(crate) fn append(
     connection: &Connection,
-    append: &Appending,
-    known: Option<&Known>,
+    append: &AppendJob,
+    known: Option<&OwnerRow>,
     now: WallTime,
-) -> rusqlite::Result<Result<Option<Known>, Refusal>> {
+) -> rusqlite::Result<Result<Option<OwnerRow>, AppendRefusal>> {
     // Where the row is as it was, and no wait is touched, there is nothing to look at. Their numbers are known
     // when the steps are written, which is taken back where the row is not as it was.
     if let Some(known) = known
@@ -140,42 +140,42 @@ pub(crate) fn append(
     }
     // Nobody has ever owned what is not there.
     let Some(row) = rows::session(connection, &append.session)? else {
-        return Ok(Err(Refusal::StaleEpoch));
+        return Ok(Err(AppendRefusal::StaleEpoch));
     };
     // Whoever has let go has no more to say.
     if row.epoch != append.epoch.0 || row.owner.is_none() {
-        return Ok(Err(Refusal::StaleEpoch));
+        return Ok(Err(AppendRefusal::StaleEpoch));
     }
     if !append.is_numbered {
-        return Ok(Err(Refusal::Position));
+        return Ok(Err(AppendRefusal::Position));
     }
     if row.steps != append.position {
         let repeated = is_repeated(connection, &row, append)?;
         return Ok(if repeated {
             Ok(None)
         } else {
-            Err(Refusal::Position)
+            Err(AppendRefusal::Position)
         });
     }
     for change in &append.changes {
-        if let Change::Closed { end, wait, .. } = change
+        if let WaitUpdate::Closed { end, wait, .. } = change
             && let Some(found) = rows::wait(connection, row.number, wait)?
             && !found.may_close(end, append.seen)
         {
-            return Ok(Err(Refusal::Answered));
+            return Ok(Err(AppendRefusal::Answered));
         }
     }
     let last = chain::put(connection, row.number, row.last, append)?;
     parts::keep(connection, row.number, &append.parts)?;
     for change in &append.changes {
         match change {
-            Change::Closed { at, end, wait } => {
+            WaitUpdate::Closed { at, end, wait } => {
                 if let Some(mut found) = rows::wait(connection, row.number, wait)? {
                     found.close(end, *at);
                     rows::set_wait(connection, row.number, &found)?;
                 }
             }
-            Change::Opened { record, wait } => {
+            WaitUpdate::Opened { record, wait } => {
                 rows::open_wait(connection, row.number, &wait.id, wait.deadline, record)?;
             }
         }
@@ -188,8 +188,8 @@ pub(crate) fn append(
 /// Whether exactly this was appended before, under the same ownership.
 fn is_repeated(
     connection: &Connection,
-    row: &SessionRow,
-    append: &Appending,
+    row: &StoredSession,
+    append: &AppendJob,
 ) -> rusqlite::Result<bool> {
     // What is empty says nothing, and beyond the end nothing was written.
     if append.records.is_empty() || append.position > row.steps {
@@ -220,20 +220,20 @@ fn is_repeated(
 /// Puts something into an inbox.
 pub(crate) fn deliver(
     connection: &Connection,
-    delivering: &Delivering,
+    delivering: &DeliverJob,
     now: WallTime,
-) -> rusqlite::Result<Result<Delivered, NotHad>> {
+) -> rusqlite::Result<Result<DeliveryOutcome, NotOwned>> {
     let Some(row) = rows::session(connection, &delivering.session)? else {
-        return Ok(Err(NotHad::Unknown));
+        return Ok(Err(NotOwned::Unknown));
     };
     if let Some(newer) = derived::newer(&row) {
-        return Ok(Err(NotHad::Unreadable(newer)));
+        return Ok(Err(NotOwned::Unreadable(newer)));
     }
     let id = delivering.id.as_str();
     let mut known =
         connection.prepare_cached("SELECT 1 FROM deliveries WHERE session = ?1 AND id = ?2")?;
     if known.exists(params![row.number, id])? {
-        return Ok(Ok(Delivered::AlreadyThere));
+        return Ok(Ok(DeliveryOutcome::AlreadyThere));
     }
     let delivery = Delivery {
         at: now,
@@ -245,9 +245,9 @@ pub(crate) fn deliver(
         .map_err(|error| rows::damaged(0, Type::Blob, error))?;
     if let DeliveryBody::Answer { answer, wait } = &delivery.body {
         let Some(mut found) = rows::wait(connection, row.number, wait)? else {
-            return Ok(Ok(Delivered::NoSuchWait));
+            return Ok(Ok(DeliveryOutcome::NoSuchWait));
         };
-        let taken = waits::Taken {
+        let taken = waits::TakenDelivery {
             at: now,
             by: Arc::clone(&delivery.by),
             delivery: delivery.id.clone(),
@@ -275,5 +275,5 @@ pub(crate) fn deliver(
         )?;
         update.execute(params![row.number, AT_ONCE.as_millis()])?;
     }
-    Ok(Ok(Delivered::Accepted))
+    Ok(Ok(DeliveryOutcome::Accepted))
 }

@@ -2,23 +2,23 @@
 
 use jackfield_domain::ids::{ToolCallId, TurnId, WaitId};
 use jackfield_domain::time::WallTime;
-use jackfield_ports::journal::marks::{Marked, of};
-use jackfield_ports::journal::summary::{self, AT_ONCE, CallPlace, Open, Summary};
+use jackfield_ports::journal::marks::{StepMarks, of};
+use jackfield_ports::journal::summary::{self, AT_ONCE, CallPlace, OpenTurnSummary, Summary};
 use jackfield_record::{DecodeError, VOCABULARY};
 use rusqlite::types::Type;
 use rusqlite::{Connection, params};
 
 use crate::chain;
 use crate::marks;
-use crate::owned::Known;
+use crate::owned::OwnerRow;
 use crate::parts;
-use crate::requests::Appending;
-use crate::rows::{SessionRow, damaged};
+use crate::requests::AppendJob;
+use crate::rows::{StoredSession, damaged};
 
 /// What the row of a session says.
-pub(crate) fn summary(row: &SessionRow) -> rusqlite::Result<Summary> {
+pub(crate) fn summary(row: &StoredSession) -> rusqlite::Result<Summary> {
     let open = match &row.open {
-        Some(text) => Some(read(text).ok_or_else(|| damaged(0, Type::Text, Unknown))?),
+        Some(text) => Some(read(text).ok_or_else(|| damaged(0, Type::Text, UnknownCalls))?),
         None => None,
     };
     Ok(Summary {
@@ -32,13 +32,13 @@ pub(crate) fn summary(row: &SessionRow) -> rusqlite::Result<Summary> {
 /// Keeps what an append says, beside its steps: what the row says afterwards.
 pub(crate) fn keep(
     connection: &Connection,
-    row: &SessionRow,
-    append: &Appending,
+    row: &StoredSession,
+    append: &AppendJob,
     last: i64,
     now: WallTime,
-) -> rusqlite::Result<Known> {
-    let said = Said::by(summary(row)?, append);
-    let kept = Kept {
+) -> rusqlite::Result<OwnerRow> {
+    let said = AppendSummary::by(summary(row)?, append);
+    let kept = RowExtras {
         bytes: append.bytes,
         changed: Some(now),
         last,
@@ -47,7 +47,7 @@ pub(crate) fn keep(
     };
     let due = put(connection, row, &said.summary, &kept)?;
     said.keep_beside(connection, row.number, append, last)?;
-    Ok(Known {
+    Ok(OwnerRow {
         due,
         epoch: row.epoch,
         last,
@@ -62,12 +62,12 @@ pub(crate) fn keep(
 /// nothing was written.
 pub(crate) fn keep_known(
     connection: &Connection,
-    before: &Known,
-    append: &Appending,
+    before: &OwnerRow,
+    append: &AppendJob,
     last: i64,
     now: WallTime,
-) -> rusqlite::Result<Option<Known>> {
-    let said = Said::by(before.summary.clone(), append);
+) -> rusqlite::Result<Option<OwnerRow>> {
+    let said = AppendSummary::by(before.summary.clone(), append);
     let seen = before.seen.max(append.seen);
     let due = said.summary.due().map(WallTime::as_millis);
     // It is in an index, and seldom another one.
@@ -98,7 +98,7 @@ pub(crate) fn keep_known(
         return Ok(None);
     }
     said.keep_beside(connection, before.number, append, last)?;
-    Ok(Some(Known {
+    Ok(Some(OwnerRow {
         due,
         epoch: before.epoch,
         last,
@@ -110,16 +110,16 @@ pub(crate) fn keep_known(
 }
 
 /// What an append says of its session.
-struct Said {
-    marked: Vec<Marked>,
+struct AppendSummary {
+    marked: Vec<StepMarks>,
     /// How many steps there are with it.
     steps: u64,
     /// With it.
     summary: Summary,
 }
 
-impl Said {
-    fn by(mut summary: Summary, append: &Appending) -> Self {
+impl AppendSummary {
+    fn by(mut summary: Summary, append: &AppendJob) -> Self {
         let mut marked = Vec::new();
         for step in &append.steps {
             marked.extend(of(&summary, step));
@@ -137,7 +137,7 @@ impl Said {
         &self,
         connection: &Connection,
         session: i64,
-        append: &Appending,
+        append: &AppendJob,
         last: i64,
     ) -> rusqlite::Result<()> {
         marks::keep(connection, session, &self.marked)?;
@@ -153,7 +153,7 @@ impl Said {
 /// Derives what the row does not say yet, if it can be read: steps that were written without it.
 pub(crate) fn catch_up(
     connection: &Connection,
-    row: &SessionRow,
+    row: &StoredSession,
 ) -> rusqlite::Result<Result<(), DecodeError>> {
     if let Some(newer) = newer(row) {
         return Ok(Err(newer));
@@ -180,7 +180,7 @@ pub(crate) fn catch_up(
     for (number, text) in &texts {
         add_text(connection, *number, row.number, text)?;
     }
-    let kept = Kept {
+    let kept = RowExtras {
         bytes,
         changed: None,
         last: row.last,
@@ -212,14 +212,14 @@ pub(crate) fn derive_all(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Why a session is left alone that a newer build has written, if one has.
-pub(crate) fn newer(row: &SessionRow) -> Option<DecodeError> {
+pub(crate) fn newer(row: &StoredSession) -> Option<DecodeError> {
     row.is_newer().then(|| DecodeError::Newer {
         version: row.vocabulary.into(),
     })
 }
 
 /// What a row says beside the summary.
-struct Kept {
+struct RowExtras {
     /// How many bytes came.
     bytes: usize,
     /// When it was changed, if it was.
@@ -234,9 +234,9 @@ struct Kept {
 /// Writes a row, at once: what is in the same row costs one write. When it is due from now on.
 fn put(
     connection: &Connection,
-    row: &SessionRow,
+    row: &StoredSession,
     summary: &Summary,
-    kept: &Kept,
+    kept: &RowExtras,
 ) -> rusqlite::Result<Option<i64>> {
     let open = summary.open.as_ref().map(write);
     let due = if summary.open.is_some() && kept.seen < row.loud {
@@ -288,11 +288,11 @@ fn add_text(
 
 #[derive(Debug, thiserror::Error)]
 #[error("what a session's row says of its open turn cannot be read")]
-struct Unknown;
+struct UnknownCalls;
 
 /// An open turn as the words of its row: the turn, how many calls may run at once, how often it was taken
 /// up, when the model is asked again or `-`, and for each call its id with what it is at.
-fn write(open: &Open) -> String {
+fn write(open: &OpenTurnSummary) -> String {
     let retry_at = open
         .retry_at
         .map_or_else(|| "-".to_owned(), |at| at.as_millis().to_string());
@@ -322,7 +322,7 @@ fn write(open: &Open) -> String {
 }
 
 /// The same back.
-fn read(text: &str) -> Option<Open> {
+fn read(text: &str) -> Option<OpenTurnSummary> {
     let mut words = text.split(' ');
     let turn = TurnId::parse(words.next()?).ok()?;
     let parallel = words.next()?.parse().ok()?;
@@ -332,7 +332,7 @@ fn read(text: &str) -> Option<Open> {
         millis => Some(WallTime::from_millis(millis.parse().ok()?)),
     };
     let calls = words.map(read_call).collect::<Option<Vec<_>>>()?;
-    Some(Open {
+    Some(OpenTurnSummary {
         calls,
         parallel,
         retry_at,
@@ -371,6 +371,6 @@ const PUT_KNOWN_DUE: &str = "UPDATE sessions SET open = ?2, seen = ?3, title = ?
          AND loud <= ?3 AND due IS ?12";
 
 /// An open turn as its row has it.
-pub(crate) fn open(text: &str) -> Option<Open> {
+pub(crate) fn open(text: &str) -> Option<OpenTurnSummary> {
     read(text)
 }

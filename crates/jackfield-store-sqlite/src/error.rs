@@ -111,12 +111,12 @@ impl OpenError {
     }
 
     pub(crate) fn store(path: &Path, error: &rusqlite::Error) -> Self {
-        let fault = Fault::of(error);
-        if matches!(fault, Fault::ReadOnly(_)) && path.is_file() {
+        let fault = JobError::of(error);
+        if matches!(fault, JobError::ReadOnly(_)) && path.is_file() {
             return Self::read_only(path, fault);
         }
         let path = path.to_owned();
-        if matches!(fault, Fault::Corrupt(_)) {
+        if matches!(fault, JobError::Corrupt(_)) {
             let source = fault.into();
             return Self::Damaged { path, source };
         }
@@ -134,7 +134,7 @@ impl OpenError {
 
 /// Why a request was not done. Shared by all that one commit failed.
 #[derive(Clone, Debug, Error)]
-pub(crate) enum Fault {
+pub(crate) enum JobError {
     #[error("the journal was closed")]
     Closed,
     #[error("the file is damaged ({0}): restore a copy of it, or export what can still be read")]
@@ -165,7 +165,7 @@ pub(crate) enum Fault {
     Row(Arc<str>),
 }
 
-impl Fault {
+impl JobError {
     /// The same in words.
     pub(crate) fn of(error: &rusqlite::Error) -> Self {
         if let rusqlite::Error::FromSqlConversionFailure(_, _, why) = error {
@@ -240,7 +240,7 @@ impl Fault {
 #[derive(Debug, Error)]
 #[error("{}: {fault}", path.display())]
 pub(crate) struct FileFault {
-    fault: Fault,
+    fault: JobError,
     path: PathBuf,
 }
 

@@ -6,44 +6,44 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use crate::error::Fault;
-use crate::jobs::{Failed, Job, Lasting};
+use crate::error::JobError;
+use crate::jobs::{Durability, JobFailure, WriteJob};
 use crate::options::Options;
-use crate::owners::Located;
+use crate::owners::LocatedFile;
 
 /// The file that is written to.
-pub(crate) struct File {
+pub(crate) struct WriteFile {
     connection: Connection,
     /// How many pages are in the log, as of the last commit.
     logged: Arc<AtomicI32>,
     /// How many bytes it may have.
     most: Option<u64>,
-    pace: Pace,
+    pace: SyncPace,
     /// How long a write waits while another process writes.
     patience: Duration,
-    place: Located,
+    place: LocatedFile,
     /// Whether a commit is synced now.
     synced: bool,
 }
 
 /// What became of a job, to be told.
-pub(crate) struct Told {
-    ended: Result<(), Failed>,
-    job: Box<dyn Job>,
+pub(crate) struct JobResult {
+    ended: Result<(), JobFailure>,
+    job: Box<dyn WriteJob>,
 }
 
-impl Told {
+impl JobResult {
     /// Tells whoever asked.
     pub(crate) fn tell(self) {
         self.job.tell(self.ended);
     }
 }
 
-impl File {
+impl WriteFile {
     /// Takes the connection, on which nothing else is done any more.
     pub(crate) fn of(
         mut connection: Connection,
-        place: Located,
+        place: LocatedFile,
         options: &Options,
     ) -> rusqlite::Result<Self> {
         if let Some(most) = options.most_pages() {
@@ -62,7 +62,7 @@ impl File {
             connection,
             logged,
             most: options.most_bytes,
-            pace: Pace(Duration::MAX),
+            pace: SyncPace(Duration::MAX),
             patience: options.patience,
             place,
             synced: true,
@@ -70,7 +70,7 @@ impl File {
     }
 
     /// Does these as one transaction, and says what each of them is to be told.
-    pub(crate) fn perform(&mut self, mut batch: Vec<Box<dyn Job>>) -> Vec<Told> {
+    pub(crate) fn perform(&mut self, mut batch: Vec<Box<dyn WriteJob>>) -> Vec<JobResult> {
         // A sync of the log takes with it what was written there before without one.
         let synced = batch.iter().any(|job| job.lasting().is_synced());
         let done = self.transact(synced, &mut |connection| {
@@ -78,7 +78,7 @@ impl File {
         });
         match &done {
             Ok(()) => {
-                if batch.iter().any(|job| job.lasting() == Lasting::Wiped) {
+                if batch.iter().any(|job| job.lasting() == Durability::Wiped) {
                     self.wipe();
                 }
             }
@@ -91,7 +91,7 @@ impl File {
                 tracing::error!(fault = %failed.fault, jobs = batch.len(), "the journal was not written");
             }
         }
-        let told = batch.into_iter().map(|job| Told {
+        let told = batch.into_iter().map(|job| JobResult {
             ended: done.clone(),
             job,
         });
@@ -104,14 +104,14 @@ impl File {
         &mut self,
         synced: bool,
         work: &mut dyn FnMut(&Connection) -> rusqlite::Result<T>,
-    ) -> Option<Result<T, Failed>> {
+    ) -> Option<Result<T, JobFailure>> {
         let mut answer = None;
         let done = self
             .connection
             .busy_timeout(Duration::ZERO)
-            .map_err(|error| Failed {
-                fault: Fault::of(&error),
-                ..Failed::CLOSED
+            .map_err(|error| JobFailure {
+                fault: JobError::of(&error),
+                ..JobFailure::CLOSED
             })
             .and_then(|()| {
                 self.transact(synced, &mut |connection| {
@@ -121,8 +121,10 @@ impl File {
             });
         self.be_patient();
         match done {
-            Ok(()) => Some(answer.ok_or(Failed::CLOSED)),
-            Err(failed) if matches!(failed.fault, Fault::Locked(_)) && !failed.perhaps_done => None,
+            Ok(()) => Some(answer.ok_or(JobFailure::CLOSED)),
+            Err(failed) if matches!(failed.fault, JobError::Locked(_)) && !failed.perhaps_done => {
+                None
+            }
             Err(failed) => {
                 tracing::error!(fault = %failed.fault, "the journal was not written");
                 Some(Err(failed))
@@ -134,8 +136,8 @@ impl File {
     pub(crate) fn read_now<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, Fault> {
-        let fault = |error: rusqlite::Error| Fault::of(&error);
+    ) -> Result<T, JobError> {
+        let fault = |error: rusqlite::Error| JobError::of(&error);
         self.connection
             .busy_timeout(Duration::ZERO)
             .map_err(fault)?;
@@ -176,17 +178,17 @@ impl File {
         &mut self,
         synced: bool,
         work: &mut dyn FnMut(&Connection) -> rusqlite::Result<()>,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), JobFailure> {
         // What is written to a file that has no name any more is lost with this process.
         if !self.place.is_there() {
-            return Err(Failed {
-                fault: Fault::Gone,
-                ..Failed::CLOSED
+            return Err(JobFailure {
+                fault: JobError::Gone,
+                ..JobFailure::CLOSED
             });
         }
         let most = self.most;
-        let failed = |error: &rusqlite::Error, of_one, perhaps_done| Failed {
-            fault: Fault::of(error).within(most),
+        let failed = |error: &rusqlite::Error, of_one, perhaps_done| JobFailure {
+            fault: JobError::of(error).within(most),
             of_one,
             perhaps_done,
         };
@@ -246,9 +248,9 @@ impl File {
 
 /// The longest that a synced commit took lately: each one takes an eighth off it, and none makes it less
 /// than it took itself. Nothing is known before the first.
-struct Pace(Duration);
+struct SyncPace(Duration);
 
-impl Pace {
+impl SyncPace {
     fn saw(&mut self, took: Duration) {
         let before = if self.0 == Duration::MAX {
             Duration::ZERO

@@ -22,7 +22,7 @@ pub(crate) struct Holds {
 }
 
 /// A locked file. It is taken away with the last of its locks.
-pub(crate) struct Locked {
+pub(crate) struct HoldLock {
     file: File,
     path: PathBuf,
 }
@@ -35,23 +35,23 @@ impl Holds {
     }
 
     /// Holds a session, with others. Waits while it is being deleted.
-    pub(crate) fn hold(&self, session: &SessionId) -> io::Result<Locked> {
+    pub(crate) fn hold(&self, session: &SessionId) -> io::Result<HoldLock> {
         loop {
             let (file, path) = self.open(session)?;
             file.lock_shared()?;
             if is_there(&path, &file) {
-                return Ok(Locked { file, path });
+                return Ok(HoldLock { file, path });
             }
         }
     }
 
     /// Keeps everybody from holding a session; `None` if somebody does.
-    pub(crate) fn keep_off(&self, session: &SessionId) -> io::Result<Option<Locked>> {
+    pub(crate) fn keep_off(&self, session: &SessionId) -> io::Result<Option<HoldLock>> {
         let mut tries = TRIES;
         loop {
             let (file, path) = self.open(session)?;
             match file.try_lock() {
-                Ok(()) if is_there(&path, &file) => return Ok(Some(Locked { file, path })),
+                Ok(()) if is_there(&path, &file) => return Ok(Some(HoldLock { file, path })),
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) if tries == 0 => return Ok(None),
                 Err(TryLockError::WouldBlock) => {
@@ -65,10 +65,10 @@ impl Holds {
     }
 
     /// The sessions that are held now, as far as can be seen.
-    pub(crate) fn all(&self) -> Held {
+    pub(crate) fn all(&self) -> HeldSessions {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten();
         let held = entries.flatten().filter(|entry| is_held(&entry.path()));
-        Held(held.map(|entry| entry.file_name()).collect())
+        HeldSessions(held.map(|entry| entry.file_name()).collect())
     }
 
     fn open(&self, session: &SessionId) -> io::Result<(File, PathBuf)> {
@@ -81,7 +81,7 @@ impl Holds {
     }
 }
 
-impl Drop for Locked {
+impl Drop for HoldLock {
     fn drop(&mut self) {
         let _let_go = self.file.unlock();
         if self.file.try_lock().is_ok() && is_there(&self.path, &self.file) {
@@ -91,9 +91,9 @@ impl Drop for Locked {
 }
 
 /// Sessions that were held at one instant.
-pub(crate) struct Held(HashSet<OsString>);
+pub(crate) struct HeldSessions(HashSet<OsString>);
 
-impl Held {
+impl HeldSessions {
     pub(crate) fn has(&self, session: &SessionId) -> bool {
         !self.0.is_empty() && self.0.contains(&name(session))
     }

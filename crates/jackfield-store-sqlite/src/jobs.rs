@@ -6,22 +6,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use crate::error::Fault;
+use crate::error::JobError;
 
 /// Why something was not done.
 #[derive(Clone, Debug)]
-pub(crate) struct Failed {
-    pub(crate) fault: Fault,
+pub(crate) struct JobFailure {
+    pub(crate) fault: JobError,
     /// Whether it may have been done all the same.
     pub(crate) perhaps_done: bool,
     /// Whether what was to be done failed, and not what it shares with others.
     pub(crate) of_one: bool,
 }
 
-impl Failed {
+impl JobFailure {
     /// The journal was closed, or its thread has ended.
     pub(crate) const CLOSED: Self = Self {
-        fault: Fault::Closed,
+        fault: JobError::Closed,
         of_one: false,
         perhaps_done: false,
     };
@@ -29,7 +29,7 @@ impl Failed {
 
 /// What has to have become of a transaction when those who asked for it are answered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Lasting {
+pub(crate) enum Durability {
     /// It is synced.
     Synced,
     /// It is written.
@@ -38,7 +38,7 @@ pub(crate) enum Lasting {
     Wiped,
 }
 
-impl Lasting {
+impl Durability {
     /// Whether it is synced.
     pub(crate) const fn is_synced(self) -> bool {
         match self {
@@ -49,27 +49,27 @@ impl Lasting {
 }
 
 /// Something to do within a transaction.
-pub(crate) trait Job: Send {
+pub(crate) trait WriteJob: Send {
     /// Does it. If the transaction comes to nothing, it is done again from the beginning.
     fn perform(&mut self, connection: &Connection) -> rusqlite::Result<()>;
 
     /// What has to have become of it when it is answered.
-    fn lasting(&self) -> Lasting;
+    fn lasting(&self) -> Durability;
 
     /// Tells whoever asked.
-    fn tell(self: Box<Self>, ended: Result<(), Failed>);
+    fn tell(self: Box<Self>, ended: Result<(), JobFailure>);
 }
 
 /// What somebody asked for, and where the answer goes.
-pub(crate) struct Task<T, F> {
+pub(crate) struct QueuedJob<T, F> {
     pub(crate) answer: Option<T>,
-    pub(crate) lasting: Lasting,
-    pub(crate) reply: oneshot::Sender<Result<T, Failed>>,
-    pub(crate) waits: Waits,
+    pub(crate) lasting: Durability,
+    pub(crate) reply: oneshot::Sender<Result<T, JobFailure>>,
+    pub(crate) waits: WaitingCount,
     pub(crate) work: F,
 }
 
-impl<T, F> Job for Task<T, F>
+impl<T, F> WriteJob for QueuedJob<T, F>
 where
     T: Send,
     F: FnMut(&Connection) -> rusqlite::Result<T> + Send,
@@ -79,11 +79,11 @@ where
         Ok(())
     }
 
-    fn lasting(&self) -> Lasting {
+    fn lasting(&self) -> Durability {
         self.lasting
     }
 
-    fn tell(self: Box<Self>, ended: Result<(), Failed>) {
+    fn tell(self: Box<Self>, ended: Result<(), JobFailure>) {
         let Self {
             answer,
             reply,
@@ -91,9 +91,9 @@ where
             ..
         } = *self;
         let answer = ended.and_then(|()| {
-            answer.ok_or(Failed {
+            answer.ok_or(JobFailure {
                 of_one: true,
-                ..Failed::CLOSED
+                ..JobFailure::CLOSED
             })
         });
         // Whoever is told may ask for the next thing at once, and is to find nothing of this one.
@@ -104,9 +104,9 @@ where
 }
 
 /// Counts one who waits for the thread, as long as it is there.
-pub(crate) struct Waits(Arc<AtomicUsize>);
+pub(crate) struct WaitingCount(Arc<AtomicUsize>);
 
-impl Waits {
+impl WaitingCount {
     /// Counts one more.
     pub(crate) fn among(waiting: &Arc<AtomicUsize>) -> Self {
         waiting.fetch_add(1, Ordering::SeqCst);
@@ -114,7 +114,7 @@ impl Waits {
     }
 }
 
-impl Drop for Waits {
+impl Drop for WaitingCount {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }

@@ -1,7 +1,7 @@
 //! The journal.
 
 pub(crate) mod errors;
-mod looks;
+mod inspection;
 
 use std::fmt;
 use std::io;
@@ -14,36 +14,36 @@ use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
-use jackfield_ports::journal::marks::{Found, Mark};
-use jackfield_ports::journal::sessions::{self, Due, SessionQuery, WaitQuery};
+use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::sessions::{self, DueSessions, SessionQuery, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, Appended, Delivered, Epoch, Hold, Journal, JournalError, Loaded, Refusal,
+    Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Loaded,
 };
 use rusqlite::Connection;
 
 use self::errors::{damaged, not_had, unknown, unreadable};
-use crate::arrivals::{Arrivals, For, WatchError};
-use crate::commit::{self, Taken};
+use crate::arrivals::{Arrivals, Awaited, WatchError};
+use crate::commit::{self, TakenSession};
 use crate::derived;
-use crate::error::{Fault, OpenError};
-use crate::file::File;
+use crate::error::{JobError, OpenError};
+use crate::file::WriteFile;
 use crate::holds::Holds;
 use crate::listing;
 use crate::marks;
-use crate::opened::{self, Opened};
-use crate::options::{Clock, Options};
-use crate::owned::Sessions;
+use crate::opened::{self, ReadyFile};
+use crate::options::{NowFn, Options};
+use crate::owned::OwnedSessions;
 use crate::owners::{FormLock, Incarnation};
 use crate::readers::Readers;
 use crate::recent::Recent;
 use crate::records::{deliveries, steps};
-use crate::requests::{Appending, Delivering};
-use crate::restored::{self, Marked};
-use crate::rows::{self, SessionRow};
+use crate::requests::{AppendJob, DeliverJob};
+use crate::restored::{self, RestoredMarks};
+use crate::rows::{self, StoredSession};
 use crate::schema;
 use crate::witness::Witness;
-use crate::writer::{Company, Writer};
+use crate::writer::{ConcurrentWriters, FileWriter};
 
 /// Keeps the facts and the inbox of every session in one SQLite file.
 ///
@@ -51,18 +51,18 @@ use crate::writer::{Company, Writer};
 /// asked for is done or not done as a whole. Everything here has to be used within a Tokio runtime.
 pub struct SqliteJournal {
     arrivals: Arc<Arrivals>,
-    clock: Clock,
+    clock: NowFn,
     /// Held as long as the file's form has to stay as it is.
     _form: FormLock,
     holds: Holds,
-    owned: Sessions,
+    owned: OwnedSessions,
     path: PathBuf,
     readers: Arc<Readers>,
     recent: Arc<Recent>,
     us: Mutex<Option<Arc<Incarnation>>>,
     watcher: Mutex<Option<JoinHandle<()>>>,
     witness: Witness,
-    writer: Writer,
+    writer: FileWriter,
 }
 
 impl SqliteJournal {
@@ -74,7 +74,7 @@ impl SqliteJournal {
     /// [`OpenError`], which says what to do.
     pub fn open(path: impl Into<PathBuf>, options: Options) -> Result<Self, OpenError> {
         let path: PathBuf = path.into();
-        let Opened {
+        let ReadyFile {
             connection,
             form,
             path,
@@ -84,20 +84,20 @@ impl SqliteJournal {
         let io = |error| OpenError::io(&path, error);
         let store = |error: rusqlite::Error| OpenError::store(&path, &error);
         // What made the file ready had the time and the room that it needs.
-        let file = File::of(connection, place, &options).map_err(store)?;
+        let file = WriteFile::of(connection, place, &options).map_err(store)?;
         let us = Arc::new(Incarnation::begin(&path).map_err(io)?);
         let arrivals = Arc::new(Arrivals::default());
         let watcher = arrivals.watch(&path).map_err(|error| match error {
             WatchError::Io(error) => io(error),
             WatchError::Store(error) => store(error),
         })?;
-        let writer = Writer::start(file, options.at_once).map_err(io)?;
+        let writer = FileWriter::start(file, options.at_once).map_err(io)?;
         Ok(Self {
             arrivals,
             clock: options.clock,
             _form: form,
             holds: Holds::of(&path),
-            owned: Sessions::default(),
+            owned: OwnedSessions::default(),
             readers: Readers::new(path.clone(), schema::to_read),
             recent: Arc::new(Recent::new(options.recent_bytes)),
             path,
@@ -139,7 +139,7 @@ impl SqliteJournal {
     async fn read_of<T: Send + 'static>(
         &self,
         session: &SessionId,
-        read: impl Fn(&Connection, &SessionRow) -> rusqlite::Result<T> + Send + 'static,
+        read: impl Fn(&Connection, &StoredSession) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, JournalError> {
         if let Some(now) = self.read_now_of(session, &read) {
             let found = now.map_err(|fault| self.failed(session, fault))?;
@@ -159,15 +159,15 @@ impl SqliteJournal {
     fn read_now_of<T>(
         &self,
         session: &SessionId,
-        read: impl Fn(&Connection, &SessionRow) -> rusqlite::Result<T>,
-    ) -> Option<Result<Option<T>, Fault>> {
+        read: impl Fn(&Connection, &StoredSession) -> rusqlite::Result<T>,
+    ) -> Option<Result<Option<T>, JobError>> {
         let short = |connection: &Connection| match rows::session(connection, session)? {
             Some(row) if row.is_short() => Ok(Some(Some(read(connection, &row)?))),
             Some(_) => Ok(None),
             None => Ok(Some(None)),
         };
         // What whoever is alone reads is what was written last: there it is at hand.
-        if self.owned.company_of(session) == Company::Alone
+        if self.owned.company_of(session) == ConcurrentWriters::Alone
             && let Some(now) = self.writer.read_now(short)
         {
             return Some(now);
@@ -190,14 +190,14 @@ impl SqliteJournal {
     }
 
     /// Says of which file that is true.
-    fn unreachable(&self, fault: Fault) -> JournalError {
+    fn unreachable(&self, fault: JobError) -> JournalError {
         JournalError::Unreachable {
             source: fault.at(&self.path).into(),
         }
     }
 
     /// The same of what was done with one session, which may be damaged where the others are sound.
-    fn failed(&self, session: &SessionId, fault: Fault) -> JournalError {
+    fn failed(&self, session: &SessionId, fault: JobError) -> JournalError {
         if fault.is_damage() {
             return damaged(session, fault.at(&self.path));
         }
@@ -210,7 +210,7 @@ impl SqliteJournal {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        us.ok_or_else(|| self.unreachable(Fault::Closed))
+        us.ok_or_else(|| self.unreachable(JobError::Closed))
     }
 }
 
@@ -241,7 +241,7 @@ impl Journal for SqliteJournal {
             .await
             .map_err(|failed| self.failed(session, failed.fault))?
         {
-            Ok(Taken { epoch, known }) => {
+            Ok(TakenSession { epoch, known }) => {
                 self.owned.add(session, epoch, known);
                 Ok(epoch)
             }
@@ -289,17 +289,17 @@ impl Journal for SqliteJournal {
             recent.load(connection, &id, row)
         });
         let mut loaded = read.await?.map_err(|error| unreadable(session, error))?;
-        let marked = Marked::read(&self.path);
+        let marked = RestoredMarks::read(&self.path);
         loaded.restored = marked.holds(session, loaded.steps.len() as u64);
         Ok(loaded)
     }
 
     async fn append(&self, append: &Append) -> Appended {
-        let appending = match Appending::of(append) {
+        let appending = match AppendJob::of(append) {
             Ok(appending) => appending,
             Err(error) => {
                 let why = error.to_string().into();
-                return Appended::Refused(Refusal::Unwritable { why });
+                return Appended::Refused(AppendRefusal::Unwritable { why });
             }
         };
         let clock = Arc::clone(&self.clock);
@@ -314,13 +314,13 @@ impl Journal for SqliteJournal {
                 // Before anything is done that goes by it.
                 let steps = append.position + append.steps.len() as u64;
                 self.witness.saw(&append.session, steps);
-                self.arrivals.tell(&append.session, For::Steps);
+                self.arrivals.tell(&append.session, Awaited::Steps);
                 Appended::Committed
             }
             Ok(Err(refusal)) => Appended::Refused(refusal),
             Err(failed) if !failed.perhaps_done && failed.fault.lasts() => {
                 let why = failed.fault.at(&self.path).to_string().into();
-                Appended::Refused(Refusal::Unwritable { why })
+                Appended::Refused(AppendRefusal::Unwritable { why })
             }
             Err(failed) => Appended::Unknown(failed.fault.at(&self.path).into()),
         }
@@ -332,8 +332,8 @@ impl Journal for SqliteJournal {
         id: DeliveryId,
         by: Arc<str>,
         body: DeliveryBody,
-    ) -> Result<Delivered, JournalError> {
-        let delivering = Delivering {
+    ) -> Result<DeliveryOutcome, JournalError> {
+        let delivering = DeliverJob {
             body,
             by,
             id,
@@ -351,14 +351,14 @@ impl Journal for SqliteJournal {
         };
         let delivered = delivered.map_err(|failed| self.failed(session, failed.fault))?;
         let delivered = delivered.map_err(|why| not_had(session, why))?;
-        if delivered == Delivered::Accepted {
-            self.arrivals.tell(session, For::Deliveries);
+        if delivered == DeliveryOutcome::Accepted {
+            self.arrivals.tell(session, Awaited::Deliveries);
         }
         Ok(delivered)
     }
 
     async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
-        let waiting = self.arrivals.wait(session, For::Deliveries);
+        let waiting = self.arrivals.wait(session, Awaited::Deliveries);
         loop {
             // Made before the look, so that nothing arrives unnoticed in between.
             let arrival = waiting.arrived.notified();
@@ -374,7 +374,7 @@ impl Journal for SqliteJournal {
     }
 
     async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
-        let following = self.arrivals.wait(session, For::Steps);
+        let following = self.arrivals.wait(session, Awaited::Steps);
         loop {
             let growth = following.arrived.notified();
             let read = self.read_of(session, move |connection, row| match derived::newer(row) {
@@ -396,7 +396,7 @@ impl Journal for SqliteJournal {
         let (us, query, holds) = (self.us()?, query.clone(), self.holds.clone());
         let path = self.path.clone();
         let read = move |connection: &Connection| {
-            listing::sessions(connection, &query, &us, &holds, &Marked::read(&path))
+            listing::sessions(connection, &query, &us, &holds, &RestoredMarks::read(&path))
         };
         self.readers
             .read(read)
@@ -420,8 +420,8 @@ impl Journal for SqliteJournal {
             .map_err(|failed| self.unreachable(failed.fault))?;
         deleted.map_err(|why| not_had(session, why))?;
         self.recent.forget(session);
-        self.arrivals.tell(session, For::Deliveries);
-        self.arrivals.tell(session, For::Steps);
+        self.arrivals.tell(session, Awaited::Deliveries);
+        self.arrivals.tell(session, Awaited::Steps);
         Ok(())
     }
 
@@ -443,11 +443,11 @@ impl Journal for SqliteJournal {
         })
     }
 
-    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
+    async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError> {
         let us = self.us()?;
         let path = self.path.clone();
         let read = move |connection: &Connection| {
-            listing::due(connection, now, most, &us, &Marked::read(&path))
+            listing::due(connection, now, most, &us, &RestoredMarks::read(&path))
         };
         self.readers
             .read(read)
@@ -472,7 +472,7 @@ impl Journal for SqliteJournal {
         principal: &str,
         marks: &[Mark],
         most: usize,
-    ) -> Result<Vec<Found>, JournalError> {
+    ) -> Result<Vec<FoundTurn>, JournalError> {
         let (principal, marks) = (principal.to_owned(), marks.to_vec());
         let read = move |connection: &Connection| marks::find(connection, &principal, &marks, most);
         self.readers

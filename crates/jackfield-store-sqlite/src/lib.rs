@@ -47,9 +47,9 @@ mod witness;
 mod writer;
 
 pub use self::arrivals::NOTICED;
-pub use self::check::{CheckProgress, Checked, QuickChecked};
+pub use self::check::{CheckProgress, CheckReport, QuickChecked};
 pub use self::error::OpenError;
 pub use self::journal::SqliteJournal;
 pub use self::options::Options;
 pub use self::read_only::ReadOnlyJournal;
-pub use self::restored::Restored;
+pub use self::restored::RestoredState;

@@ -5,28 +5,28 @@ use std::sync::Arc;
 
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
-use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
-use jackfield_ports::journal::summary::{Open, fold};
+use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::summary::{OpenTurnSummary, fold};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_record::VOCABULARY;
 use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, Row, params, params_from_iter};
 
-use crate::chain::{self, End};
+use crate::chain::{self, ChainEnd};
 use crate::derived;
-use crate::holds::{Held, Holds};
+use crate::holds::{HeldSessions, Holds};
 use crate::owners::Incarnation;
 use crate::parts;
-use crate::restored::Marked;
+use crate::restored::RestoredMarks;
 use crate::rows::{damaged, wait_row};
 
 /// Who is alive, each looked at once.
-struct Living<'a> {
+struct LiveOwners<'a> {
     known: HashMap<String, bool>,
     us: &'a Incarnation,
 }
 
-impl Living<'_> {
+impl LiveOwners<'_> {
     fn is_alive(&mut self, owner: Option<String>) -> bool {
         owner.is_some_and(|owner| {
             let us = self.us;
@@ -44,7 +44,7 @@ pub(crate) fn sessions(
     query: &SessionQuery,
     us: &Incarnation,
     holds: &Holds,
-    marked: &Marked,
+    marked: &RestoredMarks,
 ) -> rusqlite::Result<Vec<SessionRow>> {
     let mut select = format!("{LISTED} WHERE true");
     let mut values: Vec<Value> = Vec::new();
@@ -63,7 +63,7 @@ pub(crate) fn sessions(
     }
     select.push_str(" ORDER BY changed DESC, id DESC LIMIT ?");
     values.push(i64::try_from(query.most).unwrap_or(i64::MAX).into());
-    let mut living = Living {
+    let mut living = LiveOwners {
         known: HashMap::new(),
         us,
     };
@@ -87,9 +87,9 @@ pub(crate) fn readable(
     most: usize,
     us: &Incarnation,
     holds: &Holds,
-    marked: &Marked,
+    marked: &RestoredMarks,
 ) -> Vec<SessionRow> {
-    let mut living = Living {
+    let mut living = LiveOwners {
         known: HashMap::new(),
         us,
     };
@@ -126,8 +126,8 @@ pub(crate) fn readable(
 fn listed(
     connection: &Connection,
     row: &Row<'_>,
-    living: &mut Living<'_>,
-    held: &Held,
+    living: &mut LiveOwners<'_>,
+    held: &HeldSessions,
 ) -> rusqlite::Result<SessionRow> {
     let open: Option<String> = row.get(8)?;
     let (steps, known): (u64, u64) = (row.get(2)?, row.get(9)?);
@@ -135,7 +135,7 @@ fn listed(
     if row.get::<_, u32>(10)? > VOCABULARY {
         unreadable = Some(Arc::from("a newer version wrote it: use that one"));
     } else if known < steps {
-        let end = End {
+        let end = ChainEnd {
             last: row.get(13)?,
             session: row.get(11)?,
             steps,
@@ -152,7 +152,7 @@ fn listed(
         changed: WallTime::from_millis(row.get(4)?),
         created: WallTime::from_millis(row.get(3)?),
         held: held.has(&session),
-        open: listed.flatten().as_ref().map(Open::listed),
+        open: listed.flatten().as_ref().map(OpenTurnSummary::listed),
         owned: living.is_alive(row.get(1)?),
         principal: row.get::<_, Option<String>>(12)?.map(Into::into),
         session,
@@ -164,7 +164,11 @@ fn listed(
 }
 
 /// Why the steps of a session that its row does not tell of cannot be read, if they cannot.
-fn unread(connection: &Connection, end: &End, known: u64) -> rusqlite::Result<Option<Arc<str>>> {
+fn unread(
+    connection: &Connection,
+    end: &ChainEnd,
+    known: u64,
+) -> rusqlite::Result<Option<Arc<str>>> {
     let read = chain::each(connection, end, known, |_, record| {
         Ok(parts::step(connection, end.session, record)?.map(drop))
     });
@@ -181,9 +185,9 @@ pub(crate) fn due(
     now: WallTime,
     most: usize,
     us: &Incarnation,
-    marked: &Marked,
-) -> rusqlite::Result<Due> {
-    let mut living = Living {
+    marked: &RestoredMarks,
+) -> rusqlite::Result<DueSessions> {
+    let mut living = LiveOwners {
         known: HashMap::new(),
         us,
     };
@@ -192,7 +196,7 @@ pub(crate) fn due(
          WHERE due IS NOT NULL AND vocabulary <= ?1 AND known = steps ORDER BY due, number",
     )?;
     let mut found = select.query([VOCABULARY])?;
-    let mut due = Due::default();
+    let mut due = DueSessions::default();
     while let Some(row) = found.next()? {
         if living.is_alive(row.get(1)?) {
             continue;

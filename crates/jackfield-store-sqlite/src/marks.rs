@@ -1,7 +1,7 @@
 //! What turns are found again by, each mark in a row at its place.
 
 use jackfield_domain::ids::{SessionId, TurnId};
-use jackfield_ports::journal::marks::{Found, Mark, Marked};
+use jackfield_ports::journal::marks::{FoundTurn, Mark, StepMarks};
 use rusqlite::types::Type;
 use rusqlite::{Connection, params};
 
@@ -11,7 +11,7 @@ use crate::rows::damaged;
 pub(crate) fn keep(
     connection: &Connection,
     session: i64,
-    marked: &[Marked],
+    marked: &[StepMarks],
 ) -> rusqlite::Result<()> {
     if marked.is_empty() {
         return Ok(());
@@ -30,7 +30,7 @@ pub(crate) fn find(
     principal: &str,
     marks: &[Mark],
     most: usize,
-) -> rusqlite::Result<Vec<Found>> {
+) -> rusqlite::Result<Vec<FoundTurn>> {
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let mut query = connection.prepare_cached(FIND)?;
     let mut found = Vec::new();
@@ -40,7 +40,7 @@ pub(crate) fn find(
         while let Some(row) = rows.next()? {
             let session = SessionId::parse(row.get_ref(0)?.as_str()?);
             let turn = TurnId::parse(row.get_ref(1)?.as_str()?);
-            found.push(Found {
+            found.push(FoundTurn {
                 mark: mark.clone(),
                 session: session.map_err(|error| damaged(0, Type::Text, error))?,
                 turn: turn.map_err(|error| damaged(1, Type::Text, error))?,
@@ -51,12 +51,15 @@ pub(crate) fn find(
 }
 
 /// The marks of a session, in the order in which they were written.
-pub(crate) fn of_session(connection: &Connection, session: i64) -> rusqlite::Result<Vec<Marked>> {
+pub(crate) fn of_session(
+    connection: &Connection,
+    session: i64,
+) -> rusqlite::Result<Vec<StepMarks>> {
     let mut query = connection
         .prepare_cached("SELECT place, turn FROM marks WHERE session = ?1 ORDER BY number")?;
     let found = query.query_map([session], |row| {
         let turn = TurnId::parse(row.get_ref(1)?.as_str()?);
-        Ok(Marked {
+        Ok(StepMarks {
             place: jackfield_domain::digest::Digest::from_bytes(row.get(0)?),
             turn: turn.map_err(|error| damaged(1, Type::Text, error))?,
         })

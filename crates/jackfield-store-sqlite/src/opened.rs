@@ -5,28 +5,28 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use crate::error::{Fault, OpenError};
+use crate::error::{JobError, OpenError};
 use crate::forms::FORM;
-use crate::owners::{FormLock, Located, make_folder, private};
+use crate::owners::{FormLock, LocatedFile, make_folder, private};
 use crate::restored;
 use crate::schema;
 use crate::witness::Witness;
 
 /// A file that is ready.
-pub(crate) struct Opened {
+pub(crate) struct ReadyFile {
     /// What writes to it.
     pub(crate) connection: Connection,
     /// Held as long as the file's form has to stay as it is.
     pub(crate) form: FormLock,
     /// Its one name.
     pub(crate) path: PathBuf,
-    pub(crate) place: Located,
+    pub(crate) place: LocatedFile,
     /// What was committed last.
     pub(crate) witness: Witness,
 }
 
 /// Opens a file, which is made if there is none: for nobody else to read, and with the folders above it.
-pub(crate) fn open(path: &Path) -> Result<Opened, OpenError> {
+pub(crate) fn open(path: &Path) -> Result<ReadyFile, OpenError> {
     let io = |error| OpenError::io(path, error);
     if let Some(folder) = path
         .parent()
@@ -52,14 +52,14 @@ pub(crate) fn open(path: &Path) -> Result<Opened, OpenError> {
     // Below one name the file is one, whatever ways lead to it: SQLite and our locks agree on it.
     let path = path.canonicalize().map_err(io)?;
     let io = |error| OpenError::io(&path, error);
-    let place = Located::at(&path).map_err(io)?;
+    let place = LocatedFile::at(&path).map_err(io)?;
     let form = FormLock::open(&path).map_err(io)?;
     let connection = schema::connect(&path, true);
     let mut connection = connection.map_err(|error| OpenError::store(&path, &error))?;
     let is_read_only = connection.is_readonly("main");
     if is_read_only.map_err(|error| OpenError::store(&path, &error))? {
         // SQLite opens it like that where it may not be written, and says so at the first write.
-        let fault = Fault::ReadOnly("SQLite could open it only to read".into());
+        let fault = JobError::ReadOnly("SQLite could open it only to read".into());
         return Err(OpenError::read_only(&path, fault));
     }
     ready(&path, &mut connection, &form)?;
@@ -70,7 +70,7 @@ pub(crate) fn open(path: &Path) -> Result<Opened, OpenError> {
     } else {
         restored::compare(&connection, &path, &witness)?;
     }
-    Ok(Opened {
+    Ok(ReadyFile {
         connection,
         form,
         path,
@@ -90,21 +90,21 @@ fn ready(path: &Path, connection: &mut Connection, form: &FormLock) -> Result<()
             form.share().map_err(io)?;
         }
         match schema::look(connection).map_err(store)? {
-            schema::Found::Ready => return form.share().map_err(io),
-            schema::Found::Older(_) if alone => {
+            schema::DatabaseState::Ready => return form.share().map_err(io),
+            schema::DatabaseState::Older(_) if alone => {
                 schema::migrate(connection).map_err(store)?;
                 return form.share().map_err(io);
             }
             // Whoever had it alone has died meanwhile, or an older process is at work.
-            schema::Found::Older(_) => form.release().map_err(io)?,
-            schema::Found::Newer(found) => {
+            schema::DatabaseState::Older(_) => form.release().map_err(io)?,
+            schema::DatabaseState::Newer(found) => {
                 return Err(OpenError::Newer {
                     found,
                     known: FORM,
                     path: path.to_owned(),
                 });
             }
-            schema::Found::NotOurs => {
+            schema::DatabaseState::NotOurs => {
                 return Err(OpenError::NotOurs {
                     path: path.to_owned(),
                 });

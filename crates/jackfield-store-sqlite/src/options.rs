@@ -9,7 +9,7 @@ use jackfield_domain::time::WallTime;
 use crate::schema;
 
 /// Tells the time.
-pub(crate) type Clock = Arc<dyn Fn() -> WallTime + Send + Sync>;
+pub(crate) type NowFn = Arc<dyn Fn() -> WallTime + Send + Sync>;
 
 /// How a journal is opened.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ pub struct Options {
     /// thread of the journal; with nothing, all of them are.
     pub at_once: Duration,
     /// What tells the time of deliveries.
-    pub clock: Clock,
+    pub clock: NowFn,
     /// The most bytes that the file may grow to, beside its log; `None` is as far as there is room. What
     /// does not fit is refused, and what is there can be read and deleted. A file that is larger already
     /// grows no more.

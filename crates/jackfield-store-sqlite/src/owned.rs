@@ -8,13 +8,13 @@ use jackfield_domain::ids::SessionId;
 use jackfield_ports::journal::Epoch;
 use jackfield_ports::journal::summary::Summary;
 
-use crate::rows::SessionRow;
-use crate::writer::Company;
+use crate::rows::StoredSession;
+use crate::writer::ConcurrentWriters;
 
 /// What a row said after the last append under one ownership. It says so still if it has the same epoch and
 /// as many steps, which whoever goes by it has to see to: a delivery may have come, or another owner.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct OwnerRow {
     pub(crate) due: Option<i64>,
     pub(crate) epoch: u64,
     /// The number of its last step.
@@ -25,7 +25,7 @@ pub(crate) struct Known {
     pub(crate) summary: Summary,
 }
 
-impl Known {
+impl OwnerRow {
     /// What is known of a session that was made just now.
     pub(crate) fn made(number: i64, epoch: u64) -> Self {
         Self {
@@ -40,7 +40,7 @@ impl Known {
     }
 
     /// What is known of a row, of which this is the summary, from this epoch on.
-    pub(crate) const fn of(row: &SessionRow, epoch: u64, summary: Summary) -> Self {
+    pub(crate) const fn of(row: &StoredSession, epoch: u64, summary: Summary) -> Self {
         Self {
             due: row.due,
             epoch,
@@ -56,33 +56,33 @@ impl Known {
 /// The sessions that are owned here, and may be written to at any moment: under which epoch, and what is known
 /// of each.
 #[derive(Default)]
-pub(crate) struct Sessions(Mutex<Owned>);
+pub(crate) struct OwnedSessions(Mutex<OwnedTable>);
 
-type Owned = HashMap<SessionId, (Epoch, Option<Arc<Known>>)>;
+type OwnedTable = HashMap<SessionId, (Epoch, Option<Arc<OwnerRow>>)>;
 
-impl Sessions {
+impl OwnedSessions {
     /// Puts one in that was taken, with what is known of it.
-    pub(crate) fn add(&self, session: &SessionId, epoch: Epoch, known: Option<Known>) {
+    pub(crate) fn add(&self, session: &SessionId, epoch: Epoch, known: Option<OwnerRow>) {
         let owned = (epoch, known.map(Arc::new));
         self.lock().insert(session.clone(), owned);
     }
 
     /// Whether anybody here may be at work on another session.
-    pub(crate) fn company_of(&self, session: &SessionId) -> Company {
+    pub(crate) fn company_of(&self, session: &SessionId) -> ConcurrentWriters {
         if self.lock().keys().any(|owned| owned != session) {
-            Company::Others
+            ConcurrentWriters::Others
         } else {
-            Company::Alone
+            ConcurrentWriters::Alone
         }
     }
 
     /// What is known of a session.
-    pub(crate) fn known(&self, session: &SessionId) -> Option<Arc<Known>> {
+    pub(crate) fn known(&self, session: &SessionId) -> Option<Arc<OwnerRow>> {
         self.lock().get(session)?.1.clone()
     }
 
     /// Keeps what is known of a session by now, if it is owned still.
-    pub(crate) fn learn(&self, session: &SessionId, known: Option<Known>) {
+    pub(crate) fn learn(&self, session: &SessionId, known: Option<OwnerRow>) {
         if let Some((_, before)) = self.lock().get_mut(session) {
             *before = known.map(Arc::new);
         }
@@ -98,7 +98,7 @@ impl Sessions {
         owned.is_empty()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Owned> {
+    fn lock(&self) -> MutexGuard<'_, OwnedTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -141,14 +141,14 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// A file, and where it is to be found.
-pub(crate) struct Located {
+pub(crate) struct LocatedFile {
     #[cfg(unix)]
     file: (u64, u64),
     #[cfg(unix)]
     path: PathBuf,
 }
 
-impl Located {
+impl LocatedFile {
     /// The file that is there. It is not opened: to close it again would take SQLite its locks.
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
         let found = std::fs::metadata(path)?;

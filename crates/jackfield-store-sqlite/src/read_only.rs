@@ -19,27 +19,27 @@ use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
-use jackfield_ports::journal::marks::{Found, Mark};
-use jackfield_ports::journal::sessions::{self, Due, SessionQuery, WaitQuery};
+use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::sessions::{self, DueSessions, SessionQuery, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded, Refusal,
+    Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Journal, JournalError, Loaded,
 };
 use rusqlite::Connection;
 
 use crate::derived;
-use crate::error::{Fault, OpenError};
+use crate::error::{JobError, OpenError};
 use crate::forms::FORM;
 use crate::holds::Holds;
 use crate::journal::errors::{damaged, unknown, unreadable};
 use crate::listing;
 use crate::marks;
 use crate::owners::Incarnation;
-use crate::readers::{Open, Readers};
+use crate::readers::{ReaderFactory, Readers};
 use crate::recent::Recent;
 use crate::records::{deliveries, steps};
-use crate::restored::Marked;
-use crate::rows::{self, SessionRow};
+use crate::restored::RestoredMarks;
+use crate::rows::{self, StoredSession};
 use crate::schema;
 
 /// Reads the sessions of a file that cannot be written. What would write is refused.
@@ -62,13 +62,13 @@ impl ReadOnlyJournal {
         let path = path
             .canonicalize()
             .map_err(|error| OpenError::io(&path, error))?;
-        let open: Open = match look(&path, schema::read_only) {
+        let open: ReaderFactory = match look(&path, schema::read_only) {
             Ok(()) => schema::read_only,
-            Err(NotRead::Store(Fault::ReadOnly(_))) if !has_log(&path) => {
+            Err(ReadOnlyError::Store(JobError::ReadOnly(_))) if !has_log(&path) => {
                 look(&path, schema::immutable).map_err(|not| not.of(&path))?;
                 schema::immutable
             }
-            Err(NotRead::Store(Fault::ReadOnly(_))) => {
+            Err(ReadOnlyError::Store(JobError::ReadOnly(_))) => {
                 return Err(OpenError::NotRead {
                     path,
                     why: "the write-ahead log beside it cannot be used where nothing can be written: copy \
@@ -103,7 +103,7 @@ impl ReadOnlyJournal {
     async fn read_of<T: Send + 'static>(
         &self,
         session: &SessionId,
-        read: impl Fn(&Connection, &SessionRow) -> rusqlite::Result<T> + Send + 'static,
+        read: impl Fn(&Connection, &StoredSession) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, JournalError> {
         let id = session.clone();
         let reading = self.readers.read(move |connection| {
@@ -117,7 +117,7 @@ impl ReadOnlyJournal {
         }
     }
 
-    fn unreachable(&self, fault: Fault) -> JournalError {
+    fn unreachable(&self, fault: JobError) -> JournalError {
         JournalError::Unreachable {
             source: fault.at(&self.path).into(),
         }
@@ -125,7 +125,7 @@ impl ReadOnlyJournal {
 
     /// Why nothing is written.
     fn refused(&self) -> JournalError {
-        self.unreachable(Fault::ReadOnly(OPENED_TO_READ.into()))
+        self.unreachable(JobError::ReadOnly(OPENED_TO_READ.into()))
     }
 }
 
@@ -160,14 +160,14 @@ impl Journal for ReadOnlyJournal {
             recent.load(connection, &id, row)
         });
         let mut loaded = read.await?.map_err(|error| unreadable(session, error))?;
-        let marked = Marked::read(&self.path);
+        let marked = RestoredMarks::read(&self.path);
         loaded.restored = marked.holds(session, loaded.steps.len() as u64);
         Ok(loaded)
     }
 
     async fn append(&self, _: &Append) -> Appended {
-        let why = Fault::ReadOnly(OPENED_TO_READ.into()).at(&self.path);
-        Appended::Refused(Refusal::Unwritable {
+        let why = JobError::ReadOnly(OPENED_TO_READ.into()).at(&self.path);
+        Appended::Refused(AppendRefusal::Unwritable {
             why: why.to_string().into(),
         })
     }
@@ -178,7 +178,7 @@ impl Journal for ReadOnlyJournal {
         _: DeliveryId,
         _: Arc<str>,
         _: DeliveryBody,
-    ) -> Result<Delivered, JournalError> {
+    ) -> Result<DeliveryOutcome, JournalError> {
         Err(self.refused())
     }
 
@@ -215,7 +215,7 @@ impl Journal for ReadOnlyJournal {
     ) -> Result<Vec<sessions::SessionRow>, JournalError> {
         let (us, query, path) = (Arc::clone(&self.us), query.clone(), self.path.clone());
         self.read(move |connection| {
-            let (holds, marked) = (Holds::of(&path), Marked::read(&path));
+            let (holds, marked) = (Holds::of(&path), RestoredMarks::read(&path));
             listing::sessions(connection, &query, &us, &holds, &marked)
         })
         .await
@@ -229,10 +229,12 @@ impl Journal for ReadOnlyJournal {
         Err(self.refused())
     }
 
-    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
+    async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError> {
         let (us, path) = (Arc::clone(&self.us), self.path.clone());
-        self.read(move |connection| listing::due(connection, now, most, &us, &Marked::read(&path)))
-            .await
+        self.read(move |connection| {
+            listing::due(connection, now, most, &us, &RestoredMarks::read(&path))
+        })
+        .await
     }
 
     async fn open_waits(
@@ -249,7 +251,7 @@ impl Journal for ReadOnlyJournal {
         principal: &str,
         marks: &[Mark],
         most: usize,
-    ) -> Result<Vec<Found>, JournalError> {
+    ) -> Result<Vec<FoundTurn>, JournalError> {
         let (principal, marks) = (principal.to_owned(), marks.to_vec());
         self.read(move |connection| marks::find(connection, &principal, &marks, most))
             .await
@@ -257,28 +259,28 @@ impl Journal for ReadOnlyJournal {
 }
 
 /// Why a file was not opened to be read.
-enum NotRead {
-    Form(schema::Found),
-    Store(Fault),
+enum ReadOnlyError {
+    Form(schema::DatabaseState),
+    Store(JobError),
 }
 
-impl NotRead {
+impl ReadOnlyError {
     fn of(self, path: &Path) -> OpenError {
         let path = path.to_owned();
         let why = match self {
-            Self::Form(schema::Found::Newer(found)) => {
+            Self::Form(schema::DatabaseState::Newer(found)) => {
                 let known = FORM;
                 return OpenError::Newer { found, known, path };
             }
-            Self::Form(schema::Found::Older(_)) => {
+            Self::Form(schema::DatabaseState::Older(_)) => {
                 "it has to be brought up to date first: copy it to a folder that can be written, and name \
                  the copy"
                     .into()
             }
-            Self::Form(schema::Found::NotOurs | schema::Found::Ready) => {
+            Self::Form(schema::DatabaseState::NotOurs | schema::DatabaseState::Ready) => {
                 return OpenError::NotOurs { path };
             }
-            Self::Store(Fault::ReadOnly(why)) => why,
+            Self::Store(JobError::ReadOnly(why)) => why,
             Self::Store(fault) => fault.to_string().into(),
         };
         OpenError::NotRead { path, why }
@@ -286,12 +288,12 @@ impl NotRead {
 }
 
 /// Opens the file in this way and looks at what it is.
-fn look(path: &Path, open: Open) -> Result<(), NotRead> {
+fn look(path: &Path, open: ReaderFactory) -> Result<(), ReadOnlyError> {
     let found = open(path).and_then(|connection| schema::look(&connection));
     match found {
-        Ok(schema::Found::Ready) => Ok(()),
-        Ok(form) => Err(NotRead::Form(form)),
-        Err(error) => Err(NotRead::Store(Fault::of(&error))),
+        Ok(schema::DatabaseState::Ready) => Ok(()),
+        Ok(form) => Err(ReadOnlyError::Form(form)),
+        Err(error) => Err(ReadOnlyError::Store(JobError::of(&error))),
     }
 }
 

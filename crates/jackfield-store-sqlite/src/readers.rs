@@ -7,22 +7,22 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
-use crate::error::Fault;
+use crate::error::JobError;
 use crate::schema;
 
 /// How a connection is opened.
-pub(crate) type Open = fn(&Path) -> rusqlite::Result<Connection>;
+pub(crate) type ReaderFactory = fn(&Path) -> rusqlite::Result<Connection>;
 
 /// A few connections, opened when they are needed.
 pub(crate) struct Readers {
     at_once: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
-    open: Open,
+    open: ReaderFactory,
     path: PathBuf,
 }
 
 impl Readers {
-    pub(crate) fn new(path: PathBuf, open: Open) -> Arc<Self> {
+    pub(crate) fn new(path: PathBuf, open: ReaderFactory) -> Arc<Self> {
         Arc::new(Self {
             at_once: Arc::new(Semaphore::new(AT_ONCE)),
             idle: Mutex::default(),
@@ -35,9 +35,9 @@ impl Readers {
     pub(crate) async fn read<T: Send + 'static>(
         self: &Arc<Self>,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, JobError> {
         let permit = Arc::clone(&self.at_once).acquire_owned();
-        let permit = permit.await.map_err(|_| Fault::Closed)?;
+        let permit = permit.await.map_err(|_| JobError::Closed)?;
         let us = Arc::clone(self);
         let reading = tokio::task::spawn_blocking(move || {
             // Held by the read and not by whoever waits for it, who may go away before it has ended.
@@ -48,10 +48,10 @@ impl Readers {
                     .map(|()| connection),
                 None => (us.open)(&us.path),
             };
-            us.in_snapshot(connection.map_err(|error| Fault::of(&error))?, read)
+            us.in_snapshot(connection.map_err(|error| JobError::of(&error))?, read)
         });
         // A read that panics is our mistake, and ends nobody's turn.
-        reading.await.unwrap_or(Err(Fault::Closed))
+        reading.await.unwrap_or(Err(JobError::Closed))
     }
 
     /// Reads on the spot what is short, which whoever reads has to see to: `None` if it is not, or if
@@ -59,16 +59,16 @@ impl Readers {
     pub(crate) fn read_now<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<Option<T>>,
-    ) -> Option<Result<T, Fault>> {
+    ) -> Option<Result<T, JobError>> {
         let _permit = self.at_once.try_acquire().ok()?;
         let connection = self.idle()?;
         let read = connection
             .busy_timeout(Duration::ZERO)
-            .map_err(|error| Fault::of(&error))
+            .map_err(|error| JobError::of(&error))
             .and_then(|()| self.in_snapshot(connection, read));
         match read {
             Ok(read) => read.map(Ok),
-            Err(Fault::Locked(_)) => None,
+            Err(JobError::Locked(_)) => None,
             Err(fault) => Some(Err(fault)),
         }
     }
@@ -82,8 +82,8 @@ impl Readers {
         &self,
         connection: Connection,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, Fault> {
-        let fault = |error: rusqlite::Error| Fault::of(&error);
+    ) -> Result<T, JobError> {
+        let fault = |error: rusqlite::Error| JobError::of(&error);
         let snapshot = connection.unchecked_transaction().map_err(fault)?;
         let read = read(&snapshot).map_err(fault)?;
         snapshot.finish().map_err(fault)?;

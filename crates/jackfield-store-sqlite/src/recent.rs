@@ -17,35 +17,35 @@ use jackfield_ports::journal::Loaded;
 use jackfield_record::DecodeError;
 use rusqlite::Connection;
 
-use crate::records::{Sharing, deliveries, steps};
-use crate::rows::SessionRow;
+use crate::records::{SetupSharing, deliveries, steps};
+use crate::rows::StoredSession;
 use crate::{chain, parts};
 
 /// What is known of the sessions that were read last.
 pub(crate) struct Recent {
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedSession>,
     /// How large they may be together, as their rows say.
     most: u64,
 }
 
-struct Kept {
+struct CachedSession {
     bytes: u64,
-    sessions: LruCache<SessionId, Known>,
+    sessions: LruCache<SessionId, RecentSession>,
 }
 
 /// What is known of a session.
 #[derive(Clone)]
-struct Known {
+struct RecentSession {
     /// How large the session was then.
     bytes: u64,
-    end: End,
+    end: CachedEnd,
     /// At least one step.
     loaded: Arc<Loaded>,
 }
 
 /// Where that ends.
 #[derive(Clone, Copy, Eq, PartialEq)]
-struct End {
+struct CachedEnd {
     deliveries: usize,
     /// The epoch under which the last step was written.
     epoch: u64,
@@ -56,15 +56,15 @@ struct End {
 }
 
 /// What came to a session since.
-struct Added {
+struct AppendedSteps {
     /// Where it begins, if not at the session's beginning.
-    behind: Option<End>,
-    end: End,
+    behind: Option<CachedEnd>,
+    end: CachedEnd,
     loaded: Loaded,
 }
 
 /// Why it was not read.
-enum Unread {
+enum CacheMiss {
     /// What was known is of a session that is no more.
     Stale,
     /// A step or a delivery cannot be read.
@@ -73,7 +73,7 @@ enum Unread {
 
 impl Recent {
     pub(crate) fn new(most: u64) -> Self {
-        let kept = Kept {
+        let kept = CachedSession {
             bytes: 0,
             sessions: LruCache::new_unbounded(),
         };
@@ -89,7 +89,7 @@ impl Recent {
         &self,
         connection: &Connection,
         session: &SessionId,
-        row: &SessionRow,
+        row: &StoredSession,
     ) -> rusqlite::Result<Result<Loaded, DecodeError>> {
         if row.is_short() {
             return whole(connection, row);
@@ -109,7 +109,7 @@ impl Recent {
                 }
                 Err(unread) => {
                     self.forget(session);
-                    if let Unread::Unreadable(error) = unread {
+                    if let CacheMiss::Unreadable(error) = unread {
                         return Ok(Err(error));
                     }
                     // Once again, from the beginning.
@@ -125,7 +125,7 @@ impl Recent {
     }
 
     /// Keeps what was read of a session, and lets go of those that nobody has asked for the longest.
-    fn keep(&self, session: &SessionId, bytes: u64, added: Added) {
+    fn keep(&self, session: &SessionId, bytes: u64, added: AppendedSteps) {
         let mut kept = self.kept();
         let known = kept.forget(session);
         let Some((end, loaded)) = added.behind_what(known) else {
@@ -135,7 +135,7 @@ impl Recent {
             return;
         }
         kept.bytes += bytes;
-        let known = Known { bytes, end, loaded };
+        let known = RecentSession { bytes, end, loaded };
         kept.sessions.insert(session.clone(), known);
         while kept.bytes > self.most
             && let Some((_, oldest)) = kept.sessions.remove_lru()
@@ -144,7 +144,7 @@ impl Recent {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, CachedSession> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -152,7 +152,7 @@ impl Recent {
 /// Reads all of a session.
 fn whole(
     connection: &Connection,
-    row: &SessionRow,
+    row: &StoredSession,
 ) -> rusqlite::Result<Result<Loaded, DecodeError>> {
     let (steps, deliveries) = (steps(connection, row, 0)?, deliveries(connection, row, 0)?);
     Ok(steps.and_then(|steps| {
@@ -167,21 +167,21 @@ fn whole(
 /// Reads what came to a session since this was known of it.
 fn since(
     connection: &Connection,
-    row: &SessionRow,
-    known: Option<&Known>,
-) -> rusqlite::Result<Result<Added, Unread>> {
-    if let Some(Known { end, loaded, .. }) = known {
+    row: &StoredSession,
+    known: Option<&RecentSession>,
+) -> rusqlite::Result<Result<AppendedSteps, CacheMiss>> {
+    if let Some(RecentSession { end, loaded, .. }) = known {
         let is_its = end.session == row.number
             && loaded.steps.len() as u64 <= row.steps
             && end.deliveries as u64 <= row.deliveries
             && chain::epoch(connection, end.last)? == Some(end.epoch);
         if !is_its {
-            return Ok(Err(Unread::Stale));
+            return Ok(Err(CacheMiss::Stale));
         }
     }
     let before = known.map_or(&[][..], |known| &known.loaded.steps);
     let behind = known.map(|known| known.end);
-    let mut sharing = Sharing::behind(before);
+    let mut sharing = SetupSharing::behind(before);
     let (mut last, mut steps) = (None, Vec::new());
     // The last one that is known is looked at once more, to see that the others follow it.
     let mut expected = behind.map(|end| end.last);
@@ -190,10 +190,10 @@ fn since(
         last = Some(number);
         if let Some(expected) = expected.take() {
             let is_it = expected == number;
-            return Ok(is_it.then_some(()).ok_or(Unread::Stale));
+            return Ok(is_it.then_some(()).ok_or(CacheMiss::Stale));
         }
         let step = parts::step(connection, row.number, record)?;
-        Ok(step.map_err(Unread::Unreadable).map(|mut step| {
+        Ok(step.map_err(CacheMiss::Unreadable).map(|mut step| {
             sharing.share(&mut step);
             steps.push(step);
         }))
@@ -204,16 +204,16 @@ fn since(
     let heard = behind.map_or(0, |end| end.deliveries);
     let deliveries = match deliveries(connection, row, heard as u64)? {
         Ok(deliveries) => deliveries,
-        Err(error) => return Ok(Err(Unread::Unreadable(error))),
+        Err(error) => return Ok(Err(CacheMiss::Unreadable(error))),
     };
     let last = last.unwrap_or_default();
-    let end = End {
+    let end = CachedEnd {
         deliveries: heard + deliveries.len(),
         epoch: chain::epoch(connection, last)?.unwrap_or_default(),
         last,
         session: row.number,
     };
-    Ok(Ok(Added {
+    Ok(Ok(AppendedSteps {
         behind,
         end,
         loaded: Loaded {
@@ -224,9 +224,9 @@ fn since(
     }))
 }
 
-impl Added {
+impl AppendedSteps {
     /// Everything, with what was known before.
-    fn loaded_behind(&self, known: Option<&Known>) -> Loaded {
+    fn loaded_behind(&self, known: Option<&RecentSession>) -> Loaded {
         let Loaded {
             deliveries, steps, ..
         } = &self.loaded;
@@ -243,7 +243,7 @@ impl Added {
 
     /// What is known now, where this was known; nothing, if it does not begin behind that: somebody else has
     /// read the session meanwhile.
-    fn behind_what(self, known: Option<Known>) -> Option<(End, Arc<Loaded>)> {
+    fn behind_what(self, known: Option<RecentSession>) -> Option<(CachedEnd, Arc<Loaded>)> {
         if self.behind.is_none() {
             return Some((self.end, Arc::new(self.loaded)));
         }
@@ -257,8 +257,8 @@ impl Added {
     }
 }
 
-impl Kept {
-    fn forget(&mut self, session: &SessionId) -> Option<Known> {
+impl CachedSession {
+    fn forget(&mut self, session: &SessionId) -> Option<RecentSession> {
         let known = self.sessions.remove(session)?;
         self.bytes -= known.bytes;
         Some(known)

@@ -10,16 +10,16 @@ use rusqlite::{Connection, params};
 
 use crate::chain;
 use crate::parts;
-use crate::rows::SessionRow;
+use crate::rows::StoredSession;
 
 /// The steps of a session from this number on.
 pub(crate) fn steps(
     connection: &Connection,
-    row: &SessionRow,
+    row: &StoredSession,
     from: u64,
 ) -> rusqlite::Result<Result<Vec<Envelope>, DecodeError>> {
     let mut steps = Vec::new();
-    let mut sharing = Sharing::default();
+    let mut sharing = SetupSharing::default();
     let read = chain::each(connection, &row.end(), from, |_, record| {
         let step = parts::step(connection, row.number, record)?;
         Ok(step.map(|mut step| {
@@ -33,9 +33,9 @@ pub(crate) fn steps(
 /// Has a turn and the one before it share what is equal of what they were set up with, which is mostly all
 /// of the catalog: it is the largest part of a session that is only talked in.
 #[derive(Default)]
-pub(crate) struct Sharing(Option<Arc<Setup>>);
+pub(crate) struct SetupSharing(Option<Arc<Setup>>);
 
-impl Sharing {
+impl SetupSharing {
     /// Goes on behind these steps.
     pub(crate) fn behind(steps: &[Envelope]) -> Self {
         let facts = steps.iter().rev().flat_map(|step| step.facts.iter().rev());
@@ -64,7 +64,7 @@ impl Sharing {
 /// The deliveries of a session from this place on.
 pub(crate) fn deliveries(
     connection: &Connection,
-    row: &SessionRow,
+    row: &StoredSession,
     from: u64,
 ) -> rusqlite::Result<Result<Vec<Delivery>, DecodeError>> {
     if row.deliveries <= from {

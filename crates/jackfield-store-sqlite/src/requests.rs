@@ -11,13 +11,13 @@ use jackfield_ports::journal::waits::{WaitChange, changes};
 use jackfield_ports::journal::{Append, Epoch};
 use jackfield_record::{EncodeError, Part};
 
-use crate::owned::Known;
+use crate::owned::OwnerRow;
 
 /// An append with its records.
-pub(crate) struct Appending {
+pub(crate) struct AppendJob {
     /// How many bytes the records have, with what was cut out of them.
     pub(crate) bytes: usize,
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<WaitUpdate>,
     pub(crate) epoch: Epoch,
     /// Whether the steps bear the numbers of their places.
     pub(crate) is_numbered: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Appending {
 }
 
 /// What an append says of waits.
-pub(crate) enum Change {
+pub(crate) enum WaitUpdate {
     Closed {
         at: WallTime,
         end: WaitEnd,
@@ -47,7 +47,7 @@ pub(crate) enum Change {
     },
 }
 
-impl Appending {
+impl AppendJob {
     pub(crate) fn of(append: &Append) -> Result<Self, EncodeError> {
         let mut bytes = 0_usize;
         let mut parts = Vec::new();
@@ -61,12 +61,12 @@ impl Appending {
         let changes = append.steps.iter().flat_map(changes);
         let changes = changes.map(|change| {
             Ok(match change {
-                WaitChange::Closed { at, end, wait } => Change::Closed {
+                WaitChange::Closed { at, end, wait } => WaitUpdate::Closed {
                     at,
                     end: end.clone(),
                     wait: wait.clone(),
                 },
-                WaitChange::Opened(wait) => Change::Opened {
+                WaitChange::Opened(wait) => WaitUpdate::Opened {
                     record: jackfield_record::encode_wait(wait)?,
                     wait: wait.clone(),
                 },
@@ -96,7 +96,7 @@ impl Appending {
     }
 
     /// Whether it goes on from what is known, and touches no wait.
-    pub(crate) fn is_next_of(&self, known: &Known) -> bool {
+    pub(crate) fn is_next_of(&self, known: &OwnerRow) -> bool {
         self.epoch.0 == known.epoch
             && self.position == known.steps
             && self.is_numbered
@@ -105,7 +105,7 @@ impl Appending {
 }
 
 /// A delivery that has no time yet.
-pub(crate) struct Delivering {
+pub(crate) struct DeliverJob {
     pub(crate) body: DeliveryBody,
     pub(crate) by: Arc<str>,
     pub(crate) id: DeliveryId,

@@ -23,7 +23,7 @@ use crate::witness::Witness;
 /// What is known of a file that went back to an older state.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Restored {
+pub struct RestoredState {
     /// The file that says so; it is removed once everything was seen to.
     pub file: PathBuf,
     /// How many turns are parked for it, still.
@@ -32,7 +32,7 @@ pub struct Restored {
     pub why: Vec<String>,
 }
 
-impl fmt::Display for Restored {
+impl fmt::Display for RestoredState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.why.join("; "))?;
         match self.parked {
@@ -45,14 +45,14 @@ impl fmt::Display for Restored {
 
 /// The sessions that are marked.
 #[derive(Debug, Default)]
-pub(crate) struct Marked {
+pub(crate) struct RestoredMarks {
     /// Whether the file is there and cannot be read: then nobody knows which, and all are.
     all: bool,
     sessions: HashSet<(String, u64)>,
     why: Vec<String>,
 }
 
-impl Marked {
+impl RestoredMarks {
     /// Reads the file, which is seldom there.
     pub(crate) fn read(database: &Path) -> Self {
         let text = match std::fs::read_to_string(path(database)) {
@@ -96,7 +96,7 @@ impl Marked {
         self,
         connection: &Connection,
         database: &Path,
-    ) -> rusqlite::Result<Option<Restored>> {
+    ) -> rusqlite::Result<Option<RestoredState>> {
         if self.why.is_empty() && self.sessions.is_empty() {
             return Ok(None);
         }
@@ -107,7 +107,7 @@ impl Marked {
         for (session, steps) in &self.sessions {
             parked += query.query_row(params![session, steps], |row| row.get::<_, u64>(0))?;
         }
-        Ok(Some(Restored {
+        Ok(Some(RestoredState {
             file: path(database),
             parked,
             why: self.why,
@@ -160,7 +160,7 @@ pub(crate) fn mark(database: &Path, why: &str, sessions: &[(String, u64)]) -> io
     options.create(true).append(true);
     private(&mut options);
     let mut file = options.open(path(database))?;
-    let known = Marked::read(database);
+    let known = RestoredMarks::read(database);
     // One that wrote before may have been killed within a line.
     let mut text = "\n".to_owned();
     if known.why.is_empty() && known.sessions.is_empty() {

@@ -3,14 +3,14 @@
 use jackfield_domain::ids::{DeliveryId, SessionId, WaitId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::WaitEndKind;
-use jackfield_ports::journal::waits::{Taken, WaitRow, WaitState};
+use jackfield_ports::journal::waits::{TakenDelivery, WaitRow, WaitState};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use crate::chain::End;
+use crate::chain::ChainEnd;
 
 /// A session's row.
-pub(crate) struct SessionRow {
+pub(crate) struct StoredSession {
     /// How large it is.
     pub(crate) bytes: u64,
     pub(crate) deliveries: u64,
@@ -34,10 +34,10 @@ pub(crate) struct SessionRow {
     pub(crate) vocabulary: u32,
 }
 
-impl SessionRow {
+impl StoredSession {
     /// Where its steps end.
-    pub(crate) const fn end(&self) -> End {
-        End {
+    pub(crate) const fn end(&self) -> ChainEnd {
+        ChainEnd {
             last: self.last,
             session: self.number,
             steps: self.steps,
@@ -59,7 +59,7 @@ impl SessionRow {
 pub(crate) fn session(
     connection: &Connection,
     session: &SessionId,
-) -> rusqlite::Result<Option<SessionRow>> {
+) -> rusqlite::Result<Option<StoredSession>> {
     session_of(connection, session.as_str())
 }
 
@@ -67,14 +67,14 @@ pub(crate) fn session(
 pub(crate) fn session_of(
     connection: &Connection,
     session: &str,
-) -> rusqlite::Result<Option<SessionRow>> {
+) -> rusqlite::Result<Option<StoredSession>> {
     let mut query = connection.prepare_cached(
         "SELECT number, epoch, owner, steps, deliveries, due, known, open, seen, title, turns, vocabulary,
              principal, loud, bytes, last
          FROM sessions WHERE id = ?1",
     )?;
     let found = query.query_row([session], |row| {
-        Ok(SessionRow {
+        Ok(StoredSession {
             number: row.get(0)?,
             epoch: row.get(1)?,
             owner: row.get(2)?,
@@ -125,7 +125,7 @@ fn state(row: &Row<'_>) -> rusqlite::Result<WaitState> {
     match row.get_ref(1)?.as_str()? {
         "answered" => {
             let delivery: String = row.get(5)?;
-            Ok(WaitState::Answered(Taken {
+            Ok(WaitState::Answered(TakenDelivery {
                 at: at(row)?,
                 by: row.get::<_, String>(3)?.into(),
                 delivery: DeliveryId::parse(&delivery)

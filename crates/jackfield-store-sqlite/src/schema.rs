@@ -80,7 +80,7 @@ fn set_up(connection: Connection) -> rusqlite::Result<Connection> {
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Found {
+pub(crate) enum DatabaseState {
     /// Ours, in an older form; 0 is an empty file.
     Older(i64),
     /// Ours, in a form that is not known.
@@ -92,17 +92,17 @@ pub(crate) enum Found {
 }
 
 /// Looks at what the file is.
-pub(crate) fn look(connection: &Connection) -> rusqlite::Result<Found> {
+pub(crate) fn look(connection: &Connection) -> rusqlite::Result<DatabaseState> {
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, form) = (number("application_id")?, number("user_version")?);
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))?;
     Ok(match (application, form) {
-        (0, 0) if tables == 0 => Found::Older(0),
-        (APPLICATION, FORM) => Found::Ready,
-        (APPLICATION, form @ 1..FORM) => Found::Older(form),
-        (APPLICATION, form) if form > FORM => Found::Newer(form),
-        _ => Found::NotOurs,
+        (0, 0) if tables == 0 => DatabaseState::Older(0),
+        (APPLICATION, FORM) => DatabaseState::Ready,
+        (APPLICATION, form @ 1..FORM) => DatabaseState::Older(form),
+        (APPLICATION, form) if form > FORM => DatabaseState::Newer(form),
+        _ => DatabaseState::NotOurs,
     })
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
 fn bring_up(connection: &mut Connection) -> rusqlite::Result<()> {
     let migration = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Somebody else may have done it meanwhile.
-    if let Found::Older(form) = look(&migration)? {
+    if let DatabaseState::Older(form) = look(&migration)? {
         let done = usize::try_from(form).unwrap_or(usize::MAX);
         if done == 0 {
             migration.execute_batch(NEWEST)?;

@@ -19,7 +19,7 @@ use crate::owners::{beside, private};
 
 /// The append that was committed last.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Last {
+pub(crate) struct LastAppend {
     pub(crate) session: SessionId,
     /// How many steps the session had then.
     pub(crate) steps: u64,
@@ -41,7 +41,7 @@ impl Witness {
     }
 
     /// What it says now, if it says anything.
-    pub(crate) fn last(&self) -> Option<Last> {
+    pub(crate) fn last(&self) -> Option<LastAppend> {
         read(&std::fs::read_to_string(&self.path).ok()?)
     }
 
@@ -94,14 +94,14 @@ impl Witness {
     }
 }
 
-fn read(text: &str) -> Option<Last> {
+fn read(text: &str) -> Option<LastAppend> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let [head, session, steps, end] = words.try_into().ok()?;
     // What was cut off says nothing.
     if head != HEAD || end != END {
         return None;
     }
-    Some(Last {
+    Some(LastAppend {
         session: SessionId::parse(session).ok()?,
         steps: steps.parse().ok()?,
     })
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_and_what_was_cut_off_says_nothing() {
-        let last = Last {
+        let last = LastAppend {
             session: SessionId::parse("one").expect("a valid id"),
             steps: 120,
         };

@@ -14,17 +14,17 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::error::Fault;
-use crate::file::File;
-use crate::jobs::{Failed, Job, Lasting, Task, Waits};
+use crate::error::JobError;
+use crate::file::WriteFile;
+use crate::jobs::{Durability, JobFailure, QueuedJob, WaitingCount, WriteJob};
 
 /// The way to the file.
-pub(crate) struct Writer {
+pub(crate) struct FileWriter {
     /// What a commit may take that is not left to the thread.
     at_once: Duration,
     /// Gone when the thread has ended.
-    file: Arc<Mutex<Option<File>>>,
-    jobs: Mutex<Option<mpsc::Sender<Ask>>>,
+    file: Arc<Mutex<Option<WriteFile>>>,
+    jobs: Mutex<Option<mpsc::Sender<WriterRequest>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     /// How many wait for the thread.
     waiting: Arc<AtomicUsize>,
@@ -32,7 +32,7 @@ pub(crate) struct Writer {
 
 /// Who else may write at the same time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Company {
+pub(crate) enum ConcurrentWriters {
     /// Nobody is at work on anything else here.
     Alone,
     /// Others are.
@@ -40,15 +40,15 @@ pub(crate) enum Company {
 }
 
 /// What the thread is asked for.
-enum Ask {
-    Job(Box<dyn Job>),
+enum WriterRequest {
+    Job(Box<dyn WriteJob>),
     /// To take the log into the file.
     TakeIn,
 }
 
-impl Writer {
+impl FileWriter {
     /// Starts the thread.
-    pub(crate) fn start(file: File, at_once: Duration) -> std::io::Result<Self> {
+    pub(crate) fn start(file: WriteFile, at_once: Duration) -> std::io::Result<Self> {
         let file = Arc::new(Mutex::new(Some(file)));
         let (sender, jobs) = mpsc::channel(WAITING);
         let its = Arc::clone(&file);
@@ -66,40 +66,49 @@ impl Writer {
 
     /// Does this within a transaction, and answers when it has been committed. Dropping the future
     /// takes nothing back.
-    pub(crate) async fn ask<T, F>(&self, company: Company, work: F) -> Result<T, Failed>
+    pub(crate) async fn ask<T, F>(
+        &self,
+        company: ConcurrentWriters,
+        work: F,
+    ) -> Result<T, JobFailure>
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        self.ask_for(Lasting::Synced, company, work).await
+        self.ask_for(Durability::Synced, company, work).await
     }
 
     /// The same for what a loss of power may take, as long as nothing that was asked for later is there: it
     /// is not synced by itself.
-    pub(crate) async fn ask_lightly<T, F>(&self, company: Company, work: F) -> Result<T, Failed>
+    pub(crate) async fn ask_lightly<T, F>(
+        &self,
+        company: ConcurrentWriters,
+        work: F,
+    ) -> Result<T, JobFailure>
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        self.ask_for(Lasting::Unsynced, company, work).await
+        self.ask_for(Durability::Unsynced, company, work).await
     }
 
     /// The same for what overwrites something: then nothing of that is left in the log, either.
-    pub(crate) async fn ask_to_wipe<T, F>(&self, work: F) -> Result<T, Failed>
+    pub(crate) async fn ask_to_wipe<T, F>(&self, work: F) -> Result<T, JobFailure>
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
         // That takes its time.
-        self.ask_for(Lasting::Wiped, Company::Others, work).await
+        self.ask_for(Durability::Wiped, ConcurrentWriters::Others, work)
+            .await
     }
 
     async fn ask_for<T, F>(
         &self,
-        lasting: Lasting,
-        company: Company,
+        lasting: Durability,
+        company: ConcurrentWriters,
         mut work: F,
-    ) -> Result<T, Failed>
+    ) -> Result<T, JobFailure>
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -109,28 +118,28 @@ impl Writer {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        let jobs = jobs.ok_or(Failed::CLOSED)?;
-        if company == Company::Alone
+        let jobs = jobs.ok_or(JobFailure::CLOSED)?;
+        if company == ConcurrentWriters::Alone
             && let Some(done) = self.at_once(&jobs, lasting, &mut work)
         {
             return done;
         }
         let (reply, answer) = oneshot::channel();
-        let task = Task {
+        let task = QueuedJob {
             answer: None,
             lasting,
             reply,
-            waits: Waits::among(&self.waiting),
+            waits: WaitingCount::among(&self.waiting),
             work,
         };
-        jobs.send(Ask::Job(Box::new(task)))
+        jobs.send(WriterRequest::Job(Box::new(task)))
             .await
-            .map_err(|_| Failed::CLOSED)?;
+            .map_err(|_| JobFailure::CLOSED)?;
         drop(jobs);
         // Without an answer the thread has ended in the middle.
-        answer.await.unwrap_or(Err(Failed {
+        answer.await.unwrap_or(Err(JobFailure {
             perhaps_done: true,
-            ..Failed::CLOSED
+            ..JobFailure::CLOSED
         }))
     }
 
@@ -138,10 +147,10 @@ impl Writer {
     /// not done.
     fn at_once<T>(
         &self,
-        jobs: &mpsc::Sender<Ask>,
-        lasting: Lasting,
+        jobs: &mpsc::Sender<WriterRequest>,
+        lasting: Durability,
         work: &mut dyn FnMut(&Connection) -> rusqlite::Result<T>,
-    ) -> Option<Result<T, Failed>> {
+    ) -> Option<Result<T, JobFailure>> {
         // What somebody asked for before is done before, even if nobody waits for it any more.
         if self.waiting.load(Ordering::SeqCst) > 0 {
             return None;
@@ -154,7 +163,7 @@ impl Writer {
         let done = file.try_now(lasting.is_synced(), work);
         if file.has_much_in_its_log(false) {
             // Where so much waits, it is asked for again.
-            let _full = jobs.try_send(Ask::TakeIn);
+            let _full = jobs.try_send(WriterRequest::TakeIn);
         }
         done
     }
@@ -164,7 +173,7 @@ impl Writer {
     pub(crate) fn read_now<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<Option<T>>,
-    ) -> Option<Result<T, Fault>> {
+    ) -> Option<Result<T, JobError>> {
         let file = self.try_file()?;
         let file = file.as_ref()?;
         if !file.is_quicker_than(self.at_once) {
@@ -172,7 +181,7 @@ impl Writer {
         }
         match file.read_now(read) {
             Ok(read) => read.map(Ok),
-            Err(Fault::Locked(_)) => None,
+            Err(JobError::Locked(_)) => None,
             Err(fault) => Some(Err(fault)),
         }
     }
@@ -196,11 +205,11 @@ impl Writer {
         }
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(jobs) = &*jobs {
-            let _full = jobs.try_send(Ask::TakeIn);
+            let _full = jobs.try_send(WriterRequest::TakeIn);
         }
     }
 
-    fn try_file(&self) -> Option<MutexGuard<'_, Option<File>>> {
+    fn try_file(&self) -> Option<MutexGuard<'_, Option<WriteFile>>> {
         match self.file.try_lock() {
             Ok(file) => Some(file),
             // What somebody did who panicked was rolled back.
@@ -224,7 +233,7 @@ impl Writer {
     }
 }
 
-fn run(file: &Mutex<Option<File>>, mut jobs: mpsc::Receiver<Ask>) {
+fn run(file: &Mutex<Option<WriteFile>>, mut jobs: mpsc::Receiver<WriterRequest>) {
     let lock = || file.lock().unwrap_or_else(PoisonError::into_inner);
     let mut asked = Vec::new();
     // As many as wait, and at least one.
@@ -233,8 +242,8 @@ fn run(file: &Mutex<Option<File>>, mut jobs: mpsc::Receiver<Ask>) {
         let mut batch = Vec::with_capacity(asked.len());
         for ask in asked.drain(..) {
             match ask {
-                Ask::Job(job) => batch.push(job),
-                Ask::TakeIn => takes_in = true,
+                WriterRequest::Job(job) => batch.push(job),
+                WriterRequest::TakeIn => takes_in = true,
             }
         }
         if !batch.is_empty() {

@@ -9,7 +9,7 @@
 )]
 
 use jackfield_domain::fact::Fact;
-use jackfield_domain::replay::{Replay, Replayed};
+use jackfield_domain::replay::{Replay, StepReplay};
 use jackfield_domain::session::Session;
 use jackfield_record::Recording;
 
@@ -17,15 +17,15 @@ use jackfield_record::Recording;
 #[macro_export]
 macro_rules! facts {
     ($file:literal) => {
-        $crate::facts::Recorded::parse(include_str!($file))
+        $crate::facts::RecordedSession::parse(include_str!($file))
     };
 }
 
 /// A recorded session.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recorded(pub Recording);
+pub struct RecordedSession(pub Recording);
 
-impl Recorded {
+impl RecordedSession {
     /// Reads what `jackfield sessions export --facts` wrote.
     ///
     /// # Panics
@@ -60,7 +60,7 @@ impl Recorded {
 
     /// Decides every step again.
     #[must_use]
-    pub fn replay(&self) -> Vec<Replayed> {
+    pub fn replay(&self) -> Vec<StepReplay> {
         let mut replay = Replay::new(self.0.session.clone(), &self.0.deliveries);
         self.0.steps.iter().map(|step| replay.step(step)).collect()
     }

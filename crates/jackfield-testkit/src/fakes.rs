@@ -28,8 +28,8 @@ mod rulebook;
 mod toolbox;
 
 pub use self::call::ScriptedCall;
-pub use self::journal::{Fault, FaultyJournal, Request};
+pub use self::journal::{AppendFault, FaultyJournal, JournalRequest};
 pub use self::model::ScriptedModel;
 pub use self::reply::ScriptedReply;
-pub use self::toolbox::{Called, CalledWhat, Ending, ScriptedToolbox};
+pub use self::toolbox::{CalledWhat, Ending, ObservedCall, ScriptedToolbox};
 pub use crate::gate::Gate;

@@ -16,11 +16,11 @@ use jackfield_domain::tool::ToolSpec;
 use jackfield_domain::wait::{Delivery, DeliveryBody, ElicitationAnswer, JobHandle};
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
-use jackfield_ports::journal::marks::{Found, Mark};
-use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, Appended, Delivered, Epoch, Hold, Journal, JournalError, Loaded,
+    Append, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Loaded,
 };
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use mockall::mock;
@@ -122,7 +122,7 @@ mock! {
             id: DeliveryId,
             by: Arc<str>,
             body: DeliveryBody,
-        ) -> Result<Delivered, JournalError>;
+        ) -> Result<DeliveryOutcome, JournalError>;
         async fn inbox(
             &self,
             session: &SessionId,
@@ -137,7 +137,7 @@ mock! {
         async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError>;
         async fn delete(&self, session: &SessionId) -> Result<(), JournalError>;
         async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError>;
-        async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError>;
+        async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError>;
         async fn open_waits(
         &self,
         query: &WaitQuery,
@@ -147,6 +147,6 @@ mock! {
             principal: &str,
             marks: &[Mark],
             most: usize,
-        ) -> Result<Vec<Found>, JournalError>;
+        ) -> Result<Vec<FoundTurn>, JournalError>;
     }
 }

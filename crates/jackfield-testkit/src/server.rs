@@ -32,7 +32,7 @@ mod recorded;
 mod response;
 
 pub use self::recorded::RecordedRequest;
-pub use self::response::{Framing, Response, Step};
+pub use self::response::{Framing, Response, ResponseStep};
 pub use crate::gate::{Gate, PATIENCE};
 
 use std::collections::VecDeque;
@@ -47,13 +47,13 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::gate::patiently;
 
 /// A scripted server. Dropping it closes its port and every connection.
-pub struct Server {
+pub struct TestServer {
     accepting: JoinHandle<()>,
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<TestServerHandle>,
 }
 
-impl Server {
+impl TestServer {
     /// Starts a server that gives the queued responses, one for each request, in order.
     ///
     /// A request for which none is queued gets a 500 that says so.
@@ -128,20 +128,20 @@ impl Server {
     pub async fn closed_by_client(&self, nth: usize) {
         let mut end = self.request(nth).await.end;
         let what = format!("the client to close the connection of request {nth}");
-        let end = patiently(&what, end.wait_for(|end| *end != End::Open)).await;
-        assert_eq!(end, End::ByClient, "waited for {what}");
+        let end = patiently(&what, end.wait_for(|end| *end != ConnectionEnd::Open)).await;
+        assert_eq!(end, ConnectionEnd::ByClient, "waited for {what}");
     }
 
-    async fn bind(handler: Option<Handler>) -> Self {
+    async fn bind(handler: Option<RequestHandler>) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .await
             .expect("a port on the loopback address is free");
         let address = listener
             .local_addr()
             .expect("a bound socket has an address");
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(TestServerHandle {
             count: watch::Sender::new(0),
-            state: Mutex::new(State {
+            state: Mutex::new(TestServerState {
                 connections: 0,
                 handler,
                 queue: VecDeque::new(),
@@ -157,16 +157,16 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for TestServer {
     fn drop(&mut self) {
         // The task owns the connections' tasks, and takes them along.
         self.accepting.abort();
     }
 }
 
-impl fmt::Debug for Server {
+impl fmt::Debug for TestServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server")
+        f.debug_struct("TestServer")
             .field("address", &self.address)
             .finish_non_exhaustive()
     }
@@ -205,32 +205,32 @@ impl RefusingPort {
 }
 
 /// What answers a request for which no response is queued.
-type Handler = Box<dyn FnMut(&RecordedRequest) -> Response + Send>;
+type RequestHandler = Box<dyn FnMut(&RecordedRequest) -> Response + Send>;
 
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum End {
+enum ConnectionEnd {
     ByClient,
     ByServer,
     Open,
 }
 
 /// What the test and the connections share.
-struct Shared {
+struct TestServerHandle {
     /// How many requests came whole.
     count: watch::Sender<usize>,
-    state: Mutex<State>,
+    state: Mutex<TestServerState>,
 }
 
-struct State {
+struct TestServerState {
     connections: usize,
-    handler: Option<Handler>,
+    handler: Option<RequestHandler>,
     queue: VecDeque<Response>,
     requests: Vec<RecordedRequest>,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl TestServerHandle {
+    fn lock(&self) -> MutexGuard<'_, TestServerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -256,7 +256,7 @@ impl Shared {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<TestServerHandle>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {

@@ -21,9 +21,9 @@ impl fmt::Display for Violation {
 
 /// What was found so far.
 #[derive(Debug, Default)]
-pub(crate) struct Found(pub(crate) Vec<Violation>);
+pub(crate) struct CheckFindings(pub(crate) Vec<Violation>);
 
-impl Found {
+impl CheckFindings {
     pub(crate) fn add(&mut self, at: &str, fault: &str) {
         self.push(at, None, fault);
     }

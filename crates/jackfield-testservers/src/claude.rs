@@ -12,16 +12,16 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_testkit::server::Response;
 use serde_json::{Value, json};
 
-use self::memory::Memory;
-use crate::checks::{Found, Violation};
-use crate::script::{Reply, Script, collect_texts};
-use crate::scripted::Scripted;
-use crate::vendor::{Post, Refusal, Vendor, report};
+use self::memory::SignedThinking;
+use crate::checks::{CheckFindings, Violation};
+use crate::script::{Script, ScriptReply, collect_texts};
+use crate::scripted::ScriptedServer;
+use crate::vendor::{Post, Vendor, VendorRefusal, report};
 
 /// A scripted Claude. Dropping it closes its port, and fails the test if there are violations that
 /// nobody looked at.
 #[derive(Debug)]
-pub struct ScriptedClaude(Scripted);
+pub struct ScriptedClaude(ScriptedServer);
 
 impl ScriptedClaude {
     /// Starts a server on a free port of the loopback address.
@@ -32,25 +32,25 @@ impl ScriptedClaude {
     ///
     /// If no port can be opened.
     pub async fn start(script: impl Into<Script>) -> Self {
-        Self(Scripted::start(Claude::default(), script.into()).await)
+        Self(ScriptedServer::start(ClaudeScript::default(), script.into()).await)
     }
 }
 
 impl Deref for ScriptedClaude {
-    type Target = Scripted;
+    type Target = ScriptedServer;
 
-    fn deref(&self) -> &Scripted {
+    fn deref(&self) -> &ScriptedServer {
         &self.0
     }
 }
 
 /// Claude, and what it said so far.
 #[derive(Default)]
-struct Claude {
-    memory: Memory,
+struct ClaudeScript {
+    memory: SignedThinking,
 }
 
-impl Vendor for Claude {
+impl Vendor for ClaudeScript {
     fn takes(&self, path: &str) -> bool {
         path == "/v1/messages"
     }
@@ -78,7 +78,7 @@ impl Vendor for Claude {
                 broken.push(found);
             }
         }
-        let mut found = Found::default();
+        let mut found = CheckFindings::default();
         self.memory.check(asked.body, &mut found);
         broken.extend(found.0);
         broken.extend(second_opinion(asked, version, &broken));
@@ -94,25 +94,25 @@ impl Vendor for Claude {
         texts.join("\n")
     }
 
-    fn say(&mut self, asked: &Post<'_>, reply: &Reply) -> Response {
+    fn say(&mut self, asked: &Post<'_>, reply: &ScriptReply) -> Response {
         self.memory.keep(reply, asked.nth, asked.model());
         speak::respond(reply, asked.nth, asked.model(), asked.is_streamed(reply))
     }
 
-    fn refuse(&self, why: &Refusal<'_>, nth: usize) -> Response {
+    fn refuse(&self, why: &VendorRefusal<'_>, nth: usize) -> Response {
         match why {
-            Refusal::Broken(broken) => {
+            VendorRefusal::Broken(broken) => {
                 speak::refuse(400, "invalid_request_error", &report(broken), nth)
             }
-            Refusal::NotFound => speak::refuse(404, "not_found_error", "Not Found", nth),
-            Refusal::Server(problem) => speak::refuse(500, "api_error", problem, nth),
+            VendorRefusal::NotFound => speak::refuse(404, "not_found_error", "Not Found", nth),
+            VendorRefusal::Server(problem) => speak::refuse(500, "api_error", problem, nth),
         }
     }
 }
 
 /// What the dialect's own judge finds besides: two judges, and one report for each place.
 fn second_opinion(asked: &Post<'_>, version: &str, known: &[Violation]) -> Vec<Violation> {
-    let mut found = Found::default();
+    let mut found = CheckFindings::default();
     for violation in validator::check(asked.body, &profile(asked.model(), version)) {
         if !known.iter().any(|known| known.at == violation.path) {
             found.add(&violation.path, &violation.rule.to_string());

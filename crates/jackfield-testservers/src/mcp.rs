@@ -56,7 +56,7 @@ pub fn serve(script: &str) -> Result<ExitCode, Box<dyn std::error::Error>> {
     } else {
         std::fs::read_to_string(script)?
     };
-    let server = Arc::new(Server::new(serde_json::from_str(&text)?));
+    let server = Arc::new(ScriptedMcpServer::new(serde_json::from_str(&text)?));
     server.log(&format!("start {}", std::process::id()));
     if let Some(code) = server.script["exit"].as_u64() {
         return Ok(ExitCode::from(u8::try_from(code)?));
@@ -87,14 +87,14 @@ pub fn serve(script: &str) -> Result<ExitCode, Box<dyn std::error::Error>> {
     Ok(ExitCode::SUCCESS)
 }
 
-struct Server {
+struct ScriptedMcpServer {
     changed: Condvar,
     script: Value,
-    state: Mutex<State>,
+    state: Mutex<ScriptedMcpState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ScriptedMcpState {
     cancelled: HashSet<String>,
     held: Vec<(Value, Value)>,
     initialized: bool,
@@ -104,7 +104,7 @@ struct State {
     tools: Vec<Value>,
 }
 
-impl Server {
+impl ScriptedMcpServer {
     fn new(script: Value) -> Self {
         let mut tools = script["tools"].as_array().cloned().unwrap_or_default();
         for nth in 0..script["many"].as_u64().unwrap_or(0) {
@@ -117,14 +117,14 @@ impl Server {
         Self {
             changed: Condvar::new(),
             script,
-            state: Mutex::new(State {
+            state: Mutex::new(ScriptedMcpState {
                 tools,
-                ..State::default()
+                ..ScriptedMcpState::default()
             }),
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ScriptedMcpState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -13,17 +13,17 @@ use std::ops::Deref;
 use jackfield_testkit::server::Response;
 use serde_json::{Value, json};
 
-use self::memory::Memory;
+use self::memory::ResponseMemory;
 use self::rules::{items, text};
-use crate::checks::{Found, Violation};
-use crate::script::{Reply, Script, collect_texts};
-use crate::scripted::Scripted;
-use crate::vendor::{Post, Refusal, Vendor};
+use crate::checks::{CheckFindings, Violation};
+use crate::script::{Script, ScriptReply, collect_texts};
+use crate::scripted::ScriptedServer;
+use crate::vendor::{Post, Vendor, VendorRefusal};
 
 /// A scripted OpenAI. Dropping it closes its port, and fails the test if there are violations that
 /// nobody looked at.
 #[derive(Debug)]
-pub struct ScriptedOpenAi(Scripted);
+pub struct ScriptedOpenAi(ScriptedServer);
 
 impl ScriptedOpenAi {
     /// Starts a server on a free port of the loopback address that is as strict as the vendor's own.
@@ -34,7 +34,7 @@ impl ScriptedOpenAi {
     ///
     /// If no port can be opened.
     pub async fn start(script: impl Into<Script>) -> Self {
-        Self::like(Like::OpenAi, script).await
+        Self::like(VendorQuirks::OpenAi, script).await
     }
 
     /// The same, with the manners of a server like this.
@@ -42,19 +42,19 @@ impl ScriptedOpenAi {
     /// # Panics
     ///
     /// If no port can be opened.
-    pub async fn like(like: Like, script: impl Into<Script>) -> Self {
-        let vendor = OpenAi {
+    pub async fn like(like: VendorQuirks, script: impl Into<Script>) -> Self {
+        let vendor = OpenAiScript {
             like,
-            memory: Memory::default(),
+            memory: ResponseMemory::default(),
         };
-        Self(Scripted::start(vendor, script.into()).await)
+        Self(ScriptedServer::start(vendor, script.into()).await)
     }
 }
 
 impl Deref for ScriptedOpenAi {
-    type Target = Scripted;
+    type Target = ScriptedServer;
 
-    fn deref(&self) -> &Scripted {
+    fn deref(&self) -> &ScriptedServer {
         &self.0
     }
 }
@@ -63,7 +63,7 @@ impl Deref for ScriptedOpenAi {
 ///
 /// On Responses all are as strict as OpenAI; Mistral does not serve it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Like {
+pub enum VendorQuirks {
     /// Ignores fields that it does not know, shows its reasoning in `reasoning_content`, and refuses a
     /// history of calls without it. Reads no images.
     DeepSeek,
@@ -78,7 +78,7 @@ pub enum Like {
     OpenAi,
 }
 
-impl Like {
+impl VendorQuirks {
     /// The names of all, for the program.
     pub const NAMES: &[&str] = &["deepseek", "mistral", "ollama", "openai"];
 
@@ -95,18 +95,18 @@ impl Like {
     }
 }
 
-struct OpenAi {
-    like: Like,
-    memory: Memory,
+struct OpenAiScript {
+    like: VendorQuirks,
+    memory: ResponseMemory,
 }
 
-impl Vendor for OpenAi {
+impl Vendor for OpenAiScript {
     fn takes(&self, path: &str) -> bool {
         match path {
             CHAT => true,
             // DeepSeek's own address has no version in it.
-            "/chat/completions" => self.like == Like::DeepSeek,
-            RESPONSES => self.like != Like::Mistral,
+            "/chat/completions" => self.like == VendorQuirks::DeepSeek,
+            RESPONSES => self.like != VendorQuirks::Mistral,
             _ => false,
         }
     }
@@ -118,7 +118,7 @@ impl Vendor for OpenAi {
     }
 
     fn judge(&self, asked: &Post<'_>) -> Vec<Violation> {
-        let mut found = Found(self.headers(asked));
+        let mut found = CheckFindings(self.headers(asked));
         if asked.path == RESPONSES {
             found.0.extend(responses::check(asked.body));
             self.memory.check_responses(asked.body, &mut found);
@@ -156,7 +156,7 @@ impl Vendor for OpenAi {
         texts.join("\n")
     }
 
-    fn say(&mut self, asked: &Post<'_>, reply: &Reply) -> Response {
+    fn say(&mut self, asked: &Post<'_>, reply: &ScriptReply) -> Response {
         let response = if asked.path == RESPONSES {
             let items = responses::speak::items(asked, reply, self.like);
             let response = responses::speak::respond(asked, reply, &items);
@@ -164,7 +164,7 @@ impl Vendor for OpenAi {
             self.memory.keep(id, asked.body, items);
             response
         } else {
-            if self.like == Like::DeepSeek {
+            if self.like == VendorQuirks::DeepSeek {
                 let (calls, thought) = chat::speak::shown(asked, reply, self.like);
                 self.memory
                     .keep_thought(calls, &thought.unwrap_or_default());
@@ -174,11 +174,13 @@ impl Vendor for OpenAi {
         head(response, asked.nth)
     }
 
-    fn refuse(&self, why: &Refusal<'_>, nth: usize) -> Response {
+    fn refuse(&self, why: &VendorRefusal<'_>, nth: usize) -> Response {
         let response = match why {
-            Refusal::Broken(broken) => self.refuse_broken(broken),
-            Refusal::NotFound => error(404, "invalid_request_error", "Invalid URL", None, None),
-            Refusal::Server(problem) => {
+            VendorRefusal::Broken(broken) => self.refuse_broken(broken),
+            VendorRefusal::NotFound => {
+                error(404, "invalid_request_error", "Invalid URL", None, None)
+            }
+            VendorRefusal::Server(problem) => {
                 error(500, "server_error", problem, None, Some("server_error"))
             }
         };
@@ -186,12 +188,12 @@ impl Vendor for OpenAi {
     }
 }
 
-impl OpenAi {
+impl OpenAiScript {
     fn headers(&self, asked: &Post<'_>) -> Vec<Violation> {
-        let mut found = Found::default();
+        let mut found = CheckFindings::default();
         let key = asked.request.header("authorization");
         let key = key.and_then(|value| value.strip_prefix("Bearer "));
-        if key.is_none_or(|key| key.trim().is_empty()) && self.like != Like::Ollama {
+        if key.is_none_or(|key| key.trim().is_empty()) && self.like != VendorQuirks::Ollama {
             let fault = "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).";
             found.coded("authorization", NO_KEY, fault);
         }
@@ -211,7 +213,7 @@ impl OpenAi {
             Some("extra_forbidden") => 422,
             _ => 400,
         };
-        if self.like == Like::Mistral {
+        if self.like == VendorQuirks::Mistral {
             return mistrals(status, broken);
         }
         // The vendor tells one fault at a time.

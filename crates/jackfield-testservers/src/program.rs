@@ -16,12 +16,12 @@ use std::ops::Deref;
 use std::process::ExitCode;
 
 use crate::script::{Script, json};
-use crate::scripted::Scripted;
+use crate::scripted::ScriptedServer;
 
 /// Runs a program of this name, with the script that its arguments name.
 ///
 /// `manners` are the values that `--like` takes; `start` gets the one that was given.
-pub fn run<S: Deref<Target = Scripted>>(
+pub fn run<S: Deref<Target = ScriptedServer>>(
     name: &str,
     manners: &[&str],
     start: impl AsyncFnOnce(Script, Option<&str>) -> S,
@@ -35,7 +35,7 @@ pub fn run<S: Deref<Target = Scripted>>(
     }
 }
 
-fn serve<S: Deref<Target = Scripted>>(
+fn serve<S: Deref<Target = ScriptedServer>>(
     name: &str,
     manners: &[&str],
     start: impl AsyncFnOnce(Script, Option<&str>) -> S,

@@ -3,21 +3,21 @@
 pub mod json;
 mod turn;
 
-pub use self::turn::{Part, Turn};
-pub(crate) use self::turn::{Reply, Says};
+pub(crate) use self::turn::{ScriptAnswer, ScriptReply};
+pub use self::turn::{ScriptPart, ScriptTurn};
 
 use std::fmt;
 
 use serde_json::Value;
 
-type Choice = Box<dyn FnMut(&Asked<'_>) -> Option<Turn> + Send>;
+type ScriptChoice = Box<dyn FnMut(&ScriptRequest<'_>) -> Option<ScriptTurn> + Send>;
 
 /// What a server says to the requests that come.
-pub struct Script(Plan);
+pub struct Script(ScriptPlan);
 
 /// What is asked: what a script may look at to choose its words.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct ScriptRequest<'a> {
     /// The body as it came.
     pub body: &'a Value,
     /// The text of what came last and is not the model's, tool outcomes included.
@@ -28,16 +28,18 @@ pub struct Asked<'a> {
 
 impl Script {
     /// Chooses what to say by the request; `None` has nothing to say, which fails the test.
-    pub fn by(choose: impl FnMut(&Asked<'_>) -> Option<Turn> + Send + 'static) -> Self {
-        Self(Plan::Chosen(Box::new(choose)))
+    pub fn by(
+        choose: impl FnMut(&ScriptRequest<'_>) -> Option<ScriptTurn> + Send + 'static,
+    ) -> Self {
+        Self(ScriptPlan::Chosen(Box::new(choose)))
     }
 
     /// The turn for a request; the first one that is for it, and has not been used.
-    pub(crate) fn next(&mut self, asked: &Asked<'_>) -> Option<Turn> {
+    pub(crate) fn next(&mut self, asked: &ScriptRequest<'_>) -> Option<ScriptTurn> {
         match &mut self.0 {
-            Plan::Chosen(choose) => choose(asked),
-            Plan::Listed(turns) => {
-                let is_for = |turn: &Turn| {
+            ScriptPlan::Chosen(choose) => choose(asked),
+            ScriptPlan::Listed(turns) => {
+                let is_for = |turn: &ScriptTurn| {
                     let mut when = turn.when.iter();
                     when.all(|when| asked.last_text.contains(when))
                 };
@@ -55,36 +57,36 @@ impl Script {
     #[must_use]
     pub fn unused(&self) -> usize {
         match &self.0 {
-            Plan::Chosen(_) => 0,
-            Plan::Listed(turns) => turns.iter().filter(|turn| !turn.again).count(),
+            ScriptPlan::Chosen(_) => 0,
+            ScriptPlan::Listed(turns) => turns.iter().filter(|turn| !turn.again).count(),
         }
     }
 }
 
-impl From<Vec<Turn>> for Script {
-    fn from(turns: Vec<Turn>) -> Self {
-        Self(Plan::Listed(turns))
+impl From<Vec<ScriptTurn>> for Script {
+    fn from(turns: Vec<ScriptTurn>) -> Self {
+        Self(ScriptPlan::Listed(turns))
     }
 }
 
-impl<const N: usize> From<[Turn; N]> for Script {
-    fn from(turns: [Turn; N]) -> Self {
-        Self(Plan::Listed(turns.into()))
+impl<const N: usize> From<[ScriptTurn; N]> for Script {
+    fn from(turns: [ScriptTurn; N]) -> Self {
+        Self(ScriptPlan::Listed(turns.into()))
     }
 }
 
 impl fmt::Debug for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Plan::Chosen(_) => f.write_str("Script::by(..)"),
-            Plan::Listed(turns) => f.debug_tuple("Script").field(turns).finish(),
+            ScriptPlan::Chosen(_) => f.write_str("Script::by(..)"),
+            ScriptPlan::Listed(turns) => f.debug_tuple("Script").field(turns).finish(),
         }
     }
 }
 
-enum Plan {
-    Chosen(Choice),
-    Listed(Vec<Turn>),
+enum ScriptPlan {
+    Chosen(ScriptChoice),
+    Listed(Vec<ScriptTurn>),
 }
 
 /// Adds the texts of a content, and of what is in it.

@@ -3,21 +3,21 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jackfield_testkit::server::{RecordedRequest, Response, Server};
+use jackfield_testkit::server::{RecordedRequest, Response, TestServer};
 use serde_json::{Value, json};
 
-use crate::script::{Asked, Says, Script};
-use crate::vendor::{Post, Refusal, Vendor};
+use crate::script::{Script, ScriptAnswer, ScriptRequest};
+use crate::vendor::{Post, Vendor, VendorRefusal};
 
 /// A scripted server. Dropping it closes its port, and fails the test if there are violations that
 /// nobody looked at.
-pub struct Scripted {
-    server: Server,
-    shared: Arc<Mutex<Shared>>,
+pub struct ScriptedServer {
+    server: TestServer,
+    shared: Arc<Mutex<ScriptState>>,
 }
 
 /// What requests did, and what is yet to be said.
-struct Shared {
+struct ScriptState {
     bodies: Vec<Value>,
     looked_at: bool,
     script: Script,
@@ -25,7 +25,7 @@ struct Shared {
     violations: Vec<String>,
 }
 
-impl Scripted {
+impl ScriptedServer {
     /// Starts a server on a free port of the loopback address.
     ///
     /// Its replies come in the order of the script; a request that finds none left is a violation.
@@ -34,7 +34,7 @@ impl Scripted {
     ///
     /// If no port can be opened.
     pub(crate) async fn start(vendor: impl Vendor, script: Script) -> Self {
-        let shared = Arc::new(Mutex::new(Shared {
+        let shared = Arc::new(Mutex::new(ScriptState {
             bodies: Vec::new(),
             looked_at: false,
             script,
@@ -42,7 +42,7 @@ impl Scripted {
             violations: Vec::new(),
         }));
         let own = Arc::clone(&shared);
-        let server = Server::start_with(move |request| lock(&own).answer(request)).await;
+        let server = TestServer::start_with(move |request| lock(&own).answer(request)).await;
         Self { server, shared }
     }
 
@@ -60,7 +60,7 @@ impl Scripted {
 
     /// The server below, for whoever wants headers or connections.
     #[must_use]
-    pub const fn server(&self) -> &Server {
+    pub const fn server(&self) -> &TestServer {
         &self.server
     }
 
@@ -79,7 +79,7 @@ impl Scripted {
     }
 }
 
-impl Drop for Scripted {
+impl Drop for ScriptedServer {
     fn drop(&mut self) {
         let shared = lock(&self.shared);
         let unseen = !shared.looked_at && !shared.violations.is_empty();
@@ -91,15 +91,15 @@ impl Drop for Scripted {
     }
 }
 
-impl fmt::Debug for Scripted {
+impl fmt::Debug for ScriptedServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scripted")
+        f.debug_struct("ScriptedServer")
             .field("base_url", &self.base_url())
             .finish_non_exhaustive()
     }
 }
 
-impl Shared {
+impl ScriptState {
     fn answer(&mut self, request: &RecordedRequest) -> Response {
         let path = request.path.split('?').next().unwrap_or_default();
         let told = match (request.method.as_str(), path) {
@@ -113,7 +113,9 @@ impl Shared {
         };
         match told {
             Some(told) => Response::json(200, told.to_string()),
-            None => self.vendor.refuse(&Refusal::NotFound, self.bodies.len()),
+            None => self
+                .vendor
+                .refuse(&VendorRefusal::NotFound, self.bodies.len()),
         }
     }
 
@@ -133,9 +135,9 @@ impl Shared {
                 .iter()
                 .map(|violation| format!("request {nth}: {violation}"));
             self.violations.extend(lines);
-            return self.vendor.refuse(&Refusal::Broken(&broken), nth);
+            return self.vendor.refuse(&VendorRefusal::Broken(&broken), nth);
         }
-        let asked = Asked {
+        let asked = ScriptRequest {
             body: &body,
             last_text: self.vendor.last_text(&post),
             nth,
@@ -143,16 +145,16 @@ impl Shared {
         let Some(turn) = self.script.next(&asked) else {
             let problem = "the script has nothing to say to this";
             self.violations.push(format!("request {nth}: {problem}"));
-            return self.vendor.refuse(&Refusal::Server(problem), nth);
+            return self.vendor.refuse(&VendorRefusal::Server(problem), nth);
         };
         let response = match &turn.says {
-            Says::Reply(reply) => self.vendor.say(&post, reply),
-            Says::Wire(response) => response.clone(),
+            ScriptAnswer::Reply(reply) => self.vendor.say(&post, reply),
+            ScriptAnswer::Wire(response) => response.clone(),
         };
         turn.befall(response)
     }
 }
 
-fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+fn lock(shared: &Mutex<ScriptState>) -> MutexGuard<'_, ScriptState> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

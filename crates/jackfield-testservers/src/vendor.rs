@@ -6,7 +6,7 @@ use jackfield_testkit::server::{RecordedRequest, Response};
 use serde_json::Value;
 
 use crate::checks::Violation;
-use crate::script::Reply;
+use crate::script::ScriptReply;
 
 /// A vendor, and what its server remembers.
 pub(crate) trait Vendor: Send + 'static {
@@ -23,10 +23,10 @@ pub(crate) trait Vendor: Send + 'static {
     fn last_text(&self, asked: &Post<'_>) -> String;
 
     /// The response that carries a reply, whole or as events; what it says is remembered.
-    fn say(&mut self, asked: &Post<'_>, reply: &Reply) -> Response;
+    fn say(&mut self, asked: &Post<'_>, reply: &ScriptReply) -> Response;
 
     /// The response that refuses a request.
-    fn refuse(&self, why: &Refusal<'_>, nth: usize) -> Response;
+    fn refuse(&self, why: &VendorRefusal<'_>, nth: usize) -> Response;
 }
 
 /// A request to a model.
@@ -42,7 +42,7 @@ pub(crate) struct Post<'a> {
 }
 
 /// Why a request is refused.
-pub(crate) enum Refusal<'a> {
+pub(crate) enum VendorRefusal<'a> {
     /// It breaks these rules; there is at least one.
     Broken(&'a [Violation]),
     /// There is nothing at its path.
@@ -53,7 +53,7 @@ pub(crate) enum Refusal<'a> {
 
 impl Post<'_> {
     /// Whether a reply is told as events.
-    pub(crate) fn is_streamed(&self, reply: &Reply) -> bool {
+    pub(crate) fn is_streamed(&self, reply: &ScriptReply) -> bool {
         !reply.whole && self.body.get("stream") == Some(&Value::Bool(true))
     }
 

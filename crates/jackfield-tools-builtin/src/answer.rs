@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// A tool's answer, for a reader and for a program.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct ToolAnswer {
     /// The answer as text.
     pub text: String,
     /// The same answer as a JSON object.

@@ -31,16 +31,16 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use self::digits::Written;
-use self::fault::Fault;
-use self::parser::Parsed;
-use self::thread::Places;
-use crate::answer::{Answer, ToolFault};
+use self::digits::WrittenResult;
+use self::fault::CalculationError;
+use self::parser::ParsedExpression;
+use self::thread::ThreadSlots;
+use crate::answer::{ToolAnswer, ToolFault};
 
 /// Works out expressions.
 #[derive(Clone, Debug)]
 pub struct Calculator {
-    places: Places,
+    places: ThreadSlots,
 }
 
 impl Calculator {
@@ -48,7 +48,7 @@ impl Calculator {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            places: Places::new(MAX_THREADS),
+            places: ThreadSlots::new(MAX_THREADS),
         }
     }
 
@@ -59,9 +59,9 @@ impl Calculator {
     /// # Errors
     ///
     /// Returns a fault if the expression cannot be read, has no answer or takes too long.
-    pub async fn answer(&self, arguments: &Value) -> Result<Answer, ToolFault> {
+    pub async fn answer(&self, arguments: &Value) -> Result<ToolAnswer, ToolFault> {
         let (written, parsed) = read(arguments)?;
-        let Parsed { expression, notes } = parsed;
+        let ParsedExpression { expression, notes } = parsed;
         let result = self.places.run(expression).await?;
         Ok(answer(&written, &result, &notes))
     }
@@ -71,9 +71,9 @@ impl Calculator {
     /// # Errors
     ///
     /// Returns a fault as [`answer`](Self::answer) does, and also if too many calculations run.
-    pub fn answer_blocking(&self, arguments: &Value) -> Result<Answer, ToolFault> {
+    pub fn answer_blocking(&self, arguments: &Value) -> Result<ToolAnswer, ToolFault> {
         let (written, parsed) = read(arguments)?;
-        let Parsed { expression, notes } = parsed;
+        let ParsedExpression { expression, notes } = parsed;
         let result = self.places.run_blocking(expression)?;
         Ok(answer(&written, &result, &notes))
     }
@@ -136,7 +136,7 @@ impl Default for Calculator {
     }
 }
 
-fn read(arguments: &Value) -> Result<(String, Parsed), ToolFault> {
+fn read(arguments: &Value) -> Result<(String, ParsedExpression), ToolFault> {
     let Some(Value::String(expression)) = arguments.get("expression") else {
         return Err(ToolFault::Arguments(
             "`expression` is missing: give the expression as a string".to_owned(),
@@ -144,7 +144,7 @@ fn read(arguments: &Value) -> Result<(String, Parsed), ToolFault> {
     };
     let actual = expression.chars().count();
     if actual > MAX_CHARACTERS {
-        return Err(Fault::TooLong {
+        return Err(CalculationError::TooLong {
             actual,
             limit: MAX_CHARACTERS,
         }
@@ -156,7 +156,7 @@ fn read(arguments: &Value) -> Result<(String, Parsed), ToolFault> {
     Ok((expression.clone(), parsed))
 }
 
-fn answer(expression: &str, result: &Written, notes: &[String]) -> Answer {
+fn answer(expression: &str, result: &WrittenResult, notes: &[String]) -> ToolAnswer {
     let mut text = if result.exact {
         result.text.clone()
     } else {
@@ -171,7 +171,7 @@ fn answer(expression: &str, result: &Written, notes: &[String]) -> Answer {
         text.push_str(&format!("\n({})", notes.join("; ")));
         structured["notes"] = json!(notes);
     }
-    Answer { text, structured }
+    ToolAnswer { text, structured }
 }
 
 /// The longest expression, in characters.

@@ -14,15 +14,15 @@ use std::time::SystemTime;
 use jiff::{Timestamp, Zoned};
 use serde_json::{Value, json};
 
-use self::format::{Format, MAX_PATTERN, iso, plain};
-use self::zone::{Meaning, Place, Zones, offset_text};
-use crate::answer::{Answer, ToolFault};
+use self::format::{DateFormat, MAX_PATTERN, iso, plain};
+use self::zone::{Meaning, NamedZone, Zones, offset_text};
+use crate::answer::{ToolAnswer, ToolFault};
 
 /// Tells the date and time.
 #[derive(Clone)]
 pub struct CurrentDatetime {
     clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
-    local: Option<Place>,
+    local: Option<NamedZone>,
     zones: Zones,
 }
 
@@ -72,9 +72,9 @@ impl CurrentDatetime {
     /// # Errors
     ///
     /// Returns a fault if the zone or the format is not known.
-    pub fn answer(&self, arguments: &Value) -> Result<Answer, ToolFault> {
+    pub fn answer(&self, arguments: &Value) -> Result<ToolAnswer, ToolFault> {
         let zone = text(arguments, "timezone")?;
-        let format = Format::parse(text(arguments, "format")?.unwrap_or(""))
+        let format = DateFormat::parse(text(arguments, "format")?.unwrap_or(""))
             .map_err(ToolFault::Arguments)?;
         let now = self.now()?;
         match self.place(zone, now)? {
@@ -148,7 +148,7 @@ impl CurrentDatetime {
         &self,
         zone: Option<&str>,
         now: Timestamp,
-    ) -> Result<Result<Place, Vec<Place>>, ToolFault> {
+    ) -> Result<Result<NamedZone, Vec<NamedZone>>, ToolFault> {
         let zone = zone.map(str::trim).filter(|zone| !zone.is_empty());
         let asked = match (zone, &self.local) {
             (None, None) => "UTC",
@@ -185,32 +185,32 @@ impl fmt::Debug for CurrentDatetime {
     }
 }
 
-fn one(place: &Place, now: Timestamp, format: &Format) -> Result<Answer, ToolFault> {
+fn one(place: &NamedZone, now: Timestamp, format: &DateFormat) -> Result<ToolAnswer, ToolFault> {
     let structured = describe(place, now, format).map_err(ToolFault::Arguments)?;
     let part = |name: &str| structured[name].as_str().unwrap_or_default();
     let text = match format {
-        Format::Iso8601 => format!(
+        DateFormat::Iso8601 => format!(
             "{} ({}, {})",
             part("formatted"),
             part("weekday"),
             part("timezone")
         ),
-        Format::Date
-        | Format::Human
-        | Format::Pattern(_)
-        | Format::Rfc2822
-        | Format::Time
-        | Format::Unix => part("formatted").to_owned(),
+        DateFormat::Date
+        | DateFormat::Human
+        | DateFormat::Pattern(_)
+        | DateFormat::Rfc2822
+        | DateFormat::Time
+        | DateFormat::Unix => part("formatted").to_owned(),
     };
-    Ok(Answer { text, structured })
+    Ok(ToolAnswer { text, structured })
 }
 
 fn several(
     name: &str,
-    places: &[Place],
+    places: &[NamedZone],
     now: Timestamp,
-    format: &Format,
-) -> Result<Answer, ToolFault> {
+    format: &DateFormat,
+) -> Result<ToolAnswer, ToolFault> {
     let mut text = format!("`{name}` may be any of these; ask again with the zone that is meant:");
     let mut choices = Vec::new();
     for place in places {
@@ -224,13 +224,13 @@ fn several(
         ));
         choices.push(choice);
     }
-    Ok(Answer {
+    Ok(ToolAnswer {
         text,
         structured: json!({ "choices": choices }),
     })
 }
 
-fn describe(place: &Place, now: Timestamp, format: &Format) -> Result<Value, String> {
+fn describe(place: &NamedZone, now: Timestamp, format: &DateFormat) -> Result<Value, String> {
     let time = Zoned::new(now, place.zone.clone());
     let mut described = json!({
         "formatted": format.write(&time)?,

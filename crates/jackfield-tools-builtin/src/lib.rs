@@ -17,7 +17,7 @@ mod calculator;
 mod datetime;
 mod toolbox;
 
-pub use answer::{Answer, ToolFault};
+pub use answer::{ToolAnswer, ToolFault};
 pub use calculator::Calculator;
 pub use datetime::CurrentDatetime;
 pub use toolbox::Builtins;

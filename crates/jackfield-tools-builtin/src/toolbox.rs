@@ -11,7 +11,7 @@ use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use serde_json::Value;
 
-use crate::answer::{Answer, ToolFault};
+use crate::answer::{ToolAnswer, ToolFault};
 use crate::calculator::Calculator;
 use crate::datetime::CurrentDatetime;
 
@@ -122,7 +122,7 @@ fn spec(
     }
 }
 
-fn result(answer: Result<Answer, ToolFault>) -> ToolResult {
+fn result(answer: Result<ToolAnswer, ToolFault>) -> ToolResult {
     match answer {
         Ok(answer) => ToolResult {
             structured: Some(Arc::new(answer.structured)),

@@ -14,7 +14,7 @@ use std::io::Read as _;
 use std::process::ExitCode;
 
 use jackfield_domain::ids::ToolboxId;
-use jackfield_tools_mcp::{GuardProgram, McpToolbox, ServerConfig, Settings, guard};
+use jackfield_tools_mcp::{ClientSettings, GuardProgram, McpToolbox, ServerConfig, guard};
 use tokio::signal::unix::{SignalKind, signal};
 
 fn main() -> ExitCode {
@@ -44,9 +44,9 @@ fn keep(mut arguments: impl Iterator<Item = OsString>) -> Result<(), Box<dyn std
     config.arguments = arguments
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
-    let settings = Settings {
+    let settings = ClientSettings {
         guard: Some(GuardProgram::this_program(GUARD)?),
-        ..Settings::default()
+        ..ClientSettings::default()
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

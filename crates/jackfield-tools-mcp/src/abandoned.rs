@@ -11,25 +11,25 @@ use jackfield_ports::toolbox::LONGEST_AFTERWARDS;
 use rmcp::model::RequestId;
 use tokio::time::Instant;
 
-use crate::message::Answer;
+use crate::message::RpcAnswer;
 use crate::request::RequestError;
 
 /// What takes the answer of one request, once nobody waits for it any more.
-pub(crate) struct Afterlife(Box<dyn FnOnce(Result<Answer, RequestError>) + Send + Sync>);
+pub(crate) struct LateReply(Box<dyn FnOnce(Result<RpcAnswer, RequestError>) + Send + Sync>);
 
-impl Afterlife {
+impl LateReply {
     pub(crate) fn new(
-        hear: impl FnOnce(Result<Answer, RequestError>) + Send + Sync + 'static,
+        hear: impl FnOnce(Result<RpcAnswer, RequestError>) + Send + Sync + 'static,
     ) -> Self {
         Self(Box::new(hear))
     }
 
-    pub(crate) fn came(self, answer: Result<Answer, RequestError>) {
+    pub(crate) fn came(self, answer: Result<RpcAnswer, RequestError>) {
         (self.0)(answer);
     }
 }
 
-impl fmt::Debug for Afterlife {
+impl fmt::Debug for LateReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Afterlife")
     }
@@ -37,25 +37,25 @@ impl fmt::Debug for Afterlife {
 
 /// The requests of one connection that nobody waits for any more, the oldest first: some, and for a while.
 #[derive(Debug, Default)]
-pub(crate) struct Abandoned(Mutex<VecDeque<Entry>>);
+pub(crate) struct AbandonedRequests(Mutex<VecDeque<AbandonedRequest>>);
 
 #[derive(Debug)]
-struct Entry {
-    afterlife: Afterlife,
+struct AbandonedRequest {
+    afterlife: LateReply,
     id: RequestId,
     until: Instant,
 }
 
-impl Abandoned {
+impl AbandonedRequests {
     /// Says that nobody waits any more. Of too many the oldest are forgotten.
-    pub(crate) fn add(&self, id: RequestId, afterlife: Afterlife) {
+    pub(crate) fn add(&self, id: RequestId, afterlife: LateReply) {
         let now = Instant::now();
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|entry| entry.until > now);
         if entries.len() >= MOST {
             entries.pop_front();
         }
-        entries.push_back(Entry {
+        entries.push_back(AbandonedRequest {
             afterlife,
             id,
             until: now + LONGEST_AFTERWARDS,
@@ -63,7 +63,7 @@ impl Abandoned {
     }
 
     /// What takes the answer of this request, if it still may come.
-    pub(crate) fn take(&self, id: &RequestId) -> Option<Afterlife> {
+    pub(crate) fn take(&self, id: &RequestId) -> Option<LateReply> {
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place = entries.iter().position(|entry| entry.id == *id)?;
         let entry = entries.remove(place)?;

@@ -13,15 +13,15 @@ use rmcp::model::{
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep_until};
 
-use crate::abandoned::Afterlife;
+use crate::abandoned::LateReply;
 use crate::clock::after;
-use crate::connection::Connection;
-use crate::message::Answer;
-use crate::request::{News, Request, RequestError};
+use crate::connection::ServerConnection;
+use crate::message::RpcAnswer;
+use crate::request::{PendingRequest, RequestError, RequestEvent};
 
 /// What is asked of a tool, as often as its server wants to know more.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Call {
+pub(crate) struct ServerCall {
     pub(crate) arguments: Map<String, Value>,
     pub(crate) key: IdempotencyKey,
     pub(crate) tool: String,
@@ -29,7 +29,7 @@ pub(crate) struct Call {
 
 /// How long a call may take.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct CallLimits {
     /// When it ends at the latest.
     pub(crate) deadline: Instant,
     /// How long that is from its beginning.
@@ -38,7 +38,7 @@ pub(crate) struct Limits {
     pub(crate) silent: Duration,
 }
 
-impl Limits {
+impl CallLimits {
     pub(crate) fn new(longest: Duration, silent: Duration) -> Self {
         Self {
             deadline: after(longest),
@@ -50,23 +50,23 @@ impl Limits {
 
 /// What a server answers to a call.
 #[derive(Debug)]
-pub(crate) enum Reply {
+pub(crate) enum CallReply {
     /// With what the tool gave, or with the refusal to run it.
     Finished(ToolResult),
     /// With something else, which goes on: its kind, and all of it.
     Other(String, Value),
 }
 
-impl Call {
+impl ServerCall {
     /// Calls once. Dropping the future tells the server that nobody waits.
     pub(crate) async fn once(
         &self,
-        connection: &Connection,
+        connection: &ServerConnection,
         more: Option<(Value, Option<String>)>,
-        limits: Limits,
+        limits: CallLimits,
         max_bytes: usize,
         events: &mut dyn ToolEvents,
-    ) -> Result<Reply, ToolError> {
+    ) -> Result<CallReply, ToolError> {
         let mut params = CallToolRequestParams::new(self.tool.clone());
         params.arguments = Some(self.arguments.clone());
         if let Some((responses, state)) = more {
@@ -79,7 +79,7 @@ impl Call {
         let afterlife = events
             .afterwards()
             .map(|after| self.afterlife(after, max_bytes));
-        let sent = Request::send(connection, request, Some(meta), afterlife).await;
+        let sent = PendingRequest::send(connection, request, Some(meta), afterlife).await;
         let mut request = sent.map_err(|_| {
             let kind = ToolFailureKind::Unavailable;
             ToolFailure::not_sent(kind, "the server went away before the call was sent")
@@ -95,7 +95,7 @@ impl Call {
         };
         match answer {
             Ok(answer) => self.read(&answer, max_bytes, events.original()),
-            Err(Ended::Silent) => Err(failed(
+            Err(NoReply::Silent) => Err(failed(
                 ToolFailureKind::Timeout,
                 format!(
                     "`{}` said nothing for {} s",
@@ -103,7 +103,7 @@ impl Call {
                     limits.silent.as_secs_f64()
                 ),
             )),
-            Err(Ended::TooLong) => Err(failed(
+            Err(NoReply::TooLong) => Err(failed(
                 ToolFailureKind::Timeout,
                 format!(
                     "`{}` took longer than {} s",
@@ -111,11 +111,11 @@ impl Call {
                     limits.longest.as_secs_f64()
                 ),
             )),
-            Err(Ended::Request(RequestError::Refused(error))) => {
-                Ok(Reply::Finished(self.refused(&error, max_bytes)))
+            Err(NoReply::Request(RequestError::Refused(error))) => {
+                Ok(CallReply::Finished(self.refused(&error, max_bytes)))
             }
-            Err(Ended::Request(RequestError::Unreadable(why))) => Err(self.unreadable(&why)),
-            Err(Ended::Request(RequestError::Closed | RequestError::Late)) => {
+            Err(NoReply::Request(RequestError::Unreadable(why))) => Err(self.unreadable(&why)),
+            Err(NoReply::Request(RequestError::Closed | RequestError::Late)) => {
                 let ended = connection.last_word().await;
                 Err(failed(
                     ToolFailureKind::Crashed,
@@ -126,16 +126,16 @@ impl Call {
     }
 
     /// What takes the answer if it comes after the call was dropped. Only an outcome is one.
-    fn afterlife(&self, after: Afterwards, max_bytes: usize) -> Afterlife {
+    fn afterlife(&self, after: Afterwards, max_bytes: usize) -> LateReply {
         // What it was called with may be large, and is of no use any more.
         let call = Self {
             arguments: Map::new(),
             key: self.key.clone(),
             tool: self.tool.clone(),
         };
-        Afterlife::new(move |answer| match answer {
+        LateReply::new(move |answer| match answer {
             Ok(answer) => {
-                if let Ok(Reply::Finished(result)) = call.read(&answer, max_bytes, None) {
+                if let Ok(CallReply::Finished(result)) = call.read(&answer, max_bytes, None) {
                     after.came(result);
                 }
             }
@@ -170,10 +170,10 @@ impl Call {
 
     fn read(
         &self,
-        answer: &Answer,
+        answer: &RpcAnswer,
         max_bytes: usize,
         original: Option<&mut Vec<Value>>,
-    ) -> Result<Reply, ToolError> {
+    ) -> Result<CallReply, ToolError> {
         let read: Result<Value, _> = serde_json::from_str(&answer.text);
         let value = read.map_err(|error| self.unreadable(&error))?;
         if !value.is_object() {
@@ -184,15 +184,15 @@ impl Call {
             None | Some("complete") => {
                 let result = crate::mapping::outcome::result(&value, answer.cut_from, max_bytes);
                 crate::mapping::outcome::original(&value, max_bytes, original);
-                Ok(Reply::Finished(result))
+                Ok(CallReply::Finished(result))
             }
-            Some(kind) => Ok(Reply::Other(kind.to_owned(), value)),
+            Some(kind) => Ok(CallReply::Other(kind.to_owned(), value)),
         }
     }
 }
 
 /// Why there is no answer.
-enum Ended {
+enum NoReply {
     Request(RequestError),
     Silent,
     TooLong,
@@ -200,20 +200,20 @@ enum Ended {
 
 /// Waits for the answer. Progress is told in order, and gives a silent call its time again.
 async fn wait(
-    request: &mut Request,
-    limits: Limits,
+    request: &mut PendingRequest,
+    limits: CallLimits,
     events: &mut dyn ToolEvents,
-) -> Result<Answer, Ended> {
+) -> Result<RpcAnswer, NoReply> {
     let mut silent = after(limits.silent);
     let mut told = f64::NEG_INFINITY;
     loop {
         let progress = tokio::select! {
             news = request.news() => match news {
-                News::Answer(answer) => return answer.map_err(Ended::Request),
-                News::Progress(progress) => progress,
+                RequestEvent::Answer(answer) => return answer.map_err(NoReply::Request),
+                RequestEvent::Progress(progress) => progress,
             },
             () = sleep_until(silent.min(limits.deadline)) => {
-                return Err(if silent < limits.deadline { Ended::Silent } else { Ended::TooLong });
+                return Err(if silent < limits.deadline { NoReply::Silent } else { NoReply::TooLong });
             }
         };
         // Only what goes on is progress (MCP: "MUST increase"); a server that repeats itself stands still.

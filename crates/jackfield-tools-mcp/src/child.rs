@@ -10,9 +10,9 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
-use crate::config::{GuardProgram, ServerConfig, Settings};
+use crate::config::{ClientSettings, GuardProgram, ServerConfig};
 use crate::environment::variables;
-use crate::error::Fault;
+use crate::error::ServerFault;
 use crate::guard;
 
 /// A server's process, behind its guard if there is one. Dropping it ends it, too, without waiting.
@@ -34,8 +34,8 @@ impl Child {
     /// Starts a server.
     pub(crate) fn start(
         config: &ServerConfig,
-        settings: &Settings,
-    ) -> Result<(Self, Streams), Fault> {
+        settings: &ClientSettings,
+    ) -> Result<(Self, Streams), ServerFault> {
         let environment = variables(std::env::vars_os(), &config.environment);
         let path = environment.iter().find(|(name, _)| name == "PATH");
         let program = find(config, path.map(|(_, value)| value.as_os_str()))?;
@@ -54,7 +54,7 @@ impl Child {
             command.current_dir(folder);
         }
         let cannot = |error: &io::Error| {
-            Fault::new(
+            ServerFault::new(
                 format!("`{}` cannot be started: {error}", config.command),
                 "check the command",
             )
@@ -158,7 +158,7 @@ impl Drop for Child {
     }
 }
 
-fn command(program: &Path, config: &ServerConfig, settings: &Settings) -> Command {
+fn command(program: &Path, config: &ServerConfig, settings: &ClientSettings) -> Command {
     match &settings.guard {
         None => {
             let mut command = Command::new(program);
@@ -181,14 +181,14 @@ fn command(program: &Path, config: &ServerConfig, settings: &Settings) -> Comman
 }
 
 /// Finds the program, so that what is missing can be named before anything is started.
-fn find(config: &ServerConfig, path: Option<&OsStr>) -> Result<PathBuf, Fault> {
+fn find(config: &ServerConfig, path: Option<&OsStr>) -> Result<PathBuf, ServerFault> {
     let name = Path::new(&config.command);
     if config.command.trim().is_empty() {
-        return Err(Fault::new("it has no command", "give it one"));
+        return Err(ServerFault::new("it has no command", "give it one"));
     }
     let folder = match &config.folder {
         Some(folder) if !folder.is_dir() => {
-            return Err(Fault::new(
+            return Err(ServerFault::new(
                 format!("its folder {} does not exist", folder.display()),
                 "correct its `cwd`",
             ));
@@ -201,7 +201,7 @@ fn find(config: &ServerConfig, path: Option<&OsStr>) -> Result<PathBuf, Fault> {
         return if is_program(&program) {
             Ok(program)
         } else {
-            Err(Fault::new(
+            Err(ServerFault::new(
                 format!("{} is not a program that can be run", program.display()),
                 "correct its `command`",
             ))
@@ -212,7 +212,7 @@ fn find(config: &ServerConfig, path: Option<&OsStr>) -> Result<PathBuf, Fault> {
         .map(|place| place.join(name))
         .filter(|path| is_program(path));
     found.next().ok_or_else(|| {
-        Fault::new(
+        ServerFault::new(
             format!("there is no program `{}` in PATH", config.command),
             "install it, or give its whole path",
         )

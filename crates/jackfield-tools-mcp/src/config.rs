@@ -97,7 +97,7 @@ const SHORTEST_SECRET: usize = 6;
 
 /// What holds for every server.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Settings {
+pub struct ClientSettings {
     /// The first pause before a server that failed is started again; doubled after every failure.
     pub backoff: Duration,
     /// How long a server has to end by itself when its input has ended, and once more after
@@ -132,7 +132,7 @@ pub struct Settings {
     pub version: String,
 }
 
-impl Default for Settings {
+impl Default for ClientSettings {
     fn default() -> Self {
         Self {
             backoff: Duration::from_millis(500),

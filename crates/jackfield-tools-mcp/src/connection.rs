@@ -14,25 +14,25 @@ use tokio::sync::{RwLock, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::abandoned::Abandoned;
+use crate::abandoned::AbandonedRequests;
 use crate::child::{Child, Streams};
-use crate::config::{ServerConfig, Settings};
+use crate::config::{ClientSettings, ServerConfig};
 use crate::container;
-use crate::error::Fault;
-use crate::handshake::{Era, Missed, client_capabilities, ended_early, meet};
+use crate::error::ServerFault;
+use crate::handshake::{Era, HandshakeError, client_capabilities, ended_early, meet};
 use crate::lines::Lines;
 use crate::listing::Listing;
 use crate::log::Log;
-use crate::mark::UnderWay;
-use crate::message::Answer;
-use crate::request::{Request, RequestError};
-use crate::transport::{Pipes, Tell};
-use crate::writer::Writer;
+use crate::mark::RequestsInFlight;
+use crate::message::RpcAnswer;
+use crate::request::{PendingRequest, RequestError};
+use crate::transport::{ChildPipes, ServerNotices};
+use crate::writer::ServerWriter;
 
 /// A server that runs, as those see it who use it.
-pub(crate) struct Connection {
+pub(crate) struct ServerConnection {
     /// The requests that nobody waits for any more.
-    pub(crate) abandoned: Arc<Abandoned>,
+    pub(crate) abandoned: Arc<AbandonedRequests>,
     changes: watch::Receiver<u64>,
     ended: watch::Receiver<bool>,
     pub(crate) era: Era,
@@ -51,26 +51,26 @@ pub(crate) struct Connection {
 }
 
 /// A server that runs, as it sees who keeps it.
-pub(crate) struct Running {
+pub(crate) struct RunningServer {
     child: Child,
-    pub(crate) connection: Arc<Connection>,
+    pub(crate) connection: Arc<ServerConnection>,
     follower: JoinHandle<()>,
     listener: Option<JoinHandle<()>>,
-    service: RunningService<RoleClient, Handler>,
+    service: RunningService<RoleClient, DecliningHandler>,
 }
 
-impl Running {
+impl RunningServer {
     /// Starts a server and meets it. Dropping the future ends the server.
     pub(crate) async fn start(
         config: &ServerConfig,
-        settings: &Settings,
+        settings: &ClientSettings,
         log: &Arc<Log>,
         known: Option<Era>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ServerFault> {
         let met = timeout(settings.start_limit, async {
             match Self::attempt(config, settings, log, known).await {
                 // Some old servers end at the first word that they do not know.
-                Err(Missed::EndedAtProbe) => {
+                Err(HandshakeError::EndedAtProbe) => {
                     Self::attempt(config, settings, log, Some(Era::Handshake)).await
                 }
                 other => other,
@@ -78,11 +78,11 @@ impl Running {
         });
         let fault = match met.await {
             Ok(Ok(running)) => return Ok(running),
-            Ok(Err(Missed::EndedAtProbe)) => ended_early(),
-            Ok(Err(Missed::Fault(fault))) => fault,
+            Ok(Err(HandshakeError::EndedAtProbe)) => ended_early(),
+            Ok(Err(HandshakeError::Fault(fault))) => fault,
             // It says all that there is to say.
-            Ok(Err(Missed::Outside(fault))) => return Err(fault),
-            Err(_) => Fault::new(
+            Ok(Err(HandshakeError::Outside(fault))) => return Err(fault),
+            Err(_) => ServerFault::new(
                 format!(
                     "it did not answer within {} s",
                     settings.start_limit.as_secs_f64()
@@ -95,11 +95,11 @@ impl Running {
 
     async fn attempt(
         config: &ServerConfig,
-        settings: &Settings,
+        settings: &ClientSettings,
         log: &Arc<Log>,
         known: Option<Era>,
-    ) -> Result<Self, Missed> {
-        let (mut child, streams) = Child::start(config, settings).map_err(Missed::Fault)?;
+    ) -> Result<Self, HandshakeError> {
+        let (mut child, streams) = Child::start(config, settings).map_err(HandshakeError::Fault)?;
         let Streams {
             stderr,
             stdin,
@@ -112,7 +112,7 @@ impl Running {
         let listening = watch::Sender::new(false);
         let changes_too = changes.clone();
         let is_listening = listening.subscribe();
-        let tell = Tell {
+        let tell = ServerNotices {
             changes,
             ended,
             listening: listening.clone(),
@@ -122,17 +122,17 @@ impl Running {
             BufReader::with_capacity(64 << 10, stdout),
             settings.max_message,
         );
-        let writer = Writer::new(stdin);
+        let writer = ServerWriter::new(stdin);
         let say = (settings.version.as_str(), settings.probe);
         let met = match meet(&mut lines, &writer, &tell, known, say).await {
             Ok(met) => met,
             Err(missed) => {
                 let ended = timeout(FAREWELL, child.ended()).await.ok();
                 // It did not end of a word that it has not read: another start would be the same.
-                let unread = matches!(missed, Missed::EndedAtProbe)
+                let unread = matches!(missed, HandshakeError::EndedAtProbe)
                     && writer.was_read().await == Some(false);
                 let missed = if unread {
-                    Missed::Fault(ended_early())
+                    HandshakeError::Fault(ended_early())
                 } else {
                     missed
                 };
@@ -144,28 +144,27 @@ impl Running {
                 if ended.is_some()
                     && let Some(fault) = container::explain(config, code, &log.lines())
                 {
-                    return Err(Missed::Outside(fault));
+                    return Err(HandshakeError::Outside(fault));
                 }
                 return Err(match (missed, ended) {
-                    (Missed::Fault(fault), Some(ended)) => Missed::Fault(Fault::new(
-                        format!("{}: {ended}", fault.reason),
-                        fault.advice,
-                    )),
+                    (HandshakeError::Fault(fault), Some(ended)) => HandshakeError::Fault(
+                        ServerFault::new(format!("{}: {ended}", fault.reason), fault.advice),
+                    ),
                     (missed, _) => missed,
                 });
             }
         };
-        let abandoned = Arc::new(Abandoned::default());
-        let pipes = Pipes {
+        let abandoned = Arc::new(AbandonedRequests::default());
+        let pipes = ChildPipes {
             abandoned: Arc::clone(&abandoned),
             lines,
             tell,
-            under_way: Arc::new(UnderWay::default()),
+            under_way: Arc::new(RequestsInFlight::default()),
             writer,
         };
-        let handler = Handler::new(&settings.version);
+        let handler = DecliningHandler::new(&settings.version);
         let service = serve_directly(handler, pipes, Some(met.peer.clone()));
-        let connection = Arc::new(Connection {
+        let connection = Arc::new(ServerConnection {
             abandoned,
             changes: changed,
             ended: has_ended,
@@ -226,7 +225,7 @@ impl Running {
     }
 }
 
-impl Connection {
+impl ServerConnection {
     /// Whether it still answers, as far as is known.
     pub(crate) fn is_open(&self) -> bool {
         !*self.ended.borrow() && !self.peer.is_transport_closed()
@@ -294,8 +293,8 @@ impl Connection {
         &self,
         request: impl Into<ClientRequest>,
         limit: Duration,
-    ) -> Result<Answer, RequestError> {
-        let mut request = Request::send(self, request.into(), None, None).await?;
+    ) -> Result<RpcAnswer, RequestError> {
+        let mut request = PendingRequest::send(self, request.into(), None, None).await?;
         match timeout(limit, request.answer()).await {
             Ok(answer) => answer,
             Err(_) => Err(RequestError::Late),
@@ -326,9 +325,11 @@ impl Connection {
 }
 
 /// Takes the answer out of what `rmcp` carried.
-pub(crate) fn carried(result: Result<ServerResult, ServiceError>) -> Result<Answer, RequestError> {
+pub(crate) fn carried(
+    result: Result<ServerResult, ServiceError>,
+) -> Result<RpcAnswer, RequestError> {
     match result {
-        Ok(ServerResult::CustomResult(custom)) => Answer::from_carried(custom.0),
+        Ok(ServerResult::CustomResult(custom)) => RpcAnswer::from_carried(custom.0),
         Ok(_) | Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => {
             Err(RequestError::Closed)
         }
@@ -338,9 +339,11 @@ pub(crate) fn carried(result: Result<ServerResult, ServiceError>) -> Result<Answ
     }
 }
 
-fn with_last_words(fault: Fault, log: &Log) -> Fault {
+fn with_last_words(fault: ServerFault, log: &Log) -> ServerFault {
     match log.last_words() {
-        Some(words) => Fault::new(format!("{} (it said: {words})", fault.reason), fault.advice),
+        Some(words) => {
+            ServerFault::new(format!("{} (it said: {words})", fault.reason), fault.advice)
+        }
         None => fault,
     }
 }
@@ -378,11 +381,11 @@ async fn listen(
 }
 
 /// What `rmcp` answers servers that ask us for something. We offer nothing, so it declines.
-pub(crate) struct Handler {
+pub(crate) struct DecliningHandler {
     config: ClientConfig,
 }
 
-impl Handler {
+impl DecliningHandler {
     fn new(version: &str) -> Self {
         let capabilities = serde_json::from_value(client_capabilities()).unwrap_or_default();
         let implementation = Implementation::new("jackfield", version);
@@ -392,7 +395,7 @@ impl Handler {
     }
 }
 
-impl ClientHandler for Handler {
+impl ClientHandler for DecliningHandler {
     fn get_info(&self) -> ClientConfig {
         self.config.clone()
     }

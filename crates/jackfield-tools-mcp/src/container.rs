@@ -9,11 +9,15 @@
 use std::path::Path;
 
 use crate::config::ServerConfig;
-use crate::error::Fault;
+use crate::error::ServerFault;
 
 /// Why a server in a container never answered, if that is not the server's own doing: how its command
 /// ended, and what was said on standard error.
-pub(crate) fn explain(config: &ServerConfig, code: Option<i32>, said: &[String]) -> Option<Fault> {
+pub(crate) fn explain(
+    config: &ServerConfig,
+    code: Option<i32>,
+    said: &[String],
+) -> Option<ServerFault> {
     let runner = Runner::of(config)?;
     let name = &runner.name;
     // What it said last is of this start, and not of one before.
@@ -25,25 +29,25 @@ pub(crate) fn explain(config: &ServerConfig, code: Option<i32>, said: &[String])
         })
     };
     if says(NO_DAEMON) {
-        return Some(Fault::new(
+        return Some(ServerFault::new(
             format!("`{name}` does not reach its daemon, so there are no containers"),
             format!("start it, and see that `{name} ps` works for you"),
         ));
     }
     if runner.attaches && says(NO_CONTAINER) {
-        return Some(Fault::new(
+        return Some(ServerFault::new(
             "there is no such container",
             format!("correct its name in `args`; `{name} ps --all` shows those that there are"),
         ));
     }
     if runner.attaches && (says(NOT_RUNNING) || recent().any(is_stopped)) {
-        return Some(Fault::new(
+        return Some(ServerFault::new(
             "its container is not running",
             format!("start it with `{name} start`, or use `{name} run -i`, which makes one"),
         ));
     }
     if says(NO_TERMINAL) {
-        return Some(Fault::new(
+        return Some(ServerFault::new(
             format!("`{name}` wants a terminal, and there is none"),
             "take `-t` out of its `args`: a server needs `-i` alone",
         ));
@@ -51,15 +55,15 @@ pub(crate) fn explain(config: &ServerConfig, code: Option<i32>, said: &[String])
     let words = recent().find(|line| !line.is_empty() && !is_hint(line));
     let words: String = words.unwrap_or("nothing").chars().take(LONGEST).collect();
     match code? {
-        0 if !runner.keeps_input => Some(Fault::new(
+        0 if !runner.keeps_input => Some(ServerFault::new(
             "it ended at once: its container has no input",
             format!("give `{name} {}` the argument `-i`", runner.verb),
         )),
-        125 if !runner.attaches => Some(Fault::new(
+        125 if !runner.attaches => Some(ServerFault::new(
             format!("its container failed to start: {words}"),
             "correct the options and the image in its `args`, or fetch the image by hand",
         )),
-        126 | 127 => Some(Fault::new(
+        126 | 127 => Some(ServerFault::new(
             format!("its container has no such program: {words}"),
             "correct what comes after the image or the container in its `args`",
         )),

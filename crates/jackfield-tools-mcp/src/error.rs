@@ -6,14 +6,14 @@ use thiserror::Error;
 
 /// Why a server cannot be used, and what can be done about it.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
-pub struct Fault {
+pub struct ServerFault {
     /// What to do, as a request.
     pub advice: String,
     /// What happened: a sentence without its end. No secrets.
     pub reason: String,
 }
 
-impl Fault {
+impl ServerFault {
     pub(crate) fn new(reason: impl Into<String>, advice: impl Into<String>) -> Self {
         Self {
             advice: advice.into(),
@@ -22,7 +22,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ServerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; {}", self.reason, self.advice)
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 ///
 /// It is asked whenever the server has listed its tools, and again for a list that it refused a part
 /// of: what it refuses is neither offered nor called, whatever was offered before.
-pub trait Gate: Send + Sync {
+pub trait DefinitionGate: Send + Sync {
     /// Looks at all that the server says of its tools: objects with `name`, and, as far as the server
     /// sent them, `title`, `description`, `inputSchema`, `outputSchema`, `annotations` and, of `_meta`,
     /// the icon, all as it sent them. Of those that are left out, such as by a pattern, nothing is said here.
@@ -29,7 +29,10 @@ pub struct Review {
 }
 
 /// Lets somebody look, away from those who must not be kept waiting.
-pub(crate) async fn review(gate: Option<&Arc<dyn Gate>>, definitions: Vec<Arc<Value>>) -> Review {
+pub(crate) async fn review(
+    gate: Option<&Arc<dyn DefinitionGate>>,
+    definitions: Vec<Arc<Value>>,
+) -> Review {
     let Some(gate) = gate.cloned() else {
         return Review::default();
     };

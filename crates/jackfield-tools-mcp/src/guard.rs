@@ -61,7 +61,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 async fn guard(mut command: Command, grace: Duration) -> io::Result<u8> {
     take_a_name();
     // Before there is a child: none may be missed, none may be lost.
-    let mut ends = Ends::new()?;
+    let mut ends = EndSignals::new()?;
     descendants::adopt();
     // A group of its own, which can be sent signals without the guard getting them.
     let server = command.process_group(0).spawn().inspect_err(|error| {
@@ -75,11 +75,11 @@ async fn guard(mut command: Command, grace: Duration) -> io::Result<u8> {
     rustix::stdio::dup2_stdout(&nothing)?;
     rustix::stdio::dup2_stderr(&nothing)?;
     drop(nothing);
-    let mut family = Family {
+    let mut family = ProcessTree {
         server,
         status: None,
     };
-    if ends.first(&mut family).await == First::OurEnd {
+    if ends.first(&mut family).await == FirstEnd::OurEnd {
         // The input has ended; a good server ends by itself.
         family.wait(&mut ends, grace).await;
     }
@@ -91,12 +91,12 @@ async fn guard(mut command: Command, grace: Duration) -> io::Result<u8> {
 }
 
 /// The server, and what it has started.
-struct Family {
+struct ProcessTree {
     server: Pid,
     status: Option<WaitStatus>,
 }
 
-impl Family {
+impl ProcessTree {
     /// Takes note of what has ended.
     fn reap(&mut self) {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
@@ -111,7 +111,7 @@ impl Family {
     }
 
     /// Waits until everything has ended, within this time.
-    async fn wait(&mut self, ends: &mut Ends, grace: Duration) {
+    async fn wait(&mut self, ends: &mut EndSignals, grace: Duration) {
         let deadline = after(grace);
         loop {
             self.reap();
@@ -139,7 +139,7 @@ impl Family {
     }
 
     /// Kills until nothing is left; bounded, because what cannot be killed is not waited for.
-    async fn kill(&mut self, ends: &mut Ends) {
+    async fn kill(&mut self, ends: &mut EndSignals) {
         let deadline = after(KILLING);
         loop {
             self.reap();
@@ -155,7 +155,7 @@ impl Family {
 
 /// Which end came first.
 #[derive(Eq, PartialEq)]
-enum First {
+enum FirstEnd {
     /// Somebody ends the guard.
     Asked,
     OurEnd,
@@ -163,7 +163,7 @@ enum First {
 }
 
 /// What can end a server's life.
-struct Ends {
+struct EndSignals {
     child: Signals,
     hangup: Signals,
     input: oneshot::Receiver<()>,
@@ -171,7 +171,7 @@ struct Ends {
     terminate: Signals,
 }
 
-impl Ends {
+impl EndSignals {
     fn new() -> io::Result<Self> {
         let (told, input) = oneshot::channel();
         let watch = move || {
@@ -195,18 +195,18 @@ impl Ends {
         })
     }
 
-    async fn first(&mut self, family: &mut Family) -> First {
+    async fn first(&mut self, family: &mut ProcessTree) -> FirstEnd {
         loop {
             family.reap();
             if family.status.is_some() {
-                return First::Server;
+                return FirstEnd::Server;
             }
             tokio::select! {
                 _ = self.child.recv() => {}
-                _ = &mut self.input => return First::OurEnd,
-                _ = self.hangup.recv() => return First::Asked,
-                _ = self.interrupt.recv() => return First::Asked,
-                _ = self.terminate.recv() => return First::Asked,
+                _ = &mut self.input => return FirstEnd::OurEnd,
+                _ = self.hangup.recv() => return FirstEnd::Asked,
+                _ = self.interrupt.recv() => return FirstEnd::Asked,
+                _ = self.terminate.recv() => return FirstEnd::Asked,
             }
         }
     }

@@ -13,11 +13,11 @@ use tokio::io::AsyncBufRead;
 use tokio::time::timeout_at;
 
 use crate::clock::after;
-use crate::error::Fault;
+use crate::error::ServerFault;
 use crate::lines::Lines;
-use crate::message::{Said, Spoken};
-use crate::transport::Tell;
-use crate::writer::Writer;
+use crate::message::{ReadMessage, ServerMessage};
+use crate::transport::ServerNotices;
+use crate::writer::ServerWriter;
 
 /// Which way a server speaks.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -29,30 +29,30 @@ pub enum Era {
 }
 
 /// What a handshake came to.
-pub(crate) struct Met {
+pub(crate) struct HandshakeOutcome {
     pub(crate) era: Era,
     pub(crate) peer: ServerPeerInfo,
 }
 
 /// Why there was none.
-pub(crate) enum Missed {
+pub(crate) enum HandshakeError {
     /// The server ended before it had answered at all, perhaps of the probe.
     EndedAtProbe,
     /// Anything else.
-    Fault(Fault),
+    Fault(ServerFault),
     /// The server never ran: its container is why.
-    Outside(Fault),
+    Outside(ServerFault),
 }
 
 /// Finds out how the server speaks, and says hello where that is done.
 pub(crate) async fn meet<R: AsyncBufRead + Unpin>(
     lines: &mut Lines<R>,
-    writer: &Writer,
-    tell: &Tell,
+    writer: &ServerWriter,
+    tell: &ServerNotices,
     known: Option<Era>,
     (version, probe): (&str, Duration),
-) -> Result<Met, Missed> {
-    let mut meeting = Meeting {
+) -> Result<HandshakeOutcome, HandshakeError> {
+    let mut meeting = Handshake {
         asked: Vec::new(),
         lines,
         tell,
@@ -64,16 +64,16 @@ pub(crate) async fn meet<R: AsyncBufRead + Unpin>(
     } else {
         meeting.ask(PROBE);
         match timeout_at(after(probe), meeting.answer()).await {
-            Ok(Ok(Heard::Met(met))) => return Ok(*met),
-            Ok(Ok(Heard::Ended)) => return Err(Missed::EndedAtProbe),
-            Ok(Ok(Heard::Refused(_))) | Err(_) => {}
-            Ok(Err(fault)) => return Err(Missed::Fault(fault)),
+            Ok(Ok(HandshakeReply::Met(met))) => return Ok(*met),
+            Ok(Ok(HandshakeReply::Ended)) => return Err(HandshakeError::EndedAtProbe),
+            Ok(Ok(HandshakeReply::Refused(_))) | Err(_) => {}
+            Ok(Err(fault)) => return Err(HandshakeError::Fault(fault)),
         }
         meeting.ask(HELLO);
     }
     loop {
-        match meeting.answer().await.map_err(Missed::Fault)? {
-            Heard::Met(met) => {
+        match meeting.answer().await.map_err(HandshakeError::Fault)? {
+            HandshakeReply::Met(met) => {
                 if met.era == Era::Handshake {
                     let done = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
                     meeting.say(&done);
@@ -81,24 +81,26 @@ pub(crate) async fn meet<R: AsyncBufRead + Unpin>(
                 return Ok(*met);
             }
             // A server that is slow to start reads the probe when it is over.
-            Heard::Ended if meeting.is_at_probe() => return Err(Missed::EndedAtProbe),
-            Heard::Ended => return Err(Missed::Fault(ended_early())),
+            HandshakeReply::Ended if meeting.is_at_probe() => {
+                return Err(HandshakeError::EndedAtProbe);
+            }
+            HandshakeReply::Ended => return Err(HandshakeError::Fault(ended_early())),
             // A server may have been replaced by one that knows the new way only.
-            Heard::Refused(_) if !meeting.was_asked(PROBE) => meeting.ask(PROBE),
-            Heard::Refused(reason) if meeting.refused_both() => {
-                return Err(Missed::Fault(Fault::new(
+            HandshakeReply::Refused(_) if !meeting.was_asked(PROBE) => meeting.ask(PROBE),
+            HandshakeReply::Refused(reason) if meeting.refused_both() => {
+                return Err(HandshakeError::Fault(ServerFault::new(
                     format!("it takes neither way of beginning: {reason}"),
                     "check that this command starts an MCP server over standard input and output",
                 )));
             }
-            Heard::Refused(_) => {}
+            HandshakeReply::Refused(_) => {}
         }
     }
 }
 
 /// What is said of a server that did not answer anything.
-pub(crate) fn ended_early() -> Fault {
-    Fault::new("it ended before it had answered", LOOK_AT_THE_LOG)
+pub(crate) fn ended_early() -> ServerFault {
+    ServerFault::new("it ended before it had answered", LOOK_AT_THE_LOG)
 }
 
 /// What the client says of itself in every request of the newer era: also in each later one.
@@ -109,22 +111,22 @@ pub(crate) fn client_capabilities() -> Value {
     })
 }
 
-struct Meeting<'a, R> {
+struct Handshake<'a, R> {
     /// What was asked, and whether it was refused.
     asked: Vec<(&'static str, bool)>,
     lines: &'a mut Lines<R>,
-    tell: &'a Tell,
+    tell: &'a ServerNotices,
     version: &'a str,
-    writer: &'a Writer,
+    writer: &'a ServerWriter,
 }
 
-enum Heard {
+enum HandshakeReply {
     Ended,
-    Met(Box<Met>),
+    Met(Box<HandshakeOutcome>),
     Refused(String),
 }
 
-impl<R: AsyncBufRead + Unpin> Meeting<'_, R> {
+impl<R: AsyncBufRead + Unpin> Handshake<'_, R> {
     fn say(&self, message: &Value) {
         // If it cannot be written, the output ends too, and that is noticed.
         let _unwatched = self.writer.send(message.to_string().into_bytes(), None);
@@ -167,14 +169,14 @@ impl<R: AsyncBufRead + Unpin> Meeting<'_, R> {
     }
 
     /// Waits for what decides. Dropping it loses nothing.
-    async fn answer(&mut self) -> Result<Heard, Fault> {
+    async fn answer(&mut self) -> Result<HandshakeReply, ServerFault> {
         loop {
             let line = self.lines.next().await;
             let Ok(Some(line)) = line else {
-                return Ok(Heard::Ended);
+                return Ok(HandshakeReply::Ended);
             };
-            match Spoken::read(line).said {
-                Said::Answer { answer, id } => {
+            match ReadMessage::read(line).said {
+                ServerMessage::Answer { answer, id } => {
                     let id = id.to_string();
                     let result: Value = serde_json::from_str(&answer.text).unwrap_or_default();
                     let Some(asked) = self.asked.iter_mut().find(|(asked, _)| *asked == id) else {
@@ -186,15 +188,15 @@ impl<R: AsyncBufRead + Unpin> Meeting<'_, R> {
                         initialized(&result)?
                     };
                     match heard {
-                        Some(met) => return Ok(Heard::Met(Box::new(met))),
+                        Some(met) => return Ok(HandshakeReply::Met(Box::new(met))),
                         None => {
                             asked.1 = true;
                             let reason = format!("it answered {}", shortened(&answer.text));
-                            return Ok(Heard::Refused(reason));
+                            return Ok(HandshakeReply::Refused(reason));
                         }
                     }
                 }
-                Said::Error { error, id } => {
+                ServerMessage::Error { error, id } => {
                     let id = id.map(|id| id.to_string());
                     // An error without an id can only be about what was just asked.
                     let place = match id {
@@ -204,23 +206,23 @@ impl<R: AsyncBufRead + Unpin> Meeting<'_, R> {
                     if let Some(place) = place {
                         place.1 = true;
                         let reason = format!("{} ({})", error.message, error.code.0);
-                        return Ok(Heard::Refused(shortened(&reason)));
+                        return Ok(HandshakeReply::Refused(shortened(&reason)));
                     }
                 }
-                Said::Noise(line) => self.tell.noise(&line),
-                Said::Notification { method, params } => {
+                ServerMessage::Noise(line) => self.tell.noise(&line),
+                ServerMessage::Notification { method, params } => {
                     if method == "notifications/message" {
                         self.tell.logged(&params);
                     }
                 }
-                Said::Request(request) => self.reply(&request),
-                Said::Unreadable { id, line, why } => {
+                ServerMessage::Request(request) => self.reply(&request),
+                ServerMessage::Unreadable { id, line, why } => {
                     self.tell.noise(&line);
                     let id = id.to_string();
                     if let Some(asked) = self.asked.iter_mut().find(|(asked, _)| *asked == id) {
                         asked.1 = true;
                         let reason = format!("its answer cannot be read: {why}");
-                        return Ok(Heard::Refused(reason));
+                        return Ok(HandshakeReply::Refused(reason));
                     }
                 }
             }
@@ -244,21 +246,21 @@ impl<R: AsyncBufRead + Unpin> Meeting<'_, R> {
 }
 
 /// The server, if its answer to the probe is one and it knows the new way.
-fn discovered(result: &Value) -> Option<Met> {
+fn discovered(result: &Value) -> Option<HandshakeOutcome> {
     let version = ProtocolVersion::V_2026_07_28;
     let supported = result.get("supportedVersions")?.as_array()?;
     let known = supported
         .iter()
         .any(|one| one.as_str() == Some(version.as_str()));
     let info = result.pointer("/_meta/io.modelcontextprotocol~1serverInfo");
-    known.then(|| Met {
+    known.then(|| HandshakeOutcome {
         era: Era::Stateless,
         peer: peer(version, result, info),
     })
 }
 
 /// The server, if its answer to `initialize` is one.
-fn initialized(result: &Value) -> Result<Option<Met>, Fault> {
+fn initialized(result: &Value) -> Result<Option<HandshakeOutcome>, ServerFault> {
     let Some(offered) = result.get("protocolVersion").and_then(Value::as_str) else {
         return Ok(None);
     };
@@ -266,7 +268,7 @@ fn initialized(result: &Value) -> Result<Option<Met>, Fault> {
         .iter()
         .find(|version| version.as_str() == offered && version.has_initialize());
     let Some(version) = known else {
-        return Err(Fault::new(
+        return Err(ServerFault::new(
             format!(
                 "it speaks version {} of the protocol, which is not known here",
                 shortened(offered)
@@ -274,7 +276,7 @@ fn initialized(result: &Value) -> Result<Option<Met>, Fault> {
             "use a version of the server that speaks 2024-11-05 to 2026-07-28",
         ));
     };
-    Ok(Some(Met {
+    Ok(Some(HandshakeOutcome {
         era: Era::Handshake,
         peer: peer(version.clone(), result, result.get("serverInfo")),
     }))

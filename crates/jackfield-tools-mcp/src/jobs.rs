@@ -12,13 +12,13 @@ use jackfield_domain::ids::IdempotencyKey;
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle, Question};
 use serde_json::{Map, Value, json};
 
-use crate::call::Call;
+use crate::call::ServerCall;
 
 /// What a handle of ours says. Handles outlive the process that made them, so their form stays readable.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Job {
+pub(crate) enum JobHandleForm {
     /// A call that is asked again when its questions are answered.
-    Asking(Box<Asking>),
+    Asking(Box<InputRequest>),
     /// A task that the server works at.
     Task(TaskJob),
 }
@@ -35,8 +35,8 @@ pub(crate) struct TaskJob {
 
 /// A call for which a server wants to know more.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Asking {
-    pub(crate) call: Call,
+pub(crate) struct InputRequest {
+    pub(crate) call: ServerCall,
     pub(crate) max_bytes: usize,
     pub(crate) questions: Questions,
     /// How often it was asked again so far.
@@ -125,7 +125,7 @@ impl Questions {
     }
 }
 
-impl Job {
+impl JobHandleForm {
     pub(crate) fn to_handle(&self) -> JobHandle {
         let json = match self {
             Self::Asking(asking) => json!({
@@ -168,8 +168,8 @@ impl Job {
         let max_bytes = usize::try_from(json.get("max_bytes")?.as_u64()?).ok()?;
         let tool = text("tool")?;
         match json.get("kind")?.as_str()? {
-            "asking" => Some(Self::Asking(Box::new(Asking {
-                call: Call {
+            "asking" => Some(Self::Asking(Box::new(InputRequest {
+                call: ServerCall {
                     arguments: json.get("arguments")?.as_object()?.clone(),
                     key: IdempotencyKey::parse(&text("key")?).ok()?,
                     tool,

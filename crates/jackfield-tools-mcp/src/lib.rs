@@ -3,7 +3,7 @@
 //! An [`McpToolbox`] is one server: it is started when it is needed, spoken to in whichever of the
 //! protocol's two eras it knows, started again when it has ended, and ended with us. Nothing of this
 //! crate reads a file: what is known of a server is a [`ServerConfig`], and what is worth knowing the
-//! next time is a [`Remembered`].
+//! next time is a [`ServerMemory`].
 //!
 //! ```no_run
 //! use jackfield_domain::ids::ToolboxId;
@@ -73,10 +73,10 @@ mod transport;
 mod writer;
 
 pub use call::IDEMPOTENCY_KEY;
-pub use config::{GuardProgram, ServerConfig, Settings};
-pub use error::Fault;
-pub use gate::{Gate, Review};
+pub use config::{ClientSettings, GuardProgram, ServerConfig};
+pub use error::ServerFault;
+pub use gate::{DefinitionGate, Review};
 pub use handshake::Era;
 pub use patterns::Patterns;
-pub use state::{Remembered, ServerState};
+pub use state::{ServerMemory, ServerState};
 pub use toolbox::McpToolbox;

@@ -13,10 +13,10 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use crate::clock::after;
-use crate::config::{ServerConfig, Settings};
-use crate::connection::Connection;
-use crate::gate::{Gate, Review, review};
-use crate::mapping::definition::{self, Defined};
+use crate::config::{ClientSettings, ServerConfig};
+use crate::connection::ServerConnection;
+use crate::gate::{DefinitionGate, Review, review};
+use crate::mapping::definition::{self, MappedTool};
 use crate::request::RequestError;
 
 /// What a server offers.
@@ -25,7 +25,7 @@ pub(crate) struct Listing {
     /// How often the list had changed when this one was asked for.
     changes: u64,
     /// All its tools, those that may not be used included.
-    pub(crate) defined: Arc<[Defined]>,
+    pub(crate) defined: Arc<[MappedTool]>,
     /// Until when the server says that it holds; `None` until it says that it changed.
     fresh_until: Option<Instant>,
     /// The how manieth time it was that the server was asked.
@@ -38,7 +38,7 @@ pub(crate) struct Listing {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Page<'a> {
+struct ListPage<'a> {
     #[serde(default)]
     next_cursor: Option<String>,
     #[serde(borrow)]
@@ -55,17 +55,17 @@ impl Listing {
     ///
     /// Why there is no list, in a sentence.
     pub(crate) async fn read(
-        connection: &Connection,
+        connection: &ServerConnection,
         config: &ServerConfig,
-        settings: &Settings,
+        settings: &ClientSettings,
         before: Option<&Self>,
     ) -> Result<Self, String> {
         let deadline = after(settings.list_limit);
         let (changes, nth) = (connection.changes(), connection.list_once_more());
         let before = before.map(|before| &*before.defined).unwrap_or_default();
-        let mut reading = Reading {
+        let mut reading = PartialList {
             before: before.iter().map(|one| (one.source, one)).collect(),
-            ..Reading::default()
+            ..PartialList::default()
         };
         let mut ttl = Duration::MAX;
         let mut cursor: Option<String> = None;
@@ -98,7 +98,7 @@ impl Listing {
             if let Some(sent) = answer.cut_from {
                 return Err(format!("its list of tools is too long: {sent} bytes"));
             }
-            let page: Page<'_> = serde_json::from_str(&answer.text)
+            let page: ListPage<'_> = serde_json::from_str(&answer.text)
                 .map_err(|error| format!("its list of tools cannot be read: {error}"))?;
             ttl = ttl.min(time_to_live(page.ttl_ms.as_ref()));
             reading.take(&page.tools, config, settings);
@@ -128,7 +128,7 @@ impl Listing {
     }
 
     /// The same, after somebody has looked at it.
-    pub(crate) async fn reviewed(mut self, gate: Option<&Arc<dyn Gate>>) -> Self {
+    pub(crate) async fn reviewed(mut self, gate: Option<&Arc<dyn DefinitionGate>>) -> Self {
         self.review = review(gate, said(&self.defined)).await;
         self
     }
@@ -146,7 +146,7 @@ impl Listing {
     }
 
     /// Whether the server would say the same today, as far as it has promised.
-    pub(crate) fn holds(&self, connection: &Connection) -> bool {
+    pub(crate) fn holds(&self, connection: &ServerConnection) -> bool {
         let fresh = match self.fresh_until {
             None => connection.announces_changes(),
             Some(until) => Instant::now() < until,
@@ -160,7 +160,7 @@ impl Listing {
     }
 
     /// Whether the server has not said since that it changed.
-    pub(crate) fn unchanged(&self, connection: &Connection) -> bool {
+    pub(crate) fn unchanged(&self, connection: &ServerConnection) -> bool {
         self.changes == connection.changes()
     }
 
@@ -171,12 +171,12 @@ impl Listing {
 }
 
 /// What a server says of these tools.
-pub(crate) fn said(defined: &[Defined]) -> Vec<Arc<Value>> {
+pub(crate) fn said(defined: &[MappedTool]) -> Vec<Arc<Value>> {
     defined.iter().map(|one| Arc::clone(&one.said)).collect()
 }
 
 /// Those of the tools that may be used.
-pub(crate) fn usable(defined: &[Defined], review: &Review) -> Vec<ToolSpec> {
+pub(crate) fn usable(defined: &[MappedTool], review: &Review) -> Vec<ToolSpec> {
     let tools = defined.iter().map(|one| &one.tool);
     tools
         .filter(|tool| !review.refused.contains_key(&tool.name))
@@ -186,18 +186,18 @@ pub(crate) fn usable(defined: &[Defined], review: &Review) -> Vec<ToolSpec> {
 
 /// A list as far as it was read.
 #[derive(Default)]
-struct Reading<'a> {
+struct PartialList<'a> {
     /// The definitions of the list before, by the digests of their texts.
-    before: HashMap<Digest, &'a Defined>,
+    before: HashMap<Digest, &'a MappedTool>,
     cursors: HashSet<String>,
-    defined: Vec<Defined>,
+    defined: Vec<MappedTool>,
     names: HashSet<Arc<str>>,
     problems: Vec<String>,
     too_many: bool,
 }
 
-impl Reading<'_> {
-    fn take(&mut self, page: &[&RawValue], config: &ServerConfig, settings: &Settings) {
+impl PartialList<'_> {
+    fn take(&mut self, page: &[&RawValue], config: &ServerConfig, settings: &ClientSettings) {
         for text in page {
             if self.defined.len() >= settings.most_tools {
                 self.too_many = true;
@@ -207,7 +207,7 @@ impl Reading<'_> {
             let known = self.before.get(&Digest::of(text.as_bytes()));
             let read = known.map_or_else(
                 || definition::tool(text, config.trusted, config.longest()),
-                |known| Ok(Defined::clone(known)),
+                |known| Ok(MappedTool::clone(known)),
             );
             match read {
                 Ok(one) if !config.tools.admit(&one.tool.name) => {}
@@ -228,7 +228,7 @@ impl Reading<'_> {
     }
 
     /// Why nothing more is asked for, although there is more.
-    fn must_end(&mut self, next: Option<&str>, settings: &Settings) -> Option<String> {
+    fn must_end(&mut self, next: Option<&str>, settings: &ClientSettings) -> Option<String> {
         let kept = self.defined.len();
         let full = kept >= settings.most_tools;
         if self.too_many || (full && next.is_some()) {

@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 /// The last lines that a server said, within bounds of lines and of bytes.
 #[derive(Debug)]
 pub(crate) struct Log {
-    kept: Mutex<Kept>,
+    kept: Mutex<LogTail>,
     max_bytes: usize,
     max_lines: usize,
     /// What is never kept.
@@ -16,7 +16,7 @@ pub(crate) struct Log {
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct LogTail {
     bytes: usize,
     lines: VecDeque<String>,
 }

@@ -11,26 +11,26 @@ use tokio::sync::mpsc;
 
 /// A mark on one request.
 #[derive(Clone, Debug)]
-pub(crate) struct Mark(Arc<Marked>);
+pub(crate) struct RequestMark(Arc<MarkedRequest>);
 
 #[derive(Debug)]
-struct Marked {
-    progress: mpsc::Sender<Progress>,
+struct MarkedRequest {
+    progress: mpsc::Sender<RequestProgress>,
     written: AtomicU8,
 }
 
 /// How far a call is.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Progress {
+pub(crate) struct RequestProgress {
     pub(crate) done: f64,
     pub(crate) message: Option<String>,
     pub(crate) of: Option<f64>,
 }
 
-impl Mark {
-    pub(crate) fn new() -> (Self, mpsc::Receiver<Progress>) {
+impl RequestMark {
+    pub(crate) fn new() -> (Self, mpsc::Receiver<RequestProgress>) {
         let (progress, receiver) = mpsc::channel(PROGRESS);
-        let marked = Marked {
+        let marked = MarkedRequest {
             progress,
             written: AtomicU8::new(WAITING),
         };
@@ -56,16 +56,16 @@ impl Mark {
 
 /// The requests under way, by what a server calls them.
 #[derive(Debug, Default)]
-pub(crate) struct UnderWay(Mutex<Requests>);
+pub(crate) struct RequestsInFlight(Mutex<Requests>);
 
 #[derive(Debug, Default)]
 struct Requests {
-    marks: HashMap<ProgressToken, Mark>,
+    marks: HashMap<ProgressToken, RequestMark>,
     tokens: HashMap<RequestId, ProgressToken>,
 }
 
-impl UnderWay {
-    pub(crate) fn begin(&self, id: RequestId, token: ProgressToken, mark: Mark) {
+impl RequestsInFlight {
+    pub(crate) fn begin(&self, id: RequestId, token: ProgressToken, mark: RequestMark) {
         let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         requests.tokens.insert(id, token.clone());
         requests.marks.insert(token, mark);
@@ -80,7 +80,7 @@ impl UnderWay {
 
     /// Tells whoever waits for the request how far it is. What nobody has time to read is left out.
     pub(crate) fn progressed(&self, params: &Value) {
-        let Some(progress) = Progress::read(params) else {
+        let Some(progress) = RequestProgress::read(params) else {
             return;
         };
         let token = params.get("progressToken").cloned().unwrap_or_default();
@@ -94,7 +94,7 @@ impl UnderWay {
     }
 }
 
-impl Progress {
+impl RequestProgress {
     fn read(params: &Value) -> Option<Self> {
         let message = params.get("message").and_then(Value::as_str);
         Some(Self {

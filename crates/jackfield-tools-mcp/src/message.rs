@@ -14,9 +14,9 @@ use crate::scan::{IdFinder, mended};
 
 /// What a server said.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum ServerMessage {
     /// An answer.
-    Answer { answer: Answer, id: RequestId },
+    Answer { answer: RpcAnswer, id: RequestId },
     /// A refusal; without an id it belongs to nothing.
     Error {
         error: ErrorData,
@@ -38,9 +38,9 @@ pub(crate) enum Said {
 
 /// What a server said, and whether it had to be made JSON.
 #[derive(Debug)]
-pub(crate) struct Spoken {
+pub(crate) struct ReadMessage {
     pub(crate) repaired: bool,
-    pub(crate) said: Said,
+    pub(crate) said: ServerMessage,
 }
 
 /// The answer to a request, as JSON text: whoever asked knows how to read it.
@@ -48,7 +48,7 @@ pub(crate) struct Spoken {
 /// Read by its reader and not here, because a list with one tool that makes no sense is still a list,
 /// and because text can be nested deeper than a parser goes without being parsed.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct RpcAnswer {
     /// How many bytes the message had, if the text is only the beginning of it, made whole.
     pub(crate) cut_from: Option<usize>,
     /// The text.
@@ -56,7 +56,7 @@ pub(crate) struct Answer {
 }
 
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct RpcEnvelope<'a> {
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -69,7 +69,7 @@ struct Envelope<'a> {
     result: Option<&'a RawValue>,
 }
 
-impl Spoken {
+impl ReadMessage {
     pub(crate) fn read(mut line: Line) -> Self {
         let bytes = match &mut line {
             Line::Cut { kept, .. } => {
@@ -83,27 +83,27 @@ impl Spoken {
         let said = match line {
             Line::Cut { id, kept, sent } => {
                 let kept = made.unwrap_or(kept);
-                let read = Said::read_cut(id.as_deref(), &kept, sent);
-                read.unwrap_or_else(|| Said::unread(id.as_deref(), kept, &TOO_LONG))
+                let read = ServerMessage::read_cut(id.as_deref(), &kept, sent);
+                read.unwrap_or_else(|| ServerMessage::unread(id.as_deref(), kept, &TOO_LONG))
             }
             Line::Whole(bytes) => {
                 let bytes = made.unwrap_or(bytes);
-                match Said::read_whole(&bytes) {
-                    Ok(said) => said.unwrap_or(Said::Noise(bytes)),
+                match ServerMessage::read_whole(&bytes) {
+                    Ok(said) => said.unwrap_or(ServerMessage::Noise(bytes)),
                     Err(error) => {
                         let mut finder = IdFinder::default();
                         finder.feed(&bytes);
-                        Said::unread(finder.id(), bytes, &error)
+                        ServerMessage::unread(finder.id(), bytes, &error)
                     }
                 }
             }
         };
-        let repaired = repaired && !matches!(said, Said::Noise(_));
+        let repaired = repaired && !matches!(said, ServerMessage::Noise(_));
         Self { repaired, said }
     }
 }
 
-impl Said {
+impl ServerMessage {
     /// What cannot be read: an answer to what has this id, if it looks like one.
     fn unread(id: Option<&[u8]>, line: Vec<u8>, why: &dyn Display) -> Self {
         let has = |part: &str| line.windows(part.len()).any(|at| at == part.as_bytes());
@@ -122,20 +122,20 @@ impl Said {
     fn read_cut(id: Option<&[u8]>, kept: &[u8], sent: usize) -> Option<Self> {
         let id = serde_json::from_slice(id?).ok()?;
         let text = mended(kept)?;
-        let envelope: Envelope<'_> = serde_json::from_str(&text).ok()?;
+        let envelope: RpcEnvelope<'_> = serde_json::from_str(&text).ok()?;
         let text = envelope.result?.get().to_owned();
         let cut_from = Some(sent);
-        let answer = Answer { cut_from, text };
+        let answer = RpcAnswer { cut_from, text };
         Some(Self::Answer { answer, id })
     }
 
     /// What a whole line says; `None` if it is JSON and nothing of the protocol.
     fn read_whole(bytes: &[u8]) -> Result<Option<Self>, serde_json::Error> {
-        let envelope: Envelope<'_> = serde_json::from_slice(bytes)?;
+        let envelope: RpcEnvelope<'_> = serde_json::from_slice(bytes)?;
         Ok(Self::of_envelope(&envelope, bytes))
     }
 
-    fn of_envelope(envelope: &Envelope<'_>, bytes: &[u8]) -> Option<Self> {
+    fn of_envelope(envelope: &RpcEnvelope<'_>, bytes: &[u8]) -> Option<Self> {
         let id: Option<RequestId> = match envelope.id {
             Some(id) => Some(serde_json::from_str(id.get()).ok()?),
             None => None,
@@ -156,7 +156,7 @@ impl Said {
                     let error = error_data(error.get());
                     return Some(Self::Error { error, id });
                 }
-                let answer = Answer {
+                let answer = RpcAnswer {
                     cut_from: None,
                     text: envelope.result.map_or("null", RawValue::get).to_owned(),
                 };
@@ -180,8 +180,8 @@ pub(crate) fn error_data(text: &str) -> ErrorData {
 }
 
 /// An answer goes through `rmcp` as a result that it does not know, and so does not read.
-impl From<Answer> for Value {
-    fn from(answer: Answer) -> Self {
+impl From<RpcAnswer> for Value {
+    fn from(answer: RpcAnswer) -> Self {
         match answer.cut_from {
             None => Self::String(answer.text),
             Some(sent) => Self::Array(vec![Self::String(answer.text), sent.into()]),
@@ -194,7 +194,7 @@ pub(crate) fn carried_unreadable(why: String) -> Value {
     serde_json::json!({ "unreadable": why })
 }
 
-impl Answer {
+impl RpcAnswer {
     /// Takes out what was put in.
     pub(crate) fn from_carried(carried: Value) -> Result<Self, RequestError> {
         match carried {

@@ -11,10 +11,10 @@ use rmcp::{Peer, RoleClient};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::abandoned::{Abandoned, Afterlife};
-use crate::connection::{Connection, carried};
-use crate::mark::{Mark, Progress};
-use crate::message::Answer;
+use crate::abandoned::{AbandonedRequests, LateReply};
+use crate::connection::{ServerConnection, carried};
+use crate::mark::{RequestMark, RequestProgress};
+use crate::message::RpcAnswer;
 
 /// Why a request has no answer.
 #[derive(Clone, Debug, Error)]
@@ -30,33 +30,33 @@ pub(crate) enum RequestError {
 }
 
 /// A request under way. Dropping it takes it back: a server that has it is told.
-pub(crate) struct Request {
-    abandoned: Arc<Abandoned>,
-    afterlife: Option<Afterlife>,
-    answer: Carried,
+pub(crate) struct PendingRequest {
+    abandoned: Arc<AbandonedRequests>,
+    afterlife: Option<LateReply>,
+    answer: CarriedAnswer,
     /// What takes it back; `None` once there is nothing to be taken back.
     open: Option<(Peer<RoleClient>, RequestId)>,
-    mark: Mark,
-    progress: mpsc::Receiver<Progress>,
+    mark: RequestMark,
+    progress: mpsc::Receiver<RequestProgress>,
 }
 
 /// The answer as `rmcp` hands it on.
-type Carried = oneshot::Receiver<Result<ServerResult, ServiceError>>;
+type CarriedAnswer = oneshot::Receiver<Result<ServerResult, ServiceError>>;
 
 /// What comes of a request.
-pub(crate) enum News {
-    Answer(Result<Answer, RequestError>),
-    Progress(Progress),
+pub(crate) enum RequestEvent {
+    Answer(Result<RpcAnswer, RequestError>),
+    Progress(RequestProgress),
 }
 
-impl Request {
+impl PendingRequest {
     pub(crate) async fn send(
-        connection: &Connection,
+        connection: &ServerConnection,
         mut request: ClientRequest,
         meta: Option<RequestMetaObject>,
-        afterlife: Option<Afterlife>,
+        afterlife: Option<LateReply>,
     ) -> Result<Self, RequestError> {
-        let (mark, progress) = Mark::new();
+        let (mark, progress) = RequestMark::new();
         request.extensions_mut().insert(mark.clone());
         let mut options = PeerRequestOptions::no_options();
         options.meta = meta;
@@ -74,18 +74,18 @@ impl Request {
     }
 
     /// Waits for what comes next, up to the answer. May be dropped and called again until that has come.
-    pub(crate) async fn news(&mut self) -> News {
+    pub(crate) async fn news(&mut self) -> RequestEvent {
         let answer = tokio::select! {
             // Progress first: what came before the answer is told before it.
             biased;
-            Some(progress) = self.progress.recv() => return News::Progress(progress),
+            Some(progress) = self.progress.recv() => return RequestEvent::Progress(progress),
             answer = &mut self.answer => answer,
         };
-        News::Answer(self.close(answer))
+        RequestEvent::Answer(self.close(answer))
     }
 
     /// Waits for the answer. May be dropped and called again until it has come.
-    pub(crate) async fn answer(&mut self) -> Result<Answer, RequestError> {
+    pub(crate) async fn answer(&mut self) -> Result<RpcAnswer, RequestError> {
         let answer = (&mut self.answer).await;
         self.close(answer)
     }
@@ -93,7 +93,7 @@ impl Request {
     fn close(
         &mut self,
         answer: Result<Result<ServerResult, ServiceError>, oneshot::error::RecvError>,
-    ) -> Result<Answer, RequestError> {
+    ) -> Result<RpcAnswer, RequestError> {
         self.open = None;
         carried(answer.unwrap_or(Err(ServiceError::TransportClosed)))
     }
@@ -104,7 +104,7 @@ impl Request {
     }
 }
 
-impl Drop for Request {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
         let Some((peer, id)) = self.open.take() else {
             return;

@@ -14,28 +14,30 @@ use rmcp::model::{
 use serde_json::Value;
 use tokio::time::sleep;
 
-use crate::call::{Call, Limits, Reply};
-use crate::connection::Connection;
-use crate::jobs::{Asking, Job, Questions, TaskJob, TaskState, task_id, task_state};
+use crate::call::{CallLimits, CallReply, ServerCall};
+use crate::connection::ServerConnection;
+use crate::jobs::{
+    InputRequest, JobHandleForm, Questions, TaskJob, TaskState, task_id, task_state,
+};
 use crate::mapping::outcome;
-use crate::message::Answer;
+use crate::message::RpcAnswer;
 use crate::request::RequestError;
 
 /// A call under way.
-pub(crate) struct Run<'a> {
-    pub(crate) connection: &'a Connection,
-    pub(crate) limits: Limits,
+pub(crate) struct CallRun<'a> {
+    pub(crate) connection: &'a ServerConnection,
+    pub(crate) limits: CallLimits,
     pub(crate) max_bytes: usize,
 }
 
-impl Run<'_> {
+impl CallRun<'_> {
     /// Calls for the first time.
     pub(crate) async fn begin(
         self,
-        call: Call,
+        call: ServerCall,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
-        let asking = Asking {
+        let asking = InputRequest {
             call,
             max_bytes: self.max_bytes,
             questions: Questions::default(),
@@ -48,28 +50,28 @@ impl Run<'_> {
     /// Goes on with a call that had not ended.
     pub(crate) async fn take_up(
         mut self,
-        job: Job,
+        job: JobHandleForm,
         answer: Option<&ElicitationAnswer>,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         match job {
-            Job::Asking(mut asking) => {
+            JobHandleForm::Asking(mut asking) => {
                 self.max_bytes = asking.max_bytes;
                 if let Some(answer) = answer {
                     asking.questions.take(answer);
                 }
                 if let Some(question) = asking.questions.next()? {
-                    let handle = Job::Asking(asking).to_handle();
+                    let handle = JobHandleForm::Asking(asking).to_handle();
                     return Ok(ToolEnd::Asked { handle, question });
                 }
                 self.ask(*asking, events).await
             }
-            Job::Task(mut task) => {
+            JobHandleForm::Task(mut task) => {
                 self.max_bytes = task.max_bytes;
                 if let (Some(questions), Some(answer)) = (&mut task.asking, answer) {
                     questions.take(answer);
                     if let Some(question) = questions.next()? {
-                        let handle = Job::Task(task).to_handle();
+                        let handle = JobHandleForm::Task(task).to_handle();
                         return Ok(ToolEnd::Asked { handle, question });
                     }
                     let answers = std::mem::take(&mut questions.answers);
@@ -84,7 +86,7 @@ impl Run<'_> {
     /// Asks, and asks again as long as the server wants nothing that a person has to say.
     async fn ask(
         &self,
-        mut asking: Asking,
+        mut asking: InputRequest,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         loop {
@@ -95,8 +97,8 @@ impl Run<'_> {
                 .once(self.connection, more, self.limits, self.max_bytes, events)
                 .await?;
             let (kind, answer) = match reply {
-                Reply::Finished(result) => return Ok(ToolEnd::Finished(result)),
-                Reply::Other(kind, answer) => (kind, answer),
+                CallReply::Finished(result) => return Ok(ToolEnd::Finished(result)),
+                CallReply::Other(kind, answer) => (kind, answer),
             };
             match kind.as_str() {
                 "input_required" => {
@@ -109,7 +111,7 @@ impl Run<'_> {
                         return Err(nonsense(message));
                     }
                     if let Some(question) = asking.questions.next()? {
-                        let handle = Job::Asking(Box::new(asking)).to_handle();
+                        let handle = JobHandleForm::Asking(Box::new(asking)).to_handle();
                         return Ok(ToolEnd::Asked { handle, question });
                     }
                     // It only wants to be asked again.
@@ -125,7 +127,9 @@ impl Run<'_> {
                         max_bytes: self.max_bytes,
                         tool: asking.call.tool,
                     };
-                    events.accepted(Job::Task(task.clone()).to_handle()).await;
+                    events
+                        .accepted(JobHandleForm::Task(task.clone()).to_handle())
+                        .await;
                     return self.follow(task, events).await;
                 }
                 other => {
@@ -142,7 +146,7 @@ impl Run<'_> {
         task: TaskJob,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
-        let mut abandoned = Abandoned {
+        let mut abandoned = TaskCancel {
             task: Some(task.id.clone()),
             peer: self.connection.peer.clone(),
         };
@@ -171,7 +175,7 @@ impl Run<'_> {
                             asking: Some(questions),
                             ..task
                         };
-                        let handle = Job::Task(task).to_handle();
+                        let handle = JobHandleForm::Task(task).to_handle();
                         ToolEnd::Asked { handle, question }
                     }
                     None => {
@@ -210,12 +214,12 @@ impl Run<'_> {
 }
 
 /// Asks the server to cancel a task that nobody follows any more.
-struct Abandoned {
+struct TaskCancel {
     peer: Peer<rmcp::RoleClient>,
     task: Option<String>,
 }
 
-impl Drop for Abandoned {
+impl Drop for TaskCancel {
     fn drop(&mut self) {
         let Some(task) = self.task.take() else {
             return;
@@ -232,7 +236,7 @@ impl Drop for Abandoned {
     }
 }
 
-fn read(answer: &Answer) -> Result<Value, ToolError> {
+fn read(answer: &RpcAnswer) -> Result<Value, ToolError> {
     serde_json::from_str(&answer.text).map_err(|error| {
         nonsense(format!(
             "the server's word on its task cannot be read: {error}"

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::error::Fault;
+use crate::error::ServerFault;
 use crate::handshake::Era;
 
 /// How a server is.
@@ -14,7 +14,7 @@ pub enum ServerState {
     /// It could not be started, or it ended by itself.
     Failed {
         /// Why, and what to do.
-        fault: Fault,
+        fault: ServerFault,
         /// When it may be started again, from the moment of failure.
         pause: Duration,
     },
@@ -36,7 +36,7 @@ pub enum ServerState {
 /// What is worth remembering of a server until its next start: whoever keeps it keeps it with the
 /// server's configuration, and forgets it when that changes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Remembered {
+pub struct ServerMemory {
     /// What it said of its tools, as it said it; of each what a [`Gate`](crate::Gate) is shown. A server
     /// that is started by its first call is offered with these.
     pub definitions: Vec<Arc<Value>>,

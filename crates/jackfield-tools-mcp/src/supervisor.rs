@@ -7,28 +7,28 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use crate::clock::after;
-use crate::config::{ServerConfig, Settings};
-use crate::connection::{Connection, Running};
-use crate::error::Fault;
+use crate::config::{ClientSettings, ServerConfig};
+use crate::connection::{RunningServer, ServerConnection};
+use crate::error::ServerFault;
 use crate::handshake::Era;
 use crate::log::Log;
 use crate::state::ServerState;
 
 /// What a server and those who use it have in common.
-pub(crate) struct Shared {
+pub(crate) struct ServerHandle {
     pub(crate) config: ServerConfig,
     pub(crate) era: Mutex<Option<Era>>,
     pub(crate) log: Arc<Log>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: ClientSettings,
     pub(crate) state: watch::Sender<ServerState>,
 }
 
 /// What is asked of the task.
-pub(crate) enum Demand {
+pub(crate) enum SupervisorCommand {
     /// A server that runs, and that is not this one.
     Connection {
-        instead_of: Option<Arc<Connection>>,
-        reply: oneshot::Sender<Result<Arc<Connection>, Fault>>,
+        instead_of: Option<Arc<ServerConnection>>,
+        reply: oneshot::Sender<Result<Arc<ServerConnection>, ServerFault>>,
     },
     /// No server.
     Stop(oneshot::Sender<()>),
@@ -37,30 +37,33 @@ pub(crate) enum Demand {
 /// The task of one server. It ends, and with it the server, when nobody can demand anything any more.
 pub(crate) struct Supervisor {
     backoff: Backoff,
-    demands: mpsc::Receiver<Demand>,
+    demands: mpsc::Receiver<SupervisorCommand>,
     /// Why it is down, as it was logged: each try that fails in the same way is no news.
-    down: Option<Fault>,
-    shared: Arc<Shared>,
-    waiting: Vec<oneshot::Sender<Result<Arc<Connection>, Fault>>>,
+    down: Option<ServerFault>,
+    shared: Arc<ServerHandle>,
+    waiting: Vec<oneshot::Sender<Result<Arc<ServerConnection>, ServerFault>>>,
 }
 
 /// What is to be done next.
-enum Next {
+enum SupervisorStep {
     Leave,
     Start,
     Wait,
 }
 
 /// How starting it went.
-enum Started {
+enum StartResult {
     Left,
-    Failed(Fault),
-    Ready(Box<Running>),
+    Failed(ServerFault),
+    Ready(Box<RunningServer>),
     Stopped,
 }
 
 impl Supervisor {
-    pub(crate) fn new(shared: Arc<Shared>, demands: mpsc::Receiver<Demand>) -> Self {
+    pub(crate) fn new(
+        shared: Arc<ServerHandle>,
+        demands: mpsc::Receiver<SupervisorCommand>,
+    ) -> Self {
         Self {
             backoff: Backoff::default(),
             demands,
@@ -76,47 +79,47 @@ impl Supervisor {
         loop {
             let next = self.idle(again.take()).await;
             match next {
-                Next::Leave => return,
-                Next::Wait => continue,
-                Next::Start => {}
+                SupervisorStep::Leave => return,
+                SupervisorStep::Wait => continue,
+                SupervisorStep::Start => {}
             }
             match self.start().await {
-                Started::Left => return,
-                Started::Stopped => self.tell(ServerState::Stopped),
-                Started::Failed(fault) => self.failed(fault),
-                Started::Ready(running) => match self.keep(*running).await {
-                    Next::Leave => return,
-                    Next::Start => again = Some(self.backoff.not_before(Instant::now())),
-                    Next::Wait => self.tell(ServerState::Stopped),
+                StartResult::Left => return,
+                StartResult::Stopped => self.tell(ServerState::Stopped),
+                StartResult::Failed(fault) => self.failed(fault),
+                StartResult::Ready(running) => match self.keep(*running).await {
+                    SupervisorStep::Leave => return,
+                    SupervisorStep::Start => again = Some(self.backoff.not_before(Instant::now())),
+                    SupervisorStep::Wait => self.tell(ServerState::Stopped),
                 },
             }
         }
     }
 
     /// Waits until a server is needed, or is to be started again.
-    async fn idle(&mut self, again: Option<Instant>) -> Next {
+    async fn idle(&mut self, again: Option<Instant>) -> SupervisorStep {
         let at = again.unwrap_or_else(Instant::now);
         loop {
             let demand = tokio::select! {
-                () = sleep_until(at), if again.is_some() => return Next::Start,
+                () = sleep_until(at), if again.is_some() => return SupervisorStep::Start,
                 demand = self.demands.recv() => demand,
             };
             match demand {
-                None => return Next::Leave,
-                Some(Demand::Stop(reply)) => {
+                None => return SupervisorStep::Leave,
+                Some(SupervisorCommand::Stop(reply)) => {
                     self.waiting.clear();
                     self.tell(ServerState::Stopped);
                     let _gone = reply.send(());
-                    return Next::Wait;
+                    return SupervisorStep::Wait;
                 }
-                Some(Demand::Connection { reply, .. }) => match self.too_early() {
+                Some(SupervisorCommand::Connection { reply, .. }) => match self.too_early() {
                     Some(fault) => {
                         let _gone = reply.send(Err(fault));
                     }
                     None => {
                         self.waiting.push(reply);
                         if again.is_none() {
-                            return Next::Start;
+                            return SupervisorStep::Start;
                         }
                     }
                 },
@@ -125,7 +128,7 @@ impl Supervisor {
     }
 
     /// Why it is not started now, if it is not.
-    fn too_early(&self) -> Option<Fault> {
+    fn too_early(&self) -> Option<ServerFault> {
         let left = self.backoff.not_before(Instant::now()) - Instant::now();
         if left <= PATIENCE {
             return None;
@@ -137,25 +140,25 @@ impl Supervisor {
     }
 
     /// Starts it; those who ask meanwhile get what comes of it.
-    async fn start(&mut self) -> Started {
+    async fn start(&mut self) -> StartResult {
         self.tell(ServerState::Starting);
         let shared = Arc::clone(&self.shared);
         let known = *shared.era.lock().unwrap_or_else(PoisonError::into_inner);
-        let starting = Running::start(&shared.config, &shared.settings, &shared.log, known);
+        let starting = RunningServer::start(&shared.config, &shared.settings, &shared.log, known);
         tokio::pin!(starting);
         loop {
             tokio::select! {
                 started = &mut starting => return match started {
-                    Ok(running) => Started::Ready(Box::new(running)),
-                    Err(fault) => Started::Failed(fault),
+                    Ok(running) => StartResult::Ready(Box::new(running)),
+                    Err(fault) => StartResult::Failed(fault),
                 },
                 demand = self.demands.recv() => match demand {
-                    None => return Started::Left,
-                    Some(Demand::Connection { reply, .. }) => self.waiting.push(reply),
-                    Some(Demand::Stop(reply)) => {
+                    None => return StartResult::Left,
+                    Some(SupervisorCommand::Connection { reply, .. }) => self.waiting.push(reply),
+                    Some(SupervisorCommand::Stop(reply)) => {
                         self.waiting.clear();
                         let _gone = reply.send(());
-                        return Started::Stopped;
+                        return StartResult::Stopped;
                     }
                 },
             }
@@ -163,7 +166,7 @@ impl Supervisor {
     }
 
     /// Keeps a server that runs, until it ends, or is to end.
-    async fn keep(&mut self, mut running: Running) -> Next {
+    async fn keep(&mut self, mut running: RunningServer) -> SupervisorStep {
         let connection = Arc::clone(&running.connection);
         self.remember(connection.era);
         if self.down.take().is_some() {
@@ -183,20 +186,20 @@ impl Supervisor {
                     if since.elapsed() > self.shared.settings.longest_backoff {
                         self.backoff = Backoff::default();
                     }
-                    self.failed(Fault::new(ended, crate::handshake::LOOK_AT_THE_LOG));
-                    return Next::Start;
+                    self.failed(ServerFault::new(ended, crate::handshake::LOOK_AT_THE_LOG));
+                    return SupervisorStep::Start;
                 }
                 demand = self.demands.recv() => match demand {
                     None => {
                         running.end().await;
-                        return Next::Leave;
+                        return SupervisorStep::Leave;
                     }
-                    Some(Demand::Stop(reply)) => {
+                    Some(SupervisorCommand::Stop(reply)) => {
                         running.end().await;
                         let _gone = reply.send(());
-                        return Next::Wait;
+                        return SupervisorStep::Wait;
                     }
-                    Some(Demand::Connection { instead_of, reply }) => {
+                    Some(SupervisorCommand::Connection { instead_of, reply }) => {
                         let same = instead_of.is_some_and(|old| Arc::ptr_eq(&old, &connection));
                         if !same {
                             let _gone = reply.send(Ok(Arc::clone(&connection)));
@@ -204,7 +207,7 @@ impl Supervisor {
                         }
                         running.end().await;
                         self.waiting.push(reply);
-                        return Next::Start;
+                        return SupervisorStep::Start;
                     }
                 }
             }
@@ -220,7 +223,7 @@ impl Supervisor {
         *known = Some(era);
     }
 
-    fn failed(&mut self, fault: Fault) {
+    fn failed(&mut self, fault: ServerFault) {
         let pause = self.backoff.failed(&self.shared.settings);
         for reply in self.waiting.drain(..) {
             let _gone = reply.send(Err(fault.clone()));
@@ -240,7 +243,7 @@ impl Supervisor {
     }
 }
 
-fn ready(connection: &Connection) -> ServerState {
+fn ready(connection: &ServerConnection) -> ServerState {
     let info = connection.info.server_info.as_ref();
     ServerState::Ready {
         era: connection.era,
@@ -257,7 +260,7 @@ struct Backoff {
 }
 
 impl Backoff {
-    fn failed(&mut self, settings: &Settings) -> Duration {
+    fn failed(&mut self, settings: &ClientSettings) -> Duration {
         let doubled = 2_u32.saturating_pow(self.failures);
         let pause = settings.backoff.saturating_mul(doubled);
         let pause = pause.min(settings.longest_backoff);

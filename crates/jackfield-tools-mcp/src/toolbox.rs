@@ -12,19 +12,19 @@ use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::call::{Call, Limits};
-use crate::config::{ServerConfig, Settings};
-use crate::connection::Connection;
-use crate::error::Fault;
-use crate::gate::{Gate, review};
+use crate::call::{CallLimits, ServerCall};
+use crate::config::{ClientSettings, ServerConfig};
+use crate::connection::ServerConnection;
+use crate::error::ServerFault;
+use crate::gate::{DefinitionGate, review};
 use crate::handshake::Era;
-use crate::jobs::Job;
+use crate::jobs::JobHandleForm;
 use crate::listing::{Listing, said, usable};
 use crate::log::Log;
-use crate::mapping::definition::{self, Defined};
-use crate::run::Run;
-use crate::state::{Remembered, ServerState};
-use crate::supervisor::{Demand, Shared, Supervisor};
+use crate::mapping::definition::{self, MappedTool};
+use crate::run::CallRun;
+use crate::state::{ServerMemory, ServerState};
+use crate::supervisor::{ServerHandle, Supervisor, SupervisorCommand};
 
 /// One MCP server over standard input and output.
 ///
@@ -36,29 +36,29 @@ use crate::supervisor::{Demand, Shared, Supervisor};
 /// Everything here has to be used within a Tokio runtime.
 pub struct McpToolbox {
     /// The connection that was used last, so that not every call has to ask for it.
-    current: Mutex<Weak<Connection>>,
-    demands: OnceLock<mpsc::Sender<Demand>>,
-    gate: Option<Arc<dyn Gate>>,
+    current: Mutex<Weak<ServerConnection>>,
+    demands: OnceLock<mpsc::Sender<SupervisorCommand>>,
+    gate: Option<Arc<dyn DefinitionGate>>,
     /// What it offered last: in this process, or as it was remembered.
-    known: Mutex<Option<Known>>,
+    known: Mutex<Option<OfferedTools>>,
     listed: AtomicU64,
     problems: Mutex<Vec<String>>,
-    shared: Arc<Shared>,
+    shared: Arc<ServerHandle>,
 }
 
 /// What a server offered.
 #[derive(Clone)]
-struct Known {
-    defined: Arc<[Defined]>,
+struct OfferedTools {
+    defined: Arc<[MappedTool]>,
     era: Era,
 }
 
 impl McpToolbox {
     /// A server that does not run yet.
     #[must_use]
-    pub fn new(config: ServerConfig, settings: Settings) -> Self {
+    pub fn new(config: ServerConfig, settings: ClientSettings) -> Self {
         let log = Log::new(settings.log_lines, settings.log_bytes, config.secrets());
-        let shared = Shared {
+        let shared = ServerHandle {
             config,
             era: Mutex::default(),
             log: Arc::new(log),
@@ -79,30 +79,30 @@ impl McpToolbox {
     /// The same with what is remembered of it: it is offered with these tools, and started by the first
     /// call of one of them.
     #[must_use]
-    pub fn remembering(self, remembered: Remembered) -> Self {
-        let Remembered { definitions, era } = remembered;
+    pub fn remembering(self, remembered: ServerMemory) -> Self {
+        let ServerMemory { definitions, era } = remembered;
         let config = &self.shared.config;
         let defined = definitions.iter().filter_map(|said| {
             definition::tool(&said.to_string(), config.trusted, config.longest()).ok()
         });
         let defined = defined.collect();
         *locked(&self.shared.era) = Some(era);
-        *locked(&self.known) = Some(Known { defined, era });
+        *locked(&self.known) = Some(OfferedTools { defined, era });
         self
     }
 
     /// The same with somebody who decides which of its definitions may be used.
     #[must_use]
-    pub fn gated(mut self, gate: Arc<dyn Gate>) -> Self {
+    pub fn gated(mut self, gate: Arc<dyn DefinitionGate>) -> Self {
         self.gate = Some(gate);
         self
     }
 
     /// What to remember of it for the next time, once there is something.
     #[must_use]
-    pub fn remembered(&self) -> Option<Remembered> {
+    pub fn remembered(&self) -> Option<ServerMemory> {
         let known = locked(&self.known).clone()?;
-        Some(Remembered {
+        Some(ServerMemory {
             definitions: said(&known.defined),
             era: known.era,
         })
@@ -121,7 +121,7 @@ impl McpToolbox {
     /// # Errors
     ///
     /// Why it does not run.
-    pub async fn start(&self) -> Result<(), Fault> {
+    pub async fn start(&self) -> Result<(), ServerFault> {
         self.connection(None).await.map(drop)
     }
 
@@ -133,7 +133,7 @@ impl McpToolbox {
         // Whoever comes from here on waits for a server that is not about to end.
         *locked(&self.current) = Weak::new();
         let (reply, done) = oneshot::channel();
-        if demands.send(Demand::Stop(reply)).await.is_ok() {
+        if demands.send(SupervisorCommand::Stop(reply)).await.is_ok() {
             let _ended = done.await;
         }
     }
@@ -165,16 +165,16 @@ impl McpToolbox {
     /// A connection that is not this one.
     async fn connection(
         &self,
-        instead_of: Option<Arc<Connection>>,
-    ) -> Result<Arc<Connection>, Fault> {
-        let gone = || Fault::new("it was stopped", "start it again");
+        instead_of: Option<Arc<ServerConnection>>,
+    ) -> Result<Arc<ServerConnection>, ServerFault> {
+        let gone = || ServerFault::new("it was stopped", "start it again");
         let (reply, connection) = oneshot::channel();
-        let demand = Demand::Connection { instead_of, reply };
+        let demand = SupervisorCommand::Connection { instead_of, reply };
         self.demands().send(demand).await.map_err(|_| gone())?;
         connection.await.unwrap_or_else(|_| Err(gone()))
     }
 
-    fn demands(&self) -> &mpsc::Sender<Demand> {
+    fn demands(&self) -> &mpsc::Sender<SupervisorCommand> {
         self.demands.get_or_init(|| {
             let (sender, demands) = mpsc::channel(DEMANDS);
             tokio::spawn(Supervisor::new(Arc::clone(&self.shared), demands).run());
@@ -183,7 +183,10 @@ impl McpToolbox {
     }
 
     /// A connection that works, and is not at this call from a try before.
-    async fn connected(&self, fresh_for: Option<&ToolCallId>) -> Result<Arc<Connection>, Fault> {
+    async fn connected(
+        &self,
+        fresh_for: Option<&ToolCallId>,
+    ) -> Result<Arc<ServerConnection>, ServerFault> {
         let known = locked(&self.current).upgrade();
         let mut connection = match known.filter(|connection| connection.is_open()) {
             Some(connection) => connection,
@@ -198,7 +201,7 @@ impl McpToolbox {
     }
 
     /// The tools of a server that runs.
-    async fn listing(&self, connection: &Connection) -> Result<Arc<Listing>, String> {
+    async fn listing(&self, connection: &ServerConnection) -> Result<Arc<Listing>, String> {
         let asked = connection.times_listed();
         let known = connection.listing.read().await.clone();
         if let Some(listing) = known.filter(|listing| listing.holds(connection)) {
@@ -220,7 +223,7 @@ impl McpToolbox {
         *slot = Some(Arc::clone(&listing));
         drop(slot);
         *locked(&self.problems) = listing.problems();
-        *locked(&self.known) = Some(Known {
+        *locked(&self.known) = Some(OfferedTools {
             defined: Arc::clone(&listing.defined),
             era: connection.era,
         });
@@ -231,7 +234,7 @@ impl McpToolbox {
     /// The same after another look, if a part of it was refused: that may have been accepted since.
     async fn looked_at_again(
         &self,
-        connection: &Connection,
+        connection: &ServerConnection,
         listing: Arc<Listing>,
     ) -> Arc<Listing> {
         if listing.review.refused.is_empty() {
@@ -254,14 +257,14 @@ impl McpToolbox {
     /// The tools that are known without asking the server, and what there is to tell of them.
     async fn known(&self) -> Option<(Vec<ToolSpec>, Vec<String>)> {
         let defined = Arc::clone(&locked(&self.known).as_ref()?.defined);
-        let admitted = |one: &&Defined| self.shared.config.tools.admit(&one.tool.name);
-        let defined: Vec<Defined> = defined.iter().filter(admitted).cloned().collect();
+        let admitted = |one: &&MappedTool| self.shared.config.tools.admit(&one.tool.name);
+        let defined: Vec<MappedTool> = defined.iter().filter(admitted).cloned().collect();
         let review = review(self.gate.as_ref(), said(&defined)).await;
         Some((usable(&defined, &review), review.problems))
     }
 
     /// Why a call is not sent, if its tool is not there.
-    async fn missing(&self, connection: &Connection, tool: &str) -> Option<ToolFailure> {
+    async fn missing(&self, connection: &ServerConnection, tool: &str) -> Option<ToolFailure> {
         let shared = &self.shared;
         // What the server has not said it knows, it is asked for once; whether it lists at all is
         // its own affair.
@@ -292,7 +295,7 @@ impl McpToolbox {
         })
     }
 
-    fn unavailable(&self, fault: &Fault) -> ToolFailure {
+    fn unavailable(&self, fault: &ServerFault) -> ToolFailure {
         ToolFailure::not_sent(ToolFailureKind::Unavailable, self.down(fault))
     }
 
@@ -301,7 +304,7 @@ impl McpToolbox {
         ToolFailure::not_sent(ToolFailureKind::Unavailable, message)
     }
 
-    fn down(&self, fault: &Fault) -> String {
+    fn down(&self, fault: &ServerFault) -> String {
         let id = &self.shared.config.id;
         if self.shared.settings.tells_why {
             format!("the server `{id}` is not available: {fault}")
@@ -373,13 +376,13 @@ impl Toolbox for McpToolbox {
         if let Some(missing) = self.missing(&connection, &run.tool.tool).await {
             return Err(missing.into());
         }
-        let call = Call {
+        let call = ServerCall {
             arguments: arguments.clone(),
             key: run.key.clone(),
             tool: run.tool.tool.to_string(),
         };
         connection.begin_call(&run.attempt.call);
-        let going = Run {
+        let going = CallRun {
             connection: &connection,
             limits: self.limits(run),
             max_bytes: run.max_bytes,
@@ -397,15 +400,15 @@ impl Toolbox for McpToolbox {
         answer: Option<&ElicitationAnswer>,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
-        let job = Job::from_handle(handle)?;
+        let job = JobHandleForm::from_handle(handle)?;
         let connection = self.connected(None).await.map_err(|fault| {
             // The call was sent once, whatever the server is doing now.
             ToolFailure::unknown(ToolFailureKind::Unavailable, self.down(&fault))
         })?;
         let config = &self.shared.config;
-        let going = Run {
+        let going = CallRun {
             connection: &connection,
-            limits: Limits::new(config.longest(), config.call_limit),
+            limits: CallLimits::new(config.longest(), config.call_limit),
             max_bytes: 0,
         };
         going.take_up(job, answer, events).await
@@ -413,9 +416,9 @@ impl Toolbox for McpToolbox {
 }
 
 impl McpToolbox {
-    fn limits(&self, run: &ToolRun) -> Limits {
+    fn limits(&self, run: &ToolRun) -> CallLimits {
         let config = &self.shared.config;
-        Limits::new(config.longest().min(run.time_limit), config.call_limit)
+        CallLimits::new(config.longest().min(run.time_limit), config.call_limit)
     }
 }
 

@@ -13,29 +13,29 @@ use serde_json::Value;
 use tokio::io::AsyncBufRead;
 use tokio::sync::watch;
 
-use crate::abandoned::Abandoned;
+use crate::abandoned::AbandonedRequests;
 use crate::lines::Lines;
 use crate::log::Log;
-use crate::mark::{Mark, UnderWay};
-use crate::message::{Said, Spoken, carried_unreadable};
+use crate::mark::{RequestMark, RequestsInFlight};
+use crate::message::{ReadMessage, ServerMessage, carried_unreadable};
 use crate::request::RequestError;
-use crate::writer::Writer;
+use crate::writer::ServerWriter;
 
 /// A child's pipes as `rmcp` wants them.
 ///
 /// Requests bear their [`Mark`] in the extensions, which never go over the wire. Answers are handed on
 /// unread. What is said by the way (progress, changes of the list, log messages) is told right here,
 /// in order: `rmcp` would start a task for each of them.
-pub(crate) struct Pipes<R> {
-    pub(crate) abandoned: Arc<Abandoned>,
+pub(crate) struct ChildPipes<R> {
+    pub(crate) abandoned: Arc<AbandonedRequests>,
     pub(crate) lines: Lines<R>,
-    pub(crate) tell: Tell,
-    pub(crate) under_way: Arc<UnderWay>,
-    pub(crate) writer: Writer,
+    pub(crate) tell: ServerNotices,
+    pub(crate) under_way: Arc<RequestsInFlight>,
+    pub(crate) writer: ServerWriter,
 }
 
 /// Where is told what a server says by the way.
-pub(crate) struct Tell {
+pub(crate) struct ServerNotices {
     /// How often the list of tools has changed.
     pub(crate) changes: watch::Sender<u64>,
     /// Whether the server's output has ended.
@@ -45,7 +45,7 @@ pub(crate) struct Tell {
     pub(crate) log: Arc<Log>,
 }
 
-impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for Pipes<R> {
+impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for ChildPipes<R> {
     type Error = io::Error;
 
     fn send(
@@ -55,7 +55,7 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for Pipes<R> {
         let mut mark = None;
         match &message {
             JsonRpcMessage::Request(request) => {
-                mark = request.request.extensions().get::<Mark>().cloned();
+                mark = request.request.extensions().get::<RequestMark>().cloned();
                 let token = request.request.get_meta().get_progress_token();
                 if let (Some(mark), Some(token)) = (&mark, token) {
                     let id = request.id.clone();
@@ -83,12 +83,12 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for Pipes<R> {
                 self.tell.ended.send_replace(true);
                 return None;
             };
-            let Spoken { repaired, said } = Spoken::read(line);
+            let ReadMessage { repaired, said } = ReadMessage::read(line);
             if repaired {
                 self.tell.log.push(REPAIRED);
             }
             match said {
-                Said::Answer { answer, id } => {
+                ServerMessage::Answer { answer, id } => {
                     self.under_way.end(&id);
                     if let Some(afterlife) = self.abandoned.take(&id) {
                         afterlife.came(Ok(answer));
@@ -97,7 +97,7 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for Pipes<R> {
                     let result = ServerResult::CustomResult(CustomResult::new(answer.into()));
                     return Some(JsonRpcMessage::response(result, id));
                 }
-                Said::Error { error, id } => {
+                ServerMessage::Error { error, id } => {
                     if let Some(id) = &id {
                         self.under_way.end(id);
                         if let Some(afterlife) = self.abandoned.take(id) {
@@ -107,8 +107,8 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for Pipes<R> {
                     }
                     return Some(JsonRpcMessage::error(error, id));
                 }
-                Said::Noise(line) => self.tell.noise(&line),
-                Said::Notification { method, params } => match method.as_str() {
+                ServerMessage::Noise(line) => self.tell.noise(&line),
+                ServerMessage::Notification { method, params } => match method.as_str() {
                     // It takes back a question of its own, or ends what it was asked to tell.
                     "notifications/cancelled" => {
                         if let Ok(params) = serde_json::from_value(params) {
@@ -129,8 +129,8 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for Pipes<R> {
                     // Nothing else is subscribed to.
                     _ => {}
                 },
-                Said::Request(request) => return Some(*request),
-                Said::Unreadable { id, line, why } => {
+                ServerMessage::Request(request) => return Some(*request),
+                ServerMessage::Unreadable { id, line, why } => {
                     self.tell.noise(&line);
                     self.under_way.end(&id);
                     if let Some(afterlife) = self.abandoned.take(&id) {
@@ -151,13 +151,13 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for Pipes<R> {
     }
 }
 
-impl<R> Drop for Pipes<R> {
+impl<R> Drop for ChildPipes<R> {
     fn drop(&mut self) {
         self.tell.ended.send_replace(true);
     }
 }
 
-impl Tell {
+impl ServerNotices {
     pub(crate) fn noise(&self, line: &[u8]) {
         let mut text = b"[not the protocol, on standard output] ".to_vec();
         text.extend_from_slice(line.trim_ascii_end());

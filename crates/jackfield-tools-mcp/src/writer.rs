@@ -9,40 +9,40 @@ use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use crate::mark::Mark;
+use crate::mark::RequestMark;
 
 /// Takes messages to the server's standard input, which ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Writer {
-    messages: Option<mpsc::UnboundedSender<Demand>>,
+pub(crate) struct ServerWriter {
+    messages: Option<mpsc::UnboundedSender<WriterCommand>>,
     /// How many messages that nobody waits for are in the queue.
     replies: Arc<AtomicUsize>,
     task: JoinHandle<()>,
 }
 
-enum Demand {
-    Message(Message),
+enum WriterCommand {
+    Message(OutgoingMessage),
     /// Whether anything of what was written has been read, if the system says so.
     WasRead(oneshot::Sender<Option<bool>>),
 }
 
-struct Message {
+struct OutgoingMessage {
     bytes: Vec<u8>,
-    mark: Option<Mark>,
+    mark: Option<RequestMark>,
     written: oneshot::Sender<io::Result<()>>,
 }
 
-impl Writer {
+impl ServerWriter {
     pub(crate) fn new(mut input: impl AsFd + AsyncWrite + Send + Sync + Unpin + 'static) -> Self {
-        let (messages, mut queue) = mpsc::unbounded_channel::<Demand>();
+        let (messages, mut queue) = mpsc::unbounded_channel::<WriterCommand>();
         let replies = Arc::new(AtomicUsize::new(0));
         let written = Arc::clone(&replies);
         let task = tokio::spawn(async move {
             let mut sent = 0_u64;
             while let Some(demand) = queue.recv().await {
                 let message = match demand {
-                    Demand::Message(message) => message,
-                    Demand::WasRead(reply) => {
+                    WriterCommand::Message(message) => message,
+                    WriterCommand::WasRead(reply) => {
                         let _gone = reply.send(was_read(&input, sent));
                         continue;
                     }
@@ -51,7 +51,7 @@ impl Writer {
                     written.fetch_sub(1, Ordering::Relaxed);
                 }
                 sent += message.bytes.len() as u64;
-                let wanted = message.mark.as_ref().is_none_or(Mark::begin);
+                let wanted = message.mark.as_ref().is_none_or(RequestMark::begin);
                 let ended = if wanted {
                     write(&mut input, &message.bytes).await
                 } else {
@@ -80,13 +80,13 @@ impl Writer {
     pub(crate) fn send(
         &self,
         mut bytes: Vec<u8>,
-        mark: Option<Mark>,
+        mark: Option<RequestMark>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         bytes.push(b'\n');
         let is_reply = mark.is_none();
         let full = is_reply && self.replies.load(Ordering::Relaxed) >= MOST_REPLIES;
         let (written, ended) = oneshot::channel();
-        let message = Message {
+        let message = OutgoingMessage {
             bytes,
             mark,
             written,
@@ -96,7 +96,7 @@ impl Writer {
             self.replies
                 .fetch_add(usize::from(is_reply), Ordering::Relaxed);
             // What cannot be sent is dropped, and its receiver knows.
-            messages.send(Demand::Message(message)).is_ok()
+            messages.send(WriterCommand::Message(message)).is_ok()
         });
         async move {
             let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
@@ -113,7 +113,7 @@ impl Writer {
         let (reply, answer) = oneshot::channel();
         let messages = self.messages.as_ref()?;
         // Where nothing can be written any more, nobody has read what was written last.
-        if messages.send(Demand::WasRead(reply)).is_err() {
+        if messages.send(WriterCommand::WasRead(reply)).is_err() {
             return Some(false);
         }
         let answer = tokio::time::timeout(LAST, answer).await;
@@ -128,7 +128,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for ServerWriter {
     fn drop(&mut self) {
         // A server that does not read must not keep its input open.
         self.task.abort();

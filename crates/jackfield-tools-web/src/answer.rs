@@ -9,14 +9,14 @@ use http::StatusCode;
 use http::header::CONTENT_ENCODING;
 use jackfield_domain::media::{Image, MediaSource};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
-use jackfield_provider_kit::guarded::{Answer, FetchError};
+use jackfield_provider_kit::guarded::{FetchError, GuardedResponse};
 use serde_json::Value;
 
 use crate::hidden::Hidden;
 use crate::pointer::{compact, find};
 
 /// How an answer is read.
-pub(crate) struct Reading<'a> {
+pub(crate) struct AnswerReader<'a> {
     /// Whether the body is left out by the method.
     pub(crate) headless: bool,
     /// What no outcome may have in it.
@@ -29,20 +29,20 @@ pub(crate) struct Reading<'a> {
 
 /// What a body is.
 #[derive(Clone, Copy, Eq, PartialEq)]
-enum Kind {
+enum BodyKind {
     Image,
     Json,
     Other,
     Text,
 }
 
-impl Reading<'_> {
+impl AnswerReader<'_> {
     /// Reads an answer as far as it is wanted.
     ///
     /// # Errors
     ///
     /// The body breaks off.
-    pub(crate) async fn read(&self, answer: Answer) -> Result<ToolResult, FetchError> {
+    pub(crate) async fn read(&self, answer: GuardedResponse) -> Result<ToolResult, FetchError> {
         let status = answer.status();
         if !status.is_success() {
             return self.refusal(answer).await;
@@ -55,10 +55,10 @@ impl Reading<'_> {
         }
         let media_type = answer.media_type();
         match kind(media_type.as_deref()) {
-            Kind::Image => self.image(answer, media_type.unwrap_or_default()).await,
-            Kind::Json => self.json(answer).await,
-            Kind::Text => self.text(answer).await,
-            Kind::Other => Ok(ToolResult::error(format!(
+            BodyKind::Image => self.image(answer, media_type.unwrap_or_default()).await,
+            BodyKind::Json => self.json(answer).await,
+            BodyKind::Text => self.text(answer).await,
+            BodyKind::Other => Ok(ToolResult::error(format!(
                 "{} answered with {}, which is not taken: text, JSON and pictures are",
                 answer.host(),
                 self.told(media_type.as_deref().unwrap_or("something unnamed")),
@@ -67,13 +67,13 @@ impl Reading<'_> {
     }
 
     /// An answer that says no, with the beginning of its words.
-    async fn refusal(&self, answer: Answer) -> Result<ToolResult, FetchError> {
+    async fn refusal(&self, answer: GuardedResponse) -> Result<ToolResult, FetchError> {
         let mut said = format!("{} answered {}", answer.host(), in_words(answer.status()));
         if let Some(after) = answer.header("retry-after") {
             said.push_str(&format!(" (retry-after: {})", self.told(after)));
         }
         let media_type = answer.media_type();
-        let readable = matches!(kind(media_type.as_deref()), Kind::Json | Kind::Text);
+        let readable = matches!(kind(media_type.as_deref()), BodyKind::Json | BodyKind::Text);
         if readable && packed(&answer).is_none() && !self.headless {
             let limit = MOST_OF_REFUSAL.min(self.limit);
             // The status is the answer; a body that breaks off only says less about it.
@@ -89,7 +89,7 @@ impl Reading<'_> {
     }
 
     /// What HEAD is asked for.
-    fn head(&self, answer: &Answer) -> String {
+    fn head(&self, answer: &GuardedResponse) -> String {
         let mut said = in_words(answer.status());
         for name in TOLD {
             if let Some(value) = answer.header(name) {
@@ -99,7 +99,7 @@ impl Reading<'_> {
         said
     }
 
-    async fn text(&self, answer: Answer) -> Result<ToolResult, FetchError> {
+    async fn text(&self, answer: GuardedResponse) -> Result<ToolResult, FetchError> {
         let status = answer.status();
         let (text, whole) = self.body(answer, self.limit).await?;
         if text.is_empty() && whole {
@@ -109,7 +109,7 @@ impl Reading<'_> {
         Ok(self.cut(text, whole))
     }
 
-    async fn json(&self, answer: Answer) -> Result<ToolResult, FetchError> {
+    async fn json(&self, answer: GuardedResponse) -> Result<ToolResult, FetchError> {
         let (host, status) = (answer.host().to_owned(), answer.status());
         // A small part of something larger has to be found first.
         let limit = match self.pointer {
@@ -169,7 +169,11 @@ impl Reading<'_> {
         Ok(result.cut(self.limit).unwrap_or(result))
     }
 
-    async fn image(&self, answer: Answer, media_type: String) -> Result<ToolResult, FetchError> {
+    async fn image(
+        &self,
+        answer: GuardedResponse,
+        media_type: String,
+    ) -> Result<ToolResult, FetchError> {
         let host = answer.host().to_owned();
         let limit = self.limit.min(MOST_OF_IMAGE) / 4 * 3;
         let body = answer.read(limit).await?;
@@ -192,7 +196,11 @@ impl Reading<'_> {
     }
 
     /// The body as text without secrets, and whether it is all of it.
-    async fn body(&self, answer: Answer, limit: usize) -> Result<(String, bool), FetchError> {
+    async fn body(
+        &self,
+        answer: GuardedResponse,
+        limit: usize,
+    ) -> Result<(String, bool), FetchError> {
         let charset = charset(answer.header("content-type"));
         let read = answer.read(limit).await?;
         let (text, _, _) = charset.decode(&read.bytes);
@@ -228,7 +236,7 @@ impl Reading<'_> {
 }
 
 /// Why a body cannot be read: it is compressed, although nobody asked for that.
-fn packed(answer: &Answer) -> Option<String> {
+fn packed(answer: &GuardedResponse) -> Option<String> {
     let encoding = answer.header(CONTENT_ENCODING.as_str())?;
     (!encoding.eq_ignore_ascii_case("identity")).then(|| {
         format!(
@@ -238,24 +246,24 @@ fn packed(answer: &Answer) -> Option<String> {
     })
 }
 
-fn kind(media_type: Option<&str>) -> Kind {
+fn kind(media_type: Option<&str>) -> BodyKind {
     let Some(media_type) = media_type else {
         // Nothing said: it is told as text, whatever it is.
-        return Kind::Text;
+        return BodyKind::Text;
     };
     if IMAGES.contains(&media_type) {
-        return Kind::Image;
+        return BodyKind::Image;
     }
     if media_type.ends_with("/json") || media_type.ends_with("+json") {
-        return Kind::Json;
+        return BodyKind::Json;
     }
     if media_type.starts_with("text/")
         || media_type.ends_with("+xml")
         || TEXTS.contains(&media_type)
     {
-        return Kind::Text;
+        return BodyKind::Text;
     }
-    Kind::Other
+    BodyKind::Other
 }
 
 /// In which letters a text is written: what its type says (WHATWG Encoding), or else UTF-8.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use jackfield_provider_kit::guarded::Outgoing;
+use jackfield_provider_kit::guarded::GuardedRequest;
 use jackfield_provider_kit::secret::Secret;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 
-use crate::config::{BodyForm, Part, header_value};
-use crate::tool::{Placed, WebTool};
+use crate::config::{BodyForm, ParameterPlace, header_value};
+use crate::tool::{PlacedParameter, WebTool};
 
 impl WebTool {
     /// The request for these arguments, which bears this key if the tool is configured to send one.
@@ -23,12 +23,12 @@ impl WebTool {
         &self,
         arguments: &Map<String, Value>,
         key: &str,
-    ) -> Result<Outgoing, String> {
+    ) -> Result<GuardedRequest, String> {
         let known = |name: &&String| !self.placed.iter().any(|placed| *placed.name == ***name);
         if let Some(unknown) = arguments.keys().find(known) {
             return Err(format!("there is no parameter `{unknown}`"));
         }
-        let mut given: Vec<(&Placed, &Value)> = Vec::new();
+        let mut given: Vec<(&PlacedParameter, &Value)> = Vec::new();
         for placed in &self.placed {
             let chosen = arguments.get(&*placed.name).or(placed.default.as_ref());
             match chosen.filter(|value| !value.is_null()) {
@@ -41,15 +41,15 @@ impl WebTool {
         let (mut fields, mut headers) = (Vec::new(), HeaderMap::new());
         for (placed, value) in given {
             match placed.part {
-                Part::Path | Part::Query if placed.templated => {
+                ParameterPlace::Path | ParameterPlace::Query if placed.templated => {
                     templated.push((&*placed.name, flat(placed, value)?));
                 }
-                Part::Path | Part::Query => {
+                ParameterPlace::Path | ParameterPlace::Query => {
                     let values = each(placed, value)?;
                     query.extend(values.into_iter().map(|value| (&*placed.wire, value)));
                 }
-                Part::Body => fields.push((placed, value)),
-                Part::Header => {
+                ParameterPlace::Body => fields.push((placed, value)),
+                ParameterPlace::Header => {
                     let name = HeaderName::from_bytes(placed.wire.as_bytes());
                     let value = flat(placed, value)?;
                     if value.len() > MOST_OF_HEADER {
@@ -92,7 +92,7 @@ impl WebTool {
         for header in &self.headers {
             headers.insert(header.name.clone(), header.value.clone());
         }
-        Ok(Outgoing {
+        Ok(GuardedRequest {
             body,
             headers,
             method: config.method.clone(),
@@ -100,8 +100,16 @@ impl WebTool {
         })
     }
 
-    fn body(&self, fields: &[(&Placed, &Value)], headers: &mut HeaderMap) -> Result<Bytes, String> {
-        if !self.placed.iter().any(|placed| placed.part == Part::Body) {
+    fn body(
+        &self,
+        fields: &[(&PlacedParameter, &Value)],
+        headers: &mut HeaderMap,
+    ) -> Result<Bytes, String> {
+        if !self
+            .placed
+            .iter()
+            .any(|placed| placed.part == ParameterPlace::Body)
+        {
             return Ok(Bytes::new());
         }
         let (media_type, body) = match self.config.body {
@@ -127,12 +135,12 @@ impl WebTool {
 }
 
 /// One text: the parts of a list with commas between.
-fn flat(placed: &Placed, value: &Value) -> Result<String, String> {
+fn flat(placed: &PlacedParameter, value: &Value) -> Result<String, String> {
     Ok(each(placed, value)?.join(","))
 }
 
 /// A text for each part of a list, and one for everything else.
-fn each(placed: &Placed, value: &Value) -> Result<Vec<String>, String> {
+fn each(placed: &PlacedParameter, value: &Value) -> Result<Vec<String>, String> {
     match value {
         Value::Array(items) => items
             .iter()

@@ -75,7 +75,7 @@ pub struct Parameter {
     /// Its name for the model.
     pub name: Arc<str>,
     /// Where it goes; by the template and the method if nothing is said.
-    pub part: Option<Part>,
+    pub part: Option<ParameterPlace>,
     /// Whether it has to be given; what stands in the path always has to, others by default need not.
     pub required: Option<bool>,
     /// Its JSON Schema. Where the model says nothing, the schema's `default` is sent.
@@ -100,7 +100,7 @@ impl Parameter {
 
 /// A part of a request that a parameter can go into.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Part {
+pub enum ParameterPlace {
     /// A field of the body.
     Body,
     /// A header.

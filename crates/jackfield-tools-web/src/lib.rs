@@ -17,7 +17,7 @@ mod template;
 mod tool;
 mod toolbox;
 
-pub use self::config::{BodyForm, Header, Parameter, Part, ToolConfig, header_name};
-pub use self::template::{InvalidTemplate, Template, Unfit};
-pub use self::tool::{Fault, WebTool};
+pub use self::config::{BodyForm, Header, Parameter, ParameterPlace, ToolConfig, header_name};
+pub use self::template::{InvalidTemplate, Template, TemplateValueError};
+pub use self::tool::{ToolConfigError, WebTool};
 pub use self::toolbox::WebTools;

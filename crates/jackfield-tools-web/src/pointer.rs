@@ -20,7 +20,7 @@ pub(crate) fn find<'a>(
     let unescaped = |part: &str| part.replace("~1", "/").replace("~0", "~");
     let parts: Vec<String> = pointer.split('/').skip(1).map(unescaped).collect();
     let mut json = serde_json::Deserializer::from_str(text);
-    let found = Step(&parts).deserialize(&mut json)?;
+    let found = PointerStep(&parts).deserialize(&mut json)?;
     json.end()?;
     Ok(found)
 }
@@ -40,9 +40,9 @@ pub(crate) fn compact(json: &str) -> String {
 }
 
 /// What is left of the way.
-struct Step<'p>(&'p [String]);
+struct PointerStep<'p>(&'p [String]);
 
-impl<'de> DeserializeSeed<'de> for Step<'_> {
+impl<'de> DeserializeSeed<'de> for PointerStep<'_> {
     type Value = Option<&'de RawValue>;
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
@@ -53,7 +53,7 @@ impl<'de> DeserializeSeed<'de> for Step<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Step<'_> {
+impl<'de> Visitor<'de> for PointerStep<'_> {
     type Value = Option<&'de RawValue>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -64,7 +64,9 @@ impl<'de> Visitor<'de> for Step<'_> {
         let mut found = None;
         while let Some(name) = fields.next_key::<String>()? {
             match self.0 {
-                [part, rest @ ..] if *part == name => found = fields.next_value_seed(Step(rest))?,
+                [part, rest @ ..] if *part == name => {
+                    found = fields.next_value_seed(PointerStep(rest))?
+                }
                 [..] => {
                     fields.next_value::<IgnoredAny>()?;
                 }
@@ -84,7 +86,7 @@ impl<'de> Visitor<'de> for Step<'_> {
         let mut found = None;
         for nth in 0_usize.. {
             if Some(nth) == wanted {
-                match items.next_element_seed(Step(rest))? {
+                match items.next_element_seed(PointerStep(rest))? {
                     Some(item) => found = item,
                     None => break,
                 }

@@ -18,7 +18,7 @@ use self::read::{literal, pair, pieces};
 pub struct Template {
     /// Scheme, host and port, with the path `/`.
     base: Url,
-    path: Vec<Vec<Piece>>,
+    path: Vec<Vec<TemplatePart>>,
     query: Vec<Pair>,
 }
 
@@ -28,11 +28,11 @@ struct Pair {
     /// As it is sent.
     name: String,
     /// `None` where there is no `=`.
-    value: Option<Vec<Piece>>,
+    value: Option<Vec<TemplatePart>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Piece {
+enum TemplatePart {
     /// The value of a parameter.
     Parameter(Arc<str>),
     /// As it is sent.
@@ -90,7 +90,7 @@ pub enum InvalidTemplate {
 /// A value that cannot be put into its place.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
-pub enum Unfit {
+pub enum TemplateValueError {
     /// A control character.
     #[error("`{0}` has a control character in it, which no path takes")]
     Control(Arc<str>),
@@ -144,7 +144,7 @@ impl Template {
             None => (rest, None),
         };
         let path = path.strip_prefix('/').unwrap_or(path).split('/');
-        let path: Vec<Vec<Piece>> = path.map(pieces).collect::<Result<_, _>>()?;
+        let path: Vec<Vec<TemplatePart>> = path.map(pieces).collect::<Result<_, _>>()?;
         if path.iter().any(|segment| is_dots(&literal(segment))) {
             return Err(InvalidTemplate::Dots);
         }
@@ -162,8 +162,8 @@ impl Template {
         let values = self.query.iter().filter_map(|pair| pair.value.as_ref());
         let pieces = self.path.iter().chain(values).flatten();
         pieces.filter_map(|piece| match piece {
-            Piece::Variable(name) => Some(name),
-            Piece::Parameter(_) | Piece::Text(_) => None,
+            TemplatePart::Variable(name) => Some(name),
+            TemplatePart::Parameter(_) | TemplatePart::Text(_) => None,
         })
     }
 
@@ -179,7 +179,7 @@ impl Template {
         if value.contains(char::is_control) || value.len() > MOST {
             return Err("it is too long for an address, or has a control character in it");
         }
-        let this = |piece: &Piece| matches!(piece, Piece::Variable(other) if **other == *name);
+        let this = |piece: &TemplatePart| matches!(piece, TemplatePart::Variable(other) if **other == *name);
         let odd = |part: &str| part.is_empty() || is_dots(part);
         if self.path.iter().flatten().any(this) && value.split('/').any(odd) {
             return Err("an empty part, `.` or `..` would lead elsewhere");
@@ -189,13 +189,16 @@ impl Template {
 
     /// The parameters of the path, in order; one may stand there twice.
     pub(crate) fn in_path(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.path.iter().flatten().filter_map(Piece::parameter)
+        self.path
+            .iter()
+            .flatten()
+            .filter_map(TemplatePart::parameter)
     }
 
     /// The parameters of the query.
     pub(crate) fn in_query(&self) -> impl Iterator<Item = &Arc<str>> {
         let values = self.query.iter().filter_map(|pair| pair.value.as_ref());
-        values.flatten().filter_map(Piece::parameter)
+        values.flatten().filter_map(TemplatePart::parameter)
     }
 
     /// The host, with the port where that is not the scheme's own.
@@ -212,33 +215,34 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// [`Unfit`] where a value would change more than its own place.
+    /// [`TemplateValueError`] where a value would change more than its own place.
     pub fn fill<'a>(
         &self,
         value: impl Fn(&str) -> Option<&'a str>,
         variable: impl Fn(&str) -> Option<&'a str>,
         more: &[(&str, &str)],
-    ) -> Result<Url, Unfit> {
-        let variable =
-            |name: &Arc<str>| variable(name).ok_or_else(|| Unfit::Variable(Arc::clone(name)));
+    ) -> Result<Url, TemplateValueError> {
+        let variable = |name: &Arc<str>| {
+            variable(name).ok_or_else(|| TemplateValueError::Variable(Arc::clone(name)))
+        };
         let mut path = String::new();
         for segment in &self.path {
             let mut filled = String::new();
             for piece in segment {
                 match piece {
-                    Piece::Text(text) => filled.push_str(text),
-                    Piece::Parameter(name) => {
+                    TemplatePart::Text(text) => filled.push_str(text),
+                    TemplatePart::Parameter(name) => {
                         let value = value(name).unwrap_or_default();
                         filled.extend(utf8_percent_encode(fit(name, value)?, ENCODED));
                     }
-                    Piece::Variable(name) => {
+                    TemplatePart::Variable(name) => {
                         filled.extend(utf8_percent_encode(variable(name)?, IN_PATH));
                     }
                 }
             }
             if filled.split('/').any(is_dots) {
-                let name = segment.iter().find_map(Piece::parameter);
-                return Err(Unfit::Dots(name.cloned().unwrap_or_default()));
+                let name = segment.iter().find_map(TemplatePart::parameter);
+                return Err(TemplateValueError::Dots(name.cloned().unwrap_or_default()));
             }
             path.push('/');
             path.push_str(&filled);
@@ -256,11 +260,11 @@ impl Template {
             url.set_query(Some(&query.join("&")));
         }
         if url.as_str().len() > MOST_FILLED {
-            return Err(Unfit::Long);
+            return Err(TemplateValueError::Long);
         }
         // What was encoded stays as it is; where it does not, the value is not sent at all.
         if url.path() != path || url.origin() != self.base.origin() {
-            return Err(Unfit::Dots(
+            return Err(TemplateValueError::Dots(
                 self.in_path().next().cloned().unwrap_or_default(),
             ));
         }
@@ -274,7 +278,7 @@ impl fmt::Debug for Template {
     }
 }
 
-impl Piece {
+impl TemplatePart {
     const fn parameter(&self) -> Option<&Arc<str>> {
         match self {
             Self::Parameter(name) => Some(name),
@@ -288,20 +292,20 @@ impl Pair {
     fn filled<'a>(
         &self,
         value: impl Fn(&str) -> Option<&'a str>,
-        variable: impl Fn(&Arc<str>) -> Result<&'a str, Unfit>,
-    ) -> Result<Option<String>, Unfit> {
+        variable: impl Fn(&Arc<str>) -> Result<&'a str, TemplateValueError>,
+    ) -> Result<Option<String>, TemplateValueError> {
         let Some(pieces) = &self.value else {
             return Ok(Some(self.name.clone()));
         };
         let mut filled = format!("{}=", self.name);
         for piece in pieces {
             match piece {
-                Piece::Text(text) => filled.push_str(text),
-                Piece::Parameter(name) => match value(name) {
+                TemplatePart::Text(text) => filled.push_str(text),
+                TemplatePart::Parameter(name) => match value(name) {
                     Some(value) => filled.push_str(&encoded(value)),
                     None => return Ok(None),
                 },
-                Piece::Variable(name) => filled.push_str(&encoded(variable(name)?)),
+                TemplatePart::Variable(name) => filled.push_str(&encoded(variable(name)?)),
             }
         }
         Ok(Some(filled))
@@ -310,20 +314,20 @@ impl Pair {
 
 /// A value that a part of a path can have. Servers like to decode a `/` before they look at the path,
 /// and some decode twice.
-fn fit<'a>(name: &Arc<str>, value: &'a str) -> Result<&'a str, Unfit> {
+fn fit<'a>(name: &Arc<str>, value: &'a str) -> Result<&'a str, TemplateValueError> {
     if value.is_empty() {
-        return Err(Unfit::Empty(Arc::clone(name)));
+        return Err(TemplateValueError::Empty(Arc::clone(name)));
     }
     if value.len() > MOST_FILLED {
-        return Err(Unfit::Long);
+        return Err(TemplateValueError::Long);
     }
     if value.contains(char::is_control) {
-        return Err(Unfit::Control(Arc::clone(name)));
+        return Err(TemplateValueError::Control(Arc::clone(name)));
     }
     let plain = decoded(value);
     let mut parts = plain.split(['/', '\\']);
     if plain.contains(['/', '\\']) && parts.any(is_dots) {
-        return Err(Unfit::Dots(Arc::clone(name)));
+        return Err(TemplateValueError::Dots(Arc::clone(name)));
     }
     Ok(value)
 }

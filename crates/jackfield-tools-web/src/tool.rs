@@ -9,7 +9,7 @@ use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_provider_kit::secret::Secret;
 use serde_json::Value;
 
-use crate::config::{BodyForm, Header, Parameter, Part, ToolConfig, header_name};
+use crate::config::{BodyForm, Header, Parameter, ParameterPlace, ToolConfig, header_name};
 use crate::schema;
 use crate::template::is_name;
 
@@ -19,7 +19,7 @@ pub struct WebTool {
     pub(crate) config: ToolConfig,
     pub(crate) headers: Vec<Header>,
     /// The parameters with their places, as the configuration has them in order.
-    pub(crate) placed: Vec<Placed>,
+    pub(crate) placed: Vec<PlacedParameter>,
     schema: Arc<Value>,
     /// What the variables of the address hold.
     pub(crate) variables: BTreeMap<Arc<str>, Secret>,
@@ -27,8 +27,8 @@ pub struct WebTool {
 
 /// A parameter and where it goes.
 #[derive(Clone, Debug)]
-pub(crate) struct Placed {
-    pub(crate) part: Part,
+pub(crate) struct PlacedParameter {
+    pub(crate) part: ParameterPlace,
     pub(crate) required: bool,
     /// Whether the template names it.
     pub(crate) templated: bool,
@@ -42,7 +42,7 @@ pub(crate) struct Placed {
 
 /// What is wrong with a tool, and with which of its settings.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Fault {
+pub struct ToolConfigError {
     /// The setting, such as `url` or `parameters.city.in`.
     pub key: String,
     /// What is wrong, in a sentence.
@@ -55,14 +55,15 @@ impl WebTool {
     /// # Errors
     ///
     /// Everything that is wrong with it.
-    pub fn new(config: ToolConfig) -> Result<Self, Vec<Fault>> {
-        let mut faults = Faults(Vec::new());
+    pub fn new(config: ToolConfig) -> Result<Self, Vec<ToolConfigError>> {
+        let mut faults = ToolConfigErrors(Vec::new());
         general(&config, &mut faults);
-        let mut placed: Vec<Placed> = Vec::new();
+        let mut placed: Vec<PlacedParameter> = Vec::new();
         for parameter in &config.parameters {
             let this = place(&config, parameter, &mut faults);
-            let same = |other: &&Placed| {
-                let case = this.part == Part::Header && this.wire.eq_ignore_ascii_case(&other.wire);
+            let same = |other: &&PlacedParameter| {
+                let case = this.part == ParameterPlace::Header
+                    && this.wire.eq_ignore_ascii_case(&other.wire);
                 other.part == this.part && (other.wire == this.wire || case)
             };
             if let Some(other) = placed.iter().find(same) {
@@ -175,11 +176,11 @@ impl fmt::Debug for WebTool {
     }
 }
 
-struct Faults(Vec<Fault>);
+struct ToolConfigErrors(Vec<ToolConfigError>);
 
-impl Faults {
+impl ToolConfigErrors {
     fn add(&mut self, key: impl Into<String>, message: impl Into<String>) {
-        self.0.push(Fault {
+        self.0.push(ToolConfigError {
             key: key.into(),
             message: message.into(),
         });
@@ -187,7 +188,7 @@ impl Faults {
 }
 
 /// What is wrong apart from parameters.
-fn general(config: &ToolConfig, faults: &mut Faults) {
+fn general(config: &ToolConfig, faults: &mut ToolConfigErrors) {
     let name = &config.name;
     if !is_name(name) || name.contains('.') {
         let message = "the name of a tool has at most 64 letters, digits, `_` and `-`";
@@ -211,7 +212,11 @@ fn general(config: &ToolConfig, faults: &mut Faults) {
 }
 
 /// Where a parameter goes.
-fn place(config: &ToolConfig, parameter: &Parameter, faults: &mut Faults) -> Placed {
+fn place(
+    config: &ToolConfig,
+    parameter: &Parameter,
+    faults: &mut ToolConfigErrors,
+) -> PlacedParameter {
     let name = &parameter.name;
     let key = |field: &str| format!("parameters.{name}{field}");
     if !is_name(name) {
@@ -222,27 +227,30 @@ fn place(config: &ToolConfig, parameter: &Parameter, faults: &mut Faults) -> Pla
     let in_path = config.url.in_path().any(|other| other == name);
     let in_query = config.url.in_query().any(|other| other == name);
     let part = match parameter.part {
-        None if in_path => Part::Path,
-        None if in_query => Part::Query,
-        None if has_body => Part::Body,
-        None => Part::Query,
+        None if in_path => ParameterPlace::Path,
+        None if in_query => ParameterPlace::Query,
+        None if has_body => ParameterPlace::Body,
+        None => ParameterPlace::Query,
         Some(part) => part,
     };
     let elsewhere = match part {
-        Part::Path if !in_path => Some(format!("`url` has no `{{{name}}}` in its path")),
-        Part::Body if !has_body => Some(format!("a {} has no body", config.method)),
-        Part::Query | Part::Body | Part::Header if in_path => {
+        ParameterPlace::Path if !in_path => Some(format!("`url` has no `{{{name}}}` in its path")),
+        ParameterPlace::Body if !has_body => Some(format!("a {} has no body", config.method)),
+        ParameterPlace::Query | ParameterPlace::Body | ParameterPlace::Header if in_path => {
             Some(format!("`url` has `{{{name}}}` in its path"))
         }
-        Part::Body | Part::Header if in_query => {
+        ParameterPlace::Body | ParameterPlace::Header if in_query => {
             Some(format!("`url` has `{{{name}}}` in its query"))
         }
-        Part::Body | Part::Header | Part::Path | Part::Query => None,
+        ParameterPlace::Body
+        | ParameterPlace::Header
+        | ParameterPlace::Path
+        | ParameterPlace::Query => None,
     };
     if let Some(elsewhere) = elsewhere {
         faults.add(key(".in"), elsewhere);
     }
-    if part == Part::Path && parameter.required == Some(false) {
+    if part == ParameterPlace::Path && parameter.required == Some(false) {
         let message = "what stands in the path is always required";
         faults.add(key(".required"), message);
     }
@@ -252,13 +260,13 @@ fn place(config: &ToolConfig, parameter: &Parameter, faults: &mut Faults) -> Pla
         faults.add(key(".name"), message);
     }
     let wire = parameter.wire.as_ref().unwrap_or(name);
-    if part == Part::Header
+    if part == ParameterPlace::Header
         && let Err(message) = header_name(wire)
     {
         faults.add(key(".name"), message);
     }
     let kind = parameter.schema.get("type").and_then(Value::as_str);
-    let flat = part != Part::Body || config.body == BodyForm::Form;
+    let flat = part != ParameterPlace::Body || config.body == BodyForm::Form;
     if flat && kind == Some("object") {
         let message = "an object goes into a JSON body only";
         faults.add(key(".type"), message);
@@ -268,10 +276,10 @@ fn place(config: &ToolConfig, parameter: &Parameter, faults: &mut Faults) -> Pla
         faults.add(key(".$ref"), message);
     }
     let default = parameter.schema.get("default").cloned();
-    Placed {
+    PlacedParameter {
         required: parameter
             .required
-            .unwrap_or_else(|| part == Part::Path && default.is_none()),
+            .unwrap_or_else(|| part == ParameterPlace::Path && default.is_none()),
         part,
         templated,
         name: Arc::clone(name),

@@ -10,16 +10,16 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::ToolSpec;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
-use jackfield_provider_kit::guarded::{FetchError, FetchErrorKind, Guarded, Outgoing};
+use jackfield_provider_kit::guarded::{FetchError, FetchErrorKind, GuardedClient, GuardedRequest};
 
-use crate::answer::Reading;
+use crate::answer::AnswerReader;
 use crate::hidden::Hidden;
 use crate::tool::WebTool;
 
 /// Web APIs, each of them a tool.
 #[derive(Clone, Debug)]
 pub struct WebTools {
-    client: Guarded,
+    client: GuardedClient,
     id: ToolboxId,
     tools: Arc<[WebTool]>,
     /// Tools that cannot be used, and why.
@@ -29,7 +29,11 @@ pub struct WebTools {
 impl WebTools {
     /// A toolbox of these tools, which are reached through this client.
     #[must_use]
-    pub fn new(id: ToolboxId, client: Guarded, tools: impl IntoIterator<Item = WebTool>) -> Self {
+    pub fn new(
+        id: ToolboxId,
+        client: GuardedClient,
+        tools: impl IntoIterator<Item = WebTool>,
+    ) -> Self {
         Self {
             client,
             id,
@@ -49,11 +53,11 @@ impl WebTools {
     async fn fetch(
         &self,
         tool: &WebTool,
-        request: Outgoing,
+        request: GuardedRequest,
         limit: usize,
     ) -> Result<ToolResult, FetchError> {
         let hidden = Hidden::new(tool.secrets());
-        let reading = Reading {
+        let reading = AnswerReader {
             headless: tool.config.method == Method::HEAD,
             hidden: &hidden,
             limit,

@@ -14,7 +14,7 @@ use jackfield_ports::chat_model::{BoxError, Capabilities, ChatModel, ModelError}
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_kit::base_url::BaseUrl;
 use jackfield_provider_kit::chat_span;
-use jackfield_provider_kit::exchange::{self, Adapter, Answer, Asked};
+use jackfield_provider_kit::exchange::{self, Adapter, ErrorAnswer, PreparedRequest};
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::Transport;
 use tracing::Span;
@@ -65,15 +65,15 @@ impl Adapter for Acme {
 
     const REQUEST_ID: (&'static str, &'static str) = ("x-acme-request", "acme.request_id");
 
-    fn ask(&self, request: &ModelRequest) -> Result<Asked<Decoder>, ModelFailure> {
+    fn ask(&self, request: &ModelRequest) -> Result<PreparedRequest<Decoder>, ModelFailure> {
         let owner = self.state_owner(&request.model.model);
         let body =
             request::to_wire(request, &owner).map_err(|refusal| exchange::unsupported(&refusal))?;
         let url = self.base_url.join("/v1/talk");
-        Asked::post(&url, self.headers.clone(), body, Decoder::new(owner))
+        PreparedRequest::post(&url, self.headers.clone(), body, Decoder::new(owner))
     }
 
-    fn classify(&self, answer: &Answer<'_>) -> Option<ModelFailure> {
+    fn classify(&self, answer: &ErrorAnswer<'_>) -> Option<ModelFailure> {
         let body: wire::ErrorBody = serde_json::from_slice(answer.body).ok()?;
         let status = Some(answer.status.as_u16());
         Some(error::classify(

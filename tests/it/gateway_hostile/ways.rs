@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Script, Turn};
+use jackfield_testservers::script::{Script, ScriptTurn};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -37,7 +37,7 @@ impl Hostile {
 
     pub(super) async fn started(limits: &str) -> Self {
         let files = Kept::new();
-        let claude = ScriptedClaude::start(Script::by(|_| Some(Turn::text("Fine.")))).await;
+        let claude = ScriptedClaude::start(Script::by(|_| Some(ScriptTurn::text("Fine.")))).await;
         let limits = format!("[serve.limits]\n{limits}");
         let run = files.gateway().at_with(&claude.base_url(), &limits);
         let gateway = Gateway::listening(run.start()).await;

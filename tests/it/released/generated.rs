@@ -16,7 +16,7 @@ use jackfield_domain::tool_loop::LOOP_VERSION;
 use jackfield_domain::wait::{
     Answer, Delivery, DeliveryBody, JobHandle, Question, Wait, WaitEnd, WaitKind,
 };
-use jackfield_ports::journal::{Append, Appended, Delivered, Journal as _};
+use jackfield_ports::journal::{Append, Appended, DeliveryOutcome, Journal as _};
 use jackfield_store_sqlite::{Options, SqliteJournal};
 use jackfield_testkit::arb;
 use proptest::strategy::{Strategy, ValueTree as _};
@@ -266,7 +266,7 @@ impl Story {
                 .deliver(&self.session, id.clone(), Arc::clone(&by), body.clone())
                 .await;
             let answered = answered.expect("it can be delivered");
-            assert_eq!(answered, Delivered::Accepted, "{body:?}");
+            assert_eq!(answered, DeliveryOutcome::Accepted, "{body:?}");
             delivered += 1;
             if let DeliveryBody::Answer { answer, wait } = body {
                 let end = WaitEnd::Answered {

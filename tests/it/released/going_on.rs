@@ -1,7 +1,7 @@
 //! What a released version left is gone on with: finished, waiting, open and parked turns.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
 use super::{copied, fixtures, maker};
@@ -55,7 +55,7 @@ async fn question(files: &Kept, title: &str) -> (String, String) {
 async fn a_finished_session_is_continued_with_all_that_was_said() {
     for fixture in fixtures() {
         let files = copied(&fixture);
-        let claude = ScriptedClaude::start([Turn::text("Still 42.")]).await;
+        let claude = ScriptedClaude::start([ScriptTurn::text("Still 42.")]).await;
         let ran = run(
             &files,
             &claude,
@@ -85,7 +85,7 @@ async fn a_finished_session_is_continued_with_all_that_was_said() {
 async fn a_waiting_call_is_allowed_and_runs_once() {
     for fixture in fixtures() {
         let files = copied(&fixture);
-        let claude = ScriptedClaude::start([Turn::text("It is 42.").when("42")]).await;
+        let claude = ScriptedClaude::start([ScriptTurn::text("It is 42.").when("42")]).await;
         let (asked, session) = question(&files, "What is 2 * 21?").await;
         run(&files, &claude, &["approvals", "allow", &asked]).await;
         let ran = run(&files, &claude, &["sessions", "resume", &session]).await;
@@ -98,7 +98,7 @@ async fn a_waiting_call_is_allowed_and_runs_once() {
 async fn a_call_of_unknown_outcome_is_answered_and_the_model_is_told() {
     for fixture in fixtures() {
         let files = copied(&fixture);
-        let claude = ScriptedClaude::start([Turn::text("Who knows.").when("nknown")]).await;
+        let claude = ScriptedClaude::start([ScriptTurn::text("Who knows.").when("nknown")]).await;
         let (asked, session) = question(&files, "Crash, please.").await;
         run(&files, &claude, &["approvals", "deny", &asked]).await;
         let ran = run(&files, &claude, &["sessions", "resume", &session]).await;
@@ -111,7 +111,7 @@ async fn a_call_of_unknown_outcome_is_answered_and_the_model_is_told() {
 async fn a_turn_that_was_left_at_work_is_resumed_to_its_end() {
     for fixture in fixtures() {
         let files = copied(&fixture);
-        let claude = ScriptedClaude::start([Turn::text("It is 42, again.").when("42")]).await;
+        let claude = ScriptedClaude::start([ScriptTurn::text("It is 42, again.").when("42")]).await;
         let ran = run(&files, &claude, &["sessions", "resume", "open"]).await;
         assert!(ran.out.contains("It is 42, again."), "{ran:?}");
         let shown = json_of(&files, &["sessions", "show", "open"]).await;
@@ -125,7 +125,8 @@ async fn a_turn_that_was_left_at_work_is_resumed_to_its_end() {
 async fn a_parked_turn_goes_on_once_a_person_wants_it() {
     for fixture in fixtures() {
         let files = copied(&fixture);
-        let claude = ScriptedClaude::start([Turn::text("It is 42, at last.").when("42")]).await;
+        let claude =
+            ScriptedClaude::start([ScriptTurn::text("It is 42, at last.").when("42")]).await;
         let resume = files.run(&["sessions", "resume", "parked"]);
         let refused = resume.at(&claude.base_url()).run().await;
         assert!(
@@ -146,8 +147,8 @@ async fn results_of_a_client_go_on_with_the_turn_that_waits_for_them() {
         let files = copied(&fixture);
         // The gateway takes up the turn that was left at work, too.
         let claude = ScriptedClaude::start([
-            Turn::text("Thanks to you.").when("my result"),
-            Turn::text("It is 42.").again(),
+            ScriptTurn::text("Thanks to you.").when("my result"),
+            ScriptTurn::text("It is 42.").again(),
         ])
         .await;
         let session = titled(&files, "Ask my side, too.").await;

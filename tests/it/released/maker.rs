@@ -6,7 +6,7 @@ use std::time::Duration;
 use jackfield_domain::reply::FinishReason;
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Asked, Part, Script, Turn};
+use jackfield_testservers::script::{Script, ScriptPart, ScriptRequest, ScriptTurn};
 use serde_json::{Value, json};
 
 use super::kinds::Kinds;
@@ -65,21 +65,21 @@ pub(crate) fn servers(bank: &McpServer, slow: &McpServer) -> [(&'static str, Val
 
 /// Answers, calls, reasoning, a fork, and a text that is kept once for two sessions.
 async fn talks(files: &Kept) {
-    let (bank, thought) = (bank(), |text: &str| Part::Thinking {
+    let (bank, thought) = (bank(), |text: &str| ScriptPart::Thinking {
         signature: "c2lnbmVk".to_owned(),
         text: text.to_owned(),
     });
     let claude = ScriptedClaude::start([
-        Turn::reply([
+        ScriptTurn::reply([
             thought("A product of two numbers."),
-            Part::Text("First the sum.".to_owned()),
+            ScriptPart::Text("First the sum.".to_owned()),
         ])
         .and_call("calculator", &json!({ "expression": "6*7" })),
-        Turn::text("It is 42."),
-        Turn::call("bank__statement", &json!({ "month": "May" })),
-        Turn::text("That is a long statement."),
-        Turn::text("The fork goes on."),
-        Turn::text("As much as I may say").finish(FinishReason::Length),
+        ScriptTurn::text("It is 42."),
+        ScriptTurn::call("bank__statement", &json!({ "month": "May" })),
+        ScriptTurn::text("That is a long statement."),
+        ScriptTurn::text("The fork goes on."),
+        ScriptTurn::text("As much as I may say").finish(FinishReason::Length),
     ])
     .await;
     let more = "[policy.tools]\n\"bank/*\" = \"allow\"\n";
@@ -103,10 +103,10 @@ async fn talks(files: &Kept) {
 /// Turns that end without an answer.
 async fn breaks(files: &Kept) {
     let claude = ScriptedClaude::start([
-        Turn::status(400, &json!({ "type": "error", "error": { "type": "invalid_request_error", "message": "no" } })),
-        Turn::text("This answer breaks off in the middle of its words. ".repeat(40)).cut_after(1_500),
-        Turn::call("calculator", &json!({ "expression": "1+1" })),
-        Turn::text("Two, and no more rounds."),
+        ScriptTurn::status(400, &json!({ "type": "error", "error": { "type": "invalid_request_error", "message": "no" } })),
+        ScriptTurn::text("This answer breaks off in the middle of its words. ".repeat(40)).cut_after(1_500),
+        ScriptTurn::call("calculator", &json!({ "expression": "1+1" })),
+        ScriptTurn::text("Two, and no more rounds."),
     ])
     .await;
     for (name, question, more) in [
@@ -124,11 +124,11 @@ async fn breaks(files: &Kept) {
 async fn is_killed(files: &Kept) {
     for (name, times) in [("open", 0), ("parked", 3)] {
         let gates: Vec<Gate> = (0..=times).map(|_| Gate::new()).collect();
-        let called = Turn::call("calculator", &json!({ "expression": "3*14" }));
+        let called = ScriptTurn::call("calculator", &json!({ "expression": "3*14" }));
         let held = gates
             .iter()
-            .map(|gate| Turn::text("It is 42.").pause_after(1, gate));
-        let turns: Vec<Turn> = std::iter::once(called).chain(held).collect();
+            .map(|gate| ScriptTurn::text("It is 42.").pause_after(1, gate));
+        let turns: Vec<ScriptTurn> = std::iter::once(called).chain(held).collect();
         let claude = ScriptedClaude::start(turns).await;
         for (nth, gate) in gates.iter().enumerate() {
             let life = match nth {
@@ -230,16 +230,16 @@ async fn is_late(files: &Kept) {
 }
 
 /// What the model says, by what it was asked last.
-fn reply(asked: &Asked<'_>) -> Option<Turn> {
+fn reply(asked: &ScriptRequest<'_>) -> Option<ScriptTurn> {
     let last = asked.last_text.as_str();
-    let calls = |name: &str| Turn::call(name, &json!({ "n": 1 }));
+    let calls = |name: &str| ScriptTurn::call(name, &json!({ "n": 1 }));
     Some(match last {
-        "What is 2 * 21?" => Turn::call("calculator", &json!({ "expression": "2*21" })),
+        "What is 2 * 21?" => ScriptTurn::call("calculator", &json!({ "expression": "2*21" })),
         "Crash, please." => calls("bank__crash"),
         "Wait, please." => calls("slow__wait"),
-        "Stall." => Turn::text("I am about to say something.").stall_after(300),
+        "Stall." => ScriptTurn::text("I am about to say something.").stall_after(300),
         last if last.starts_with("Ask my side") => calls("mine"),
-        _ => Turn::text("Thank you."),
+        _ => ScriptTurn::text("Thank you."),
     })
 }
 

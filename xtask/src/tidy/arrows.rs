@@ -22,6 +22,30 @@ pub(crate) fn check(packages: &[Package]) -> Vec<Finding> {
     findings
 }
 
+/// Checks that the table allows no more than is used.
+pub(crate) fn unused(packages: &[Package]) -> Vec<Finding> {
+    let mut problems = Vec::new();
+    for package in packages {
+        let row = ARROWS.iter().find(|(name, _)| *name == package.name);
+        let allowed = row.map_or(&[][..], |(_, allowed)| allowed);
+        for to in allowed.iter().filter(|to| **to != ANY && !package.uses(to)) {
+            let name = &package.name;
+            problems.push(format!("nothing uses the arrow from `{name}` to `{to}`"));
+        }
+        let idle = |(name, homes): &&(&str, &[&str])| {
+            homes.contains(&package.name.as_str()) && !package.uses(name)
+        };
+        for (name, _) in HOMES.iter().filter(idle) {
+            problems.push(format!(
+                "`{}` is a home of `{name}`, and does not use it",
+                package.name
+            ));
+        }
+    }
+    let finding = |problem| UNUSED.broken(TABLE, 1, problem);
+    problems.into_iter().map(finding).collect()
+}
+
 fn objection(
     package: &Package,
     dependency: &Dependency,
@@ -55,10 +79,16 @@ const HOME: Rule = Rule {
     name: "one-home",
     mend: "use what the home crate offers; another home needs an ADR and a line in xtask/src/tidy/arrows.rs",
 };
+const UNUSED: Rule = Rule {
+    name: "unused-arrow",
+    mend: "take it out of the table",
+};
 const PURE: Rule = Rule {
     name: "pure-domain",
     mend: "the domain's dependencies are a literal list: do without, or move the code out",
 };
+
+const TABLE: &str = "xtask/src/tidy/arrows.rs";
 
 /// What the domain may use.
 const DOMAIN_MAY_USE: &[&str] = &["serde_json", "sha2", "thiserror"];
@@ -132,7 +162,6 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-domain",
             "jackfield-engine",
             "jackfield-export",
-            "jackfield-mcp-server",
         ],
     ),
     (
@@ -214,19 +243,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "jackfield-tools-builtin",
-        &[
-            "jackfield-domain",
-            "jackfield-ports",
-            "jackfield-provider-kit",
-        ],
+        &["jackfield-domain", "jackfield-ports"],
     ),
     (
         "jackfield-tools-mcp",
-        &[
-            "jackfield-domain",
-            "jackfield-ports",
-            "jackfield-provider-kit",
-        ],
+        &["jackfield-domain", "jackfield-ports"],
     ),
     (
         "jackfield-tools-web",
@@ -257,29 +278,15 @@ const HOMES: &[(&str, &[&str])] = &[
             "jackfield-tools-mcp",
         ],
     ),
-    (
-        "rusqlite",
-        &[
-            "jackfield-benches",
-            "jackfield-mcp-server",
-            "jackfield-store-sqlite",
-        ],
-    ),
+    ("rusqlite", &["jackfield-benches", "jackfield-store-sqlite"]),
 ];
 
 /// The crates that serve below axum; the gateway's own connections are among them.
-const SERVERS: &[&str] = &[
-    "jackfield-benches",
-    "jackfield-demo",
-    "jackfield-http",
-    "jackfield-testkit",
-    "jackfield-testservers",
-    "xtask",
-];
+const SERVERS: &[&str] = &["jackfield-benches", "jackfield-demo", "jackfield-http"];
 
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::{check, unused};
     use crate::workspace::{Dependency, Package};
 
     fn package(name: &str, dependencies: &[(&str, bool)]) -> Package {
@@ -317,6 +324,18 @@ mod tests {
             ["arrow"]
         );
         assert!(rules("jackfield-engine", &[("jackfield-ports", false)]).is_empty());
+    }
+
+    #[test]
+    fn an_arrow_that_nothing_uses_is_found() {
+        let idle = unused(&[package("jackfield-record", &[])]);
+        assert_eq!(idle.len(), 1, "{idle:?}");
+        assert!(unused(&[package("jackfield-record", &[("jackfield-domain", false)])]).is_empty());
+        let home = unused(&[package("jackfield-demo", &[])]);
+        assert!(
+            home.iter()
+                .any(|found| found.problem.contains("home of `hyper`"))
+        );
     }
 
     #[test]

@@ -7,18 +7,18 @@ use serde_json::Value;
 
 use crate::document::Section;
 use crate::file::{Trust, trust_help};
-use crate::place::{Place, Problem};
+use crate::place::{ConfigProblem, ValueSource};
 use crate::values::any;
 
 /// `[settings.extensions]`: a table for each dialect, with fields as they stand in its requests.
 ///
 /// Tables in it are tables of the request, and only what stands in them is set: what the mapper puts
 /// beside it stays.
-pub(crate) fn read(all: &mut Vec<(Extension, Place)>, section: Section<'_>, trust: Trust) {
+pub(crate) fn read(all: &mut Vec<(Extension, ValueSource)>, section: Section<'_>, trust: Trust) {
     if let (Trust::Found, Some(place)) = (trust, section.first_place()) {
         let help = trust_help(&place);
         let message = "a file that was merely found does not say what only a provider understands";
-        section.problem(Problem::new(place, message).with_help(help));
+        section.problem(ConfigProblem::new(place, message).with_help(help));
     }
     let dialects = section.again();
     for dialect in section.entries() {

@@ -8,25 +8,25 @@ use jackfield_domain::price::{Money, Price, PriceList};
 use jackfield_domain::request::ModelRef;
 
 use crate::config::parse_model;
-use crate::document::{Reader, Section};
+use crate::document::{DocumentReader, Section};
 use crate::file::{Trust, trust_help};
-use crate::place::{Place, Problem};
+use crate::place::{ConfigProblem, ValueSource};
 use crate::values::{filled, money};
 
 /// What a model's tokens cost, as it stands in a table, in whatever currency holds in the end.
 #[derive(Clone, Debug)]
-pub(crate) struct Listed {
+pub(crate) struct PriceEntry {
     cache_read: Option<Money>,
     cache_write: Option<Money>,
     date: Arc<str>,
     input: Money,
     output: Money,
     /// Where it stands.
-    pub(crate) place: Place,
+    pub(crate) place: ValueSource,
     source: Arc<str>,
 }
 
-impl Listed {
+impl PriceEntry {
     /// The price, in this currency. Input that is cached costs what other input costs, where nothing is said.
     pub(crate) fn price(&self, currency: &Arc<str>) -> Price {
         Price {
@@ -42,14 +42,14 @@ impl Listed {
 }
 
 /// Prices by model.
-pub(crate) type Prices = BTreeMap<ModelRef, Listed>;
+pub(crate) type Prices = BTreeMap<ModelRef, PriceEntry>;
 
 /// `[prices]`
 pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
     if let (Trust::Found, Some(place)) = (trust, section.first_place()) {
         let help = trust_help(&place);
         let message = "a file that was merely found does not say what anything costs";
-        section.problem(Problem::new(place, message).with_help(help));
+        section.problem(ConfigProblem::new(place, message).with_help(help));
     }
     let names = section.again();
     for entry in section.entries() {
@@ -69,7 +69,7 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
         let (date, source) = (text("date", UNDATED), text("source", OWN));
         table.finish();
         let (Some(input), Some(output)) = (input, output) else {
-            let problem = Problem::new(entry.place, "a price has `input` and `output`");
+            let problem = ConfigProblem::new(entry.place, "a price has `input` and `output`");
             if !is_whole {
                 names.problem(problem.with_help(
                     "write what a million tokens of each cost; 0 is a price, and no table is none",
@@ -86,12 +86,12 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
         let provider = &*model.provider;
         if is_part || provider.trim().is_empty() || provider.contains(['*', '/']) {
             let message = "a price is that of one model, or of all models of a provider";
-            names.problem(Problem::new(place, message).with_help(
+            names.problem(ConfigProblem::new(place, message).with_help(
                 "write `PROVIDER/MODEL`, or the name of the provider alone; `*` stands for no part of a name",
             ));
             continue;
         }
-        let listed = Listed {
+        let listed = PriceEntry {
             cache_read,
             cache_write,
             date,
@@ -107,7 +107,7 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
 /// The prices that come with Jackfield, in US dollars, by kind of provider and model.
 pub(crate) fn built_in() -> Prices {
     let mut prices = Prices::new();
-    let reader = Reader::new(Path::new("prices.toml"), BUILT_IN);
+    let reader = DocumentReader::new(Path::new("prices.toml"), BUILT_IN);
     let _read = reader.read(|root| read(&mut prices, root, Trust::Own));
     prices
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::config::{KeySource, ProviderConfig};
 use crate::document::Section;
 use crate::file::{Trust, trust_help};
-use crate::place::Problem;
+use crate::place::ConfigProblem;
 use crate::values;
 
 /// Reads all providers over those that there are, key by key.
@@ -20,12 +20,12 @@ pub(crate) fn read(
         let help = trust_help(&place);
         let message =
             "a file that was merely found does not say where conversations and keys are sent";
-        section.problem(Problem::new(place, message).with_help(help));
+        section.problem(ConfigProblem::new(place, message).with_help(help));
     }
     let names = section.again();
     for entry in section.entries() {
         if entry.name.is_empty() || entry.name.contains('/') {
-            names.problem(Problem::new(
+            names.problem(ConfigProblem::new(
                 entry.place,
                 "the name of a provider is not empty and has no `/`",
             ));
@@ -46,7 +46,7 @@ fn provider_table(provider: &mut ProviderConfig, mut table: Section<'_>) {
     let variable = table.take("api_key_env", values::shared);
     let file = table.take("api_key_file", values::filled);
     if let Some(place) = table.place_of("api_key") {
-        let problem = Problem::new(
+        let problem = ConfigProblem::new(
             place,
             "a key does not belong in a file that is shown, copied and committed",
         );
@@ -57,7 +57,7 @@ fn provider_table(provider: &mut ProviderConfig, mut table: Section<'_>) {
     }
     match (variable, file) {
         (Some(_), Some((_, place))) => {
-            table.problem(Problem::new(
+            table.problem(ConfigProblem::new(
                 place,
                 "there is `api_key_env` already: a key has one place",
             ));
@@ -65,7 +65,7 @@ fn provider_table(provider: &mut ProviderConfig, mut table: Section<'_>) {
         (Some((name, _)), None) if name.is_empty() => provider.key = Some(KeySource::None),
         (Some((name, place)), None) => {
             if let Some(problem) = not_a_variable(&name) {
-                table.problem(Problem::new(place, problem));
+                table.problem(ConfigProblem::new(place, problem));
             }
             provider.key = Some(KeySource::Variable(name));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jackfield_domain::limits::{Limits, OnLimit};
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::policy::{PolicyRule, UnknownRule, Verdict};
+use jackfield_domain::policy::{PolicyRule, RuleVerdict, UnknownRule};
 use jackfield_domain::price::Money;
 use jackfield_domain::settings::{Effort, ThinkingMode, Verbosity};
 use jackfield_domain::tool::UnknownPolicy;
@@ -18,7 +18,7 @@ use crate::config::{Config, Network};
 use crate::document::Section;
 use crate::file::{Trust, extensions, response_format, trust_help};
 use crate::journal::{JournalConfig, JournalKind};
-use crate::place::{Place, Problem};
+use crate::place::{ConfigProblem, ValueSource};
 use crate::values::{
     at_least_one, between, duration, filled, flag, money, one_of, shared, size, texts, whole,
 };
@@ -43,7 +43,7 @@ pub(crate) fn approvals(approvals: &mut ApprovalsConfig, mut section: Section<'_
     {
         let help = trust_help(&place);
         let message = "a file that was merely found does not say who lets calls run";
-        section.problem(Problem::new(place, message).with_help(help));
+        section.problem(ConfigProblem::new(place, message).with_help(help));
     }
     if let Some((command, place)) = section.take("command", texts) {
         let command = command.iter().map(ToString::to_string).collect();
@@ -65,7 +65,7 @@ pub(crate) fn journal(journal: &mut JournalConfig, mut section: Section<'_>, tru
     {
         let help = trust_help(&place);
         let message = "a file that was merely found does not say where conversations are kept";
-        section.problem(Problem::new(place, message).with_help(help));
+        section.problem(ConfigProblem::new(place, message).with_help(help));
     }
     let bytes = |value: &DeValue<'_>| size(value).map(|bytes| bytes as u64);
     section.set("keep_bytes", bytes, &mut journal.keep_bytes);
@@ -134,7 +134,7 @@ pub(crate) fn network(network: &mut Network, mut section: Section<'_>, trust: Tr
         if trust == Trust::Found {
             let help = trust_help(&place);
             let message = "a file that was merely found allows no addresses";
-            section.problem(Problem::new(place, message).with_help(help));
+            section.problem(ConfigProblem::new(place, message).with_help(help));
         }
         network.allow_private = allowed;
     }
@@ -144,7 +144,7 @@ pub(crate) fn network(network: &mut Network, mut section: Section<'_>, trust: Tr
         if trust == Trust::Found {
             let help = trust_help(&place);
             let message = "a file that was merely found does not say where conversations are sent";
-            section.problem(Problem::new(place.clone(), message).with_help(help));
+            section.problem(ConfigProblem::new(place.clone(), message).with_help(help));
         }
         network.proxy = Some((proxy, place));
     }
@@ -179,9 +179,9 @@ pub(crate) fn policy(options: &mut TurnOptions, mut section: Section<'_>, trust:
     let mut weak = 0;
     for entry in rules.entries() {
         let verdict = one_of(&[
-            ("allow", Verdict::Allow),
-            ("ask", Verdict::Ask),
-            ("deny", Verdict::Deny),
+            ("allow", RuleVerdict::Allow),
+            ("ask", RuleVerdict::Ask),
+            ("deny", RuleVerdict::Deny),
         ]);
         let Some(verdict) = table.value(&entry, verdict) else {
             continue;
@@ -191,12 +191,12 @@ pub(crate) fn policy(options: &mut TurnOptions, mut section: Section<'_>, trust:
             verdict,
         };
         match (trust, verdict) {
-            (Trust::Found, Verdict::Allow) => table.problem(looser(entry.place)),
-            (Trust::Found, Verdict::Ask) => {
+            (Trust::Found, RuleVerdict::Allow) => table.problem(looser(entry.place)),
+            (Trust::Found, RuleVerdict::Ask) => {
                 options.policy.rules.insert(weak, rule);
                 weak += 1;
             }
-            (Trust::Found, Verdict::Deny) | (Trust::Named | Trust::Own, _) => {
+            (Trust::Found, RuleVerdict::Deny) | (Trust::Named | Trust::Own, _) => {
                 options.policy.rules.push(rule);
             }
         }
@@ -252,10 +252,10 @@ pub(crate) fn session(options: &mut TurnOptions, mut section: Section<'_>) {
 }
 
 /// What is wrong with a policy that is looser, in a file that was merely found.
-fn looser(place: Place) -> Problem {
+fn looser(place: ValueSource) -> ConfigProblem {
     let help = trust_help(&place);
     let message = "a file that was merely found may ask or deny, but not allow";
-    Problem::new(place, message).with_help(help)
+    ConfigProblem::new(place, message).with_help(help)
 }
 
 /// `[settings]`

@@ -11,9 +11,9 @@ use toml::de::DeValue;
 
 use crate::document::Section;
 use crate::file::{Trust, trust_help};
-use crate::place::Problem;
+use crate::place::ConfigProblem;
 use crate::serve::{
-    ApprovalsMode, Disconnect, LogFormat, SOURCES, ServeConfig, ServeLimits, TokenConfig,
+    ApprovalsMode, DisconnectSetting, LogFormat, SOURCES, ServeConfig, ServeLimits, TokenConfig,
     TokenSource, ToolsUsed,
 };
 use crate::values::{at_least_one, duration, filled, flag, one_of, size, text, texts};
@@ -25,7 +25,7 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
     {
         let help = trust_help(&place);
         let message = "a file that was merely found does not say who may ask";
-        section.problem(Problem::new(place, message).with_help(help));
+        section.problem(ConfigProblem::new(place, message).with_help(help));
     }
     section.set("access_log", flag, &mut serve.access_log);
     let approvals = one_of(&[("deny", ApprovalsMode::Deny), ("wait", ApprovalsMode::Wait)]);
@@ -34,8 +34,8 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
         (serve.bind, serve.bind_place) = (bind, Some(place));
     }
     let disconnect = one_of(&[
-        ("cancel", Disconnect::Cancel),
-        ("finish", Disconnect::Finish),
+        ("cancel", DisconnectSetting::Cancel),
+        ("finish", DisconnectSetting::Finish),
     ]);
     section.set("disconnect", disconnect, &mut serve.disconnect);
     section.set("extensions", flag, &mut serve.extensions);
@@ -75,7 +75,7 @@ fn tokens(serve: &mut ServeConfig, section: Section<'_>) {
     for entry in section.entries() {
         if ToolboxId::parse(&entry.name).is_err() {
             let message = "the name of a token is made of letters, digits, `-` and `_`";
-            names.problem(Problem::new(entry.place.clone(), message));
+            names.problem(ConfigProblem::new(entry.place.clone(), message));
         }
         let mut section = Section::of(&names, &entry);
         let mut token = TokenConfig {
@@ -100,7 +100,7 @@ fn tokens(serve: &mut ServeConfig, section: Section<'_>) {
         token.source = sources.next();
         if sources.next().is_some() {
             let message = "there are several places where the token is";
-            let problem = Problem::new(token.place.clone(), message);
+            let problem = ConfigProblem::new(token.place.clone(), message);
             section.problem(problem.with_help(SOURCES));
         }
         section.set("admin", flag, &mut token.admin);

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use http::{HeaderName, Method};
-use jackfield_tools_web::{BodyForm, Parameter, Part, Template, ToolConfig, WebTool, header_name};
+use jackfield_tools_web::{
+    BodyForm, Parameter, ParameterPlace, Template, ToolConfig, WebTool, header_name,
+};
 use serde_json::{Map, Value};
 use toml::de::DeValue;
 
 use crate::config::Config;
-use crate::document::{Entry, Section};
+use crate::document::{Section, TableEntry};
 use crate::file::{Trust, trust_help};
 use crate::near::did_you_mean;
-use crate::place::{Place, Problem};
+use crate::place::{ConfigProblem, ValueSource};
 use crate::values::{any, duration, filled, flag, one_of, text};
 use crate::web::{Web, WebApi};
 
@@ -22,7 +24,7 @@ pub(crate) fn read(web: &mut Web, mut section: Section<'_>, trust: Trust) {
         if trust == Trust::Found {
             let help = trust_help(&place);
             let message = "a file that was merely found does not name the tools of others";
-            section.problem(Problem::new(place, message).with_help(help));
+            section.problem(ConfigProblem::new(place, message).with_help(help));
         }
         web.prefix = Some(prefix);
     }
@@ -47,21 +49,21 @@ pub(crate) fn read(web: &mut Web, mut section: Section<'_>, trust: Trust) {
         && let Some(place) = names.first_place()
     {
         let message = format!("there are more than {MOST} web APIs");
-        names.problem(Problem::new(place, message));
+        names.problem(ConfigProblem::new(place, message));
     }
 }
 
 /// What a file says, for those who are shown the configuration: of a web API all or nothing holds.
 pub(crate) fn whole(
     config: &mut Config,
-    mut said: Vec<(Value, Place)>,
+    mut said: Vec<(Value, ValueSource)>,
     trust: Trust,
-) -> Vec<(Value, Place)> {
+) -> Vec<(Value, ValueSource)> {
     let tool = |key: &str| {
         let name = key.strip_prefix("web.tools.")?.split('.').next()?;
         Some(name.to_owned())
     };
-    let of = |place: &Place| place.key.as_deref().and_then(tool);
+    let of = |place: &ValueSource| place.key.as_deref().and_then(tool);
     if trust == Trust::Found {
         // It stands beside the user's own of this name, which is what is shown.
         let own = &config.web.tools;
@@ -76,14 +78,14 @@ pub(crate) fn whole(
 
 fn tool(
     names: &Section<'_>,
-    entry: Entry<'_>,
+    entry: TableEntry<'_>,
     mut table: Section<'_>,
     trust: Trust,
 ) -> Option<WebApi> {
-    let mut places: BTreeMap<String, Place> = BTreeMap::new();
+    let mut places: BTreeMap<String, ValueSource> = BTreeMap::new();
     let missing = |key: &str, what: &str| {
         let message = format!("`{key}` is missing: {what}");
-        names.problem(Problem::new(entry.place.clone(), message));
+        names.problem(ConfigProblem::new(entry.place.clone(), message));
     };
     let has = table.again().entries();
     let has = |key: &str| has.iter().any(|entry| &*entry.name == key);
@@ -109,7 +111,7 @@ fn tool(
     {
         no_variables(names, place);
     }
-    let mut kept = |key: &str, place: Place| places.insert(key.to_owned(), place);
+    let mut kept = |key: &str, place: ValueSource| places.insert(key.to_owned(), place);
     // One that cannot be used is read all the same, for everything else that is wrong with it.
     let usable = described.is_some() && url.is_some();
     let (description, _) = described.unwrap_or_else(|| ("".into(), entry.place.clone()));
@@ -157,7 +159,7 @@ fn tool(
     let tool = WebTool::new(config).map_err(|faults| {
         for fault in faults {
             let place = place_of(&places, &fault.key).unwrap_or(&entry.place);
-            names.problem(Problem::new(place.clone(), fault.message));
+            names.problem(ConfigProblem::new(place.clone(), fault.message));
         }
     });
     Some(WebApi {
@@ -168,16 +170,16 @@ fn tool(
 }
 
 /// The place of a setting, or of the nearest table above it.
-fn place_of<'a>(places: &'a BTreeMap<String, Place>, key: &str) -> Option<&'a Place> {
+fn place_of<'a>(places: &'a BTreeMap<String, ValueSource>, key: &str) -> Option<&'a ValueSource> {
     places.get(key).or_else(|| {
         let (above, _) = key.rsplit_once('.')?;
         place_of(places, above)
     })
 }
 
-fn no_variables(section: &Section<'_>, place: &Place) {
+fn no_variables(section: &Section<'_>, place: &ValueSource) {
     let message = "a file that was merely found gets no variables";
-    let problem = Problem::new(place.clone(), message);
+    let problem = ConfigProblem::new(place.clone(), message);
     section.problem(problem.with_help(trust_help(place)));
 }
 
@@ -194,10 +196,10 @@ fn headers(section: Section<'_>, trust: Trust) -> Vec<(HeaderName, Arc<str>)> {
         match header_name(&entry.name) {
             Ok(name) if headers.iter().any(|(other, _)| *other == name) => {
                 let message = "this header is there already, in other letters";
-                table.problem(Problem::new(entry.place, message));
+                table.problem(ConfigProblem::new(entry.place, message));
             }
             Ok(name) => headers.push((name, value.into())),
-            Err(message) => table.problem(Problem::new(entry.place, message)),
+            Err(message) => table.problem(ConfigProblem::new(entry.place, message)),
         }
     }
     headers
@@ -207,13 +209,13 @@ fn headers(section: Section<'_>, trust: Trust) -> Vec<(HeaderName, Arc<str>)> {
 fn parameter(
     name: Arc<str>,
     mut table: Section<'_>,
-    mut kept: impl FnMut(&str, Place),
+    mut kept: impl FnMut(&str, ValueSource),
 ) -> Parameter {
     let parts = [
-        ("body", Part::Body),
-        ("header", Part::Header),
-        ("path", Part::Path),
-        ("query", Part::Query),
+        ("body", ParameterPlace::Body),
+        ("header", ParameterPlace::Header),
+        ("path", ParameterPlace::Path),
+        ("query", ParameterPlace::Query),
     ];
     let part = table.take("in", one_of(&parts));
     let wire = table.take("name", filled);
@@ -232,7 +234,7 @@ fn parameter(
         if !KEYWORDS.contains(&&*entry.name) {
             let known: Vec<&str> = KEYWORDS.iter().chain(OURS).copied().collect();
             let message = format!("unknown{}", did_you_mean(&entry.name, &known));
-            rest.problem(Problem::new(entry.place, message));
+            rest.problem(ConfigProblem::new(entry.place, message));
             continue;
         }
         let Some(value) = rest.value(&entry, any) else {
@@ -241,7 +243,7 @@ fn parameter(
         if &*entry.name == "type" && !is_type(&value) {
             let given = value.as_str().unwrap_or_default();
             let message = format!("`{given}` is no type{}", did_you_mean(given, TYPES));
-            rest.problem(Problem::new(entry.place.clone(), message));
+            rest.problem(ConfigProblem::new(entry.place.clone(), message));
         }
         schema.insert(entry.name.to_string(), value);
         kept(&entry.name, entry.place);

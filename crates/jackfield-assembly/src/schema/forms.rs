@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// What may stand as a value, with an example of it.
-pub(crate) enum Form {
+pub(crate) enum ValueForm {
     /// An amount of money.
     Amount,
     /// Any value.
@@ -40,7 +40,7 @@ pub(crate) enum Form {
     Words(&'static [&'static str]),
 }
 
-impl Form {
+impl ValueForm {
     /// The schema, with what the value says.
     pub(super) fn schema(&self, about: &str) -> Value {
         let mut schema = self.bare();

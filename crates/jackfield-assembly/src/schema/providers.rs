@@ -1,10 +1,10 @@
 //! The keys of a provider in `jackfield.toml`.
 
-use super::forms::Form::{Any, Flag, Text, Texts, Words};
-use super::{Entry, entry};
+use super::forms::ValueForm::{Any, Flag, Text, Texts, Words};
+use super::{SchemaKey, entry};
 
 /// The keys of a provider, but for its kind.
-pub(super) const PROVIDER: &[Entry] = &[
+pub(super) const PROVIDER: &[SchemaKey] = &[
     entry(
         "api",
         Words(&["chat", "responses"]),

@@ -1,13 +1,13 @@
 //! The keys of `jackfield.toml`.
 
-use super::forms::Form::{
+use super::forms::ValueForm::{
     Amount, Duration, Flag, Free, Money, Number, ResponseFormat, Size, Strict, Text, Texts,
     Thinking, Tools, Whole, Words,
 };
-use super::{Entry, entry};
+use super::{SchemaKey, entry};
 
 /// Every key but those of providers.
-pub(super) const SETTINGS: &[Entry] = &[
+pub(super) const SETTINGS: &[SchemaKey] = &[
     entry(
         "model",
         Text("claude/claude-opus-5-5"),

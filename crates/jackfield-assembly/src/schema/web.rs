@@ -1,10 +1,10 @@
 //! The keys of web APIs, but for the words of JSON Schema that their parameters have.
 
-use super::forms::Form::{Duration, Flag, Required, Text, Words};
-use super::{Entry, entry};
+use super::forms::ValueForm::{Duration, Flag, Required, Text, Words};
+use super::{SchemaKey, entry};
 
 /// Every key below `web`.
-pub(super) const WEB: &[Entry] = &[
+pub(super) const WEB: &[SchemaKey] = &[
     entry(
         "web.prefix",
         Text("web_"),

@@ -8,26 +8,26 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::near::did_you_mean;
-use crate::place::{Origin, Place, Problem};
-use crate::servers::lines::Lines;
+use crate::place::{ConfigProblem, Origin, ValueSource};
+use crate::servers::lines::KeyLines;
 use crate::values::length_of_time;
 
 /// A file, and everything that is wrong with it.
-pub(crate) struct Pages {
+pub(crate) struct FileProblems {
     asked: RefCell<Vec<String>>,
     file: Arc<Path>,
-    lines: Lines,
-    problems: RefCell<Vec<Problem>>,
-    remarks: RefCell<Vec<Problem>>,
+    lines: KeyLines,
+    problems: RefCell<Vec<ConfigProblem>>,
+    remarks: RefCell<Vec<ConfigProblem>>,
     unknown: RefCell<Vec<String>>,
 }
 
-impl Pages {
+impl FileProblems {
     pub(crate) fn new(file: &Path) -> Self {
         Self {
             asked: RefCell::default(),
             file: file.into(),
-            lines: Lines::default(),
+            lines: KeyLines::default(),
             problems: RefCell::default(),
             remarks: RefCell::default(),
             unknown: RefCell::default(),
@@ -37,25 +37,25 @@ impl Pages {
     /// Takes note of where everything stands, and of what is told twice: the last one would be taken,
     /// and nobody would know.
     pub(crate) fn index(&mut self, text: &str) {
-        self.lines = Lines::of(text);
+        self.lines = KeyLines::of(text);
         for (key, first, line) in &self.lines.twice {
             let message = format!("this is here twice: the first one stands in line {first}");
             let place = self.place(Some(key.clone()), Some(*line));
-            self.problem(Problem::new(place, message).with_help("remove one of them"));
+            self.problem(ConfigProblem::new(place, message).with_help("remove one of them"));
         }
     }
 
     /// The place of a value; its line is looked up where it is not known.
-    pub(crate) fn place(&self, key: Option<String>, line: Option<usize>) -> Place {
+    pub(crate) fn place(&self, key: Option<String>, line: Option<usize>) -> ValueSource {
         let found = key.as_ref().and_then(|key| self.lines.line(key));
-        Place {
+        ValueSource {
             line: line.or(found),
             key,
             origin: Origin::File(Arc::clone(&self.file)),
         }
     }
 
-    pub(crate) fn problem(&self, problem: Problem) {
+    pub(crate) fn problem(&self, problem: ConfigProblem) {
         self.problems.borrow_mut().push(problem);
     }
 
@@ -65,12 +65,12 @@ impl Pages {
     }
 
     /// Says that something is left out.
-    pub(crate) fn remark(&self, remark: Problem) {
+    pub(crate) fn remark(&self, remark: ConfigProblem) {
         self.remarks.borrow_mut().push(remark);
     }
 
     /// What is wrong with the file, and what is left out of it; one line for all unknown fields.
-    pub(crate) fn told(self) -> (Vec<Problem>, Vec<Problem>) {
+    pub(crate) fn told(self) -> (Vec<ConfigProblem>, Vec<ConfigProblem>) {
         let mut remarks = self.remarks.take();
         let unknown = self.unknown.take();
         if !unknown.is_empty() {
@@ -87,26 +87,26 @@ impl Pages {
                 "left out, as they are not known: {}{more}",
                 named.join(", ")
             );
-            remarks.push(Problem::new(self.place(None, None), message));
+            remarks.push(ConfigProblem::new(self.place(None, None), message));
         }
         (self.problems.into_inner(), remarks)
     }
 }
 
 /// One object.
-pub(crate) struct Fields<'a> {
+pub(crate) struct ServerFields<'a> {
     asked: Vec<&'static str>,
     object: &'a Map<String, Value>,
-    pages: &'a Pages,
+    pages: &'a FileProblems,
     path: String,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> ServerFields<'a> {
     /// The object of this value.
-    pub(crate) fn of(pages: &'a Pages, value: &'a Value, path: String) -> Option<Self> {
+    pub(crate) fn of(pages: &'a FileProblems, value: &'a Value, path: String) -> Option<Self> {
         let Some(object) = value.as_object() else {
             let message = format!("an object was expected, not {}", kind(value));
-            pages.problem(Problem::new(pages.place(Some(path), None), message));
+            pages.problem(ConfigProblem::new(pages.place(Some(path), None), message));
             return None;
         };
         Some(Self {
@@ -148,7 +148,7 @@ impl<'a> Fields<'a> {
     /// Says that something is wrong with a field.
     pub(crate) fn problem(&self, name: &str, message: impl Into<String>) {
         let place = self.pages.place(Some(self.key(name)), None);
-        self.pages.problem(Problem::new(place, message));
+        self.pages.problem(ConfigProblem::new(place, message));
     }
 
     /// Says that this object, or a field of it, is left out.
@@ -157,11 +157,11 @@ impl<'a> Fields<'a> {
             Some(name) => self.pages.place(Some(self.key(name)), None),
             None => self.place(),
         };
-        self.pages.remark(Problem::new(place, message));
+        self.pages.remark(ConfigProblem::new(place, message));
     }
 
     /// Where this object is.
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> ValueSource {
         self.pages.place(Some(self.path.clone()), None)
     }
 

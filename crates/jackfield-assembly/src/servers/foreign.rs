@@ -4,10 +4,10 @@ use jackfield_tools_mcp::Patterns;
 use serde_json::Value;
 
 use crate::near::did_you_mean;
-use crate::servers::fields::{Fields, text, texts};
+use crate::servers::fields::{ServerFields, text, texts};
 
 /// Why a server cannot be used.
-pub(crate) enum Unspoken {
+pub(crate) enum UnsupportedServer {
     /// It is one that cannot be reached or started yet.
     LeftOut(String),
     /// A field of it is one letter away from what it should say.
@@ -31,7 +31,7 @@ pub(crate) fn id(name: &str) -> Result<String, String> {
 }
 
 /// Why the server cannot be reached or started, if it cannot.
-pub(crate) fn unspoken(fields: &mut Fields<'_>) -> Option<Unspoken> {
+pub(crate) fn unspoken(fields: &mut ServerFields<'_>) -> Option<UnsupportedServer> {
     let mut why = None;
     for name in ["transport", "type"] {
         let Some(said) = fields.take(name, text) else {
@@ -42,7 +42,7 @@ pub(crate) fn unspoken(fields: &mut Fields<'_>) -> Option<Unspoken> {
         }
         if strsim::osa_distance(&said, HERE[0]) == 1 {
             let hint = did_you_mean(&said, &HERE[..1]);
-            return Some(Unspoken::Slip(
+            return Some(UnsupportedServer::Slip(
                 name,
                 format!("`{said}` is not a transport{hint}"),
             ));
@@ -72,7 +72,7 @@ pub(crate) fn unspoken(fields: &mut Fields<'_>) -> Option<Unspoken> {
             format!("`${{input:{asked}}}` is not asked for yet: write a variable of the environment, `${{NAME}}`, in its place")
         }));
     }
-    why.map(Unspoken::LeftOut)
+    why.map(UnsupportedServer::LeftOut)
 }
 
 /// The first input that a value asks for.
@@ -91,7 +91,7 @@ fn input(value: &Value) -> Option<String> {
 }
 
 /// Adds which tools other programs are told to offer, and which not.
-pub(crate) fn patterns(fields: &mut Fields<'_>, patterns: &mut Patterns) {
+pub(crate) fn patterns(fields: &mut ServerFields<'_>, patterns: &mut Patterns) {
     for (name, is_denied) in [
         ("disabledTools", true),
         ("excludeTools", true),

@@ -8,18 +8,18 @@ use serde_json::value::RawValue;
 
 /// The lines of all values of a file, by their keys with dots.
 #[derive(Debug, Default)]
-pub(crate) struct Lines {
+pub(crate) struct KeyLines {
     found: HashMap<String, usize>,
     /// The keys that are told more than once: the line of the first, and of another one.
     pub(crate) twice: Vec<(String, usize, usize)>,
 }
 
-impl Lines {
+impl KeyLines {
     /// Of a text that is JSON, no deeper than it is read.
     pub(crate) fn of(text: &str) -> Self {
         let mut lines = Self::default();
         let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
-        let file = File {
+        let file = LinesOfFile {
             starts: starts.collect(),
             text,
         };
@@ -43,11 +43,11 @@ impl Lines {
         }
     }
 
-    fn add(&mut self, file: &File<'_>, value: &str, key: String, level: usize) {
+    fn add(&mut self, file: &LinesOfFile<'_>, value: &str, key: String, level: usize) {
         let line = file.line(value);
         if level < MOST_LEVELS {
             if value.starts_with('{') {
-                let fields: Fields<'_> = serde_json::from_str(value).unwrap_or_default();
+                let fields: WrittenFields<'_> = serde_json::from_str(value).unwrap_or_default();
                 for (name, field) in fields.0 {
                     let dot = if key.is_empty() { "" } else { "." };
                     let key = format!("{key}{dot}{name}");
@@ -74,12 +74,12 @@ impl Lines {
     }
 }
 
-struct File<'a> {
+struct LinesOfFile<'a> {
     starts: Vec<usize>,
     text: &'a str,
 }
 
-impl File<'_> {
+impl LinesOfFile<'_> {
     /// The line, from 1, in which a part of the text begins.
     fn line(&self, part: &str) -> usize {
         let at = part.as_ptr().addr().wrapping_sub(self.text.as_ptr().addr());
@@ -89,14 +89,14 @@ impl File<'_> {
 
 /// The fields of an object as they are written: all of them, in their order.
 #[derive(Default)]
-struct Fields<'a>(Vec<(String, &'a RawValue)>);
+struct WrittenFields<'a>(Vec<(String, &'a RawValue)>);
 
-impl<'de> Deserialize<'de> for Fields<'de> {
+impl<'de> Deserialize<'de> for WrittenFields<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
+        struct LineReader;
 
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Fields<'de>;
+        impl<'de> Visitor<'de> for LineReader {
+            type Value = WrittenFields<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
@@ -107,11 +107,11 @@ impl<'de> Deserialize<'de> for Fields<'de> {
                 while let Some(field) = map.next_entry()? {
                     fields.push(field);
                 }
-                Ok(Fields(fields))
+                Ok(WrittenFields(fields))
             }
         }
 
-        deserializer.deserialize_map(Reader)
+        deserializer.deserialize_map(LineReader)
     }
 }
 

@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jackfield_domain::digest::Digest;
-use jackfield_tools_mcp::{Era, Remembered};
+use jackfield_tools_mcp::{Era, ServerMemory};
 use serde_json::{Value, json};
 
-use crate::reading::read_at_most;
-use crate::servers::McpServer;
+use crate::bounded_file::read_at_most;
+use crate::servers::McpServerEntry;
 
 /// The file of one server as it is configured: another configuration has another one.
-pub(crate) struct Memory {
+pub(crate) struct ToolListFile {
     file: PathBuf,
     /// What is in it, as far as is known.
-    kept: Mutex<Option<(Remembered, Option<String>)>>,
+    kept: Mutex<Option<(ServerMemory, Option<String>)>>,
 }
 
-impl Memory {
+impl ToolListFile {
     /// What is configured is taken as it is written, and of variables the names alone: a hash of a key
     /// that can be guessed would give it away.
-    pub(crate) fn new(cache: &Path, server: &McpServer) -> Self {
+    pub(crate) fn new(cache: &Path, server: &McpServerEntry) -> Self {
         let variables: Vec<&Arc<str>> = server.environment.iter().map(|(name, _)| name).collect();
         let parts = format!(
             "{:?}",
@@ -47,11 +47,11 @@ impl Memory {
     }
 
     /// What was kept: what it offered, and its own words. Nothing if it cannot be read.
-    pub(crate) fn recall(&self) -> Option<(Remembered, Option<String>)> {
+    pub(crate) fn recall(&self) -> Option<(ServerMemory, Option<String>)> {
         let bytes = read_at_most(&self.file, MOST).ok()?;
         let value: Value = serde_json::from_slice(&bytes).ok()?;
         let said = value.get("said")?.as_array()?.iter();
-        let remembered = Remembered {
+        let remembered = ServerMemory {
             definitions: said.cloned().map(Arc::new).collect(),
             era: if value.get("stateless")?.as_bool()? {
                 Era::Stateless
@@ -70,7 +70,7 @@ impl Memory {
     }
 
     /// Keeps it, if it is not what was kept last. Waits for the disk.
-    pub(crate) fn keep(&self, remembered: Remembered, instructions: Option<String>) {
+    pub(crate) fn keep(&self, remembered: ServerMemory, instructions: Option<String>) {
         let new = Some((remembered, instructions));
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if *kept == new {

@@ -9,18 +9,18 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::ToolboxId;
-use jackfield_tools_mcp::{Gate, Review};
+use jackfield_tools_mcp::{DefinitionGate, Review};
 use serde_json::{Value, json};
 
-use self::file::{Accepted, Pin, PinFile, Stamp, Trouble};
-use crate::servers::McpServer;
+use self::file::{Accepted, Pin, PinFile, PinFileError, Stamp};
+use crate::servers::McpServerEntry;
 
 /// A definition that is not the accepted one. Its tool is quarantined: neither offered nor called.
 ///
 /// What a server says of itself is a definition, too: of no tool, with `instructions`. Models are not
 /// told of it then.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Changed {
+pub struct ChangedTool {
     /// What is accepted, as the server sent it then; `None` if it was too long to be kept.
     pub accepted: Option<Arc<Value>>,
     /// The digest of what is accepted.
@@ -47,7 +47,7 @@ pub enum AcceptError {
 }
 
 /// What the servers of one assembly have in common: one of them tells that nothing can be kept.
-pub(crate) type Teller = Arc<OnceLock<ToolboxId>>;
+pub(crate) type PinNotice = Arc<OnceLock<ToolboxId>>;
 
 /// The accepted definitions of one server as it is configured.
 pub(crate) struct Pins {
@@ -57,38 +57,38 @@ pub(crate) struct Pins {
     /// Held while somebody looks, which takes as long as the disk does; the state is never held so long.
     looking: Mutex<()>,
     server: ToolboxId,
-    state: Mutex<State>,
-    teller: Teller,
+    state: Mutex<PinState>,
+    teller: PinNotice,
 }
 
 #[derive(Default)]
-struct State {
-    changed: BTreeMap<Arc<str>, Changed>,
+struct PinState {
+    changed: BTreeMap<Arc<str>, ChangedTool>,
     fault: Option<String>,
     /// What was pinned for the life of this process, where it could not be kept.
     held: Accepted,
     /// What it says of itself, if that is not the accepted one.
-    instructions: Option<Changed>,
-    last: Option<Looked>,
+    instructions: Option<ChangedTool>,
+    last: Option<PinLookup>,
     withheld: Option<String>,
 }
 
 /// What was looked at last, and what came of it.
-struct Looked {
+struct PinLookup {
     definitions: Vec<Arc<Value>>,
     review: Review,
     stamp: Stamp,
 }
 
 /// What is accepted, and why it holds for this process alone, if it does.
-struct Known {
+struct AcceptedPin {
     accepted: Accepted,
     unkept: Option<String>,
 }
 
 impl Pins {
     /// Those of a server that may be kept in this folder.
-    pub(crate) fn new(data: Option<&Path>, server: &McpServer, teller: &Teller) -> Self {
+    pub(crate) fn new(data: Option<&Path>, server: &McpServerEntry, teller: &PinNotice) -> Self {
         Self {
             file: data
                 .filter(|_| !server.itself)
@@ -102,7 +102,7 @@ impl Pins {
     }
 
     /// What was not the accepted one when the definitions were looked at last.
-    pub(crate) fn changed(&self) -> Vec<Changed> {
+    pub(crate) fn changed(&self) -> Vec<ChangedTool> {
         let state = self.state();
         let all = state.instructions.iter().chain(state.changed.values());
         all.cloned().collect()
@@ -145,10 +145,10 @@ impl Pins {
     }
 
     /// Accepts what was shown, and nothing else; all of it or nothing. Waits for the disk.
-    pub(crate) fn accept(&self, shown: &[Changed]) -> Result<(), AcceptError> {
+    pub(crate) fn accept(&self, shown: &[ChangedTool]) -> Result<(), AcceptError> {
         let unkept = |trouble| AcceptError::Unkept(self.sentence(trouble));
         let file = self.file.as_ref();
-        let file = file.ok_or_else(|| unkept(Trouble::NoPlace(NO_FOLDER.to_owned())))?;
+        let file = file.ok_or_else(|| unkept(PinFileError::NoPlace(NO_FOLDER.to_owned())))?;
         let mut overtaken = None;
         let written = file.change(|accepted| {
             overtaken = shown.iter().find(|one| {
@@ -190,26 +190,32 @@ impl Pins {
         self.looking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PinState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What is accepted, after what was never seen was pinned.
-    fn known(&self, definitions: &[Arc<Value>], held: &mut Accepted) -> Result<Known, Trouble> {
-        let mut known = Known {
+    fn known(
+        &self,
+        definitions: &[Arc<Value>],
+        held: &mut Accepted,
+    ) -> Result<AcceptedPin, PinFileError> {
+        let mut known = AcceptedPin {
             accepted: Accepted::default(),
             unkept: None,
         };
         let read = match &self.file {
             Some(file) => file.read(),
-            None => Err(Trouble::NoPlace(NO_FOLDER.to_owned())),
+            None => Err(PinFileError::NoPlace(NO_FOLDER.to_owned())),
         };
         match read {
             Ok(accepted) => known.accepted = accepted,
-            Err(Trouble::NoPlace(why)) => known.unkept = Some(why),
-            Err(trouble @ (Trouble::Damaged { .. } | Trouble::Full)) => return Err(trouble),
+            Err(PinFileError::NoPlace(why)) => known.unkept = Some(why),
+            Err(trouble @ (PinFileError::Damaged { .. } | PinFileError::Full)) => {
+                return Err(trouble);
+            }
         }
-        let pinned = |known: &Known, held: &Accepted, one: &Value| {
+        let pinned = |known: &AcceptedPin, held: &Accepted, one: &Value| {
             let name = name(one);
             known.accepted.contains_key(name) || held.contains_key(name)
         };
@@ -232,10 +238,10 @@ impl Pins {
             });
             match written {
                 Ok(accepted) => known.accepted = accepted,
-                Err(Trouble::NoPlace(why)) => known.unkept = Some(why),
+                Err(PinFileError::NoPlace(why)) => known.unkept = Some(why),
                 // What is new is not used, as it could be another each time.
-                Err(Trouble::Full) => {}
-                Err(trouble @ Trouble::Damaged { .. }) => return Err(trouble),
+                Err(PinFileError::Full) => {}
+                Err(trouble @ PinFileError::Damaged { .. }) => return Err(trouble),
             }
         }
         if known.unkept.is_some() {
@@ -256,8 +262,8 @@ impl Pins {
     fn compare(
         &self,
         definitions: &[Arc<Value>],
-        known: &Known,
-    ) -> (Review, BTreeMap<Arc<str>, Changed>) {
+        known: &AcceptedPin,
+    ) -> (Review, BTreeMap<Arc<str>, ChangedTool>) {
         let mut review = Review::default();
         let mut all_changed = BTreeMap::new();
         let mut unpinned = 0_usize;
@@ -279,7 +285,7 @@ impl Pins {
                     self.server
                 );
                 review.refused.insert(Arc::clone(&tool), why);
-                let changed = Changed {
+                let changed = ChangedTool {
                     accepted: pin.definition.clone(),
                     accepted_digest: pin.digest,
                     offered: Arc::clone(one),
@@ -307,7 +313,7 @@ impl Pins {
         (review, all_changed)
     }
 
-    fn quarantined(&self, changed: &BTreeMap<Arc<str>, Changed>) -> Option<String> {
+    fn quarantined(&self, changed: &BTreeMap<Arc<str>, ChangedTool>) -> Option<String> {
         let names = changed.keys().take(MOST_NAMED).map(|name| {
             let name: String = name.chars().take(80).collect();
             format!("`{name}`")
@@ -333,16 +339,16 @@ impl Pins {
     }
 
     /// What went wrong, and what to do, in a sentence.
-    fn sentence(&self, trouble: Trouble) -> String {
+    fn sentence(&self, trouble: PinFileError) -> String {
         match trouble {
-            Trouble::Damaged { file, why } => format!(
+            PinFileError::Damaged { file, why } => format!(
                 "it cannot be known which definitions of the server `{}` are accepted, so none is used: {}: {why}; \
                  put back an earlier copy of that file, or remove it: what the server says next is accepted then",
                 self.server,
                 file.display()
             ),
-            Trouble::Full => format!("it has had too many tools; {}", self.remove()),
-            Trouble::NoPlace(why) => why,
+            PinFileError::Full => format!("it has had too many tools; {}", self.remove()),
+            PinFileError::NoPlace(why) => why,
         }
     }
 
@@ -357,7 +363,7 @@ impl Pins {
     }
 }
 
-impl Gate for Pins {
+impl DefinitionGate for Pins {
     fn review(&self, definitions: &[Arc<Value>]) -> Review {
         let _looking = self.look();
         let stamp = self.file.as_ref().and_then(PinFile::stamp);
@@ -382,7 +388,7 @@ impl Gate for Pins {
             Ok((review, changed)) => {
                 (state.changed, state.fault) = (changed, None);
                 // If the file was written since, the stamp is none of it, and nothing is spared.
-                state.last = stamp.filter(|_| !unkept).map(|stamp| Looked {
+                state.last = stamp.filter(|_| !unkept).map(|stamp| PinLookup {
                     definitions: definitions.to_vec(),
                     review: review.clone(),
                     stamp,

@@ -14,7 +14,7 @@ use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-use crate::servers::running::Running;
+use crate::servers::managed_server::ManagedServer;
 
 /// A server as turns use it. A list that takes longer than the wait goes on in the background, and later lists
 /// do not wait for it; a server that fails is waited for no longer in all until it has listed its tools.
@@ -23,14 +23,14 @@ pub(crate) struct Prompt {
     advice: &'static str,
     /// Whether a list goes on in the background.
     late: watch::Sender<bool>,
-    pub(crate) running: Arc<Running>,
+    pub(crate) running: Arc<ManagedServer>,
     pub(crate) wait: Duration,
-    waits: Arc<Mutex<Waits>>,
+    waits: Arc<Mutex<StartWaits>>,
 }
 
 /// What is known of the waits for a server.
 #[derive(Default)]
-struct Waits {
+struct StartWaits {
     /// Why the last list failed.
     fault: Option<String>,
     /// Its tools when it listed them last.
@@ -43,7 +43,7 @@ struct Waits {
     stale: Option<String>,
 }
 
-impl Waits {
+impl StartWaits {
     /// How long to wait now.
     fn begin(&mut self, wait: Duration) -> Duration {
         let since = *self.since.get_or_insert_with(Instant::now);
@@ -69,7 +69,7 @@ impl Waits {
 
 impl Prompt {
     /// This server, waited for so long.
-    pub(crate) fn new(running: Running, wait: Duration, discreet: bool) -> Self {
+    pub(crate) fn new(running: ManagedServer, wait: Duration, discreet: bool) -> Self {
         Self {
             advice: if discreet { "" } else { ADVICE },
             late: watch::Sender::new(false),
@@ -87,7 +87,7 @@ impl Prompt {
         was_late
     }
 
-    fn waits(&self) -> MutexGuard<'_, Waits> {
+    fn waits(&self) -> MutexGuard<'_, StartWaits> {
         locked(&self.waits)
     }
 
@@ -138,7 +138,7 @@ impl Toolbox for Prompt {
             if self.waits().fault.is_none() {
                 tracing::warn!(server = %self.id(), "an MCP server is waited for no longer");
             }
-            let (late, waits) = (Late(self.late.clone()), Arc::clone(&self.waits));
+            let (late, waits) = (BackgroundList(self.late.clone()), Arc::clone(&self.waits));
             tokio::spawn(async move {
                 let listed = listing.await;
                 locked(&waits).end(&listed);
@@ -181,15 +181,15 @@ impl Toolbox for Prompt {
 }
 
 /// A list that goes on in the background, until it is over, however it ends.
-struct Late(watch::Sender<bool>);
+struct BackgroundList(watch::Sender<bool>);
 
-impl Drop for Late {
+impl Drop for BackgroundList {
     fn drop(&mut self) {
         self.0.send_replace(false);
     }
 }
 
-fn locked(waits: &Mutex<Waits>) -> MutexGuard<'_, Waits> {
+fn locked(waits: &Mutex<StartWaits>) -> MutexGuard<'_, StartWaits> {
     waits.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -9,28 +9,28 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_tools_mcp::Patterns;
 use serde_json::{Value, json};
 
-use crate::place::Problem;
-use crate::servers::McpServer;
+use crate::place::ConfigProblem;
+use crate::servers::McpServerEntry;
 use crate::servers::comments::blanked;
-use crate::servers::fields::{Fields, Pages, duration, filled, flag, text, texts};
-use crate::servers::foreign::{self, Unspoken};
+use crate::servers::fields::{FileProblems, ServerFields, duration, filled, flag, text, texts};
+use crate::servers::foreign::{self, UnsupportedServer};
 use crate::surroundings::Surroundings;
 use crate::web;
 
 /// What a file of servers says.
 #[derive(Default)]
-pub(crate) struct Read {
+pub(crate) struct ServersFile {
     /// Everything that is wrong with it.
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<ConfigProblem>,
     /// What is left out of it, as other programs keep such files, too.
-    pub(crate) remarks: Vec<Problem>,
+    pub(crate) remarks: Vec<ConfigProblem>,
     /// Its servers.
-    pub(crate) servers: Vec<McpServer>,
+    pub(crate) servers: Vec<McpServerEntry>,
 }
 
 /// Reads a file of servers.
-pub(crate) fn read(surroundings: &Surroundings, path: &Path, bytes: &[u8]) -> Read {
-    let mut pages = Pages::new(surroundings.shown(path));
+pub(crate) fn read(surroundings: &Surroundings, path: &Path, bytes: &[u8]) -> ServersFile {
+    let mut pages = FileProblems::new(surroundings.shown(path));
     let (root, text) = match json(bytes) {
         Ok(root) => root,
         Err(error) => {
@@ -38,10 +38,10 @@ pub(crate) fn read(surroundings: &Surroundings, path: &Path, bytes: &[u8]) -> Re
             // The message names the place already.
             let message = error.to_string();
             let message = message.split(" at line ").next().unwrap_or_default();
-            let problem = Problem::new(place, format!("this is not JSON: {message}"));
-            return Read {
+            let problem = ConfigProblem::new(place, format!("this is not JSON: {message}"));
+            return ServersFile {
                 problems: vec![problem.with_help("mend that line")],
-                ..Read::default()
+                ..ServersFile::default()
             };
         }
     };
@@ -49,13 +49,13 @@ pub(crate) fn read(surroundings: &Surroundings, path: &Path, bytes: &[u8]) -> Re
         pages.index(text);
     }
     let folder = path.parent().unwrap_or(&surroundings.directory);
-    let reader = Reader {
+    let reader = ServersReader {
         base: (folder.to_owned(), surroundings.home.clone()),
         pages: &pages,
     };
     let servers = reader.servers(&root);
     let (problems, remarks) = pages.told();
-    Read {
+    ServersFile {
         problems,
         remarks,
         servers,
@@ -76,8 +76,8 @@ pub(crate) fn json(bytes: &[u8]) -> Result<(Value, Cow<'_, [u8]>), serde_json::E
 /// Every field that may be in a file of servers, with `NAME` for a server of it.
 #[must_use]
 pub fn server_keys() -> Vec<String> {
-    let pages = Pages::new(Path::new("sample"));
-    let reader = Reader {
+    let pages = FileProblems::new(Path::new("sample"));
+    let reader = ServersReader {
         base: (PathBuf::new(), None),
         pages: &pages,
     };
@@ -90,23 +90,23 @@ pub fn server_keys() -> Vec<String> {
     keys
 }
 
-struct Reader<'a> {
+struct ServersReader<'a> {
     base: (PathBuf, Option<PathBuf>),
-    pages: &'a Pages,
+    pages: &'a FileProblems,
 }
 
-impl<'a> Reader<'a> {
-    fn servers(&self, root: &'a Value) -> Vec<McpServer> {
-        let Some(mut root) = Fields::of(self.pages, root, String::new()) else {
+impl<'a> ServersReader<'a> {
+    fn servers(&self, root: &'a Value) -> Vec<McpServerEntry> {
+        let Some(mut root) = ServerFields::of(self.pages, root, String::new()) else {
             return Vec::new();
         };
-        let mut servers: Vec<McpServer> = Vec::new();
-        let mut found: Vec<(Option<&str>, Fields<'a>)> = Vec::new();
+        let mut servers: Vec<McpServerEntry> = Vec::new();
+        let mut found: Vec<(Option<&str>, ServerFields<'a>)> = Vec::new();
         match root.find("servers") {
             None => {}
             Some(Value::Array(list)) => {
                 for (nth, value) in list.iter().enumerate() {
-                    let fields = Fields::of(self.pages, value, format!("servers[{nth}]"));
+                    let fields = ServerFields::of(self.pages, value, format!("servers[{nth}]"));
                     found.extend(fields.map(|fields| (None, fields)));
                 }
             }
@@ -131,10 +131,10 @@ impl<'a> Reader<'a> {
             if servers.iter().any(|other| other.id == server.id) {
                 let message = format!("there is a server `{}` in this file already", server.id);
                 if name.is_none_or(|name| name == server.id.as_str()) {
-                    self.pages.problem(Problem::new(place, message));
+                    self.pages.problem(ConfigProblem::new(place, message));
                 } else {
                     let message = format!("left out: {message}");
-                    self.pages.remark(Problem::new(place, message));
+                    self.pages.remark(ConfigProblem::new(place, message));
                 }
                 continue;
             }
@@ -144,15 +144,20 @@ impl<'a> Reader<'a> {
     }
 
     /// The servers of a table, by name.
-    fn table(&self, key: &str, table: &'a Value, found: &mut Vec<(Option<&'a str>, Fields<'a>)>) {
-        let table = Fields::of(self.pages, table, key.to_owned());
-        for (name, value) in table.iter().flat_map(Fields::all) {
-            let fields = Fields::of(self.pages, value, format!("{key}.{name}"));
+    fn table(
+        &self,
+        key: &str,
+        table: &'a Value,
+        found: &mut Vec<(Option<&'a str>, ServerFields<'a>)>,
+    ) {
+        let table = ServerFields::of(self.pages, table, key.to_owned());
+        for (name, value) in table.iter().flat_map(ServerFields::all) {
+            let fields = ServerFields::of(self.pages, value, format!("{key}.{name}"));
             found.extend(fields.map(|fields| (Some(name.as_str()), fields)));
         }
     }
 
-    fn server(&self, name: Option<&str>, mut fields: Fields<'a>) -> Option<McpServer> {
+    fn server(&self, name: Option<&str>, mut fields: ServerFields<'a>) -> Option<McpServerEntry> {
         let id = match name {
             Some(name) => match foreign::id(name).and_then(|id| parse_id(&id)) {
                 Ok(id) => Ok(id),
@@ -174,13 +179,13 @@ impl<'a> Reader<'a> {
         let enabled = enabled.unwrap_or(true) && !disabled.unwrap_or(false);
         let spoken = foreign::unspoken(&mut fields);
         match &spoken {
-            Some(Unspoken::Slip(name, message)) => fields.problem(name, message.as_str()),
+            Some(UnsupportedServer::Slip(name, message)) => fields.problem(name, message.as_str()),
             // What is switched off is no news.
-            Some(Unspoken::LeftOut(why)) if enabled => {
+            Some(UnsupportedServer::LeftOut(why)) if enabled => {
                 fields.remark(None, format!("left out: {why}"));
                 return None;
             }
-            Some(Unspoken::LeftOut(_)) | None => {}
+            Some(UnsupportedServer::LeftOut(_)) | None => {}
         }
         let command = fields.take("command", filled);
         if command.is_none() && spoken.is_none() && fields.find("command").is_none() {
@@ -193,7 +198,7 @@ impl<'a> Reader<'a> {
                 format!("its tools are named after `{id}`, as names of tools are limited");
             fields.remark(None, message);
         }
-        let server = McpServer {
+        let server = McpServerEntry {
             arguments: fields.take("args", texts).unwrap_or_default(),
             base: self.base.clone(),
             command: command.unwrap_or_default(),
@@ -222,7 +227,7 @@ impl<'a> Reader<'a> {
 
 /// A length of time; a bare number is seconds to one program and milliseconds to another.
 fn limit(
-    fields: &mut Fields<'_>,
+    fields: &mut ServerFields<'_>,
     name: &'static str,
     parse: fn(&Value) -> Result<Duration, String>,
 ) -> Option<Duration> {
@@ -234,7 +239,7 @@ fn limit(
     fields.take(name, parse)
 }
 
-fn environment(fields: &mut Fields<'_>) -> Vec<(Arc<str>, Arc<str>)> {
+fn environment(fields: &mut ServerFields<'_>) -> Vec<(Arc<str>, Arc<str>)> {
     let mut variables = Vec::new();
     let Some(value) = fields.find("env") else {
         return variables;
@@ -264,7 +269,7 @@ fn environment(fields: &mut Fields<'_>) -> Vec<(Arc<str>, Arc<str>)> {
 }
 
 /// `{"allow": […], "deny": […]}`, or a list of what is allowed; and what other programs say of that.
-fn patterns(fields: &mut Fields<'_>, pages: &Pages) -> Patterns {
+fn patterns(fields: &mut ServerFields<'_>, pages: &FileProblems) -> Patterns {
     let owned = |texts: Option<Vec<Arc<str>>>| -> Vec<String> {
         let texts = texts.unwrap_or_default();
         texts.iter().map(ToString::to_string).collect()
@@ -273,7 +278,7 @@ fn patterns(fields: &mut Fields<'_>, pages: &Pages) -> Patterns {
     if let Some(value) = fields.find("tools") {
         if value.is_array() {
             patterns.allow = owned(fields.take("tools", texts));
-        } else if let Some(mut tools) = Fields::of(pages, value, fields.key("tools")) {
+        } else if let Some(mut tools) = ServerFields::of(pages, value, fields.key("tools")) {
             patterns.allow = owned(tools.take("allow", texts));
             patterns.deny = owned(tools.take("deny", texts));
             tools.finish();

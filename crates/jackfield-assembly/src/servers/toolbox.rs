@@ -5,49 +5,51 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jackfield_domain::tool::ToolSpec;
-use jackfield_engine::{EngineBuilder, Standing};
+use jackfield_engine::{EngineBuilder, ToolboxStatus};
 use jackfield_ports::toolbox::Toolbox;
-use jackfield_tools_mcp::{Era, Fault, GuardProgram, McpToolbox, ServerConfig, Settings};
+use jackfield_tools_mcp::{
+    ClientSettings, Era, GuardProgram, McpToolbox, ServerConfig, ServerFault,
+};
 
 use crate::registry::Registry;
 use crate::servers::expand::expand;
-use crate::servers::memory::Memory;
-use crate::servers::pins::{AcceptError, Changed, Pins, Teller};
+use crate::servers::managed_server::{BrokenServer, ManagedServer, StartReport};
+use crate::servers::memory::ToolListFile;
+use crate::servers::pins::{AcceptError, ChangedTool, PinNotice, Pins};
 use crate::servers::prompt::Prompt;
-use crate::servers::running::{Running, Telling, Wrong};
-use crate::servers::{GUARD, McpServer};
+use crate::servers::{GUARD, McpServerEntry};
 use crate::surroundings::Environment;
 
 /// An MCP server of an assembly. Cloning shares it.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct Server {
+pub struct ServerToolbox {
     /// What is configured of it.
-    pub config: Arc<McpServer>,
-    kind: Kind,
+    pub config: Arc<McpServerEntry>,
+    kind: ServerSource,
 }
 
 #[derive(Clone)]
-enum Kind {
+enum ServerSource {
     Off,
     Usable(Arc<Prompt>),
-    Wrong(Fault, Arc<Telling>),
+    Wrong(ServerFault, Arc<StartReport>),
 }
 
 /// What holds for all servers: where something is kept of them, and how long they are waited for.
 #[derive(Clone, Debug)]
-pub(crate) struct Places<'a> {
+pub(crate) struct ServerPaths<'a> {
     /// What may be deleted.
     pub(crate) cache: Option<&'a Path>,
     /// What has to stay.
     pub(crate) data: Option<&'a Path>,
     pub(crate) start_wait: Duration,
-    pub(crate) teller: Teller,
+    pub(crate) teller: PinNotice,
 }
 
 /// How a server is.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum ServerState {
+pub enum ServerStatus {
     /// It cannot be used.
     Failed {
         /// What to do.
@@ -75,14 +77,14 @@ pub enum ServerState {
 /// What came of trying a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Tested {
+pub struct ServerTest {
     /// What is not as it should be, each in a sentence.
     pub problems: Vec<String>,
     /// Its tools that are neither offered nor called, because their definitions are not the accepted
     /// ones.
     pub quarantined: Vec<Arc<str>>,
     /// How it is.
-    pub state: ServerState,
+    pub state: ServerStatus,
     /// How long it took until its tools were known, or until it failed.
     pub took: Duration,
     /// Its tools.
@@ -91,30 +93,30 @@ pub struct Tested {
     pub usable: bool,
 }
 
-impl Server {
+impl ServerToolbox {
     /// A server of which something may be kept in these places.
     pub(crate) fn new(
-        config: &McpServer,
+        config: &McpServerEntry,
         environment: &Environment,
-        places: &Places<'_>,
+        places: &ServerPaths<'_>,
         registry: &Registry,
     ) -> Self {
         let kind = if !config.enabled {
-            Kind::Off
+            ServerSource::Off
         } else {
             match filled_in(config, environment) {
                 Ok(server) => {
-                    let memory = places.cache.map(|cache| Memory::new(cache, config));
+                    let memory = places.cache.map(|cache| ToolListFile::new(cache, config));
                     let pins = Pins::new(places.data, config, &places.teller);
                     let mcp = McpToolbox::new(server, settings(config, registry));
-                    let telling = Telling::new(config.id.clone(), registry.discreet);
-                    let running = Running::new(mcp, memory, pins, config, telling);
+                    let telling = StartReport::new(config.id.clone(), registry.discreet);
+                    let running = ManagedServer::new(mcp, memory, pins, config, telling);
                     let prompt = Prompt::new(running, places.start_wait, registry.discreet);
-                    Kind::Usable(Arc::new(prompt))
+                    ServerSource::Usable(Arc::new(prompt))
                 }
                 Err(fault) => {
-                    let telling = Telling::new(config.id.clone(), registry.discreet);
-                    Kind::Wrong(fault, Arc::new(telling))
+                    let telling = StartReport::new(config.id.clone(), registry.discreet);
+                    ServerSource::Wrong(fault, Arc::new(telling))
                 }
             }
         };
@@ -126,15 +128,15 @@ impl Server {
 
     /// Adds it to an engine.
     pub(crate) fn join(&self, builder: EngineBuilder) -> EngineBuilder {
-        let standing = Standing {
+        let standing = ToolboxStatus {
             prefix: self.config.prefix.clone(),
             trusted: self.config.trusted,
         };
         match &self.kind {
-            Kind::Off => builder,
-            Kind::Usable(prompt) => builder.toolbox_as(Arc::clone(prompt) as _, standing),
-            Kind::Wrong(fault, telling) => {
-                let wrong = Wrong {
+            ServerSource::Off => builder,
+            ServerSource::Usable(prompt) => builder.toolbox_as(Arc::clone(prompt) as _, standing),
+            ServerSource::Wrong(fault, telling) => {
+                let wrong = BrokenServer {
                     fault: fault.clone(),
                     telling: Arc::clone(telling),
                 };
@@ -145,21 +147,21 @@ impl Server {
 
     /// How it is.
     #[must_use]
-    pub fn state(&self) -> ServerState {
+    pub fn state(&self) -> ServerStatus {
         match &self.kind {
-            Kind::Off => ServerState::Off,
-            Kind::Usable(prompt) => prompt.running.mcp.state().into(),
-            Kind::Wrong(fault, _) => fault.clone().into(),
+            ServerSource::Off => ServerStatus::Off,
+            ServerSource::Usable(prompt) => prompt.running.mcp.state().into(),
+            ServerSource::Wrong(fault, _) => fault.clone().into(),
         }
     }
 
     /// The definitions that were not the accepted ones when its tools were listed last, what it says of
     /// itself included.
     #[must_use]
-    pub fn changed(&self) -> Vec<Changed> {
+    pub fn changed(&self) -> Vec<ChangedTool> {
         match &self.kind {
-            Kind::Off | Kind::Wrong(..) => Vec::new(),
-            Kind::Usable(prompt) => prompt.running.pins.changed(),
+            ServerSource::Off | ServerSource::Wrong(..) => Vec::new(),
+            ServerSource::Usable(prompt) => prompt.running.pins.changed(),
         }
     }
 
@@ -169,10 +171,10 @@ impl Server {
     /// # Errors
     ///
     /// [`AcceptError`] if that cannot be kept.
-    pub fn accept(&self, shown: &[Changed]) -> Result<(), AcceptError> {
+    pub fn accept(&self, shown: &[ChangedTool]) -> Result<(), AcceptError> {
         match &self.kind {
-            Kind::Off | Kind::Wrong(..) => Ok(()),
-            Kind::Usable(prompt) => prompt.running.pins.accept(shown),
+            ServerSource::Off | ServerSource::Wrong(..) => Ok(()),
+            ServerSource::Usable(prompt) => prompt.running.pins.accept(shown),
         }
     }
 
@@ -181,24 +183,24 @@ impl Server {
     #[must_use]
     pub fn log(&self) -> Vec<String> {
         match &self.kind {
-            Kind::Off | Kind::Wrong(..) => Vec::new(),
-            Kind::Usable(prompt) => prompt.running.mcp.log(),
+            ServerSource::Off | ServerSource::Wrong(..) => Vec::new(),
+            ServerSource::Usable(prompt) => prompt.running.mcp.log(),
         }
     }
 
     /// Starts it, and asks for its tools.
-    pub async fn test(&self) -> Tested {
+    pub async fn test(&self) -> ServerTest {
         let since = Instant::now();
-        let mut tested = Tested {
+        let mut tested = ServerTest {
             problems: Vec::new(),
             quarantined: Vec::new(),
             state: self.state(),
             took: Duration::ZERO,
             tools: Vec::new(),
             // What is switched off is as it should be.
-            usable: matches!(self.kind, Kind::Off),
+            usable: matches!(self.kind, ServerSource::Off),
         };
-        if let Kind::Usable(prompt) = &self.kind {
+        if let ServerSource::Usable(prompt) = &self.kind {
             let running = &prompt.running;
             let started = running.mcp.start().await;
             let listed = match &started {
@@ -232,13 +234,13 @@ impl Server {
     }
 
     /// The same, waited for no longer than a turn waits. It goes on starting.
-    pub async fn look(&self) -> Tested {
-        let Kind::Usable(prompt) = &self.kind else {
+    pub async fn look(&self) -> ServerTest {
+        let ServerSource::Usable(prompt) = &self.kind else {
             return self.test().await;
         };
         let wait = prompt.wait;
         let tested = tokio::time::timeout(wait, self.test()).await;
-        tested.unwrap_or_else(|_| Tested {
+        tested.unwrap_or_else(|_| ServerTest {
             problems: vec![format!(
                 "it has not listed its tools within {} s; `jackfield mcp test {}` waits longer",
                 wait.as_secs_f64(),
@@ -256,20 +258,20 @@ impl Server {
     /// whether there was anything to wait for.
     pub async fn caught_up(&self) -> bool {
         match &self.kind {
-            Kind::Off | Kind::Wrong(..) => false,
-            Kind::Usable(prompt) => prompt.caught_up().await,
+            ServerSource::Off | ServerSource::Wrong(..) => false,
+            ServerSource::Usable(prompt) => prompt.caught_up().await,
         }
     }
 
     /// Ends it, if it runs; takes a few seconds at most.
     pub async fn stop(&self) {
-        if let Kind::Usable(prompt) = &self.kind {
+        if let ServerSource::Usable(prompt) = &self.kind {
             prompt.running.mcp.stop().await;
         }
     }
 }
 
-impl std::fmt::Debug for Server {
+impl std::fmt::Debug for ServerToolbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Server")
             .field("config", &self.config)
@@ -278,14 +280,14 @@ impl std::fmt::Debug for Server {
     }
 }
 
-impl From<Fault> for ServerState {
-    fn from(fault: Fault) -> Self {
-        let Fault { advice, reason } = fault;
+impl From<ServerFault> for ServerStatus {
+    fn from(fault: ServerFault) -> Self {
+        let ServerFault { advice, reason } = fault;
         Self::Failed { advice, reason }
     }
 }
 
-impl From<jackfield_tools_mcp::ServerState> for ServerState {
+impl From<jackfield_tools_mcp::ServerState> for ServerStatus {
     fn from(state: jackfield_tools_mcp::ServerState) -> Self {
         use jackfield_tools_mcp::ServerState as State;
         match state {
@@ -306,9 +308,12 @@ impl From<jackfield_tools_mcp::ServerState> for ServerState {
 }
 
 /// The server with its variables filled in.
-fn filled_in(config: &McpServer, environment: &Environment) -> Result<ServerConfig, Fault> {
+fn filled_in(
+    config: &McpServerEntry,
+    environment: &Environment,
+) -> Result<ServerConfig, ServerFault> {
     let fill = |what: &str, text: &str| {
-        expand(text, environment).map_err(|why| Fault {
+        expand(text, environment).map_err(|why| ServerFault {
             advice: format!(
                 "correct it in {}, or set it",
                 config.place.origin_in_words()
@@ -343,10 +348,10 @@ fn filled_in(config: &McpServer, environment: &Environment) -> Result<ServerConf
     Ok(server)
 }
 
-fn settings(config: &McpServer, registry: &Registry) -> Settings {
-    let mut settings = Settings {
+fn settings(config: &McpServerEntry, registry: &Registry) -> ClientSettings {
+    let mut settings = ClientSettings {
         tells_why: !registry.discreet,
-        ..Settings::default()
+        ..ClientSettings::default()
     };
     if registry.guarded {
         // A program that does not know its own path goes without.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use jackfield_assembly::{Config, Explained, FileState, Flags, looked_for};
+use jackfield_assembly::{Config, Explanation, FileState, Flags, looked_for};
 use jackfield_domain::note::NoteEffect;
 use serde_json::{Value, json};
 
 use crate::world::World;
 
-fn explained(config: &Config) -> BTreeMap<String, Explained> {
+fn explained(config: &Config) -> BTreeMap<String, Explanation> {
     let all = config.explain().into_iter();
     all.map(|value| (value.key.clone(), value)).collect()
 }
@@ -225,7 +225,7 @@ fn places_are_told_with_what_is_there() {
         .with(".config/jackfield/other.json", "{}")
         .with("project/mcp-servers.json", "{}");
     let looked = looked_for(&world.surroundings("project"), &Flags::default());
-    let told = |looked: &[jackfield_assembly::LookedFor]| -> Vec<(String, FileState)> {
+    let told = |looked: &[jackfield_assembly::SearchedFile]| -> Vec<(String, FileState)> {
         let home = format!("{}/", world.home().display());
         let told = looked.iter();
         told.map(|one| (one.path.display().to_string().replace(&home, ""), one.state))

@@ -1,6 +1,6 @@
 //! Files of MCP servers that other programs keep, in the shapes that they have (their documentation, 2026-11).
 
-use jackfield_assembly::{Config, Environment, Flags, Registry, ServerState, found_servers};
+use jackfield_assembly::{Config, Environment, Flags, Registry, ServerStatus, found_servers};
 
 use crate::world::World;
 
@@ -111,7 +111,7 @@ fn the_file_of_cursor_is_read_with_its_comments() {
         let environment: Environment = [(variable, "1")].into_iter().collect();
         let assembled = Registry::default().assemble(&config, &environment).unwrap();
         let state = assembled.servers[0].state();
-        assert_eq!(state == ServerState::Stopped, starts, "{state:?}");
+        assert_eq!(state == ServerStatus::Stopped, starts, "{state:?}");
     }
 }
 

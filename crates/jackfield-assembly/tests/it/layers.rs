@@ -7,7 +7,7 @@ use std::time::Duration;
 use jackfield_assembly::{Flags, load};
 use jackfield_domain::limits::OnLimit;
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::policy::Verdict;
+use jackfield_domain::policy::RuleVerdict;
 use jackfield_domain::price::Money;
 use jackfield_domain::settings::{Effort, ResponseFormat, ThinkingMode};
 use jackfield_domain::system_prompt::PartOrigin;
@@ -148,7 +148,7 @@ fn everything_that_can_be_said_is_understood() {
     );
     assert_eq!(options.second, SecondMessage::Queue);
     assert!(!options.tools_after_first_round);
-    let own: Vec<(&str, Verdict)> = options
+    let own: Vec<(&str, RuleVerdict)> = options
         .policy
         .rules
         .iter()
@@ -157,9 +157,9 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!(
         own,
         [
-            ("z/*", Verdict::Deny),
-            ("a/*", Verdict::Allow),
-            ("m/*", Verdict::Ask)
+            ("z/*", RuleVerdict::Deny),
+            ("a/*", RuleVerdict::Allow),
+            ("m/*", RuleVerdict::Ask)
         ]
     );
     assert_eq!(config.network.connect_timeout, Some(Duration::from_secs(3)));
@@ -187,7 +187,7 @@ fn the_project_wins_over_the_user_and_both_count() {
     );
     assert_eq!(
         config.options.policy.rules.last().unwrap().verdict,
-        Verdict::Deny
+        RuleVerdict::Deny
     );
     assert_eq!(config.files.len(), 2);
 }

@@ -1,12 +1,12 @@
 //! Providers that speak a language of OpenAI's, as they are configured and as they are then asked.
 
-use jackfield_assembly::{Assembled, Environment, Flags, Registry};
+use jackfield_assembly::{Assembly, Environment, Flags, Registry};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::setup::Opening;
 use jackfield_engine::SendMessage;
-use jackfield_testkit::server::{RecordedRequest, Response, Server};
+use jackfield_testkit::server::{RecordedRequest, Response, TestServer};
 use serde_json::json;
 
 use crate::world::{World, lines};
@@ -22,7 +22,7 @@ const KEYS: [(&str, &str); 6] = [
 
 /// The request that a provider sends, with `URL` in this configuration for where it goes.
 async fn sent(provider: &str, text: &str) -> RecordedRequest {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let text = text.replace("URL", &server.base_url());
     let world = World::new().with_user(&text);
     let environment = Environment::from_iter(KEYS);
@@ -31,7 +31,7 @@ async fn sent(provider: &str, text: &str) -> RecordedRequest {
 }
 
 /// The request for a turn, which fails: that it was sent is all that matters.
-async fn ask(server: &Server, assembled: &Assembled, provider: &str) -> RecordedRequest {
+async fn ask(server: &TestServer, assembled: &Assembly, provider: &str) -> RecordedRequest {
     let mut options = assembled.options.clone();
     options.model = ModelRef {
         model: "some-model".into(),
@@ -73,7 +73,7 @@ async fn every_kind_is_asked_where_and_as_it_is_known_to_be() {
 
 #[tokio::test]
 async fn two_accounts_of_one_provider_stand_side_by_side() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let account = |name: &str, key: &str| {
         format!(
             "[providers.{name}]\nkind = 'openai'\nbase_url = '{}'\napi_key_env = '{key}'\n\

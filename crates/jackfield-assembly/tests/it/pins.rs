@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use jackfield_assembly::{AcceptError, Config, Environment, Registry, Server, Tested};
+use jackfield_assembly::{AcceptError, Config, Environment, Registry, ServerTest, ServerToolbox};
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -53,14 +53,14 @@ impl Shell {
     }
 
     /// The servers of one process.
-    fn servers(&self) -> Vec<Server> {
+    fn servers(&self) -> Vec<ServerToolbox> {
         let path = ("PATH", std::env::var("PATH").unwrap());
         let environment: Environment = [path].into_iter().collect();
         let assembled = Registry::default().assemble(&self.config, &environment);
         assembled.unwrap().servers
     }
 
-    fn server(&self) -> Server {
+    fn server(&self) -> ServerToolbox {
         self.servers().remove(0)
     }
 
@@ -88,7 +88,7 @@ fn tool(name: &str, description: &str) -> Value {
     json!({ "name": name, "description": description, "inputSchema": { "type": "object" } })
 }
 
-fn names(tested: &Tested) -> (Vec<&str>, Vec<&str>) {
+fn names(tested: &ServerTest) -> (Vec<&str>, Vec<&str>) {
     let offered = tested.tools.iter().map(|tool| &*tool.name).collect();
     let quarantined = tested.quarantined.iter().map(|tool| &**tool).collect();
     (offered, quarantined)
@@ -158,7 +158,7 @@ async fn without_a_place_the_process_pins_for_itself_and_one_server_says_so() {
     shell.config.data = None;
     shell.offers(&json!([tool("x", "one")]));
     let servers = shell.servers();
-    let told = |tested: &Tested| {
+    let told = |tested: &ServerTest| {
         let problems = tested.problems.iter();
         problems
             .filter(|problem| problem.contains("pinned until this process ends"))

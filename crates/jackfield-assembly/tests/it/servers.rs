@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use jackfield_assembly::{Config, Environment, Flags, Registry, Server, ServerState};
+use jackfield_assembly::{Config, Environment, Flags, Registry, ServerStatus, ServerToolbox};
 
 use crate::world::{World, lines};
 
@@ -296,7 +296,7 @@ fn a_trusted_project_takes_the_place_of_the_users_server_of_the_same_id() {
 }
 
 /// The servers of this table, with these variables.
-fn servers(table: &str, variables: &[(&'static str, &'static str)]) -> Vec<Server> {
+fn servers(table: &str, variables: &[(&'static str, &'static str)]) -> Vec<ServerToolbox> {
     let config = own(&format!("{{\"mcpServers\": {table}}}")).load().unwrap();
     let environment: Environment = variables.iter().copied().collect();
     Registry::default()
@@ -309,7 +309,7 @@ fn servers(table: &str, variables: &[(&'static str, &'static str)]) -> Vec<Serve
 fn variables_are_filled_in_and_a_missing_one_takes_only_its_server_out() {
     let reason = |table: &str, variables| {
         let state = servers(table, variables).remove(0).state();
-        if let ServerState::Failed { reason, .. } = state {
+        if let ServerStatus::Failed { reason, .. } = state {
             Some(reason)
         } else {
             None
@@ -356,10 +356,10 @@ fn variables_are_filled_in_and_a_missing_one_takes_only_its_server_out() {
         r#"{"a": {"command": "${GONE}"}, "b": {"command": "x"}, "c": {"command": "${GONE}", "enabled": false}}"#,
         &[],
     );
-    let states: Vec<ServerState> = all.iter().map(Server::state).collect();
-    assert!(matches!(&states[0], ServerState::Failed { advice, .. }
+    let states: Vec<ServerStatus> = all.iter().map(ServerToolbox::state).collect();
+    assert!(matches!(&states[0], ServerStatus::Failed { advice, .. }
         if advice.contains("mcp-servers.json")));
-    assert_eq!(states[1..], [ServerState::Stopped, ServerState::Off]);
+    assert_eq!(states[1..], [ServerStatus::Stopped, ServerStatus::Off]);
 }
 
 #[tokio::test]

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_assembly::{Assembled, Environment, Registry, ServerState};
-use jackfield_engine::{Offered, ServerTools};
+use jackfield_assembly::{Assembly, Environment, Registry, ServerStatus};
+use jackfield_engine::{ServerTools, ToolOffer};
 use tokio::time::Instant;
 
 use crate::world::World;
 
 /// A server that reads and never answers, configured like this besides.
-fn hanging(more: &str, settings: &str) -> Assembled {
+fn hanging(more: &str, settings: &str) -> Assembly {
     let server = format!(r#"{{"command": "sh", "args": ["-c", "cat > /dev/null"]{more}}}"#);
     let world = World::new()
         .with(
@@ -26,7 +26,7 @@ fn hanging(more: &str, settings: &str) -> Assembled {
 }
 
 /// What is offered, and how long that was waited for.
-async fn offered(assembled: &Assembled) -> (Offered, Duration) {
+async fn offered(assembled: &Assembly) -> (ToolOffer, Duration) {
     let since = Instant::now();
     let offered = assembled.engine.tools(&assembled.options).await;
     assert!(offered.catalog.tool("calculator").is_some());
@@ -57,13 +57,13 @@ async fn a_server_that_hangs_is_waited_for_once_and_its_failure_is_told_from_the
                  raise `start_wait` under [mcp] to wait longer"
             )
         );
-        assert_eq!(server.state(), ServerState::Starting);
+        assert_eq!(server.state(), ServerStatus::Starting);
         let (second, waited) = offered(&assembled).await;
         about(waited, Duration::ZERO);
         assert_eq!(second.problems, first.problems);
         assert!(server.caught_up().await);
         assert!(begun.elapsed() >= Duration::from_secs(60));
-        assert!(matches!(server.state(), ServerState::Failed { .. }));
+        assert!(matches!(server.state(), ServerStatus::Failed { .. }));
         // It starts again, and no turn waits for that.
         for _ in 0..3 {
             let (later, waited) = offered(&assembled).await;
@@ -74,7 +74,7 @@ async fn a_server_that_hangs_is_waited_for_once_and_its_failure_is_told_from_the
                     && message.ends_with("; it is tried again in the background"),
                 "{message}"
             );
-            assert_eq!(server.state(), ServerState::Starting);
+            assert_eq!(server.state(), ServerStatus::Starting);
         }
         server.stop().await;
     }
@@ -104,12 +104,12 @@ async fn a_server_whose_tools_are_not_asked_for_is_not_started() {
         assembled.options.server_tools = ServerTools::Only(patterns.collect());
         let (offered, waited) = offered(&assembled).await;
         assert_eq!((offered.problems.len(), waited), (0, Duration::ZERO));
-        assert_eq!(assembled.servers[0].state(), ServerState::Stopped);
+        assert_eq!(assembled.servers[0].state(), ServerStatus::Stopped);
     }
     let assembled = hanging(r#", "tools": {"deny": ["*"]}"#, "");
     let (offered, waited) = offered(&assembled).await;
     assert_eq!((offered.problems.len(), waited), (0, Duration::ZERO));
-    assert_eq!(assembled.servers[0].state(), ServerState::Stopped);
+    assert_eq!(assembled.servers[0].state(), ServerStatus::Stopped);
 }
 
 #[tokio::test(start_paused = true)]
@@ -119,7 +119,7 @@ async fn a_look_at_a_server_is_as_long_as_a_turn_waits() {
     let since = Instant::now();
     let looked = server.look().await;
     about(since.elapsed(), Duration::from_secs(5));
-    assert_eq!(looked.state, ServerState::Starting);
+    assert_eq!(looked.state, ServerStatus::Starting);
     assert!(!looked.usable && looked.problems[0].contains("jackfield mcp test box"));
     server.stop().await;
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jackfield_assembly::{Config, Environment, Registry};
 use jackfield_domain::policy::Permission;
 use jackfield_domain::tool::Safety;
-use jackfield_engine::Offered;
+use jackfield_engine::ToolOffer;
 
 use crate::world::World;
 
@@ -28,7 +28,7 @@ fn check(text: &str, expected: &[&str]) {
     assert_eq!(found, expected, "{text}");
 }
 
-async fn offered(config: &Config, environment: &Environment) -> Offered {
+async fn offered(config: &Config, environment: &Environment) -> ToolOffer {
     let assembled = Registry::default().assemble(config, environment).unwrap();
     assembled.engine.tools(&assembled.options).await
 }
@@ -151,7 +151,7 @@ async fn a_variable_that_is_missing_leaves_out_its_tool_alone() {
         .with_user(format!("{WEATHER}{more}"))
         .load()
         .unwrap();
-    let names = |offered: &Offered| -> Vec<Arc<str>> {
+    let names = |offered: &ToolOffer| -> Vec<Arc<str>> {
         let web = offered
             .catalog
             .iter()

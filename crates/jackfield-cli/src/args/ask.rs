@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::{Bounds, Output, Setup};
+use super::{ConfigArgs, Output, TurnLimitArgs};
 
 /// `jackfield ask`
 #[derive(Clone, Debug, clap::Args)]
-pub struct Ask {
+pub struct AskArgs {
     /// The question. Standard input comes after it if it is a pipe or a file; `-` waits for it in any case.
     #[arg(value_name = "QUESTION")]
     pub question: Vec<String>,
@@ -33,10 +33,10 @@ pub struct Ask {
     pub yes: bool,
     /// What the turn may do.
     #[command(flatten)]
-    pub bounds: Bounds,
+    pub bounds: TurnLimitArgs,
     /// Where the configuration is, and what it says about tools.
     #[command(flatten)]
-    pub setup: Setup,
+    pub setup: ConfigArgs,
     /// How the answer is shown.
     #[command(flatten)]
     pub output: Output,

@@ -21,7 +21,7 @@ pub struct Audit {
     pub since: Option<String>,
     /// Only what ended so: ran, error, denied, not-run, cancelled, expired, unknown, open or late.
     #[arg(long, value_enum, value_name = "HOW", hide_possible_values = true)]
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<AuditOutcome>,
     /// At most this many, the newest.
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub most: u32,
@@ -35,7 +35,7 @@ pub struct Audit {
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub enum Outcome {
+pub enum AuditOutcome {
     /// The turn was cancelled.
     Cancelled,
     /// A person or a rule said no.

@@ -1,6 +1,6 @@
 //! What can be asked of `jackfield chat`.
 
-use super::{Bounds, Setup};
+use super::{ConfigArgs, TurnLimitArgs};
 
 /// `jackfield chat`
 #[derive(Clone, Debug, clap::Args)]
@@ -25,10 +25,10 @@ pub struct Chat {
     pub yes: bool,
     /// What each turn may do.
     #[command(flatten)]
-    pub bounds: Bounds,
+    pub bounds: TurnLimitArgs,
     /// Where the configuration is, and what it says about tools.
     #[command(flatten)]
-    pub setup: Setup,
+    pub setup: ConfigArgs,
 }
 
 pub(super) const EXAMPLES: &str = "\

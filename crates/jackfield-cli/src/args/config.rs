@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use super::{Bounds, Setup, Source};
+use super::{ConfigArgs, Source, TurnLimitArgs};
 
 /// `jackfield config`
 #[derive(Clone, Debug, Subcommand)]
-pub enum Config {
+pub enum ConfigCommand {
     /// Write a first configuration, of what is found: keys, models on this machine, MCP servers.
     #[command(after_help = INIT_EXAMPLES)]
     Init(Init),
@@ -31,7 +31,7 @@ pub enum Config {
     },
     /// Show every value that holds, and where it comes from; secrets are hidden.
     #[command(after_help = SHOW_EXAMPLES)]
-    Show(Box<Show>),
+    Show(Box<ConfigShowArgs>),
 }
 
 /// `jackfield config init`
@@ -53,7 +53,7 @@ pub struct Init {
 
 /// `jackfield config show`
 #[derive(Clone, Debug, clap::Args)]
-pub struct Show {
+pub struct ConfigShowArgs {
     /// The model, as `ask` takes it.
     #[arg(short, long)]
     pub model: Option<String>,
@@ -62,10 +62,10 @@ pub struct Show {
     pub system: Option<String>,
     /// What the turn may do.
     #[command(flatten)]
-    pub bounds: Bounds,
+    pub bounds: TurnLimitArgs,
     /// Where the configuration is, and what it says about tools.
     #[command(flatten)]
-    pub setup: Setup,
+    pub setup: ConfigArgs,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -1,6 +1,6 @@
 //! What can be asked of `jackfield demo`.
 
-use super::{Bounds, Output};
+use super::{Output, TurnLimitArgs};
 
 /// `jackfield demo`
 #[derive(Clone, Debug, clap::Args)]
@@ -10,7 +10,7 @@ pub struct Demo {
     pub question: Vec<String>,
     /// What the turn may do.
     #[command(flatten)]
-    pub bounds: Bounds,
+    pub bounds: TurnLimitArgs,
     /// How the answer is shown.
     #[command(flatten)]
     pub output: Output,

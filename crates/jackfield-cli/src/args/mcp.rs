@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::{Setup, Source};
+use super::{ConfigArgs, Source};
 
 /// `jackfield mcp`
 #[derive(Clone, Debug, Subcommand)]
@@ -81,7 +81,7 @@ pub struct McpServe {
     pub no_config: bool,
     /// Where the configuration is, and what it says about tools.
     #[command(flatten)]
-    pub setup: Setup,
+    pub setup: ConfigArgs,
 }
 
 pub(super) const EXAMPLES: &str = "\

@@ -4,7 +4,7 @@ use super::Source;
 
 /// `jackfield models`
 #[derive(Clone, Debug, clap::Args)]
-pub struct Models {
+pub struct ModelsArgs {
     /// The providers; all that are configured, that a model is named of, or that have a key if none is named.
     #[arg(value_name = "PROVIDER")]
     pub providers: Vec<String>,

@@ -6,7 +6,7 @@ use super::Source;
 
 /// `jackfield replay`
 #[derive(Clone, Debug, clap::Args)]
-pub struct Replay {
+pub struct ReplayArgs {
     /// The session or the turn: an id, the beginning of one, or `last` for the session.
     #[arg(
         value_name = "SESSION|TURN",

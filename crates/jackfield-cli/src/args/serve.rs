@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::Setup;
+use super::ConfigArgs;
 
 /// `jackfield serve`
 #[derive(Clone, Debug, clap::Args)]
@@ -15,7 +15,7 @@ pub struct Serve {
     pub model: Option<String>,
     /// Where the configuration is, and what it says about tools.
     #[command(flatten)]
-    pub setup: Setup,
+    pub setup: ConfigArgs,
 }
 
 pub(super) const EXAMPLES: &str = "\

@@ -2,11 +2,11 @@
 
 use clap::{ArgGroup, Subcommand};
 
-use super::{Export, Setup, Source, Watch, with_exit_codes};
+use super::{ConfigArgs, Export, Source, WatchArgs, with_exit_codes};
 
 /// `jackfield sessions`
 #[derive(Clone, Debug, Subcommand)]
-pub enum Sessions {
+pub enum SessionsCommand {
     /// Delete sessions, with everything of them.
     #[command(after_help = DELETE_EXAMPLES)]
     Delete {
@@ -117,7 +117,7 @@ pub enum Sessions {
     },
     /// Show a session as it goes on, from wherever it is driven.
     #[command(after_help = super::watch::EXAMPLES)]
-    Watch(Watch),
+    Watch(WatchArgs),
 }
 
 /// `jackfield sessions resume`
@@ -138,7 +138,7 @@ pub struct Resume {
     pub yes: bool,
     /// Where the configuration is, and what it says about tools.
     #[command(flatten)]
-    pub setup: Setup,
+    pub setup: ConfigArgs,
     /// Print one JSON event a line; see docs/cli.md.
     #[arg(long)]
     pub json: bool,

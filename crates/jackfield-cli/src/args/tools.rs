@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::Setup;
+use super::ConfigArgs;
 
 /// `jackfield tools`
 #[derive(Clone, Debug, Subcommand)]
@@ -12,7 +12,7 @@ pub enum Tools {
     List {
         /// Where the configuration is, and what it says about tools.
         #[command(flatten)]
-        setup: Setup,
+        setup: ConfigArgs,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -24,7 +24,7 @@ pub enum Tools {
         name: String,
         /// Where the configuration is, and what it says about tools.
         #[command(flatten)]
-        setup: Setup,
+        setup: ConfigArgs,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -39,7 +39,7 @@ pub enum Tools {
         arguments: Vec<String>,
         /// Where the configuration is, and what it says about tools.
         #[command(flatten)]
-        setup: Setup,
+        setup: ConfigArgs,
         /// Print JSON.
         #[arg(long)]
         json: bool,

@@ -6,7 +6,7 @@ use super::Source;
 
 /// `jackfield usage`
 #[derive(Clone, Debug, clap::Args)]
-pub struct Usage {
+pub struct UsageArgs {
     /// Only this session: an id, the beginning of one, or `last`.
     #[arg(value_name = "ID")]
     pub session: Option<String>,
@@ -18,7 +18,7 @@ pub struct Usage {
         value_name = "WHAT",
         hide_possible_values = true
     )]
-    pub by: By,
+    pub by: UsageGrouping,
     /// Only since a day, such as 2026-11-01, or for so long, such as 30d.
     #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
@@ -35,7 +35,7 @@ pub struct Usage {
 
 /// What a line of `jackfield usage` is about.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
-pub enum By {
+pub enum UsageGrouping {
     /// A day, in the time zone of this machine.
     #[default]
     Day,

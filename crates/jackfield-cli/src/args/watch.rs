@@ -6,7 +6,7 @@ use super::Source;
 
 /// `jackfield sessions watch`
 #[derive(Clone, Debug, clap::Args)]
-pub struct Watch {
+pub struct WatchArgs {
     /// The session: an id, the beginning of one, or `last`.
     #[arg(value_name = "ID")]
     pub session: String,

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use jackfield_assembly::Registry;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::wait::{Answer, Approval, DeliveryBody, UnknownAnswer, WaitKind};
-use jackfield_engine::{Asked, Delivered, Engine};
+use jackfield_engine::{DeliveryOutcome, Engine, OpenQuestion};
 use serde_json::{Map, Value};
 
 use crate::approval;
 use crate::args::Approvals;
 use crate::commands::since::now;
-use crate::commands::{ask, kept, printed};
+use crate::commands::{ask, printed, session_journal};
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render::approvals as show;
 
 /// Lists, shows or answers.
@@ -21,7 +21,7 @@ use crate::render::approvals as show;
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn run(approvals: Approvals, _registry: &Registry) -> Result<Exit, Fault> {
+pub async fn run(approvals: Approvals, _registry: &Registry) -> Result<Exit, CommandError> {
     let (Approvals::Allow { source, .. }
     | Approvals::Deny { source, .. }
     | Approvals::List { source, .. }
@@ -29,10 +29,10 @@ pub async fn run(approvals: Approvals, _registry: &Registry) -> Result<Exit, Fau
     // Before anything is opened: what was typed is wrong wherever it goes.
     let answer = answer(&approvals)?;
     let access = match &approvals {
-        Approvals::Allow { .. } | Approvals::Deny { .. } => kept::Access::Write,
-        Approvals::List { .. } | Approvals::Show { .. } => kept::Access::Read,
+        Approvals::Allow { .. } | Approvals::Deny { .. } => session_journal::JournalAccess::Write,
+        Approvals::List { .. } | Approvals::Show { .. } => session_journal::JournalAccess::Read,
     };
-    let kept = kept::open(&ask::flags_without_servers(source), access).await?;
+    let kept = session_journal::open(&ask::flags_without_servers(source), access).await?;
     let done = perform(&approvals, answer, &kept.engine).await;
     kept.close().await;
     done
@@ -40,9 +40,9 @@ pub async fn run(approvals: Approvals, _registry: &Registry) -> Result<Exit, Fau
 
 async fn perform(
     approvals: &Approvals,
-    answer: Option<Answering>,
+    answer: Option<ApprovalAnswer>,
     engine: &Engine,
-) -> Result<Exit, Fault> {
+) -> Result<Exit, CommandError> {
     let out = &mut anstream::stdout();
     match (approvals, answer) {
         (Approvals::List { json, .. }, _) => {
@@ -60,8 +60,8 @@ async fn perform(
             let asked = find(engine, id).await?;
             let (said, asked) = deliver(engine, asked, answer).await?;
             let exit = match said {
-                Delivered::Accepted | Delivered::AlreadyThere => Exit::Answered,
-                Delivered::Closed { .. } | Delivered::NoSuchWait => Exit::TooLate,
+                DeliveryOutcome::Accepted | DeliveryOutcome::AlreadyThere => Exit::Answered,
+                DeliveryOutcome::Closed { .. } | DeliveryOutcome::NoSuchWait => Exit::TooLate,
             };
             printed::ended(show::said(out, &asked, &said, now(), *json), exit)
         }
@@ -70,7 +70,7 @@ async fn perform(
 }
 
 /// What is to be said.
-enum Answering {
+enum ApprovalAnswer {
     Allow {
         edited: Option<Arc<Map<String, Value>>>,
         for_session: bool,
@@ -78,32 +78,32 @@ enum Answering {
     Deny(Arc<str>),
 }
 
-fn answer(approvals: &Approvals) -> Result<Option<Answering>, Fault> {
+fn answer(approvals: &Approvals) -> Result<Option<ApprovalAnswer>, CommandError> {
     match approvals {
-        Approvals::Allow { edit, session, .. } => Ok(Some(Answering::Allow {
+        Approvals::Allow { edit, session, .. } => Ok(Some(ApprovalAnswer::Allow {
             edited: edit.as_deref().map(edited).transpose()?,
             for_session: *session,
         })),
         Approvals::Deny { reason, .. } => {
             let reason = reason.as_deref().unwrap_or_default().trim();
-            Ok(Some(Answering::Deny(reason.into())))
+            Ok(Some(ApprovalAnswer::Deny(reason.into())))
         }
         Approvals::List { .. } | Approvals::Show { .. } => Ok(None),
     }
 }
 
 /// The arguments that stand there, or in the file that is named.
-fn edited(text: &str) -> Result<Arc<Map<String, Value>>, Fault> {
+fn edited(text: &str) -> Result<Arc<Map<String, Value>>, CommandError> {
     let text = match text.strip_prefix('@') {
         Some(path) => {
             let unreadable = |error: &std::io::Error| {
-                Fault::new(Exit::Usage, format!("`{path}` cannot be read")).because(error)
+                CommandError::new(Exit::Usage, format!("`{path}` cannot be read")).because(error)
             };
             let length = std::fs::metadata(path)
                 .map_err(|error| unreadable(&error))?
                 .len();
             if length > MOST_BYTES {
-                return Err(Fault::new(
+                return Err(CommandError::new(
                     Exit::Usage,
                     format!("`{path}` is larger than 4 MiB"),
                 ));
@@ -119,7 +119,7 @@ fn edited(text: &str) -> Result<Arc<Map<String, Value>>, Fault> {
         &text
     });
     let fields = input.object().map(Arc::clone).map_err(|fault| {
-        let mut wrong = Fault::new(Exit::Usage, "the arguments are not a JSON object");
+        let mut wrong = CommandError::new(Exit::Usage, "the arguments are not a JSON object");
         wrong.causes.push(fault.to_owned());
         wrong.with_help(r#"jackfield approvals allow ID --edit '{"path": "draft.txt"}'"#)
     })?;
@@ -127,7 +127,7 @@ fn edited(text: &str) -> Result<Arc<Map<String, Value>>, Fault> {
 }
 
 /// The one question of this id.
-async fn find(engine: &Engine, id: &str) -> Result<Asked, Fault> {
+async fn find(engine: &Engine, id: &str) -> Result<OpenQuestion, CommandError> {
     let id = id.trim();
     let mut found = if id.is_empty() {
         Vec::new()
@@ -138,12 +138,12 @@ async fn find(engine: &Engine, id: &str) -> Result<Asked, Fault> {
         (Some(asked), 0) => Ok(asked),
         (Some(_), others) => {
             let message = format!("`{id}` is how the ids of {} questions begin", others + 1);
-            Err(Fault::new(Exit::Usage, message).with_help("give more of the id"))
+            Err(CommandError::new(Exit::Usage, message).with_help("give more of the id"))
         }
         (None, _) => {
             let message = format!("there is no question `{id}`");
             let help = "`jackfield approvals list` shows those that are open";
-            Err(Fault::new(Exit::Usage, message).with_help(help))
+            Err(CommandError::new(Exit::Usage, message).with_help(help))
         }
     }
 }
@@ -151,50 +151,50 @@ async fn find(engine: &Engine, id: &str) -> Result<Asked, Fault> {
 /// Puts the answer into the inbox; gives the question as it stands afterwards, too.
 async fn deliver(
     engine: &Engine,
-    asked: Asked,
-    answering: Answering,
-) -> Result<(Delivered, Asked), Fault> {
+    asked: OpenQuestion,
+    answering: ApprovalAnswer,
+) -> Result<(DeliveryOutcome, OpenQuestion), CommandError> {
     let wait = &asked.wait;
     let answer = match (answering, &wait.kind) {
         (
-            Answering::Allow {
+            ApprovalAnswer::Allow {
                 edited: Some(_), ..
             },
             WaitKind::UnknownOutcome,
         ) => {
             let message = "its outcome is not known: it can be run again only as it was";
-            return Err(Fault::new(Exit::Usage, message).with_help("leave `--edit` out"));
+            return Err(CommandError::new(Exit::Usage, message).with_help("leave `--edit` out"));
         }
         (
-            Answering::Allow {
+            ApprovalAnswer::Allow {
                 edited: Some(_), ..
             },
             _,
         ) if matches!(asked.input, Some(ToolInput::Text(_))) => {
             let message = "this call has no JSON arguments that could be edited";
-            return Err(Fault::new(Exit::Usage, message).with_help("leave `--edit` out"));
+            return Err(CommandError::new(Exit::Usage, message).with_help("leave `--edit` out"));
         }
         (
-            Answering::Allow {
+            ApprovalAnswer::Allow {
                 for_session: true, ..
             },
             WaitKind::UnknownOutcome,
         ) => {
             let message = "its outcome is not known: this call alone can be run again";
-            return Err(Fault::new(Exit::Usage, message).with_help("leave `--session` out"));
+            return Err(CommandError::new(Exit::Usage, message).with_help("leave `--session` out"));
         }
-        (Answering::Allow { .. }, WaitKind::UnknownOutcome) => {
+        (ApprovalAnswer::Allow { .. }, WaitKind::UnknownOutcome) => {
             Answer::UnknownOutcome(UnknownAnswer::Retry)
         }
-        (Answering::Deny(reason), WaitKind::UnknownOutcome) if !reason.is_empty() => {
+        (ApprovalAnswer::Deny(reason), WaitKind::UnknownOutcome) if !reason.is_empty() => {
             let message = "its outcome is not known: a no has the model told so, and nothing else";
-            return Err(Fault::new(Exit::Usage, message).with_help("leave `--reason` out"));
+            return Err(CommandError::new(Exit::Usage, message).with_help("leave `--reason` out"));
         }
-        (Answering::Deny(_), WaitKind::UnknownOutcome) => {
+        (ApprovalAnswer::Deny(_), WaitKind::UnknownOutcome) => {
             Answer::UnknownOutcome(UnknownAnswer::Report)
         }
         (
-            Answering::Allow {
+            ApprovalAnswer::Allow {
                 edited,
                 for_session,
             },
@@ -203,14 +203,14 @@ async fn deliver(
             edited,
             for_session,
         }),
-        (Answering::Deny(reason), _) => Answer::Approval(Approval::Denied { reason }),
+        (ApprovalAnswer::Deny(reason), _) => Answer::Approval(Approval::Denied { reason }),
     };
     let body = DeliveryBody::Answer {
         answer,
         wait: wait.id.clone(),
     };
     let id = approval::delivery_id(wait.id.as_str());
-    let id = id.map_err(|error| Fault::new(Exit::Internal, error.to_string()))?;
+    let id = id.map_err(|error| CommandError::new(Exit::Internal, error.to_string()))?;
     let by = format!("{}, by `jackfield approvals`", approval::user());
     let said = engine.deliver(&asked.session, id, by, body).await?;
     let now = engine.questions_like(wait.id.as_str()).await?.pop();

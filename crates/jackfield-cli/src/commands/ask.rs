@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jackfield_assembly::{
-    Assembled, Config, Environment, Flags, MissingKey, Registry, Surroundings, load,
+    Assembly, Config, Environment, Flags, MissingKey, Registry, Surroundings, load,
 };
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::ModelFailureKind;
@@ -15,25 +15,25 @@ use jackfield_domain::message::Message;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::ResponseFormat;
 use jackfield_domain::setup::Opening;
-use jackfield_engine::{AnswerFit, Engine, SendMessage, ServerTools, TurnReport, Waiting};
+use jackfield_engine::{AnswerFit, Engine, SendMessage, ServerTools, TurnReport, WaitingTurn};
 
 use crate::approval::Terminal;
-use crate::args::{Ask, Bounds, Form, Output, Setup, Source};
+use crate::args::{AskArgs, ConfigArgs, Output, OutputFormat, Source, TurnLimitArgs};
 use crate::commands::sessions::find;
-use crate::commands::{attach, kept, patterns, servers, too_long};
+use crate::commands::{attach, patterns, servers, session_journal, too_long};
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::person::Person;
 use crate::question;
 use crate::render::{self, words};
-use crate::turn::{self, Asks, Ended};
+use crate::turn::{self, ApprovalSource, CommandTurnEnd};
 
 /// Asks the question.
 ///
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn run(ask: Ask, registry: &Registry) -> Result<Exit, Fault> {
+pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError> {
     let files = attach::read(&ask.file, &ask.image)?;
     let format = ask.schema.as_deref().map(attach::schema).transpose()?;
     let question = read_question(&ask.question, !files.is_empty())?;
@@ -41,7 +41,7 @@ pub async fn run(ask: Ask, registry: &Registry) -> Result<Exit, Fault> {
     (flags.model, flags.system) = (ask.model, ask.system);
     bound(&mut flags, &ask.bounds);
     let (config, environment) = configured(&flags)?;
-    let opening = kept::begin(&config);
+    let opening = session_journal::begin(&config);
     let prepared = registry.prepare(&config, &environment)?;
     let journal = opening.opened().await?;
     let mut assembled = prepared.on(Arc::clone(&journal.journal));
@@ -66,12 +66,12 @@ pub async fn run(ask: Ask, registry: &Registry) -> Result<Exit, Fault> {
     let message = attach::message(files, &question);
     let others = journal.file.is_some();
     let ended = converse(assembled, message, session, &ask.output, ask.yes, others).await;
-    kept::leave(&journal, &config.journal).await;
+    session_journal::leave(&journal, &config.journal).await;
     ended
 }
 
 /// Reads the question, and says what it waits for if that takes long.
-fn read_question(words: &[String], has_files: bool) -> Result<String, Fault> {
+fn read_question(words: &[String], has_files: bool) -> Result<String, CommandError> {
     let (read, reads) = mpsc::channel::<()>();
     std::thread::spawn(move || {
         if reads.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
@@ -93,14 +93,14 @@ fn read_question(words: &[String], has_files: bool) -> Result<String, Fault> {
 ///
 /// A [`Fault`] if the turn failed.
 pub async fn converse(
-    assembled: Assembled,
+    assembled: Assembly,
     message: Message,
     session: SessionId,
     output: &Output,
     yes: bool,
     kept: bool,
-) -> Result<Exit, Fault> {
-    let Assembled {
+) -> Result<Exit, CommandError> {
+    let Assembly {
         engine,
         mut options,
         servers,
@@ -109,12 +109,16 @@ pub async fn converse(
     let mut person = None;
     let asks = asks(output, yes, &mut person);
     // Whoever is asked before a person is may say yes where nobody else is.
-    options.policy.can_ask = !matches!(asks, Asks::Nobody) || engine.has_approver();
+    options.policy.can_ask = !matches!(asks, ApprovalSource::Nobody) || engine.has_approver();
     let asks = match asks {
-        Asks::Nobody if kept && engine.has_approver() => Asks::Elsewhere,
-        asks @ (Asks::Elsewhere | Asks::Later | Asks::Nobody | Asks::Person(_) | Asks::Yes) => asks,
+        ApprovalSource::Nobody if kept && engine.has_approver() => ApprovalSource::Elsewhere,
+        asks @ (ApprovalSource::Elsewhere
+        | ApprovalSource::Later
+        | ApprovalSource::Nobody
+        | ApprovalSource::Person(_)
+        | ApprovalSource::Yes) => asks,
     };
-    let at_end = output.output == Form::Json;
+    let at_end = output.output == OutputFormat::Json;
     options.can_supersede = at_end || render::can_supersede(output.json);
     let is_json = options.settings.response_format != ResponseFormat::Text;
     let (model, strict) = (options.model.clone(), options.strict);
@@ -139,18 +143,18 @@ pub async fn converse(
     drop(patience);
     servers::stop(servers).await;
     match ended? {
-        Ended::BeforeItBegan => Ok(Exit::Cancelled),
+        CommandTurnEnd::BeforeItBegan => Ok(Exit::Cancelled),
         // Whoever read the answer went away with what they wanted.
-        Ended::Unread => Ok(Exit::Answered),
-        Ended::Waits(waiting) => Ok(waits(&waiting)),
-        Ended::With { fit, report } => {
+        CommandTurnEnd::Unread => Ok(Exit::Answered),
+        CommandTurnEnd::Waits(waiting) => Ok(waits(&waiting)),
+        CommandTurnEnd::With { fit, report } => {
             exit_of(&engine, *report, fit, &model, strict.is_some()).await
         }
     }
 }
 
 /// Says that a turn waits for somebody who is not here.
-pub(crate) fn waits(waiting: &Waiting) -> Exit {
+pub(crate) fn waits(waiting: &WaitingTurn) -> Exit {
     let session = &waiting.session;
     let what = words::counted(waiting.waits.len() as u64, "answer");
     render::remark(&format!(
@@ -160,10 +164,11 @@ pub(crate) fn waits(waiting: &Waiting) -> Exit {
 }
 
 /// Tries a schema before anybody is asked: an answer could not be checked against one that cannot be used.
-async fn usable(format: &ResponseFormat) -> Result<(), Fault> {
+async fn usable(format: &ResponseFormat) -> Result<(), CommandError> {
     match AnswerFit::of(format, "null", turn::CHECK).await {
         AnswerFit::Unchecked { why, .. } => {
-            let mut fault = Fault::new(Exit::Usage, "the schema of `--schema` cannot be used");
+            let mut fault =
+                CommandError::new(Exit::Usage, "the schema of `--schema` cannot be used");
             fault.causes.push(why);
             let help = "mend it: a JSON Schema of at most 64 KiB, whose references lead to places within it";
             Err(fault.with_help(help))
@@ -183,7 +188,7 @@ pub async fn exit_of(
     fit: AnswerFit,
     model: &ModelRef,
     strict: bool,
-) -> Result<Exit, Fault> {
+) -> Result<Exit, CommandError> {
     let silent = report.answer().trim().is_empty();
     let way_out = too_long::way_out(engine, &report).await;
     let TurnReport { end, .. } = report;
@@ -195,7 +200,7 @@ pub async fn exit_of(
         } if silent => {
             let (what, key) = words::limit(limit);
             let message = format!("{what}, and the model gave no answer");
-            Err(Fault::new(Exit::Limit, message).with_help(format!("raise {key}")))
+            Err(CommandError::new(Exit::Limit, message).with_help(format!("raise {key}")))
         }
         TurnEnd::Answered(_)
         | TurnEnd::Cancelled(_)
@@ -205,15 +210,18 @@ pub async fn exit_of(
             AnswerFit::Fits(_) | AnswerFit::Free | AnswerFit::Unchecked { .. } => Ok(exit),
             AnswerFit::Misfit(what) => {
                 let message = "the answer is not of the form that was asked for";
-                let mut fault = Fault::new(Exit::Misfit, message);
+                let mut fault = CommandError::new(Exit::Misfit, message);
                 fault.causes.push(what);
                 Err(fault.with_help(MISFIT))
             }
         },
-        TurnEnd::ClientExpired => Err(Fault::new(exit, "a tool of the caller was not answered")),
+        TurnEnd::ClientExpired => Err(CommandError::new(
+            exit,
+            "a tool of the caller was not answered",
+        )),
         TurnEnd::Failed(failure) => {
-            let mut fault =
-                Fault::new(exit, failure.message.clone()).with_help(words::help(&failure, model));
+            let mut fault = CommandError::new(exit, failure.message.clone())
+                .with_help(words::help(&failure, model));
             fault.help.extend(way_out);
             if strict && failure.kind == ModelFailureKind::Unsupported {
                 return Err(fault.with_help(STRICT));
@@ -222,14 +230,14 @@ pub async fn exit_of(
         }
         TurnEnd::Interrupted(failure) => {
             let message = format!("the answer broke off: {}", failure.message);
-            Err(Fault::new(exit, message).with_help(words::help(&failure, model)))
+            Err(CommandError::new(exit, message).with_help(words::help(&failure, model)))
         }
         TurnEnd::Limited {
             is_error: true,
             limit,
         } => {
             let (what, key) = words::limit(limit);
-            Err(Fault::new(exit, what)
+            Err(CommandError::new(exit, what)
                 .with_help(format!("raise {key}, or set `on_limit = \"answer\"`")))
         }
     }
@@ -240,7 +248,7 @@ pub async fn exit_of(
 /// # Errors
 ///
 /// A [`Fault`] with file, line and key of everything that is wrong.
-pub fn assemble(flags: &Flags, registry: &Registry) -> Result<Assembled, Fault> {
+pub fn assemble(flags: &Flags, registry: &Registry) -> Result<Assembly, CommandError> {
     let (config, environment) = configured(flags)?;
     Ok(registry.assemble(&config, &environment)?)
 }
@@ -250,7 +258,7 @@ pub fn assemble(flags: &Flags, registry: &Registry) -> Result<Assembled, Fault> 
 /// # Errors
 ///
 /// A [`Fault`] with file, line and key of everything that is wrong.
-pub fn configured(flags: &Flags) -> Result<(Config, Environment), Fault> {
+pub fn configured(flags: &Flags) -> Result<(Config, Environment), CommandError> {
     let surroundings = surroundings()?;
     let config = configured_in(flags, &surroundings)?;
     Ok((config, surroundings.environment))
@@ -261,9 +269,10 @@ pub fn configured(flags: &Flags) -> Result<(Config, Environment), Fault> {
 /// # Errors
 ///
 /// A [`Fault`] if the working directory is gone.
-pub fn surroundings() -> Result<Surroundings, Fault> {
+pub fn surroundings() -> Result<Surroundings, CommandError> {
     Surroundings::of_process().map_err(|error| {
-        Fault::new(Exit::Configuration, "the working directory cannot be seen").because(&error)
+        CommandError::new(Exit::Configuration, "the working directory cannot be seen")
+            .because(&error)
     })
 }
 
@@ -272,7 +281,7 @@ pub fn surroundings() -> Result<Surroundings, Fault> {
 /// # Errors
 ///
 /// A [`Fault`] with file, line and key of everything that is wrong.
-pub fn configured_in(flags: &Flags, surroundings: &Surroundings) -> Result<Config, Fault> {
+pub fn configured_in(flags: &Flags, surroundings: &Surroundings) -> Result<Config, CommandError> {
     let config = load(surroundings, flags)?;
     for remark in &config.remarks {
         let help = remark.help.as_ref().map(|help| format!("; {help}"));
@@ -283,7 +292,7 @@ pub fn configured_in(flags: &Flags, surroundings: &Surroundings) -> Result<Confi
 
 /// The flags that all commands with a configuration have.
 #[must_use]
-pub fn flags(setup: &Setup) -> Flags {
+pub fn flags(setup: &ConfigArgs) -> Flags {
     let mut flags = flags_of(&setup.source);
     (flags.allow, flags.deny) = (setup.allow.clone(), setup.deny.clone());
     flags
@@ -309,7 +318,7 @@ pub fn flags_without_servers(source: &Source) -> Flags {
 }
 
 /// Adds what the turn may do.
-pub const fn bound(flags: &mut Flags, bounds: &Bounds) {
+pub const fn bound(flags: &mut Flags, bounds: &TurnLimitArgs) {
     flags.cost = bounds.max_cost;
     flags.rounds = bounds.max_rounds;
     flags.strict = match bounds.strict {
@@ -319,24 +328,24 @@ pub const fn bound(flags: &mut Flags, bounds: &Bounds) {
     flags.tools = if bounds.no_tools { Some(false) } else { None };
 }
 
-fn asks<'p>(output: &Output, yes: bool, person: &'p mut Option<Person>) -> Asks<'p> {
+fn asks<'p>(output: &Output, yes: bool, person: &'p mut Option<Person>) -> ApprovalSource<'p> {
     if yes {
-        return Asks::Yes;
+        return ApprovalSource::Yes;
     }
     if output.json || !io::stderr().is_terminal() {
-        return Asks::Nobody;
+        return ApprovalSource::Nobody;
     }
     match Terminal::open() {
-        Ok(terminal) => Asks::Person(person.insert(Person::at(terminal))),
-        Err(_) => Asks::Nobody,
+        Ok(terminal) => ApprovalSource::Person(person.insert(Person::at(terminal))),
+        Err(_) => ApprovalSource::Nobody,
     }
 }
 
 /// What to say about a provider without a key.
 #[must_use]
-pub fn no_key(provider: &str, missing: &MissingKey, other: Option<&Arc<str>>) -> Fault {
+pub fn no_key(provider: &str, missing: &MissingKey, other: Option<&Arc<str>>) -> CommandError {
     let way = key_help(missing);
-    Fault::new(
+    CommandError::new(
         Exit::Configuration,
         format!("there is no key for `{provider}`: {}", missing.why),
     )
@@ -363,7 +372,7 @@ pub(crate) fn key_help(missing: &MissingKey) -> String {
 
 /// A session of its own, as ids and idempotency keys are made of it: nobody has ever had this id, and few
 /// of its characters tell it from all others.
-pub(crate) fn new_session() -> Result<SessionId, Fault> {
+pub(crate) fn new_session() -> Result<SessionId, CommandError> {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
@@ -375,7 +384,7 @@ pub(crate) fn new_session() -> Result<SessionId, Fault> {
         id.extend(ID_LETTERS.chars().nth(place));
         bits /= 32;
     }
-    SessionId::parse(&id).map_err(|error| Fault::new(Exit::Internal, error.to_string()))
+    SessionId::parse(&id).map_err(|error| CommandError::new(Exit::Internal, error.to_string()))
 }
 
 /// The session of an id that was given.
@@ -383,10 +392,10 @@ pub(crate) fn new_session() -> Result<SessionId, Fault> {
 /// # Errors
 ///
 /// A [`Fault`] if it can be none.
-pub(crate) fn parse_session(id: &str) -> Result<SessionId, Fault> {
+pub(crate) fn parse_session(id: &str) -> Result<SessionId, CommandError> {
     SessionId::parse(id).map_err(|error| {
         let help = "`jackfield sessions list` shows those that there are";
-        Fault::new(Exit::Usage, error.to_string()).with_help(help)
+        CommandError::new(Exit::Usage, error.to_string()).with_help(help)
     })
 }
 

@@ -14,14 +14,14 @@ use jackfield_domain::settings::ResponseFormat;
 use serde_json::Value;
 
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 
 /// The blocks of these files and images, in their order. What a file is, its content says and not its name.
 ///
 /// # Errors
 ///
 /// A [`Fault`] if one cannot be read, is too large, or is nothing that a model reads.
-pub(crate) fn read(files: &[PathBuf], images: &[PathBuf]) -> Result<Vec<Block>, Fault> {
+pub(crate) fn read(files: &[PathBuf], images: &[PathBuf]) -> Result<Vec<Block>, CommandError> {
     let mut left = MOST_OF_ALL;
     let mut blocks = Vec::new();
     let all = files.iter().map(|file| (file, false));
@@ -32,7 +32,7 @@ pub(crate) fn read(files: &[PathBuf], images: &[PathBuf]) -> Result<Vec<Block>, 
                 "the files are larger than {} MB together",
                 mega(MOST_OF_ALL)
             );
-            Fault::new(Exit::Usage, message).with_help(SMALLER)
+            CommandError::new(Exit::Usage, message).with_help(SMALLER)
         })?;
         blocks.push(block(path, bytes, only_image)?);
     }
@@ -52,14 +52,14 @@ pub(crate) fn message(mut blocks: Vec<Block>, question: &str) -> Message {
 /// # Errors
 ///
 /// A [`Fault`] if it cannot be read, or is no JSON object.
-pub(crate) fn schema(path: &Path) -> Result<ResponseFormat, Fault> {
+pub(crate) fn schema(path: &Path) -> Result<ResponseFormat, CommandError> {
     let wrong = || {
         let message = format!(
             "`{}` is no JSON Schema: a JSON object was expected",
             path.display()
         );
         let help = r#"a schema is an object such as {"type": "object", "properties": {…}}"#;
-        Fault::new(Exit::Usage, message).with_help(help)
+        CommandError::new(Exit::Usage, message).with_help(help)
     };
     let bytes = bytes(path, MOST_OF_SCHEMA)?;
     let schema: Value = serde_json::from_slice(&bytes).map_err(|error| wrong().because(&error))?;
@@ -83,7 +83,7 @@ pub(crate) fn schema(path: &Path) -> Result<ResponseFormat, Fault> {
     })
 }
 
-fn block(path: &Path, bytes: Vec<u8>, only_image: bool) -> Result<Block, Fault> {
+fn block(path: &Path, bytes: Vec<u8>, only_image: bool) -> Result<Block, CommandError> {
     let shown = path.display();
     if let Some(media_type) = image_type(&bytes) {
         let source = base64(media_type, &bytes);
@@ -96,7 +96,7 @@ fn block(path: &Path, bytes: Vec<u8>, only_image: bool) -> Result<Block, Fault> 
     if only_image {
         let message = format!("`{shown}` is no image that models read");
         let help = "give a PNG, JPEG, GIF or WebP, or what is no image with --file";
-        return Err(Fault::new(Exit::Usage, message).with_help(help));
+        return Err(CommandError::new(Exit::Usage, message).with_help(help));
     }
     let name = path
         .file_name()
@@ -114,7 +114,7 @@ fn block(path: &Path, bytes: Vec<u8>, only_image: bool) -> Result<Block, Fault> 
         let at = error.utf8_error().valid_up_to();
         let message = format!("`{shown}` is neither text nor PDF nor image: byte {at} is no UTF-8");
         let help = "convert it first, for example with `iconv -f ISO-8859-1 -t UTF-8`";
-        Fault::new(Exit::Usage, message).with_help(help)
+        CommandError::new(Exit::Usage, message).with_help(help)
     })?;
     // A name cannot end the mark that it stands in.
     let name = name.unwrap_or_default().replace(['"', '<', '>', '\n'], "_");
@@ -141,14 +141,14 @@ fn image_type(bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// All bytes of a file that is not too large.
-fn bytes(path: &Path, most: usize) -> Result<Vec<u8>, Fault> {
+fn bytes(path: &Path, most: usize) -> Result<Vec<u8>, CommandError> {
     let shown = path.display();
     read_at_most(path, most as u64).map_err(|error| {
         if error.kind() == FileTooLarge {
             let message = format!("`{shown}` is larger than {} MB", mega(most));
-            return Fault::new(Exit::Usage, message).with_help(SMALLER);
+            return CommandError::new(Exit::Usage, message).with_help(SMALLER);
         }
-        let fault = Fault::new(Exit::Usage, format!("`{shown}` cannot be read"));
+        let fault = CommandError::new(Exit::Usage, format!("`{shown}` cannot be read"));
         fault
             .because(&error)
             .with_help("name a file that is there and that you may read")

@@ -1,33 +1,33 @@
 //! `jackfield audit`: every call and every decision, who made it, and what came of it.
 
 use jackfield_assembly::Registry;
-use jackfield_domain::audit::{self, Audited, AuditedCall, AuditedWait};
+use jackfield_domain::audit::{self, AuditEntry, AuditedCall, AuditedWait};
 use jackfield_domain::fact::CallEnd;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::WaitEnd;
 
-use crate::args::{Audit, Outcome};
-use crate::commands::sessions::every::Every;
+use crate::args::{Audit, AuditOutcome};
+use crate::commands::sessions::every::AllSessions;
 use crate::commands::sessions::find;
-use crate::commands::{ask, kept, printed, since};
+use crate::commands::{ask, printed, session_journal, since};
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render::audit as show;
 
 /// What is told of which session, and when that last changed.
-pub type Told = (WallTime, SessionId, Audited);
+pub type SeenSessions = (WallTime, SessionId, AuditEntry);
 
 /// Does what is asked.
 ///
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn run(audit: Audit, _registry: &Registry) -> Result<Exit, Fault> {
+pub async fn run(audit: Audit, _registry: &Registry) -> Result<Exit, CommandError> {
     let from = audit.since.as_deref().map(since::since).transpose()?;
-    let kept = kept::open(
+    let kept = session_journal::open(
         &ask::flags_without_servers(&audit.source),
-        kept::Access::Read,
+        session_journal::JournalAccess::Read,
     )
     .await?;
     let gathered = gather(&audit, from, &kept).await;
@@ -45,11 +45,11 @@ pub async fn run(audit: Audit, _registry: &Registry) -> Result<Exit, Fault> {
 async fn gather(
     audit: &Audit,
     from: Option<WallTime>,
-    kept: &kept::Kept,
-) -> Result<Vec<Told>, Fault> {
+    kept: &session_journal::SessionJournal,
+) -> Result<Vec<SeenSessions>, CommandError> {
     let engine = &kept.engine;
     let most = usize::try_from(audit.most).unwrap_or(usize::MAX);
-    let mut told: Vec<Told> = Vec::new();
+    let mut told: Vec<SeenSessions> = Vec::new();
     if let Some(name) = &audit.session {
         let session = find::one(engine, name).await?;
         add(
@@ -61,7 +61,7 @@ async fn gather(
         );
         return Ok(newest(told, most));
     }
-    let mut every = Every::new(engine);
+    let mut every = AllSessions::new(engine);
     while let Some(row) = every.next().await? {
         // The sessions come in the order of their last change: what is older cannot be among the newest.
         let is_over = from.is_some_and(|from| row.changed < from)
@@ -77,7 +77,7 @@ async fn gather(
 }
 
 fn add(
-    told: &mut Vec<Told>,
+    told: &mut Vec<SeenSessions>,
     audit: &Audit,
     from: Option<WallTime>,
     session: &SessionId,
@@ -92,7 +92,7 @@ fn add(
 }
 
 /// In order, and no more than are asked for.
-fn newest(mut told: Vec<Told>, most: usize) -> Vec<Told> {
+fn newest(mut told: Vec<SeenSessions>, most: usize) -> Vec<SeenSessions> {
     told.sort_by_key(|(at, _, _)| *at);
     let more = told.len().saturating_sub(most);
     told.drain(..more);
@@ -100,10 +100,10 @@ fn newest(mut told: Vec<Told>, most: usize) -> Vec<Told> {
 }
 
 /// When something was last heard of it.
-fn last_of(one: &Audited) -> WallTime {
+fn last_of(one: &AuditEntry) -> WallTime {
     match one {
-        Audited::Cancelled { at, .. } | Audited::LateUsage { at, .. } => *at,
-        Audited::Call(call) => {
+        AuditEntry::Cancelled { at, .. } | AuditEntry::LateUsage { at, .. } => *at,
+        AuditEntry::Call(call) => {
             let closed = call.closed.iter().map(|closed| closed.at);
             let late = call.late.iter().map(|late| late.at);
             let tries = call.attempts.iter().map(|one| one.at);
@@ -116,11 +116,11 @@ fn last_of(one: &Audited) -> WallTime {
     }
 }
 
-fn is_asked_for(audit: &Audit, one: &Audited) -> bool {
+fn is_asked_for(audit: &Audit, one: &AuditEntry) -> bool {
     let (call, who) = match one {
-        Audited::Call(call) => (Some(call), call.who()),
-        Audited::Cancelled { by, .. } => (None, by.iter().cloned().collect()),
-        Audited::LateUsage { .. } => (None, Vec::new()),
+        AuditEntry::Call(call) => (Some(call), call.who()),
+        AuditEntry::Cancelled { by, .. } => (None, by.iter().cloned().collect()),
+        AuditEntry::LateUsage { .. } => (None, Vec::new()),
     };
     let by_tool = audit
         .tool
@@ -132,8 +132,10 @@ fn is_asked_for(audit: &Audit, one: &Audited) -> bool {
     });
     let by_outcome = audit.outcome.is_none_or(|outcome| match (one, call) {
         (_, Some(call)) => outcomes(call).contains(&outcome),
-        (Audited::LateUsage { .. }, None) => outcome == Outcome::Late,
-        (Audited::Call(_) | Audited::Cancelled { .. }, None) => outcome == Outcome::Cancelled,
+        (AuditEntry::LateUsage { .. }, None) => outcome == AuditOutcome::Late,
+        (AuditEntry::Call(_) | AuditEntry::Cancelled { .. }, None) => {
+            outcome == AuditOutcome::Cancelled
+        }
     });
     by_tool && by_who && by_outcome
 }
@@ -141,26 +143,26 @@ fn is_asked_for(audit: &Audit, one: &Audited) -> bool {
 /// How a call ended; more than one holds where nobody answered a question of it in time, or something
 /// came late.
 #[must_use]
-pub fn outcomes(call: &AuditedCall) -> Vec<Outcome> {
+pub fn outcomes(call: &AuditedCall) -> Vec<AuditOutcome> {
     let ended = match &call.closed {
-        None => Outcome::Open,
+        None => AuditOutcome::Open,
         Some(closed) => match closed.end {
-            CallEnd::ByClient | CallEnd::Ran if closed.is_error => Outcome::Error,
-            CallEnd::ByClient | CallEnd::Ran => Outcome::Ran,
-            CallEnd::Cancelled => Outcome::Cancelled,
-            CallEnd::ClientExpired => Outcome::Expired,
-            CallEnd::Denied => Outcome::Denied,
-            CallEnd::NotRun => Outcome::NotRun,
-            CallEnd::Reported => Outcome::Unknown,
+            CallEnd::ByClient | CallEnd::Ran if closed.is_error => AuditOutcome::Error,
+            CallEnd::ByClient | CallEnd::Ran => AuditOutcome::Ran,
+            CallEnd::Cancelled => AuditOutcome::Cancelled,
+            CallEnd::ClientExpired => AuditOutcome::Expired,
+            CallEnd::Denied => AuditOutcome::Denied,
+            CallEnd::NotRun => AuditOutcome::NotRun,
+            CallEnd::Reported => AuditOutcome::Unknown,
         },
     };
     let mut all = vec![ended];
     let expired = |question: &AuditedWait| matches!(question.closed, Some((_, WaitEnd::Expired)));
-    if ended != Outcome::Expired && call.questions.iter().any(expired) {
-        all.push(Outcome::Expired);
+    if ended != AuditOutcome::Expired && call.questions.iter().any(expired) {
+        all.push(AuditOutcome::Expired);
     }
     if !call.late.is_empty() {
-        all.push(Outcome::Late);
+        all.push(AuditOutcome::Late);
     }
     all
 }

@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jackfield_assembly::{Assembled, Config, Origin, Registry};
+use jackfield_assembly::{Assembly, Config, Origin, Registry};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
 use jackfield_domain::price::Cost;
@@ -19,27 +19,27 @@ use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::usage::Usage;
 use jackfield_engine::{Hold, SendMessage};
 
-use self::elsewhere::Seen;
-use self::slash::{COMMANDS, Typed};
+use self::elsewhere::ChatSnapshot;
+use self::slash::{COMMANDS, ChatInput};
 use crate::args;
 use crate::commands::sessions::find;
-use crate::commands::{ask, kept, patterns, servers, too_long, tools};
+use crate::commands::{ask, patterns, servers, session_journal, too_long, tools};
 use crate::editor::LineEditor;
 use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::person::{Person, Question, Said};
+use crate::fault::CommandError;
+use crate::person::{Person, PersonAnswer, PersonQuestion};
 use crate::question;
 use crate::render::{self, chat as show};
 use crate::signals::{self, Interrupts, Signal};
-use crate::tty::Quiet;
-use crate::turn::{self, Asks, Ended};
+use crate::tty::EchoGuard;
+use crate::turn::{self, ApprovalSource, CommandTurnEnd};
 
 /// Holds the conversation.
 ///
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
+pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandError> {
     let mut flags = ask::flags(&chat.setup);
     (flags.model, flags.system) = (chat.model.clone(), chat.system.clone());
     ask::bound(&mut flags, &chat.bounds);
@@ -47,9 +47,9 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
     let config = ask::configured_in(&flags, &surroundings)?;
     let retention = config.journal.clone();
     if chat.session.is_some() {
-        kept::be_there(&config)?;
+        session_journal::be_there(&config)?;
     }
-    let opening = kept::begin(&config);
+    let opening = session_journal::begin(&config);
     let prepared = registry.prepare(&config, &surroundings.environment)?;
     let journal = opening.opened().await?;
     let mut assembled = prepared.on(Arc::clone(&journal.journal));
@@ -71,7 +71,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
         patterns::warn(&chat.setup, &offered);
     }
     // Dropped after everything else, also where something fails.
-    let _quiet = (at_terminal && !render::is_dumb()).then(Quiet::begin);
+    let _quiet = (at_terminal && !render::is_dumb()).then(EchoGuard::begin);
     let wrong = Arc::new(AtomicBool::new(false));
     let person = if at_terminal {
         let file = surroundings.history_file().filter(|_| !chat.no_history);
@@ -94,7 +94,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
         interrupts: None,
         keeps: journal.file.is_some(),
         person,
-        seen: Seen::default(),
+        seen: ChatSnapshot::default(),
         session,
         said: false,
         used: Vec::new(),
@@ -103,7 +103,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
     };
     let ended = conversation.converse(chat.session.is_some()).await;
     servers::stop(all).await;
-    kept::leave(&journal, &retention).await;
+    session_journal::leave(&journal, &retention).await;
     if wrong.load(Ordering::Relaxed) {
         return Ok(Exit::Usage);
     }
@@ -111,7 +111,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
 }
 
 /// The person at the terminal, whose messages are kept in this file.
-fn person(file: Option<std::path::PathBuf>, verbose: bool) -> Result<Person, Fault> {
+fn person(file: Option<std::path::PathBuf>, verbose: bool) -> Result<Person, CommandError> {
     let shown = file.as_ref().map(|file| file.display().to_string());
     let words = COMMANDS.iter().map(|(name, argument, _)| {
         let space = if argument.is_empty() { "" } else { " " };
@@ -119,7 +119,7 @@ fn person(file: Option<std::path::PathBuf>, verbose: bool) -> Result<Person, Fau
     });
     let styled = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
     let (editor, why) = LineEditor::new(file, words.collect(), styled).map_err(|error| {
-        let fault = Fault::new(Exit::Usage, "no line can be edited on this terminal");
+        let fault = CommandError::new(Exit::Usage, "no line can be edited on this terminal");
         fault
             .because(&error)
             .with_help("jackfield ask \"What is 15% of 2500?\"")
@@ -132,7 +132,7 @@ fn person(file: Option<std::path::PathBuf>, verbose: bool) -> Result<Person, Fau
 
 /// A conversation that goes on.
 struct Conversation {
-    assembled: Assembled,
+    assembled: Assembly,
     at_terminal: bool,
     config: Config,
     exit: Exit,
@@ -144,7 +144,7 @@ struct Conversation {
     keeps: bool,
     person: Person,
     /// What is known of the session here.
-    seen: Seen,
+    seen: ChatSnapshot,
     session: SessionId,
     /// Whether something was said in the session.
     said: bool,
@@ -155,7 +155,7 @@ struct Conversation {
 
 impl Conversation {
     /// Holds it to its end, and says how to come back.
-    async fn converse(mut self, goes_on: bool) -> Result<Exit, Fault> {
+    async fn converse(mut self, goes_on: bool) -> Result<Exit, CommandError> {
         if self.at_terminal {
             self.print(|out| show::hello(out, &self.assembled.options.model));
         }
@@ -170,22 +170,22 @@ impl Conversation {
         ended
     }
 
-    async fn talk(&mut self) -> Result<Exit, Fault> {
+    async fn talk(&mut self) -> Result<Exit, CommandError> {
         let mut interrupted = false;
         loop {
             let said = match self.next().await {
-                Next::Leave(exit) => return Ok(exit),
-                Next::Said(said) => said,
+                ChatStep::Leave(exit) => return Ok(exit),
+                ChatStep::Said(said) => said,
             };
             match said {
-                Said::Gone => return Ok(self.exit),
-                Said::Interrupted if interrupted => return Ok(self.exit),
-                Said::Interrupted => {
+                PersonAnswer::Gone => return Ok(self.exit),
+                PersonAnswer::Interrupted if interrupted => return Ok(self.exit),
+                PersonAnswer::Interrupted => {
                     interrupted = true;
                     render::remark("Ctrl-C again, or Ctrl-D, leaves");
                     continue;
                 }
-                Said::Line(line) => {
+                PersonAnswer::Line(line) => {
                     self.interrupts = None;
                     if !self.take(&line).await? {
                         return Ok(self.exit);
@@ -200,18 +200,18 @@ impl Conversation {
     }
 
     /// What is said next.
-    async fn next(&mut self) -> Next {
+    async fn next(&mut self) -> ChatStep {
         let signal = loop {
             let interrupts = self.interrupts.get_or_insert_with(Interrupts::watch);
             if let Some(signal) = interrupts.heard() {
                 break signal;
             }
-            self.person.ask(Question::Message);
+            self.person.ask(PersonQuestion::Message);
             let engine = &self.assembled.engine;
             tokio::select! {
                 // What is said is asked for before anything is shown.
                 biased;
-                said = self.person.said() => return Next::Said(said),
+                said = self.person.said() => return ChatStep::Said(said),
                 signal = interrupts.asked() => break signal,
                 () = self.seen.more(engine, &self.session), if self.person.can_be_shown() => {}
             }
@@ -219,58 +219,58 @@ impl Conversation {
         };
         match signal {
             // Where no line is being edited, Ctrl-C is a signal.
-            Signal::Interrupt if self.at_terminal => Next::Said(Said::Interrupted),
-            Signal::Interrupt | Signal::Terminate => Next::Leave(Exit::Cancelled),
+            Signal::Interrupt if self.at_terminal => ChatStep::Said(PersonAnswer::Interrupted),
+            Signal::Interrupt | Signal::Terminate => ChatStep::Leave(Exit::Cancelled),
         }
     }
 
     /// Does what is said; says whether the conversation goes on.
-    async fn take(&mut self, line: &str) -> Result<bool, Fault> {
+    async fn take(&mut self, line: &str) -> Result<bool, CommandError> {
         match slash::read(line) {
-            Typed::Clear => {
+            ChatInput::Clear => {
                 let session = ask::new_session()?;
                 self.hold = self.assembled.engine.hold(&session).await?;
-                self.seen = Seen::default();
+                self.seen = ChatSnapshot::default();
                 self.session = session;
                 self.said = false;
                 render::remark("what was said is forgotten");
             }
-            Typed::Help => self.print(|out| show::help(out, COMMANDS)),
-            Typed::Message(text) => {
+            ChatInput::Help => self.print(|out| show::help(out, COMMANDS)),
+            ChatInput::Message(text) => {
                 self.catch_up().await;
                 let ended = self.send(&text).await;
                 self.after(ended).await?;
             }
-            Typed::Model(Some(name)) => self.switch(&name),
-            Typed::Model(None) => self.models(),
-            Typed::Nothing => {}
-            Typed::Quit => return Ok(false),
-            Typed::System(Some(text)) => self.tell(&text),
-            Typed::System(None) => {
+            ChatInput::Model(Some(name)) => self.switch(&name),
+            ChatInput::Model(None) => self.models(),
+            ChatInput::Nothing => {}
+            ChatInput::Quit => return Ok(false),
+            ChatInput::System(Some(text)) => self.tell(&text),
+            ChatInput::System(None) => {
                 let text = self.assembled.options.system.render();
                 self.print(|out| show::system(out, &text));
             }
-            Typed::Tools(name) => self.tools(name.as_deref()).await,
-            Typed::Unknown(why) => {
+            ChatInput::Tools(name) => self.tools(name.as_deref()).await,
+            ChatInput::Unknown(why) => {
                 self.failed(Exit::Usage);
                 render::remark(&why);
             }
-            Typed::Usage => self.print(|out| show::usage(out, &self.used)),
+            ChatInput::Usage => self.print(|out| show::usage(out, &self.used)),
         }
         Ok(true)
     }
 
     /// Sends a message, and shows its turn.
-    async fn send(&mut self, text: &str) -> Result<Ended, Fault> {
+    async fn send(&mut self, text: &str) -> Result<CommandTurnEnd, CommandError> {
         let message = SendMessage {
             opening: Opening::UserMessage(Message::user(text).into()),
             options: self.assembled.options.clone(),
             session: self.session.clone(),
         };
         let asks = match (self.yes, self.at_terminal) {
-            (true, _) => Asks::Yes,
-            (false, true) => Asks::Person(&mut self.person),
-            (false, false) => Asks::Nobody,
+            (true, _) => ApprovalSource::Yes,
+            (false, true) => ApprovalSource::Person(&mut self.person),
+            (false, false) => ApprovalSource::Nobody,
         };
         let prose = self.assembled.options.settings.response_format == ResponseFormat::Text;
         let mut view = render::view(false, self.verbose, prose);
@@ -280,20 +280,23 @@ impl Conversation {
     }
 
     /// Looks at how a turn ended. The conversation goes on, whatever became of it.
-    async fn after(&mut self, ended: Result<Ended, Fault>) -> Result<(), Fault> {
+    async fn after(
+        &mut self,
+        ended: Result<CommandTurnEnd, CommandError>,
+    ) -> Result<(), CommandError> {
         let model = self.assembled.options.model.clone();
         self.seen.is_ours(&ended);
         let exit = match ended {
-            Ok(Ended::BeforeItBegan) => {
+            Ok(CommandTurnEnd::BeforeItBegan) => {
                 render::remark("cancelled before it began");
                 Ok(Exit::Cancelled)
             }
-            Ok(Ended::Unread) => {
-                let fault = Fault::new(Exit::Internal, "the answers cannot be written");
+            Ok(CommandTurnEnd::Unread) => {
+                let fault = CommandError::new(Exit::Internal, "the answers cannot be written");
                 return Err(fault);
             }
-            Ok(Ended::Waits(waiting)) => Ok(ask::waits(&waiting)),
-            Ok(Ended::With { fit, report }) => {
+            Ok(CommandTurnEnd::Waits(waiting)) => Ok(ask::waits(&waiting)),
+            Ok(CommandTurnEnd::With { fit, report }) => {
                 self.said = true;
                 self.used
                     .push((model.clone(), report.usage, report.cost.clone()));
@@ -330,7 +333,7 @@ impl Conversation {
         let model = match self.config.model(name, &place) {
             Ok(model) => model,
             Err(problem) => {
-                let mut fault = Fault::new(Exit::Configuration, problem.to_string());
+                let mut fault = CommandError::new(Exit::Configuration, problem.to_string());
                 fault.help.extend(problem.help);
                 self.failed(render::fault(&fault));
                 return;
@@ -397,12 +400,12 @@ impl Conversation {
 }
 
 /// What comes next.
-enum Next {
+enum ChatStep {
     Leave(Exit),
-    Said(Said),
+    Said(PersonAnswer),
 }
 
-fn missing_key(assembled: &Assembled, model: &ModelRef) -> Option<Fault> {
+fn missing_key(assembled: &Assembly, model: &ModelRef) -> Option<CommandError> {
     let missing = assembled.missing_keys.get(&model.provider)?;
     let other = assembled.keys_found.first();
     Some(ask::no_key(&model.provider, missing, other))

@@ -7,14 +7,14 @@ use clap::CommandFactory as _;
 use crate::args::{Args, Completions};
 use crate::commands::printed;
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 
 /// Prints the completions of a shell.
 ///
 /// # Errors
 ///
 /// A [`Fault`] if they cannot be written.
-pub fn run(completions: &Completions) -> Result<Exit, Fault> {
+pub fn run(completions: &Completions) -> Result<Exit, CommandError> {
     // Into memory first: whoever reads may go away, and the generator would not bear it.
     let mut script = Vec::new();
     clap_complete::generate(

@@ -2,19 +2,21 @@
 
 use std::io::{self, IsTerminal as _};
 
-use jackfield_assembly::{Config, Environment, KeySource, McpServer, ProviderConfig, Registry};
+use jackfield_assembly::{
+    Config, Environment, KeySource, McpServerEntry, ProviderConfig, Registry,
+};
 use jackfield_demo::brain;
-use jackfield_demo::server::{DemoServer, Pace};
+use jackfield_demo::server::{DemoServer, ReplyPace};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::message::Message;
-use jackfield_domain::policy::{PolicyRule, Verdict};
+use jackfield_domain::policy::{PolicyRule, RuleVerdict};
 use jackfield_domain::request::ModelRef;
 use jackfield_engine::ServerTools;
 
 use crate::args::{Demo, Strict};
 use crate::commands::ask;
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render;
 
 /// Asks the demo model.
@@ -22,7 +24,7 @@ use crate::render;
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn run(demo: Demo) -> Result<Exit, Fault> {
+pub async fn run(demo: Demo) -> Result<Exit, CommandError> {
     let question = demo.question.join(" ");
     let is_asked = !question.trim().is_empty();
     let question = if is_asked { &question } else { QUESTION };
@@ -36,12 +38,12 @@ pub async fn run(demo: Demo) -> Result<Exit, Fault> {
         render::remark(&format!("> {QUESTION}"));
     }
     let pace = if io::stdout().is_terminal() {
-        Pace::READABLE
+        ReplyPace::READABLE
     } else {
-        Pace::UNPACED
+        ReplyPace::UNPACED
     };
     let server = DemoServer::start(pace).await.map_err(|error| {
-        Fault::new(Exit::Internal, "the demo model does not start").because(&error)
+        CommandError::new(Exit::Internal, "the demo model does not start").because(&error)
     })?;
     let mut provider = ProviderConfig::default();
     provider.base_url = Some(server.base_url().into());
@@ -54,7 +56,7 @@ pub async fn run(demo: Demo) -> Result<Exit, Fault> {
     let tools = tools()?;
     config.options.policy.rules.push(PolicyRule {
         pattern: format!("{}/*", tools.id).into(),
-        verdict: Verdict::Allow,
+        verdict: RuleVerdict::Allow,
     });
     config.builtins = false;
     config.servers.insert(tools.id.clone(), tools);
@@ -78,13 +80,14 @@ pub async fn run(demo: Demo) -> Result<Exit, Fault> {
 }
 
 /// The tools: the built-in ones, in a process of their own, over MCP.
-fn tools() -> Result<McpServer, Fault> {
+fn tools() -> Result<McpServerEntry, CommandError> {
     let broken = |error: &(dyn std::error::Error + 'static)| {
-        Fault::new(Exit::Internal, "the demo's tools cannot be started").because(error)
+        CommandError::new(Exit::Internal, "the demo's tools cannot be started").because(error)
     };
     let id = ToolboxId::parse(TOOLS).map_err(|error| broken(&error))?;
     let arguments = ["mcp", "serve", "--no-config"];
-    let mut server = McpServer::of_this_program(id, arguments).map_err(|error| broken(&error))?;
+    let mut server =
+        McpServerEntry::of_this_program(id, arguments).map_err(|error| broken(&error))?;
     // Their own names say it all.
     server.prefix = Some("".into());
     Ok(server)

@@ -8,17 +8,17 @@ mod places;
 mod setup;
 mod tools;
 
-pub use self::check::{Area, Check, Page, Verdict};
+pub use self::check::{Area, CheckResult, DoctorCheck, TroubleshootingSection};
 pub(crate) use self::network::{advice, chosen};
 
-use jackfield_assembly::{Assembled, Config, Registry, Surroundings, load};
+use jackfield_assembly::{Assembly, Config, Registry, Surroundings, load};
 use tokio::task::JoinSet;
 
 use self::pending::Pending;
 use crate::args::Doctor;
 use crate::commands::{ask, config, printed, servers};
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render;
 
 /// Checks everything, and prints what came of it.
@@ -26,7 +26,7 @@ use crate::render;
 /// # Errors
 ///
 /// A [`Fault`] if nothing can be looked at, or the result cannot be written.
-pub async fn run(doctor: Doctor, registry: &Registry) -> Result<Exit, Fault> {
+pub async fn run(doctor: Doctor, registry: &Registry) -> Result<Exit, CommandError> {
     let surroundings = config::surroundings()?;
     let flags = ask::flags_of(&doctor.source);
     let out = &mut anstream::stdout();
@@ -54,9 +54,9 @@ async fn examine(
     doctor: Doctor,
     surroundings: &Surroundings,
     config: &Config,
-    assembled: Assembled,
+    assembled: Assembly,
     report: &mut Report,
-) -> Result<(), Fault> {
+) -> Result<(), CommandError> {
     let chosen = chosen(config, &assembled);
     report.tell(network::keys(&assembled, &chosen))?;
     let pending = Pending::default();
@@ -79,7 +79,7 @@ async fn examine(
     drop(told);
     done.sort_by_key(|(order, _)| *order);
     let all_servers = assembled.servers.clone();
-    let mut checks: Vec<Check> = done.into_iter().flat_map(|(_, checks)| checks).collect();
+    let mut checks: Vec<DoctorCheck> = done.into_iter().flat_map(|(_, checks)| checks).collect();
     // All of an area stand together: each provider has checks of itself, and of its models.
     checks.sort_by_key(|check| check.area);
     report.tell(checks)?;
@@ -95,7 +95,7 @@ async fn examine(
 /// What was found so far. For people it is told as it is found.
 struct Report {
     area: Option<Area>,
-    checks: Vec<Check>,
+    checks: Vec<DoctorCheck>,
     json: bool,
 }
 
@@ -108,7 +108,7 @@ impl Report {
         }
     }
 
-    fn tell(&mut self, checks: Vec<Check>) -> Result<(), Fault> {
+    fn tell(&mut self, checks: Vec<DoctorCheck>) -> Result<(), CommandError> {
         if !self.json {
             let out = &mut anstream::stdout();
             for check in &checks {
@@ -126,13 +126,16 @@ impl Report {
         failed.any(|check| check.area == area)
     }
 
-    fn failed(&self) -> impl Iterator<Item = &Check> {
+    fn failed(&self) -> impl Iterator<Item = &DoctorCheck> {
         let checks = self.checks.iter();
-        checks.filter(|check| check.verdict == Verdict::Failed)
+        checks.filter(|check| check.verdict == CheckResult::Failed)
     }
 
-    fn end(self, out: &mut impl std::io::Write) -> Result<Exit, Fault> {
-        let exit = self.failed().next().map_or(Exit::Answered, Check::exit);
+    fn end(self, out: &mut impl std::io::Write) -> Result<Exit, CommandError> {
+        let exit = self
+            .failed()
+            .next()
+            .map_or(Exit::Answered, DoctorCheck::exit);
         printed::ended(render::checks(out, &self.checks, self.json), exit)
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_assembly::{
-    Config, FoundHere, KeySource, KeyState, LocalServer, ProviderConfig, Registry, Surroundings,
-    found_servers,
+    Config, KeySource, KeyState, LocalFindings, LocalServer, ProviderConfig, Registry,
+    Surroundings, found_servers,
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -17,7 +17,7 @@ use crate::args::config::Init;
 use crate::commands::printed;
 use crate::commands::reach::reach;
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render;
 
 /// Looks around, and writes a configuration file, or prints it.
@@ -29,7 +29,7 @@ pub(crate) async fn run(
     init: &Init,
     surroundings: &Surroundings,
     registry: &Registry,
-) -> Result<Exit, Fault> {
+) -> Result<Exit, CommandError> {
     let file = match (&init.out, surroundings.user_file()) {
         (Some(file), _) => Some(surroundings.directory.join(file)),
         (None, own) => own,
@@ -52,7 +52,7 @@ pub(crate) async fn run(
     let file = file.ok_or_else(|| {
         let message = "there is no home folder, and so no place for a configuration of your own";
         let help = "name a file with `--out FILE`, print it with `--print`, or set HOME";
-        Fault::new(Exit::Configuration, message).with_help(help)
+        CommandError::new(Exit::Configuration, message).with_help(help)
     })?;
     write(&file, &text, init.force)?;
     render::remark(&format!("written: {}", file.display()));
@@ -65,7 +65,7 @@ async fn look_around(
     init: &Init,
     surroundings: &Surroundings,
     registry: &Registry,
-) -> Result<FoundHere, Fault> {
+) -> Result<LocalFindings, CommandError> {
     let mut config = Config::default();
     let mut candidates = candidates(surroundings);
     for (name, address) in &candidates {
@@ -106,7 +106,7 @@ async fn look_around(
         })
     });
     let local = local.collect();
-    Ok(FoundHere {
+    Ok(LocalFindings {
         keys,
         local,
         servers: found_servers(surroundings),
@@ -167,7 +167,7 @@ fn loopback(host: &str) -> Option<String> {
 }
 
 /// Writes a file whole or not at all; over another one only if that is wanted.
-fn write(file: &Path, text: &str, force: bool) -> Result<(), Fault> {
+fn write(file: &Path, text: &str, force: bool) -> Result<(), CommandError> {
     let new = beside(file);
     let written = || -> io::Result<()> {
         if let Some(folder) = file.parent() {
@@ -189,7 +189,7 @@ fn write(file: &Path, text: &str, force: bool) -> Result<(), Fault> {
             return there_already(file);
         }
         let message = format!("`{}` cannot be written", file.display());
-        let fault = Fault::new(Exit::Configuration, message).because(&error);
+        let fault = CommandError::new(Exit::Configuration, message).because(&error);
         fault.with_help("name another file with `--out FILE`, or print it with `--print`")
     })
 }
@@ -200,11 +200,11 @@ fn beside(file: &Path) -> PathBuf {
     file.with_file_name(name)
 }
 
-fn there_already(file: &Path) -> Fault {
+fn there_already(file: &Path) -> CommandError {
     let message = format!("`{}` is there already", file.display());
     let help = "look at what it would be with `--print`, write another one with `--out FILE`, or \
                 replace it with `--force`";
-    Fault::new(Exit::Configuration, message).with_help(help)
+    CommandError::new(Exit::Configuration, message).with_help(help)
 }
 
 /// How long a server on this machine may take to list its models.

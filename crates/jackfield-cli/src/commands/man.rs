@@ -8,14 +8,14 @@ use clap::{Command, CommandFactory as _};
 use crate::args::{Args, Man};
 use crate::commands::printed;
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 
 /// Prints a page, or writes all of them.
 ///
 /// # Errors
 ///
 /// A [`Fault`] if there is no such command, or the pages cannot be written.
-pub fn run(man: &Man) -> Result<Exit, Fault> {
+pub fn run(man: &Man) -> Result<Exit, CommandError> {
     let mut all = Args::command().disable_help_subcommand(true);
     all.build();
     if let Some(folder) = &man.out {
@@ -26,7 +26,7 @@ pub fn run(man: &Man) -> Result<Exit, Fault> {
         command = command.find_subcommand(name).ok_or_else(|| {
             let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
             let message = format!("there is no command `{name}` here");
-            let fault = Fault::new(Exit::Usage, message);
+            let fault = CommandError::new(Exit::Usage, message);
             if known.is_empty() {
                 return fault.with_help(format!(
                     "`{}` has no commands of its own",
@@ -45,7 +45,7 @@ pub fn run(man: &Man) -> Result<Exit, Fault> {
 }
 
 /// Writes the page of every command into a folder, which is made if it is not there.
-fn write_all(all: &Command, folder: &Path) -> Result<Exit, Fault> {
+fn write_all(all: &Command, folder: &Path) -> Result<Exit, CommandError> {
     let written = || -> io::Result<()> {
         std::fs::create_dir_all(folder)?;
         let mut left = vec![all];
@@ -58,7 +58,7 @@ fn write_all(all: &Command, folder: &Path) -> Result<Exit, Fault> {
     };
     written().map(|()| Exit::Answered).map_err(|error| {
         let message = format!("the pages cannot be written into `{}`", folder.display());
-        let fault = Fault::new(Exit::Internal, message).because(&error);
+        let fault = CommandError::new(Exit::Internal, message).because(&error);
         fault.with_help("name a folder that you may write into with `--out`")
     })
 }
@@ -77,6 +77,6 @@ fn full_name(command: &Command) -> String {
     name.to_owned()
 }
 
-fn unwritable(error: &io::Error) -> Fault {
-    Fault::new(Exit::Internal, "the page cannot be made").because(error)
+fn unwritable(error: &io::Error) -> CommandError {
+    CommandError::new(Exit::Internal, "the page cannot be made").because(error)
 }

@@ -6,14 +6,14 @@ pub mod accept;
 
 use std::io;
 
-use jackfield_assembly::{Registry, Server, Tested};
+use jackfield_assembly::{Registry, ServerTest, ServerToolbox};
 use tokio::task::JoinSet;
 
 use crate::args::Mcp;
 use crate::commands::mcp::accept::Accept;
 use crate::commands::{ask, servers};
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render;
 
 /// Lists, tries, shows what a server said, or is one.
@@ -21,7 +21,7 @@ use crate::render;
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, Fault> {
+pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
     let source = match &mcp {
         Mcp::Accept { source, .. }
         | Mcp::List { source, .. }
@@ -68,16 +68,18 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, Fault> {
     };
     servers::stop(chosen).await;
     match printed {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Fault::new(Exit::Internal, "standard output cannot be written").because(&error))
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CommandError::new(
+            Exit::Internal,
+            "standard output cannot be written",
+        )
+        .because(&error)),
         // Whoever read it went away with what they wanted.
         Ok(()) | Err(_) => Ok(exit),
     }
 }
 
 /// Tries all of them at once; the answers are in their order. A list waits for them as long as a turn does.
-async fn test(servers: &[Server], is_list: bool) -> Vec<(Server, Tested)> {
+async fn test(servers: &[ServerToolbox], is_list: bool) -> Vec<(ServerToolbox, ServerTest)> {
     let mut testing = JoinSet::new();
     for (place, server) in servers.iter().cloned().enumerate() {
         testing.spawn(async move {
@@ -95,7 +97,7 @@ async fn test(servers: &[Server], is_list: bool) -> Vec<(Server, Tested)> {
     tried.map(|(_, server, tested)| (server, tested)).collect()
 }
 
-fn named(all: &[Server], name: &str) -> Result<Server, Fault> {
+fn named(all: &[ServerToolbox], name: &str) -> Result<ServerToolbox, CommandError> {
     let found = all.iter().find(|server| server.config.id.as_str() == name);
     found.cloned().ok_or_else(|| {
         let known: Vec<&str> = all.iter().map(|server| server.config.id.as_str()).collect();
@@ -105,6 +107,6 @@ fn named(all: &[Server], name: &str) -> Result<Server, Fault> {
             format!("there are: {}", known.join(", "))
         };
         let message = format!("there is no MCP server `{name}`; {known}");
-        Fault::new(Exit::Usage, message).with_help("`jackfield mcp list` shows the servers")
+        CommandError::new(Exit::Usage, message).with_help("`jackfield mcp list` shows the servers")
     })
 }

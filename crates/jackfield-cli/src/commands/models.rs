@@ -2,30 +2,30 @@
 
 use std::sync::Arc;
 
-use jackfield_assembly::{Assembled, Config, KeyState, Registry, load};
+use jackfield_assembly::{Assembly, Config, KeyState, Registry, load};
 use tokio::task::JoinSet;
 
-use crate::args::{Models, Providers, Source};
+use crate::args::{ModelsArgs, Providers, Source};
 use crate::commands::doctor::{advice, chosen};
-use crate::commands::reach::{Reached, reach};
+use crate::commands::reach::{ReachResult, reach};
 use crate::commands::{ask, config, printed};
 use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::render::{self, Listed, Standing};
+use crate::fault::CommandError;
+use crate::render::{self, ProviderModels, ProviderStatus};
 
 /// Lists what providers say that they have.
 ///
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn list(models: Models, registry: &Registry) -> Result<Exit, Fault> {
+pub async fn list(models: ModelsArgs, registry: &Registry) -> Result<Exit, CommandError> {
     let (config, assembled) = assemble(&models.source, registry)?;
     let names = named(&models.providers, &config, &assembled)?;
     let reached = ask_all(&assembled, names).await;
     let all_failed = !reached.is_empty() && reached.iter().all(|(_, one)| !one.is_well());
-    let listed: Vec<Listed> = reached
+    let listed: Vec<ProviderModels> = reached
         .into_iter()
-        .map(|(name, reached)| Listed {
+        .map(|(name, reached)| ProviderModels {
             aliases: aliases(&config, &name),
             help: help(&assembled, &name, &reached),
             is_current: config.options.model.provider == name,
@@ -48,7 +48,7 @@ pub async fn list(models: Models, registry: &Registry) -> Result<Exit, Fault> {
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn providers(providers: Providers, registry: &Registry) -> Result<Exit, Fault> {
+pub async fn providers(providers: Providers, registry: &Registry) -> Result<Exit, CommandError> {
     let (config, assembled) = assemble(&providers.source, registry)?;
     let mut names = chosen(&config, &assembled);
     let shown = names.clone();
@@ -65,7 +65,7 @@ pub async fn providers(providers: Providers, registry: &Registry) -> Result<Exit
     let mut reached = ask_all(&assembled, asked.collect()).await;
     let standings = names.into_iter().filter_map(|name| {
         let at = reached.iter().position(|(reached, _)| *reached == name);
-        Some(Standing {
+        Some(ProviderStatus {
             can: assembled.engine.capabilities(&name),
             is_current: config.options.model.provider == name,
             reached: at.map(|at| reached.swap_remove(at).1),
@@ -73,20 +73,24 @@ pub async fn providers(providers: Providers, registry: &Registry) -> Result<Exit
             name,
         })
     });
-    let standings: Vec<Standing> = standings.collect();
+    let standings: Vec<ProviderStatus> = standings.collect();
     let out = &mut anstream::stdout();
     let printed = render::providers(out, &standings, providers.json);
     printed::ended(printed, Exit::Answered)
 }
 
-fn assemble(source: &Source, registry: &Registry) -> Result<(Config, Assembled), Fault> {
+fn assemble(source: &Source, registry: &Registry) -> Result<(Config, Assembly), CommandError> {
     let surroundings = config::surroundings()?;
     let config = load(&surroundings, &ask::flags_without_servers(source))?;
     let assembled = registry.assemble(&config, &surroundings.environment)?;
     Ok((config, assembled))
 }
 
-fn named(names: &[String], config: &Config, assembled: &Assembled) -> Result<Vec<Arc<str>>, Fault> {
+fn named(
+    names: &[String],
+    config: &Config,
+    assembled: &Assembly,
+) -> Result<Vec<Arc<str>>, CommandError> {
     if names.is_empty() {
         return Ok(chosen(config, assembled));
     }
@@ -98,14 +102,14 @@ fn named(names: &[String], config: &Config, assembled: &Assembled) -> Result<Vec
             let known = known.join(", ");
             let message = format!("there is no provider `{name}`; there are: {known}");
             let help = format!("add it under [providers.{name}] in jackfield.toml");
-            Fault::new(Exit::Usage, message).with_help(help)
+            CommandError::new(Exit::Usage, message).with_help(help)
         })
     });
     named.collect()
 }
 
 /// Asks all of them at once; the answers are in their order.
-async fn ask_all(assembled: &Assembled, names: Vec<Arc<str>>) -> Vec<(Arc<str>, Reached)> {
+async fn ask_all(assembled: &Assembly, names: Vec<Arc<str>>) -> Vec<(Arc<str>, ReachResult)> {
     let mut asking = JoinSet::new();
     for (place, name) in names.into_iter().enumerate() {
         let engine = assembled.engine.clone();
@@ -121,7 +125,7 @@ async fn ask_all(assembled: &Assembled, names: Vec<Arc<str>>) -> Vec<(Arc<str>, 
 }
 
 /// What to do about a provider that cannot be asked.
-fn help(assembled: &Assembled, name: &Arc<str>, reached: &Reached) -> Option<String> {
+fn help(assembled: &Assembly, name: &Arc<str>, reached: &ReachResult) -> Option<String> {
     if reached.is_well() {
         return None;
     }

@@ -1,16 +1,16 @@
 //! The patterns of `--allow` and `--deny`, held against the tools that there are.
 
-use jackfield_domain::policy::{Permission, Policy, PolicyRule, Verdict};
+use jackfield_domain::policy::{Permission, Policy, PolicyRule, RuleVerdict};
 use jackfield_domain::tool::{Catalog, CatalogEntry, Safety};
-use jackfield_engine::Offered;
+use jackfield_engine::ToolOffer;
 
-use crate::args::Setup;
+use crate::args::ConfigArgs;
 use crate::render;
 
 /// Warns of patterns that no tool has: they do nothing, and most are slips.
 ///
 /// Says nothing where no tools are offered, or where a toolbox that failed may have them.
-pub(crate) fn warn(setup: &Setup, offered: &Offered) {
+pub(crate) fn warn(setup: &ConfigArgs, offered: &ToolOffer) {
     if offered.problems.is_empty() && offered.catalog.iter().next().is_some() {
         for warning in idle(setup, &offered.catalog) {
             render::remark(&warning);
@@ -18,7 +18,7 @@ pub(crate) fn warn(setup: &Setup, offered: &Offered) {
     }
 }
 
-fn idle(setup: &Setup, catalog: &Catalog) -> Vec<String> {
+fn idle(setup: &ConfigArgs, catalog: &Catalog) -> Vec<String> {
     let names: Vec<String> = catalog.iter().map(name).collect();
     let allow = setup.allow.iter().map(|pattern| ("--allow", pattern));
     let deny = setup.deny.iter().map(|pattern| ("--deny", pattern));
@@ -42,7 +42,7 @@ fn name(tool: &CatalogEntry) -> String {
 fn fits(pattern: &str, tool: &CatalogEntry) -> bool {
     let rule = PolicyRule {
         pattern: pattern.into(),
-        verdict: Verdict::Allow,
+        verdict: RuleVerdict::Allow,
     };
     let policy = Policy {
         can_ask: false,

@@ -3,18 +3,20 @@
 use std::io;
 
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 
 /// The exit of a command whose last deed was to print this.
 ///
 /// # Errors
 ///
 /// A [`Fault`] if standard output cannot be written; whoever read it may go away.
-pub(crate) fn ended(printed: io::Result<()>, exit: Exit) -> Result<Exit, Fault> {
+pub(crate) fn ended(printed: io::Result<()>, exit: Exit) -> Result<Exit, CommandError> {
     match printed {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Fault::new(Exit::Internal, "standard output cannot be written").because(&error))
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CommandError::new(
+            Exit::Internal,
+            "standard output cannot be written",
+        )
+        .because(&error)),
         // Whoever read it went away with what they wanted.
         Ok(()) | Err(_) => Ok(exit),
     }

@@ -10,14 +10,14 @@ use tokio::time::timeout;
 
 /// What came of asking a provider.
 #[derive(Clone, Debug)]
-pub(crate) struct Reached {
+pub(crate) struct ReachResult {
     /// Its models, or why there are none.
     pub(crate) listed: Result<Vec<ListedModel>, ModelFailure>,
     /// How long it took.
     pub(crate) took: Duration,
 }
 
-impl Reached {
+impl ReachResult {
     /// Whether the provider is there, and takes our key: also if it has no list to show.
     pub(crate) fn is_well(&self) -> bool {
         match &self.listed {
@@ -28,7 +28,7 @@ impl Reached {
 }
 
 /// Asks a provider, and waits no longer than [`LIMIT`].
-pub(crate) async fn reach(engine: Engine, provider: Arc<str>) -> Reached {
+pub(crate) async fn reach(engine: Engine, provider: Arc<str>) -> ReachResult {
     let since = Instant::now();
     let listed = match timeout(LIMIT, engine.models(&provider)).await {
         Ok(Some(Ok(models))) => Ok(models),
@@ -42,7 +42,7 @@ pub(crate) async fn reach(engine: Engine, provider: Arc<str>) -> Reached {
             format!("it gave no list of its models within {} s", LIMIT.as_secs()),
         )),
     };
-    Reached {
+    ReachResult {
         listed,
         took: since.elapsed(),
     }

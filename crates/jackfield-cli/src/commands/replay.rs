@@ -8,19 +8,19 @@ use jackfield_domain::replay as domain;
 use jackfield_engine::Engine;
 use jackfield_record::Recording;
 
-use crate::args::Replay;
+use crate::args::ReplayArgs;
 use crate::commands::sessions::find;
-use crate::commands::{ask, kept, printed};
+use crate::commands::{ask, printed, session_journal};
 use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::render::replay::{self as show, Shown};
+use crate::fault::CommandError;
+use crate::render::replay::{self as show, ReplayedStep};
 
 /// Replays a session, a turn, or a file.
 ///
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn run(asked: Replay) -> Result<Exit, Fault> {
+pub async fn run(asked: ReplayArgs) -> Result<Exit, CommandError> {
     let (recording, turn) = match (&asked.facts, &asked.of) {
         (Some(file), _) => (read(file)?, None),
         (None, of) => kept_as(of.as_deref().unwrap_or_default(), &asked).await?,
@@ -45,10 +45,13 @@ pub async fn run(asked: Replay) -> Result<Exit, Fault> {
 }
 
 /// What is kept under this name, and the turn of it that was meant, if it was one.
-async fn kept_as(name: &str, asked: &Replay) -> Result<(Recording, Option<TurnId>), Fault> {
-    let kept = kept::open(
+async fn kept_as(
+    name: &str,
+    asked: &ReplayArgs,
+) -> Result<(Recording, Option<TurnId>), CommandError> {
+    let kept = session_journal::open(
         &ask::flags_without_servers(&asked.source),
-        kept::Access::Read,
+        session_journal::JournalAccess::Read,
     )
     .await?;
     let found = find(name, &kept.engine).await;
@@ -56,7 +59,7 @@ async fn kept_as(name: &str, asked: &Replay) -> Result<(Recording, Option<TurnId
     found
 }
 
-async fn find(name: &str, engine: &Engine) -> Result<(Recording, Option<TurnId>), Fault> {
+async fn find(name: &str, engine: &Engine) -> Result<(Recording, Option<TurnId>), CommandError> {
     let (session, turn) = match find::turn(engine, name).await? {
         Some((session, turn)) => (session, Some(turn)),
         None => (find::one(engine, name).await?, None),
@@ -70,10 +73,10 @@ async fn find(name: &str, engine: &Engine) -> Result<(Recording, Option<TurnId>)
     Ok((recording, turn))
 }
 
-fn read(file: &Path) -> Result<Recording, Fault> {
+fn read(file: &Path) -> Result<Recording, CommandError> {
     let cannot = |error: &(dyn std::error::Error + 'static)| {
         let message = format!("{} cannot be read", file.display());
-        Fault::new(Exit::Usage, message).because(error)
+        CommandError::new(Exit::Usage, message).because(error)
     };
     let text = std::fs::read_to_string(file).map_err(|error| cannot(&error))?;
     Recording::parse(&text).map_err(|error| {
@@ -82,7 +85,7 @@ fn read(file: &Path) -> Result<Recording, Fault> {
 }
 
 /// Every step, or every step of one turn, decided again.
-fn replayed<'a>(recording: &'a Recording, turn: Option<&TurnId>) -> Vec<Shown<'a>> {
+fn replayed<'a>(recording: &'a Recording, turn: Option<&TurnId>) -> Vec<ReplayedStep<'a>> {
     let mut replay = domain::Replay::new(recording.session.clone(), &recording.deliveries);
     let mut within = turn.is_none();
     let mut shown = Vec::new();
@@ -92,7 +95,7 @@ fn replayed<'a>(recording: &'a Recording, turn: Option<&TurnId>) -> Vec<Shown<'a
             within = begun == turn;
         }
         if within {
-            shown.push(Shown { recorded, replayed });
+            shown.push(ReplayedStep { recorded, replayed });
         }
     }
     shown
@@ -108,10 +111,10 @@ fn begun(step: &Envelope) -> Option<&TurnId> {
     })
 }
 
-fn exit(replayed: &[Shown<'_>]) -> Exit {
+fn exit(replayed: &[ReplayedStep<'_>]) -> Exit {
     let damaged = replayed.iter().any(|shown| match shown.replayed.verdict {
-        domain::Verdict::Differs(_) | domain::Verdict::NotRebuilt(_) => true,
-        domain::Verdict::DecidedDifferentlySince(_) | domain::Verdict::Same => false,
+        domain::ReplayVerdict::Differs(_) | domain::ReplayVerdict::NotRebuilt(_) => true,
+        domain::ReplayVerdict::DecidedDifferentlySince(_) | domain::ReplayVerdict::Same => false,
     });
     if damaged {
         Exit::Differs
@@ -120,9 +123,9 @@ fn exit(replayed: &[Shown<'_>]) -> Exit {
     }
 }
 
-fn no_step(number: u64, replayed: &[Shown<'_>]) -> Fault {
+fn no_step(number: u64, replayed: &[ReplayedStep<'_>]) -> CommandError {
     let message = format!("there is no step {number}");
-    let fault = Fault::new(Exit::Usage, message);
+    let fault = CommandError::new(Exit::Usage, message);
     let first = replayed.first().map(|shown| shown.recorded.step);
     let last = replayed.last().map(|shown| shown.recorded.step);
     match (first, last) {

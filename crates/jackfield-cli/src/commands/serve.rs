@@ -3,12 +3,12 @@
 use std::error::Error as _;
 
 use jackfield_assembly::{Damage, LogFormat, Registry};
-use jackfield_http::{RunError, Running, asked_at_once, asked_to_end, start_log};
+use jackfield_http::{RunError, RunningGateway, asked_at_once, asked_to_end, start_log};
 
 use crate::args::Serve;
 use crate::commands::ask;
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render;
 
 /// Serves until it is to end.
@@ -16,7 +16,7 @@ use crate::render;
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, Fault> {
+pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError> {
     let mut flags = ask::flags(&serve.setup);
     flags.model = serve.model;
     let (mut config, environment) = ask::configured(&flags)?;
@@ -25,7 +25,7 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, Fault> {
     }
     let log = config.serve.log;
     start_log(log);
-    let running = Running::start(config, &environment, registry).await?;
+    let running = RunningGateway::start(config, &environment, registry).await?;
     let open = if running.is_open() {
         "; whoever is on this machine may ask"
     } else {
@@ -43,7 +43,7 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, Fault> {
     Ok(Exit::Answered)
 }
 
-impl From<RunError> for Fault {
+impl From<RunError> for CommandError {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Config(error) => error.into(),

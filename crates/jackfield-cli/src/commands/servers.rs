@@ -2,29 +2,29 @@
 
 use std::time::Duration;
 
-use jackfield_assembly::{Server, ServerState};
+use jackfield_assembly::{ServerStatus, ServerToolbox};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use crate::render;
 
 /// Says which servers are waited for, if that takes long; until it is dropped.
-pub(crate) struct Patience(JoinHandle<()>);
+pub(crate) struct StartNotice(JoinHandle<()>);
 
-impl Drop for Patience {
+impl Drop for StartNotice {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
 /// Begins to wait for servers.
-pub(crate) fn patience(servers: &[Server]) -> Patience {
+pub(crate) fn patience(servers: &[ServerToolbox]) -> StartNotice {
     let servers = servers.to_vec();
-    Patience(tokio::spawn(async move {
+    StartNotice(tokio::spawn(async move {
         sleep(PATIENCE).await;
         let starting = servers
             .iter()
-            .filter(|server| server.state() == ServerState::Starting);
+            .filter(|server| server.state() == ServerStatus::Starting);
         let names: Vec<&str> = starting.map(|server| server.config.id.as_str()).collect();
         if !names.is_empty() {
             let names = names.join(", ");
@@ -34,7 +34,7 @@ pub(crate) fn patience(servers: &[Server]) -> Patience {
 }
 
 /// Waits for the servers that a list did not wait for. Says whether there was one.
-pub(crate) async fn caught_up(servers: &[Server]) -> bool {
+pub(crate) async fn caught_up(servers: &[ServerToolbox]) -> bool {
     let mut late = JoinSet::new();
     for server in servers {
         let server = server.clone();
@@ -44,7 +44,7 @@ pub(crate) async fn caught_up(servers: &[Server]) -> bool {
 }
 
 /// Ends all servers at once. Those that take their time are left to their guards.
-pub(crate) async fn stop(servers: Vec<Server>) {
+pub(crate) async fn stop(servers: Vec<ServerToolbox>) {
     let mut stopping = JoinSet::new();
     for server in servers {
         stopping.spawn(async move { server.stop().await });

@@ -15,12 +15,12 @@ use jackfield_assembly::Registry;
 use jackfield_domain::history::History;
 use jackfield_engine::SessionQuery;
 
-use crate::args::Sessions;
+use crate::args::SessionsCommand;
 use crate::args::sessions::Resume;
-use crate::commands::kept::Access;
-use crate::commands::{ask, kept, printed};
+use crate::commands::session_journal::JournalAccess;
+use crate::commands::{ask, printed, session_journal};
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render::sessions as show;
 
 /// Does what is asked.
@@ -28,66 +28,69 @@ use crate::render::sessions as show;
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn run(sessions: Sessions, registry: &Registry) -> Result<Exit, Fault> {
-    if let Sessions::Resume(resume) = sessions {
+pub async fn run(sessions: SessionsCommand, registry: &Registry) -> Result<Exit, CommandError> {
+    if let SessionsCommand::Resume(resume) = sessions {
         return resume::run(resume, registry).await;
     }
     let source = match &sessions {
-        Sessions::Resume(Resume { setup, .. }) => &setup.source,
-        Sessions::Delete { source, .. }
-        | Sessions::Fork { source, .. }
-        | Sessions::List { source, .. }
-        | Sessions::MarkRestored { source, .. }
-        | Sessions::Prune { source, .. }
-        | Sessions::Show { source, .. } => source,
-        Sessions::Export(export) => &export.source,
-        Sessions::Watch(watch) => &watch.source,
+        SessionsCommand::Resume(Resume { setup, .. }) => &setup.source,
+        SessionsCommand::Delete { source, .. }
+        | SessionsCommand::Fork { source, .. }
+        | SessionsCommand::List { source, .. }
+        | SessionsCommand::MarkRestored { source, .. }
+        | SessionsCommand::Prune { source, .. }
+        | SessionsCommand::Show { source, .. } => source,
+        SessionsCommand::Export(export) => &export.source,
+        SessionsCommand::Watch(watch) => &watch.source,
     };
     let access = match &sessions {
-        Sessions::Delete { .. }
-        | Sessions::Fork { .. }
-        | Sessions::MarkRestored { .. }
-        | Sessions::Prune { dry_run: false, .. }
-        | Sessions::Resume(_) => Access::Write,
-        Sessions::Export(_)
-        | Sessions::List { .. }
-        | Sessions::Prune { dry_run: true, .. }
-        | Sessions::Show { .. }
-        | Sessions::Watch(_) => Access::Read,
+        SessionsCommand::Delete { .. }
+        | SessionsCommand::Fork { .. }
+        | SessionsCommand::MarkRestored { .. }
+        | SessionsCommand::Prune { dry_run: false, .. }
+        | SessionsCommand::Resume(_) => JournalAccess::Write,
+        SessionsCommand::Export(_)
+        | SessionsCommand::List { .. }
+        | SessionsCommand::Prune { dry_run: true, .. }
+        | SessionsCommand::Show { .. }
+        | SessionsCommand::Watch(_) => JournalAccess::Read,
     };
-    let kept = kept::open(&ask::flags_without_servers(source), access).await?;
+    let kept = session_journal::open(&ask::flags_without_servers(source), access).await?;
     let done = perform(sessions, &kept).await;
     kept.close().await;
     done
 }
 
-async fn perform(sessions: Sessions, kept: &kept::Kept) -> Result<Exit, Fault> {
+async fn perform(
+    sessions: SessionsCommand,
+    kept: &session_journal::SessionJournal,
+) -> Result<Exit, CommandError> {
     let engine = &kept.engine;
     let out = &mut anstream::stdout();
     match sessions {
-        Sessions::Delete {
+        SessionsCommand::Delete {
             sessions,
             yes,
             json,
             ..
         } => delete::run(engine, &sessions, yes, json).await,
-        Sessions::Export(asked) => {
+        SessionsCommand::Export(asked) => {
             let id = find::one(engine, &asked.session).await?;
             export::run(engine, &id, &asked).await
         }
-        Sessions::Fork {
+        SessionsCommand::Fork {
             session, at, json, ..
         } => fork::run(engine, &session, at.as_deref(), json).await,
-        Sessions::List {
+        SessionsCommand::List {
             search, most, json, ..
         } => {
             let most = usize::try_from(most).unwrap_or(usize::MAX);
             list::run(kept, search, most, json).await
         }
-        Sessions::MarkRestored { sessions, json, .. } => {
+        SessionsCommand::MarkRestored { sessions, json, .. } => {
             mark_restored::run(engine, &sessions, json).await
         }
-        Sessions::Prune {
+        SessionsCommand::Prune {
             older_than,
             over,
             dry_run,
@@ -103,8 +106,8 @@ async fn perform(sessions: Sessions, kept: &kept::Kept) -> Result<Exit, Fault> {
             )
             .await
         }
-        Sessions::Resume(_) => Ok(Exit::Answered),
-        Sessions::Show {
+        SessionsCommand::Resume(_) => Ok(Exit::Answered),
+        SessionsCommand::Show {
             session,
             json,
             verbose,
@@ -117,7 +120,7 @@ async fn perform(sessions: Sessions, kept: &kept::Kept) -> Result<Exit, Fault> {
             let shown = show::show(out, &id, row.as_ref(), &history, json, verbose);
             printed::ended(shown, Exit::Answered)
         }
-        Sessions::Watch(asked) => {
+        SessionsCommand::Watch(asked) => {
             let id = find::one(engine, &asked.session).await?;
             watch::run(engine, id, &asked).await
         }

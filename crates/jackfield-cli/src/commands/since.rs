@@ -9,14 +9,14 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 
 /// The instant that is meant.
 ///
 /// # Errors
 ///
 /// A [`Fault`] if it is neither a day nor a length of time.
-pub(crate) fn since(text: &str) -> Result<WallTime, Fault> {
+pub(crate) fn since(text: &str) -> Result<WallTime, CommandError> {
     if let Ok(day) = text.parse::<Date>()
         && let Ok(midnight) = day.to_zoned(TimeZone::system())
     {
@@ -25,7 +25,7 @@ pub(crate) fn since(text: &str) -> Result<WallTime, Fault> {
     let Ok(back) = length_of_time(text) else {
         let message = format!("`{text}` is neither a day nor a length of time");
         let help = "write a day, as in 2026-11-01, or how long ago, as in 30d or 12h";
-        return Err(Fault::new(Exit::Usage, message).with_help(help));
+        return Err(CommandError::new(Exit::Usage, message).with_help(help));
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let then = now.unwrap_or_default().saturating_sub(back);

@@ -2,15 +2,15 @@
 
 use std::io::{self, IsTerminal as _};
 
-use jackfield_assembly::{Assembled, Registry, Server};
+use jackfield_assembly::{Assembly, Registry, ServerToolbox};
 use jackfield_domain::tool::InputFormat;
-use jackfield_engine::{DirectCall, EngineError, Offered};
+use jackfield_engine::{DirectCall, EngineError, ToolOffer};
 use serde_json::{Map, Value};
 
 use crate::args::Tools;
 use crate::commands::{ask, patterns, servers};
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render::{self, words};
 
 /// Lists, shows or calls.
@@ -18,7 +18,7 @@ use crate::render::{self, words};
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn run(tools: Tools, registry: &Registry) -> Result<Exit, Fault> {
+pub async fn run(tools: Tools, registry: &Registry) -> Result<Exit, CommandError> {
     let (Tools::Call { setup, .. } | Tools::List { setup, .. } | Tools::Show { setup, .. }) =
         &tools;
     let assembled = ask::assemble(&ask::flags(setup), registry)?;
@@ -30,10 +30,14 @@ pub async fn run(tools: Tools, registry: &Registry) -> Result<Exit, Fault> {
     done
 }
 
-async fn perform(tools: Tools, assembled: Assembled, all: &[Server]) -> Result<Exit, Fault> {
+async fn perform(
+    tools: Tools,
+    assembled: Assembly,
+    all: &[ServerToolbox],
+) -> Result<Exit, CommandError> {
     let (Tools::Call { setup, .. } | Tools::List { setup, .. } | Tools::Show { setup, .. }) =
         &tools;
-    let Assembled {
+    let Assembly {
         engine,
         mut options,
         ..
@@ -91,9 +95,11 @@ async fn perform(tools: Tools, assembled: Assembled, all: &[Server]) -> Result<E
         }
     };
     match printed {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Fault::new(Exit::Internal, "standard output cannot be written").because(&error))
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CommandError::new(
+            Exit::Internal,
+            "standard output cannot be written",
+        )
+        .because(&error)),
         // Whoever read it went away with what they wanted.
         Ok(()) | Err(_) => Ok(exit),
     }
@@ -109,12 +115,12 @@ async fn perform(tools: Tools, assembled: Assembled, all: &[Server]) -> Result<E
 pub fn parse_arguments(
     arguments: &[String],
     input: &InputFormat,
-) -> Result<Map<String, Value>, Fault> {
+) -> Result<Map<String, Value>, CommandError> {
     if let [json] = arguments
         && json.trim_start().starts_with('{')
     {
         return serde_json::from_str(json).map_err(|error| {
-            let fault = Fault::new(Exit::Usage, "the arguments are not a JSON object");
+            let fault = CommandError::new(Exit::Usage, "the arguments are not a JSON object");
             fault
                 .because(&error)
                 .with_help(r#"jackfield tools call calculator '{"expression": "15% of 2500"}'"#)
@@ -126,7 +132,7 @@ pub fn parse_arguments(
     };
     let pairs = arguments.iter().map(|pair| {
         let (key, text) = pair.split_once('=').ok_or_else(|| {
-            let fault = Fault::new(
+            let fault = CommandError::new(
                 Exit::Usage,
                 format!("`{pair}` is neither a JSON object nor key=value"),
             );
@@ -147,7 +153,7 @@ pub fn parse_arguments(
     pairs.collect()
 }
 
-pub(crate) fn unknown(offered: &Offered, name: &str) -> Fault {
+pub(crate) fn unknown(offered: &ToolOffer, name: &str) -> CommandError {
     let known = offered
         .catalog
         .iter()

@@ -6,13 +6,13 @@ use jackfield_assembly::Registry;
 use jackfield_domain::spending;
 use jackfield_domain::time::WallTime;
 
-pub use self::lines::{Line, Lines, Sums, ToolLine};
-use crate::args::Usage;
-use crate::commands::sessions::every::Every;
+pub use self::lines::{ToolLine, UsageRow, UsageTable, UsageTotals};
+use crate::args::UsageArgs;
+use crate::commands::sessions::every::AllSessions;
 use crate::commands::sessions::find;
-use crate::commands::{ask, kept, printed, since};
+use crate::commands::{ask, printed, session_journal, since};
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render::usage as show;
 
 /// Does what is asked.
@@ -20,7 +20,7 @@ use crate::render::usage as show;
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn run(usage: Usage, _registry: &Registry) -> Result<Exit, Fault> {
+pub async fn run(usage: UsageArgs, _registry: &Registry) -> Result<Exit, CommandError> {
     let flags = ask::flags_without_servers(&usage.source);
     let out = &mut anstream::stdout();
     if usage.prices {
@@ -29,16 +29,20 @@ pub async fn run(usage: Usage, _registry: &Registry) -> Result<Exit, Fault> {
         return printed::ended(shown, Exit::Answered);
     }
     let from = usage.since.as_deref().map(since::since).transpose()?;
-    let kept = kept::open(&flags, kept::Access::Read).await?;
+    let kept = session_journal::open(&flags, session_journal::JournalAccess::Read).await?;
     let gathered = gather(&usage, from, &kept).await;
     kept.close().await;
     let shown = show::lines(out, &gathered?, usage.json);
     printed::ended(shown, Exit::Answered)
 }
 
-async fn gather(usage: &Usage, from: Option<WallTime>, kept: &kept::Kept) -> Result<Lines, Fault> {
+async fn gather(
+    usage: &UsageArgs,
+    from: Option<WallTime>,
+    kept: &session_journal::SessionJournal,
+) -> Result<UsageTable, CommandError> {
     let engine = &kept.engine;
-    let mut lines = Lines::new(usage.by, from);
+    let mut lines = UsageTable::new(usage.by, from);
     if let Some(name) = &usage.session {
         let session = find::one(engine, name).await?;
         let title = find::row(engine, &session).await?.map(|row| row.title);
@@ -50,7 +54,7 @@ async fn gather(usage: &Usage, from: Option<WallTime>, kept: &kept::Kept) -> Res
         );
         return Ok(lines);
     }
-    let mut every = Every::new(engine);
+    let mut every = AllSessions::new(engine);
     while let Some(row) = every.next().await? {
         // The sessions come in the order of their last change.
         if from.is_some_and(|from| row.changed < from) {

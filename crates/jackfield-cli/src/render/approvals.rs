@@ -7,7 +7,7 @@ use jackfield_domain::ids::WaitId;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{Answer, Approval, UnknownAnswer, WaitEnd, WaitKind};
-use jackfield_engine::{Asked, Delivered};
+use jackfield_engine::{DeliveryOutcome, OpenQuestion};
 use serde_json::{Value, json};
 
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
@@ -18,7 +18,12 @@ use crate::render::{answers, words};
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn list(out: &mut impl Write, asked: &[Asked], now: WallTime, as_json: bool) -> io::Result<()> {
+pub fn list(
+    out: &mut impl Write,
+    asked: &[OpenQuestion],
+    now: WallTime,
+    as_json: bool,
+) -> io::Result<()> {
     if as_json {
         let all: Vec<Value> = asked.iter().map(described).collect();
         return document(out, &Value::Array(all));
@@ -44,7 +49,12 @@ pub fn list(out: &mut impl Write, asked: &[Asked], now: WallTime, as_json: bool)
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn one(out: &mut impl Write, asked: &Asked, now: WallTime, as_json: bool) -> io::Result<()> {
+pub fn one(
+    out: &mut impl Write,
+    asked: &OpenQuestion,
+    now: WallTime,
+    as_json: bool,
+) -> io::Result<()> {
     if as_json {
         return document(out, &described(asked));
     }
@@ -89,17 +99,20 @@ pub fn one(out: &mut impl Write, asked: &Asked, now: WallTime, as_json: bool) ->
 /// The stream cannot be written.
 pub fn said(
     out: &mut impl Write,
-    asked: &Asked,
-    said: &Delivered,
+    asked: &OpenQuestion,
+    said: &DeliveryOutcome,
     now: WallTime,
     as_json: bool,
 ) -> io::Result<()> {
-    let accepted = matches!(said, Delivered::Accepted | Delivered::AlreadyThere);
+    let accepted = matches!(
+        said,
+        DeliveryOutcome::Accepted | DeliveryOutcome::AlreadyThere
+    );
     if as_json {
         let mut told = described(asked);
         if let Some(told) = told.as_object_mut() {
             told.insert("accepted".to_owned(), accepted.into());
-            if let (false, Delivered::Closed { how, .. }) = (told.contains_key("how"), said) {
+            if let (false, DeliveryOutcome::Closed { how, .. }) = (told.contains_key("how"), said) {
                 told.insert("how".to_owned(), answers::how(*how).into());
             }
         }
@@ -107,15 +120,15 @@ pub fn said(
     }
     let label = label(asked, words::arguments);
     let state = match said {
-        Delivered::Closed { at, by, how } if asked.end.is_none() => {
+        DeliveryOutcome::Closed { at, by, how } if asked.end.is_none() => {
             let by = by.as_ref().map(|by| format!(" by {}", words::one_line(by)));
             let ago = ago(*at, now);
             format!("{}{} {ago}", answers::how(*how), by.unwrap_or_default())
         }
-        Delivered::Accepted
-        | Delivered::AlreadyThere
-        | Delivered::Closed { .. }
-        | Delivered::NoSuchWait => left(asked, now),
+        DeliveryOutcome::Accepted
+        | DeliveryOutcome::AlreadyThere
+        | DeliveryOutcome::Closed { .. }
+        | DeliveryOutcome::NoSuchWait => left(asked, now),
     };
     if accepted {
         writeln!(out, "{GOOD}✓{GOOD:#} {label}: {state}")
@@ -131,7 +144,7 @@ pub(crate) fn short(id: &WaitId) -> String {
     id.chars().take(SHORT).collect()
 }
 
-fn label(asked: &Asked, arguments: fn(&ToolInput) -> String) -> String {
+fn label(asked: &OpenQuestion, arguments: fn(&ToolInput) -> String) -> String {
     let tool = asked.tool.as_ref();
     let icon = tool.and_then(words::icon).unwrap_or_else(|| "⚙".to_owned());
     let name = tool.map_or("a call", |tool| tool.definition.name.as_str());
@@ -140,7 +153,7 @@ fn label(asked: &Asked, arguments: fn(&ToolInput) -> String) -> String {
 }
 
 /// How a question stands.
-fn left(asked: &Asked, now: WallTime) -> String {
+fn left(asked: &OpenQuestion, now: WallTime) -> String {
     match &asked.end {
         Some((at, end)) => format!("{} {}", answers::wait_end(end), ago(*at, now)),
         None if asked.wait.deadline < now => {
@@ -165,7 +178,7 @@ fn rough(time: Duration) -> String {
     }
 }
 
-fn described(asked: &Asked) -> Value {
+fn described(asked: &OpenQuestion) -> Value {
     let (kind, subject) = match &asked.wait.kind {
         WaitKind::Approval { subject } => ("approval", *subject),
         WaitKind::ClientResult => ("client_result", None),

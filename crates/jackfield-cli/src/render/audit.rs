@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use jackfield_domain::audit::{Audited, AuditedCall, AuditedLoss, AuditedTry, AuditedWait};
+use jackfield_domain::audit::{AuditEntry, AuditedCall, AuditedLoss, AuditedTry, AuditedWait};
 use jackfield_domain::block::RanBy;
 use jackfield_domain::failure::{Disposition, ToolFailureKind};
 use jackfield_domain::ids::SessionId;
@@ -13,8 +13,8 @@ use jackfield_domain::wait::{Answer, Approval, UnknownAnswer, WaitEnd, WaitKind}
 use jackfield_export::values;
 use serde_json::{Value, json};
 
-use crate::args::Outcome;
-use crate::commands::audit::{Told, outcomes};
+use crate::args::AuditOutcome;
+use crate::commands::audit::{SeenSessions, outcomes};
 use crate::commands::since;
 use crate::render::hidden::revealed;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
@@ -28,7 +28,7 @@ use crate::render::{spent, words};
 /// The stream cannot be written.
 pub fn entries(
     out: &mut impl Write,
-    told: &[Told],
+    told: &[SeenSessions],
     now: WallTime,
     as_json: bool,
 ) -> io::Result<()> {
@@ -38,8 +38,8 @@ pub fn entries(
     }
     for (_, session, one) in told {
         match one {
-            Audited::Call(call) => show_call(out, session, call, now)?,
-            Audited::Cancelled { at, by, cause, .. } => {
+            AuditEntry::Call(call) => show_call(out, session, call, now)?,
+            AuditEntry::Cancelled { at, by, cause, .. } => {
                 let at = since::shown(*at);
                 let by = by
                     .as_deref()
@@ -48,7 +48,7 @@ pub fn entries(
                 writeln!(out, "{DIM}{at}{DIM:#}  {WARM}{why}{WARM:#}{by}")?;
                 writeln!(out, "  {DIM}{session}{DIM:#}")?;
             }
-            Audited::LateUsage {
+            AuditEntry::LateUsage {
                 at,
                 attempt,
                 usage: used,
@@ -78,23 +78,26 @@ fn show_call(
     let at = since::shown(call.at);
     let name = seen(&name(call));
     writeln!(out, "{DIM}{at}{DIM:#}  {NAME}{name}{NAME:#}")?;
-    let how = outcomes(call).first().copied().unwrap_or(Outcome::Open);
+    let how = outcomes(call)
+        .first()
+        .copied()
+        .unwrap_or(AuditOutcome::Open);
     let style = match how {
-        Outcome::Ran => GOOD,
-        Outcome::Error | Outcome::Unknown => BAD,
-        Outcome::Cancelled
-        | Outcome::Denied
-        | Outcome::Expired
-        | Outcome::Late
-        | Outcome::NotRun
-        | Outcome::Open => WARM,
+        AuditOutcome::Ran => GOOD,
+        AuditOutcome::Error | AuditOutcome::Unknown => BAD,
+        AuditOutcome::Cancelled
+        | AuditOutcome::Denied
+        | AuditOutcome::Expired
+        | AuditOutcome::Late
+        | AuditOutcome::NotRun
+        | AuditOutcome::Open => WARM,
     };
     let size = call.closed.as_ref().map_or_else(String::new, |closed| {
         format!(" · {}", words::counted(closed.size as u64, "byte"))
     });
     writeln!(out, "  {style}{}{style:#}{size}", word(how))?;
     if let Some(closed) = &call.closed
-        && how != Outcome::Ran
+        && how != AuditOutcome::Ran
     {
         writeln!(out, "  {}", revealed(&words::shortened(&closed.text, LINE)))?;
     }
@@ -187,17 +190,17 @@ fn seen(text: &str) -> String {
     revealed(&words::shortened(text, LINE))
 }
 
-const fn word(outcome: Outcome) -> &'static str {
+const fn word(outcome: AuditOutcome) -> &'static str {
     match outcome {
-        Outcome::Cancelled => "cancelled",
-        Outcome::Denied => "denied",
-        Outcome::Error => "error",
-        Outcome::Expired => "expired",
-        Outcome::Late => "late",
-        Outcome::NotRun => "not_run",
-        Outcome::Open => "open",
-        Outcome::Ran => "ran",
-        Outcome::Unknown => "unknown",
+        AuditOutcome::Cancelled => "cancelled",
+        AuditOutcome::Denied => "denied",
+        AuditOutcome::Error => "error",
+        AuditOutcome::Expired => "expired",
+        AuditOutcome::Late => "late",
+        AuditOutcome::NotRun => "not_run",
+        AuditOutcome::Open => "open",
+        AuditOutcome::Ran => "ran",
+        AuditOutcome::Unknown => "unknown",
     }
 }
 
@@ -225,10 +228,10 @@ const fn words_of(answer: &Answer) -> &'static str {
     }
 }
 
-fn of_entry(session: &SessionId, one: &Audited) -> Value {
+fn of_entry(session: &SessionId, one: &AuditEntry) -> Value {
     match one {
-        Audited::Call(call) => of_call(session, call),
-        Audited::Cancelled {
+        AuditEntry::Call(call) => of_call(session, call),
+        AuditEntry::Cancelled {
             at,
             by,
             cause,
@@ -238,7 +241,7 @@ fn of_entry(session: &SessionId, one: &Audited) -> Value {
             "at": since::exact(*at), "by": by,
             "cause": values::cause(*cause),
         }),
-        Audited::LateUsage {
+        AuditEntry::LateUsage {
             at,
             attempt,
             turn,

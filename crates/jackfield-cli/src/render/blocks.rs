@@ -9,7 +9,7 @@ use jackfield_domain::tool_input::{JsonInput, ToolInput};
 
 /// What can be shown of a reply, in the order in which it is to be shown.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Piece {
+pub(crate) enum BlockEvent {
     /// A whole call.
     Call {
         id: Option<ToolCallId>,
@@ -31,21 +31,21 @@ pub(crate) enum Piece {
 /// The open blocks of a reply, in the order of their starts. Those behind the first wait for it.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
-    open: VecDeque<Open>,
+    open: VecDeque<OpenBlock>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenBlock {
     began: bool,
     call: Option<ToolCallId>,
     ended: bool,
     index: u32,
-    kind: Kind,
-    pending: Vec<Piece>,
+    kind: OpenBlockKind,
+    pending: Vec<BlockEvent>,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum OpenBlockKind {
     Call {
         arguments: String,
         json: bool,
@@ -58,11 +58,11 @@ enum Kind {
 
 impl Blocks {
     /// Takes a piece of the reply, and gives what can be shown now.
-    pub(crate) fn take(&mut self, delta: &Delta, call: Option<&ToolCallId>) -> Vec<Piece> {
+    pub(crate) fn take(&mut self, delta: &Delta, call: Option<&ToolCallId>) -> Vec<BlockEvent> {
         if let Delta::BlockStarted { index, start } = delta {
-            let mut open = Open::new(*index, start, call.cloned());
-            if let Kind::Call { name, .. } = &open.kind {
-                open.pending.push(Piece::CallBegan {
+            let mut open = OpenBlock::new(*index, start, call.cloned());
+            if let OpenBlockKind::Call { name, .. } = &open.kind {
+                open.pending.push(BlockEvent::CallBegan {
                     name: Arc::clone(name),
                 });
             }
@@ -88,17 +88,17 @@ impl Blocks {
     }
 }
 
-impl Open {
+impl OpenBlock {
     fn new(index: u32, start: &BlockStart, call: Option<ToolCallId>) -> Self {
         let kind = match start {
-            BlockStart::Refusal | BlockStart::Text => Kind::Text,
-            BlockStart::Thinking { .. } => Kind::Thinking,
-            BlockStart::ToolCall { json, name, .. } => Kind::Call {
+            BlockStart::Refusal | BlockStart::Text => OpenBlockKind::Text,
+            BlockStart::Thinking { .. } => OpenBlockKind::Thinking,
+            BlockStart::ToolCall { json, name, .. } => OpenBlockKind::Call {
                 arguments: String::new(),
                 json: *json,
                 name: Arc::clone(name),
             },
-            BlockStart::Whole(_) => Kind::Other,
+            BlockStart::Whole(_) => OpenBlockKind::Other,
         };
         Self {
             began: false,
@@ -112,33 +112,33 @@ impl Open {
 
     fn take(&mut self, delta: &Delta) {
         match (delta, &mut self.kind) {
-            (Delta::TextAppended { text, .. }, Kind::Text | Kind::Thinking) => {
+            (Delta::TextAppended { text, .. }, OpenBlockKind::Text | OpenBlockKind::Thinking) => {
                 let text = if self.began { text } else { text.trim_start() };
                 if text.is_empty() {
                     return;
                 }
-                let thinking = matches!(self.kind, Kind::Thinking);
+                let thinking = matches!(self.kind, OpenBlockKind::Thinking);
                 if !self.began {
                     self.pending.push(if thinking {
-                        Piece::ThinkingBegan
+                        BlockEvent::ThinkingBegan
                     } else {
-                        Piece::TextBegan
+                        BlockEvent::TextBegan
                     });
                 }
                 self.began = true;
                 let text = text.to_owned();
                 self.pending.push(if thinking {
-                    Piece::Thinking(text)
+                    BlockEvent::Thinking(text)
                 } else {
-                    Piece::Text(text)
+                    BlockEvent::Text(text)
                 });
             }
-            (Delta::ArgumentsAppended { text, .. }, Kind::Call { arguments, .. }) => {
+            (Delta::ArgumentsAppended { text, .. }, OpenBlockKind::Call { arguments, .. }) => {
                 arguments.push_str(text);
             }
             (Delta::BlockEnded { .. }, kind) => {
                 self.ended = true;
-                if let Kind::Call {
+                if let OpenBlockKind::Call {
                     arguments,
                     json,
                     name,
@@ -149,7 +149,7 @@ impl Open {
                     } else {
                         ToolInput::Text(arguments.as_str().into())
                     };
-                    self.pending.push(Piece::Call {
+                    self.pending.push(BlockEvent::Call {
                         id: self.call.take(),
                         input,
                         name: Arc::clone(name),
@@ -165,7 +165,7 @@ impl Open {
 mod tests {
     use jackfield_domain::delta::{BlockStart, Delta};
 
-    use super::{Blocks, Piece};
+    use super::{BlockEvent, Blocks};
 
     #[test]
     fn a_later_block_waits_until_the_earlier_one_has_ended() {
@@ -190,10 +190,10 @@ mod tests {
             shown.extend(blocks.take(&delta, None));
         }
         let expected = [
-            Piece::TextBegan,
-            Piece::Text("first".to_owned()),
-            Piece::TextBegan,
-            Piece::Text("second".to_owned()),
+            BlockEvent::TextBegan,
+            BlockEvent::Text("first".to_owned()),
+            BlockEvent::TextBegan,
+            BlockEvent::Text("second".to_owned()),
         ];
         assert_eq!(shown, expected);
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use jackfield_assembly::{Changed, Server};
+use jackfield_assembly::{ChangedTool, ServerToolbox};
 use jackfield_domain::digest::Digest;
 use serde_json::{Map, Value, json};
 use similar::{Algorithm, ChangeTag, DiffOp, TextDiff};
@@ -20,8 +20,8 @@ use crate::render::tools::document;
 /// The stream cannot be written.
 pub fn changes(
     out: &mut impl Write,
-    server: &Server,
-    changed: &[Changed],
+    server: &ServerToolbox,
+    changed: &[ChangedTool],
     accepted: Option<bool>,
 ) -> io::Result<()> {
     let id = server.config.id.as_str();
@@ -41,7 +41,7 @@ pub fn changes(
     out.flush()
 }
 
-fn described(id: &str, changed: &[Changed], accepted: bool) -> Value {
+fn described(id: &str, changed: &[ChangedTool], accepted: bool) -> Value {
     let changes = changed.iter().map(|one| {
         json!({
             "tool": (!one.tool.is_empty()).then_some(&*one.tool),
@@ -67,7 +67,7 @@ fn described(id: &str, changed: &[Changed], accepted: bool) -> Value {
 pub fn definition(
     out: &mut impl Write,
     id: &str,
-    changed: &Changed,
+    changed: &ChangedTool,
     until: Instant,
 ) -> io::Result<()> {
     if changed.tool.is_empty() {
@@ -146,7 +146,7 @@ fn words_diff(out: &mut impl Write, old: &str, new: &str, until: Instant) -> io:
     let (old, new) = (unmarked(old), unmarked(new));
     let (old, new) = (tokens(&old), tokens(&new));
     let ops = similar::capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(until));
-    let mut lines = Lines::default();
+    let mut lines = ChangedLines::default();
     let text =
         |tokens: &[&str], range: Range<usize>| tokens.get(range).unwrap_or_default().concat();
     for op in ops {
@@ -185,12 +185,12 @@ fn lines_diff(out: &mut impl Write, old: &str, new: &str, until: Instant) -> io:
 
 /// Prose with its changes, in lines.
 #[derive(Default)]
-struct Lines {
+struct ChangedLines {
     done: Vec<(bool, String)>,
     now: (bool, String),
 }
 
-impl Lines {
+impl ChangedLines {
     fn push(&mut self, tag: ChangeTag, text: &str) {
         let mut pieces = text.split('\n').enumerate().peekable();
         while let Some((place, piece)) = pieces.next() {

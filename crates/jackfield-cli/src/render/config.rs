@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use jackfield_assembly::{
-    Config, Explained, FileState, FoundHere, LookedFor, McpServer, Origin, Place,
+    Config, Explanation, FileState, LocalFindings, McpServerEntry, Origin, SearchedFile,
+    ValueSource,
 };
 use serde_json::{Value, json};
 
@@ -74,7 +75,7 @@ pub fn settings(out: &mut impl Write, config: &Config, as_json: bool) -> io::Res
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn places(out: &mut impl Write, looked: &[LookedFor], as_json: bool) -> io::Result<()> {
+pub fn places(out: &mut impl Write, looked: &[SearchedFile], as_json: bool) -> io::Result<()> {
     if as_json {
         let all = looked.iter().map(|looked| {
             json!({
@@ -109,7 +110,7 @@ pub fn schema(out: &mut impl Write, schema: &Value) -> io::Result<()> {
 
 /// What was found on this machine, a line each.
 #[must_use]
-pub fn found(found: &FoundHere) -> Vec<String> {
+pub fn found(found: &LocalFindings) -> Vec<String> {
     let keys = found.keys.iter();
     let keys =
         keys.map(|(provider, variable)| format!("found: a key for {provider} in {variable}"));
@@ -137,11 +138,11 @@ const fn state(state: FileState) -> (&'static str, &'static str, anstyle::Style)
     }
 }
 
-fn described(value: &Explained) -> Value {
+fn described(value: &Explanation) -> Value {
     json!({ "key": value.key, "value": value.value, "origin": origin(&value.place) })
 }
 
-fn server(server: &McpServer) -> Value {
+fn server(server: &McpServerEntry) -> Value {
     json!({
         "id": server.id.as_str(),
         "enabled": server.enabled,
@@ -151,7 +152,7 @@ fn server(server: &McpServer) -> Value {
 }
 
 /// Where a value comes from, for programs.
-pub(super) fn origin(place: &Place) -> Value {
+pub(super) fn origin(place: &ValueSource) -> Value {
     match &place.origin {
         Origin::File(path) => json!({ "kind": "file", "file": path, "line": place.line }),
         Origin::Flag(name) => json!({ "kind": "flag", "name": name }),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use crate::commands::doctor::{Check, Verdict};
+use crate::commands::doctor::{CheckResult, DoctorCheck};
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
 use crate::render::words;
@@ -14,15 +14,15 @@ use crate::render::words;
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn checked(out: &mut impl Write, check: &Check, is_first: bool) -> io::Result<()> {
+pub fn checked(out: &mut impl Write, check: &DoctorCheck, is_first: bool) -> io::Result<()> {
     if is_first {
         writeln!(out, "{NAME}{}{NAME:#}", check.area.word())?;
     }
     let (sign, word, style) = match check.verdict {
-        Verdict::Failed => ("✗", "failed: ", BAD),
-        Verdict::Fine => ("✓", "", GOOD),
-        Verdict::Skipped => ("-", "skipped: ", DIM),
-        Verdict::Warning => ("!", "warning: ", WARM),
+        CheckResult::Failed => ("✗", "failed: ", BAD),
+        CheckResult::Fine => ("✓", "", GOOD),
+        CheckResult::Skipped => ("-", "skipped: ", DIM),
+        CheckResult::Warning => ("!", "warning: ", WARM),
     };
     let took = check.took.map(|took| format!(" ({})", words::time(took)));
     writeln!(
@@ -45,14 +45,14 @@ pub fn checked(out: &mut impl Write, check: &Check, is_first: bool) -> io::Resul
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn checks(out: &mut impl Write, checks: &[Check], as_json: bool) -> io::Result<()> {
+pub fn checks(out: &mut impl Write, checks: &[DoctorCheck], as_json: bool) -> io::Result<()> {
     let count = |verdict| {
         checks
             .iter()
             .filter(|check| check.verdict == verdict)
             .count()
     };
-    let (failed, warnings) = (count(Verdict::Failed), count(Verdict::Warning));
+    let (failed, warnings) = (count(CheckResult::Failed), count(CheckResult::Warning));
     if as_json {
         let all: Vec<Value> = checks.iter().map(described).collect();
         return document(
@@ -71,7 +71,7 @@ pub fn checks(out: &mut impl Write, checks: &[Check], as_json: bool) -> io::Resu
     out.flush()
 }
 
-fn described(check: &Check) -> Value {
+fn described(check: &DoctorCheck) -> Value {
     let took = check
         .took
         .map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
@@ -80,7 +80,7 @@ fn described(check: &Check) -> Value {
         "verdict": check.verdict.word(),
         "says": check.says,
         "help": check.help.as_ref().filter(|help| !help.is_empty()),
-        "see": check.page.map(crate::commands::doctor::Page::link),
+        "see": check.page.map(crate::commands::doctor::TroubleshootingSection::link),
         "took_ms": took,
     })
 }

@@ -4,12 +4,12 @@ use jackfield_domain::delta::Delta;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, ToolCallId, WaitId};
 use jackfield_domain::time::Now;
-use jackfield_engine::{News, Observer, Problem};
+use jackfield_engine::{Observer, ObserverEvent, ToolboxProblem};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 /// A piece of news of one's own.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
+pub enum RenderEvent {
     /// A piece of a reply that is under way.
     Delta {
         /// The try that it belongs to.
@@ -50,16 +50,16 @@ pub enum Event {
     /// A toolbox, or a tool of one, that the turn begins without.
     Unavailable {
         /// Why.
-        problem: Problem,
+        problem: ToolboxProblem,
     },
 }
 
-impl Event {
+impl RenderEvent {
     /// The news as one's own; nothing of kinds that came later than this.
     #[must_use]
-    pub fn of(news: News<'_>) -> Option<Self> {
+    pub fn of(news: ObserverEvent<'_>) -> Option<Self> {
         match news {
-            News::Delta {
+            ObserverEvent::Delta {
                 attempt,
                 call,
                 delta,
@@ -68,11 +68,11 @@ impl Event {
                 call,
                 delta: delta.clone(),
             }),
-            News::Fact { fact, now } => Some(Self::Fact {
+            ObserverEvent::Fact { fact, now } => Some(Self::Fact {
                 fact: Box::new(fact.clone()),
                 now,
             }),
-            News::Progress {
+            ObserverEvent::Progress {
                 attempt,
                 done,
                 message,
@@ -83,11 +83,11 @@ impl Event {
                 message: message.map(str::to_owned),
                 of,
             }),
-            News::Queued { session } => Some(Self::Queued {
+            ObserverEvent::Queued { session } => Some(Self::Queued {
                 session: session.clone(),
             }),
-            News::Undecided { wait } => Some(Self::Undecided { wait: wait.clone() }),
-            News::Unavailable { problem } => Some(Self::Unavailable {
+            ObserverEvent::Undecided { wait } => Some(Self::Undecided { wait: wait.clone() }),
+            ObserverEvent::Unavailable { problem } => Some(Self::Unavailable {
                 problem: problem.clone(),
             }),
             _ => None,
@@ -97,20 +97,20 @@ impl Event {
 
 /// Passes news on to whoever shows it; never waits.
 #[derive(Debug)]
-pub struct Forward(pub UnboundedSender<Event>);
+pub struct Forward(pub UnboundedSender<RenderEvent>);
 
 impl Forward {
     /// One, and where what it passes on comes out.
     #[must_use]
-    pub fn new() -> (Self, UnboundedReceiver<Event>) {
+    pub fn new() -> (Self, UnboundedReceiver<RenderEvent>) {
         let (news, events) = mpsc::unbounded_channel();
         (Self(news), events)
     }
 }
 
 impl Observer for Forward {
-    fn tell(&mut self, news: News<'_>) {
-        if let Some(event) = Event::of(news) {
+    fn tell(&mut self, news: ObserverEvent<'_>) {
+        if let Some(event) = RenderEvent::of(news) {
             // Whoever showed it may have gone; the turn goes on until it is told.
             let _shown = self.0.send(event);
         }

@@ -16,19 +16,19 @@ use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::wait::{Wait, WaitEnd};
 use jackfield_engine::{AnswerFit, TurnReport};
 
-use self::calls::{NAME_WIDTH, Shown};
-use crate::render::blocks::{Blocks, Piece};
-use crate::render::event::Event;
+use self::calls::{NAME_WIDTH, PrintedCall};
+use crate::render::blocks::{BlockEvent, Blocks};
+use crate::render::event::RenderEvent;
 use crate::render::markdown::Markdown;
 use crate::render::plain::{DIM, WARM};
 use crate::render::screen::Screen;
 use crate::render::spinner::Spinner;
 use crate::render::words;
-use crate::render::{self, Manner, View, answers};
+use crate::render::{self, PromptPlace, TurnRenderer, answers};
 
 /// Where a turn is shown.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Look {
+pub struct HumanOptions {
     /// Whether the answer is drawn as Markdown, and if so, whether with styles.
     pub markdown: Option<bool>,
     /// Whether a spinner says what is under way.
@@ -43,12 +43,12 @@ pub struct Look {
 
 /// Shows a turn to a person.
 #[derive(Debug)]
-pub struct Human<O, E> {
+pub struct HumanRenderer<O, E> {
     blocks: Blocks,
-    calls: BTreeMap<ToolCallId, Shown>,
+    calls: BTreeMap<ToolCallId, PrintedCall>,
     first: Option<MonoTime>,
     last: MonoTime,
-    look: Look,
+    look: HumanOptions,
     markdown: Option<Markdown>,
     notes: Vec<Note>,
     said: bool,
@@ -57,9 +57,9 @@ pub struct Human<O, E> {
     spinner: Spinner,
 }
 
-impl<O: Write + Send, E: Write + Send> Human<O, E> {
+impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
     /// A view on this screen.
-    pub fn new(screen: Screen<O, E>, look: Look) -> Self {
+    pub fn new(screen: Screen<O, E>, look: HumanOptions) -> Self {
         Self {
             blocks: Blocks::default(),
             calls: BTreeMap::new(),
@@ -165,15 +165,15 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
 
     fn delta(&mut self, delta: &Delta, call: Option<&ToolCallId>) -> io::Result<()> {
         for piece in self.blocks.take(delta, call) {
-            if !matches!(piece, Piece::Text(_)) {
+            if !matches!(piece, BlockEvent::Text(_)) {
                 self.settle()?;
             }
             match piece {
-                Piece::Call { id, input, name } => self.call(id.as_ref(), &name, &input)?,
-                Piece::CallBegan { name } => {
+                BlockEvent::Call { id, input, name } => self.call(id.as_ref(), &name, &input)?,
+                BlockEvent::CallBegan { name } => {
                     self.spin(format!("calling {}", words::shortened(&name, NAME_WIDTH)))?;
                 }
-                Piece::Text(text) => {
+                BlockEvent::Text(text) => {
                     self.said = true;
                     if let Some(markdown) = &mut self.markdown {
                         self.screen.text(&markdown.push(&text, render::columns()))?;
@@ -183,19 +183,19 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
                         self.screen.text(&text)?;
                     }
                 }
-                Piece::TextBegan => {
+                BlockEvent::TextBegan => {
                     self.spinner.clear();
                     self.screen.begin()?;
                 }
-                Piece::Thinking(text) if self.look.verbose => {
+                BlockEvent::Thinking(text) if self.look.verbose => {
                     self.screen
                         .part(format_args!("{DIM}{}{DIM:#}", words::printable(&text)))?;
                 }
-                Piece::ThinkingBegan if self.look.verbose => {
+                BlockEvent::ThinkingBegan if self.look.verbose => {
                     self.spinner.clear();
                     self.screen.leave()?;
                 }
-                Piece::Thinking(_) | Piece::ThinkingBegan => {}
+                BlockEvent::Thinking(_) | BlockEvent::ThinkingBegan => {}
             }
         }
         Ok(())
@@ -247,12 +247,12 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
     }
 }
 
-impl<O: Write + Send, E: Write + Send> View for Human<O, E> {
-    fn show(&mut self, event: &Event) -> io::Result<()> {
+impl<O: Write + Send, E: Write + Send> TurnRenderer for HumanRenderer<O, E> {
+    fn show(&mut self, event: &RenderEvent) -> io::Result<()> {
         match event {
-            Event::Delta { call, delta, .. } => self.delta(delta, call.as_ref()),
-            Event::Fact { fact, now } => self.fact(fact, *now),
-            Event::Progress {
+            RenderEvent::Delta { call, delta, .. } => self.delta(delta, call.as_ref()),
+            RenderEvent::Fact { fact, now } => self.fact(fact, *now),
+            RenderEvent::Progress {
                 attempt, message, ..
             } => {
                 let Some((shown, message)) = self.calls.get(&attempt.call).zip(message.as_ref())
@@ -262,18 +262,18 @@ impl<O: Write + Send, E: Write + Send> View for Human<O, E> {
                 let words = format!("{}: {}", shown.name, words::shortened(message, 60));
                 self.spin(words)
             }
-            Event::Queued { session } => self.say(&words::queued(session)),
-            Event::Undecided { .. } => Ok(()),
-            Event::Unavailable { problem } => self.warning(&words::problem(problem)),
+            RenderEvent::Queued { session } => self.say(&words::queued(session)),
+            RenderEvent::Undecided { .. } => Ok(()),
+            RenderEvent::Unavailable { problem } => self.warning(&words::problem(problem)),
         }
     }
 
-    fn ask(&mut self, wait: &Wait, manner: Manner) -> io::Result<()> {
+    fn ask(&mut self, wait: &Wait, manner: PromptPlace) -> io::Result<()> {
         self.question(wait, manner)
     }
 
-    fn answered(&mut self, wait: &Wait, end: &WaitEnd, manner: Manner) -> io::Result<()> {
-        if manner == Manner::Inline {
+    fn answered(&mut self, wait: &Wait, end: &WaitEnd, manner: PromptPlace) -> io::Result<()> {
+        if manner == PromptPlace::Inline {
             self.screen.line("")?;
         }
         let name = self.name(&wait.call);

@@ -15,9 +15,9 @@ use jackfield_domain::wait::{Wait, WaitEnd, WaitKind};
 use jackfield_engine::{AnswerFit, CallReport, TurnReport};
 use serde_json::{Value, json};
 
-use crate::render::event::Event;
+use crate::render::event::RenderEvent;
 use crate::render::words::{self, Status};
-use crate::render::{Manner, View, spent};
+use crate::render::{PromptPlace, TurnRenderer, spent};
 
 pub(crate) use jackfield_export::values::{
     arguments, end, failure, finish, limit_kind, model, note, wait_end, wait_kind, with,
@@ -210,16 +210,16 @@ impl<O: Write + Send> Json<O> {
     }
 }
 
-impl<O: Write + Send> View for Json<O> {
-    fn show(&mut self, event: &Event) -> io::Result<()> {
+impl<O: Write + Send> TurnRenderer for Json<O> {
+    fn show(&mut self, event: &RenderEvent) -> io::Result<()> {
         match event {
-            Event::Delta {
+            RenderEvent::Delta {
                 attempt,
                 call,
                 delta,
             } => self.delta(*attempt, delta, call.as_ref()),
-            Event::Fact { fact, now } => self.fact(fact, *now),
-            Event::Progress {
+            RenderEvent::Fact { fact, now } => self.fact(fact, *now),
+            RenderEvent::Progress {
                 attempt,
                 done,
                 message,
@@ -228,17 +228,17 @@ impl<O: Write + Send> View for Json<O> {
                 "event": "tool_progress",
                 "id": attempt.call.as_str(), "done": done, "of": of, "message": message,
             })),
-            Event::Queued { session } => self.say(&words::queued(session)),
-            Event::Undecided { .. } => Ok(()),
-            Event::Unavailable { problem } => self.say(&words::problem(problem)),
+            RenderEvent::Queued { session } => self.say(&words::queued(session)),
+            RenderEvent::Undecided { .. } => Ok(()),
+            RenderEvent::Unavailable { problem } => self.say(&words::problem(problem)),
         }
     }
 
-    fn ask(&mut self, _wait: &Wait, _manner: Manner) -> io::Result<()> {
+    fn ask(&mut self, _wait: &Wait, _manner: PromptPlace) -> io::Result<()> {
         Ok(())
     }
 
-    fn answered(&mut self, _wait: &Wait, _end: &WaitEnd, _manner: Manner) -> io::Result<()> {
+    fn answered(&mut self, _wait: &Wait, _end: &WaitEnd, _manner: PromptPlace) -> io::Result<()> {
         Ok(())
     }
 

@@ -9,14 +9,14 @@ use jackfield_domain::listing::ListedModel;
 use jackfield_engine::Capabilities;
 use serde_json::{Value, json};
 
-use crate::commands::reach::Reached;
+use crate::commands::reach::ReachResult;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
 use crate::render::words;
 
 /// The models of a provider.
 #[derive(Clone, Debug)]
-pub struct Listed {
+pub struct ProviderModels {
     /// Short names, and the model of each.
     pub aliases: Vec<(Arc<str>, Arc<str>)>,
     /// What to do about it, if it could not be asked.
@@ -33,7 +33,7 @@ pub struct Listed {
 
 /// How a provider stands.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct ProviderStatus {
     /// What its models can do.
     pub can: Option<Capabilities>,
     /// Whether the configured model is one of its models.
@@ -41,7 +41,7 @@ pub struct Standing {
     /// Its name.
     pub name: Arc<str>,
     /// What came of asking it, if it was asked.
-    pub(crate) reached: Option<Reached>,
+    pub(crate) reached: Option<ReachResult>,
     /// What is configured.
     pub state: ProviderState,
 }
@@ -51,7 +51,7 @@ pub struct Standing {
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn models(out: &mut impl Write, all: &[Listed], as_json: bool) -> io::Result<()> {
+pub fn models(out: &mut impl Write, all: &[ProviderModels], as_json: bool) -> io::Result<()> {
     if as_json {
         return document(out, &all.iter().map(listed).collect());
     }
@@ -91,7 +91,7 @@ pub fn models(out: &mut impl Write, all: &[Listed], as_json: bool) -> io::Result
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn providers(out: &mut impl Write, all: &[Standing], as_json: bool) -> io::Result<()> {
+pub fn providers(out: &mut impl Write, all: &[ProviderStatus], as_json: bool) -> io::Result<()> {
     if as_json {
         return document(out, &all.iter().map(standing).collect());
     }
@@ -142,7 +142,7 @@ fn about(model: &ListedModel) -> String {
 }
 
 /// The aliases of a model, and whether it is the configured one.
-fn marks(listed: &Listed, id: &str) -> String {
+fn marks(listed: &ProviderModels, id: &str) -> String {
     let aliases = listed.aliases.iter();
     let aliases = aliases.filter(|(_, model)| &**model == id);
     let mut marks: Vec<String> = aliases.map(|(alias, _)| alias.to_string()).collect();
@@ -157,7 +157,7 @@ fn marks(listed: &Listed, id: &str) -> String {
 }
 
 /// What is configured of a provider and not listed by it.
-fn unlisted(listed: &Listed) -> Vec<(String, &str)> {
+fn unlisted(listed: &ProviderModels) -> Vec<(String, &str)> {
     let ids: Vec<&str> = match &listed.reached {
         Ok(models) => models.iter().map(|model| &*model.id).collect(),
         Err(_) => Vec::new(),
@@ -202,7 +202,7 @@ fn key(key: &KeyState) -> (String, anstyle::Style) {
     }
 }
 
-fn listed(listed: &Listed) -> Value {
+fn listed(listed: &ProviderModels) -> Value {
     let (models, failure) = match &listed.reached {
         Ok(models) => (models.as_slice(), None),
         Err(failure) => (&[][..], Some(&failure.message)),
@@ -232,7 +232,7 @@ fn listed(listed: &Listed) -> Value {
     })
 }
 
-fn standing(one: &Standing) -> Value {
+fn standing(one: &ProviderStatus) -> Value {
     let (key, place, why) = match &one.state.key {
         KeyState::Found(place) => ("found", Some(place), None),
         KeyState::Missing(missing) => ("missing", None, Some(&missing.why)),
@@ -251,7 +251,7 @@ fn standing(one: &Standing) -> Value {
         "dialect": &*one.state.dialect,
         "can": one.can.map(able).unwrap_or_default(),
         "key": { "state": key, "place": place, "reason": why },
-        "reachable": one.reached.as_ref().map(Reached::is_well),
+        "reachable": one.reached.as_ref().map(ReachResult::is_well),
         "error": error.map(|failure| &failure.message),
     })
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use jackfield_domain::fact::{Envelope, InputKind};
 use jackfield_domain::ids::{SessionId, TurnId};
-use jackfield_domain::replay::{Difference, Rebuilt, Replayed, Verdict};
+use jackfield_domain::replay::{Difference, RebuiltInput, ReplayVerdict, StepReplay};
 use jackfield_domain::request::Attempt;
 use jackfield_domain::tool_loop::{Action, LOOP_VERSION};
 use serde_json::{Value, json};
@@ -14,11 +14,11 @@ use crate::render::tools::document;
 
 /// A step, and what came of deciding it again.
 #[derive(Debug)]
-pub struct Shown<'a> {
+pub struct ReplayedStep<'a> {
     /// As it is recorded.
     pub recorded: &'a Envelope,
     /// As it comes out.
-    pub replayed: Replayed,
+    pub replayed: StepReplay,
 }
 
 /// Prints what does not come out the same, and how many steps do.
@@ -30,7 +30,7 @@ pub fn all(
     out: &mut impl Write,
     session: &SessionId,
     turn: Option<&TurnId>,
-    steps: &[Shown<'_>],
+    steps: &[ReplayedStep<'_>],
     as_json: bool,
 ) -> io::Result<()> {
     let counts = Counts::of(steps);
@@ -86,8 +86,8 @@ pub fn all(
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn one(out: &mut impl Write, shown: &Shown<'_>, as_json: bool) -> io::Result<()> {
-    let Shown { recorded, replayed } = shown;
+pub fn one(out: &mut impl Write, shown: &ReplayedStep<'_>, as_json: bool) -> io::Result<()> {
+    let ReplayedStep { recorded, replayed } = shown;
     let decided = replayed.decided.as_ref();
     let actions: Vec<String> = decided.map_or_else(Vec::new, |decided| {
         decided.actions.iter().map(action).collect()
@@ -116,7 +116,7 @@ pub fn one(out: &mut impl Write, shown: &Shown<'_>, as_json: bool) -> io::Result
     if let Some(rebuilt) = &replayed.rebuilt {
         writeln!(out, "\n{NAME}answered{NAME:#}")?;
         match rebuilt {
-            Rebuilt::Told { input, pieces, .. } => {
+            RebuiltInput::Told { input, pieces, .. } => {
                 writeln!(out, "{input:#?}")?;
                 if !pieces.is_empty() {
                     writeln!(
@@ -126,7 +126,9 @@ pub fn one(out: &mut impl Write, shown: &Shown<'_>, as_json: bool) -> io::Result
                     )?;
                 }
             }
-            Rebuilt::Began { .. } | Rebuilt::Forked(_) | Rebuilt::Recovered { .. } => {
+            RebuiltInput::Began { .. }
+            | RebuiltInput::Forked(_)
+            | RebuiltInput::Recovered { .. } => {
                 writeln!(out, "{rebuilt:#?}")?;
             }
         }
@@ -149,8 +151,8 @@ pub fn one(out: &mut impl Write, shown: &Shown<'_>, as_json: bool) -> io::Result
 }
 
 /// How a step came out, in a line.
-fn heading(out: &mut impl Write, shown: &Shown<'_>) -> io::Result<()> {
-    let Replayed {
+fn heading(out: &mut impl Write, shown: &ReplayedStep<'_>) -> io::Result<()> {
+    let StepReplay {
         input,
         step,
         verdict,
@@ -160,19 +162,21 @@ fn heading(out: &mut impl Write, shown: &Shown<'_>) -> io::Result<()> {
     let input = kind(*input);
     write!(out, "{NAME}step {step}{NAME:#} ({input}): ")?;
     match verdict {
-        Verdict::DecidedDifferentlySince(difference) => writeln!(
+        ReplayVerdict::DecidedDifferentlySince(difference) => writeln!(
             out,
             "{WARM}decided differently since{WARM:#} version {version} of the loop, now \
              {LOOP_VERSION}: {difference}"
         ),
-        Verdict::Differs(difference) => writeln!(out, "{BAD}differs{BAD:#}: {difference}"),
-        Verdict::NotRebuilt(missing) => writeln!(out, "{BAD}cannot be rebuilt{BAD:#}: {missing}"),
-        Verdict::Same => writeln!(out, "{GOOD}the same{GOOD:#}"),
+        ReplayVerdict::Differs(difference) => writeln!(out, "{BAD}differs{BAD:#}: {difference}"),
+        ReplayVerdict::NotRebuilt(missing) => {
+            writeln!(out, "{BAD}cannot be rebuilt{BAD:#}: {missing}")
+        }
+        ReplayVerdict::Same => writeln!(out, "{GOOD}the same{GOOD:#}"),
     }
 }
 
-fn step(shown: &Shown<'_>) -> Value {
-    let Replayed {
+fn step(shown: &ReplayedStep<'_>) -> Value {
+    let StepReplay {
         input,
         step,
         verdict,
@@ -180,10 +184,12 @@ fn step(shown: &Shown<'_>) -> Value {
         ..
     } = &shown.replayed;
     let (name, difference, missing) = match verdict {
-        Verdict::DecidedDifferentlySince(found) => ("decided_differently_since", Some(found), None),
-        Verdict::Differs(found) => ("differs", Some(found), None),
-        Verdict::NotRebuilt(missing) => ("not_rebuilt", None, Some(missing.to_string())),
-        Verdict::Same => ("same", None, None),
+        ReplayVerdict::DecidedDifferentlySince(found) => {
+            ("decided_differently_since", Some(found), None)
+        }
+        ReplayVerdict::Differs(found) => ("differs", Some(found), None),
+        ReplayVerdict::NotRebuilt(missing) => ("not_rebuilt", None, Some(missing.to_string())),
+        ReplayVerdict::Same => ("same", None, None),
     };
     let difference = difference.map(|found: &Difference| {
         json!({
@@ -270,14 +276,14 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(steps: &[Shown<'_>]) -> Self {
+    fn of(steps: &[ReplayedStep<'_>]) -> Self {
         let mut counts = Self::default();
         for shown in steps {
             let count = match shown.replayed.verdict {
-                Verdict::DecidedDifferentlySince(_) => &mut counts.since,
-                Verdict::Differs(_) => &mut counts.differs,
-                Verdict::NotRebuilt(_) => &mut counts.not_rebuilt,
-                Verdict::Same => &mut counts.same,
+                ReplayVerdict::DecidedDifferentlySince(_) => &mut counts.since,
+                ReplayVerdict::Differs(_) => &mut counts.differs,
+                ReplayVerdict::NotRebuilt(_) => &mut counts.not_rebuilt,
+                ReplayVerdict::Same => &mut counts.same,
             };
             *count += 1;
         }

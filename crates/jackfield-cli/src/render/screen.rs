@@ -10,17 +10,17 @@ use crate::render::{self, wrap::wrapped};
 #[derive(Debug)]
 pub struct Screen<O, E> {
     err: E,
-    last: Last,
+    last: LastPrinted,
     out: O,
     /// Where the answer's stream is, by itself.
-    text: Text,
+    text: AnswerText,
     together: bool,
     wraps: bool,
 }
 
 /// What was printed last, on either stream.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Last {
+enum LastPrinted {
     Chrome,
     Nothing,
     /// Chrome, in the middle of a line.
@@ -30,7 +30,7 @@ enum Last {
 
 /// Where the answer's stream is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Text {
+enum AnswerText {
     AtLineStart,
     InLine,
     Nothing,
@@ -41,9 +41,9 @@ impl<O: Write, E: Write> Screen<O, E> {
     pub const fn new(out: O, err: E, together: bool) -> Self {
         Self {
             err,
-            last: Last::Nothing,
+            last: LastPrinted::Nothing,
             out,
-            text: Text::Nothing,
+            text: AnswerText::Nothing,
             together,
             wraps: false,
         }
@@ -60,9 +60,9 @@ impl<O: Write, E: Write> Screen<O, E> {
     pub fn begin(&mut self) -> io::Result<()> {
         self.end_part();
         let parted = match (self.together, self.last) {
-            (true, Last::Nothing) => 0,
-            (true, Last::Chrome | Last::Part) => 1,
-            (true, Last::Text) | (false, _) => self.lines_to_empty(),
+            (true, LastPrinted::Nothing) => 0,
+            (true, LastPrinted::Chrome | LastPrinted::Part) => 1,
+            (true, LastPrinted::Text) | (false, _) => self.lines_to_empty(),
         };
         self.feed(parted)
     }
@@ -75,11 +75,11 @@ impl<O: Write, E: Write> Screen<O, E> {
         self.out.write_all(text.as_bytes())?;
         self.out.flush()?;
         self.text = if text.ends_with('\n') {
-            Text::AtLineStart
+            AnswerText::AtLineStart
         } else {
-            Text::InLine
+            AnswerText::InLine
         };
-        self.last = Last::Text;
+        self.last = LastPrinted::Text;
         Ok(())
     }
 
@@ -97,11 +97,11 @@ impl<O: Write, E: Write> Screen<O, E> {
 
     /// A piece of chrome that goes on with the next one.
     pub fn part(&mut self, part: impl std::fmt::Display) -> io::Result<()> {
-        if self.last != Last::Part {
+        if self.last != LastPrinted::Part {
             self.leave()?;
         }
         self.tell(format_args!("{part}"));
-        self.last = Last::Part;
+        self.last = LastPrinted::Part;
         Ok(())
     }
 
@@ -114,24 +114,24 @@ impl<O: Write, E: Write> Screen<O, E> {
 
     /// Ends the answer with the end of a line.
     pub fn end(&mut self) -> io::Result<()> {
-        self.feed(usize::from(self.text == Text::InLine))
+        self.feed(usize::from(self.text == AnswerText::InLine))
     }
 
     /// Goes to the start of a line, to print what is no answer; where both streams are one, an empty
     /// line parts that from the text before it.
     pub fn leave(&mut self) -> io::Result<()> {
         self.end_part();
-        if self.together && self.last == Last::Text {
+        if self.together && self.last == LastPrinted::Text {
             self.feed(self.lines_to_empty())?;
         }
-        self.last = Last::Chrome;
+        self.last = LastPrinted::Chrome;
         Ok(())
     }
 
     fn end_part(&mut self) {
-        if self.last == Last::Part {
+        if self.last == LastPrinted::Part {
             self.tell(format_args!("\n"));
-            self.last = Last::Chrome;
+            self.last = LastPrinted::Chrome;
         }
     }
 
@@ -142,9 +142,9 @@ impl<O: Write, E: Write> Screen<O, E> {
 
     const fn lines_to_empty(&self) -> usize {
         match self.text {
-            Text::AtLineStart => 1,
-            Text::InLine => 2,
-            Text::Nothing => 0,
+            AnswerText::AtLineStart => 1,
+            AnswerText::InLine => 2,
+            AnswerText::Nothing => 0,
         }
     }
 
@@ -152,7 +152,7 @@ impl<O: Write, E: Write> Screen<O, E> {
         if lines > 0 {
             self.out.write_all(&b"\n\n"[..lines])?;
             self.out.flush()?;
-            self.text = Text::AtLineStart;
+            self.text = AnswerText::AtLineStart;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use jackfield_assembly::{Server, ServerState, Tested};
+use jackfield_assembly::{ServerStatus, ServerTest, ServerToolbox};
 use serde_json::{Value, json};
 
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
@@ -14,7 +14,11 @@ use crate::render::words;
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn list(out: &mut impl Write, servers: &[(Server, Tested)], as_json: bool) -> io::Result<()> {
+pub fn list(
+    out: &mut impl Write,
+    servers: &[(ServerToolbox, ServerTest)],
+    as_json: bool,
+) -> io::Result<()> {
     if as_json {
         return document(out, &servers.iter().map(described).collect());
     }
@@ -43,7 +47,11 @@ pub fn list(out: &mut impl Write, servers: &[(Server, Tested)], as_json: bool) -
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn tested(out: &mut impl Write, servers: &[(Server, Tested)], as_json: bool) -> io::Result<()> {
+pub fn tested(
+    out: &mut impl Write,
+    servers: &[(ServerToolbox, ServerTest)],
+    as_json: bool,
+) -> io::Result<()> {
     if as_json {
         return document(out, &servers.iter().map(described).collect());
     }
@@ -54,7 +62,7 @@ pub fn tested(out: &mut impl Write, servers: &[(Server, Tested)], as_json: bool)
         let id = &server.config.id;
         let took = words::time(tested.took);
         match &tested.state {
-            ServerState::Failed { advice, reason } => {
+            ServerStatus::Failed { advice, reason } => {
                 writeln!(
                     out,
                     "{BAD}✗{BAD:#} {NAME}{id}{NAME:#}: {}",
@@ -62,8 +70,8 @@ pub fn tested(out: &mut impl Write, servers: &[(Server, Tested)], as_json: bool)
                 )?;
                 writeln!(out, "  {GOOD}help{GOOD:#}: {}", words::printable(advice))?;
             }
-            ServerState::Off => writeln!(out, "{DIM}-{DIM:#} {NAME}{id}{NAME:#}: switched off")?,
-            ServerState::Ready { .. } | ServerState::Starting | ServerState::Stopped => {
+            ServerStatus::Off => writeln!(out, "{DIM}-{DIM:#} {NAME}{id}{NAME:#}: switched off")?,
+            ServerStatus::Ready { .. } | ServerStatus::Starting | ServerStatus::Stopped => {
                 let (mark, style) = if tested.usable {
                     ("✓", GOOD)
                 } else {
@@ -97,7 +105,11 @@ pub fn tested(out: &mut impl Write, servers: &[(Server, Tested)], as_json: bool)
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn logs(out: &mut impl Write, servers: &[(Server, Tested)], as_json: bool) -> io::Result<()> {
+pub fn logs(
+    out: &mut impl Write,
+    servers: &[(ServerToolbox, ServerTest)],
+    as_json: bool,
+) -> io::Result<()> {
     for (server, tested) in servers {
         let lines = server.log();
         if as_json {
@@ -137,10 +149,10 @@ fn last_lines(out: &mut impl Write, log: &[String]) -> io::Result<()> {
 }
 
 /// A server in a line.
-fn about(server: &Server, tested: &Tested) -> String {
+fn about(server: &ServerToolbox, tested: &ServerTest) -> String {
     let mut about = match &tested.state {
-        ServerState::Failed { advice, reason } => vec![format!("{reason}; {advice}")],
-        ServerState::Ready {
+        ServerStatus::Failed { advice, reason } => vec![format!("{reason}; {advice}")],
+        ServerStatus::Ready {
             name,
             protocol,
             stateless,
@@ -162,7 +174,7 @@ fn about(server: &Server, tested: &Tested) -> String {
             about.extend(name.clone());
             about
         }
-        ServerState::Off | ServerState::Starting | ServerState::Stopped => Vec::new(),
+        ServerStatus::Off | ServerStatus::Starting | ServerStatus::Stopped => Vec::new(),
     };
     if server.config.trusted {
         about.push("trusted".to_owned());
@@ -171,7 +183,7 @@ fn about(server: &Server, tested: &Tested) -> String {
     about.join(" · ")
 }
 
-fn described((server, tested): &(Server, Tested)) -> Value {
+fn described((server, tested): &(ServerToolbox, ServerTest)) -> Value {
     let config = &server.config;
     let command = std::iter::once(&config.command).chain(&config.arguments);
     let command: Vec<&str> = command.map(|part| &**part).collect();
@@ -195,10 +207,10 @@ fn described((server, tested): &(Server, Tested)) -> Value {
         "took_ms": u64::try_from(tested.took.as_millis()).unwrap_or(u64::MAX),
     });
     match &tested.state {
-        ServerState::Failed { advice, reason } => {
+        ServerStatus::Failed { advice, reason } => {
             (described["reason"], described["advice"]) = (json!(reason), json!(advice));
         }
-        ServerState::Ready {
+        ServerStatus::Ready {
             name,
             protocol,
             stateless,
@@ -207,18 +219,18 @@ fn described((server, tested): &(Server, Tested)) -> Value {
             described["stateless"] = json!(stateless);
             described["server"] = json!(name);
         }
-        ServerState::Off | ServerState::Starting | ServerState::Stopped => {}
+        ServerStatus::Off | ServerStatus::Starting | ServerStatus::Stopped => {}
     }
     described
 }
 
-fn state(tested: &Tested) -> (&'static str, anstyle::Style) {
+fn state(tested: &ServerTest) -> (&'static str, anstyle::Style) {
     match &tested.state {
-        ServerState::Ready { .. } if tested.usable => ("ready", GOOD),
-        ServerState::Failed { .. } | ServerState::Ready { .. } => ("failed", BAD),
-        ServerState::Off => ("off", DIM),
-        ServerState::Starting => ("starting", WARM),
-        ServerState::Stopped => ("down", WARM),
+        ServerStatus::Ready { .. } if tested.usable => ("ready", GOOD),
+        ServerStatus::Failed { .. } | ServerStatus::Ready { .. } => ("failed", BAD),
+        ServerStatus::Off => ("off", DIM),
+        ServerStatus::Starting => ("starting", WARM),
+        ServerStatus::Stopped => ("down", WARM),
     }
 }
 

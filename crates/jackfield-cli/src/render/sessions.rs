@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jackfield_domain::time::WallTime;
-use jackfield_engine::{Pruned, SessionRow};
+use jackfield_engine::{PruneReport, SessionRow};
 use serde_json::{Value, json};
 
 pub use self::history::show;
@@ -62,9 +62,9 @@ fn table(out: &mut impl Write, rows: &[SessionRow]) -> io::Result<()> {
     let width = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
     let ids = width(&mut rows.iter().map(|row| row.session.as_str().len()));
     let wide = width(&mut ages.iter().map(String::len));
-    let states = width(&mut rows.iter().map(|row| State::of(row).words().len()));
+    let states = width(&mut rows.iter().map(|row| SessionStatus::of(row).words().len()));
     for (row, age) in rows.iter().zip(&ages) {
-        let state = State::of(row);
+        let state = SessionStatus::of(row);
         let (id, turns, style) = (row.session.as_str(), row.turns, state.style());
         let state = state.words();
         write!(
@@ -86,7 +86,7 @@ fn table(out: &mut impl Write, rows: &[SessionRow]) -> io::Result<()> {
 /// The stream cannot be written.
 pub fn pruned(
     out: &mut impl Write,
-    pruned: &Pruned,
+    pruned: &PruneReport,
     dry_run: bool,
     as_json: bool,
 ) -> io::Result<()> {
@@ -115,7 +115,7 @@ pub fn pruned(
 
 /// Where a session is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum State {
+enum SessionStatus {
     /// No turn is open, and a process has it.
     InUse,
     /// No turn is open.
@@ -132,7 +132,7 @@ enum State {
     Waits,
 }
 
-impl State {
+impl SessionStatus {
     const fn of(row: &SessionRow) -> Self {
         match (&row.unreadable, &row.open) {
             (Some(_), _) => Self::Unreadable,
@@ -190,7 +190,7 @@ fn described(row: &SessionRow) -> Value {
     json!({
         "id": row.session.as_str(),
         "title": &*row.title,
-        "state": State::of(row).code(),
+        "state": SessionStatus::of(row).code(),
         "turns": row.turns,
         "created": time(row.created),
         "changed": time(row.changed),

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use jackfield_domain::price::{Money, PriceList};
 use serde_json::{Value, json};
 
-use crate::args::By;
-use crate::commands::usage::{Line, Lines, Sums, ToolLine};
+use crate::args::UsageGrouping;
+use crate::commands::usage::{ToolLine, UsageRow, UsageTable, UsageTotals};
 use crate::render::plain::{DIM, NAME};
 use crate::render::tools::document;
 use crate::render::{spent, words};
@@ -18,16 +18,18 @@ use crate::render::{spent, words};
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn lines(out: &mut impl Write, all: &Lines, as_json: bool) -> io::Result<()> {
+pub fn lines(out: &mut impl Write, all: &UsageTable, as_json: bool) -> io::Result<()> {
     if as_json {
         let lines: Vec<Value> = match all.by {
-            By::Tool => all
+            UsageGrouping::Tool => all
                 .tools()
                 .map(|(name, tool)| of_tool(name, tool))
                 .collect(),
-            By::Day | By::Model | By::Reply | By::Session | By::Turn => {
-                all.lines().map(|line| of_line(line, all.by)).collect()
-            }
+            UsageGrouping::Day
+            | UsageGrouping::Model
+            | UsageGrouping::Reply
+            | UsageGrouping::Session
+            | UsageGrouping::Turn => all.lines().map(|line| of_line(line, all.by)).collect(),
         };
         let told = json!({ "by": word(all.by), "lines": lines, "total": of_sums(&all.all) });
         return document(out, &told);
@@ -53,13 +55,13 @@ pub fn lines(out: &mut impl Write, all: &Lines, as_json: bool) -> io::Result<()>
     }
     if all.all.replies + all.all.turns == 0 {
         writeln!(out, "{DIM}nothing was used{DIM:#}")?;
-    } else if all.by != By::Tool {
+    } else if all.by != UsageGrouping::Tool {
         sums(out, "all", &all.all)?;
     }
     out.flush()
 }
 
-fn sums(out: &mut impl Write, about: &str, sums: &Sums) -> io::Result<()> {
+fn sums(out: &mut impl Write, about: &str, sums: &UsageTotals) -> io::Result<()> {
     writeln!(out, "{NAME}{about}{NAME:#}")?;
     writeln!(out, "  {}", costs(sums))?;
     writeln!(out, "  {DIM}{}{DIM:#}", spent::tokens(&sums.usage))?;
@@ -73,7 +75,7 @@ fn sums(out: &mut impl Write, about: &str, sums: &Sums) -> io::Result<()> {
     writeln!(out, "  {DIM}{}{DIM:#}", parts.join(" · "))
 }
 
-fn costs(sums: &Sums) -> String {
+fn costs(sums: &UsageTotals) -> String {
     let amounts = sums.costs.iter();
     let mut parts: Vec<String> = amounts
         .map(|(currency, (all, guessed))| spent::amount(currency, *all, *guessed))
@@ -127,7 +129,7 @@ fn million(per_token: Money) -> String {
     per_token.times(1_000_000).to_string()
 }
 
-fn of_line(line: &Line, by: By) -> Value {
+fn of_line(line: &UsageRow, by: UsageGrouping) -> Value {
     let mut told = json!({ word(by): line.about });
     if let Some(session) = &line.session {
         put(&mut told, "session", session.as_str().into());
@@ -138,8 +140,8 @@ fn of_line(line: &Line, by: By) -> Value {
     told
 }
 
-fn of_sums(sums: &Sums) -> Value {
-    let Sums {
+fn of_sums(sums: &UsageTotals) -> Value {
+    let UsageTotals {
         costs,
         replies,
         turns,
@@ -182,13 +184,13 @@ fn put(object: &mut Value, key: &str, value: Value) {
     }
 }
 
-const fn word(by: By) -> &'static str {
+const fn word(by: UsageGrouping) -> &'static str {
     match by {
-        By::Day => "day",
-        By::Model => "model",
-        By::Reply => "reply",
-        By::Session => "session",
-        By::Tool => "tool",
-        By::Turn => "turn",
+        UsageGrouping::Day => "day",
+        UsageGrouping::Model => "model",
+        UsageGrouping::Reply => "reply",
+        UsageGrouping::Session => "session",
+        UsageGrouping::Tool => "tool",
+        UsageGrouping::Turn => "turn",
     }
 }

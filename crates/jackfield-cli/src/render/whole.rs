@@ -6,34 +6,34 @@ use jackfield_domain::wait::{Wait, WaitEnd};
 use jackfield_engine::{AnswerFit, TurnReport};
 use serde_json::{Value, json};
 
-use crate::render::event::Event;
+use crate::render::event::RenderEvent;
 use crate::render::json::ended;
 use crate::render::tools::document;
-use crate::render::{Manner, View};
+use crate::render::{PromptPlace, TurnRenderer};
 
 /// Shows a turn to a program when it has ended, and to a person meanwhile.
-pub(super) struct Whole<O> {
+pub(super) struct WholeRenderer<O> {
     out: O,
-    told: Box<dyn View>,
+    told: Box<dyn TurnRenderer>,
 }
 
-impl<O: Write + Send> Whole<O> {
+impl<O: Write + Send> WholeRenderer<O> {
     /// A view that writes to this stream, and has a person told on the way.
-    pub(super) fn new(out: O, told: Box<dyn View>) -> Self {
+    pub(super) fn new(out: O, told: Box<dyn TurnRenderer>) -> Self {
         Self { out, told }
     }
 }
 
-impl<O: Write + Send> View for Whole<O> {
-    fn show(&mut self, event: &Event) -> io::Result<()> {
+impl<O: Write + Send> TurnRenderer for WholeRenderer<O> {
+    fn show(&mut self, event: &RenderEvent) -> io::Result<()> {
         self.told.show(event)
     }
 
-    fn ask(&mut self, wait: &Wait, manner: Manner) -> io::Result<()> {
+    fn ask(&mut self, wait: &Wait, manner: PromptPlace) -> io::Result<()> {
         self.told.ask(wait, manner)
     }
 
-    fn answered(&mut self, wait: &Wait, end: &WaitEnd, manner: Manner) -> io::Result<()> {
+    fn answered(&mut self, wait: &Wait, end: &WaitEnd, manner: PromptPlace) -> io::Result<()> {
         self.told.answered(wait, end, manner)
     }
 

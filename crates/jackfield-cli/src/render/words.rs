@@ -14,7 +14,7 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::usage::Usage;
-use jackfield_engine::Problem;
+use jackfield_engine::ToolboxProblem;
 use serde_json::{Map, Value};
 
 use crate::render::hidden::{is_hidden, revealed};
@@ -215,7 +215,7 @@ pub fn note(note: &Note) -> String {
 
 /// A toolbox, or a tool of one, that cannot be had, in a line.
 #[must_use]
-pub fn problem(problem: &Problem) -> String {
+pub fn problem(problem: &ToolboxProblem) -> String {
     let message = shortened(&problem.message, OUTCOME * 2);
     format!("{}: {message}", problem.toolbox)
 }

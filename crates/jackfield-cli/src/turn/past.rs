@@ -10,19 +10,19 @@ use jackfield_domain::message::Message;
 use jackfield_domain::settings::ResponseFormat;
 use jackfield_domain::tool_input::ToolInput;
 
-use crate::render::event::Event;
+use crate::render::event::RenderEvent;
 
 /// What was told of the turn that began last.
 #[derive(Default)]
-pub(super) struct Past {
-    pub(super) events: Vec<Event>,
+pub(super) struct PastTurnOutput {
+    pub(super) events: Vec<RenderEvent>,
     /// The form of its answer.
     pub(super) format: ResponseFormat,
 }
 
 /// What was told of the turn that began last.
-pub(super) fn events(steps: &[Envelope]) -> Past {
-    let mut past = Past::default();
+pub(super) fn events(steps: &[Envelope]) -> PastTurnOutput {
+    let mut past = PastTurnOutput::default();
     for step in steps {
         for fact in &step.facts {
             match fact {
@@ -46,7 +46,7 @@ pub(super) fn events(steps: &[Envelope]) -> Past {
                 | Fact::WaitClosed { .. }
                 | Fact::WaitOpened { .. } => {}
             }
-            past.events.push(Event::Fact {
+            past.events.push(RenderEvent::Fact {
                 fact: Box::new(fact.clone()),
                 now: step.now,
             });
@@ -56,11 +56,11 @@ pub(super) fn events(steps: &[Envelope]) -> Past {
 }
 
 /// A reply in pieces, one block after another.
-fn said(events: &mut Vec<Event>, attempt: ModelAttempt, message: &Message) {
+fn said(events: &mut Vec<RenderEvent>, attempt: ModelAttempt, message: &Message) {
     for (index, block) in (0..).zip(&message.blocks) {
         let (start, piece, call) = pieces(index, &block.content);
         let mut tell = |delta| {
-            events.push(Event::Delta {
+            events.push(RenderEvent::Delta {
                 attempt,
                 call: call.clone(),
                 delta,

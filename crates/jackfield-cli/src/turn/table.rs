@@ -12,25 +12,25 @@ use jackfield_domain::wait::{
     Answer, Approval, CancelCause, DeliveryBody, ElicitationAnswer, UnknownAnswer, Wait, WaitEnd,
     WaitKind,
 };
-use jackfield_engine::{Delivered, Engine};
+use jackfield_engine::{DeliveryOutcome, Engine};
 use serde_json::{Map, Value};
 
-use self::wording::{ANSWER, ARGUMENTS, NOBODY, NOT_EDITED, hint, question};
-use super::{Asks, Shown};
-use crate::approval::{self, Choice};
+use self::texts::{ANSWER, ARGUMENTS, NOBODY, NOT_EDITED, hint, question};
+use super::{ApprovalSource, TurnOutput};
+use crate::approval::{self, ApprovalChoice};
 use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::person::Said;
-use crate::render::{Event, Manner, answers, words};
+use crate::fault::CommandError;
+use crate::person::PersonAnswer;
+use crate::render::{PromptPlace, RenderEvent, answers, words};
 
-mod wording;
+mod texts;
 
 /// The questions that are on the table, and the one that a person is at.
-pub(super) struct Table<'a> {
+pub(super) struct QuestionTable<'a> {
     /// What was answered here, until it is in the journal: whatever is asked next may be answered by it.
     answered: Option<WaitId>,
-    asked: Option<Asked>,
-    asks: Asks<'a>,
+    asked: Option<PendingQuestion>,
+    asks: ApprovalSource<'a>,
     calls: Vec<Arc<ToolCall>>,
     cancelled: bool,
     engine: &'a Engine,
@@ -46,14 +46,14 @@ pub(super) struct Table<'a> {
 }
 
 /// What a person is asked.
-struct Asked {
+struct PendingQuestion {
     /// Whether these are the arguments, and not whether the call may run.
     arguments: bool,
     wait: Wait,
 }
 
 /// What an answer comes to.
-enum Understood {
+enum ParsedAnswer {
     /// It answers the question.
     Answer(Answer),
     /// The turn is to end.
@@ -64,8 +64,8 @@ enum Understood {
     Unclear(Option<String>),
 }
 
-impl<'a> Table<'a> {
-    pub(super) fn new(engine: &'a Engine, session: SessionId, asks: Asks<'a>) -> Self {
+impl<'a> QuestionTable<'a> {
+    pub(super) fn new(engine: &'a Engine, session: SessionId, asks: ApprovalSource<'a>) -> Self {
         Self {
             answered: None,
             asked: None,
@@ -97,7 +97,11 @@ impl<'a> Table<'a> {
     }
 
     /// Takes up a question, and forgets those that are closed.
-    pub(super) async fn see(&mut self, fact: &Fact, shown: &mut Shown<'_>) -> Result<(), Fault> {
+    pub(super) async fn see(
+        &mut self,
+        fact: &Fact,
+        shown: &mut TurnOutput<'_>,
+    ) -> Result<(), CommandError> {
         if self.remember(fact) {
             self.ask_next(shown).await?;
         }
@@ -154,8 +158,8 @@ impl<'a> Table<'a> {
     }
 
     /// Whether this ends the question that a person is at: somebody else has answered it.
-    pub(super) fn is_settled_by(&self, event: &Event) -> bool {
-        let Event::Fact { fact, .. } = event else {
+    pub(super) fn is_settled_by(&self, event: &RenderEvent) -> bool {
+        let RenderEvent::Fact { fact, .. } = event else {
             return false;
         };
         let Fact::WaitClosed { wait, .. } = &**fact else {
@@ -167,13 +171,14 @@ impl<'a> Table<'a> {
     }
 
     /// Takes the question back that a person is at, and says how it ended.
-    pub(super) async fn withdraw(&mut self, event: &Event, shown: &mut Shown<'_>) {
-        let (Some(asked), Asks::Person(person)) = (self.asked.take(), &mut self.asks) else {
+    pub(super) async fn withdraw(&mut self, event: &RenderEvent, shown: &mut TurnOutput<'_>) {
+        let (Some(asked), ApprovalSource::Person(person)) = (self.asked.take(), &mut self.asks)
+        else {
             return;
         };
         person.withdraw().await;
         let manner = person.manner();
-        if let Event::Fact { fact, .. } = event
+        if let RenderEvent::Fact { fact, .. } = event
             && let Fact::WaitClosed { end, .. } = &**fact
         {
             shown.with(|view| view.answered(&asked.wait, end, manner));
@@ -213,8 +218,8 @@ impl<'a> Table<'a> {
     pub(super) async fn ask_person(
         &mut self,
         wait: &WaitId,
-        shown: &mut Shown<'_>,
-    ) -> Result<(), Fault> {
+        shown: &mut TurnOutput<'_>,
+    ) -> Result<(), CommandError> {
         let place = self.undecided.iter().position(|known| known.id == *wait);
         if let Some(place) = place {
             self.open.push_back(self.undecided.remove(place));
@@ -223,7 +228,10 @@ impl<'a> Table<'a> {
     }
 
     /// Answers what needs nobody, and asks about the next of the rest.
-    pub(super) async fn ask_next(&mut self, shown: &mut Shown<'_>) -> Result<(), Fault> {
+    pub(super) async fn ask_next(
+        &mut self,
+        shown: &mut TurnOutput<'_>,
+    ) -> Result<(), CommandError> {
         while self.asked.is_none() && self.answered.is_none() && !self.cancelled {
             let Some(wait) = self.open.pop_front() else {
                 break;
@@ -232,12 +240,12 @@ impl<'a> Table<'a> {
                 self.deliver(&wait, answer, shown).await?;
                 continue;
             }
-            if matches!(self.asks, Asks::Elsewhere) {
+            if matches!(self.asks, ApprovalSource::Elsewhere) {
                 let id = &wait.id;
                 let remark = format!("a call waits for `jackfield approvals allow {id}`");
                 shown.with(|view| view.say(&remark));
             }
-            let (Asks::Person(person), true) =
+            let (ApprovalSource::Person(person), true) =
                 (&mut self.asks, wait.kind != WaitKind::ClientResult)
             else {
                 continue;
@@ -246,7 +254,7 @@ impl<'a> Table<'a> {
             shown.with(|view| view.ask(&wait, manner));
             self.last = Some(wait.clone());
             person.ask(question(ANSWER, String::new()));
-            self.asked = Some(Asked {
+            self.asked = Some(PendingQuestion {
                 arguments: false,
                 wait,
             });
@@ -255,19 +263,22 @@ impl<'a> Table<'a> {
     }
 
     fn answer_without_asking(&self, wait: &Wait) -> Option<Answer> {
-        let nobody = matches!(self.asks, Asks::Elsewhere | Asks::Nobody | Asks::Yes);
-        if matches!(self.asks, Asks::Later) {
+        let nobody = matches!(
+            self.asks,
+            ApprovalSource::Elsewhere | ApprovalSource::Nobody | ApprovalSource::Yes
+        );
+        if matches!(self.asks, ApprovalSource::Later) {
             return None;
         }
         match &wait.kind {
-            WaitKind::Approval { .. } if matches!(self.asks, Asks::Yes) => {
+            WaitKind::Approval { .. } if matches!(self.asks, ApprovalSource::Yes) => {
                 Some(Answer::Approval(Approval::Granted {
                     edited: None,
                     for_session: false,
                 }))
             }
             // It waits for whoever answers with `jackfield approvals`.
-            WaitKind::Approval { .. } if matches!(self.asks, Asks::Elsewhere) => None,
+            WaitKind::Approval { .. } if matches!(self.asks, ApprovalSource::Elsewhere) => None,
             WaitKind::Approval { .. } if nobody => {
                 let reason = NOBODY.into();
                 Some(Answer::Approval(Approval::Denied { reason }))
@@ -282,56 +293,64 @@ impl<'a> Table<'a> {
     }
 
     /// What the person says, while one is asked.
-    pub(super) async fn said(&mut self) -> Option<Said> {
+    pub(super) async fn said(&mut self) -> Option<PersonAnswer> {
         match (&self.asked, &mut self.asks) {
-            (Some(_), Asks::Person(person)) => Some(person.said().await),
+            (Some(_), ApprovalSource::Person(person)) => Some(person.said().await),
             _ => None,
         }
     }
 
     /// Takes what the person says as the answer; asks again if it is none.
-    pub(super) async fn answer(&mut self, said: Said, shown: &mut Shown<'_>) -> Result<(), Fault> {
+    pub(super) async fn answer(
+        &mut self,
+        said: PersonAnswer,
+        shown: &mut TurnOutput<'_>,
+    ) -> Result<(), CommandError> {
         let Some(asked) = self.asked.take() else {
             return Ok(());
         };
         match self.understand(&asked, said) {
-            Understood::Answer(answer) => {
+            ParsedAnswer::Answer(answer) => {
                 self.deliver(&asked.wait, answer, shown).await?;
                 self.answered = Some(asked.wait.id);
                 return Ok(());
             }
-            Understood::Cancel => {
+            ParsedAnswer::Cancel => {
                 self.cancel().await;
                 return Ok(());
             }
-            Understood::Edit(initial) => {
-                if let Asks::Person(person) = &mut self.asks {
+            ParsedAnswer::Edit(initial) => {
+                if let ApprovalSource::Person(person) = &mut self.asks {
                     person.ask(question(ARGUMENTS, initial));
                 }
-                self.asked = Some(Asked {
+                self.asked = Some(PendingQuestion {
                     arguments: true,
                     wait: asked.wait,
                 });
                 return Ok(());
             }
-            Understood::Unclear(why) => {
+            ParsedAnswer::Unclear(why) => {
                 if let Some(why) = why {
                     shown.with(|view| view.say(&why));
                 }
                 match &mut self.asks {
                     // The question still stands there, and may be long.
-                    Asks::Person(person) if person.manner() == Manner::Below => {
+                    ApprovalSource::Person(person) if person.manner() == PromptPlace::Below => {
                         let hint = hint(&asked.wait);
                         shown.with(|view| view.say(hint));
                         person.ask(question(ANSWER, String::new()));
                         let wait = asked.wait;
-                        self.asked = Some(Asked {
+                        self.asked = Some(PendingQuestion {
                             arguments: false,
                             wait,
                         });
                         return Ok(());
                     }
-                    Asks::Elsewhere | Asks::Later | Asks::Nobody | Asks::Person(_) | Asks::Yes => {
+                    ApprovalSource::Elsewhere
+                    | ApprovalSource::Later
+                    | ApprovalSource::Nobody
+                    | ApprovalSource::Person(_)
+                    | ApprovalSource::Yes => {
                         self.open.push_front(asked.wait);
                     }
                 }
@@ -340,18 +359,18 @@ impl<'a> Table<'a> {
         self.ask_next(shown).await
     }
 
-    fn understand(&mut self, asked: &Asked, said: Said) -> Understood {
+    fn understand(&mut self, asked: &PendingQuestion, said: PersonAnswer) -> ParsedAnswer {
         let line = match said {
-            Said::Interrupted if asked.arguments => return Understood::Unclear(None),
-            Said::Interrupted => return Understood::Cancel,
-            Said::Gone if asked.wait.kind == WaitKind::UnknownOutcome => {
-                return Understood::Answer(Answer::UnknownOutcome(UnknownAnswer::Report));
+            PersonAnswer::Interrupted if asked.arguments => return ParsedAnswer::Unclear(None),
+            PersonAnswer::Interrupted => return ParsedAnswer::Cancel,
+            PersonAnswer::Gone if asked.wait.kind == WaitKind::UnknownOutcome => {
+                return ParsedAnswer::Answer(Answer::UnknownOutcome(UnknownAnswer::Report));
             }
-            Said::Gone => {
+            PersonAnswer::Gone => {
                 let reason = NOBODY.into();
-                return Understood::Answer(Answer::Approval(Approval::Denied { reason }));
+                return ParsedAnswer::Answer(Answer::Approval(Approval::Denied { reason }));
             }
-            Said::Line(line) => line,
+            PersonAnswer::Line(line) => line,
         };
         let wait = &asked.wait;
         if asked.arguments {
@@ -359,40 +378,44 @@ impl<'a> Table<'a> {
         }
         if wait.kind == WaitKind::UnknownOutcome {
             return match line.trim().to_lowercase().as_str() {
-                "r" | "run" => Understood::Answer(Answer::UnknownOutcome(UnknownAnswer::Retry)),
-                "t" | "tell" => Understood::Answer(Answer::UnknownOutcome(UnknownAnswer::Report)),
-                _ => Understood::Unclear(None),
+                "r" | "run" => ParsedAnswer::Answer(Answer::UnknownOutcome(UnknownAnswer::Retry)),
+                "t" | "tell" => ParsedAnswer::Answer(Answer::UnknownOutcome(UnknownAnswer::Report)),
+                _ => ParsedAnswer::Unclear(None),
             };
         }
         match approval::parse(&line) {
-            Some(Choice::All) => granted(None, true),
-            Some(Choice::Deny(reason)) => Understood::Answer(Answer::Approval(Approval::Denied {
-                reason: reason.into(),
-            })),
-            Some(Choice::Edit(arguments)) if arguments.is_empty() => match self.sent(wait) {
-                Some(sent) => Understood::Edit(words::typed(sent)),
-                None => Understood::Unclear(Some(NOT_EDITED.to_owned())),
-            },
-            Some(Choice::Edit(arguments)) => self.edited(wait, &arguments),
-            Some(Choice::Once) => granted(None, false),
-            None => Understood::Unclear(None),
+            Some(ApprovalChoice::All) => granted(None, true),
+            Some(ApprovalChoice::Deny(reason)) => {
+                ParsedAnswer::Answer(Answer::Approval(Approval::Denied {
+                    reason: reason.into(),
+                }))
+            }
+            Some(ApprovalChoice::Edit(arguments)) if arguments.is_empty() => {
+                match self.sent(wait) {
+                    Some(sent) => ParsedAnswer::Edit(words::typed(sent)),
+                    None => ParsedAnswer::Unclear(Some(NOT_EDITED.to_owned())),
+                }
+            }
+            Some(ApprovalChoice::Edit(arguments)) => self.edited(wait, &arguments),
+            Some(ApprovalChoice::Once) => granted(None, false),
+            None => ParsedAnswer::Unclear(None),
         }
     }
 
     /// The call may run with these arguments, if they can be arguments.
-    fn edited(&self, wait: &Wait, arguments: &str) -> Understood {
+    fn edited(&self, wait: &Wait, arguments: &str) -> ParsedAnswer {
         let Some(sent) = self.sent(wait) else {
-            return Understood::Unclear(Some(NOT_EDITED.to_owned()));
+            return ParsedAnswer::Unclear(Some(NOT_EDITED.to_owned()));
         };
         let arguments = arguments.trim();
         if arguments.is_empty() {
-            return Understood::Unclear(None);
+            return ParsedAnswer::Unclear(None);
         }
         let typed = JsonInput::parse(arguments);
         match typed.object() {
             Ok(fields) if sent == &**fields => granted(None, false),
             Ok(fields) => granted(Some(Arc::clone(fields)), false),
-            Err(_) => Understood::Unclear(Some(format!(
+            Err(_) => ParsedAnswer::Unclear(Some(format!(
                 "these are no arguments, which are a JSON object: {arguments}"
             ))),
         }
@@ -416,19 +439,19 @@ impl<'a> Table<'a> {
         &self,
         wait: &Wait,
         answer: Answer,
-        shown: &mut Shown<'_>,
-    ) -> Result<(), Fault> {
+        shown: &mut TurnOutput<'_>,
+    ) -> Result<(), CommandError> {
         let body = DeliveryBody::Answer {
             answer,
             wait: wait.id.clone(),
         };
         match self.put(wait.id.as_str(), body).await? {
-            Delivered::Accepted | Delivered::AlreadyThere => {}
-            Delivered::Closed { by, how, .. } => {
+            DeliveryOutcome::Accepted | DeliveryOutcome::AlreadyThere => {}
+            DeliveryOutcome::Closed { by, how, .. } => {
                 let remark = answers::too_late(how, by.as_deref());
                 shown.with(|view| view.say(&remark));
             }
-            Delivered::NoSuchWait => shown.with(|view| view.say("nobody asks that any more")),
+            DeliveryOutcome::NoSuchWait => shown.with(|view| view.say("nobody asks that any more")),
         }
         Ok(())
     }
@@ -444,7 +467,7 @@ impl<'a> Table<'a> {
         self.cancelled = true;
         // Ctrl-C may come before the line is there that would have taken it.
         if self.asked.take().is_some()
-            && let Asks::Person(person) = &mut self.asks
+            && let ApprovalSource::Person(person) = &mut self.asks
         {
             person.withdraw().await;
         }
@@ -456,15 +479,17 @@ impl<'a> Table<'a> {
         self.put(&what, body).await.is_ok()
     }
 
-    async fn put(&self, what: &str, body: DeliveryBody) -> Result<Delivered, Fault> {
+    async fn put(&self, what: &str, body: DeliveryBody) -> Result<DeliveryOutcome, CommandError> {
         let internal = |error: &(dyn std::error::Error + 'static)| {
-            Fault::new(Exit::Internal, "the answer could not be delivered").because(error)
+            CommandError::new(Exit::Internal, "the answer could not be delivered").because(error)
         };
         let id = approval::delivery_id(what).map_err(|error| internal(&error))?;
         let by: Arc<str> = match self.asks {
-            Asks::Elsewhere | Asks::Later | Asks::Nobody => "the command line".into(),
-            Asks::Person(_) => format!("{}, at the prompt", approval::user()).into(),
-            Asks::Yes => "--yes".into(),
+            ApprovalSource::Elsewhere | ApprovalSource::Later | ApprovalSource::Nobody => {
+                "the command line".into()
+            }
+            ApprovalSource::Person(_) => format!("{}, at the prompt", approval::user()).into(),
+            ApprovalSource::Yes => "--yes".into(),
         };
         self.engine
             .deliver(&self.session, id, by, body)
@@ -473,8 +498,8 @@ impl<'a> Table<'a> {
     }
 }
 
-fn granted(edited: Option<Arc<Map<String, Value>>>, for_session: bool) -> Understood {
-    Understood::Answer(Answer::Approval(Approval::Granted {
+fn granted(edited: Option<Arc<Map<String, Value>>>, for_session: bool) -> ParsedAnswer {
+    ParsedAnswer::Answer(Answer::Approval(Approval::Granted {
         edited,
         for_session,
     }))

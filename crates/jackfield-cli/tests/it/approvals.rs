@@ -5,20 +5,20 @@ use std::io;
 use std::io::Write as _;
 
 use jackfield_assembly::{Config, Environment, ProviderConfig, Registry};
-use jackfield_cli::approval::{Choice, Terminal, parse};
+use jackfield_cli::approval::{ApprovalChoice, Terminal, parse};
 use jackfield_cli::person::Person;
 use jackfield_cli::render::answers::too_late;
-use jackfield_cli::render::human::{Human, Look};
+use jackfield_cli::render::human::{HumanOptions, HumanRenderer};
 use jackfield_cli::render::screen::Screen;
-use jackfield_cli::turn::{self, Asks};
+use jackfield_cli::turn::{self, ApprovalSource};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
-use jackfield_domain::policy::{PolicyRule, Verdict};
+use jackfield_domain::policy::{PolicyRule, RuleVerdict};
 use jackfield_domain::setup::Opening;
 use jackfield_domain::wait::WaitEndKind;
 use jackfield_engine::SendMessage;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::json;
 
 #[test]
@@ -35,21 +35,21 @@ fn whoever_comes_second_is_told_how_it_was_answered_and_by_whom() {
 #[test]
 fn an_answer_is_a_letter_or_a_word_and_a_no_may_have_its_reason() {
     for (line, choice) in [
-        ("y\n", Some(Choice::Once)),
-        (" YES ", Some(Choice::Once)),
-        ("a", Some(Choice::All)),
+        ("y\n", Some(ApprovalChoice::Once)),
+        (" YES ", Some(ApprovalChoice::Once)),
+        ("a", Some(ApprovalChoice::All)),
         ("yes, but not that file", None),
         ("y but not that file", None),
         ("a different file, please", None),
-        ("n\n", Some(Choice::Deny(String::new()))),
+        ("n\n", Some(ApprovalChoice::Deny(String::new()))),
         (
             "no that is too  much \n",
-            Some(Choice::Deny("that is too  much".to_owned())),
+            Some(ApprovalChoice::Deny("that is too  much".to_owned())),
         ),
-        ("e", Some(Choice::Edit(String::new()))),
+        ("e", Some(ApprovalChoice::Edit(String::new()))),
         (
             "edit {\"a\": 1}\n",
-            Some(Choice::Edit("{\"a\": 1}".to_owned())),
+            Some(ApprovalChoice::Edit("{\"a\": 1}".to_owned())),
         ),
         ("", None),
         ("yn", None),
@@ -63,9 +63,9 @@ fn an_answer_is_a_letter_or_a_word_and_a_no_may_have_its_reason() {
 async fn asked(typed: &str) -> (String, ScriptedClaude) {
     let call = |expression: &str| json!({ "expression": expression });
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &call("1+1")).and_call("calculator", &call("2+2")),
-        Turn::call("calculator", &call("3+3")),
-        Turn::text("done"),
+        ScriptTurn::call("calculator", &call("1+1")).and_call("calculator", &call("2+2")),
+        ScriptTurn::call("calculator", &call("3+3")),
+        ScriptTurn::text("done"),
     ])
     .await;
     let mut config = Config::default();
@@ -75,7 +75,7 @@ async fn asked(typed: &str) -> (String, ScriptedClaude) {
     config.options.policy.can_ask = true;
     config.options.policy.rules.push(PolicyRule {
         pattern: "*".into(),
-        verdict: Verdict::Ask,
+        verdict: RuleVerdict::Ask,
     });
     let environment: Environment = [("ANTHROPIC_API_KEY", "k")].into_iter().collect();
     let assembled = Registry::default().assemble(&config, &environment).unwrap();
@@ -87,7 +87,7 @@ async fn asked(typed: &str) -> (String, ScriptedClaude) {
         options: assembled.options,
         session: SessionId::parse("s").unwrap(),
     };
-    let look = Look {
+    let look = HumanOptions {
         markdown: None,
         spins: false,
         terminal: false,
@@ -95,12 +95,12 @@ async fn asked(typed: &str) -> (String, ScriptedClaude) {
         verbose: false,
     };
     let mut err = Vec::new();
-    let mut view = Human::new(
+    let mut view = HumanRenderer::new(
         Screen::new(io::sink(), anstream::StripStream::new(&mut err), false),
         look,
     );
     let mut person = Person::at(Terminal::from(file));
-    let asks = Asks::Person(&mut person);
+    let asks = ApprovalSource::Person(&mut person);
     turn::run(&assembled.engine, message, &mut view, asks)
         .await
         .unwrap();

@@ -2,7 +2,7 @@
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Part, Turn};
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::{Value, json};
 
 use crate::process::jackfield;
@@ -10,9 +10,9 @@ use crate::process::jackfield;
 #[tokio::test(flavor = "multi_thread")]
 async fn the_answer_goes_to_standard_output_and_the_rest_to_standard_error() {
     let claude = ScriptedClaude::start([
-        Turn::reply([Part::Text("First I need to calculate.".to_owned())])
+        ScriptTurn::reply([ScriptPart::Text("First I need to calculate.".to_owned())])
             .and_call("calculator", &json!({ "expression": "15% of 2500" })),
-        Turn::text("It is 375."),
+        ScriptTurn::text("It is 375."),
     ])
     .await;
     let ran = jackfield(["ask", "15%", "of", "2500?"])
@@ -47,7 +47,7 @@ async fn the_answer_goes_to_standard_output_and_the_rest_to_standard_error() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn flags_and_piped_text_reach_the_model() {
-    let claude = ScriptedClaude::start([Turn::text("ok")]).await;
+    let claude = ScriptedClaude::start([ScriptTurn::text("ok")]).await;
     let ran = jackfield([
         "ask",
         "-m",
@@ -89,8 +89,8 @@ async fn flags_and_piped_text_reach_the_model() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_denied_call_is_shown_and_the_model_is_told_which_rule_it_was() {
     let claude = ScriptedClaude::start([
-        Turn::call("calculator", &json!({ "expression": "1+1" })),
-        Turn::text("I may not calculate."),
+        ScriptTurn::call("calculator", &json!({ "expression": "1+1" })),
+        ScriptTurn::text("I may not calculate."),
     ])
     .await;
     let ran = jackfield(["ask", "--deny=calculator", "--deny=rm", "1+1?"])
@@ -121,8 +121,8 @@ async fn a_denied_call_is_shown_and_the_model_is_told_which_rule_it_was() {
 async fn where_nobody_can_be_asked_the_denial_names_the_setting_and_yes_answers() {
     let script = || {
         [
-            Turn::call("calculator", &json!({ "expression": "1+1" })),
-            Turn::text("done"),
+            ScriptTurn::call("calculator", &json!({ "expression": "1+1" })),
+            ScriptTurn::text("done"),
         ]
     };
     let policy = "[policy.tools]\n'*' = 'ask'";
@@ -155,32 +155,32 @@ async fn every_failure_of_a_provider_says_what_to_do() {
     let too_long = "prompt is too long: 250000 tokens > 200000 maximum";
     for (turn, code, expected) in [
         (
-            Turn::status(401, &error("authentication_error", "invalid x-api-key")),
+            ScriptTurn::status(401, &error("authentication_error", "invalid x-api-key")),
             3,
             "help: look at the key of `claude`",
         ),
         (
-            Turn::status(404, &error("not_found_error", "model: claude-opus-5-5")),
+            ScriptTurn::status(404, &error("not_found_error", "model: claude-opus-5-5")),
             4,
             "help: look at the name `claude-opus-5-5`",
         ),
         (
-            Turn::status(403, &error("permission_error", "no")),
+            ScriptTurn::status(403, &error("permission_error", "no")),
             4,
             "help: look at the rights",
         ),
         (
-            Turn::status(400, &error("invalid_request_error", too_long)),
+            ScriptTurn::status(400, &error("invalid_request_error", too_long)),
             4,
             "help: shorten the question",
         ),
         (
-            Turn::status(400, &error("invalid_request_error", "temperature: no")),
+            ScriptTurn::status(400, &error("invalid_request_error", "temperature: no")),
             4,
             "help: look at [settings]",
         ),
         (
-            Turn::status(
+            ScriptTurn::status(
                 400,
                 &error("invalid_request_error", "llama-1 does not support tools"),
             ),
@@ -188,7 +188,7 @@ async fn every_failure_of_a_provider_says_what_to_do() {
             "help: set `tools = false` under [providers.claude], or give --no-tools",
         ),
         (
-            Turn::html(200, "<html><h1>Please log in</h1></html>"),
+            ScriptTurn::html(200, "<html><h1>Please log in</h1></html>"),
             4,
             "help: look at `base_url` under [providers.claude]",
         ),
@@ -230,7 +230,8 @@ async fn a_server_that_is_not_there_is_tried_again_and_then_told() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_breaks_off_is_kept_and_told() {
-    let claude = ScriptedClaude::start([Turn::text(WORDS.repeat(400)).cut_after(2_500)]).await;
+    let claude =
+        ScriptedClaude::start([ScriptTurn::text(WORDS.repeat(400)).cut_after(2_500)]).await;
     let ran = jackfield(["ask", "hello"])
         .at(&claude.base_url())
         .run_beside()
@@ -250,8 +251,8 @@ async fn an_answer_that_breaks_off_is_kept_and_told() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_limit_is_an_answer_or_an_error_as_it_is_set() {
-    let call = || Turn::call("calculator", &json!({ "expression": "1+1" })).when("hello");
-    let claude = ScriptedClaude::start([call(), Turn::text("as far as I know")]).await;
+    let call = || ScriptTurn::call("calculator", &json!({ "expression": "1+1" })).when("hello");
+    let claude = ScriptedClaude::start([call(), ScriptTurn::text("as far as I know")]).await;
     let ran = jackfield(["ask", "--max-rounds=2", "hello"])
         .at(&claude.base_url())
         .run_beside()
@@ -285,8 +286,8 @@ async fn a_limit_is_an_answer_or_an_error_as_it_is_set() {
 #[tokio::test(flavor = "multi_thread")]
 async fn events_are_json_lines_and_the_last_one_has_everything() {
     let claude = ScriptedClaude::start([
-        Turn::call("nonsense", &json!({})),
-        Turn::text("There is no such tool."),
+        ScriptTurn::call("nonsense", &json!({})),
+        ScriptTurn::text("There is no such tool."),
     ])
     .await;
     let ran = jackfield(["ask", "--json", "hello"])
@@ -306,7 +307,8 @@ async fn events_are_json_lines_and_the_last_one_has_everything() {
 async fn ctrl_c_ends_the_turn_in_one_step_and_keeps_what_was_said() {
     use std::io::Read as _;
 
-    let claude = ScriptedClaude::start([Turn::text(WORDS.repeat(400)).stall_after(2_500)]).await;
+    let claude =
+        ScriptedClaude::start([ScriptTurn::text(WORDS.repeat(400)).stall_after(2_500)]).await;
     let mut run = jackfield(["ask", "hello"]).at(&claude.base_url());
     let (code, out, err) = tokio::task::spawn_blocking(move || {
         let mut child = run.spawn();
@@ -349,7 +351,8 @@ async fn when_the_reader_goes_away_the_turn_is_cancelled_and_nothing_is_said() {
 
     let gate = Gate::new();
     let claude =
-        ScriptedClaude::start([Turn::text(WORDS.repeat(400)).pause_after(2_500, &gate)]).await;
+        ScriptedClaude::start([ScriptTurn::text(WORDS.repeat(400)).pause_after(2_500, &gate)])
+            .await;
     let mut run = jackfield(["ask", "hello"]).at(&claude.base_url());
     let ran = tokio::task::spawn_blocking(move || {
         let mut child = run.spawn();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use jackfield_testkit::server::{Response, Server};
+use jackfield_testkit::server::{Response, TestServer};
 use serde_json::{Value, json};
 
 use crate::process::{Jackfield, Ran, jackfield};
@@ -88,7 +88,7 @@ fn a_key_is_found_and_never_told() {
 
 #[tokio::test]
 async fn a_server_of_models_on_this_machine_is_found_and_no_other_is_asked() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let list = json!({ "data": [{ "id": "nomic-embed-text" }, { "id": "qwen3:8b\"" }] });
     server.answer(Response::json(200, list.to_string()));
     let host = server.base_url().replace("http://", "");
@@ -114,7 +114,7 @@ async fn a_server_of_models_on_this_machine_is_found_and_no_other_is_asked() {
     holds(&ran.out);
     assert_eq!(server.requests().len(), 1);
     // Another machine is none of our business.
-    let other = Server::start().await;
+    let other = TestServer::start().await;
     let port = other.base_url().rsplit(':').next().unwrap().to_owned();
     let run = jackfield(["config", "init", "--print"]);
     let ran = run

@@ -4,7 +4,7 @@ use std::io::{Seek as _, Write as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jackfield_assembly::Changed;
+use jackfield_assembly::ChangedTool;
 use jackfield_cli::approval::Terminal;
 use jackfield_cli::commands::mcp::accept::confirmed;
 use jackfield_cli::render;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// What is shown of a change, without its colours.
 fn shown(accepted: Option<Value>, offered: Value) -> String {
     let digest = Digest::of_json(accepted.as_ref().unwrap_or(&Value::Null));
-    let changed = Changed {
+    let changed = ChangedTool {
         accepted: accepted.map(Arc::new),
         accepted_digest: digest,
         tool: offered["name"].as_str().unwrap().into(),
@@ -213,7 +213,7 @@ fn after_a_while_what_has_changed_is_told_as_a_whole() {
         let text = format!("{word} ").repeat(10_000);
         json!({ "name": "x", "description": text })
     };
-    let changed = Changed {
+    let changed = ChangedTool {
         accepted: Some(Arc::new(of("a"))),
         accepted_digest: Digest::of_json(&of("a")),
         tool: "x".into(),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use jackfield_cli::commands::doctor::Page;
-use jackfield_testkit::server::{Response, Server};
+use jackfield_cli::commands::doctor::TroubleshootingSection;
+use jackfield_testkit::server::{Response, TestServer};
 use serde_json::{Value, json};
 
 use crate::process::{Jackfield, Ran, jackfield};
@@ -49,7 +49,7 @@ fn every_link_leads_to_a_section() {
             heading.replace(|c: char| !(c.is_alphanumeric() || c == '-'), "")
         })
         .collect();
-    for page in Page::ALL {
+    for page in TroubleshootingSection::ALL {
         let (file, anchor) = page.link().split_once('#').unwrap();
         assert_eq!(file, "docs/troubleshooting.md");
         assert!(anchors.contains(anchor), "{anchor}: {anchors:?}");
@@ -58,7 +58,7 @@ fn every_link_leads_to_a_section() {
 
 #[tokio::test]
 async fn where_all_is_well_nothing_fails() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(list(&["claude-opus-5-5-20260801", "other"]));
     let ran = doctor().at(&server.base_url()).run_beside().await;
     let checks = checks(&ran);
@@ -86,7 +86,7 @@ async fn where_all_is_well_nothing_fails() {
 
 #[tokio::test]
 async fn a_key_that_is_not_accepted_is_told() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let body = json!({ "type": "error", "error": { "type": "authentication_error", "message": "invalid x-api-key sk-test-key" } });
     server.answer(Response::json(401, body.to_string()));
     let ran = doctor().at(&server.base_url()).run_beside().await;
@@ -102,7 +102,7 @@ async fn a_key_that_is_not_accepted_is_told() {
 
 #[tokio::test]
 async fn others_only_warn_and_a_model_that_is_not_listed_names_near_ones() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(list(&["claude-sonnet-5", "zebra"]));
     let more = "[aliases]\ngone = 'dead/x'\n[providers.dead]\nkind = 'vllm'\nbase_url = 'http://127.0.0.1:9'\n[providers.locked]\nkind = 'openai'\napi_key_env = 'NO_SUCH_KEY'\n[limits]\nparallel_calls = 1\nshown = 10\nrounds = 1000\nrepeats = 21\n";
     let ran = doctor()
@@ -141,7 +141,7 @@ async fn others_only_warn_and_a_model_that_is_not_listed_names_near_ones() {
 
 #[tokio::test]
 async fn every_area_has_one_heading_however_many_providers_there_are() {
-    let (server, near) = (Server::start().await, Server::start().await);
+    let (server, near) = (TestServer::start().await, TestServer::start().await);
     server.answer(list(&["claude-opus-5-5"]));
     near.answer(list(&["one"]));
     let more = format!(
@@ -199,7 +199,7 @@ fn without_a_key_the_network_is_left_alone() {
 
 #[tokio::test]
 async fn offline_nobody_is_asked() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let ran = jackfield(["doctor", "--offline"]).at(&server.base_url());
     let ran = ran.run_beside().await;
     assert_eq!(ran.code, Some(0), "{}", ran.out);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_cli::render::Event;
+use jackfield_cli::render::RenderEvent;
 use jackfield_domain::block::{Block, CalledName, Content, RanBy, Thinking, ToolCall};
 use jackfield_domain::fact::{
     AfterLoss, CallEnd, Envelope, Fact, InputKind, ModelCallEnd, ToolUse, TurnEnd,
@@ -140,7 +140,7 @@ fn answered(call: &str, answer: Approval, by: &str) -> Fact {
 /// nobody knows, a failure, and an answer full of backticks.
 pub(crate) fn steps() -> Vec<Envelope> {
     let scene = Scene::new();
-    let Some(Event::Fact { fact, .. }) = scene.news.first() else {
+    let Some(RenderEvent::Fact { fact, .. }) = scene.news.first() else {
         panic!("a turn begins with a fact");
     };
     let Fact::TurnOpened {

@@ -1,6 +1,6 @@
 //! `jackfield models` and `jackfield providers`.
 
-use jackfield_testkit::server::{Response, Server};
+use jackfield_testkit::server::{Response, TestServer};
 use serde_json::{Value, json};
 
 use crate::process::{Ran, jackfield};
@@ -35,7 +35,7 @@ fn configured(base_url: &str) -> String {
 
 #[tokio::test]
 async fn models_are_listed_with_their_aliases_and_who_is_down_stops_nobody() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     for _ in 0..2 {
         server.answer(list(&["one", "two"]));
     }
@@ -109,7 +109,7 @@ fn where_nobody_can_be_asked_the_exit_code_says_so() {
 
 #[tokio::test]
 async fn providers_are_listed_with_how_they_stand() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(list(&["one"]));
     let config = configured(&server.base_url());
     let run = jackfield(["providers", "--json"]).env("ANTHROPIC_API_KEY", "sk-test-key");
@@ -140,7 +140,7 @@ async fn providers_are_listed_with_how_they_stand() {
 
 #[tokio::test]
 async fn offline_nobody_is_asked_and_all_are_those_that_there_are() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let ran = jackfield(["providers", "--offline", "--all"])
         .at(&server.base_url())
         .run_beside()

@@ -1,10 +1,10 @@
 //! The question: words, standard input, both.
 
-use jackfield_cli::commands::chat::slash::{self, COMMANDS, Typed};
-use jackfield_cli::question::{Input, lines, read};
+use jackfield_cli::commands::chat::slash::{self, COMMANDS, ChatInput};
+use jackfield_cli::question::{StdinKind, lines, read};
 
 /// The question, or the message.
-fn check(words: &[&str], input: Input, stdin: &[u8], expected: Result<&str, &str>) {
+fn check(words: &[&str], input: StdinKind, stdin: &[u8], expected: Result<&str, &str>) {
     let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
     let found = read(&words, input, stdin).map_err(|fault| fault.messages.join("; "));
     assert_eq!(found.as_deref().map_err(String::as_str), expected);
@@ -14,27 +14,32 @@ fn check(words: &[&str], input: Input, stdin: &[u8], expected: Result<&str, &str
 fn the_question_is_the_words_and_what_is_piped_in() {
     check(
         &["what", "is", "this?"],
-        Input::NotGiven,
+        StdinKind::NotGiven,
         b"unread",
         Ok("what is this?"),
     );
     check(
         &["what is this?"],
-        Input::Given,
+        StdinKind::Given,
         b"a diff\n",
         Ok("what is this?\n\na diff"),
     );
-    check(&["what is this?"], Input::Given, b"", Ok("what is this?"));
+    check(
+        &["what is this?"],
+        StdinKind::Given,
+        b"",
+        Ok("what is this?"),
+    );
     check(
         &[],
-        Input::Given,
+        StdinKind::Given,
         "привет 你好\n".as_bytes(),
         Ok("привет 你好"),
     );
-    check(&["-"], Input::NotGiven, b"waited for", Ok("waited for"));
+    check(&["-"], StdinKind::NotGiven, b"waited for", Ok("waited for"));
     check(
         &["explain", "-"],
-        Input::NotGiven,
+        StdinKind::NotGiven,
         b"waited for",
         Ok("explain\n\nwaited for"),
     );
@@ -42,17 +47,22 @@ fn the_question_is_the_words_and_what_is_piped_in() {
 
 #[test]
 fn no_question_and_no_text_are_told() {
-    check(&[], Input::NotGiven, b"", Err("there is no question"));
-    check(&[" "], Input::Given, b" \n", Err("there is no question"));
+    check(&[], StdinKind::NotGiven, b"", Err("there is no question"));
+    check(
+        &[" "],
+        StdinKind::Given,
+        b" \n",
+        Err("there is no question"),
+    );
     check(
         &[],
-        Input::Given,
+        StdinKind::Given,
         b"ab\xff",
         Err("standard input is not UTF-8: byte 2 does not belong"),
     );
     check(
         &[],
-        Input::Given,
+        StdinKind::Given,
         b"ab\xd0",
         Err("standard input is not UTF-8: byte 2 does not belong"),
     );
@@ -61,12 +71,12 @@ fn no_question_and_no_text_are_told() {
 #[test]
 fn ten_megabytes_are_read_and_not_one_byte_more() {
     let most = vec![b'a'; 10_000_000];
-    let found = read(&[], Input::Given, most.as_slice()).unwrap();
+    let found = read(&[], StdinKind::Given, most.as_slice()).unwrap();
     assert_eq!(found.len(), 10_000_000);
     let more = vec![b'a'; 10_000_001];
     check(
         &[],
-        Input::Given,
+        StdinKind::Given,
         &more,
         Err("standard input is larger than 10 MB"),
     );
@@ -106,34 +116,34 @@ fn a_line_that_cannot_be_read_ends_the_messages() {
 #[test]
 fn a_word_of_letters_behind_a_slash_is_a_command() {
     for (line, expected) in [
-        ("", Typed::Nothing),
-        (" \t", Typed::Nothing),
-        ("hello /help", Typed::Message("hello /help".to_owned())),
-        ("/help", Typed::Help),
-        (" /HELP ", Typed::Help),
-        ("/quit", Typed::Quit),
-        ("/exit", Typed::Quit),
-        ("/clear", Typed::Clear),
-        ("/usage", Typed::Usage),
-        ("/model", Typed::Model(None)),
-        ("/model  a/b ", Typed::Model(Some("a/b".to_owned()))),
-        ("/tools x", Typed::Tools(Some("x".to_owned()))),
+        ("", ChatInput::Nothing),
+        (" \t", ChatInput::Nothing),
+        ("hello /help", ChatInput::Message("hello /help".to_owned())),
+        ("/help", ChatInput::Help),
+        (" /HELP ", ChatInput::Help),
+        ("/quit", ChatInput::Quit),
+        ("/exit", ChatInput::Quit),
+        ("/clear", ChatInput::Clear),
+        ("/usage", ChatInput::Usage),
+        ("/model", ChatInput::Model(None)),
+        ("/model  a/b ", ChatInput::Model(Some("a/b".to_owned()))),
+        ("/tools x", ChatInput::Tools(Some("x".to_owned()))),
         (
             "/system\nBe\nbrief",
-            Typed::System(Some("Be\nbrief".to_owned())),
+            ChatInput::System(Some("Be\nbrief".to_owned())),
         ),
-        ("//help", Typed::Message("/help".to_owned())),
-        ("/", Typed::Message("/".to_owned())),
-        ("/etc/hosts", Typed::Message("/etc/hosts".to_owned())),
-        ("/2 of it", Typed::Message("/2 of it".to_owned())),
+        ("//help", ChatInput::Message("/help".to_owned())),
+        ("/", ChatInput::Message("/".to_owned())),
+        ("/etc/hosts", ChatInput::Message("/etc/hosts".to_owned())),
+        ("/2 of it", ChatInput::Message("/2 of it".to_owned())),
         (
             "/quit now",
-            Typed::Unknown("/quit takes nothing behind it".to_owned()),
+            ChatInput::Unknown("/quit takes nothing behind it".to_owned()),
         ),
     ] {
         assert_eq!(slash::read(line), expected, "{line:?}");
     }
-    let Typed::Unknown(why) = slash::read("/modle") else {
+    let ChatInput::Unknown(why) = slash::read("/modle") else {
         panic!("there is such a command");
     };
     assert!(why.contains("did you mean `/model`?"), "{why}");
@@ -143,7 +153,10 @@ fn a_word_of_letters_behind_a_slash_is_a_command() {
 fn every_command_that_is_listed_is_one() {
     for (name, _, _) in COMMANDS {
         assert!(
-            !matches!(slash::read(name), Typed::Unknown(_) | Typed::Message(_)),
+            !matches!(
+                slash::read(name),
+                ChatInput::Unknown(_) | ChatInput::Message(_)
+            ),
             "{name}"
         );
     }

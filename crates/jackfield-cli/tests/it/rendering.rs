@@ -2,11 +2,11 @@
 
 use anstream::adapter::strip_str;
 use jackfield_cli::exit::Exit;
-use jackfield_cli::fault::Fault;
-use jackfield_cli::render::human::{Human, Look};
+use jackfield_cli::fault::CommandError;
+use jackfield_cli::render::human::{HumanOptions, HumanRenderer};
 use jackfield_cli::render::json::Json;
 use jackfield_cli::render::screen::Screen;
-use jackfield_cli::render::{Event, Manner, View as _, called, write_fault};
+use jackfield_cli::render::{PromptPlace, RenderEvent, TurnRenderer as _, called, write_fault};
 use jackfield_domain::delta::BlockStart;
 use jackfield_domain::fact::{CallEnd, ToolUse, TurnEnd};
 use jackfield_domain::ids::ToolboxId;
@@ -14,7 +14,7 @@ use jackfield_domain::limits::LimitKind;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::FinishReason;
-use jackfield_engine::{AnswerFit, Problem};
+use jackfield_engine::{AnswerFit, ToolboxProblem};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
@@ -40,7 +40,7 @@ impl Tty {
     }
 }
 
-const ON_TERMINAL: Look = Look {
+const ON_TERMINAL: HumanOptions = HumanOptions {
     markdown: Some(true),
     spins: false,
     terminal: true,
@@ -49,15 +49,15 @@ const ON_TERMINAL: Look = Look {
 };
 
 /// What a person sees on a terminal, without the colours.
-fn seen(scene: &Scene, look: Look, end: TurnEnd) -> String {
+fn seen(scene: &Scene, look: HumanOptions, end: TurnEnd) -> String {
     strip_str(&written(scene, look, end)).to_string()
 }
 
 /// What is written to a terminal.
-fn written(scene: &Scene, look: Look, end: TurnEnd) -> String {
+fn written(scene: &Scene, look: HumanOptions, end: TurnEnd) -> String {
     let tty = Tty::default();
     let screen = Screen::new(tty.clone(), tty.clone(), look.together);
-    let mut human = Human::new(screen, look);
+    let mut human = HumanRenderer::new(screen, look);
     for event in &scene.news {
         human.show(event).unwrap();
     }
@@ -101,7 +101,7 @@ fn calls_stand_in_their_place_between_the_words() {
 
 #[test]
 fn the_verbose_view_has_notes_and_whole_outcomes() {
-    let look = Look {
+    let look = HumanOptions {
         verbose: true,
         ..ON_TERMINAL
     };
@@ -144,7 +144,7 @@ fn a_loss_of_meaning_is_shown_in_any_case_and_every_other_note_where_more_is_sho
         .round(ToolUse::Allowed)
         .says(BlockStart::Text, &["Yes."])
         .replied_with(&[], notes());
-    let verbose = Look {
+    let verbose = HumanOptions {
         verbose: true,
         ..ON_TERMINAL
     };
@@ -157,11 +157,11 @@ fn a_toolbox_that_cannot_be_had_is_said_before_the_answer() {
     let mut scene = Scene::new()
         .round(ToolUse::Allowed)
         .says(BlockStart::Text, &["Yes."]);
-    let problem = Problem {
+    let problem = ToolboxProblem {
         message: "it does not start\u{1b}[2J:\nno such file".to_owned(),
         toolbox: ToolboxId::parse("files").unwrap(),
     };
-    scene.news.insert(0, Event::Unavailable { problem });
+    scene.news.insert(0, RenderEvent::Unavailable { problem });
     let shown = seen(&scene, ON_TERMINAL, answered());
     let line = "! files: it does not start\u{fffd}[2J: no such file\n";
     assert!(shown.starts_with(line), "{shown}");
@@ -186,7 +186,7 @@ fn reasoning_is_for_the_verbose_view_and_apart_from_the_words() {
         )
         .says(BlockStart::Text, &["Yes."])
         .replied(&[]);
-    let look = Look {
+    let look = HumanOptions {
         verbose: true,
         ..ON_TERMINAL
     };
@@ -201,14 +201,14 @@ fn reasoning_is_for_the_verbose_view_and_apart_from_the_words() {
 #[test]
 fn with_two_streams_the_answer_is_whole_on_its_own() {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let look = Look {
+    let look = HumanOptions {
         markdown: None,
         spins: false,
         terminal: false,
         together: false,
         verbose: false,
     };
-    let mut human = Human::new(
+    let mut human = HumanRenderer::new(
         Screen::new(&mut out, anstream::StripStream::new(&mut err), false),
         look,
     );
@@ -285,11 +285,11 @@ fn a_question_names_the_call() {
         .asked("c1");
     let tty = Tty::default();
     let screen = Screen::new(tty.clone(), tty.clone(), true);
-    let mut human = Human::new(screen, ON_TERMINAL);
+    let mut human = HumanRenderer::new(screen, ON_TERMINAL);
     for event in &scene.news {
         human.show(event).unwrap();
     }
-    human.ask(&wait, Manner::Inline).unwrap();
+    human.ask(&wait, PromptPlace::Inline).unwrap();
     assert!(strip_str(&tty.text()).to_string().ends_with(
         "? may ⚙ remove(path: \"a.txt\") run? yes, all in this session, edit, or no and why: "
     ));
@@ -304,11 +304,11 @@ fn a_call_that_was_edited_is_asked_about_as_it_runs() {
         .asked("c1");
     let tty = Tty::default();
     let screen = Screen::new(tty.clone(), tty.clone(), true);
-    let mut human = Human::new(screen, ON_TERMINAL);
+    let mut human = HumanRenderer::new(screen, ON_TERMINAL);
     for event in &scene.news {
         human.show(event).unwrap();
     }
-    human.ask(&wait, Manner::Inline).unwrap();
+    human.ask(&wait, PromptPlace::Inline).unwrap();
     let shown = strip_str(&tty.text()).to_string();
     assert!(
         shown.contains("? may ⚙ remove(path: \"b.txt\") run?"),
@@ -328,7 +328,7 @@ fn a_terminal_is_never_told_what_to_do() {
     for verbose in [false, true] {
         let seen = written(
             &scene,
-            Look {
+            HumanOptions {
                 verbose,
                 ..ON_TERMINAL
             },
@@ -388,7 +388,7 @@ impl Write for Gone {
 
 #[test]
 fn the_answer_is_whole_where_nobody_reads_the_rest() {
-    let look = Look {
+    let look = HumanOptions {
         markdown: None,
         spins: false,
         terminal: false,
@@ -396,14 +396,14 @@ fn the_answer_is_whole_where_nobody_reads_the_rest() {
         verbose: true,
     };
     let mut out = Vec::new();
-    let mut human = Human::new(Screen::new(&mut out, Gone, false), look);
+    let mut human = HumanRenderer::new(Screen::new(&mut out, Gone, false), look);
     for event in &two_calls().news {
         human.show(event).unwrap();
     }
     human.finish(&report(answered()), &AnswerFit::Free).unwrap();
     drop(human);
     assert_eq!(out, b"Let me look.\n\nIt is 375.\n");
-    let mut human = Human::new(Screen::new(Gone, Vec::new(), false), look);
+    let mut human = HumanRenderer::new(Screen::new(Gone, Vec::new(), false), look);
     let shown = two_calls()
         .news
         .iter()
@@ -425,7 +425,7 @@ fn the_events_are_the_documented_ones() {
 #[test]
 fn a_fault_is_its_messages_its_causes_and_what_to_do() {
     let cause = std::io::Error::other("the disk is full");
-    let fault = Fault::new(Exit::Internal, "it cannot be written")
+    let fault = CommandError::new(Exit::Internal, "it cannot be written")
         .because(&cause)
         .with_help("make room");
     let mut plain = anstream::StripStream::new(Vec::new());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_cli::render::Event;
+use jackfield_cli::render::RenderEvent;
 use jackfield_domain::block::{CalledName, RanBy, ToolCall};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{CallEnd, Fact, ModelCallEnd, ToolUse, TurnEnd};
@@ -27,7 +27,7 @@ use jackfield_engine::TurnReport;
 pub(crate) struct Scene {
     attempt: ModelAttempt,
     millis: u64,
-    pub(crate) news: Vec<Event>,
+    pub(crate) news: Vec<RenderEvent>,
 }
 
 impl Scene {
@@ -214,7 +214,7 @@ impl Scene {
     }
 
     fn delta(mut self, call: Option<ToolCallId>, delta: Delta) -> Self {
-        self.news.push(Event::Delta {
+        self.news.push(RenderEvent::Delta {
             attempt: self.attempt,
             call,
             delta,
@@ -228,7 +228,7 @@ impl Scene {
             mono: MonoTime::from_start(Duration::from_millis(self.millis)),
             wall: WallTime::from_millis(i64::try_from(self.millis).unwrap()),
         };
-        self.news.push(Event::Fact {
+        self.news.push(RenderEvent::Fact {
             fact: Box::new(fact),
             now,
         });

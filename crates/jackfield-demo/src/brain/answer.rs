@@ -4,10 +4,10 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::tool_input::ToolInput;
 
 use super::language::Language;
-use super::{CALCULATOR, CLOCK, Done, is_named, places, words};
+use super::{CALCULATOR, CLOCK, DemoResult, is_named, places, words};
 
 /// What came of one call, in words.
-pub(super) fn tell(language: Language, done: &Done) -> String {
+pub(super) fn tell(language: Language, done: &DemoResult) -> String {
     let name = done.call.name.as_str();
     let said = said(language, &done.outcome.result);
     let argument = |key: &str| match &done.call.input {

@@ -4,7 +4,7 @@ mod grammar;
 mod numerals;
 mod tokens;
 
-use self::tokens::{Kind, Token};
+use self::tokens::{WordKind, WordToken};
 use super::language::Language;
 use super::text::{has_any, lower};
 
@@ -33,50 +33,50 @@ pub(super) fn find(text: &str, language: Language) -> Vec<(usize, String)> {
 }
 
 /// Whether this sign is punctuation: it begins an item of a list, or is a dash between words.
-fn is_bullet(text: &[char], tokens: &[Token], at: usize) -> bool {
+fn is_bullet(text: &[char], tokens: &[WordToken], at: usize) -> bool {
     let Some(token) = tokens.get(at) else {
         return false;
     };
     let last = at.checked_sub(1).and_then(|before| tokens.get(before));
     let before = text.get(..token.at).unwrap_or_default();
     let begins_line = matches!(before.iter().rev().find(|c| **c != ' '), None | Some('\n'));
-    let is_dash = token.kind == Kind::Operator("-")
+    let is_dash = token.kind == WordKind::Operator("-")
         && last.is_some_and(|last| {
-            last.kind == Kind::Other && last.end < token.at && last.end - last.at > 1
+            last.kind == WordKind::Other && last.end < token.at && last.end - last.at > 1
         });
-    matches!(token.kind, Kind::Operator(_))
+    matches!(token.kind, WordKind::Operator(_))
         && text.get(token.end) == Some(&' ')
         && (begins_line || is_dash)
 }
 
 /// Whether a span is the end of something that cannot be read as a whole: `x^2 + 3`.
-fn goes_on_before(text: &[char], tokens: &[Token], at: usize) -> bool {
+fn goes_on_before(text: &[char], tokens: &[WordToken], at: usize) -> bool {
     let before = at.checked_sub(1);
     let last = before.and_then(|before| Some((before, tokens.get(before)?)));
     let (Some(token), Some((before, last))) = (tokens.get(at), last) else {
         return false;
     };
     let touches = last.end == token.at || text.get(token.end) == Some(&' ');
-    let is_minus = token.kind == Kind::Operator("-");
-    let joins = matches!(token.kind, Kind::Operator(_)) && (touches || !is_minus);
-    let is_sign = matches!(last.kind, Kind::Operator(_));
+    let is_minus = token.kind == WordKind::Operator("-");
+    let joins = matches!(token.kind, WordKind::Operator(_)) && (touches || !is_minus);
+    let is_sign = matches!(last.kind, WordKind::Operator(_));
     (is_sign && !is_bullet(text, tokens, before)) || (joins && is_name(text, last))
 }
 
 /// Whether a span is the beginning of something that cannot be read as a whole: `3 * x`.
-fn goes_on_after(text: &[char], tokens: &[Token], end: usize) -> bool {
+fn goes_on_after(text: &[char], tokens: &[WordToken], end: usize) -> bool {
     let Some([sign, next]) = tokens.get(end..end + 2) else {
         return false;
     };
     // A dash between spaces is punctuation.
-    let is_dash = sign.kind == Kind::Operator("-") && sign.end != next.at;
-    matches!(sign.kind, Kind::Operator(_)) && !is_dash && is_name(text, next)
+    let is_dash = sign.kind == WordKind::Operator("-") && sign.end != next.at;
+    matches!(sign.kind, WordKind::Operator(_)) && !is_dash && is_name(text, next)
 }
 
 /// Whether a token that is no arithmetic has letters or digits.
-fn is_name(text: &[char], token: &Token) -> bool {
+fn is_name(text: &[char], token: &WordToken) -> bool {
     let c = text.get(token.at);
-    token.kind == Kind::Other && c.is_some_and(|c| c.is_alphanumeric())
+    token.kind == WordKind::Other && c.is_some_and(|c| c.is_alphanumeric())
 }
 
 /// Whether a span is likelier a date, a range or `24/7`: digits with hyphens or slashes right between

@@ -6,13 +6,13 @@ use self::cues::{
     DATE_CUES, FILLERS, NO_CUES, NO_NAME_HAN, NO_NAMES, PLACE_CUES, PREPOSITIONS, TIME_CUES,
     TIME_WORDS,
 };
-use super::Task;
+use super::DemoTask;
 use super::language::{Language, is_han};
-use super::places::{self, Named};
+use super::places::{self, NamedCity};
 use super::text::{first_of, has_any, is_letter, lower, stands_at};
 
 /// The questions about the time in a text, each with the place where it stands.
-pub(super) fn find(text: &str, language: Language) -> Vec<(usize, Task)> {
+pub(super) fn find(text: &str, language: Language) -> Vec<(usize, DemoTask)> {
     let own: Vec<char> = text.chars().collect();
     let lower = lower(text);
     let named = places::find(&lower);
@@ -34,7 +34,7 @@ pub(super) fn find(text: &str, language: Language) -> Vec<(usize, Task)> {
         (Language::Russian, false) => "%d.%m.%Y, %H:%M %Z",
         (Language::Russian, true) => "%d.%m.%Y (%A)",
     };
-    let tell = |zone: Option<String>| Task::Tell { format, zone };
+    let tell = |zone: Option<String>| DemoTask::Tell { format, zone };
     let mut zones: Vec<(usize, String)> = unknown(&own, &lower, cue, &named);
     zones.extend(named.iter().map(|place| (place.at, place.zone.to_owned())));
     zones.sort();
@@ -46,8 +46,8 @@ pub(super) fn find(text: &str, language: Language) -> Vec<(usize, Task)> {
 }
 
 /// `Tokyo time`.
-fn place_and_time(text: &[char], named: &[Named]) -> Option<(usize, usize)> {
-    let after = |place: &Named| stands_at(text, place.end + 1, "time");
+fn place_and_time(text: &[char], named: &[NamedCity]) -> Option<(usize, usize)> {
+    let after = |place: &NamedCity| stands_at(text, place.end + 1, "time");
     let place = named.iter().find(|place| after(place))?;
     Some((place.at, place.end + 5))
 }
@@ -57,7 +57,7 @@ fn unknown(
     own: &[char],
     text: &[char],
     cue: (usize, usize),
-    named: &[Named],
+    named: &[NamedCity],
 ) -> Vec<(usize, String)> {
     let preposition = |at: &usize| PREPOSITIONS.iter().any(|word| stands_at(text, *at, word));
     let items = match (cue.0..text.len()).find(preposition) {

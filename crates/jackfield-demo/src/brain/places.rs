@@ -5,14 +5,14 @@ use super::text::{begins_at, is_letter};
 
 /// A place named in a text.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Named {
+pub(super) struct NamedCity {
     pub(super) at: usize,
     pub(super) end: usize,
     pub(super) zone: &'static str,
 }
 
 /// The places that a text in lower case names, in order.
-pub(super) fn find(text: &[char]) -> Vec<Named> {
+pub(super) fn find(text: &[char]) -> Vec<NamedCity> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < text.len() {
@@ -23,7 +23,7 @@ pub(super) fn find(text: &[char]) -> Vec<Named> {
             .max_by_key(|(_, end)| *end);
         match longest {
             Some((place, end)) => {
-                found.push(Named {
+                found.push(NamedCity {
                     at,
                     end,
                     zone: place.zone,
@@ -62,7 +62,7 @@ fn ends_at(text: &[char], at: usize, name: &str) -> Option<usize> {
     (last_is_han || ending <= longest).then_some(if last_is_han { end } else { end + ending })
 }
 
-struct Place {
+struct DemoCity {
     chinese: &'static str,
     english: &'static str,
     names: &'static [&'static str],
@@ -76,8 +76,8 @@ const fn place(
     russian: &'static str,
     chinese: &'static str,
     names: &'static [&'static str],
-) -> Place {
-    Place {
+) -> DemoCity {
+    DemoCity {
         chinese,
         english,
         names,
@@ -90,7 +90,7 @@ const fn place(
 const LONGEST_ENDING: usize = 3;
 
 #[rustfmt::skip]
-const PLACES: &[Place] = &[
+const PLACES: &[DemoCity] = &[
     place("UTC", "UTC", "по UTC", "UTC", &["utc", "gmt", "гринвич", "格林威治"]),
     place("Asia/Tokyo", "Tokyo", "в Токио", "东京", &["tokyo", "japan", "токио", "япони", "东京", "東京", "日本"]),
     place("Asia/Shanghai", "China", "в Китае", "中国", &["beijing", "shanghai", "china", "пекин", "шанха", "кита", "北京", "上海", "中国", "深圳", "广州"]),

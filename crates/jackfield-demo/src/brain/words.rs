@@ -2,10 +2,10 @@
 
 use super::language::Language::{self, Chinese, English, Russian};
 use super::small_talk::Topic;
-use super::{CALCULATOR, Call, NAME, Task, is_named};
+use super::{CALCULATOR, DemoCall, DemoTask, NAME, is_named};
 
 /// What comes before the calls.
-pub(super) fn before_calls(language: Language, calls: &[Call]) -> String {
+pub(super) fn before_calls(language: Language, calls: &[DemoCall]) -> String {
     let sums = calls
         .iter()
         .filter(|call| is_named(call.tool.as_str(), CALCULATOR))
@@ -105,7 +105,7 @@ pub(super) const fn clock(language: Language) -> &'static str {
 }
 
 /// Why some of what was asked for is not looked up.
-pub(super) fn not_possible(language: Language, open: &[&Task], forbidden: bool) -> String {
+pub(super) fn not_possible(language: Language, open: &[&DemoTask], forbidden: bool) -> String {
     let mut tools: Vec<&str> = Vec::new();
     for task in open {
         if !tools.contains(&task.tool()) {

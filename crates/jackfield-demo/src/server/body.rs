@@ -9,18 +9,18 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::{Interval, MissedTickBehavior};
 
-use super::Pace;
+use super::ReplyPace;
 
 /// A body whose pieces are all known, each sent when its time has come.
 #[derive(Debug)]
-pub(super) struct Pieces {
+pub(super) struct TimedBody {
     /// Whether the length is told before; that of a stream would tell its end before it came.
     has_length: bool,
     pieces: VecDeque<Bytes>,
     ticks: Option<Interval>,
 }
 
-impl Pieces {
+impl TimedBody {
     /// One piece, sent at once.
     pub(super) fn whole(bytes: impl Into<Bytes>) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Pieces {
     }
 
     /// These pieces, one after another.
-    pub(super) fn paced(pieces: VecDeque<Bytes>, pace: Pace) -> Self {
+    pub(super) fn paced(pieces: VecDeque<Bytes>, pace: ReplyPace) -> Self {
         let ticks = pace.0.filter(|pause| !pause.is_zero()).map(|pause| {
             let mut ticks = tokio::time::interval(pause);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -45,7 +45,7 @@ impl Pieces {
     }
 }
 
-impl Body for Pieces {
+impl Body for TimedBody {
     type Data = Bytes;
     type Error = Infallible;
 

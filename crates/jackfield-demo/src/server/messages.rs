@@ -23,26 +23,27 @@ use jackfield_domain::tool::Catalog;
 use jackfield_domain::usage::Usage;
 use serde_json::Value;
 
-use super::refusal::Refusal;
-use super::routes::Answer;
-use crate::brain::{self, Saying};
+use super::refusal::DemoRefusal;
+use super::routes::RouteAnswer;
+use crate::brain::{self, DemoReply};
 
 /// Answers a body.
-pub(super) fn answer(body: &[u8]) -> Result<Answer, Refusal> {
+pub(super) fn answer(body: &[u8]) -> Result<RouteAnswer, DemoRefusal> {
     let json = serde_json::from_slice(body)
-        .map_err(|fault| Refusal::invalid(format!("the body is not JSON: {fault}")))?;
+        .map_err(|fault| DemoRefusal::invalid(format!("the body is not JSON: {fault}")))?;
     if let Some(broken) = validator::check(&json, &Profile::of(brain::NAME)).first() {
         let at = if broken.path.is_empty() {
             "body"
         } else {
             &broken.path
         };
-        return Err(Refusal::invalid(format!("{at}: {}", broken.rule)));
+        return Err(DemoRefusal::invalid(format!("{at}: {}", broken.rule)));
     }
-    let parsed = request::parse(body).map_err(|invalid| Refusal::invalid(invalid.to_string()))?;
+    let parsed =
+        request::parse(body).map_err(|invalid| DemoRefusal::invalid(invalid.to_string()))?;
     if parsed.model != brain::NAME {
         let message = format!("model: {} (there is only {})", parsed.model, brain::NAME);
-        return Err(Refusal::not_found(message));
+        return Err(DemoRefusal::not_found(message));
     }
     let owner = StateOwner {
         dialect: DIALECT.into(),
@@ -50,10 +51,10 @@ pub(super) fn answer(body: &[u8]) -> Result<Answer, Refusal> {
         model: brain::NAME.into(),
     };
     let incoming = request::from_wire(parsed, &owner)
-        .map_err(|invalid| Refusal::invalid(invalid.to_string()))?;
+        .map_err(|invalid| DemoRefusal::invalid(invalid.to_string()))?;
     let stream = incoming.stream;
     let saying = brain::reply(&model_request(incoming));
-    let said = Said::new(&saying, body)?;
+    let said = ReplyWriter::new(&saying, body)?;
     Ok(if stream {
         said.events()?
     } else {
@@ -62,17 +63,17 @@ pub(super) fn answer(body: &[u8]) -> Result<Answer, Refusal> {
 }
 
 /// A reply on its way out.
-struct Said {
+struct ReplyWriter {
     deltas: Vec<Delta>,
     end: ReplyEnd,
     id: String,
     turn: TurnId,
 }
 
-impl Said {
+impl ReplyWriter {
     /// Ids are hashes of the body: a request that is sent again gets the same reply to the letter, and
     /// no two calls of a conversation have the same id.
-    fn new(saying: &Saying, body: &[u8]) -> Result<Self, Refusal> {
+    fn new(saying: &DemoReply, body: &[u8]) -> Result<Self, DemoRefusal> {
         let mut hash = Digest::of(body).to_hex();
         hash.truncate(24);
         let session = SessionId::parse(&hash)?;
@@ -98,7 +99,7 @@ impl Said {
         })
     }
 
-    fn whole(self) -> Result<Answer, Refusal> {
+    fn whole(self) -> Result<RouteAnswer, DemoRefusal> {
         let mut accumulator = ReplyAccumulator::new(self.turn, ATTEMPT);
         for delta in &self.deltas {
             accumulator.push(delta)?;
@@ -106,10 +107,10 @@ impl Said {
         let whole = accumulator.finish(self.end, &Catalog::default())?;
         let (message, _notes) = reply::to_wire(&whole, brain::NAME, &self.id);
         let json = serde_json::to_value(message).unwrap_or(Value::Null);
-        Ok(Answer::Whole(json))
+        Ok(RouteAnswer::Whole(json))
     }
 
-    fn events(self) -> Result<Answer, Refusal> {
+    fn events(self) -> Result<RouteAnswer, DemoRefusal> {
         let mut accumulator = ReplyAccumulator::new(self.turn, ATTEMPT);
         let begins_with = Usage {
             output: 0,
@@ -122,17 +123,17 @@ impl Said {
             events.extend(encoder.push_as(delta, accumulator.call_id(delta.index()).as_ref()));
         }
         events.extend(encoder.finish(&self.end));
-        Ok(Answer::Events(events.iter().map(line).collect()))
+        Ok(RouteAnswer::Events(events.iter().map(line).collect()))
     }
 }
 
-impl From<ProtocolViolation> for Refusal {
+impl From<ProtocolViolation> for DemoRefusal {
     fn from(fault: ProtocolViolation) -> Self {
         Self::broken(fault.to_string())
     }
 }
 
-impl From<InvalidId> for Refusal {
+impl From<InvalidId> for DemoRefusal {
     fn from(fault: InvalidId) -> Self {
         Self::broken(fault.to_string())
     }
@@ -155,7 +156,7 @@ fn model_request(incoming: Incoming) -> ModelRequest {
 }
 
 /// The pieces of a reply: word by word, as a person reads it.
-fn deltas(saying: &Saying) -> Vec<Delta> {
+fn deltas(saying: &DemoReply) -> Vec<Delta> {
     let mut deltas = vec![Delta::BlockStarted {
         index: 0,
         start: BlockStart::Text,

@@ -5,7 +5,7 @@ use jackfield_dialect_claude::wire::{ErrorBody, ErrorDetail};
 
 /// A request that gets no reply.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Refusal {
+pub(super) struct DemoRefusal {
     /// The vendor's name of the kind of error.
     pub(super) kind: &'static str,
     /// For a person.
@@ -13,7 +13,7 @@ pub(super) struct Refusal {
     pub(super) status: StatusCode,
 }
 
-impl Refusal {
+impl DemoRefusal {
     /// The request breaks a rule.
     pub(super) fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request_error", message)

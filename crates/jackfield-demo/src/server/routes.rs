@@ -11,20 +11,20 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::body::Pieces;
-use super::refusal::Refusal;
-use super::{Pace, messages};
+use super::body::TimedBody;
+use super::refusal::DemoRefusal;
+use super::{ReplyPace, messages};
 use crate::brain;
 
 /// Answers a request.
 pub(super) async fn answer(
     request: Request<Incoming>,
-    pace: Pace,
-) -> Result<Response<Pieces>, Infallible> {
+    pace: ReplyPace,
+) -> Result<Response<TimedBody>, Infallible> {
     let id = format!("req_demo_{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let mut response = match route(request).await {
-        Ok(Answer::Whole(json)) => whole(StatusCode::OK, json.to_string()),
-        Ok(Answer::Events(events)) => streamed(events, pace),
+        Ok(RouteAnswer::Whole(json)) => whole(StatusCode::OK, json.to_string()),
+        Ok(RouteAnswer::Events(events)) => streamed(events, pace),
         Err(refusal) => {
             tracing::debug!(status = %refusal.status, "the demo model refused a request");
             let body = serde_json::to_string(&refusal.to_wire(&id)).unwrap_or_default();
@@ -38,35 +38,41 @@ pub(super) async fn answer(
 }
 
 /// What a request gets that is not refused.
-pub(super) enum Answer {
+pub(super) enum RouteAnswer {
     /// A stream of server-sent events.
     Events(VecDeque<Bytes>),
     /// A JSON document.
     Whole(Value),
 }
 
-async fn route(request: Request<Incoming>) -> Result<Answer, Refusal> {
+async fn route(request: Request<Incoming>) -> Result<RouteAnswer, DemoRefusal> {
     let (head, body) = request.into_parts();
     let path = head.uri.path().trim_end_matches('/').to_owned();
     let wants = match path.as_str() {
         "/v1/messages" => Method::POST,
         "/v1/models" => Method::GET,
         path if path.starts_with("/v1/models/") => Method::GET,
-        path => return Err(Refusal::not_found(format!("there is nothing at {path:?}"))),
+        path => {
+            return Err(DemoRefusal::not_found(format!(
+                "there is nothing at {path:?}"
+            )));
+        }
     };
     if head.method != wants {
-        return Err(Refusal::wrong_method());
+        return Err(DemoRefusal::wrong_method());
     }
     check_headers(&head.headers)?;
     match path.strip_prefix("/v1/models") {
-        Some("") => Ok(Answer::Whole(json!({
+        Some("") => Ok(RouteAnswer::Whole(json!({
             "data": [model()],
             "has_more": false,
             "first_id": brain::NAME,
             "last_id": brain::NAME,
         }))),
-        Some(name) if name.trim_start_matches('/') == brain::NAME => Ok(Answer::Whole(model())),
-        Some(name) => Err(Refusal::not_found(format!(
+        Some(name) if name.trim_start_matches('/') == brain::NAME => {
+            Ok(RouteAnswer::Whole(model()))
+        }
+        Some(name) => Err(DemoRefusal::not_found(format!(
             "model: {}",
             name.trim_start_matches('/')
         ))),
@@ -74,7 +80,7 @@ async fn route(request: Request<Incoming>) -> Result<Answer, Refusal> {
     }
 }
 
-fn check_headers(headers: &HeaderMap) -> Result<(), Refusal> {
+fn check_headers(headers: &HeaderMap) -> Result<(), DemoRefusal> {
     let text = |name: &str| {
         headers
             .get(name)
@@ -84,20 +90,22 @@ fn check_headers(headers: &HeaderMap) -> Result<(), Refusal> {
     let bearer = text("authorization").and_then(|value| value.strip_prefix("Bearer "));
     let key = text("x-api-key").or(bearer).unwrap_or_default();
     if key.is_empty() {
-        return Err(Refusal::no_key());
+        return Err(DemoRefusal::no_key());
     }
     match text("anthropic-version") {
-        None | Some("") => Err(Refusal::invalid("anthropic-version: header is required")),
+        None | Some("") => Err(DemoRefusal::invalid(
+            "anthropic-version: header is required",
+        )),
         Some(_) => Ok(()),
     }
 }
 
 /// The whole body, unless it is too large.
-async fn read(body: Incoming) -> Result<Bytes, Refusal> {
+async fn read(body: Incoming) -> Result<Bytes, DemoRefusal> {
     match Limited::new(body, MAX_BODY).collect().await {
         Ok(body) => Ok(body.to_bytes()),
-        Err(fault) if fault.is::<LengthLimitError>() => Err(Refusal::too_large(MAX_BODY)),
-        Err(fault) => Err(Refusal::invalid(format!(
+        Err(fault) if fault.is::<LengthLimitError>() => Err(DemoRefusal::too_large(MAX_BODY)),
+        Err(fault) => Err(DemoRefusal::invalid(format!(
             "the body cannot be read: {fault}"
         ))),
     }
@@ -115,15 +123,15 @@ fn model() -> Value {
     })
 }
 
-fn whole(status: StatusCode, json: String) -> Response<Pieces> {
-    let mut response = Response::new(Pieces::whole(json));
+fn whole(status: StatusCode, json: String) -> Response<TimedBody> {
+    let mut response = Response::new(TimedBody::whole(json));
     *response.status_mut() = status;
     set(&mut response, header::CONTENT_TYPE, "application/json");
     response
 }
 
-fn streamed(events: VecDeque<Bytes>, pace: Pace) -> Response<Pieces> {
-    let mut response = Response::new(Pieces::paced(events, pace));
+fn streamed(events: VecDeque<Bytes>, pace: ReplyPace) -> Response<TimedBody> {
+    let mut response = Response::new(TimedBody::paced(events, pace));
     set(
         &mut response,
         header::CONTENT_TYPE,
@@ -133,7 +141,7 @@ fn streamed(events: VecDeque<Bytes>, pace: Pace) -> Response<Pieces> {
     response
 }
 
-fn set(response: &mut Response<Pieces>, name: header::HeaderName, value: &'static str) {
+fn set(response: &mut Response<TimedBody>, name: header::HeaderName, value: &'static str) {
     response
         .headers_mut()
         .insert(name, HeaderValue::from_static(value));

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use jackfield_demo::brain::{self, Call, Saying};
+use jackfield_demo::brain::{self, DemoCall, DemoReply};
 use jackfield_domain::block::{Block, CalledName, Content, RanBy, ToolCall};
 use jackfield_domain::ids::{ModelAttempt, SessionId, ToolCallId, ToolName, TurnId};
 use jackfield_domain::message::{Message, Messages, Role};
@@ -50,12 +50,12 @@ impl Talk {
         self.request.messages.push(Arc::new(message));
     }
 
-    pub(crate) fn reply(&self) -> Saying {
+    pub(crate) fn reply(&self) -> DemoReply {
         brain::reply(&self.request)
     }
 
     /// Gives the model what it has called for: the results, in the order of the calls.
-    pub(crate) fn outcomes(&mut self, saying: &Saying, results: Vec<ToolResult>) {
+    pub(crate) fn outcomes(&mut self, saying: &DemoReply, results: Vec<ToolResult>) {
         assert_eq!(
             saying.calls.len(),
             results.len(),
@@ -82,7 +82,7 @@ impl Talk {
 }
 
 /// The calls in a form that is easily compared; how a time is to be written is left out.
-pub(crate) fn calls(saying: &Saying) -> Vec<(String, Value)> {
+pub(crate) fn calls(saying: &DemoReply) -> Vec<(String, Value)> {
     let calls = saying.calls.iter();
     calls
         .map(|call| {
@@ -142,7 +142,7 @@ fn id(nth: u32) -> ToolCallId {
     ToolCallId::derive(&turn, attempt, nth)
 }
 
-fn block(id: &ToolCallId, call: &Call) -> Block {
+fn block(id: &ToolCallId, call: &DemoCall) -> Block {
     Block::from(Content::ToolCall(Arc::new(ToolCall {
         id: id.clone(),
         input: ToolInput::Json(JsonInput::from(call.arguments.clone())),

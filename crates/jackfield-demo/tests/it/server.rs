@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a broken answer fails the test")]
 
 use jackfield_demo::brain;
-use jackfield_demo::server::{DemoServer, Pace};
+use jackfield_demo::server::{DemoServer, ReplyPace};
 use serde_json::{Value, json};
 
 use crate::http::{get, post, send};
@@ -11,7 +11,7 @@ use crate::http::{get, post, send};
 const MESSAGES: &str = "/v1/messages";
 
 async fn start() -> DemoServer {
-    DemoServer::start(Pace::UNPACED).await.unwrap()
+    DemoServer::start(ReplyPace::UNPACED).await.unwrap()
 }
 
 /// A question with both tools, as a client of the vendor asks it.
@@ -235,7 +235,7 @@ async fn a_body_above_the_limit_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn a_pace_is_kept() {
     let pause = std::time::Duration::from_millis(15);
-    let server = DemoServer::start(Pace::every(pause)).await.unwrap();
+    let server = DemoServer::start(ReplyPace::every(pause)).await.unwrap();
     let mut body = question("Hello");
     body["stream"] = json!(true);
     let before = tokio::time::Instant::now();

@@ -19,21 +19,21 @@ use crate::tool_input::ToolInput;
 /// Messages of one side that follow each other count as one, whitespace not at all, and of a model's
 /// messages only the words and the calls that are not its provider's.
 #[derive(Clone, Debug)]
-pub(crate) struct Key {
+pub(crate) struct ConversationKey {
     /// Of everything before the side that speaks now began to.
     before: Digest,
     /// What came of calls, in the order of the calls, and of how it came.
-    brought: BTreeMap<(usize, usize), Brought>,
+    brought: BTreeMap<(usize, usize), KeyedResult>,
     /// The model's calls, and the place of each among them.
     called: HashMap<ToolCallId, usize>,
     calls: Sha256,
-    side: Side,
-    words: Said,
+    side: Speaker,
+    words: NormalizedText,
 }
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Side {
+enum Speaker {
     Client,
     Model,
     Nobody,
@@ -41,19 +41,19 @@ enum Side {
 
 /// What came of a call.
 #[derive(Clone, Debug)]
-struct Brought {
+struct KeyedResult {
     call: ToolCallId,
-    content: Outcome,
+    content: OutcomeText,
 }
 
 /// The content of an outcome: as it comes, or as it was.
 #[derive(Clone, Debug)]
-enum Outcome {
+enum OutcomeText {
     Known(Digest),
-    Said(Said),
+    Said(NormalizedText),
 }
 
-impl Key {
+impl ConversationKey {
     /// The key of nothing.
     pub(crate) fn new() -> Self {
         Self::after(Digest::of_parts(["conversation"]))
@@ -66,8 +66,8 @@ impl Key {
             brought: BTreeMap::new(),
             called: HashMap::new(),
             calls: Sha256::new(),
-            side: Side::Nobody,
-            words: Said::default(),
+            side: Speaker::Nobody,
+            words: NormalizedText::default(),
         }
     }
 
@@ -89,7 +89,7 @@ impl Key {
     pub(crate) fn said(&mut self, text: &str) -> bool {
         let says = !text.trim().is_empty();
         if says {
-            self.turn_to(Side::Model);
+            self.turn_to(Speaker::Model);
             self.words.text(text);
         }
         says
@@ -97,7 +97,7 @@ impl Key {
 
     /// A call by the model that its client is to run, or ran.
     pub(crate) fn called(&mut self, call: &ToolCall) {
-        self.turn_to(Side::Model);
+        self.turn_to(Speaker::Model);
         self.calls
             .update(Digest::of_parts([call.id.as_str()]).as_bytes());
         self.calls.update(of_input(&call.input).as_bytes());
@@ -107,7 +107,7 @@ impl Key {
 
     /// What came of a call, by [`of_result`].
     pub(crate) fn brought(&mut self, call: &ToolCallId, content: Digest) {
-        self.outcome(call, Outcome::Known(content));
+        self.outcome(call, OutcomeText::Known(content));
     }
 
     /// The key of everything so far.
@@ -115,15 +115,15 @@ impl Key {
         let mut hash = Sha256::new();
         hash.update(self.before.as_bytes());
         match self.side {
-            Side::Nobody => return self.before,
-            Side::Client => {
+            Speaker::Nobody => return self.before,
+            Speaker::Client => {
                 hash.update(b"client");
                 for brought in self.brought.values() {
                     hash.update(Digest::of_parts([brought.call.as_str()]).as_bytes());
                     hash.update(brought.content.digest().as_bytes());
                 }
             }
-            Side::Model => {
+            Speaker::Model => {
                 hash.update(b"model");
                 hash.update(self.calls.clone().finalize());
             }
@@ -165,9 +165,9 @@ impl Key {
             Content::Text(text) => self.client_text(&text.text),
             Content::Thinking(_) | Content::ToolCall(_) => false,
             Content::ToolOutcome(outcome) => {
-                let mut said = Said::default();
+                let mut said = NormalizedText::default();
                 said.result(&outcome.result);
-                self.outcome(&outcome.call, Outcome::Said(said));
+                self.outcome(&outcome.call, OutcomeText::Said(said));
                 true
             }
         }
@@ -187,24 +187,25 @@ impl Key {
     }
 
     /// Where the words of the client go: behind what came of its last call, if it brings something.
-    fn client(&mut self) -> &mut Said {
-        self.turn_to(Side::Client);
+    fn client(&mut self) -> &mut NormalizedText {
+        self.turn_to(Speaker::Client);
         let last = self.brought.values_mut().next_back();
         match last.map(|brought| &mut brought.content) {
-            Some(Outcome::Said(said)) => said,
-            Some(Outcome::Known(_)) | None => &mut self.words,
+            Some(OutcomeText::Said(said)) => said,
+            Some(OutcomeText::Known(_)) | None => &mut self.words,
         }
     }
 
-    fn outcome(&mut self, call: &ToolCallId, content: Outcome) {
-        self.turn_to(Side::Client);
+    fn outcome(&mut self, call: &ToolCallId, content: OutcomeText) {
+        self.turn_to(Speaker::Client);
         let place = self.called.get(call).copied().unwrap_or(usize::MAX);
         let nth = self.brought.len();
         let call = call.clone();
-        self.brought.insert((place, nth), Brought { call, content });
+        self.brought
+            .insert((place, nth), KeyedResult { call, content });
     }
 
-    fn turn_to(&mut self, side: Side) {
+    fn turn_to(&mut self, side: Speaker) {
         if self.side == side {
             return;
         }
@@ -212,14 +213,14 @@ impl Key {
         self.side = side;
         self.brought.clear();
         self.calls = Sha256::new();
-        self.words = Said::default();
-        if side == Side::Model {
+        self.words = NormalizedText::default();
+        if side == Speaker::Model {
             self.called.clear();
         }
     }
 }
 
-impl Outcome {
+impl OutcomeText {
     fn digest(&self) -> Digest {
         match self {
             Self::Known(digest) => *digest,
@@ -230,9 +231,9 @@ impl Outcome {
 
 /// Words without whitespace, and what stands between them.
 #[derive(Clone, Debug, Default)]
-struct Said(Sha256);
+struct NormalizedText(Sha256);
 
-impl Said {
+impl NormalizedText {
     fn text(&mut self, text: &str) {
         if text.is_ascii() {
             return self.plain(text);
@@ -285,7 +286,7 @@ impl Said {
 
 /// What a result says.
 pub(crate) fn of_result(result: &ToolResult) -> Digest {
-    let mut said = Said::default();
+    let mut said = NormalizedText::default();
     said.result(result);
     said.digest()
 }
@@ -295,7 +296,7 @@ pub(crate) fn of_beginnings(result: &ToolResult) -> Vec<Digest> {
     let Some((_, parts)) = result.content.split_last() else {
         return Vec::new();
     };
-    let mut said = Said::default();
+    let mut said = NormalizedText::default();
     let after = |part| {
         said.part(part);
         said.digest()
@@ -308,7 +309,7 @@ pub(crate) fn of_beginnings(result: &ToolResult) -> Vec<Digest> {
 pub(crate) fn said_before(result: &ToolResult, words: usize, brought: Digest) -> Option<usize> {
     let own = result.content.len().checked_sub(words)?;
     let (own, words) = result.content.split_at(own);
-    let mut said = Said::default();
+    let mut said = NormalizedText::default();
     own.iter().for_each(|part| said.part(part));
     let mut known = (said.digest() == brought).then_some(0);
     for (place, part) in (1..).zip(words) {
@@ -337,7 +338,7 @@ fn of_input(input: &ToolInput) -> Digest {
 }
 
 fn of_text(text: &str) -> Digest {
-    let mut said = Said::default();
+    let mut said = NormalizedText::default();
     said.text(text);
     said.digest()
 }

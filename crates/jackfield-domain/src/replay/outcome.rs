@@ -9,7 +9,7 @@ use crate::session::Session;
 use crate::tool_input::ToolInput;
 use crate::tool_loop::edited_arguments;
 
-use super::rebuild::Missing;
+use super::rebuild::MissingRecord;
 
 /// What a tool may have answered for this to be kept of it, the likeliest first.
 ///
@@ -18,7 +18,7 @@ pub(super) fn before_it_was_kept(
     session: &Session,
     call: &ToolCallId,
     kept: &ToolResult,
-) -> Result<Vec<ToolResult>, Missing> {
+) -> Result<Vec<ToolResult>, MissingRecord> {
     let turn = session.last_turn();
     let calls = turn.map_or(&[][..], |turn| turn.calls());
     let edited = calls.iter().find(|open| open.call.id == *call);
@@ -42,7 +42,7 @@ pub(super) fn before_it_was_kept(
     match size.saturating_sub(known) {
         // A tool may say such a thing itself.
         0 => Ok(vec![as_it_is]),
-        lost if lost > LONGEST => Err(Missing::Outcome { size }),
+        lost if lost > LONGEST => Err(MissingRecord::Outcome { size }),
         lost => {
             whole.content.push(OutcomePart::Image(Image {
                 detail: None,
@@ -54,9 +54,9 @@ pub(super) fn before_it_was_kept(
 }
 
 /// An outcome of which only the size is known.
-pub(super) fn of_size(size: usize, is_error: bool) -> Result<ToolResult, Missing> {
+pub(super) fn of_size(size: usize, is_error: bool) -> Result<ToolResult, MissingRecord> {
     if size > LONGEST {
-        return Err(Missing::Outcome { size });
+        return Err(MissingRecord::Outcome { size });
     }
     Ok(ToolResult {
         is_error,

@@ -22,7 +22,7 @@ use super::{outcome, pieces};
 
 /// What a step answered.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Rebuilt {
+pub enum RebuiltInput {
     /// A turn began.
     Began {
         /// With what.
@@ -53,7 +53,7 @@ pub enum Rebuilt {
 /// What a record lacks to rebuild what a step answered.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
-pub enum Missing {
+pub enum MissingRecord {
     /// The cancel that ended the turn.
     #[error("the cancel that ended the turn is not among the deliveries")]
     Cancel,
@@ -82,7 +82,7 @@ pub(super) fn inputs(
     session: &Session,
     deliveries: &[Delivery],
     recorded: &Envelope,
-) -> Result<Vec<Rebuilt>, Missing> {
+) -> Result<Vec<RebuiltInput>, MissingRecord> {
     let facts = &recorded.facts;
     let rebuilder = Rebuilder {
         deliveries,
@@ -113,28 +113,28 @@ struct Rebuilder<'a> {
 }
 
 impl Rebuilder<'_> {
-    fn began(&self) -> Result<Vec<Rebuilt>, Missing> {
+    fn began(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
         self.find(|fact| {
             let Fact::TurnOpened { opening, setup, .. } = fact else {
                 return None;
             };
-            Some(Rebuilt::Began {
+            Some(RebuiltInput::Began {
                 opening: opening.clone(),
                 setup: before_grants(setup),
             })
         })
     }
 
-    fn delivered(&self) -> Result<Vec<Rebuilt>, Missing> {
+    fn delivered(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
         let told = self.consumed()?.into_iter().next();
         // Whatever its facts say, something was delivered.
         let told = told.or_else(|| self.cancel());
         let Some(told) = told else {
             let cancelled = self.facts.iter().any(is_cancel);
             return Err(if cancelled {
-                Missing::Cancel
+                MissingRecord::Cancel
             } else {
-                Missing::Fact
+                MissingRecord::Fact
             });
         };
         let input = Input::Delivered(told);
@@ -144,23 +144,23 @@ impl Rebuilder<'_> {
         })
     }
 
-    fn forked(&self) -> Result<Vec<Rebuilt>, Missing> {
+    fn forked(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
         self.find(|fact| {
             let Fact::SessionForked { .. } = fact else {
                 return None;
             };
-            Some(Rebuilt::Forked(Box::new(fact.clone())))
+            Some(RebuiltInput::Forked(Box::new(fact.clone())))
         })
     }
 
     /// Deliveries that were there and changed nothing are not told by any fact, and change nothing.
-    fn recovered(&self) -> Result<Vec<Rebuilt>, Missing> {
+    fn recovered(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
         let deliveries = self.consumed()?;
         self.find(|fact| {
             let Fact::TurnResumed { restrictions, .. } = fact else {
                 return None;
             };
-            Some(Rebuilt::Recovered {
+            Some(RebuiltInput::Recovered {
                 deliveries: deliveries.clone(),
                 restrictions: restrictions.as_deref().cloned().unwrap_or_default(),
             })
@@ -168,14 +168,14 @@ impl Rebuilder<'_> {
     }
 
     /// Only a piece that broke the rules leads to facts.
-    fn reply_delta(&self) -> Result<Vec<Rebuilt>, Missing> {
-        let (said, failure) = self.failed_reply().ok_or(Missing::Fact)?;
+    fn reply_delta(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
+        let (said, failure) = self.failed_reply().ok_or(MissingRecord::Fact)?;
         let attempt = said.attempt;
         let (before, delta) = pieces::that_break(&failure.message);
         Ok(said.before(&Input::ReplyDelta { attempt, delta }, &before))
     }
 
-    fn reply_ended(&self) -> Result<Vec<Rebuilt>, Missing> {
+    fn reply_ended(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
         let whole = self.find(|fact| {
             let Fact::ReplyReceived { attempt, reply } = fact else {
                 return None;
@@ -186,7 +186,7 @@ impl Rebuilder<'_> {
             end.usage = end.usage.filter(|usage| usage.estimated() == 0);
             let input = Box::new(Input::ReplyEnded { attempt, end });
             let pieces = pieces::of_whole(&reply.message);
-            Some(Rebuilt::Told {
+            Some(RebuiltInput::Told {
                 input,
                 pieces,
                 used,
@@ -209,13 +209,13 @@ impl Rebuilder<'_> {
         })
     }
 
-    fn reply_failed(&self) -> Result<Vec<Rebuilt>, Missing> {
-        let (said, failure) = self.failed_reply().ok_or(Missing::Fact)?;
+    fn reply_failed(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
+        let (said, failure) = self.failed_reply().ok_or(MissingRecord::Fact)?;
         let (attempt, failure) = (said.attempt, failure.clone());
         Ok(said.before(&Input::ReplyFailed { attempt, failure }, &[]))
     }
 
-    fn tool_accepted(&self) -> Result<Vec<Rebuilt>, Missing> {
+    fn tool_accepted(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
         self.find(|fact| {
             let Fact::CallAccepted { attempt, handle } = fact else {
                 return None;
@@ -225,7 +225,7 @@ impl Rebuilder<'_> {
         })
     }
 
-    fn tool_asked(&self) -> Result<Vec<Rebuilt>, Missing> {
+    fn tool_asked(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
         self.find(|fact| {
             let Fact::WaitOpened { wait } = fact else {
                 return None;
@@ -241,7 +241,7 @@ impl Rebuilder<'_> {
         })
     }
 
-    fn tool_failed(&self) -> Result<Vec<Rebuilt>, Missing> {
+    fn tool_failed(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
         self.find(|fact| {
             let Fact::CallLost {
                 attempt,
@@ -264,7 +264,7 @@ impl Rebuilder<'_> {
         })
     }
 
-    fn tool_finished(&self) -> Result<Vec<Rebuilt>, Missing> {
+    fn tool_finished(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
         for fact in self.facts {
             if let Fact::CallClosed { call, result, .. } = fact {
                 let attempt = self.attempt_at(call);
@@ -286,10 +286,10 @@ impl Rebuilder<'_> {
                 return Ok(vec![told_alone(Input::ToolFinished { attempt, result })]);
             }
         }
-        Err(Missing::Fact)
+        Err(MissingRecord::Fact)
     }
 
-    fn woke(&self) -> Vec<Rebuilt> {
+    fn woke(&self) -> Vec<RebuiltInput> {
         match self.ended_reply() {
             Some(said) => said.before(&Input::Woke, &[]),
             None => vec![told_alone(Input::Woke)],
@@ -297,7 +297,7 @@ impl Rebuilder<'_> {
     }
 
     /// The deliveries that the facts of this step are the consequence of, in the order of the inbox.
-    fn consumed(&self) -> Result<Vec<Delivery>, Missing> {
+    fn consumed(&self) -> Result<Vec<Delivery>, MissingRecord> {
         let mut ids = Vec::new();
         let mut cancelled = false;
         for fact in self.facts {
@@ -326,7 +326,7 @@ impl Rebuilder<'_> {
             }
         }
         match ids.first() {
-            Some(id) => Err(Missing::Delivery { id: (*id).clone() }),
+            Some(id) => Err(MissingRecord::Delivery { id: (*id).clone() }),
             None => Ok(consumed),
         }
     }
@@ -339,12 +339,12 @@ impl Rebuilder<'_> {
     }
 
     /// The model call that this step ended without a reply, if it ended one.
-    fn ended_reply(&self) -> Option<Said<'_>> {
-        self.facts.iter().find_map(Said::by)
+    fn ended_reply(&self) -> Option<PartialReply<'_>> {
+        self.facts.iter().find_map(PartialReply::by)
     }
 
     /// The model call that failed in this step, and how.
-    fn failed_reply(&self) -> Option<(Said<'_>, &ModelFailure)> {
+    fn failed_reply(&self) -> Option<(PartialReply<'_>, &ModelFailure)> {
         self.facts.iter().find_map(|fact| {
             let Fact::ModelCallEnded {
                 why: ModelCallEnd::Failed(failure),
@@ -353,7 +353,7 @@ impl Rebuilder<'_> {
             else {
                 return None;
             };
-            Some((Said::by(fact)?, failure))
+            Some((PartialReply::by(fact)?, failure))
         })
     }
 
@@ -370,9 +370,14 @@ impl Rebuilder<'_> {
         }
     }
 
-    fn find(&self, rebuilt: impl Fn(&Fact) -> Option<Rebuilt>) -> Result<Vec<Rebuilt>, Missing> {
+    fn find(
+        &self,
+        rebuilt: impl Fn(&Fact) -> Option<RebuiltInput>,
+    ) -> Result<Vec<RebuiltInput>, MissingRecord> {
         let found = self.facts.iter().find_map(rebuilt);
-        found.map(|rebuilt| vec![rebuilt]).ok_or(Missing::Fact)
+        found
+            .map(|rebuilt| vec![rebuilt])
+            .ok_or(MissingRecord::Fact)
     }
 }
 
@@ -416,13 +421,13 @@ const fn is_cancel(fact: &Fact) -> bool {
 }
 
 /// What is known of a reply that never came to its end.
-struct Said<'a> {
+struct PartialReply<'a> {
     attempt: ModelAttempt,
     partial: Option<&'a Message>,
     usage: Option<Usage>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> PartialReply<'a> {
     fn by(fact: &'a Fact) -> Option<Self> {
         let Fact::ModelCallEnded {
             attempt,
@@ -442,12 +447,12 @@ impl<'a> Said<'a> {
 
     /// The input, after so much of the reply. Where it had no text, something else may have been seen of
     /// it, such as the beginning of a call, or not.
-    fn before(&self, input: &Input, then: &[Delta]) -> Vec<Rebuilt> {
+    fn before(&self, input: &Input, then: &[Delta]) -> Vec<RebuiltInput> {
         let seen: &[bool] = match self.partial {
             Some(_) => &[true],
             None => &[false, true],
         };
-        let possible = seen.iter().map(|seen| Rebuilt::Told {
+        let possible = seen.iter().map(|seen| RebuiltInput::Told {
             input: Box::new(input.clone()),
             pieces: pieces::of_partial(self.partial, self.usage, *seen, then),
             used: self.usage,
@@ -456,8 +461,8 @@ impl<'a> Said<'a> {
     }
 }
 
-fn told_alone(input: Input) -> Rebuilt {
-    Rebuilt::Told {
+fn told_alone(input: Input) -> RebuiltInput {
+    RebuiltInput::Told {
         input: Box::new(input),
         pieces: Vec::new(),
         used: None,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value, json};
 
-use super::Mending;
+use super::SchemaRepair;
 
 /// The type that a word means, by the names of programming languages and of other schema languages.
 pub(super) fn type_of(word: &str) -> Option<&'static str> {
@@ -19,7 +19,7 @@ pub(super) fn type_of(word: &str) -> Option<&'static str> {
     })
 }
 
-impl Mending<'_> {
+impl SchemaRepair<'_> {
     /// Mends the keywords of a schema and the schemas below it.
     pub(super) fn fields(&mut self, fields: &mut Map<String, Value>) {
         self.absent(fields);
@@ -108,54 +108,54 @@ impl Mending<'_> {
             return;
         };
         let mended = match form {
-            Form::Any => Fate::Stays,
-            Form::Count => count(value),
-            Form::Flag => flag(value),
-            Form::List if value.is_array() => Fate::Stays,
-            Form::List => Fate::Goes,
-            Form::Name => name(key, value),
-            Form::Names => names(value),
-            Form::NamesByName => self.names_by_name(value),
-            Form::Number => bound(key, value),
-            Form::Pattern => self.pattern(value),
-            Form::Schema => self.one_schema(value),
-            Form::Schemas => self.schemas(key, value),
-            Form::SchemasByName => self.schemas_by_name(key, value),
-            Form::Text => text(value),
-            Form::Types => types(value),
-            Form::Values => values(value),
+            KeywordForm::Any => KeywordRepair::Stays,
+            KeywordForm::Count => count(value),
+            KeywordForm::Flag => flag(value),
+            KeywordForm::List if value.is_array() => KeywordRepair::Stays,
+            KeywordForm::List => KeywordRepair::Goes,
+            KeywordForm::Name => name(key, value),
+            KeywordForm::Names => names(value),
+            KeywordForm::NamesByName => self.names_by_name(value),
+            KeywordForm::Number => bound(key, value),
+            KeywordForm::Pattern => self.pattern(value),
+            KeywordForm::Schema => self.one_schema(value),
+            KeywordForm::Schemas => self.schemas(key, value),
+            KeywordForm::SchemasByName => self.schemas_by_name(key, value),
+            KeywordForm::Text => text(value),
+            KeywordForm::Types => types(value),
+            KeywordForm::Values => values(value),
         };
         match mended {
-            Fate::Stays => {}
-            Fate::Becomes(mended) => {
+            KeywordRepair::Stays => {}
+            KeywordRepair::Becomes(mended) => {
                 self.changed = true;
                 *value = mended;
             }
-            Fate::Goes => self.forget(fields, key),
-            Fate::IsTakenOut => self.take_out(fields, key),
+            KeywordRepair::Goes => self.forget(fields, key),
+            KeywordRepair::IsTakenOut => self.take_out(fields, key),
         }
     }
 
-    fn one_schema(&mut self, value: &mut Value) -> Fate {
+    fn one_schema(&mut self, value: &mut Value) -> KeywordRepair {
         match value {
             Value::String(word) if matches!(word.as_str(), "false" | "true") => {
-                Fate::Becomes(json!(word == "true"))
+                KeywordRepair::Becomes(json!(word == "true"))
             }
-            Value::String(word) if type_of(word).is_none() => Fate::IsTakenOut,
-            Value::Number(_) => Fate::IsTakenOut,
-            Value::Array(items) if !items.is_empty() => Fate::IsTakenOut,
+            Value::String(word) if type_of(word).is_none() => KeywordRepair::IsTakenOut,
+            Value::Number(_) => KeywordRepair::IsTakenOut,
+            Value::Array(items) if !items.is_empty() => KeywordRepair::IsTakenOut,
             Value::Array(_)
             | Value::Bool(_)
             | Value::Null
             | Value::Object(_)
             | Value::String(_) => {
                 self.schema(value);
-                Fate::Stays
+                KeywordRepair::Stays
             }
         }
     }
 
-    fn schemas(&mut self, key: &str, value: &mut Value) -> Fate {
+    fn schemas(&mut self, key: &str, value: &mut Value) -> KeywordRepair {
         match value {
             Value::Array(items) => {
                 let before = items.len();
@@ -165,86 +165,88 @@ impl Mending<'_> {
                     // None to choose from would let nothing pass.
                     let is_choice = matches!(key, "anyOf" | "oneOf");
                     return if is_choice {
-                        Fate::IsTakenOut
+                        KeywordRepair::IsTakenOut
                     } else {
-                        Fate::Goes
+                        KeywordRepair::Goes
                     };
                 }
                 items.iter_mut().for_each(|item| self.schema(item));
-                Fate::Stays
+                KeywordRepair::Stays
             }
             Value::Object(_) => {
                 self.schema(value);
-                Fate::Becomes(json!([value]))
+                KeywordRepair::Becomes(json!([value]))
             }
-            Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => Fate::IsTakenOut,
+            Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {
+                KeywordRepair::IsTakenOut
+            }
         }
     }
 
-    fn schemas_by_name(&mut self, key: &str, value: &mut Value) -> Fate {
+    fn schemas_by_name(&mut self, key: &str, value: &mut Value) -> KeywordRepair {
         let fields = match value {
             Value::Object(fields) => fields,
-            Value::Array(items) if items.is_empty() => return Fate::Becomes(json!({})),
+            Value::Array(items) if items.is_empty() => return KeywordRepair::Becomes(json!({})),
             Value::Array(_)
             | Value::Bool(_)
             | Value::Null
             | Value::Number(_)
             | Value::String(_) => {
-                return Fate::IsTakenOut;
+                return KeywordRepair::IsTakenOut;
             }
         };
         if key == "patternProperties" && !fields.keys().all(|pattern| (self.is_pattern)(pattern)) {
-            return Fate::IsTakenOut;
+            return KeywordRepair::IsTakenOut;
         }
         for schema in fields.values_mut() {
             if key == "dependencies" && schema.is_array() {
-                if let Fate::Becomes(mended) = names(schema) {
+                if let KeywordRepair::Becomes(mended) = names(schema) {
                     self.replace(schema, mended);
                 }
             } else {
                 self.schema(schema);
             }
         }
-        Fate::Stays
+        KeywordRepair::Stays
     }
 
-    fn names_by_name(&mut self, value: &mut Value) -> Fate {
+    fn names_by_name(&mut self, value: &mut Value) -> KeywordRepair {
         match value {
             Value::Object(fields) => {
                 for value in fields.values_mut() {
                     match names(value) {
-                        Fate::Stays => {}
-                        Fate::Becomes(mended) => {
+                        KeywordRepair::Stays => {}
+                        KeywordRepair::Becomes(mended) => {
                             self.changed = true;
                             *value = mended;
                         }
-                        Fate::Goes | Fate::IsTakenOut => {
+                        KeywordRepair::Goes | KeywordRepair::IsTakenOut => {
                             self.changed = true;
                             *value = json!([]);
                         }
                     }
                 }
-                Fate::Stays
+                KeywordRepair::Stays
             }
-            Value::Array(items) if items.is_empty() => Fate::Goes,
+            Value::Array(items) if items.is_empty() => KeywordRepair::Goes,
             Value::Array(_)
             | Value::Bool(_)
             | Value::Null
             | Value::Number(_)
-            | Value::String(_) => Fate::IsTakenOut,
+            | Value::String(_) => KeywordRepair::IsTakenOut,
         }
     }
 
-    fn pattern(&self, value: &Value) -> Fate {
+    fn pattern(&self, value: &Value) -> KeywordRepair {
         match value.as_str() {
-            Some(pattern) if (self.is_pattern)(pattern) => Fate::Stays,
-            Some(_) | None => Fate::IsTakenOut,
+            Some(pattern) if (self.is_pattern)(pattern) => KeywordRepair::Stays,
+            Some(_) | None => KeywordRepair::IsTakenOut,
         }
     }
 }
 
 /// What becomes of the value of a keyword.
-enum Fate {
+enum KeywordRepair {
     Becomes(Value),
     /// It says nothing.
     Goes,
@@ -254,7 +256,7 @@ enum Fate {
 
 /// What a keyword takes.
 #[derive(Clone, Copy)]
-enum Form {
+enum KeywordForm {
     Any,
     /// A whole number that is not negative.
     Count,
@@ -276,23 +278,23 @@ enum Form {
 }
 
 /// What a keyword takes (JSON Schema 2020-12, and what earlier drafts have besides); `None` if it is none.
-fn form_of(key: &str) -> Option<Form> {
+fn form_of(key: &str) -> Option<KeywordForm> {
     Some(match key {
-        "const" | "default" => Form::Any,
+        "const" | "default" => KeywordForm::Any,
         "maxContains" | "maxItems" | "maxLength" | "maxProperties" | "minContains" | "minItems"
-        | "minLength" | "minProperties" => Form::Count,
-        "deprecated" | "readOnly" | "uniqueItems" | "writeOnly" => Form::Flag,
-        "enum" => Form::Values,
-        "examples" => Form::List,
+        | "minLength" | "minProperties" => KeywordForm::Count,
+        "deprecated" | "readOnly" | "uniqueItems" | "writeOnly" => KeywordForm::Flag,
+        "enum" => KeywordForm::Values,
+        "examples" => KeywordForm::List,
         "$anchor" | "$dynamicAnchor" | "$dynamicRef" | "$id" | "$recursiveRef" | "$ref" => {
-            Form::Name
+            KeywordForm::Name
         }
-        "required" => Form::Names,
-        "dependentRequired" => Form::NamesByName,
+        "required" => KeywordForm::Names,
+        "dependentRequired" => KeywordForm::NamesByName,
         "exclusiveMaximum" | "exclusiveMinimum" | "maximum" | "minimum" | "multipleOf" => {
-            Form::Number
+            KeywordForm::Number
         }
-        "pattern" => Form::Pattern,
+        "pattern" => KeywordForm::Pattern,
         "additionalItems"
         | "additionalProperties"
         | "contains"
@@ -304,13 +306,13 @@ fn form_of(key: &str) -> Option<Form> {
         | "propertyNames"
         | "then"
         | "unevaluatedItems"
-        | "unevaluatedProperties" => Form::Schema,
-        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Form::Schemas,
+        | "unevaluatedProperties" => KeywordForm::Schema,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => KeywordForm::Schemas,
         "$defs" | "definitions" | "dependencies" | "dependentSchemas" | "patternProperties"
-        | "properties" => Form::SchemasByName,
+        | "properties" => KeywordForm::SchemasByName,
         "$comment" | "$schema" | "contentEncoding" | "contentMediaType" | "description"
-        | "format" | "title" => Form::Text,
-        "type" => Form::Types,
+        | "format" | "title" => KeywordForm::Text,
+        "type" => KeywordForm::Types,
         _ => return None,
     })
 }
@@ -324,23 +326,23 @@ fn number(value: &Value) -> Option<Number> {
     }
 }
 
-fn bound(key: &str, value: &Value) -> Fate {
+fn bound(key: &str, value: &Value) -> KeywordRepair {
     match number(value) {
         Some(number) if key == "multipleOf" && number.as_f64().is_none_or(|step| step <= 0.0) => {
-            Fate::IsTakenOut
+            KeywordRepair::IsTakenOut
         }
-        Some(_) if value.is_number() => Fate::Stays,
-        Some(number) => Fate::Becomes(Value::Number(number)),
-        None => Fate::IsTakenOut,
+        Some(_) if value.is_number() => KeywordRepair::Stays,
+        Some(number) => KeywordRepair::Becomes(Value::Number(number)),
+        None => KeywordRepair::IsTakenOut,
     }
 }
 
-fn count(value: &Value) -> Fate {
+fn count(value: &Value) -> KeywordRepair {
     let Some(number) = number(value) else {
-        return Fate::IsTakenOut;
+        return KeywordRepair::IsTakenOut;
     };
     if number.as_u64().is_some() && value.is_number() {
-        return Fate::Stays;
+        return KeywordRepair::Stays;
     }
     let whole = number.as_u64().or_else(|| {
         // `3.0` is a whole number.
@@ -349,31 +351,35 @@ fn count(value: &Value) -> Fate {
             .strip_suffix(".0")
             .and_then(|digits| digits.parse().ok())
     });
-    whole.map_or(Fate::IsTakenOut, |whole| Fate::Becomes(json!(whole)))
+    whole.map_or(KeywordRepair::IsTakenOut, |whole| {
+        KeywordRepair::Becomes(json!(whole))
+    })
 }
 
-fn flag(value: &Value) -> Fate {
+fn flag(value: &Value) -> KeywordRepair {
     match value {
-        Value::Bool(_) => Fate::Stays,
-        Value::String(word) if word == "true" => Fate::Becomes(json!(true)),
+        Value::Bool(_) => KeywordRepair::Stays,
+        Value::String(word) if word == "true" => KeywordRepair::Becomes(json!(true)),
         Value::String(_) | Value::Array(_) | Value::Null | Value::Number(_) | Value::Object(_) => {
-            Fate::Goes
+            KeywordRepair::Goes
         }
     }
 }
 
 /// Values, each of them once. None at all would let nothing pass.
-fn values(value: &Value) -> Fate {
+fn values(value: &Value) -> KeywordRepair {
     match value {
-        Value::Array(values) if values.is_empty() => Fate::IsTakenOut,
+        Value::Array(values) if values.is_empty() => KeywordRepair::IsTakenOut,
         Value::Array(values) => once(values),
-        Value::String(_) => Fate::Becomes(json!([value])),
-        Value::Bool(_) | Value::Null | Value::Number(_) | Value::Object(_) => Fate::IsTakenOut,
+        Value::String(_) => KeywordRepair::Becomes(json!([value])),
+        Value::Bool(_) | Value::Null | Value::Number(_) | Value::Object(_) => {
+            KeywordRepair::IsTakenOut
+        }
     }
 }
 
 /// Names, each of them once.
-fn names(value: &Value) -> Fate {
+fn names(value: &Value) -> KeywordRepair {
     match value {
         Value::Array(values) => {
             let texts: Vec<Value> = values
@@ -382,19 +388,21 @@ fn names(value: &Value) -> Fate {
                 .cloned()
                 .collect();
             match once(&texts) {
-                Fate::Stays if texts.len() == values.len() => Fate::Stays,
-                Fate::Becomes(mended) => Fate::Becomes(mended),
-                Fate::Stays | Fate::Goes | Fate::IsTakenOut => Fate::Becomes(json!(texts)),
+                KeywordRepair::Stays if texts.len() == values.len() => KeywordRepair::Stays,
+                KeywordRepair::Becomes(mended) => KeywordRepair::Becomes(mended),
+                KeywordRepair::Stays | KeywordRepair::Goes | KeywordRepair::IsTakenOut => {
+                    KeywordRepair::Becomes(json!(texts))
+                }
             }
         }
-        Value::String(_) => Fate::Becomes(json!([value])),
-        Value::Bool(_) | Value::Null => Fate::Goes,
-        Value::Object(fields) if fields.is_empty() => Fate::Goes,
-        Value::Number(_) | Value::Object(_) => Fate::IsTakenOut,
+        Value::String(_) => KeywordRepair::Becomes(json!([value])),
+        Value::Bool(_) | Value::Null => KeywordRepair::Goes,
+        Value::Object(fields) if fields.is_empty() => KeywordRepair::Goes,
+        Value::Number(_) | Value::Object(_) => KeywordRepair::IsTakenOut,
     }
 }
 
-fn once(values: &[Value]) -> Fate {
+fn once(values: &[Value]) -> KeywordRepair {
     let mut kept: Vec<Value> = Vec::with_capacity(values.len());
     let mut seen = std::collections::HashSet::new();
     for value in values {
@@ -403,15 +411,15 @@ fn once(values: &[Value]) -> Fate {
         }
     }
     if kept.len() == values.len() {
-        Fate::Stays
+        KeywordRepair::Stays
     } else {
-        Fate::Becomes(Value::Array(kept))
+        KeywordRepair::Becomes(Value::Array(kept))
     }
 }
 
-fn name(key: &str, value: &Value) -> Fate {
+fn name(key: &str, value: &Value) -> KeywordRepair {
     let Some(name) = value.as_str() else {
-        return Fate::IsTakenOut;
+        return KeywordRepair::IsTakenOut;
     };
     let sound = match key {
         "$anchor" | "$dynamicAnchor" => {
@@ -426,7 +434,11 @@ fn name(key: &str, value: &Value) -> Fate {
         }
         _ => is_uri(name),
     };
-    if sound { Fate::Stays } else { Fate::IsTakenOut }
+    if sound {
+        KeywordRepair::Stays
+    } else {
+        KeywordRepair::IsTakenOut
+    }
 }
 
 /// Whether every character may stand in an address.
@@ -435,46 +447,48 @@ fn is_uri(text: &str) -> bool {
     !text.contains(odd)
 }
 
-fn text(value: &Value) -> Fate {
+fn text(value: &Value) -> KeywordRepair {
     match value {
-        Value::String(_) => Fate::Stays,
-        Value::Bool(_) | Value::Number(_) => Fate::Becomes(json!(value.to_string())),
+        Value::String(_) => KeywordRepair::Stays,
+        Value::Bool(_) | Value::Number(_) => KeywordRepair::Becomes(json!(value.to_string())),
         Value::Array(parts) if parts.iter().all(Value::is_string) => {
             let parts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
-            Fate::Becomes(json!(parts.join(" ")))
+            KeywordRepair::Becomes(json!(parts.join(" ")))
         }
-        Value::Array(_) | Value::Null | Value::Object(_) => Fate::Goes,
+        Value::Array(_) | Value::Null | Value::Object(_) => KeywordRepair::Goes,
     }
 }
 
-fn types(value: &Value) -> Fate {
+fn types(value: &Value) -> KeywordRepair {
     match value {
         Value::String(word) => match type_of(word) {
-            Some(kind) if kind == word => Fate::Stays,
-            Some(kind) => Fate::Becomes(json!(kind)),
-            None if word.trim().eq_ignore_ascii_case("any") => Fate::Goes,
-            None => Fate::IsTakenOut,
+            Some(kind) if kind == word => KeywordRepair::Stays,
+            Some(kind) => KeywordRepair::Becomes(json!(kind)),
+            None if word.trim().eq_ignore_ascii_case("any") => KeywordRepair::Goes,
+            None => KeywordRepair::IsTakenOut,
         },
         Value::Array(words) => {
             let mut kinds: Vec<&str> = Vec::new();
             for word in words {
                 let Some(kind) = word.as_str().and_then(type_of) else {
-                    return Fate::IsTakenOut;
+                    return KeywordRepair::IsTakenOut;
                 };
                 if !kinds.contains(&kind) {
                     kinds.push(kind);
                 }
             }
             if kinds.is_empty() {
-                return Fate::IsTakenOut;
+                return KeywordRepair::IsTakenOut;
             }
             let mended = json!(kinds);
             if mended == *value {
-                Fate::Stays
+                KeywordRepair::Stays
             } else {
-                Fate::Becomes(mended)
+                KeywordRepair::Becomes(mended)
             }
         }
-        Value::Bool(_) | Value::Null | Value::Number(_) | Value::Object(_) => Fate::IsTakenOut,
+        Value::Bool(_) | Value::Null | Value::Number(_) | Value::Object(_) => {
+            KeywordRepair::IsTakenOut
+        }
     }
 }

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::Mending;
+use super::SchemaRepair;
 
 /// The schema within this document that a reference leads to, if it leads to one.
 ///
 /// A reference that leads to itself by references alone leads nowhere.
 #[must_use]
 pub fn target<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
-    let document = Document::of(root);
+    let document = SchemaDocument::of(root);
     document.end(reference)
 }
 
@@ -23,12 +23,12 @@ pub fn pointer(reference: &str) -> Option<String> {
 }
 
 /// Takes out references that lead nowhere, and out of the document.
-pub(super) fn mend(schema: &mut Value, mending: &mut Mending<'_>) {
+pub(super) fn mend(schema: &mut Value, mending: &mut SchemaRepair<'_>) {
     if !refers(schema) {
         return;
     }
     let before = schema.clone();
-    let document = Document::of(&before);
+    let document = SchemaDocument::of(&before);
     walk(schema, true, &mut |fields, is_root| {
         for key in REFERENCES {
             let Some(reference) = fields.get(key).and_then(Value::as_str) else {
@@ -50,7 +50,7 @@ pub(super) fn mend(schema: &mut Value, mending: &mut Mending<'_>) {
 }
 
 /// A schema, and the names that references may call its parts by.
-struct Document<'s> {
+struct SchemaDocument<'s> {
     anchors: HashMap<&'s str, &'s Value>,
     /// Where the schemas with an id of their own are, as JSON Pointers.
     ids: HashMap<&'s str, String>,
@@ -58,7 +58,7 @@ struct Document<'s> {
     root: &'s Value,
 }
 
-impl<'s> Document<'s> {
+impl<'s> SchemaDocument<'s> {
     fn of(root: &'s Value) -> Self {
         let own = root.get("$id").and_then(Value::as_str).unwrap_or_default();
         let mut document = Self {

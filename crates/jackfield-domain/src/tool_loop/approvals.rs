@@ -13,44 +13,46 @@ use crate::outcome::ToolResult;
 use crate::policy::Permission;
 use crate::tool_input::{JsonInput, ToolInput};
 use crate::tool_loop::decider::Decider;
-use crate::tool_loop::words;
-use crate::turn::{Call, CallState};
+use crate::tool_loop::error_texts;
+use crate::turn::{BatchCall, CallState};
 use crate::wait::{Answer, Approval, Delivery, UnknownAnswer, Wait, WaitEnd, WaitKind};
 
 /// Whether a call may start.
-pub(super) enum Leave {
+pub(super) enum StartPermission {
     /// Somebody allowed something else.
-    ForSomethingElse,
+    Mismatch,
     /// It may: nobody has to be asked, or this question was answered.
-    Given(Option<WaitId>),
+    Granted(Option<WaitId>),
     /// Somebody has to be asked about this first.
-    Wanted(Digest),
+    NeedsApproval(Digest),
 }
 
 impl Decider<'_> {
     /// Whether a call may start as it stands: with what it would be sent now.
-    pub(super) fn leave(&self, call: &Call) -> Leave {
+    pub(super) fn leave(&self, call: &BatchCall) -> StartPermission {
         let Some(tool) = self.turn.setup.catalog.tool(call.call.name.as_str()) else {
             // It is not started in any case.
-            return Leave::Given(None);
+            return StartPermission::Granted(None);
         };
         let subject = || approval::subject(tool, sent(call));
         if let CallState::Granted(granted) = &call.state {
             // The first records do not say what was allowed.
             return if granted.subject.is_none_or(|allowed| allowed == subject()) {
-                Leave::Given(Some(granted.wait.clone()))
+                StartPermission::Granted(Some(granted.wait.clone()))
             } else {
-                Leave::ForSomethingElse
+                StartPermission::Mismatch
             };
         }
         match &tool.permission {
-            Permission::Granted { wait, .. } => Leave::Given(Some(wait.clone())),
-            Permission::Allow | Permission::Deny(_) => Leave::Given(None),
+            Permission::Granted { wait, .. } => StartPermission::Granted(Some(wait.clone())),
+            Permission::Allow | Permission::Deny(_) => StartPermission::Granted(None),
             Permission::Ask => match self.turn.grants.of(tool) {
-                Some(grant) => Leave::Given(Some(grant.wait.clone())),
+                Some(grant) => StartPermission::Granted(Some(grant.wait.clone())),
                 // Whoever allowed the first try allowed this one: the two are the same as one.
-                None if call.attempts > 0 && tool.safety.may_repeat() => Leave::Given(None),
-                None => Leave::Wanted(subject()),
+                None if call.attempts > 0 && tool.safety.may_repeat() => {
+                    StartPermission::Granted(None)
+                }
+                None => StartPermission::NeedsApproval(subject()),
             },
         }
     }
@@ -58,7 +60,7 @@ impl Decider<'_> {
     /// Asks about calls that are to be made again and that somebody allowed once: an approval is used
     /// up by the try that it let start.
     pub(super) fn ask_again(&mut self) {
-        let queued = |call: &&Call| matches!(call.state, CallState::Queued);
+        let queued = |call: &&BatchCall| matches!(call.state, CallState::Queued);
         let wanted: Vec<(ToolCallId, Digest)> = self
             .turn
             .calls()
@@ -66,8 +68,8 @@ impl Decider<'_> {
             .filter(queued)
             .filter(|call| self.restriction(&call.call.id).is_none())
             .filter_map(|call| match self.leave(call) {
-                Leave::Wanted(subject) => Some((call.call.id.clone(), subject)),
-                Leave::ForSomethingElse | Leave::Given(_) => None,
+                StartPermission::NeedsApproval(subject) => Some((call.call.id.clone(), subject)),
+                StartPermission::Mismatch | StartPermission::Granted(_) => None,
             })
             .collect();
         for (call, subject) in wanted {
@@ -133,25 +135,25 @@ impl Decider<'_> {
     /// What becomes of a call that nobody allowed: one that was made before may still have taken effect.
     pub(super) fn unapproved(&self, id: &ToolCallId, why: &str) -> (CallEnd, ToolResult) {
         if self.open_call(id).is_none_or(|call| call.attempts == 0) {
-            return (CallEnd::Denied, words::unapproved(why));
+            return (CallEnd::Denied, error_texts::unapproved(why));
         }
         let why = format!("it was to be made again, but {why}");
-        let told = words::lost(Disposition::Unknown, &why);
+        let told = error_texts::lost(Disposition::Unknown, &why);
         (CallEnd::Reported, self.told_of_edit(id, told))
     }
 
-    fn open_call(&self, id: &ToolCallId) -> Option<&Call> {
+    fn open_call(&self, id: &ToolCallId) -> Option<&BatchCall> {
         self.turn.calls().iter().find(|call| call.call.id == *id)
     }
 
-    fn subject_of(&self, call: &Call, input: &ToolInput) -> Option<Digest> {
+    fn subject_of(&self, call: &BatchCall, input: &ToolInput) -> Option<Digest> {
         let tool = self.turn.setup.catalog.tool(call.call.name.as_str())?;
         Some(approval::subject(tool, input))
     }
 }
 
 /// What a call is sent.
-fn sent(call: &Call) -> &ToolInput {
+fn sent(call: &BatchCall) -> &ToolInput {
     call.edited.as_deref().unwrap_or(&call.call.input)
 }
 

@@ -17,14 +17,14 @@ use crate::request::{Attempt, ToolRun};
 use crate::tool::{InputFormat, ToolChoice, UnknownPolicy};
 use crate::tool_input::ToolInput;
 use crate::tool_loop::action::Action;
-use crate::tool_loop::approvals::Leave;
+use crate::tool_loop::approvals::StartPermission;
 use crate::tool_loop::decider::Decider;
-use crate::tool_loop::words;
-use crate::turn::{CallState, Running, Stage};
+use crate::tool_loop::error_texts;
+use crate::turn::{CallState, RunningCall, Stage};
 use crate::wait::{JobHandle, Question, WaitKind};
 
 /// What is to happen with a call.
-enum Plan {
+enum CallPlan {
     /// It has an outcome without being run.
     Close(CallEnd, ToolResult),
     /// It runs when a slot is free.
@@ -48,19 +48,19 @@ impl Decider<'_> {
             .iter()
             .map(|call| Arc::clone(&call.call))
             .collect();
-        let plans: Vec<Plan> = calls.iter().map(|call| self.plan(call, &finish)).collect();
+        let plans: Vec<CallPlan> = calls.iter().map(|call| self.plan(call, &finish)).collect();
         let mut planned = calls.iter().zip(&plans);
         let end = planned
-            .find(|(call, plan)| matches!(plan, Plan::Close(..)) && self.was_shown(call))
+            .find(|(call, plan)| matches!(plan, CallPlan::Close(..)) && self.was_shown(call))
             .map(|(call, _)| shown_in_vain(call, &finish));
         for (call, plan) in calls.iter().zip(plans) {
             match plan {
-                Plan::Close(end, result) => self.close(&call.id, end, result),
-                Plan::Run | Plan::Wait(_) if end.is_some() => {
-                    self.close(&call.id, CallEnd::NotRun, words::with_a_broken_one());
+                CallPlan::Close(end, result) => self.close(&call.id, end, result),
+                CallPlan::Run | CallPlan::Wait(_) if end.is_some() => {
+                    self.close(&call.id, CallEnd::NotRun, error_texts::with_a_broken_one());
                 }
-                Plan::Run => {}
-                Plan::Wait(kind) => self.open_wait(&call.id, kind),
+                CallPlan::Run => {}
+                CallPlan::Wait(kind) => self.open_wait(&call.id, kind),
             }
         }
         if matches!(finish, FinishReason::ContentFilter | FinishReason::Refused) {
@@ -76,13 +76,15 @@ impl Decider<'_> {
         self.turn.shows_as_written(call.name.as_str(), json)
     }
 
-    fn plan(&self, call: &ToolCall, finish: &FinishReason) -> Plan {
-        let not_run = |result| Plan::Close(CallEnd::NotRun, result);
+    fn plan(&self, call: &ToolCall, finish: &FinishReason) -> CallPlan {
+        let not_run = |result| CallPlan::Close(CallEnd::NotRun, result);
         let setup = &self.turn.setup;
         match finish {
-            FinishReason::ContextFull | FinishReason::Length => return not_run(words::cut_off()),
+            FinishReason::ContextFull | FinishReason::Length => {
+                return not_run(error_texts::cut_off());
+            }
             FinishReason::ContentFilter | FinishReason::Refused => {
-                return not_run(words::refused());
+                return not_run(error_texts::refused());
             }
             FinishReason::Paused
             | FinishReason::Stop
@@ -91,28 +93,31 @@ impl Decider<'_> {
             | FinishReason::Unrecognized(_) => {}
         }
         match self.turn.tool_use {
-            ToolUse::LastRound(limit) => return not_run(words::limit_reached(Some(limit))),
-            ToolUse::FirstRoundOnly => return not_run(words::limit_reached(None)),
+            ToolUse::LastRound(limit) => return not_run(error_texts::limit_reached(Some(limit))),
+            ToolUse::FirstRoundOnly => return not_run(error_texts::limit_reached(None)),
             ToolUse::Allowed => {}
         }
         if self.turn.round >= setup.limits.rounds && setup.limits.on_limit == OnLimit::Error {
-            return not_run(words::limit_reached(Some(LimitKind::Rounds)));
+            return not_run(error_texts::limit_reached(Some(LimitKind::Rounds)));
         }
         // What a batch brings would be told to nobody, if not even a last round can be paid.
         if let Some(limit) = self.cannot_pay() {
-            return not_run(words::limit_reached(Some(limit)));
+            return not_run(error_texts::limit_reached(Some(limit)));
         }
         let Some(tool) = setup.catalog.tool(call.name.as_str()) else {
-            return not_run(words::no_such_tool(call.name.as_str(), &setup.catalog));
+            return not_run(error_texts::no_such_tool(
+                call.name.as_str(),
+                &setup.catalog,
+            ));
         };
         if let Some(why) = self.restriction(&call.id) {
-            return not_run(words::restricted(&why));
+            return not_run(error_texts::restricted(&why));
         }
         // Some servers do not know the setting, or do not heed it.
         match &setup.choice {
-            ToolChoice::Forbidden => return not_run(words::no_tool_allowed()),
+            ToolChoice::Forbidden => return not_run(error_texts::no_tool_allowed()),
             ToolChoice::Only { tools, .. } if !tools.contains(&tool.definition.name) => {
-                return not_run(words::tool_not_allowed(&tool.definition.name));
+                return not_run(error_texts::tool_not_allowed(&tool.definition.name));
             }
             ToolChoice::Auto
             | ToolChoice::Named(_)
@@ -122,30 +127,32 @@ impl Decider<'_> {
         match (&call.input, &tool.definition.input) {
             (ToolInput::Json(input), _) => {
                 if let Err(fault) = input.object() {
-                    return not_run(words::malformed(fault));
+                    return not_run(error_texts::malformed(fault));
                 }
             }
             // Nobody could hold it against the tool's schema.
             (ToolInput::Text(_), InputFormat::Json(_)) => {
-                return not_run(words::malformed("free text was sent"));
+                return not_run(error_texts::malformed("free text was sent"));
             }
             (ToolInput::Text(_), InputFormat::Text(_)) => {}
         }
         match (&tool.permission, tool.ran_by) {
-            (Permission::Deny(why), _) => Plan::Close(CallEnd::Denied, words::denied_by_rule(why)),
+            (Permission::Deny(why), _) => {
+                CallPlan::Close(CallEnd::Denied, error_texts::denied_by_rule(why))
+            }
             (Permission::Allow | Permission::Ask | Permission::Granted { .. }, RanBy::Client) => {
-                Plan::Wait(WaitKind::ClientResult)
+                CallPlan::Wait(WaitKind::ClientResult)
             }
             (Permission::Ask, RanBy::Engine | RanBy::Provider)
                 if self.turn.grants.of(tool).is_none() =>
             {
                 let subject = Some(approval::subject(tool, &call.input));
-                Plan::Wait(WaitKind::Approval { subject })
+                CallPlan::Wait(WaitKind::Approval { subject })
             }
             (
                 Permission::Allow | Permission::Ask | Permission::Granted { .. },
                 RanBy::Engine | RanBy::Provider,
-            ) => Plan::Run,
+            ) => CallPlan::Run,
         }
     }
 
@@ -173,10 +180,16 @@ impl Decider<'_> {
                 attempt: attempts + 1,
             };
             match self.leave(&next) {
-                Leave::Given(approval) => self.start(&call, next.edited, attempt, approval),
+                StartPermission::Granted(approval) => {
+                    self.start(&call, next.edited, attempt, approval)
+                }
                 // Only a journal that was tampered with leads here; nothing of it may run.
-                Leave::ForSomethingElse | Leave::Wanted(_) => {
-                    self.close(&call.id, CallEnd::NotRun, words::not_what_was_approved());
+                StartPermission::Mismatch | StartPermission::NeedsApproval(_) => {
+                    self.close(
+                        &call.id,
+                        CallEnd::NotRun,
+                        error_texts::not_what_was_approved(),
+                    );
                 }
             }
         }
@@ -192,7 +205,7 @@ impl Decider<'_> {
         let setup = &self.turn.setup;
         let Some(tool) = setup.catalog.tool(call.name.as_str()) else {
             // Only a journal that was tampered with leads here; it must not hold the turn up.
-            let result = words::no_such_tool(call.name.as_str(), &setup.catalog);
+            let result = error_texts::no_such_tool(call.name.as_str(), &setup.catalog);
             return self.close(&call.id, CallEnd::NotRun, result);
         };
         let limits = &setup.limits;
@@ -220,7 +233,7 @@ impl Decider<'_> {
     }
 
     /// Waits for a call that goes on elsewhere.
-    pub(super) fn resume(&mut self, running: &Running, handle: JobHandle) {
+    pub(super) fn resume(&mut self, running: &RunningCall, handle: JobHandle) {
         let name = self
             .turn
             .open_call(&running.attempt.call)
@@ -260,7 +273,7 @@ impl Decider<'_> {
         }
     }
 
-    pub(super) fn tool_failed(&mut self, running: &Running, failure: &ToolFailure) {
+    pub(super) fn tool_failed(&mut self, running: &RunningCall, failure: &ToolFailure) {
         self.live.end_call(&running.attempt);
         self.lose(
             &running.attempt,
@@ -270,8 +283,8 @@ impl Decider<'_> {
     }
 
     /// What is done about a try that ended without an outcome: one policy for every cause.
-    pub(super) fn after_loss(&self, running: &Running, disposition: Disposition) -> AfterLoss {
-        let Running {
+    pub(super) fn after_loss(&self, running: &RunningCall, disposition: Disposition) -> AfterLoss {
+        let RunningCall {
             attempt, handle, ..
         } = running;
         match disposition {
@@ -311,7 +324,7 @@ impl Decider<'_> {
                     (Disposition::NotSent, ToolFailureKind::InvalidArguments) => {
                         ToolResult::error(failure.message.as_str())
                     }
-                    (disposition, _) => words::lost(disposition, &failure.message),
+                    (disposition, _) => error_texts::lost(disposition, &failure.message),
                 };
                 let result = self.told_of_edit(&attempt.call, result);
                 self.close(&attempt.call, end, result);
@@ -322,7 +335,7 @@ impl Decider<'_> {
     /// Gives a call its outcome. What is kept and what is shown of it is decided here, once.
     pub(super) fn close(&mut self, call: &ToolCallId, end: CallEnd, result: ToolResult) {
         if let Some(running) = self.turn.calls().iter().find(|open| open.call.id == *call)
-            && let CallState::Running(Running { attempt, .. }) = &running.state
+            && let CallState::Running(RunningCall { attempt, .. }) = &running.state
         {
             self.live.end_call(&attempt.clone());
         }
@@ -364,8 +377,8 @@ impl Decider<'_> {
     pub(super) fn told_of_edit(&self, id: &ToolCallId, result: ToolResult) -> ToolResult {
         let call = self.turn.calls().iter().find(|call| call.call.id == *id);
         match call.and_then(|call| call.edited.as_deref()) {
-            Some(ToolInput::Json(input)) => words::with_edited_arguments(result, input.raw()),
-            Some(ToolInput::Text(text)) => words::with_edited_arguments(result, text),
+            Some(ToolInput::Json(input)) => error_texts::with_edited_arguments(result, input.raw()),
+            Some(ToolInput::Text(text)) => error_texts::with_edited_arguments(result, text),
             None => result,
         }
     }

@@ -7,7 +7,7 @@ use crate::ids::ToolCallId;
 use crate::request::Attempt;
 use crate::tool_loop::action::Action;
 use crate::tool_loop::decider::Decider;
-use crate::tool_loop::words;
+use crate::tool_loop::error_texts;
 use crate::turn::{CallState, Stage};
 use crate::wait::{CancelCause, WaitEnd, WaitKind};
 
@@ -89,10 +89,14 @@ impl Decider<'_> {
 
     fn close_unstarted(&mut self, call: &ToolCallId, may_have_run: bool) {
         if may_have_run {
-            let result = words::lost(Disposition::Unknown, "the turn was cancelled");
+            let result = error_texts::lost(Disposition::Unknown, "the turn was cancelled");
             self.close(call, CallEnd::Reported, result);
         } else {
-            self.close(call, CallEnd::Cancelled, words::cancelled_before_start());
+            self.close(
+                call,
+                CallEnd::Cancelled,
+                error_texts::cancelled_before_start(),
+            );
         }
     }
 }

@@ -6,20 +6,20 @@ use crate::outcome::ToolResult;
 use crate::time::Now;
 use crate::tool_loop::action::Action;
 use crate::tool_loop::input::Input;
-use crate::tool_loop::live::Live;
-use crate::turn::{CallState, Running, Stage, Turn};
+use crate::tool_loop::live::LiveState;
+use crate::turn::{CallState, RunningCall, Stage, Turn};
 
 /// One step in the making.
 pub(super) struct Decider<'a> {
     pub(super) actions: Vec<Action>,
     pub(super) facts: Vec<Fact>,
-    pub(super) live: &'a mut Live,
+    pub(super) live: &'a mut LiveState,
     pub(super) now: Now,
     pub(super) turn: &'a mut Turn,
 }
 
 impl<'a> Decider<'a> {
-    pub(super) const fn new(turn: &'a mut Turn, live: &'a mut Live, now: Now) -> Self {
+    pub(super) const fn new(turn: &'a mut Turn, live: &'a mut LiveState, now: Now) -> Self {
         Self {
             actions: Vec::new(),
             facts: Vec::new(),
@@ -87,7 +87,7 @@ impl<'a> Decider<'a> {
     }
 
     /// The running call of this very try.
-    pub(super) fn running(&self, attempt: &ToolAttempt) -> Option<Running> {
+    pub(super) fn running(&self, attempt: &ToolAttempt) -> Option<RunningCall> {
         self.turn.calls().iter().find_map(|call| match &call.state {
             CallState::Running(running) if running.attempt == *attempt => Some(running.clone()),
             CallState::Closed(_)

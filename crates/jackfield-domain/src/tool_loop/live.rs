@@ -6,12 +6,12 @@ use std::time::Duration;
 use crate::accumulator::ReplyAccumulator;
 use crate::ids::{ModelAttempt, ToolAttempt, ToolCallId, TurnId};
 use crate::time::{MonoTime, Now};
-use crate::turn::{CallState, Running, Stage, Turn};
+use crate::turn::{CallState, RunningCall, Stage, Turn};
 use crate::usage::Usage;
 
 /// Beyond the durable state.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Live {
+pub(crate) struct LiveState {
     /// Time in which something was under way, so far.
     active: Duration,
     /// Since when something is under way.
@@ -25,19 +25,19 @@ struct LiveReply {
     accumulator: ReplyAccumulator,
     attempt: ModelAttempt,
     /// Few servers count before the end.
-    counted: Option<Box<Counted>>,
+    counted: Option<Box<CountedUsage>>,
     heard: MonoTime,
 }
 
 /// What a provider has counted of a reply under way.
 #[derive(Clone, Copy, Debug)]
-struct Counted {
+struct CountedUsage {
     /// How much of the reply is in the count, in units.
     units: usize,
     usage: Usage,
 }
 
-impl Live {
+impl LiveState {
     pub(crate) fn recovered(active: Duration) -> Self {
         Self {
             active,
@@ -82,7 +82,7 @@ impl Live {
     pub(crate) fn count_reply(&mut self, usage: Usage, units: usize) {
         // Some servers that do not count begin with a number all the same; a count has an input.
         if let Some(reply) = self.reply.as_mut().filter(|_| usage.input > 0) {
-            reply.counted = Some(Box::new(Counted { units, usage }));
+            reply.counted = Some(Box::new(CountedUsage { units, usage }));
         }
     }
 
@@ -169,7 +169,7 @@ pub(super) fn is_busy(turn: &Turn) -> bool {
 }
 
 /// The calls that run.
-fn running(turn: &Turn) -> impl Iterator<Item = &Running> {
+fn running(turn: &Turn) -> impl Iterator<Item = &RunningCall> {
     turn.calls().iter().filter_map(|call| match &call.state {
         CallState::Running(running) => Some(running),
         CallState::Closed(_)

@@ -14,9 +14,9 @@ use crate::time::Now;
 use crate::tool::UnknownPolicy;
 use crate::tool_loop::action::Action;
 use crate::tool_loop::decider::Decider;
-use crate::tool_loop::live::Live;
-use crate::tool_loop::{Step, ToolLoop, decider_parts, words};
-use crate::turn::{CallState, Running, Stage, Turn};
+use crate::tool_loop::live::LiveState;
+use crate::tool_loop::{Step, ToolLoop, decider_parts, error_texts};
+use crate::turn::{CallState, RunningCall, Stage, Turn};
 use crate::wait::{Delivery, as_heard};
 
 impl ToolLoop {
@@ -44,7 +44,7 @@ impl ToolLoop {
         now: Now,
         restrictions: Restrictions,
     ) -> (Self, Step) {
-        let live = Live::recovered(turn.active);
+        let live = LiveState::recovered(turn.active);
         let mut recovered = Self {
             live,
             session: session.clone(),
@@ -114,9 +114,12 @@ impl Decider<'_> {
             return;
         };
         let (end, result) = if attempts > 0 {
-            (CallEnd::Reported, words::lost(Disposition::Unknown, &why))
+            (
+                CallEnd::Reported,
+                error_texts::lost(Disposition::Unknown, &why),
+            )
         } else {
-            (CallEnd::NotRun, words::restricted(&why))
+            (CallEnd::NotRun, error_texts::restricted(&why))
         };
         self.close(call, end, result);
     }
@@ -132,7 +135,7 @@ impl Decider<'_> {
             })
     }
 
-    fn recover_running(&mut self, running: &Running) {
+    fn recover_running(&mut self, running: &RunningCall) {
         if let Some(handle) = &running.handle {
             // Its deliveries may have resumed it already, in this very step.
             let resumed = self.actions.iter().any(|action| {
@@ -155,7 +158,7 @@ impl Decider<'_> {
     }
 
     /// The policy for unknown outcomes, except that what may not start today is not started again.
-    fn after_crash(&self, running: &Running, may_start: bool) -> AfterLoss {
+    fn after_crash(&self, running: &RunningCall, may_start: bool) -> AfterLoss {
         match self.after_loss(running, Disposition::Unknown) {
             AfterLoss::Repeat if !may_start => AfterLoss::Report,
             then @ (AfterLoss::Ask | AfterLoss::Repeat | AfterLoss::Report) => then,

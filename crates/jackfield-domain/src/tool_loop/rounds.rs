@@ -36,8 +36,8 @@ impl Decider<'_> {
             return self.end_limited(LimitKind::Rounds);
         }
         let tools = match self.limit_before(round) {
-            Some(Spent::Nothing(limit)) => return self.end_limited(limit),
-            Some(Spent::LastRound(limit)) => match limits.on_limit {
+            Some(Budget::Nothing(limit)) => return self.end_limited(limit),
+            Some(Budget::LastRound(limit)) => match limits.on_limit {
                 OnLimit::Answer => ToolUse::LastRound(limit),
                 OnLimit::Error => return self.end_limited(limit),
             },
@@ -119,19 +119,19 @@ impl Decider<'_> {
     /// be sent, and the longest reply that it may give.
     pub(super) fn cannot_pay(&self) -> Option<LimitKind> {
         match self.rest() {
-            Some(Spent::Nothing(limit)) => Some(limit),
-            Some(Spent::LastRound(_)) | None => None,
+            Some(Budget::Nothing(limit)) => Some(limit),
+            Some(Budget::LastRound(_)) | None => None,
         }
     }
 
     /// What the allowance and the guard say before a round begins.
-    fn limit_before(&self, round: u32) -> Option<Spent> {
+    fn limit_before(&self, round: u32) -> Option<Budget> {
         let rest = self.rest();
-        if matches!(rest, Some(Spent::Nothing(_))) {
+        if matches!(rest, Some(Budget::Nothing(_))) {
             return rest;
         }
         if self.turn.no_progress {
-            return Some(Spent::LastRound(LimitKind::NoProgress));
+            return Some(Budget::LastRound(LimitKind::NoProgress));
         }
         let allowance = self.turn.setup.allowance;
         if allowance
@@ -139,14 +139,14 @@ impl Decider<'_> {
             .is_some_and(|active| self.live.active() >= active)
             && round > 1
         {
-            return Some(Spent::LastRound(LimitKind::ActiveTime));
+            return Some(Budget::LastRound(LimitKind::ActiveTime));
         }
         rest
     }
 
     /// What the allowances of tokens and money have left, where that is not enough for a round and
     /// for a last one after it. What a call may use is reserved here, and settled by its fact.
-    fn rest(&self) -> Option<Spent> {
+    fn rest(&self) -> Option<Budget> {
         let setup = &self.turn.setup;
         let allowance = setup.allowance;
         if allowance.tokens.is_none() && allowance.cost.is_none() {
@@ -158,7 +158,7 @@ impl Decider<'_> {
         let output = u64::from(output.unwrap_or(RESERVED_OUTPUT));
         let tokens = allowance.tokens.and_then(|tokens| {
             let reserve = input.saturating_add(output);
-            Spent::of(
+            Budget::of(
                 tokens.saturating_sub(used.total()),
                 reserve,
                 LimitKind::Tokens,
@@ -168,14 +168,14 @@ impl Decider<'_> {
             Some(price) => {
                 let left = cost.less(price.cost(&used)).as_picos();
                 let reserve = price.reserve(input, output).as_picos();
-                Spent::of(left, reserve, LimitKind::Cost)
+                Budget::of(left, reserve, LimitKind::Cost)
             }
             // Nobody knows what a call would cost. No turn should begin like this.
-            None => Some(Spent::Nothing(LimitKind::Cost)),
+            None => Some(Budget::Nothing(LimitKind::Cost)),
         });
         match (tokens, cost) {
-            (Some(Spent::Nothing(limit)), _) | (_, Some(Spent::Nothing(limit))) => {
-                Some(Spent::Nothing(limit))
+            (Some(Budget::Nothing(limit)), _) | (_, Some(Budget::Nothing(limit))) => {
+                Some(Budget::Nothing(limit))
             }
             (tokens, cost) => tokens.or(cost),
         }
@@ -183,14 +183,14 @@ impl Decider<'_> {
 }
 
 /// What is left to spend.
-enum Spent {
+enum Budget {
     /// Enough for one last round.
     LastRound(LimitKind),
     /// Not even that.
     Nothing(LimitKind),
 }
 
-impl Spent {
+impl Budget {
     /// What is left of an allowance when a round takes this much of it, and a last round the same.
     const fn of(left: u64, reserve: u64, limit: LimitKind) -> Option<Self> {
         if left < reserve {

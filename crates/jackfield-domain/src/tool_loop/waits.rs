@@ -6,8 +6,8 @@ use crate::ids::{ToolCallId, WaitId};
 use crate::outcome::ToolResult;
 use crate::tool_loop::action::Action;
 use crate::tool_loop::decider::Decider;
-use crate::tool_loop::words;
-use crate::turn::{CallState, Running};
+use crate::tool_loop::error_texts;
+use crate::turn::{CallState, RunningCall};
 use crate::wait::{
     Answer, Approval, Delivery, DeliveryBody, UnknownAnswer, Wait, WaitEnd, WaitKind,
 };
@@ -74,7 +74,7 @@ impl Decider<'_> {
         });
         match answer {
             Answer::Approval(Approval::Denied { reason }) => {
-                let why = words::denied(reason);
+                let why = error_texts::denied(reason);
                 let (end, result) = self.unapproved(&wait.call, &why);
                 self.close(&wait.call, end, result);
             }
@@ -91,7 +91,7 @@ impl Decider<'_> {
                 self.close(&wait.call, CallEnd::Reported, result.clone());
             }
             Answer::UnknownOutcome(UnknownAnswer::Report) => {
-                let result = words::lost(Disposition::Unknown, "a person was asked");
+                let result = error_texts::lost(Disposition::Unknown, "a person was asked");
                 self.close(&wait.call, CallEnd::Reported, result);
             }
             Answer::UnknownOutcome(UnknownAnswer::Retry) => {}
@@ -101,7 +101,7 @@ impl Decider<'_> {
     fn resume_answered(&mut self, call: &ToolCallId) {
         let found = self.turn.calls().iter().find(|open| open.call.id == *call);
         if let Some(CallState::Running(running)) = found.map(|open| &open.state)
-            && let Running {
+            && let RunningCall {
                 handle: Some(handle),
                 ..
             } = running
@@ -133,15 +133,15 @@ impl Decider<'_> {
 
     fn expired(&self, wait: &Wait) -> (CallEnd, ToolResult) {
         match wait.kind {
-            WaitKind::Approval { .. } => self.unapproved(&wait.call, words::EXPIRED),
+            WaitKind::Approval { .. } => self.unapproved(&wait.call, error_texts::EXPIRED),
             WaitKind::ClientResult => {
                 let limit = self.turn.setup.limits.client_tool;
-                (CallEnd::ClientExpired, words::client_expired(limit))
+                (CallEnd::ClientExpired, error_texts::client_expired(limit))
             }
-            WaitKind::Elicitation { .. } => (CallEnd::Reported, words::question_expired()),
+            WaitKind::Elicitation { .. } => (CallEnd::Reported, error_texts::question_expired()),
             WaitKind::UnknownOutcome => (
                 CallEnd::Reported,
-                words::lost(Disposition::Unknown, "nobody knew"),
+                error_texts::lost(Disposition::Unknown, "nobody knew"),
             ),
         }
     }

@@ -17,14 +17,14 @@ use crate::wait::{ElicitationAnswer, JobHandle, Wait, WaitKind};
 /// The calls of one reply, in its order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Batch {
-    pub(crate) calls: Vec<Call>,
+    pub(crate) calls: Vec<BatchCall>,
     pub(crate) finish: FinishReason,
     pub(crate) message: Arc<Message>,
 }
 
 /// One call of a batch.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Call {
+pub(crate) struct BatchCall {
     pub(crate) attempts: u32,
     pub(crate) call: Arc<ToolCall>,
     /// What it is run with, where an approver changed it.
@@ -39,20 +39,20 @@ pub(crate) enum CallState {
     /// It has its outcome, as the model is shown it.
     Closed(Arc<ToolOutcome>),
     /// Somebody allowed it; that is used up when it starts.
-    Granted(Granted),
+    Granted(CallGrant),
     /// A try ended without an outcome; the same step says what is done about it.
     Lost,
     /// It is to be run, or run again, when a slot is free.
     Queued,
     /// It runs.
-    Running(Running),
+    Running(RunningCall),
     /// Somebody outside is asked.
     Waiting(Wait),
 }
 
 /// A call that may run once.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Granted {
+pub(crate) struct CallGrant {
     /// What exactly may run; the first records do not say.
     pub(crate) subject: Option<Digest>,
     /// In answer to which question.
@@ -61,7 +61,7 @@ pub(crate) struct Granted {
 
 /// A call that runs.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Running {
+pub(crate) struct RunningCall {
     /// The answer that goes back with the handle.
     pub(crate) answer: Option<ElicitationAnswer>,
     pub(crate) attempt: ToolAttempt,
@@ -70,7 +70,7 @@ pub(crate) struct Running {
     pub(crate) time_limit: Duration,
 }
 
-impl Call {
+impl BatchCall {
     /// Whether it counts against the calls that may run at once. A call whose tool has asked
     /// something does: it is still at work, and goes on as soon as there is an answer.
     pub(crate) const fn holds_slot(&self) -> bool {
@@ -85,7 +85,7 @@ impl Call {
 }
 
 impl Batch {
-    pub(crate) fn call(&mut self, id: &ToolCallId) -> Option<&mut Call> {
+    pub(crate) fn call(&mut self, id: &ToolCallId) -> Option<&mut BatchCall> {
         self.calls.iter_mut().find(|call| call.call.id == *id)
     }
 

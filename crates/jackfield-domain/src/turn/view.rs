@@ -4,7 +4,7 @@ use crate::block::{Content, RanBy};
 use crate::digest::Digest;
 use crate::fact::ToolUse;
 use crate::limits::OnLimit;
-use crate::locate::key::Key;
+use crate::locate::key::ConversationKey;
 use crate::message::Role;
 use crate::policy::Permission;
 use crate::tool::{InputFormat, ToolChoice};
@@ -48,7 +48,7 @@ impl Turn {
     /// keep it, or was shown nothing that it could keep.
     pub(crate) fn view(&self) -> Option<Digest> {
         let before = self.setup.caller.as_ref()?.view?;
-        let mut key = Key::after(before);
+        let mut key = ConversationKey::after(before);
         for message in self.messages.of_turn() {
             for block in &message.blocks {
                 match (&block.content, message.role) {

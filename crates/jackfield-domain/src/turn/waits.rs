@@ -8,7 +8,7 @@ use crate::ids::{ToolAttempt, WaitId};
 use crate::locate::key;
 use crate::tool::CatalogEntry;
 use crate::tool_input::{JsonInput, ToolInput};
-use crate::turn::{CallState, Granted, Running, Stage, Turn};
+use crate::turn::{CallGrant, CallState, RunningCall, Stage, Turn};
 use crate::wait::{Answer, Approval, UnknownAnswer, Wait, WaitEnd, WaitKind};
 
 impl Turn {
@@ -41,7 +41,7 @@ impl Turn {
             }
             let tool = self.setup.catalog.tool(call.call.name.as_str());
             let granted = || {
-                CallState::Granted(Granted {
+                CallState::Granted(CallGrant {
                     subject,
                     wait: id.clone(),
                 })
@@ -72,7 +72,7 @@ impl Turn {
                 // Whoever says so has been told of the call, and allows this try at it.
                 (Answer::UnknownOutcome(UnknownAnswer::Retry), _) => granted(),
                 (Answer::Elicitation(answer), WaitKind::Elicitation { handle, .. }) => {
-                    CallState::Running(Running {
+                    CallState::Running(RunningCall {
                         answer: Some(answer.clone()),
                         attempt: ToolAttempt {
                             call: call.call.id.clone(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jackfield_domain::audit::{self, Audited, AuditedCall};
+use jackfield_domain::audit::{self, AuditEntry, AuditedCall};
 use jackfield_domain::fact::{CallEnd, Envelope, Fact, InputKind};
 use jackfield_domain::failure::Disposition;
 use jackfield_domain::ids::DeliveryId;
@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::scene::{It, Scene, answer, calls, finishes, passes, says};
 use crate::world::setup;
 
-fn audited(facts: &[Fact]) -> Vec<Audited> {
+fn audited(facts: &[Fact]) -> Vec<AuditEntry> {
     audit::of(&[step(facts)], &[])
 }
 
@@ -40,8 +40,8 @@ fn only_call(scene: &Scene) -> AuditedCall {
     let calls: Vec<_> = told
         .into_iter()
         .filter_map(|one| match one {
-            Audited::Call(call) => Some(*call),
-            Audited::Cancelled { .. } | Audited::LateUsage { .. } => None,
+            AuditEntry::Call(call) => Some(*call),
+            AuditEntry::Cancelled { .. } | AuditEntry::LateUsage { .. } => None,
         })
         .collect();
     let [call] = &calls[..] else {
@@ -94,7 +94,7 @@ fn an_answer_is_a_decision_before_anybody_acts_upon_it() {
     // It is told the same before it was heard and afterwards: as of when it was given.
     for facts in [&scene.facts[..asked], &scene.facts] {
         let told = audit::of(&[step(facts)], std::slice::from_ref(&given));
-        let [Audited::Call(call)] = &told[..] else {
+        let [AuditEntry::Call(call)] = &told[..] else {
             panic!("{told:?}");
         };
         assert_eq!(call.who(), ["somebody".into()]);
@@ -165,15 +165,15 @@ fn a_cancel_stands_after_the_calls_that_it_ended() {
     let ends: Vec<_> = told
         .iter()
         .map(|one| match one {
-            Audited::Call(call) => call.closed.as_ref().map(|closed| closed.end),
-            Audited::Cancelled { .. } | Audited::LateUsage { .. } => None,
+            AuditEntry::Call(call) => call.closed.as_ref().map(|closed| closed.end),
+            AuditEntry::Cancelled { .. } | AuditEntry::LateUsage { .. } => None,
         })
         .collect();
     assert_eq!(
         ends,
         [Some(CallEnd::Reported), Some(CallEnd::Cancelled), None]
     );
-    assert!(matches!(told[2], Audited::Cancelled { .. }));
+    assert!(matches!(told[2], AuditEntry::Cancelled { .. }));
 }
 
 #[test]
@@ -191,8 +191,8 @@ fn a_call_under_a_grant_of_its_turn_says_whose_it_is() {
     let who: Vec<_> = told
         .iter()
         .map(|one| match one {
-            Audited::Call(call) => (call.who(), call.questions.len()),
-            Audited::Cancelled { .. } | Audited::LateUsage { .. } => panic!("{one:?}"),
+            AuditEntry::Call(call) => (call.who(), call.questions.len()),
+            AuditEntry::Cancelled { .. } | AuditEntry::LateUsage { .. } => panic!("{one:?}"),
         })
         .collect();
     // Nobody was asked again, and once is not told twice.

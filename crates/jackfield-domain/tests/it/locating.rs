@@ -7,7 +7,7 @@ use jackfield_domain::fact::{Fact, TurnEnd};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
 use jackfield_domain::locate::{
-    self, Known, Located, Refused, Traces, chain, locate_in, opening, results,
+    self, HistoryKeys, Located, ResultsRefused, SessionIndex, chain, locate_in, opening, results,
 };
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
@@ -26,8 +26,8 @@ use crate::talk::{ANN, Part, Talk};
 /// What a client says, and the rounds in which it is answered.
 type Script = (Arc<str>, Vec<Vec<Part>>);
 
-fn locate(principal: &str, history: &[Message], sessions: &[Known]) -> Located {
-    locate::locate(principal, &Traces::of(history), sessions)
+fn locate(principal: &str, history: &[Message], sessions: &[SessionIndex]) -> Located {
+    locate::locate(principal, &HistoryKeys::of(history), sessions)
 }
 
 fn scripts() -> impl Strategy<Value = Vec<Script>> {
@@ -167,7 +167,7 @@ proptest! {
         let new = &told[*known..];
         prop_assert!(new.iter().all(|message| message.role != Role::Assistant || message.blocks.iter().all(Block::is_blank)), "{:?}", new);
         prop_assert_eq!(locate_in(&told, &talk.known()), located);
-        prop_assert!(Traces::of(&told).views().any(|view| Some(view) == talk.view()));
+        prop_assert!(HistoryKeys::of(&told).views().any(|view| Some(view) == talk.view()));
         // Nobody else comes in.
         prop_assert_eq!(locate("bob", &told, &[talk.known()]), Located::New);
         // Two that fit tell nothing.
@@ -334,7 +334,7 @@ fn results_that_nobody_asked_for_are_told() {
     };
     assert_eq!(
         bring(&[first, second, &unknown]),
-        Located::Refused(Refused::Unknown {
+        Located::Refused(ResultsRefused::Unknown {
             call: unknown.call.clone()
         })
     );
@@ -344,7 +344,7 @@ fn results_that_nobody_asked_for_are_told() {
     };
     assert_eq!(
         bring(&[first, &other]),
-        Located::Refused(Refused::Conflict {
+        Located::Refused(ResultsRefused::Conflict {
             call: second.call.clone()
         })
     );
@@ -431,7 +431,7 @@ fn sessions_of_nobody_are_never_found() {
     }
     assert_eq!(somewhere("and?", &talk), Located::New);
     assert_eq!(
-        Known::of(SessionId::parse("s").expect("an id"), &[]).principal(),
+        SessionIndex::of(SessionId::parse("s").expect("an id"), &[]).principal(),
         None
     );
 }

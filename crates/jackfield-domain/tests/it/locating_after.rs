@@ -8,7 +8,7 @@ use jackfield_domain::fact::{Envelope, InputKind};
 use jackfield_domain::fork::ForkPlace;
 use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
 use jackfield_domain::limits::Limits;
-use jackfield_domain::locate::{Known, Located, Refused, locate_after};
+use jackfield_domain::locate::{Located, ResultsRefused, SessionIndex, locate_after};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::setup::{Opening, Setup};
@@ -35,7 +35,7 @@ fn of(principal: &str) -> Setup {
     }
 }
 
-fn known(scene: &Scene) -> Known {
+fn known(scene: &Scene) -> SessionIndex {
     let steps = scene.facts.iter().zip(0..).map(|(fact, step)| Envelope {
         facts: vec![fact.clone()],
         input: InputKind::Began,
@@ -47,7 +47,7 @@ fn known(scene: &Scene) -> Known {
         version: 1,
     });
     let steps: Vec<Envelope> = steps.collect();
-    Known::of(session(scene), &steps)
+    SessionIndex::of(session(scene), &steps)
 }
 
 fn session(scene: &Scene) -> SessionId {
@@ -115,7 +115,7 @@ fn a_reply_that_asked_the_client_wants_its_results() {
     let (mut scene, _) = Scene::begin(Arc::new(of("ann")));
     drop(scene.play(calls(&["client"])));
     let (id, call) = (turn(&scene), scene.call_named("client"));
-    let missing = Some(Located::Refused(Refused::Missing {
+    let missing = Some(Located::Refused(ResultsRefused::Missing {
         calls: vec![call.clone()],
     }));
     let new = [Message::user("and?")];
@@ -133,7 +133,7 @@ fn a_reply_that_asked_the_client_wants_its_results() {
             0,
             &[brings(&call, "mine"), brings(&unknown, "?")]
         ),
-        Some(Located::Refused(Refused::Unknown { call: unknown }))
+        Some(Located::Refused(ResultsRefused::Unknown { call: unknown }))
     );
     let mine = Answer::ClientResult(ToolResult::text("mine").into());
     drop(scene.play(answer("client", mine)));
@@ -150,7 +150,7 @@ fn a_reply_that_asked_the_client_wants_its_results() {
     ));
     assert!(matches!(
         after(&scene, &id, 0, &[brings(&call, "other")]),
-        Some(Located::Refused(Refused::Conflict { .. }))
+        Some(Located::Refused(ResultsRefused::Conflict { .. }))
     ));
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jackfield_domain::block::Content;
 use jackfield_domain::fact::Fact;
-use jackfield_domain::locate::{Located, Refused, Traces, locate, locate_in, results};
+use jackfield_domain::locate::{HistoryKeys, Located, ResultsRefused, locate, locate_in, results};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::wait::{Answer, WaitEnd};
@@ -13,7 +13,7 @@ use crate::locating::simple;
 use crate::talk::{ANN, Part, Talk};
 
 fn located(history: &[Message], talk: &Talk) -> Located {
-    locate(ANN, &Traces::of(history), &[talk.known()])
+    locate(ANN, &HistoryKeys::of(history), &[talk.known()])
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn words_beside_results_that_were_brought_before_go_on_behind_the_results() {
     }
     let refused = located(&other, &talk);
     assert!(
-        matches!(refused, Located::Refused(Refused::Conflict { .. })),
+        matches!(refused, Located::Refused(ResultsRefused::Conflict { .. })),
         "{refused:?}"
     );
 }

@@ -14,7 +14,7 @@ use jackfield_domain::message::{Message, Messages};
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
-use jackfield_domain::send_message::{Base, SendMessageUseCase};
+use jackfield_domain::send_message::{SendMessageUseCase, TurnBase};
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::{Action, Input, Restriction, Restrictions, Step, ToolLoop};
@@ -40,7 +40,7 @@ impl Hand {
             mono: MonoTime::from_start(Duration::from_secs(5)),
             wall: WallTime::from_millis(1_000_000),
         };
-        let base = Base {
+        let base = TurnBase {
             grants: Grants::default(),
             messages: Arc::default(),
             ordinal: 1,

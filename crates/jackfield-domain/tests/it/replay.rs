@@ -12,9 +12,9 @@ use jackfield_domain::ids::{DeliveryId, ModelAttempt, SessionId, ToolName, WaitI
 use jackfield_domain::limits::Limits;
 use jackfield_domain::message::Message;
 use jackfield_domain::policy::Permission;
-use jackfield_domain::replay::{Replay, Replayed, Verdict};
+use jackfield_domain::replay::{Replay, ReplayVerdict, StepReplay};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
-use jackfield_domain::send_message::{Base, SendMessageUseCase};
+use jackfield_domain::send_message::{SendMessageUseCase, TurnBase};
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::{Input, LOOP_VERSION, Restriction, Restrictions, Step, ToolLoop};
@@ -56,23 +56,27 @@ fn a_difference_under_another_version_of_the_loop_is_told_as_decided_differently
     let mut recorder = Recorder::begin();
     recorder.call("read");
     let mut steps = recorder.steps;
-    assert_eq!(verdicts(&steps), [Verdict::Same, Verdict::Same]);
+    assert_eq!(verdicts(&steps), [ReplayVerdict::Same, ReplayVerdict::Same]);
     for step in &mut steps {
         step.version = LOOP_VERSION + 1;
     }
-    assert_eq!(verdicts(&steps), [Verdict::Same, Verdict::Same]);
+    assert_eq!(verdicts(&steps), [ReplayVerdict::Same, ReplayVerdict::Same]);
     for fact in &mut steps[1].facts {
         if let Fact::CallStarted { time_limit, .. } = fact {
             *time_limit = Duration::from_secs(77);
         }
     }
-    let [Verdict::Same, Verdict::DecidedDifferentlySince(since)] = &verdicts(&steps)[..] else {
+    let [
+        ReplayVerdict::Same,
+        ReplayVerdict::DecidedDifferentlySince(since),
+    ] = &verdicts(&steps)[..]
+    else {
         panic!("{:#?}", verdicts(&steps));
     };
     let told = "fact 1, call_started, time_limit: recorded 77s, decided 30s";
     assert_eq!(since.to_string(), told);
     steps[1].version = LOOP_VERSION;
-    assert!(matches!(verdicts(&steps)[1], Verdict::Differs(_)));
+    assert!(matches!(verdicts(&steps)[1], ReplayVerdict::Differs(_)));
 }
 
 #[test]
@@ -88,11 +92,11 @@ fn a_step_after_a_difference_is_judged_on_its_own() {
         }
     }
     let verdicts = verdicts(&steps);
-    assert!(matches!(verdicts[0], Verdict::Differs(_)));
+    assert!(matches!(verdicts[0], ReplayVerdict::Differs(_)));
     assert!(
         verdicts[1..]
             .iter()
-            .all(|verdict| *verdict == Verdict::Same)
+            .all(|verdict| *verdict == ReplayVerdict::Same)
     );
 }
 
@@ -136,7 +140,10 @@ fn replies_that_cannot_be_read_are_rebuilt_whatever_broke_the_rules() {
                 recorder.delta(delta.clone());
             }
             assert_eq!(recorder.steps[1].input, InputKind::ReplyDelta);
-            assert_eq!(verdicts(&recorder.steps), [Verdict::Same, Verdict::Same]);
+            assert_eq!(
+                verdicts(&recorder.steps),
+                [ReplayVerdict::Same, ReplayVerdict::Same]
+            );
         }
     }
 }
@@ -154,7 +161,10 @@ fn a_reply_that_ends_inside_a_block_is_rebuilt_with_what_it_cost() {
         let facts = &recorder.steps[1].facts;
         let counted = |fact: &Fact| matches!(fact, Fact::ModelCallEnded { usage: Some(_), .. });
         assert!(facts.iter().any(counted));
-        assert_eq!(verdicts(&recorder.steps), [Verdict::Same, Verdict::Same]);
+        assert_eq!(
+            verdicts(&recorder.steps),
+            [ReplayVerdict::Same, ReplayVerdict::Same]
+        );
     }
 }
 
@@ -191,7 +201,11 @@ fn a_reply_that_breaks_off_after_a_count_is_rebuilt_with_what_was_counted() {
             assert!(used.estimated_output > 0);
             let place = (before, after, way);
             let verdicts = verdicts(&recorder.steps);
-            assert_eq!(verdicts, [Verdict::Same, Verdict::Same], "{place:?}");
+            assert_eq!(
+                verdicts,
+                [ReplayVerdict::Same, ReplayVerdict::Same],
+                "{place:?}"
+            );
         }
     }
 }
@@ -202,7 +216,7 @@ fn a_reply_that_is_too_long_is_rebuilt() {
     let text = "x".repeat(jackfield_domain::accumulator::ReplyAccumulator::MAX_UNITS);
     recorder.say(1, &text);
     let verdicts = verdicts(&recorder.steps);
-    assert_eq!(verdicts, [Verdict::Same, Verdict::Same]);
+    assert_eq!(verdicts, [ReplayVerdict::Same, ReplayVerdict::Same]);
 }
 
 #[test]
@@ -221,7 +235,9 @@ fn what_a_day_forbade_is_part_of_the_record() {
         recorder.call("read");
         let verdicts = verdicts(&recorder.steps);
         assert!(
-            verdicts.iter().all(|verdict| *verdict == Verdict::Same),
+            verdicts
+                .iter()
+                .all(|verdict| *verdict == ReplayVerdict::Same),
             "{verdicts:#?}"
         );
     }
@@ -250,7 +266,7 @@ fn what_nobody_allowed_for_the_session_is_found_in_the_setup() {
             });
         }
     }
-    let Verdict::Differs(found) = &verdicts(&steps)[0] else {
+    let ReplayVerdict::Differs(found) = &verdicts(&steps)[0] else {
         panic!("{:#?}", verdicts(&steps));
     };
     assert_eq!((found.kind, found.field), ("turn_opened", Some("setup")));
@@ -298,10 +314,14 @@ fn an_answer_that_came_in_time_and_was_passed_over_is_found() {
             delivered(wait.deadline, other),
         ] {
             let verdicts = verdicts_with(&steps, &[harmless]);
-            assert!(verdicts.iter().all(|verdict| *verdict == Verdict::Same));
+            assert!(
+                verdicts
+                    .iter()
+                    .all(|verdict| *verdict == ReplayVerdict::Same)
+            );
         }
         let verdicts = verdicts_with(&steps, &[delivered(wait.deadline, yes)]);
-        let Verdict::Differs(found) = &verdicts[place] else {
+        let ReplayVerdict::Differs(found) = &verdicts[place] else {
             panic!("{recovered}: {verdicts:#?}");
         };
         assert_eq!((found.kind, found.field), ("wait_closed", Some("end")));
@@ -309,14 +329,14 @@ fn an_answer_that_came_in_time_and_was_passed_over_is_found() {
     }
 }
 
-fn verdicts(steps: &[Envelope]) -> Vec<Verdict> {
+fn verdicts(steps: &[Envelope]) -> Vec<ReplayVerdict> {
     verdicts_with(steps, &[])
 }
 
-fn verdicts_with(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<Verdict> {
+fn verdicts_with(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<ReplayVerdict> {
     let mut replay = Replay::new(session(), deliveries);
     let verdict = |step| {
-        let Replayed { verdict, .. } = replay.step(step);
+        let StepReplay { verdict, .. } = replay.step(step);
         verdict
     };
     steps.iter().map(verdict).collect()
@@ -341,7 +361,7 @@ impl Recorder {
         };
         let opening = Opening::UserMessage(Arc::new(Message::user("do it")));
         let setup = Arc::new(setup(Limits::default()));
-        let base = Base {
+        let base = TurnBase {
             grants: Grants::default(),
             messages: Arc::default(),
             ordinal: 1,

@@ -10,7 +10,7 @@ use jackfield_domain::ids::{DeliveryId, SessionId, ToolAttempt, ToolCallId};
 use jackfield_domain::message::{Message, Messages};
 use jackfield_domain::request::{Attempt, ModelRequest};
 use jackfield_domain::rules;
-use jackfield_domain::send_message::{Base, SendMessageUseCase};
+use jackfield_domain::send_message::{SendMessageUseCase, TurnBase};
 use jackfield_domain::session::Session;
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
@@ -67,7 +67,7 @@ impl Scene {
             mono: MonoTime::from_start(Duration::from_secs(5)),
             wall: WallTime::from_millis(1_000_000),
         };
-        let base = Base {
+        let base = TurnBase {
             grants: session.grants().clone(),
             messages: session.messages(),
             ordinal: session.turns() + 1,

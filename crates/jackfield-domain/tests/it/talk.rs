@@ -6,22 +6,22 @@ use std::time::Duration;
 
 use jackfield_domain::block::{Block, Content, RanBy};
 use jackfield_domain::caller::{Caller, Display};
+use jackfield_domain::client_view;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::{Envelope, Fact, InputKind, TurnEnd};
 use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
 use jackfield_domain::limits::Limits;
-use jackfield_domain::locate::{Known, chain, results};
+use jackfield_domain::locate::{SessionIndex, chain, results};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
-use jackfield_domain::send_message::{Base, SendMessageUseCase};
+use jackfield_domain::send_message::{SendMessageUseCase, TurnBase};
 use jackfield_domain::session::Session;
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::{Action, Input, LOOP_VERSION, Step, ToolLoop};
 use jackfield_domain::usage::Usage;
-use jackfield_domain::view;
 use jackfield_domain::wait::{Answer, Delivery, DeliveryBody, Wait, WaitKind};
 
 /// Whose the sessions are.
@@ -79,8 +79,8 @@ impl Talk {
     }
 
     /// What its client was shown.
-    pub(crate) fn known(&self) -> Known {
-        Known::of(self.session.clone(), &self.steps)
+    pub(crate) fn known(&self) -> SessionIndex {
+        SessionIndex::of(self.session.clone(), &self.steps)
     }
 
     /// The client says something, and gets it answered in these rounds; the last one calls nothing.
@@ -107,7 +107,7 @@ impl Talk {
         });
         let facts = self.steps.iter().flat_map(|step| &step.facts);
         let folded = Session::fold(self.session.clone(), facts);
-        let base = Base {
+        let base = TurnBase {
             grants: folded.grants().clone(),
             messages: folded.messages(),
             ordinal: folded.turns() + 1,
@@ -147,7 +147,7 @@ impl Talk {
 
     /// The client gets a reply.
     fn take(&mut self, turn: &TurnId, segment: u32) {
-        let reply = view::reply(&self.steps, turn, segment);
+        let reply = client_view::reply(&self.steps, turn, segment);
         let reply = reply.expect("a segment that is over").expect("a reply");
         self.history.push(Message::clone(&reply.message));
     }

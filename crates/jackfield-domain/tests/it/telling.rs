@@ -11,7 +11,9 @@ use jackfield_domain::fact::{Envelope, Fact, InputKind, Late, ModelCallEnd, Tool
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
-use jackfield_domain::telling::{News, Piece, Said, Teller, Told};
+use jackfield_domain::session_events::{
+    EventStream, FactEvent, SessionEvent, TextEvent, TextEventKind,
+};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool::Catalog;
 use jackfield_domain::usage::Usage;
@@ -87,16 +89,16 @@ fn cursor(facts: u64, units: usize) -> Cursor {
 #[derive(Clone, Debug, PartialEq)]
 enum Unit {
     Byte(u32, u8),
-    Whole(Told),
+    Whole(SessionEvent),
 }
 
-fn units(told: &Told) -> Vec<Unit> {
+fn units(told: &SessionEvent) -> Vec<Unit> {
     match told {
-        Told::Text {
+        SessionEvent::Text {
             piece:
-                Piece {
+                TextEvent {
                     block,
-                    said: Said::Text { text, .. },
+                    said: TextEventKind::Text { text, .. },
                 },
             ..
         } => text.bytes().map(|byte| Unit::Byte(*block, byte)).collect(),
@@ -104,23 +106,23 @@ fn units(told: &Told) -> Vec<Unit> {
     }
 }
 
-fn all_units(told: &[(Cursor, Told)]) -> Vec<Unit> {
+fn all_units(told: &[(Cursor, SessionEvent)]) -> Vec<Unit> {
     told.iter().flat_map(|(_, told)| units(told)).collect()
 }
 
-fn rest(teller: &mut Teller) -> Vec<(Cursor, Told)> {
+fn rest(teller: &mut EventStream) -> Vec<(Cursor, SessionEvent)> {
     std::iter::from_fn(|| teller.next()).collect()
 }
 
 /// What is told of these steps from this cursor on.
-fn told(steps: &[Envelope], from: Cursor) -> Vec<(Cursor, Told)> {
-    let mut teller = Teller::new(from);
+fn told(steps: &[Envelope], from: Cursor) -> Vec<(Cursor, SessionEvent)> {
+    let mut teller = EventStream::new(from);
     steps.iter().cloned().for_each(|step| teller.feed(step));
     assert_eq!(teller.check(), Ok(()));
     rest(&mut teller)
 }
 
-fn grow(told: &[(Cursor, Told)]) -> bool {
+fn grow(told: &[(Cursor, SessionEvent)]) -> bool {
     told.is_sorted_by(|(one, _), (two, _)| one < two)
 }
 
@@ -152,7 +154,7 @@ proptest! {
     fn live_and_later_are_told_the_same((_, deltas, looks) in watched(), late_at in any::<proptest::sample::Index>()) {
         let reply = finished(&deltas);
         let steps = [step(vec![started(FIRST)]), step(vec![late()]), step(vec![received(&reply)])];
-        let mut teller = Teller::new(Cursor::START);
+        let mut teller = EventStream::new(Cursor::START);
         teller.feed(steps[0].clone());
         let mut live = rest(&mut teller);
         let late_at = late_at.index(deltas.len() + 1);
@@ -209,7 +211,7 @@ proptest! {
             prop_assert_eq!(&all_units(&rest), expected);
             prop_assert!(rest.iter().all(|(told, _)| *told > cursor(1, at)));
             // A reply that is not that far yet is waited for, and nothing of it is said twice.
-            let mut teller = Teller::new(cursor(1, at));
+            let mut teller = EventStream::new(cursor(1, at));
             teller.feed(steps[0].clone());
             let nothing = taken(&[]);
             prop_assert_eq!(teller.next_of(1, &nothing), None);
@@ -232,8 +234,8 @@ proptest! {
             prop_assert_eq!(told(&steps, *cursor), &whole[at + 1..]);
         }
         let facts = steps.iter().flat_map(|step| &step.facts);
-        let told = whole.iter().filter(|(_, told)| !matches!(told, Told::Text { .. }));
-        prop_assert_eq!(told.count(), facts.filter(|fact| News::of(fact) != News::Nothing).count());
+        let told = whole.iter().filter(|(_, told)| !matches!(told, SessionEvent::Text { .. }));
+        prop_assert_eq!(told.count(), facts.filter(|fact| FactEvent::of(fact) != FactEvent::Nothing).count());
     }
 
     #[test]
@@ -259,7 +261,7 @@ proptest! {
 
     #[test]
     fn any_number_is_a_cursor_or_is_refused(steps in arb::envelopes(0, 6), facts in 0..12_u64, units in 0..1_usize << 24) {
-        let mut teller = Teller::new(cursor(facts, units));
+        let mut teller = EventStream::new(cursor(facts, units));
         steps.iter().cloned().for_each(|step| teller.feed(step));
         let known: Vec<&Fact> = steps.iter().flat_map(|step| &step.facts).collect();
         let last = facts.checked_sub(1).and_then(|last| known.get(last as usize));
@@ -315,7 +317,7 @@ fn an_attempt_that_is_lost_or_made_again_is_marked() {
         (ended(FIRST, failed(), false), false),
         (ended(FIRST, ModelCallEnd::Cancelled, false), false),
     ] {
-        let mut teller = Teller::new(Cursor::START);
+        let mut teller = EventStream::new(Cursor::START);
         teller.feed(step(vec![started(FIRST)]));
         let mut all = rest(&mut teller);
         let so_far = taken(&text);
@@ -331,7 +333,7 @@ fn an_attempt_that_is_lost_or_made_again_is_marked() {
         assert_eq!(teller.next_of(1, &so_far), None);
         all.extend(rest(&mut teller));
         let superseded = all.iter().any(|(_, told)| {
-            matches!(told, Told::Superseded { attempt, fact, .. } if *attempt == FIRST && **fact == end)
+            matches!(told, SessionEvent::Superseded { attempt, fact, .. } if *attempt == FIRST && **fact == end)
         });
         assert_eq!(superseded, marked, "{end:?}");
         assert!(grow(&all), "{all:?}");
@@ -341,13 +343,13 @@ fn an_attempt_that_is_lost_or_made_again_is_marked() {
 
 #[test]
 fn late_facts_are_no_news() {
-    assert_eq!(News::of(&late()), News::Nothing);
+    assert_eq!(FactEvent::of(&late()), FactEvent::Nothing);
     assert!(told(&[step(vec![late(), late()])], Cursor::START).is_empty());
 }
 
 #[test]
 fn a_session_is_at_rest_when_all_of_its_turns_are_told() {
-    let mut teller = Teller::new(Cursor::START);
+    let mut teller = EventStream::new(Cursor::START);
     assert!(teller.is_at_rest());
     teller.feed(step(vec![started(FIRST)]));
     assert!(!teller.is_at_rest(), "something is not told");
@@ -375,10 +377,10 @@ fn a_long_text_comes_in_few_pieces_and_ends_between_characters() {
     let pieces: Vec<String> = told(&steps, Cursor::START)
         .into_iter()
         .filter_map(|(_, told)| match told {
-            Told::Text {
+            SessionEvent::Text {
                 piece:
-                    Piece {
-                        said: Said::Text { text, .. },
+                    TextEvent {
+                        said: TextEventKind::Text { text, .. },
                         ..
                     },
                 ..

@@ -8,7 +8,7 @@ use jackfield_domain::ids::{DeliveryId, SessionId, ToolCallId, ToolName, Toolbox
 use jackfield_domain::media::{Image, MediaSource};
 use jackfield_domain::naming::{bare_tool_name, prefixed_tool_name, tool_name};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
-use jackfield_domain::policy::{Permission, Policy, PolicyRule, Verdict};
+use jackfield_domain::policy::{Permission, Policy, PolicyRule, RuleVerdict};
 use jackfield_domain::tool::{Grammar, InputFormat, Safety, ToolOrigin, ToolSpec};
 use jackfield_testkit::arb;
 use proptest::prelude::*;
@@ -317,7 +317,7 @@ fn ids_from_outside_are_checked() {
     assert_eq!(shown.text.chars().count(), 80);
 }
 
-fn permission(rules: &[(&str, Verdict)], toolbox_id: &str, tool: &str) -> Permission {
+fn permission(rules: &[(&str, RuleVerdict)], toolbox_id: &str, tool: &str) -> Permission {
     let rules = rules.iter().map(|(pattern, verdict)| PolicyRule {
         pattern: (*pattern).into(),
         verdict: *verdict,
@@ -336,10 +336,10 @@ fn permission(rules: &[(&str, Verdict)], toolbox_id: &str, tool: &str) -> Permis
 #[test]
 fn the_last_rule_that_matches_decides() {
     let rules = [
-        ("*", Verdict::Ask),
-        ("files/*", Verdict::Allow),
-        ("files/delete*", Verdict::Deny),
-        ("clock", Verdict::Allow),
+        ("*", RuleVerdict::Ask),
+        ("files/*", RuleVerdict::Allow),
+        ("files/delete*", RuleVerdict::Deny),
+        ("clock", RuleVerdict::Allow),
     ];
     let deny = "denied by the rule `\"files/delete*\" = \"deny\"` under [policy.tools]";
     for (server, tool, expected) in [
@@ -360,8 +360,8 @@ fn the_last_rule_that_matches_decides() {
 #[test]
 fn a_tool_cannot_name_itself_into_the_rule_of_another_server() {
     let rules = [
-        ("github/create_issue", Verdict::Allow),
-        ("notes/*", Verdict::Allow),
+        ("github/create_issue", RuleVerdict::Allow),
+        ("notes/*", RuleVerdict::Allow),
     ];
     for tool in ["github/create_issue", "notes/x"] {
         assert_eq!(permission(&rules, "evil", tool), Permission::Ask, "{tool}");
@@ -378,7 +378,7 @@ fn where_nobody_can_be_asked_only_what_changes_nothing_of_ours_runs() {
     };
     let ask = [PolicyRule {
         pattern: "clock".into(),
-        verdict: Verdict::Ask,
+        verdict: RuleVerdict::Ask,
     }];
     for (rules, safety, trusted, allowed) in [
         (&[][..], Safety::ReadOnly, true, true),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::block::{Block, Content, RanBy, Thinking};
+use jackfield_domain::client_view::{self, ClientEvent, ClientView, SegmentEnd, facts_before};
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{Envelope, Fact, InputKind, ModelCallEnd, ToolUse, TurnEnd};
@@ -14,11 +15,10 @@ use jackfield_domain::message::{Message, Role};
 use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
 use jackfield_domain::server_tool::ServerTool;
+use jackfield_domain::session_events::EventStream;
 use jackfield_domain::setup::Opening;
-use jackfield_domain::telling::Teller;
 use jackfield_domain::time::{Now, WallTime};
 use jackfield_domain::usage::Usage;
-use jackfield_domain::view::{self, SegmentEnd, Shown, Viewer, facts_before};
 use serde_json::json;
 
 use crate::talk::{Part, Talk};
@@ -146,18 +146,18 @@ fn a_reply_counts_its_own_rounds() {
     let talk = mixed(false);
     let turn = TurnId::derive(&SessionId::parse("s").expect("an id"), 1);
     let used = |segment| {
-        let reply = view::reply(&talk.steps, &turn, segment)?.ok()?;
+        let reply = client_view::reply(&talk.steps, &turn, segment)?.ok()?;
         Some((reply.end.finish, reply.end.usage?.total()))
     };
     assert_eq!(used(0), Some((FinishReason::ToolCalls, 15)));
     assert_eq!(used(1), Some((FinishReason::Stop, 30)));
     // There is no such reply, and there will be none.
     assert_eq!(
-        view::reply(&talk.steps, &turn, 2),
+        client_view::reply(&talk.steps, &turn, 2),
         Some(Err(TurnEnd::Answered(FinishReason::Stop)))
     );
     let other = TurnId::parse("turn_other").expect("an id");
-    assert_eq!(view::reply(&talk.steps, &other, 0), None);
+    assert_eq!(client_view::reply(&talk.steps, &other, 0), None);
     assert_eq!(facts_before(&talk.steps, &turn), Some(0));
     assert_eq!(facts_before(&talk.steps, &other), None);
 }
@@ -171,8 +171,8 @@ fn a_reply_that_is_under_way_is_none_yet() {
         .iter()
         .position(|step| step.input == InputKind::Delivered);
     let asked = asked.expect("a delivery");
-    assert!(view::reply(&talk.steps[..asked], &turn, 0).is_some());
-    assert_eq!(view::reply(&talk.steps[..asked], &turn, 1), None);
+    assert!(client_view::reply(&talk.steps[..asked], &turn, 0).is_some());
+    assert_eq!(client_view::reply(&talk.steps[..asked], &turn, 1), None);
 }
 
 const FIRST: ModelAttempt = ModelAttempt {
@@ -251,18 +251,18 @@ fn failure() -> ModelFailure {
 
 /// What is shown of these steps; what was heard of the reply under way by then, after the first of them.
 fn shown(steps: &[Envelope], heard: Option<&[Delta]>) -> (String, Option<SegmentEnd>) {
-    let mut teller = Teller::new(Cursor::START);
-    let mut viewer = Viewer::new(turn(), 0);
+    let mut teller = EventStream::new(Cursor::START);
+    let mut viewer = ClientView::new(turn(), 0);
     let (mut words, mut end) = (String::new(), None);
     let mut see = |told| {
         for shown in viewer.see(&told) {
             match shown {
-                Shown::End(ended) => end = Some(ended),
-                Shown::Piece {
+                ClientEvent::End(ended) => end = Some(ended),
+                ClientEvent::Piece {
                     delta: Delta::TextAppended { text, .. },
                     ..
                 } => words.push_str(&text),
-                Shown::AskedAgain(_) | Shown::Piece { .. } => {}
+                ClientEvent::AskedAgain(_) | ClientEvent::Piece { .. } => {}
             }
         }
     };
@@ -337,25 +337,29 @@ fn whoever_looks_later_is_told_where_a_reply_was_asked_for_again_that_others_may
         if let Fact::ModelCallEnded { retry_at, .. } = &mut ended_first {
             *retry_at = Some(WallTime::from_millis(0));
         }
-        let mut teller = Teller::new(Cursor::START);
+        let mut teller = EventStream::new(Cursor::START);
         teller.feed(step(vec![opened(), started(FIRST)]));
         teller.feed(step(vec![ended_first, started(SECOND)]));
         teller.feed(step(vec![
             received(SECOND, vec![Block::text("All of it.")]),
             ended(TurnEnd::Answered(FinishReason::Stop)),
         ]));
-        let mut viewer = Viewer::new(turn(), 0);
+        let mut viewer = ClientView::new(turn(), 0);
         let mut all = Vec::new();
         while let Some((_, told)) = teller.next() {
             all.extend(viewer.see(&told));
         }
-        let again = |shown: &Shown| matches!(shown, Shown::AskedAgain(TurnEnd::Interrupted(_)));
+        let again =
+            |shown: &ClientEvent| matches!(shown, ClientEvent::AskedAgain(TurnEnd::Interrupted(_)));
         assert_eq!(all.first().is_some_and(again), is_told, "{why:?}");
         assert_eq!(
             all.iter().filter(|shown| again(shown)).count(),
             usize::from(is_told)
         );
-        assert!(matches!(all.last(), Some(Shown::End(SegmentEnd::Whole(_)))));
+        assert!(matches!(
+            all.last(),
+            Some(ClientEvent::End(SegmentEnd::Whole(_)))
+        ));
     }
 }
 
@@ -397,7 +401,7 @@ fn what_hangs_on_a_block_is_shown_with_its_end() {
             ended(TurnEnd::Answered(FinishReason::Stop)),
         ]),
     ];
-    let reply = view::reply(&steps, &turn(), 0);
+    let reply = client_view::reply(&steps, &turn(), 0);
     let reply = reply.expect("an end").expect("a reply");
     assert_eq!(reply.message.blocks[0].opaque, [state]);
 }
@@ -448,13 +452,13 @@ fn what_a_provider_calls_its_reasoning_is_shown_before_the_words() {
     ]);
     // Whoever looks after each piece, after some, and when all is over is shown the same.
     for looks in 0_u32..1 << deltas.len() {
-        let mut teller = Teller::new(Cursor::START);
-        let mut viewer = Viewer::new(turn(), 0);
+        let mut teller = EventStream::new(Cursor::START);
+        let mut viewer = ClientView::new(turn(), 0);
         let mut reply = ReplyAccumulator::new(turn(), FIRST);
         let mut shown = Vec::new();
         let mut see = |told| {
             for one in viewer.see(&told) {
-                if let Shown::Piece { delta, .. } = one {
+                if let ClientEvent::Piece { delta, .. } = one {
                     shown.push(delta);
                 }
             }
@@ -491,7 +495,7 @@ fn a_turn_that_ends_with_calls_that_nobody_is_to_run_has_stopped() {
             step(vec![opened(), started(FIRST)]),
             step(vec![fact, ended(TurnEnd::Answered(finish))]),
         ];
-        let reply = view::reply(&steps, &turn(), 0);
+        let reply = client_view::reply(&steps, &turn(), 0);
         let reply = reply.expect("an end").expect("a reply");
         assert_eq!(reply.end.finish, FinishReason::Stop);
     }

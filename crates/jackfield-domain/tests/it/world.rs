@@ -14,7 +14,7 @@ use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt};
 use jackfield_domain::message::Message;
 use jackfield_domain::request::Attempt;
-use jackfield_domain::send_message::{Base, SendMessageUseCase};
+use jackfield_domain::send_message::{SendMessageUseCase, TurnBase};
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::{Action, Input, LOOP_VERSION, Restrictions, Step, ToolLoop};
@@ -120,7 +120,7 @@ impl World {
             mono: MonoTime::from_start(Duration::from_secs(10)),
             wall: WallTime::from_millis(1_700_000_000_000),
         };
-        let base = Base {
+        let base = TurnBase {
             grants: Grants::default(),
             messages: Arc::default(),
             ordinal: 1,

@@ -8,6 +8,7 @@ use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::approval::Grants;
 use jackfield_domain::block::RanBy;
 use jackfield_domain::caller::{Caller, Display};
+use jackfield_domain::client_view::{ClientEvent, ClientView, SegmentEnd};
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{CallEnd, Envelope, Fact, InputKind, TurnEnd};
@@ -16,13 +17,12 @@ use jackfield_domain::ids::{ModelAttempt, SessionId};
 use jackfield_domain::limits::{Allowance, Limits};
 use jackfield_domain::message::Message;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
-use jackfield_domain::send_message::{Base, SendMessageUseCase};
+use jackfield_domain::send_message::{SendMessageUseCase, TurnBase};
+use jackfield_domain::session_events::EventStream;
 use jackfield_domain::setup::{Opening, Setup};
-use jackfield_domain::telling::Teller;
 use jackfield_domain::time::Now;
 use jackfield_domain::tool::ToolChoice;
 use jackfield_domain::tool_loop::{Input, LOOP_VERSION};
-use jackfield_domain::view::{SegmentEnd, Shown, Viewer};
 
 const FIRST: ModelAttempt = ModelAttempt {
     round: 1,
@@ -80,7 +80,7 @@ struct Seen {
 
 fn see(setup: Setup, deltas: &[Delta], finish: FinishReason) -> Seen {
     let now = Now::default();
-    let base = Base {
+    let base = TurnBase {
         grants: Grants::default(),
         messages: Arc::default(),
         ordinal: 1,
@@ -98,15 +98,15 @@ fn see(setup: Setup, deltas: &[Delta], finish: FinishReason) -> Seen {
     };
     let opened = envelope(step.facts, InputKind::Began, 0);
     let mut reply = ReplyAccumulator::new(turn.clone(), FIRST);
-    let mut teller = Teller::new(Cursor::START);
-    let mut viewer = Viewer::new(turn.clone(), 0);
+    let mut teller = EventStream::new(Cursor::START);
+    let mut viewer = ClientView::new(turn.clone(), 0);
     let (mut live, mut end) = (Vec::new(), None);
-    let mut hear = |shown: Vec<Shown>, words: &mut Vec<String>| {
+    let mut hear = |shown: Vec<ClientEvent>, words: &mut Vec<String>| {
         for shown in shown {
             match shown {
-                Shown::AskedAgain(_) => {}
-                Shown::End(ended) => end = Some(ended),
-                Shown::Piece { delta, .. } => words.push(word(&delta)),
+                ClientEvent::AskedAgain(_) => {}
+                ClientEvent::End(ended) => end = Some(ended),
+                ClientEvent::Piece { delta, .. } => words.push(word(&delta)),
             }
         }
     };
@@ -136,8 +136,8 @@ fn see(setup: Setup, deltas: &[Delta], finish: FinishReason) -> Seen {
     while let Some((_, told)) = teller.next() {
         hear(viewer.see(&told), &mut live);
     }
-    let mut teller = Teller::new(Cursor::START);
-    let mut viewer = Viewer::new(turn, 0);
+    let mut teller = EventStream::new(Cursor::START);
+    let mut viewer = ClientView::new(turn, 0);
     let mut later = Vec::new();
     teller.feed(opened);
     teller.feed(ended.clone());

@@ -6,17 +6,17 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Vis
 use serde_json::{Map, Number, Value};
 
 /// A value, in no object of which a name stands twice.
-pub(super) struct Once(pub(super) Value);
+pub(super) struct UniqueKeyValue(pub(super) Value);
 
-impl<'de> Deserialize<'de> for Once {
+impl<'de> Deserialize<'de> for UniqueKeyValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reading).map(Self)
+        deserializer.deserialize_any(OnceRead).map(Self)
     }
 }
 
-struct Reading;
+struct OnceRead;
 
-impl<'de> Visitor<'de> for Reading {
+impl<'de> Visitor<'de> for OnceRead {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -49,7 +49,7 @@ impl<'de> Visitor<'de> for Reading {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut read = Vec::new();
-        while let Some(Once(item)) = items.next_element()? {
+        while let Some(UniqueKeyValue(item)) = items.next_element()? {
             read.push(item);
         }
         Ok(Value::Array(read))
@@ -57,7 +57,9 @@ impl<'de> Visitor<'de> for Reading {
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
         let mut read = Map::new();
-        while let Some((name, Once(value))) = fields.next_entry::<String, Once>()? {
+        while let Some((name, UniqueKeyValue(value))) =
+            fields.next_entry::<String, UniqueKeyValue>()?
+        {
             if read.contains_key(&name) {
                 return Err(A::Error::custom(format_args!("duplicate field `{name}`")));
             }

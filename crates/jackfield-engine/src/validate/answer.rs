@@ -10,7 +10,7 @@ use jackfield_domain::settings::ResponseFormat;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Schema, Verdict, looked};
+use super::{Schema, SchemaVerdict, looked};
 
 /// Whether an answer has the form that was asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,11 +60,11 @@ impl AnswerFit {
         let verdict = looked(known, schema, given, (None, Instant::now() + limit)).await;
         let value = Arc::unwrap_or_clone(value);
         let why = match verdict {
-            Verdict::Fits => return Self::Fits(value),
-            Verdict::Misfit(what) => return Self::Misfit(what),
-            Verdict::Busy | Verdict::Late => "that takes too long".to_owned(),
-            Verdict::Crashed => "that crashed".to_owned(),
-            Verdict::Unusable(why) => why,
+            SchemaVerdict::Fits => return Self::Fits(value),
+            SchemaVerdict::Misfit(what) => return Self::Misfit(what),
+            SchemaVerdict::Busy | SchemaVerdict::Late => "that takes too long".to_owned(),
+            SchemaVerdict::Crashed => "that crashed".to_owned(),
+            SchemaVerdict::Unusable(why) => why,
         };
         Self::Unchecked { value, why }
     }

@@ -11,14 +11,14 @@ use jsonschema::{Keyword, PatternOptions, ValidationError, ValidationOptions, Va
 use serde_json::{Map, Value};
 
 use super::schema::PATTERN;
-use super::watch::{Stopped, long_step, stop};
+use super::watch::{WorkStopped, long_step, stop};
 
 /// The room that all patterns of a schema have together.
-pub(super) struct Room {
+pub(super) struct PatternBudget {
     left: AtomicUsize,
 }
 
-impl Default for Room {
+impl Default for PatternBudget {
     fn default() -> Self {
         Self {
             left: AtomicUsize::new(MOST_OF_ALL),
@@ -26,7 +26,7 @@ impl Default for Room {
     }
 }
 
-impl Room {
+impl PatternBudget {
     fn take(&self, bytes: usize) -> bool {
         let left = |left: usize| left.checked_sub(bytes);
         let taken = self
@@ -38,14 +38,14 @@ impl Room {
 
 /// How patterns are compiled.
 #[derive(Clone, Copy)]
-struct Way {
+struct PatternCompiler {
     /// Whether it goes back.
     back: bool,
     /// The most bytes of it, compiled.
     size: usize,
 }
 
-impl Way {
+impl PatternCompiler {
     fn limit(self, options: ValidationOptions<'_>) -> ValidationOptions<'_> {
         let Self { back, size } = self;
         if back {
@@ -71,19 +71,22 @@ impl Way {
 /// A pattern for texts.
 pub(super) struct Pattern {
     matcher: Validator,
-    way: Way,
+    way: PatternCompiler,
 }
 
 impl Pattern {
     /// Compiles a pattern the easiest way in which it can be.
-    pub(super) fn new(pattern: &Value, room: &Room) -> Result<Self, ValidationError<'static>> {
+    pub(super) fn new(
+        pattern: &Value,
+        room: &PatternBudget,
+    ) -> Result<Self, ValidationError<'static>> {
         let alone = Value::Object(Map::from_iter([(PATTERN.to_owned(), pattern.clone())]));
         let full = || ValidationError::custom("it has more patterns than there is room for");
         let mut fault = None;
         for back in [false, true] {
             for size in SIZES {
                 long_step();
-                let way = Way { back, size };
+                let way = PatternCompiler { back, size };
                 match way.limit(jsonschema::options()).build(&alone) {
                     Ok(_) if !room.take(size + CACHE) => return Err(full()),
                     Ok(matcher) => return Ok(Self { matcher, way }),
@@ -101,7 +104,7 @@ impl Pattern {
             .as_str()
             .is_some_and(|text| text.len() > self.way.longest())
         {
-            stop(Stopped::TooLong);
+            stop(WorkStopped::TooLong);
         }
     }
 }
@@ -122,7 +125,7 @@ impl<'i> Keyword<'i> for Pattern {
 /// between.
 pub(super) struct Names {
     count: usize,
-    way: Way,
+    way: PatternCompiler,
 }
 
 impl Names {
@@ -131,10 +134,10 @@ impl Names {
     /// # Errors
     ///
     /// Why one of them cannot be used, as the end of a sentence about it.
-    pub(super) fn of(schema: &Value, room: &Room) -> Result<Self, String> {
+    pub(super) fn of(schema: &Value, room: &PatternBudget) -> Result<Self, String> {
         let mut names = Self {
             count: 0,
-            way: Way {
+            way: PatternCompiler {
                 back: false,
                 size: SMALLEST,
             },
@@ -143,7 +146,7 @@ impl Names {
         Ok(names)
     }
 
-    fn add(&mut self, schema: &Value, room: &Room) -> Result<(), String> {
+    fn add(&mut self, schema: &Value, room: &PatternBudget) -> Result<(), String> {
         match schema {
             Value::Array(items) => items.iter().try_for_each(|item| self.add(item, room)),
             Value::Object(fields) => fields.iter().try_for_each(|(keyword, field)| {
@@ -152,7 +155,7 @@ impl Names {
                     let pattern = Pattern::new(&Value::String(name.clone()), room);
                     let way = pattern.map_err(|error| error.to_string())?.way;
                     self.count += 1;
-                    self.way = Way {
+                    self.way = PatternCompiler {
                         back: self.way.back || way.back,
                         size: self.way.size.max(way.size),
                     };

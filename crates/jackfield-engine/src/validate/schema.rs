@@ -10,12 +10,12 @@ use std::collections::{HashMap, HashSet};
 use jsonschema::{Keyword, ValidationError, Validator};
 use serde_json::{Map, Value};
 
-use super::patterns::{Names, Pattern, Room};
+use super::patterns::{Names, Pattern, PatternBudget};
 use super::watch::step;
 
 /// Why a schema is refused before anybody calls its tool, as the end of a sentence about it.
 pub(crate) fn refused(schema: &Value) -> Option<String> {
-    let size = Size::of(schema);
+    let size = SchemaSize::of(schema);
     if size.bytes > MOST_BYTES {
         let bytes = size.bytes;
         return Some(format!(
@@ -47,14 +47,14 @@ pub(super) fn compile(schema: &Value) -> Result<(Validator, Names), String> {
         return Err("it has references inside of `const` or `enum`".to_owned());
     }
     if unfolds(schema) {
-        return Err(super::watch::Stopped::TooMuch.to_string());
+        return Err(super::watch::WorkStopped::TooMuch.to_string());
     }
-    let room = Room::default();
+    let room = PatternBudget::default();
     let names = Names::of(schema, &room)?;
     let options = jsonschema::options()
         .with_keyword(MARK, |_, _, _| {
             step();
-            Ok(Box::new(Mark) as Box<dyn for<'i> Keyword<'i>>)
+            Ok(Box::new(SchemaMark) as Box<dyn for<'i> Keyword<'i>>)
         })
         .with_keyword(PATTERN, move |_, pattern, _| {
             let pattern = Pattern::new(pattern, &room)?;
@@ -75,9 +75,9 @@ pub(crate) fn without_marks(words: &str) -> String {
 }
 
 /// What a validator comes by: it fits everything.
-struct Mark;
+struct SchemaMark;
 
-impl<'i> Keyword<'i> for Mark {
+impl<'i> Keyword<'i> for SchemaMark {
     fn is_valid(&self, _: &'i Value) -> bool {
         step();
         true
@@ -91,13 +91,13 @@ impl<'i> Keyword<'i> for Mark {
 
 /// How large a schema is.
 #[derive(Default)]
-struct Size {
+struct SchemaSize {
     bytes: usize,
     levels: usize,
     references: usize,
 }
 
-impl Size {
+impl SchemaSize {
     fn of(schema: &Value) -> Self {
         let mut size = Self::default();
         size.add(schema, 1);
@@ -197,7 +197,7 @@ fn hides_references(schema: &Value) -> bool {
     match schema {
         Value::Array(items) => items.iter().any(hides_references),
         Value::Object(fields) => fields.iter().any(|(name, field)| {
-            let hidden = DATA.contains(&&**name) && Size::of(field).references > 0;
+            let hidden = DATA.contains(&&**name) && SchemaSize::of(field).references > 0;
             hidden || hides_references(field)
         }),
         Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => false,
@@ -207,7 +207,7 @@ fn hides_references(schema: &Value) -> bool {
 /// Whether the keywords that look at what other keywords have looked at would be built for ever: the
 /// library builds a tree for each of them, without coming by a mark.
 fn unfolds(schema: &Value) -> bool {
-    let mut unfolding = Unfolding {
+    let mut unfolding = ExpandedSize {
         anchors: HashMap::new(),
         known: HashMap::new(),
         open: HashSet::new(),
@@ -217,14 +217,14 @@ fn unfolds(schema: &Value) -> bool {
     if !unfolding.prepare(schema) {
         return false;
     }
-    let size = Size::of(schema);
+    let size = SchemaSize::of(schema);
     size.references * size.levels > MOST_STEPS_DOWN
         || unfolding.of(schema) > MOST_UNFOLDED
         || unfolding.unresolved > MOST_UNRESOLVED
 }
 
 /// How large a schema is with all references written out.
-struct Unfolding<'a> {
+struct ExpandedSize<'a> {
     anchors: HashMap<&'a str, &'a Value>,
     known: HashMap<*const Value, u64>,
     open: HashSet<*const Value>,
@@ -232,7 +232,7 @@ struct Unfolding<'a> {
     unresolved: usize,
 }
 
-impl<'a> Unfolding<'a> {
+impl<'a> ExpandedSize<'a> {
     /// Finds the anchors; `true` if there is anything to be unfolded.
     fn prepare(&mut self, schema: &'a Value) -> bool {
         match schema {

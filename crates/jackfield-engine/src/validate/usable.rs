@@ -5,8 +5,8 @@ use std::time::Instant;
 use jackfield_domain::schema::mend;
 use serde_json::Value;
 
-use super::patterns::{Pattern, Room};
-use super::watch::{Bounds, Stopped, watched};
+use super::patterns::{Pattern, PatternBudget};
+use super::watch::{WorkLimits, WorkStopped, watched};
 use super::{MOST_NODES, plain, schema};
 
 /// The schema to check calls against, where that is not the tool's own: what is broken in it is mended.
@@ -17,21 +17,21 @@ use super::{MOST_NODES, plain, schema};
 ///
 /// Why no call could ever be checked, as the end of a sentence about the schema.
 pub(crate) fn usable(own: &Value, until: Instant) -> Result<Option<Value>, String> {
-    let bounds = Bounds {
+    let bounds = WorkLimits {
         steps: MOST_NODES,
         until,
     };
     match watched(bounds, || looked(own)) {
         Ok(usable) => usable.map_err(|why| format!("cannot be used: {why}")),
-        Err(Stopped::Late) => Ok(None),
-        Err(stopped @ (Stopped::TooDeep | Stopped::TooLong | Stopped::TooMuch)) => {
+        Err(WorkStopped::Late) => Ok(None),
+        Err(stopped @ (WorkStopped::TooDeep | WorkStopped::TooLong | WorkStopped::TooMuch)) => {
             Err(format!("cannot be used: {stopped}"))
         }
     }
 }
 
 fn looked(own: &Value) -> Result<Option<Value>, String> {
-    let is_pattern = |text: &str| Pattern::new(&text.into(), &Room::default()).is_ok();
+    let is_pattern = |text: &str| Pattern::new(&text.into(), &PatternBudget::default()).is_ok();
     let mended = mend(own, &is_pattern);
     if mended.is_none() && plain::size(own).is_some() {
         return Ok(None);

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 /// How far some work may go.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
+pub(crate) struct WorkLimits {
     /// The most steps.
     pub(crate) steps: u64,
     /// When it ends at the latest.
@@ -20,7 +20,7 @@ pub(crate) struct Bounds {
 
 /// Why some work was ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Stopped {
+pub(crate) enum WorkStopped {
     Late,
     TooDeep,
     /// A text, for the pattern that it would be matched with.
@@ -28,7 +28,7 @@ pub(crate) enum Stopped {
     TooMuch,
 }
 
-impl fmt::Display for Stopped {
+impl fmt::Display for WorkStopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Late => "it takes too long",
@@ -40,20 +40,20 @@ impl fmt::Display for Stopped {
 }
 
 #[derive(Clone, Copy)]
-struct Watch {
+struct WorkWatch {
     /// Where the stack was when the work began.
     begun: usize,
-    bounds: Bounds,
+    bounds: WorkLimits,
     steps: u64,
 }
 
 thread_local! {
-    static WATCH: Cell<Option<Watch>> = const { Cell::new(None) };
+    static WATCH: Cell<Option<WorkWatch>> = const { Cell::new(None) };
 }
 
 /// Does some work on this thread, which ends where it goes too far.
-pub(crate) fn watched<T>(bounds: Bounds, work: impl FnOnce() -> T) -> Result<T, Stopped> {
-    let watch = Watch {
+pub(crate) fn watched<T>(bounds: WorkLimits, work: impl FnOnce() -> T) -> Result<T, WorkStopped> {
+    let watch = WorkWatch {
         begun: here(),
         bounds,
         steps: 0,
@@ -62,7 +62,7 @@ pub(crate) fn watched<T>(bounds: Bounds, work: impl FnOnce() -> T) -> Result<T, 
     // What was begun is thrown away with everything that it refers to.
     let ended = catch_unwind(AssertUnwindSafe(work));
     WATCH.set(before);
-    ended.or_else(|thrown| match thrown.downcast::<Stopped>() {
+    ended.or_else(|thrown| match thrown.downcast::<WorkStopped>() {
         Ok(stopped) => Err(*stopped),
         Err(crash) => resume_unwind(crash),
     })
@@ -76,11 +76,11 @@ pub(crate) fn step() {
     watch.steps += 1;
     WATCH.set(Some(watch));
     let stopped = if watch.begun.abs_diff(here()) > MOST_STACK {
-        Stopped::TooDeep
+        WorkStopped::TooDeep
     } else if watch.steps > watch.bounds.steps {
-        Stopped::TooMuch
+        WorkStopped::TooMuch
     } else if watch.steps.is_multiple_of(LOOK) && Instant::now() >= watch.bounds.until {
-        Stopped::Late
+        WorkStopped::Late
     } else {
         return;
     };
@@ -94,12 +94,12 @@ pub(crate) fn long_step() {
         .get()
         .is_some_and(|watch| Instant::now() >= watch.bounds.until)
     {
-        stop(Stopped::Late);
+        stop(WorkStopped::Late);
     }
 }
 
 /// Ends the work that is watched.
-pub(crate) fn stop(why: Stopped) {
+pub(crate) fn stop(why: WorkStopped) {
     if WATCH.get().is_some() {
         // No panic: nothing is wrong here, and nothing is to be said on standard error.
         resume_unwind(Box::new(why));

@@ -7,15 +7,15 @@ use jackfield_domain::cursor::Cursor;
 use jackfield_domain::fact::{Fact, TurnEnd};
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::reply::FinishReason;
-use jackfield_domain::telling::Told;
+use jackfield_domain::session_events::SessionEvent;
 use jackfield_domain::wait::CancelCause;
 use jackfield_engine::{
-    Begun, Disconnect, Drained, Driven, Engine, EngineError, Passing, ResumeSession, SendMessage,
-    Watcher,
+    Disconnect, DrainReport, DriveOutcome, Engine, EngineError, Ephemeral, ResumeSession,
+    SendMessage, StartedTurn, Watcher,
 };
 use jackfield_ports::journal::{Journal, JournalError};
 use jackfield_store_memory::MemoryJournal;
-use jackfield_testkit::fakes::{Fault, FaultyJournal, Gate, ScriptedModel, ScriptedReply};
+use jackfield_testkit::fakes::{AppendFault, FaultyJournal, Gate, ScriptedModel, ScriptedReply};
 
 use crate::fixture::{message, options, session};
 
@@ -48,7 +48,7 @@ pub(crate) async fn to_the_end(watcher: &mut Watcher) -> (Vec<Fact>, TurnEnd) {
     loop {
         let next = tokio::time::timeout(Duration::from_secs(3600), watcher.next()).await;
         let (_, told) = next.expect("there is news").expect("news");
-        let Told::Fact { fact, .. } = told else {
+        let SessionEvent::Fact { fact, .. } = told else {
             continue;
         };
         facts.push(Fact::clone(&fact));
@@ -69,7 +69,7 @@ async fn it_has_begun_when_its_opening_is_committed_and_ends_without_anybody() {
     let (_model, engine) = engine(&journal, held(&gate));
     let begun = engine.begin(message(options())).await.expect("begun");
     assert_eq!(steps(&journal).await, 1);
-    let Begun {
+    let StartedTurn {
         connection,
         mut watcher,
         ..
@@ -104,7 +104,7 @@ async fn a_second_turn_is_told_from_its_own_opening_on() {
     );
     // Whoever comes later from the same cursor sees the same.
     let again = session();
-    let later = engine.attend(&again, &begun.turn, 0, Disconnect::Finish);
+    let later = engine.subscribe(&again, &begun.turn, 0, Disconnect::Finish);
     let later = &mut later.await.expect("it is there").watcher;
     assert_eq!(to_the_end(later).await.0, facts);
 }
@@ -170,7 +170,9 @@ async fn a_turn_that_somebody_listens_to_again_in_time_goes_on() {
     let begun = engine.begin(message(options)).await.expect("begun");
     drop(begun.connection);
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let again = engine.attend(&session(), &begun.turn, 0, disconnect).await;
+    let again = engine
+        .subscribe(&session(), &begun.turn, 0, disconnect)
+        .await;
     let mut again = again.expect("it is there");
     tokio::time::sleep(Duration::from_secs(60)).await;
     gate.open();
@@ -184,7 +186,7 @@ async fn a_session_in_passing_is_gone_when_its_answer_was_written_and_else_a_whi
         let (_model, engine) = engine(&journal, vec![ScriptedReply::text("done")]);
         let passing = Arc::new(MemoryJournal::default());
         let port = Arc::clone(&passing) as Arc<dyn Journal>;
-        let engine = engine.in_passing(port, Passing::default());
+        let engine = engine.with_ephemeral_journal(port, Ephemeral::default());
         let mut begun = engine.begin(message(options())).await.expect("begun");
         assert_eq!(to_the_end(&mut begun.watcher).await.1, ANSWERED);
         let exists = async || passing.exists(&session()).await.expect("reachable");
@@ -213,11 +215,11 @@ async fn of_too_many_sessions_in_passing_that_nobody_asks_for_the_first_ones_go(
     let (_model, engine) = engine(&journal, answers.collect());
     let passing = Arc::new(MemoryJournal::default());
     let port = Arc::clone(&passing) as Arc<dyn Journal>;
-    let bounds = Passing {
+    let bounds = Ephemeral {
         most: 2,
-        ..Passing::default()
+        ..Ephemeral::default()
     };
-    let engine = engine.in_passing(port, bounds);
+    let engine = engine.with_ephemeral_journal(port, bounds);
     let named = |n: usize| SessionId::parse(&format!("s{n}")).expect("a valid id");
     let mut kept = None;
     for n in 0..4 {
@@ -247,7 +249,7 @@ async fn of_too_many_sessions_in_passing_that_nobody_asks_for_the_first_ones_go(
     // Who collects one of them has it, and makes room.
     let disconnect = Disconnect::Finish;
     let turn = TurnId::derive(&named(3), 1);
-    let again = engine.attend(&named(3), &turn, 0, disconnect).await;
+    let again = engine.subscribe(&named(3), &turn, 0, disconnect).await;
     again.expect("it is there").connection.written();
     assert_eq!(there().await, [true, false, false, false]);
 }
@@ -257,7 +259,7 @@ async fn a_turn_in_passing_that_nobody_listens_to_is_cancelled() {
     let (journal, gate) = (journal(), Gate::new());
     let (_model, engine) = engine(&journal, held(&gate));
     let port = Arc::new(MemoryJournal::default()) as Arc<dyn Journal>;
-    let engine = engine.in_passing(port, Passing::default());
+    let engine = engine.with_ephemeral_journal(port, Ephemeral::default());
     let mut begun = engine.begin(message(options())).await.expect("begun");
     drop(begun.connection);
     let asked = tokio::time::Instant::now();
@@ -280,7 +282,7 @@ async fn draining_lets_what_runs_end_and_begins_nothing_new() {
     assert!(!drained.is_finished());
     gate.open();
     assert_eq!(to_the_end(&mut begun.watcher).await.1, ANSWERED);
-    assert_eq!(drained.await.expect("no panic"), Drained { stopped: 0 });
+    assert_eq!(drained.await.expect("no panic"), DrainReport { stopped: 0 });
 }
 
 #[tokio::test(start_paused = true)]
@@ -292,12 +294,12 @@ async fn what_is_left_when_the_time_is_over_is_stopped_and_recovered_by_another_
         .await
         .expect("begun");
     let drained = engine_before.drain(Duration::from_secs(5)).await;
-    assert_eq!(drained, Drained { stopped: 1 });
+    assert_eq!(drained, DrainReport { stopped: 1 });
     let (_again, after) = engine(&journal, vec![ScriptedReply::text("again")]);
     let resume = ResumeSession::new(session(), options().policy);
     // It was let go of: nobody has to wait for the end of that process.
     let driven = after.resume(resume, &mut ()).await.expect("it is driven");
-    let Driven::Over(report) = driven else {
+    let DriveOutcome::Over(report) = driven else {
         panic!("it is over: {driven:?}");
     };
     assert_eq!((report.turn, report.end), (begun.turn, ANSWERED));
@@ -325,7 +327,7 @@ async fn a_turn_whose_client_went_away_before_it_had_begun_is_cancelled_too() {
     let inner = journal();
     let faulty = FaultyJournal::new(Arc::clone(&inner) as Arc<dyn Journal>);
     let (said, commits) = (Gate::new(), Gate::new());
-    faulty.will(Fault::Hold(commits.clone()));
+    faulty.will(AppendFault::Hold(commits.clone()));
     let model = ScriptedModel::new();
     model.will(ScriptedReply::text("done").held_at(&said));
     let engine = Engine::builder(Arc::new(faulty))

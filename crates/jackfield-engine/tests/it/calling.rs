@@ -18,7 +18,7 @@ use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::Journal as _;
 use jackfield_store_memory::MemoryJournal;
-use jackfield_testkit::fakes::{Fault, FaultyJournal, Gate};
+use jackfield_testkit::fakes::{AppendFault, FaultyJournal, Gate};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -128,7 +128,7 @@ async fn a_model_goes_on_while_something_is_committed_as_far_as_there_is_room() 
     // All that could be said by then was.
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(said.load(Ordering::SeqCst), 1);
-    journal.will(Fault::Hold(held.clone()));
+    journal.will(AppendFault::Hold(held.clone()));
     let body = DeliveryBody::Cancel {
         cause: CancelCause::Asked,
         turn: TurnId::derive(&session(), 1),

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_engine::{Begun, Collected, Engine, EngineError, Request};
+use jackfield_engine::{Engine, EngineError, RequestIdentity, RequestMatch, StartedTurn};
 use jackfield_ports::journal::Journal;
 use jackfield_store_memory::MemoryJournal;
-use jackfield_testkit::fakes::{Fault, FaultyJournal, Gate, ScriptedModel, ScriptedReply};
+use jackfield_testkit::fakes::{AppendFault, FaultyJournal, Gate, ScriptedModel, ScriptedReply};
 
 use crate::background::to_the_end;
 use crate::collecting::{answers, caller, hi, message, named, request, scene};
@@ -14,7 +14,7 @@ use crate::collecting::{answers, caller, hi, message, named, request, scene};
 /// An engine whose journal holds the first append at the gate.
 fn held_at(gate: &Gate) -> (Engine, ScriptedModel) {
     let journal = FaultyJournal::new(Arc::new(MemoryJournal::default()));
-    journal.will(Fault::Hold(gate.clone()));
+    journal.will(AppendFault::Hold(gate.clone()));
     let model = ScriptedModel::new();
     model.will(ScriptedReply::text("0"));
     let builder = Engine::builder(Arc::new(journal));
@@ -25,8 +25,8 @@ fn held_at(gate: &Gate) -> (Engine, ScriptedModel) {
 /// Asks in a task of its own, for long enough to be answered unless it is kept waiting.
 async fn asking(
     engine: &Engine,
-    request: Request,
-) -> tokio::task::JoinHandle<Result<Collected, EngineError>> {
+    request: RequestIdentity,
+) -> tokio::task::JoinHandle<Result<RequestMatch, EngineError>> {
     let engine = engine.clone();
     let asking = tokio::spawn(async move { engine.collect(&request).await });
     for _ in 0..100 {
@@ -41,7 +41,7 @@ async fn who_goes_away_while_its_turn_begins_keeps_its_claim_until_that_is_found
         let gate = Gate::new();
         let (engine, model) = held_at(&gate);
         let first = request("a", "hi", key, false);
-        let Collected::New(claim) = engine.collect(&first).await.expect("readable") else {
+        let RequestMatch::New(claim) = engine.collect(&first).await.expect("readable") else {
             panic!("nothing was begun");
         };
         let message = message("one", caller("a", "hi", key, &hi()), &hi());
@@ -59,7 +59,7 @@ async fn who_goes_away_while_its_turn_begins_keeps_its_claim_until_that_is_found
         gate.open();
         let again = again.await.expect("it ends").expect("readable");
         if waits {
-            let Collected::Owed(begun) = again else {
+            let RequestMatch::Owed(begun) = again else {
                 panic!("it is owed, {key:?}");
             };
             assert_eq!(begun.session, named("one"));
@@ -68,7 +68,7 @@ async fn who_goes_away_while_its_turn_begins_keeps_its_claim_until_that_is_found
             assert_eq!(model.requests().len(), 1);
         } else {
             // An equal body alone is a new request.
-            assert!(matches!(again, Collected::New(_)));
+            assert!(matches!(again, RequestMatch::New(_)));
         }
     }
 }
@@ -77,7 +77,8 @@ async fn who_goes_away_while_its_turn_begins_keeps_its_claim_until_that_is_found
 async fn a_repeat_waits_for_those_that_it_has_overtaken_and_nobody_waits_for_it() {
     let scene = scene(answers(2));
     let ask = |is_repeat| asking(&scene.engine, request("a", "hi", None, is_repeat));
-    let Collected::New(first) = ask(false).await.await.expect("it ends").expect("readable") else {
+    let RequestMatch::New(first) = ask(false).await.await.expect("it ends").expect("readable")
+    else {
         panic!("nothing was begun");
     };
     let repeat = ask(true).await;
@@ -93,14 +94,14 @@ async fn a_repeat_waits_for_those_that_it_has_overtaken_and_nobody_waits_for_it(
     }
     // The first one begins nothing: of those that repeat it one does, and the other one finds that.
     drop(first);
-    let Collected::New(claim) = repeat.await.expect("it ends").expect("readable") else {
+    let RequestMatch::New(claim) = repeat.await.expect("it ends").expect("readable") else {
         panic!("nothing was begun");
     };
     assert!(!again.is_finished());
     let message = message("one", caller("a", "hi", None, &hi()), &hi());
     let begun = scene.engine.begin_holding(message, claim).await;
     let begun = begun.expect("begun");
-    let Collected::Owed(owed) = again.await.expect("it ends").expect("readable") else {
+    let RequestMatch::Owed(owed) = again.await.expect("it ends").expect("readable") else {
         panic!("it is owed");
     };
     assert_eq!(owed.turn, begun.turn);
@@ -115,7 +116,7 @@ async fn a_repeat_waits_for_those_that_it_has_overtaken_and_nobody_waits_for_it(
 
 /// A turn that has its answer, on a journal whose loads can be held.
 struct Answered {
-    begun: Begun,
+    begun: StartedTurn,
     engine: Engine,
     inner: Arc<MemoryJournal>,
     journal: FaultyJournal,
@@ -162,7 +163,7 @@ async fn what_broke_is_given_to_one_of_two_that_ask_at_once() {
         gate.open();
         got.push(asking.await.expect("it ends").expect("readable"));
     }
-    let owed = |got: &Collected| matches!(got, Collected::Owed(_));
+    let owed = |got: &RequestMatch| matches!(got, RequestMatch::Owed(_));
     assert!(owed(&got[0]) && !owed(&got[1]), "{got:?}");
 }
 
@@ -182,7 +183,7 @@ async fn what_was_written_while_somebody_looked_is_not_given_again() {
     let slow = asking(&engine, same()).await;
     gate.reached().await;
     // Another one collects it, has it whole, and that is in the journal and forgotten here.
-    let Collected::Owed(owed) = engine.collect(&same()).await.expect("readable") else {
+    let RequestMatch::Owed(owed) = engine.collect(&same()).await.expect("readable") else {
         panic!("it is owed");
     };
     owed.connection.written();
@@ -200,7 +201,7 @@ async fn what_was_written_while_somebody_looked_is_not_given_again() {
     }
     gate.open();
     let slow = slow.await.expect("it ends").expect("readable");
-    assert!(matches!(slow, Collected::New(_)), "{slow:?}");
+    assert!(matches!(slow, RequestMatch::New(_)), "{slow:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -219,7 +220,7 @@ async fn what_is_known_here_is_asked_before_the_journal_is_read() {
     // While it is being written, when it was, and when this process has forgotten that it was: as often as
     // somebody says the same, what is another's is not read for it.
     let collected = collects().await.expect("unread").expect("readable");
-    assert!(matches!(collected, Collected::New(_)), "{collected:?}");
+    assert!(matches!(collected, RequestMatch::New(_)), "{collected:?}");
     drop(collected);
     begun.connection.written();
     let written = || async {
@@ -228,7 +229,7 @@ async fn what_is_known_here_is_asked_before_the_journal_is_read() {
     };
     while !written().await {
         let collected = collects().await.expect("unread").expect("readable");
-        assert!(matches!(collected, Collected::New(_)), "{collected:?}");
+        assert!(matches!(collected, RequestMatch::New(_)), "{collected:?}");
         drop(collected);
         tokio::task::yield_now().await;
     }
@@ -238,7 +239,7 @@ async fn what_is_known_here_is_asked_before_the_journal_is_read() {
     }
     for _ in 0..3 {
         let collected = collects().await.expect("unread").expect("readable");
-        assert!(matches!(collected, Collected::New(_)), "{collected:?}");
+        assert!(matches!(collected, RequestMatch::New(_)), "{collected:?}");
     }
     assert!(!gate.is_reached());
     // Whoever says that it asks again is another matter.

@@ -10,13 +10,13 @@ use jackfield_domain::ids::{ToolCallId, ToolName};
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::policy::Policy;
 use jackfield_domain::reply::FinishReason;
+use jackfield_domain::session_events::SessionEvent;
 use jackfield_domain::setup::Opening;
-use jackfield_domain::telling::Told;
 use jackfield_domain::tool::{InputFormat, ToolDefinition};
 use jackfield_domain::wait::{WaitEndKind, WaitKind};
 use jackfield_engine::{
-    AnswerCalls, Answered, Begun, Disconnect, Engine, EngineError, KeeperOptions, SendMessage,
-    SessionQuery, SessionRow, TurnOptions,
+    ClientResultsOptions, ClientResultsOutcome, Disconnect, Engine, EngineError, KeeperOptions,
+    SendMessage, SessionQuery, SessionRow, StartedTurn, TurnOptions,
 };
 use jackfield_ports::journal::Journal;
 use jackfield_store_memory::MemoryJournal;
@@ -83,12 +83,12 @@ fn two_lookups() -> ScriptedReply {
 }
 
 impl Scene {
-    pub(crate) async fn begin(&self, options: TurnOptions) -> Begun {
+    pub(crate) async fn begin(&self, options: TurnOptions) -> StartedTurn {
         self.engine.begin(message(options)).await.expect("begun")
     }
 
     /// Begins a turn that leaves calls to its client, which are these.
-    async fn left(&self, options: TurnOptions) -> (Begun, Vec<ToolCallId>) {
+    async fn left(&self, options: TurnOptions) -> (StartedTurn, Vec<ToolCallId>) {
         let begun = self.begin(options).await;
         self.only_waits().await;
         let facts = self.facts().await;
@@ -118,7 +118,7 @@ impl Scene {
 
     fn answer(
         &self,
-        begun: &Begun,
+        begun: &StartedTurn,
         results: &[(&ToolCallId, &str)],
     ) -> impl Future<Output = Said> + use<> {
         let answer = answer(begun, results);
@@ -141,9 +141,9 @@ impl Scene {
     }
 }
 
-fn answer(begun: &Begun, results: &[(&ToolCallId, &str)]) -> AnswerCalls {
+fn answer(begun: &StartedTurn, results: &[(&ToolCallId, &str)]) -> ClientResultsOptions {
     let results = results.iter();
-    AnswerCalls {
+    ClientResultsOptions {
         by: "the client".into(),
         disconnect: Disconnect::Finish,
         policy: options().policy,
@@ -157,7 +157,7 @@ fn answer(begun: &Begun, results: &[(&ToolCallId, &str)]) -> AnswerCalls {
     }
 }
 
-type Said = Result<Answered, EngineError>;
+type Said = Result<ClientResultsOutcome, EngineError>;
 
 pub(crate) fn results_of(facts: &[Fact]) -> Vec<(CallEnd, String)> {
     let closed = facts.iter().filter_map(|fact| match fact {
@@ -399,7 +399,7 @@ async fn an_approval_from_elsewhere_lets_a_turn_in_the_background_go_on_under_wh
     let mut begun = scene.begin(asking).await;
     let wait = loop {
         let (_, told) = begun.watcher.next().await.expect("news");
-        if let Told::Fact { fact, .. } = told
+        if let SessionEvent::Fact { fact, .. } = told
             && let Fact::WaitOpened { wait } = *fact
         {
             break wait;

@@ -13,7 +13,8 @@ use jackfield_domain::message::Message;
 use jackfield_domain::setup::{Opening, Transcript};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_engine::{
-    Begun, Collected, Disconnect, Engine, EngineError, Request, SendMessage, TurnOptions,
+    Disconnect, Engine, EngineError, RequestIdentity, RequestMatch, SendMessage, StartedTurn,
+    TurnOptions,
 };
 use jackfield_ports::journal::Journal;
 use jackfield_store_memory::MemoryJournal;
@@ -89,8 +90,13 @@ pub(crate) fn message(session: &str, caller: Caller, history: &[Message]) -> Sen
     }
 }
 
-pub(crate) fn request(principal: &str, body: &str, key: Option<&str>, is_repeat: bool) -> Request {
-    Request {
+pub(crate) fn request(
+    principal: &str,
+    body: &str,
+    key: Option<&str>,
+    is_repeat: bool,
+) -> RequestIdentity {
+    RequestIdentity {
         body: Digest::of(body.as_bytes()),
         disconnect: Disconnect::Finish,
         is_repeat,
@@ -101,16 +107,21 @@ pub(crate) fn request(principal: &str, body: &str, key: Option<&str>, is_repeat:
 }
 
 impl Scene {
-    pub(crate) async fn begin(&self, session: &str, principal: &str, key: Option<&str>) -> Begun {
+    pub(crate) async fn begin(
+        &self,
+        session: &str,
+        principal: &str,
+        key: Option<&str>,
+    ) -> StartedTurn {
         let message = message(session, caller(principal, "hi", key, &hi()), &hi());
         self.engine.begin(message).await.expect("begun")
     }
 
     /// What such a request collects: the turn's session, if anything is owed to it.
-    pub(crate) async fn owed(&self, request: &Request) -> Option<String> {
+    pub(crate) async fn owed(&self, request: &RequestIdentity) -> Option<String> {
         match self.engine.collect(request).await.expect("readable") {
-            Collected::New(_) => None,
-            Collected::Owed(begun) => Some(begun.session.to_string()),
+            RequestMatch::New(_) => None,
+            RequestMatch::Owed(begun) => Some(begun.session.to_string()),
         }
     }
 
@@ -150,7 +161,7 @@ async fn an_equal_body_collects_only_what_broke_and_a_repeat_whatever_was_begun(
     // The connection broke: whoever asks again gets what is owed, and while it does, nobody else.
     drop(begun.connection);
     assert_eq!(scene.owed(&same).await, one);
-    let Ok(Collected::Owed(again)) = scene.engine.collect(&same).await else {
+    let Ok(RequestMatch::Owed(again)) = scene.engine.collect(&same).await else {
         panic!("it is owed");
     };
     assert_eq!(again.turn, begun.turn);
@@ -177,8 +188,8 @@ async fn after_a_crash_what_was_not_written_is_owed_and_what_was_is_not() {
     let after = engine_on(&scene.journal, &scene.model);
     let same = request("a", "hi", None, false);
     match after.collect(&same).await.expect("readable") {
-        Collected::Owed(begun) => assert_eq!(begun.session, named("two")),
-        Collected::New(_) => panic!("it is owed"),
+        RequestMatch::Owed(begun) => assert_eq!(begun.session, named("two")),
+        RequestMatch::New(_) => panic!("it is owed"),
     }
     drop(two);
 }
@@ -235,12 +246,12 @@ async fn requests_with_one_key_at_once_begin_one_turn() {
         tasks.spawn(async move {
             let request = request("a", "hi", Some("k"), n > 0);
             match scene.engine.collect(&request).await.expect("readable") {
-                Collected::New(claim) => {
+                RequestMatch::New(claim) => {
                     let begun = scene.begin(&format!("s{n}"), "a", Some("k")).await;
                     drop(claim);
                     (true, begun)
                 }
-                Collected::Owed(begun) => (false, *begun),
+                RequestMatch::Owed(begun) => (false, *begun),
             }
         });
     }
@@ -278,7 +289,7 @@ async fn what_was_withdrawn_is_owed_to_nobody() {
 #[tokio::test(start_paused = true)]
 async fn what_names_a_session_collects_the_last_turn_of_that_one_alone() {
     let scene = scene(answers(4));
-    let of = |session: &str, is_repeat| Request {
+    let of = |session: &str, is_repeat| RequestIdentity {
         session: Some(named(session)),
         ..request("a", "hi", None, is_repeat)
     };
@@ -300,7 +311,7 @@ async fn what_names_a_session_collects_the_last_turn_of_that_one_alone() {
         Some("other".to_owned())
     );
     // Nobody else's, either.
-    let foreign = Request {
+    let foreign = RequestIdentity {
         principal: "b".into(),
         ..of("one", true)
     };
@@ -319,7 +330,7 @@ async fn a_key_that_was_used_in_another_session_is_a_contradiction() {
     let scene = scene(answers(1));
     let mut begun = scene.begin("one", "a", Some("k")).await;
     to_the_end(&mut begun.watcher).await;
-    let of = |session: &str| Request {
+    let of = |session: &str| RequestIdentity {
         session: Some(named(session)),
         ..request("a", "hi", Some("k"), false)
     };

@@ -8,11 +8,11 @@ use jackfield_domain::ids::{DeliveryId, WaitId};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::wait::{Answer, Approval, DeliveryBody};
-use jackfield_engine::{Engine, EngineError, News, Observer};
-use jackfield_ports::journal::{Delivered, Journal, Refusal};
+use jackfield_engine::{Engine, EngineError, Observer, ObserverEvent};
+use jackfield_ports::journal::{AppendRefusal, DeliveryOutcome, Journal};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{
-    Fault as FakeFault, FaultyJournal, Gate, ScriptedModel, ScriptedReply,
+    AppendFault as FakeFault, FaultyJournal, Gate, ScriptedModel, ScriptedReply,
 };
 use tokio::sync::mpsc;
 
@@ -68,7 +68,7 @@ async fn an_append_whose_answer_is_lost_is_asked_for_again_and_written_once() {
 
 #[tokio::test(start_paused = true)]
 async fn whether_writes_fail_is_what_the_last_one_said() {
-    let unwritable = || Refusal::Unwritable {
+    let unwritable = || AppendRefusal::Unwritable {
         why: "it is full".into(),
     };
     let journal = FaultyJournal::new(Arc::new(MemoryJournal::default()));
@@ -131,7 +131,7 @@ async fn an_owner_that_has_been_replaced_does_nothing_more() {
     // The append that holds the reply and the starts of both tools is refused.
     let (report, log) = with_faults(vec![Fault::None, Fault::Stale]).await;
     let error = report.expect_err("the ownership is lost");
-    let refusal = Refusal::StaleEpoch;
+    let refusal = AppendRefusal::StaleEpoch;
     assert!(
         matches!(&error, EngineError::OwnershipLost { refusal: r } if *r == refusal),
         "{error}"
@@ -147,8 +147,8 @@ async fn an_owner_that_has_been_replaced_does_nothing_more() {
 struct Waits(mpsc::UnboundedSender<WaitId>);
 
 impl Observer for Waits {
-    fn tell(&mut self, news: News<'_>) {
-        if let News::Fact {
+    fn tell(&mut self, news: ObserverEvent<'_>) {
+        if let ObserverEvent::Fact {
             fact: Fact::WaitOpened { wait },
             ..
         } = news
@@ -193,7 +193,7 @@ async fn an_unread_answer_beats_the_expiry_that_was_about_to_be_committed() {
         .deliver(&session(), id, "a person", body)
         .await
         .expect("delivered");
-    assert_eq!(delivered, Delivered::Accepted);
+    assert_eq!(delivered, DeliveryOutcome::Accepted);
     // The inbox is read only when the journal refuses to close the wait over the answer in it.
     journal.hide_inbox.store(false, Ordering::SeqCst);
     let report = turn.await.expect("no panic").expect("a report");

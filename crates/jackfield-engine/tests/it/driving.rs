@@ -14,11 +14,11 @@ use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_domain::wait::{Answer, Approval, CancelCause, DeliveryBody};
 use jackfield_engine::{Clock, Engine, EngineBuilder, TurnReport};
-use jackfield_ports::journal::{Delivered, Journal as _};
+use jackfield_ports::journal::{DeliveryOutcome, Journal as _};
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{
-    Fault, FaultyJournal, Gate, ScriptedCall, ScriptedModel, ScriptedReply, ScriptedToolbox,
+    AppendFault, FaultyJournal, Gate, ScriptedCall, ScriptedModel, ScriptedReply, ScriptedToolbox,
 };
 use serde_json::{Map, json};
 
@@ -94,15 +94,15 @@ impl Bench {
     async fn deliver(&self, engine: &Engine, id: &str, body: DeliveryBody) {
         let id = DeliveryId::parse(id).expect("a valid id");
         let delivered = engine.deliver(&session(), id, "a person", body).await;
-        assert_eq!(delivered.expect("a journal"), Delivered::Accepted);
+        assert_eq!(delivered.expect("a journal"), DeliveryOutcome::Accepted);
     }
 }
 
 /// An append of which nobody ever learns, although it is written.
 fn lose_for_good(journal: &FaultyJournal) {
-    journal.will(Fault::CommitAndLose);
+    journal.will(AppendFault::CommitAndLose);
     for _ in 0..5 {
-        journal.will(Fault::Lose);
+        journal.will(AppendFault::Lose);
     }
 }
 
@@ -208,7 +208,7 @@ async fn an_outcome_that_is_there_beats_the_time_limit() {
         bench
             .journal
             .will_pass(2)
-            .will(Fault::Hold(committing.clone()));
+            .will(AppendFault::Hold(committing.clone()));
         let engine = bench.builder().build();
         let during = async {
             committing.reached().await;
@@ -234,7 +234,7 @@ async fn outcomes_that_come_with_a_cancel_are_counted() {
     bench
         .journal
         .will_pass(2)
-        .will(Fault::Hold(committing.clone()));
+        .will(AppendFault::Hold(committing.clone()));
     let engine = bench.builder().build();
     let during = async {
         committing.reached().await;
@@ -291,15 +291,15 @@ async fn an_answer_that_comes_while_a_turn_is_taken_up_does_not_stop_it() {
     bench.toolbox.will("b", two);
     bench.journal.will_pass(2);
     for _ in 0..6 {
-        bench.journal.will(Fault::Lose);
+        bench.journal.will(AppendFault::Lose);
     }
-    bench.journal.will(Fault::Hold(taking_up.clone()));
+    bench.journal.will(AppendFault::Hold(taking_up.clone()));
     let engine = bench.builder().build();
     let mut asking = options();
     asking.policy.can_ask = true;
     let ask = jackfield_domain::policy::PolicyRule {
         pattern: "box/a".into(),
-        verdict: jackfield_domain::policy::Verdict::Ask,
+        verdict: jackfield_domain::policy::RuleVerdict::Ask,
     };
     asking.policy.rules.push(ask);
     let mut watcher = Watcher(bench.log.clone());

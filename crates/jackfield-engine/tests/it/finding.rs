@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jackfield_domain::block::{Block, Content};
 use jackfield_domain::ids::ToolCallId;
-use jackfield_domain::locate::{Located, Traces};
+use jackfield_domain::locate::{HistoryKeys, Located};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_engine::EngineError;
@@ -41,7 +41,10 @@ async fn two_principals_with_equal_messages_never_meet() {
             }
         }
         // By history.
-        let place = scene.engine.locate(principal, &Traces::of(&history)).await;
+        let place = scene
+            .engine
+            .locate(principal, &HistoryKeys::of(&history))
+            .await;
         let located = place.expect("readable").located;
         let expected = Located::Continue {
             known: 2,
@@ -70,7 +73,7 @@ async fn two_principals_with_equal_messages_never_meet() {
     // A third one finds nothing at all.
     let place = scene
         .engine
-        .locate("c", &Traces::of(&history))
+        .locate("c", &HistoryKeys::of(&history))
         .await
         .expect("readable");
     assert_eq!(place.located, Located::New);
@@ -88,7 +91,7 @@ async fn results_find_their_turn_by_their_calls_and_only_for_whom_they_were_aske
     let mut begun = scene.begin("one", "a", None).await;
     let call: ToolCallId = loop {
         let (_, told) = begun.watcher.next().await.expect("news");
-        if let jackfield_domain::telling::Told::Fact { fact, .. } = told
+        if let jackfield_domain::session_events::SessionEvent::Fact { fact, .. } = told
             && let jackfield_domain::fact::Fact::WaitOpened { wait } = *fact
         {
             break wait.call;
@@ -111,7 +114,7 @@ async fn results_find_their_turn_by_their_calls_and_only_for_whom_they_were_aske
     history.push(Message::new(Role::Tool, vec![block]));
     let place = scene
         .engine
-        .locate("a", &Traces::of(&history))
+        .locate("a", &HistoryKeys::of(&history))
         .await
         .expect("readable");
     let expected = Located::Answer {
@@ -125,7 +128,7 @@ async fn results_find_their_turn_by_their_calls_and_only_for_whom_they_were_aske
     assert!(setup.catalog.tool("lookup").is_some());
     let place = scene
         .engine
-        .locate("b", &Traces::of(&history))
+        .locate("b", &HistoryKeys::of(&history))
         .await
         .expect("readable");
     assert_eq!(place.located, Located::New);

@@ -12,7 +12,7 @@ use jackfield_domain::ids::{DeliveryId, SessionId, ToolboxId};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::outcome::ToolResult;
-use jackfield_domain::policy::{Policy, PolicyRule, Verdict};
+use jackfield_domain::policy::{Policy, PolicyRule, RuleVerdict};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::{ModelRef, ModelRequest, ToolRun};
 use jackfield_domain::rules;
@@ -20,14 +20,14 @@ use jackfield_domain::setup::Opening;
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_domain::wait::{Delivery, DeliveryBody};
-use jackfield_engine::{Clock, Engine, News, Observer, SendMessage, TurnOptions};
+use jackfield_engine::{Clock, Engine, Observer, ObserverEvent, SendMessage, TurnOptions};
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
-use jackfield_ports::journal::marks::{Found, Mark};
-use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, Appended, Delivered, Epoch, Hold, Journal, JournalError, Loaded,
+    Append, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Loaded,
 };
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_store_memory::MemoryJournal;
@@ -317,7 +317,7 @@ impl Journal for Watched {
         id: DeliveryId,
         by: Arc<str>,
         body: DeliveryBody,
-    ) -> Result<Delivered, JournalError> {
+    ) -> Result<DeliveryOutcome, JournalError> {
         self.inner.deliver(session, id, by, body).await
     }
 
@@ -348,7 +348,7 @@ impl Journal for Watched {
         self.inner.mark_restored(session).await
     }
 
-    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
+    async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError> {
         self.inner.due(now, most).await
     }
 
@@ -364,7 +364,7 @@ impl Journal for Watched {
         principal: &str,
         marks: &[Mark],
         most: usize,
-    ) -> Result<Vec<Found>, JournalError> {
+    ) -> Result<Vec<FoundTurn>, JournalError> {
         self.inner.find(principal, marks, most).await
     }
 }
@@ -383,8 +383,8 @@ impl Watched {
 pub(crate) struct Watcher(pub(crate) Log);
 
 impl Observer for Watcher {
-    fn tell(&mut self, news: News<'_>) {
-        if let News::Fact { fact, .. } = news {
+    fn tell(&mut self, news: ObserverEvent<'_>) {
+        if let ObserverEvent::Fact { fact, .. } = news {
             self.0.push(Logged::Told(fact.clone()));
         }
     }
@@ -423,7 +423,7 @@ pub(crate) fn session() -> SessionId {
 pub(crate) fn options() -> TurnOptions {
     let rule = PolicyRule {
         pattern: "*".into(),
-        verdict: Verdict::Allow,
+        verdict: RuleVerdict::Allow,
     };
     TurnOptions {
         policy: Policy {
@@ -441,7 +441,7 @@ pub(crate) fn options() -> TurnOptions {
 pub(crate) fn asking() -> TurnOptions {
     let rule = PolicyRule {
         pattern: "*".into(),
-        verdict: Verdict::Ask,
+        verdict: RuleVerdict::Ask,
     };
     let mut options = options();
     options.policy = Policy {

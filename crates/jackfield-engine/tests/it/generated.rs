@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use jackfield_domain::fact::{Envelope, Fact, InputKind, ToolUse, TurnEnd};
 use jackfield_domain::ids::{DeliveryId, TurnId};
-use jackfield_domain::policy::{PolicyRule, Verdict};
-use jackfield_domain::replay::{Replay, Replayed};
+use jackfield_domain::policy::{PolicyRule, RuleVerdict};
+use jackfield_domain::replay::{Replay, StepReplay};
 use jackfield_domain::rules;
 use jackfield_domain::session::Session;
 use jackfield_domain::time::Now;
@@ -18,9 +18,9 @@ use jackfield_domain::usage::Usage;
 use jackfield_domain::wait::{
     Answer, Approval, CancelCause, DeliveryBody, UnknownAnswer, Wait, WaitEnd, WaitKind,
 };
-use jackfield_engine::{Engine, EngineError, News, Observer, TurnReport};
+use jackfield_engine::{Engine, EngineError, Observer, ObserverEvent, TurnReport};
 use jackfield_ports::journal::sessions::OpenTurn;
-use jackfield_ports::journal::summary::{Open, Summary};
+use jackfield_ports::journal::summary::{OpenTurnSummary, Summary};
 use jackfield_ports::journal::{Append, Journal as _};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::FaultyJournal;
@@ -38,8 +38,8 @@ struct Keeper {
 }
 
 impl Observer for Keeper {
-    fn tell(&mut self, news: News<'_>) {
-        if let News::Fact { fact, .. } = news {
+    fn tell(&mut self, news: ObserverEvent<'_>) {
+        if let ObserverEvent::Fact { fact, .. } = news {
             if let Fact::WaitOpened { wait } = fact {
                 let _gone = self.waits.send(wait.clone());
             }
@@ -56,7 +56,7 @@ struct Outcome {
     /// How many steps its longest append has.
     most_at_once: Option<usize>,
     /// Every committed step, decided again.
-    replayed: Vec<Replayed>,
+    replayed: Vec<StepReplay>,
     report: Result<TurnReport, EngineError>,
     runs: BTreeMap<String, (Arc<str>, usize)>,
     told: Vec<Fact>,
@@ -89,7 +89,7 @@ async fn run(script: &Script) -> Outcome {
     options.policy.can_ask = true;
     options.policy.rules.push(PolicyRule {
         pattern: "box/approved".into(),
-        verdict: Verdict::Ask,
+        verdict: RuleVerdict::Ask,
     });
     let a_day = Duration::from_secs(86_400);
     let sent = engine.send(message(options), &mut keeper);
@@ -248,7 +248,7 @@ fn check_summary(committed: &[Fact]) {
                 turn: turn.id().clone(),
                 waits: u32::try_from(turn.waits().count()).expect("few"),
             });
-            let listed = summary.open.as_ref().map(Open::listed);
+            let listed = summary.open.as_ref().map(OpenTurnSummary::listed);
             assert_eq!(listed, expected, "after {step:?}");
             assert_eq!(summary.turns, folded.turns());
             let deadline = folded.open_turn().and_then(|turn| {

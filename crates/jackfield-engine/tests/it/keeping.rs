@@ -14,10 +14,10 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::Safety;
 use jackfield_domain::wait::{Answer, Approval, CancelCause, DeliveryBody, Wait, WaitEnd};
 use jackfield_engine::{
-    Disconnect, Driven, Engine, EngineError, Keeper, KeeperOptions, Kept, ResumeSession,
-    SendMessage, ServerTools,
+    Disconnect, DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession,
+    ResumeSession, SendMessage, ServerTools,
 };
-use jackfield_ports::journal::{Delivered, Journal};
+use jackfield_ports::journal::{DeliveryOutcome, Journal};
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{Gate, ScriptedModel, ScriptedReply};
@@ -62,7 +62,7 @@ pub(crate) fn named(name: &str) -> SessionId {
 }
 
 /// A keeper, and what it tells.
-fn keep(engine: &Engine, options: KeeperOptions) -> (Keeper, mpsc::UnboundedReceiver<Kept>) {
+fn keep(engine: &Engine, options: KeeperOptions) -> (Keeper, mpsc::UnboundedReceiver<KeptSession>) {
     let (sender, kept) = mpsc::unbounded_channel();
     let keeper = engine.keep(options, move |kept| {
         let _gone = sender.send(kept);
@@ -141,10 +141,10 @@ pub(crate) fn waits(steps: &[Envelope]) -> Vec<Wait> {
     waits.collect()
 }
 
-fn end(kept: Kept) -> TurnEnd {
+fn end(kept: KeptSession) -> TurnEnd {
     match kept.driven.expect("it was driven") {
-        Driven::Over(report) => report.end,
-        Driven::Waits(waiting) => panic!("it waits: {waiting:?}"),
+        DriveOutcome::Over(report) => report.end,
+        DriveOutcome::Waits(waiting) => panic!("it waits: {waiting:?}"),
     }
 }
 
@@ -204,7 +204,7 @@ async fn an_answer_is_heard_at_once_and_nothing_is_touched_before() {
     let id = DeliveryId::parse("yes").expect("a valid id");
     let asked = tokio::time::Instant::now();
     let delivered = engine.deliver(&session(), id, "somebody", body).await;
-    assert_eq!(delivered.expect("it is taken"), Delivered::Accepted);
+    assert_eq!(delivered.expect("it is taken"), DeliveryOutcome::Accepted);
     let kept = kept.recv().await.expect("the keeper lives");
     assert_eq!(end(kept), ANSWERED);
     assert!(
@@ -230,7 +230,7 @@ async fn a_turn_that_only_waits_is_not_touched_because_its_client_asks_for_it() 
     let steps = journal.load(&session()).await.expect("a session").steps;
     let turn = TurnId::derive(&session(), 1);
     let session_id = session();
-    let attended = engine.attend(&session_id, &turn, 0, Disconnect::Finish);
+    let attended = engine.subscribe(&session_id, &turn, 0, Disconnect::Finish);
     let _attended = attended.await.expect("the turn is there");
     let kept = tokio::time::timeout(Duration::from_secs(3600), kept.recv()).await;
     assert!(kept.is_err(), "it was taken up: {kept:?}");
@@ -334,7 +334,7 @@ async fn a_deadline_is_heard_while_it_is_kept_and_while_nobody_was_there() {
             tokio::time::advance(Duration::from_secs(25 * 3600)).await;
             let resume = ResumeSession::new(session(), options().policy);
             let driven = engine.resume(resume, &mut ()).await.expect("it is driven");
-            assert!(matches!(driven, Driven::Over(_)), "{driven:?}");
+            assert!(matches!(driven, DriveOutcome::Over(_)), "{driven:?}");
         }
         let steps = journal.load(&session()).await.expect("a session").steps;
         let mut facts = steps.iter().flat_map(|step| &step.facts);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::audit::{self, Audited};
+use jackfield_domain::audit::{self, AuditEntry};
 use jackfield_domain::fact::{CallEnd, Envelope, Fact, Late, TurnEnd};
 use jackfield_domain::history::History;
 use jackfield_domain::ids::{DeliveryId, ToolboxId, TurnId};
@@ -12,11 +12,11 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::tool::{Safety, UnknownPolicy};
 use jackfield_domain::usage::Usage;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
-use jackfield_engine::{Engine, Passing, TurnOptions};
+use jackfield_engine::{Engine, Ephemeral, TurnOptions};
 use jackfield_ports::journal::{Journal, Loaded};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{
-    Fault, FaultyJournal, Gate, ScriptedCall, ScriptedModel, ScriptedReply, ScriptedToolbox,
+    AppendFault, FaultyJournal, Gate, ScriptedCall, ScriptedModel, ScriptedReply, ScriptedToolbox,
 };
 
 use crate::fixture::{Paused, message, options, session};
@@ -55,7 +55,7 @@ async fn heard(journal: &Arc<dyn Journal>, deliveries: u64) -> Loaded {
 fn audited(loaded: &Loaded) -> (Vec<LateOutcome>, Option<CallEnd>) {
     let mut told = audit::of(&loaded.steps, &loaded.deliveries).into_iter();
     match told.next() {
-        Some(Audited::Call(call)) => (call.late, call.closed.map(|closed| closed.end)),
+        Some(AuditEntry::Call(call)) => (call.late, call.closed.map(|closed| closed.end)),
         other => panic!("{other:?}"),
     }
 }
@@ -169,7 +169,7 @@ async fn what_comes_late_of_a_session_in_passing_is_kept_nowhere() {
         .will(ScriptedReply::calls([("box__act", "{}")]))
         .will(ScriptedReply::text("nobody knows"));
     let engine = engine(&journal, &model, &toolbox);
-    let engine = engine.in_passing(Arc::clone(&journal), Passing::default());
+    let engine = engine.with_ephemeral_journal(Arc::clone(&journal), Ephemeral::default());
     let report = engine.send(message(options()), &mut ()).await;
     assert_eq!(report.expect("a report").answer(), "nobody knows");
     gate.open();
@@ -227,7 +227,7 @@ async fn cancelled(model: &ScriptedModel, toolbox: &ScriptedToolbox, gate: &Gate
     let sent = tokio::spawn(async move { sending.send(message(options()), &mut ()).await });
     gate.reached().await;
     let held = Gate::new();
-    journal.will(Fault::Hold(held.clone()));
+    journal.will(AppendFault::Hold(held.clone()));
     let body = DeliveryBody::Cancel {
         cause: CancelCause::Asked,
         turn: TurnId::derive(&session(), 1),

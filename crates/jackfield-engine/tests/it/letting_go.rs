@@ -7,7 +7,7 @@ use jackfield_domain::ids::SessionId;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::tool::Safety;
 use jackfield_engine::{Engine, EngineError, KeeperOptions, ResumeSession};
-use jackfield_ports::journal::sessions::{Due, SessionQuery};
+use jackfield_ports::journal::sessions::{DueSessions, SessionQuery};
 use jackfield_ports::journal::{Epoch, Journal, JournalError, Loaded};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::mocks::MockJournal;
@@ -136,7 +136,7 @@ async fn a_keeper_forgets_what_is_gone() {
         asked.push(most);
         let due = (0..if is_first { 5 } else { 0 })
             .map(|n| SessionId::parse(&format!("s{n}")).expect("a valid id"));
-        Ok(Due {
+        Ok(DueSessions {
             next: None,
             sessions: due.collect(),
         })

@@ -12,12 +12,12 @@ use jackfield_domain::reply::FinishReason;
 use jackfield_domain::session::Session;
 use jackfield_domain::tool::Safety;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
-use jackfield_engine::{Begun, Disconnect, Engine, EngineError, Keeper, KeeperOptions};
+use jackfield_engine::{Disconnect, Engine, EngineError, Keeper, KeeperOptions, StartedTurn};
 use jackfield_ports::journal::sessions::SessionQuery;
-use jackfield_ports::journal::{Journal, JournalError, Loaded, Refusal};
+use jackfield_ports::journal::{AppendRefusal, Journal, JournalError, Loaded};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{
-    Fault, FaultyJournal, Gate, Request, ScriptedCall, ScriptedModel, ScriptedReply,
+    AppendFault, FaultyJournal, Gate, JournalRequest, ScriptedCall, ScriptedModel, ScriptedReply,
     ScriptedToolbox,
 };
 use tokio::time::Instant;
@@ -116,12 +116,12 @@ fn called() -> Vec<ScriptedReply> {
     ]
 }
 
-fn unwritable() -> Fault {
-    Fault::Refuse(Refusal::Unwritable { why: "full".into() })
+fn unwritable() -> AppendFault {
+    AppendFault::Refuse(AppendRefusal::Unwritable { why: "full".into() })
 }
 
 /// Waits until the watcher is told that the turn was broken off.
-async fn broken_off(begun: &mut Begun) -> EngineError {
+async fn broken_off(begun: &mut StartedTurn) -> EngineError {
     let told = async {
         loop {
             if let Err(error) = begun.watcher.next().await {
@@ -136,8 +136,12 @@ async fn broken_off(begun: &mut Begun) -> EngineError {
 #[tokio::test(start_paused = true)]
 async fn a_turn_whose_append_fails_is_taken_up_when_the_journal_is_well_again() {
     // The append fails that would have opened the turn's second round, after the tool has run.
-    let lost = || std::iter::repeat_with(|| Fault::Lose).take(9).collect();
-    let faults: [Vec<Fault>; 2] = [vec![unwritable()], lost()];
+    let lost = || {
+        std::iter::repeat_with(|| AppendFault::Lose)
+            .take(9)
+            .collect()
+    };
+    let faults: [Vec<AppendFault>; 2] = [vec![unwritable()], lost()];
     for faults in faults {
         let scene = Scene::new(called());
         let gate = Gate::new();
@@ -149,8 +153,8 @@ async fn a_turn_whose_append_fails_is_taken_up_when_the_journal_is_well_again() 
         for fault in faults {
             scene.journal.will(fault);
         }
-        scene.journal.will_fail(Request::Own, 3);
-        scene.journal.will_fail(Request::Release, 3);
+        scene.journal.will_fail(JournalRequest::Own, 3);
+        scene.journal.will_fail(JournalRequest::Release, 3);
         gate.open();
         let error = broken_off(&mut begun).await;
         assert!(matches!(error, EngineError::NotCommitted { .. }), "{error}");
@@ -165,7 +169,7 @@ async fn a_turn_whose_append_fails_is_taken_up_when_the_journal_is_well_again() 
         let again = session();
         let again = scene
             .engine
-            .attend(&again, &begun.turn, 0, Disconnect::Finish);
+            .subscribe(&again, &begun.turn, 0, Disconnect::Finish);
         let mut again = again.await.expect("it is there");
         assert_eq!(to_the_end(&mut again.watcher).await.1, ANSWERED);
         assert_eq!(scene.model.requests().len(), 2);
@@ -175,12 +179,12 @@ async fn a_turn_whose_append_fails_is_taken_up_when_the_journal_is_well_again() 
 #[tokio::test(start_paused = true)]
 async fn a_session_that_could_not_be_let_go_of_is_let_go_of_later() {
     let scene = Scene::new([ScriptedReply::text("one")]);
-    scene.journal.will_fail(Request::Release, 20);
+    scene.journal.will_fail(JournalRequest::Release, 20);
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     assert_eq!(to_the_end(&mut begun.watcher).await.1, ANSWERED);
     assert!(scene.is_owned().await);
     tokio::time::sleep(Duration::from_secs(30)).await;
-    assert_eq!(scene.journal.still_fails(Request::Release), 0);
+    assert_eq!(scene.journal.still_fails(JournalRequest::Release), 0);
     assert!(!scene.is_owned().await);
 }
 
@@ -191,14 +195,14 @@ async fn a_late_release_takes_nothing_from_the_next_owner() {
         ScriptedReply::text("one"),
         ScriptedReply::text("two").held_at(&gate),
     ]);
-    scene.journal.will_fail(Request::Release, 3);
+    scene.journal.will_fail(JournalRequest::Release, 3);
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     to_the_end(&mut begun.watcher).await;
     let next = scene.engine.begin(message(options())).await;
     let mut next = next.expect("its last turn is over");
     gate.reached().await;
     tokio::time::sleep(Duration::from_secs(30)).await;
-    assert_eq!(scene.journal.still_fails(Request::Release), 0);
+    assert_eq!(scene.journal.still_fails(JournalRequest::Release), 0);
     assert!(scene.is_owned().await);
     gate.open();
     assert_eq!(to_the_end(&mut next.watcher).await.1, ANSWERED);
@@ -244,12 +248,16 @@ async fn sessions_that_cannot_be_owned_for_a_while_are_not_left_alone_for_longer
         .model("provider", scene.model.port())
         .toolbox(scene.toolbox.port())
         .build();
-    for request in [Request::Due, Request::Own, Request::Load] {
+    for request in [
+        JournalRequest::Due,
+        JournalRequest::Own,
+        JournalRequest::Load,
+    ] {
         scene.journal.will_fail(request, 10);
     }
     let asked = Instant::now();
     let _keeper = next.keep(KeeperOptions::new(options().policy), |_| {});
-    while scene.journal.still_fails(Request::Load) > 0 {
+    while scene.journal.still_fails(JournalRequest::Load) > 0 {
         assert!(asked.elapsed() < AN_HOUR, "it was given up");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -269,21 +277,21 @@ async fn whoever_comes_back_while_the_journal_fails_does_not_wait_for_it() {
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     gate.reached().await;
     scene.journal.will(unwritable());
-    scene.journal.will_fail(Request::Own, 100);
+    scene.journal.will_fail(JournalRequest::Own, 100);
     gate.open();
     broken_off(&mut begun).await;
     for _ in 0..3 {
         let same = session();
         let again = scene
             .engine
-            .attend(&same, &begun.turn, 0, Disconnect::Finish);
+            .subscribe(&same, &begun.turn, 0, Disconnect::Finish);
         let mut again = again.await.expect("it can be read");
         let asked = Instant::now();
         broken_off(&mut again).await;
         assert!(asked.elapsed() < Duration::from_secs(5));
         tokio::time::sleep(Duration::from_secs(2)).await;
     }
-    scene.journal.will_fail(Request::Own, 0);
+    scene.journal.will_fail(JournalRequest::Own, 0);
     scene.ended().await;
 }
 
@@ -294,7 +302,7 @@ async fn whoever_waits_for_a_person_waits_on() {
     while waits(&scene.loaded().await.steps).is_empty() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    scene.journal.will_fail(Request::Own, 1_000);
+    scene.journal.will_fail(JournalRequest::Own, 1_000);
     let failed = scene.engine.check_writable().await;
     assert!(failed.is_err());
     let until = Instant::now() + Duration::from_secs(30);
@@ -307,13 +315,13 @@ async fn whoever_waits_for_a_person_waits_on() {
 async fn an_inbox_that_cannot_be_read_for_a_while_is_read_afterwards() {
     let gate = Gate::new();
     let scene = Scene::new([ScriptedReply::text("never").held_at(&gate)]);
-    scene.journal.will_fail(Request::Inbox, 5);
+    scene.journal.will_fail(JournalRequest::Inbox, 5);
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     gate.reached().await;
     scene.cancel(&begun.turn).await.expect("delivered");
     let (_, end) = to_the_end(&mut begun.watcher).await;
     assert_eq!(end, TurnEnd::Cancelled(CancelCause::Asked));
-    assert_eq!(scene.journal.still_fails(Request::Inbox), 0);
+    assert_eq!(scene.journal.still_fails(JournalRequest::Inbox), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -322,7 +330,7 @@ async fn a_delivery_that_fails_is_an_error_and_works_when_it_is_sent_again() {
     let scene = Scene::new([ScriptedReply::text("never").held_at(&gate)]);
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     gate.reached().await;
-    scene.journal.will_fail(Request::Deliver, 1);
+    scene.journal.will_fail(JournalRequest::Deliver, 1);
     let failed = scene.cancel(&begun.turn).await.expect_err("it is not kept");
     assert!(
         matches!(
@@ -344,9 +352,9 @@ async fn a_turn_that_nobody_listens_to_is_cancelled_although_the_journal_fails_m
     unheard.disconnect = Disconnect::Cancel(Duration::ZERO);
     let begun = scene.engine.begin(message(unheard)).await.expect("begun");
     gate.reached().await;
-    scene.journal.will_fail(Request::Load, 3);
-    scene.journal.will_fail(Request::Deliver, 3);
-    let Begun {
+    scene.journal.will_fail(JournalRequest::Load, 3);
+    scene.journal.will_fail(JournalRequest::Deliver, 3);
+    let StartedTurn {
         connection,
         mut watcher,
         ..
@@ -361,10 +369,10 @@ async fn that_an_answer_was_written_is_kept_when_the_journal_is_well_again() {
     let scene = Scene::new([ScriptedReply::text("done")]);
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     to_the_end(&mut begun.watcher).await;
-    scene.journal.will_fail(Request::Deliver, 10);
+    scene.journal.will_fail(JournalRequest::Deliver, 10);
     begun.connection.written();
     tokio::time::sleep(Duration::from_secs(20)).await;
-    assert_eq!(scene.journal.still_fails(Request::Deliver), 0);
+    assert_eq!(scene.journal.still_fails(JournalRequest::Deliver), 0);
     let deliveries = scene.loaded().await.deliveries;
     let is_written = |body: &DeliveryBody| matches!(body, DeliveryBody::Written { .. });
     assert!(deliveries.iter().any(|delivery| is_written(&delivery.body)));
@@ -375,7 +383,7 @@ async fn an_end_in_order_waits_no_longer_than_for_one_more_try() {
     let scene = Scene::new([ScriptedReply::text("done")]);
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     to_the_end(&mut begun.watcher).await;
-    scene.journal.will_fail(Request::Deliver, usize::MAX);
+    scene.journal.will_fail(JournalRequest::Deliver, usize::MAX);
     begun.connection.written();
     let settled = tokio::time::timeout(Duration::from_secs(5), scene.engine.settle()).await;
     settled.expect("it does not wait for ever");
@@ -390,10 +398,10 @@ async fn what_comes_late_is_kept_when_the_journal_is_well_again() {
     scene.toolbox.will("act", late);
     let report = scene.engine.send(message(options()), &mut ()).await;
     report.expect("a report");
-    scene.journal.will_fail(Request::Deliver, 10);
+    scene.journal.will_fail(JournalRequest::Deliver, 10);
     gate.open();
     tokio::time::sleep(Duration::from_secs(20)).await;
-    assert_eq!(scene.journal.still_fails(Request::Deliver), 0);
+    assert_eq!(scene.journal.still_fails(JournalRequest::Deliver), 0);
     assert_eq!(scene.loaded().await.deliveries.len(), 1);
 }
 
@@ -402,7 +410,7 @@ async fn a_watcher_that_cannot_read_says_so_and_goes_on() {
     let scene = Scene::new([ScriptedReply::text("done")]);
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     to_the_end(&mut begun.watcher).await;
-    scene.journal.will_fail(Request::Follow, 1);
+    scene.journal.will_fail(JournalRequest::Follow, 1);
     let error = broken_off(&mut begun).await;
     assert!(matches!(error, EngineError::Journal(_)), "{error}");
     let told = tokio::time::timeout(Duration::from_secs(5), begun.watcher.next()).await;
@@ -413,7 +421,7 @@ async fn a_watcher_that_cannot_read_says_so_and_goes_on() {
 async fn a_probe_writes_although_another_process_has_one_under_way() {
     let scene = Scene::new([]);
     scene.engine.check_writable().await.expect("it is well");
-    scene.journal.will_fail(Request::Deliver, 1);
+    scene.journal.will_fail(JournalRequest::Deliver, 1);
     scene.journal.will_own_elsewhere(1);
     assert!(scene.engine.check_writable().await.is_err());
     assert!(scene.engine.writes_fail());

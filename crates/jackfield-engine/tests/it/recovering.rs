@@ -14,7 +14,9 @@ use jackfield_domain::request::{ModelRequest, ToolRun};
 use jackfield_domain::setup::Opening;
 use jackfield_domain::tool::ToolSpec;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
-use jackfield_engine::{Delivered, Disconnect, Driven, Engine, Keeper, KeeperOptions, SendMessage};
+use jackfield_engine::{
+    DeliveryOutcome, Disconnect, DriveOutcome, Engine, Keeper, KeeperOptions, SendMessage,
+};
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::Journal;
@@ -192,7 +194,7 @@ async fn a_turn_goes_first_that_a_client_asks_for() {
     assert_eq!(model.asked(3).await, ["s000", "s001"]);
     let session = named("s009");
     let turn = first_turn(&session);
-    let attended = engine.attend(&session, &turn, 0, Disconnect::Finish);
+    let attended = engine.subscribe(&session, &turn, 0, Disconnect::Finish);
     let _attended = attended.await.expect("the turn is there");
     // It is not counted with those that are merely due.
     assert_eq!(model.asked(4).await, ["s000", "s001", "s009"]);
@@ -230,13 +232,13 @@ async fn a_cancel_does_not_wait_for_what_is_recovered() {
     };
     let id = DeliveryId::parse("cancel").expect("a valid id");
     let delivered = engine.deliver(&session, id, "somebody", body).await;
-    assert_eq!(delivered.expect("it is kept"), Delivered::Accepted);
+    assert_eq!(delivered.expect("it is kept"), DeliveryOutcome::Accepted);
     let asked = engine.take_up_first(&session, &turn).await;
     asked.expect("the session is there");
     let kept = timeout(A_WHILE, told.recv()).await;
     let kept = kept.expect("it ends").expect("the keeper lives");
     assert_eq!(kept.session, session);
-    let Ok(Driven::Over(report)) = kept.driven else {
+    let Ok(DriveOutcome::Over(report)) = kept.driven else {
         panic!("it goes on: {kept:?}");
     };
     assert_eq!(report.end, TurnEnd::Cancelled(CancelCause::Asked));

@@ -9,13 +9,13 @@ use jackfield_domain::fact::{CallEnd, Fact, TurnEnd};
 use jackfield_domain::ids::{DeliveryId, ToolboxId, TurnId};
 use jackfield_domain::message::Message;
 use jackfield_domain::outcome::ToolResult;
-use jackfield_domain::policy::{Policy, PolicyRule, UnknownRule, Verdict};
+use jackfield_domain::policy::{Policy, PolicyRule, RuleVerdict, UnknownRule};
 use jackfield_domain::reply::{FinishReason, Reply};
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{Safety, UnknownPolicy};
 use jackfield_domain::wait::{Answer, Approval, CancelCause, DeliveryBody};
 use jackfield_engine::{
-    Driven, Engine, EngineError, Parked, ResumeSession, TurnOptions, TurnReport,
+    DriveOutcome, Engine, EngineError, ParkReason, ResumeSession, TurnOptions, TurnReport,
 };
 use jackfield_ports::journal::{Append, Appended, Journal};
 use jackfield_store_memory::MemoryJournal;
@@ -78,10 +78,10 @@ pub(crate) fn resume() -> ResumeSession {
     ResumeSession::new(session(), options().policy)
 }
 
-pub(crate) fn over(driven: Result<Driven, EngineError>) -> TurnReport {
+pub(crate) fn over(driven: Result<DriveOutcome, EngineError>) -> TurnReport {
     match driven.expect("it was driven") {
-        Driven::Over(report) => *report,
-        Driven::Waits(waiting) => panic!("it waits: {waiting:?}"),
+        DriveOutcome::Over(report) => *report,
+        DriveOutcome::Waits(waiting) => panic!("it waits: {waiting:?}"),
     }
 }
 
@@ -178,7 +178,7 @@ async fn a_session_without_an_open_turn_says_so() {
 }
 
 /// What an engine of these says, and that it left everything as it was.
-async fn parked(journal: &Arc<MemoryJournal>, engine: &Engine) -> Parked {
+async fn parked(journal: &Arc<MemoryJournal>, engine: &Engine) -> ParkReason {
     let before = facts(journal).await;
     let error = engine.resume(resume(), &mut ()).await.expect_err("parked");
     assert_eq!(facts(journal).await, before, "it was touched");
@@ -197,18 +197,18 @@ async fn a_turn_is_left_alone_where_its_provider_or_its_toolboxes_are_not() {
     let no_model = Engine::builder(port()).build();
     let why = parked(&journal, &no_model).await;
     assert!(
-        matches!(&why, Parked::NoProvider { name, .. } if &**name == "provider"),
+        matches!(&why, ParkReason::NoProvider { name, .. } if &**name == "provider"),
         "{why}"
     );
     let no_tools = || Engine::builder(port()).model("provider", Arc::new(model(&log)));
     let missing = vec!["box".to_owned()];
     let why = parked(&journal, &no_tools().build()).await;
-    assert_eq!(why, Parked::NoToolboxes { missing });
+    assert_eq!(why, ParkReason::NoToolboxes { missing });
     let toolbox = ToolboxId::parse("box").expect("a valid id");
     let down = no_tools().toolbox(Arc::new(Unreachable(toolbox.clone())));
     let why = parked(&journal, &down.build()).await;
     let message = "nobody answers".to_owned();
-    assert_eq!(why, Parked::ToolboxDown { message, toolbox });
+    assert_eq!(why, ParkReason::ToolboxDown { message, toolbox });
     // A person may want it to go on without.
     let go_on = ResumeSession {
         go_on: true,
@@ -224,7 +224,7 @@ async fn what_is_denied_or_changed_today_is_not_started() {
         can_ask: false,
         rules: vec![PolicyRule {
             pattern: "box/*".into(),
-            verdict: Verdict::Deny,
+            verdict: RuleVerdict::Deny,
         }],
     };
     for (policy, description) in [
@@ -302,7 +302,7 @@ async fn a_turn_that_takes_its_process_down_three_times_is_left_to_a_person() {
     let Some(Err(EngineError::Parked { why, .. })) = try_on(false).await else {
         panic!("a fourth time");
     };
-    assert_eq!(*why, Parked::NoProgress { times: 3 });
+    assert_eq!(*why, ParkReason::NoProgress { times: 3 });
     assert_eq!(tries.load(Ordering::SeqCst), 3);
     let driven = try_on(true).await;
     assert!(driven.is_none(), "{driven:?}");
@@ -350,7 +350,7 @@ async fn a_turn_that_only_waits_is_let_go_of_as_often_as_it_is_asked_after_and_g
     let mut waits = Vec::new();
     for _ in 0..5 {
         let driven = engine.resume(resume(), &mut ()).await;
-        let Driven::Waits(waiting) = driven.expect("only waiting is no try") else {
+        let DriveOutcome::Waits(waiting) = driven.expect("only waiting is no try") else {
             panic!("it is over");
         };
         assert_eq!(

@@ -10,7 +10,7 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::time::WallTime;
-use jackfield_engine::{Clock as _, Driven, Engine, ResumeSession};
+use jackfield_engine::{Clock as _, DriveOutcome, Engine, ResumeSession};
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::Journal;
@@ -113,7 +113,7 @@ async fn the_instant_that_is_recorded_is_waited_for_after_a_restart() {
         tokio::time::sleep(Duration::from_secs(downtime - 1)).await;
         let resume = ResumeSession::new(session(), options().policy);
         let driven = bench.engine.resume(resume, &mut ()).await;
-        let Ok(Driven::Over(report)) = driven else {
+        let Ok(DriveOutcome::Over(report)) = driven else {
             panic!("{driven:?}");
         };
         assert_eq!(report.end, TurnEnd::Answered(FinishReason::Stop));

@@ -10,7 +10,7 @@ use jackfield_domain::policy::Permission;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
-use jackfield_engine::{Engine, News, Observer, Standing};
+use jackfield_engine::{Engine, Observer, ObserverEvent, ToolboxStatus};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{ScriptedCall, ScriptedModel, ScriptedReply, ScriptedToolbox};
 use serde_json::json;
@@ -239,7 +239,7 @@ async fn a_trusted_toolbox_reads_where_nobody_can_be_asked_and_a_name_is_the_fir
         Arc::new(tool)
     };
     for trusted in [false, true] {
-        let standing = Standing {
+        let standing = ToolboxStatus {
             prefix: Some("my_".into()),
             trusted,
         };
@@ -358,8 +358,8 @@ async fn of_two_tools_with_one_name_the_first_runs_and_the_other_is_reported() {
 struct Without(Vec<String>);
 
 impl Observer for Without {
-    fn tell(&mut self, news: News<'_>) {
-        if let News::Unavailable { problem } = news {
+    fn tell(&mut self, news: ObserverEvent<'_>) {
+        if let ObserverEvent::Unavailable { problem } = news {
             self.0.push(problem.message.clone());
         }
     }

@@ -10,7 +10,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::rules;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
-use jackfield_engine::{EngineError, News, Observer};
+use jackfield_engine::{EngineError, Observer, ObserverEvent};
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_store_memory::MemoryJournal;
 use tokio::sync::{Barrier, Notify};
@@ -80,8 +80,8 @@ async fn outcomes_stand_in_call_order_when_the_last_call_finishes_first() {
 struct Opened(Arc<OnceLock<TurnId>>);
 
 impl Observer for Opened {
-    fn tell(&mut self, news: News<'_>) {
-        if let News::Fact {
+    fn tell(&mut self, news: ObserverEvent<'_>) {
+        if let ObserverEvent::Fact {
             fact: Fact::TurnOpened { turn, .. },
             ..
         } = news

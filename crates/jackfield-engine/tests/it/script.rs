@@ -8,9 +8,9 @@ use jackfield_domain::failure::{
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::tool::Safety;
 use jackfield_domain::usage::Usage;
-use jackfield_ports::journal::Refusal;
+use jackfield_ports::journal::AppendRefusal;
 use jackfield_testkit::fakes::{
-    Fault, FaultyJournal, Gate, ScriptedCall, ScriptedModel, ScriptedReply, ScriptedToolbox,
+    AppendFault, FaultyJournal, Gate, ScriptedCall, ScriptedModel, ScriptedReply, ScriptedToolbox,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -102,23 +102,23 @@ pub(crate) fn scripts() -> impl Strategy<Value = Script> {
 pub(crate) fn arrange(journal: &FaultyJournal, how: Written) {
     let never = |journal: &FaultyJournal, times| {
         for _ in 0..times {
-            journal.will(Fault::Lose);
+            journal.will(AppendFault::Lose);
         }
     };
     match how {
         Written::AndForgotten => {
-            journal.will(Fault::CommitAndLose);
+            journal.will(AppendFault::CommitAndLose);
             never(journal, 5);
         }
         Written::AndLost => {
-            journal.will(Fault::CommitAndLose);
+            journal.will(AppendFault::CommitAndLose);
         }
         Written::ByAnother => {
-            journal.will(Fault::ChangeHands);
+            journal.will(AppendFault::ChangeHands);
         }
         Written::In(millis) => {
             let gate = Gate::new();
-            journal.will(Fault::Hold(gate.clone()));
+            journal.will(AppendFault::Hold(gate.clone()));
             tokio::spawn(async move {
                 gate.reached().await;
                 tokio::time::sleep(Duration::from_millis(millis)).await;
@@ -128,7 +128,7 @@ pub(crate) fn arrange(journal: &FaultyJournal, how: Written) {
         Written::Never => never(journal, 6),
         Written::NotAtFirst => never(journal, 1),
         Written::Refused => {
-            journal.will(Fault::Refuse(Refusal::Unwritable {
+            journal.will(AppendFault::Refuse(AppendRefusal::Unwritable {
                 why: "the disk is full".into(),
             }));
         }

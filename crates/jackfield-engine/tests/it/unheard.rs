@@ -35,7 +35,7 @@ async fn what_was_cancelled_because_nobody_listened_is_tried_again_if_nothing_wa
             delivered.await.expect("cancelled");
         } else {
             let disconnect = Disconnect::Cancel(Duration::ZERO);
-            let other = scene.engine.attend(&session, &turn, 0, disconnect);
+            let other = scene.engine.subscribe(&session, &turn, 0, disconnect);
             let other = other.await.expect("attended");
             drop(begun.connection);
             drop(other.connection);

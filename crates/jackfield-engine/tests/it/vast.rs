@@ -9,10 +9,12 @@ use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Answer, Approval, Delivery, DeliveryBody, Wait};
-use jackfield_ports::journal::marks::{Found, Mark};
-use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
-use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded};
+use jackfield_ports::journal::{
+    Append, Appended, DeliveryOutcome, Epoch, Journal, JournalError, Loaded,
+};
 
 use crate::keeping::waits;
 
@@ -106,8 +108,8 @@ impl Journal for Vast {
         _: DeliveryId,
         _: Arc<str>,
         _: DeliveryBody,
-    ) -> Result<Delivered, JournalError> {
-        Ok(Delivered::NoSuchWait)
+    ) -> Result<DeliveryOutcome, JournalError> {
+        Ok(DeliveryOutcome::NoSuchWait)
     }
 
     async fn inbox(&self, _: &SessionId, _: u64) -> Result<Vec<Delivery>, JournalError> {
@@ -130,12 +132,12 @@ impl Journal for Vast {
         Ok(())
     }
 
-    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
+    async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let due = self.due.lock().expect("no panic under the lock");
         let sessions = due.range(..=now).flat_map(|(_, sessions)| sessions);
         let next = due.range(now..).map(|(at, _)| *at).find(|at| *at > now);
-        Ok(Due {
+        Ok(DueSessions {
             next,
             sessions: sessions.take(most).cloned().collect(),
         })
@@ -145,7 +147,7 @@ impl Journal for Vast {
         Ok(Vec::new())
     }
 
-    async fn find(&self, _: &str, _: &[Mark], _: usize) -> Result<Vec<Found>, JournalError> {
+    async fn find(&self, _: &str, _: &[Mark], _: usize) -> Result<Vec<FoundTurn>, JournalError> {
         Ok(Vec::new())
     }
 }

@@ -9,8 +9,8 @@ use jackfield_domain::fact::{Fact, TurnEnd};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
-use jackfield_domain::telling::{Said, Told};
-use jackfield_engine::{Driven, Engine, EngineError, ResumeSession, Watcher};
+use jackfield_domain::session_events::{SessionEvent, TextEventKind};
+use jackfield_engine::{DriveOutcome, Engine, EngineError, ResumeSession, Watcher};
 use jackfield_ports::journal::{Journal, JournalError};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{Gate, ScriptedModel, ScriptedReply};
@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::fixture::{Log, OneTool, message, options, session};
 
-type Seen = Vec<(Cursor, Told)>;
+type Seen = Vec<(Cursor, SessionEvent)>;
 
 /// An engine on this journal whose model says this.
 fn engine(journal: &Arc<dyn Journal>, replies: Vec<ScriptedReply>) -> Engine {
@@ -61,7 +61,7 @@ async fn watch(engine: &Engine, cursor: Cursor) -> Watcher {
 }
 
 /// The next piece of news, which has to come; the clock runs ahead where nothing else happens.
-async fn next(watcher: &mut Watcher) -> (Cursor, Told) {
+async fn next(watcher: &mut Watcher) -> (Cursor, SessionEvent) {
     let next = tokio::time::timeout(Duration::from_secs(60), watcher.next());
     next.await.expect("there is news").expect("news")
 }
@@ -71,8 +71,7 @@ async fn to_the_end(watcher: &mut Watcher) -> Seen {
     let mut seen = Seen::new();
     loop {
         let news = next(watcher).await;
-        let is_over =
-            matches!(&news.1, Told::Fact { fact, .. } if matches!(**fact, Fact::TurnEnded { .. }));
+        let is_over = matches!(&news.1, SessionEvent::Fact { fact, .. } if matches!(**fact, Fact::TurnEnded { .. }));
         seen.push(news);
         if is_over {
             return seen;
@@ -80,23 +79,23 @@ async fn to_the_end(watcher: &mut Watcher) -> Seen {
     }
 }
 
-fn is_text(told: &Told) -> bool {
-    matches!(told, Told::Text { piece, .. } if matches!(piece.said, Said::Text { .. }))
+fn is_text(told: &SessionEvent) -> bool {
+    matches!(told, SessionEvent::Text { piece, .. } if matches!(piece.said, TextEventKind::Text { .. }))
 }
 
-fn text(seen: &[(Cursor, Told)]) -> String {
+fn text(seen: &[(Cursor, SessionEvent)]) -> String {
     let texts = seen.iter().filter_map(|(_, told)| match told {
-        Told::Text { piece, .. } => match &piece.said {
-            Said::Text { text, .. } => Some(&**text),
-            Said::Ended { .. } | Said::Started(_) => None,
+        SessionEvent::Text { piece, .. } => match &piece.said {
+            TextEventKind::Text { text, .. } => Some(&**text),
+            TextEventKind::Ended { .. } | TextEventKind::Started(_) => None,
         },
-        Told::Fact { .. } | Told::Superseded { .. } => None,
+        SessionEvent::Fact { .. } | SessionEvent::Superseded { .. } => None,
     });
     texts.collect()
 }
 
 /// The facts, and the text between them.
-fn outline(seen: &[(Cursor, Told)]) -> Vec<Told> {
+fn outline(seen: &[(Cursor, SessionEvent)]) -> Vec<SessionEvent> {
     let others = seen.iter().filter(|(_, told)| !is_text(told));
     others.map(|(_, told)| told.clone()).collect()
 }
@@ -212,7 +211,8 @@ async fn whoever_comes_back_anywhere_misses_nothing_and_sees_nothing_twice() {
     let recorded = to_the_end(&mut watch(&elsewhere, Cursor::START).await).await;
     assert_eq!(outline(&seen), outline(&recorded));
     for (at, (cursor, told)) in seen.iter().enumerate() {
-        if matches!(told, Told::Fact { fact, .. } if matches!(**fact, Fact::TurnEnded { .. })) {
+        if matches!(told, SessionEvent::Fact { fact, .. } if matches!(**fact, Fact::TurnEnded { .. }))
+        {
             assert!(watch(&elsewhere, *cursor).await.is_at_rest());
             continue;
         }
@@ -290,7 +290,7 @@ async fn after_a_crash_the_lost_text_is_superseded_and_the_rest_comes_once() {
     let second = engine(&journal, vec![ScriptedReply::text("whole")]);
     let resume = ResumeSession::new(session(), options().policy);
     let driven = second.resume(resume, &mut ()).await.expect("driven");
-    assert!(matches!(driven, Driven::Over(_)), "{driven:?}");
+    assert!(matches!(driven, DriveOutcome::Over(_)), "{driven:?}");
     seen_elsewhere.extend(to_the_end(&mut elsewhere).await);
     let whole = to_the_end(&mut watch(&second, Cursor::START).await).await;
     assert_eq!(seen_elsewhere, whole);
@@ -299,9 +299,9 @@ async fn after_a_crash_the_lost_text_is_superseded_and_the_rest_comes_once() {
     for (at, (cursor, _)) in seen.iter().enumerate() {
         let rest = to_the_end(&mut watch(&second, *cursor).await).await;
         let both = [&seen[..=at], &rest[..]].concat();
-        let facts = |seen: &[(Cursor, Told)]| {
+        let facts = |seen: &[(Cursor, SessionEvent)]| {
             let facts = seen.iter();
-            let facts = facts.filter(|(_, told)| !matches!(told, Told::Text { .. }));
+            let facts = facts.filter(|(_, told)| !matches!(told, SessionEvent::Text { .. }));
             facts.cloned().collect::<Seen>()
         };
         assert_eq!(facts(&both), facts(&whole), "from {cursor}");
@@ -311,7 +311,7 @@ async fn after_a_crash_the_lost_text_is_superseded_and_the_rest_comes_once() {
         );
         let superseded = both
             .iter()
-            .position(|(_, told)| matches!(told, Told::Superseded { .. }));
+            .position(|(_, told)| matches!(told, SessionEvent::Superseded { .. }));
         let superseded = superseded.expect("the lost reply is marked");
         // Nothing of the lost reply comes after its mark, and all of the other one.
         assert_eq!(text(&both[superseded..]), "whole");

@@ -9,14 +9,14 @@ use http::{HeaderValue, StatusCode};
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{SessionId, TurnId};
-use jackfield_engine::{Begun, Connection, Watcher};
+use jackfield_engine::{Connection, StartedTurn, Watcher};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout};
 
-use super::events::{End, Stream};
+use super::events::{Stream, StreamEnd};
 use super::extract::no_turn;
-use super::problem::Problem;
-use super::telling::Events;
+use super::problem::ProblemDetails;
+use super::session_events::SessionEvents;
 use super::turns::find;
 use super::wire::request::Mode;
 use crate::gateway::Gateway;
@@ -28,7 +28,7 @@ pub(super) async fn collect(
     session: SessionId,
     turn: TurnId,
     mode: Mode,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     let engine = gateway.engine();
     engine.take_up_first(&session, &turn).await?;
     let loaded = engine.load(&session).await?;
@@ -38,9 +38,9 @@ pub(super) async fn collect(
     let before = facts.take_while(|fact| !opens(fact)).count() as u64;
     let cursor = Cursor::behind_facts(before);
     let watcher = engine.watch(session.clone(), cursor).await?;
-    let told = ToTell {
+    let told = AnswerOptions {
         connection: None,
-        events: Events::of_turn(session.clone()),
+        events: SessionEvents::of_turn(session.clone()),
         session,
         slot,
         turn,
@@ -53,11 +53,11 @@ pub(super) async fn collect(
 }
 
 /// A turn that is to be told.
-pub(super) struct ToTell {
+pub(super) struct AnswerOptions {
     /// What says that its answer is being written, where that is owed.
     pub(super) connection: Option<Connection>,
     /// What makes events of what is told.
-    pub(super) events: Events,
+    pub(super) events: SessionEvents,
     /// The session.
     pub(super) session: SessionId,
     /// A place among the requests that are answered at once.
@@ -68,12 +68,12 @@ pub(super) struct ToTell {
     pub(super) watcher: Watcher,
 }
 
-impl ToTell {
+impl AnswerOptions {
     /// A turn that has just begun.
-    pub(super) fn of(begun: Begun, slot: OwnedSemaphorePermit) -> Self {
+    pub(super) fn of(begun: StartedTurn, slot: OwnedSemaphorePermit) -> Self {
         Self {
             connection: Some(begun.connection),
-            events: Events::of_turn(begun.session.clone()),
+            events: SessionEvents::of_turn(begun.session.clone()),
             session: begun.session,
             slot,
             turn: begun.turn,
@@ -82,7 +82,11 @@ impl ToTell {
     }
 
     /// Answers with the turn, in the way that its client wants.
-    pub(super) async fn answer(self, gateway: Gateway, mode: Mode) -> Result<Response, Problem> {
+    pub(super) async fn answer(
+        self,
+        gateway: Gateway,
+        mode: Mode,
+    ) -> Result<Response, ProblemDetails> {
         let Self {
             connection,
             mut events,
@@ -106,7 +110,7 @@ impl ToTell {
                 gateway,
                 said: Instant::now(),
                 slot,
-                until: End::Turn(turn),
+                until: StreamEnd::Turn(turn),
                 watcher,
             }
             .response(),
@@ -131,9 +135,9 @@ impl ToTell {
 async fn rest(
     gateway: &Gateway,
     watcher: &mut Watcher,
-    events: &mut Events,
+    events: &mut SessionEvents,
     turn: &TurnId,
-) -> Result<(), Problem> {
+) -> Result<(), ProblemDetails> {
     loop {
         while let Some((_, told)) = watcher.next_so_far() {
             events.tell(told);

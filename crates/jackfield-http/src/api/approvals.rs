@@ -7,45 +7,45 @@ use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{
     Answer, Approval, DeliveryBody, UnknownAnswer, WaitEnd, WaitEndKind, WaitKind,
 };
-use jackfield_engine::{Asked, Delivered};
+use jackfield_engine::{DeliveryOutcome, OpenQuestion};
 use serde::Deserialize;
 
-use super::extract::{Known, OfApproval, Parameters, Perhaps};
+use super::extract::{ApprovalPath, OptionalJsonBody, Parameters, Requester};
 use super::owner;
-use super::problem::{Kind, Problem, Problems};
+use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::turns::delivery_id;
 use super::wire::approval::{ApprovalList, ApprovalView};
 use super::wire::request::{Allow, Deny};
 use super::wire::words;
-use crate::auth::Asker;
+use crate::auth::Principal;
 use crate::gateway::Gateway;
 
 /// Which questions are listed.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Of {
+pub(crate) struct ApprovalQuery {
     /// Only those of this session.
     session: Option<String>,
 }
 
 /// The questions that nobody has answered, the one asked last at the end.
 #[utoipa::path(
-    get, path = "/approvals", tag = "approvals", operation_id = "list_approvals", params(Of),
+    get, path = "/approvals", tag = "approvals", operation_id = "list_approvals", params(ApprovalQuery),
     responses((status = 200, description = "The questions.", body = ApprovalList), Problems)
 )]
 pub(crate) async fn list(
-    Known(asker): Known,
+    Requester(asker): Requester,
     State(gateway): State<Gateway>,
-    Parameters(Of { session }): Parameters<Of>,
-) -> Result<Json<ApprovalList>, Problem> {
+    Parameters(ApprovalQuery { session }): Parameters<ApprovalQuery>,
+) -> Result<Json<ApprovalList>, ProblemDetails> {
     let session = match session {
         None => None,
         Some(text) => {
             let text: String = text.chars().take(SessionId::MAX + 1).collect();
-            let session = SessionId::parse(&text).map_err(|_| Problem::no_session(&text))?;
+            let session = SessionId::parse(&text).map_err(|_| ProblemDetails::no_session(&text))?;
             if !owner::sees(&gateway, &asker, &session).await? {
-                return Err(Problem::no_session(&text));
+                return Err(ProblemDetails::no_session(&text));
             }
             Some(session)
         }
@@ -72,10 +72,10 @@ pub(crate) async fn list(
     responses((status = 200, description = "The question.", body = ApprovalView), Problems)
 )]
 pub(crate) async fn get(
-    Known(asker): Known,
-    OfApproval(id): OfApproval,
+    Requester(asker): Requester,
+    ApprovalPath(id): ApprovalPath,
     State(gateway): State<Gateway>,
-) -> Result<Json<ApprovalView>, Problem> {
+) -> Result<Json<ApprovalView>, ProblemDetails> {
     let asked = find(&gateway, &asker, &id).await?;
     Ok(Json(ApprovalView::of(&asked)))
 }
@@ -88,11 +88,11 @@ pub(crate) async fn get(
     responses((status = 200, description = "The question, answered.", body = ApprovalView), Problems)
 )]
 pub(crate) async fn allow(
-    Known(asker): Known,
-    OfApproval(id): OfApproval,
+    Requester(asker): Requester,
+    ApprovalPath(id): ApprovalPath,
     State(gateway): State<Gateway>,
-    Perhaps(allow): Perhaps<Allow>,
-) -> Result<Json<ApprovalView>, Problem> {
+    OptionalJsonBody(allow): OptionalJsonBody<Allow>,
+) -> Result<Json<ApprovalView>, ProblemDetails> {
     let asked = find(&gateway, &asker, &id).await?;
     let Allow {
         arguments,
@@ -102,13 +102,13 @@ pub(crate) async fn allow(
     let answer = match &asked.wait.kind {
         WaitKind::UnknownOutcome if arguments.is_some() || for_session => {
             let detail = "its outcome is not known: it can only be run again as it was";
-            return Err(Problem::field("/arguments", detail));
+            return Err(ProblemDetails::field("/arguments", detail));
         }
         WaitKind::UnknownOutcome => Answer::UnknownOutcome(UnknownAnswer::Retry),
         WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
             if is_text && arguments.is_some() {
                 let why = "this call has no JSON arguments that could be changed";
-                return Err(Problem::field("/arguments", why));
+                return Err(ProblemDetails::field("/arguments", why));
             }
             Answer::Approval(Approval::Granted {
                 edited: arguments.map(Into::into),
@@ -126,15 +126,15 @@ pub(crate) async fn allow(
     responses((status = 200, description = "The question, answered.", body = ApprovalView), Problems)
 )]
 pub(crate) async fn deny(
-    Known(asker): Known,
-    OfApproval(id): OfApproval,
+    Requester(asker): Requester,
+    ApprovalPath(id): ApprovalPath,
     State(gateway): State<Gateway>,
-    Perhaps(Deny { reason }): Perhaps<Deny>,
-) -> Result<Json<ApprovalView>, Problem> {
+    OptionalJsonBody(Deny { reason }): OptionalJsonBody<Deny>,
+) -> Result<Json<ApprovalView>, ProblemDetails> {
     let reason = reason.unwrap_or_default();
     if reason.len() > LONGEST_REASON {
         let why = format!("a reason has at most {LONGEST_REASON} bytes");
-        return Err(Problem::field("/reason", why));
+        return Err(ProblemDetails::field("/reason", why));
     }
     let asked = find(&gateway, &asker, &id).await?;
     let answer = match &asked.wait.kind {
@@ -149,13 +149,17 @@ pub(crate) async fn deny(
 }
 
 /// The question of this id, if it is of a session that the asker sees.
-async fn find(gateway: &Gateway, asker: &Asker, id: &str) -> Result<Asked, Problem> {
+async fn find(
+    gateway: &Gateway,
+    asker: &Principal,
+    id: &str,
+) -> Result<OpenQuestion, ProblemDetails> {
     let none = || {
         let id: String = id.chars().take(80).collect();
         let detail = format!(
             "there is no question `{id}`; `GET /api/v1/approvals` lists those that are open"
         );
-        Problem::new(Kind::NotFound, detail)
+        ProblemDetails::new(ProblemKind::NotFound, detail)
     };
     let wanted = WaitId::parse(id).map_err(|_| none())?;
     let found = gateway.engine().questions_like(wanted.as_str()).await?;
@@ -170,25 +174,27 @@ async fn find(gateway: &Gateway, asker: &Asker, id: &str) -> Result<Asked, Probl
 
 async fn deliver(
     gateway: &Gateway,
-    asker: &Asker,
-    asked: Asked,
+    asker: &Principal,
+    asked: OpenQuestion,
     answer: Answer,
-) -> Result<Json<ApprovalView>, Problem> {
+) -> Result<Json<ApprovalView>, ProblemDetails> {
     let wait = asked.wait.id.clone();
     let id = delivery_id(wait.as_str())?;
     let body = DeliveryBody::Answer { answer, wait };
     let engine = gateway.engine();
     let by = format!("{}, by the API", asker.name);
     match engine.deliver(&asked.session, id, by, body).await? {
-        Delivered::Accepted | Delivered::AlreadyThere => {
+        DeliveryOutcome::Accepted | DeliveryOutcome::AlreadyThere => {
             if let Some(turn) = &asked.turn {
                 engine.take_up_first(&asked.session, turn).await?;
             }
             let now = find(gateway, asker, asked.wait.id.as_str()).await?;
             Ok(Json(ApprovalView::of(&now)))
         }
-        Delivered::Closed { at, by, how } => Err(closed(how, by.as_deref(), &at.to_rfc3339())),
-        Delivered::NoSuchWait => match &asked.end {
+        DeliveryOutcome::Closed { at, by, how } => {
+            Err(closed(how, by.as_deref(), &at.to_rfc3339()))
+        }
+        DeliveryOutcome::NoSuchWait => match &asked.end {
             Some((at, end)) => {
                 let by = match end {
                     WaitEnd::Answered { by, .. } => Some(&**by),
@@ -196,13 +202,16 @@ async fn deliver(
                 };
                 Err(closed(end.kind(), by, &at.to_rfc3339()))
             }
-            None => Err(Problem::new(Kind::NotFound, "there is no such question")),
+            None => Err(ProblemDetails::new(
+                ProblemKind::NotFound,
+                "there is no such question",
+            )),
         },
     }
 }
 
 /// The question ended before.
-fn closed(how: WaitEndKind, by: Option<&str>, at: &str) -> Problem {
+fn closed(how: WaitEndKind, by: Option<&str>, at: &str) -> ProblemDetails {
     let detail = match (how, by) {
         (WaitEndKind::Answered, Some(by)) => format!("{by} answered it at {at}"),
         (WaitEndKind::Answered, None) => format!("it was answered at {at}"),
@@ -210,7 +219,7 @@ fn closed(how: WaitEndKind, by: Option<&str>, at: &str) -> Problem {
         (WaitEndKind::Expired, _) => format!("nobody answered until {at}"),
         (WaitEndKind::Superseded, _) => format!("a new message took its place at {at}"),
     };
-    let problem = Problem::new(Kind::Closed, detail);
+    let problem = ProblemDetails::new(ProblemKind::Closed, detail);
     let problem = problem.with("how", words::wait_end(how)).with("at", at);
     match by {
         Some(by) => problem.with("by", by),

@@ -22,7 +22,7 @@ use super::{approvals, events, health, listing, sessions, turns, usage};
                        events that miss nothing.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
     ),
-    modifiers(&Token),
+    modifiers(&ApiKeyScheme),
     security(("token" = [])),
     tags(
         (name = "sessions", description = "Conversations."),
@@ -46,7 +46,7 @@ use super::{approvals, events, health, listing, sessions, turns, usage};
     // What no single path names: it stands for all that is not done.
     components(schemas(ProblemView))
 )]
-struct Document;
+struct ApiDocument;
 
 /// What is not under `/api/v1`.
 #[derive(OpenApi)]
@@ -54,9 +54,9 @@ struct Document;
 struct Health;
 
 /// The token that requests need.
-struct Token;
+struct ApiKeyScheme;
 
-impl Modify for Token {
+impl Modify for ApiKeyScheme {
     fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
         let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
         let components = document.components.get_or_insert_default();
@@ -66,7 +66,7 @@ impl Modify for Token {
 
 /// The document, as it is served.
 pub(crate) fn document() -> utoipa::openapi::OpenApi {
-    let mut api = Document::openapi();
+    let mut api = ApiDocument::openapi();
     let paths = std::mem::take(&mut api.paths.paths);
     let under = paths.into_iter();
     api.paths.paths = under

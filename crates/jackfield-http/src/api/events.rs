@@ -18,9 +18,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
 
-use super::extract::{Own, Parameters};
-use super::problem::{Problem, Problems};
-use super::telling::Events;
+use super::extract::{OwnedSession, Parameters};
+use super::problem::{ProblemDetails, Problems};
+use super::session_events::SessionEvents;
 use super::wire::events::EventView;
 use crate::flow;
 use crate::gateway::Gateway;
@@ -29,19 +29,19 @@ use crate::gateway::Gateway;
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Watched {
+pub(crate) struct EventQuery {
     /// Only what comes behind this cursor; `Last-Event-ID` says the same, and counts before this.
     after: Option<String>,
     /// When the stream ends by itself.
     #[serde(rename = "until")]
     #[param(inline)]
-    until: Option<Until>,
+    until: Option<StreamLimit>,
 }
 
 /// When a stream ends by itself.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Until {
+pub(crate) enum StreamLimit {
     /// When no turn is open, and everything was told.
     Rest,
 }
@@ -50,17 +50,17 @@ pub(crate) enum Until {
 /// `until` says otherwise.
 #[utoipa::path(
     get, path = "/sessions/{session}/events", tag = "events", operation_id = "watch_session",
-    params(("session" = String, Path), Watched,
+    params(("session" = String, Path), EventQuery,
         ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was seen.")),
     responses((status = 200, description = "The events, as they happen.", body = EventView,
             content_type = "text/event-stream"), Problems)
 )]
 pub(crate) async fn watch(
-    own: Own,
+    own: OwnedSession,
     State(gateway): State<Gateway>,
     headers: HeaderMap,
-    Parameters(watched): Parameters<Watched>,
-) -> Result<Response, Problem> {
+    Parameters(watched): Parameters<EventQuery>,
+) -> Result<Response, ProblemDetails> {
     let cursor = cursor(&headers, watched.after.as_deref())?;
     let engine = gateway.engine();
     let slot = flow::slot(&gateway)?;
@@ -73,13 +73,13 @@ pub(crate) async fn watch(
     };
     let told = Stream {
         connection: None,
-        events: Events::behind(own.session, &steps, cursor),
+        events: SessionEvents::behind(own.session, &steps, cursor),
         gateway,
         said: Instant::now(),
         slot,
         until: match watched.until {
-            Some(Until::Rest) => End::Rest,
-            None => End::Never,
+            Some(StreamLimit::Rest) => StreamEnd::Rest,
+            None => StreamEnd::Never,
         },
         watcher,
     };
@@ -87,7 +87,7 @@ pub(crate) async fn watch(
 }
 
 /// The cursor that a client has: of the header, if it is there.
-fn cursor(headers: &HeaderMap, after: Option<&str>) -> Result<Cursor, Problem> {
+fn cursor(headers: &HeaderMap, after: Option<&str>) -> Result<Cursor, ProblemDetails> {
     let header = headers.get("last-event-id");
     let (name, text) = match (header, after) {
         (Some(header), _) => ("Last-Event-ID", header.to_str().unwrap_or("?").trim()),
@@ -95,7 +95,7 @@ fn cursor(headers: &HeaderMap, after: Option<&str>) -> Result<Cursor, Problem> {
         (None, None) => return Ok(Cursor::START),
     };
     text.parse()
-        .map_err(|error| Problem::parameter(name, format!("{error}")))
+        .map_err(|error| ProblemDetails::parameter(name, format!("{error}")))
 }
 
 /// A stream of events, half told.
@@ -103,7 +103,7 @@ pub(crate) struct Stream {
     /// What says that a turn's answer is being written, where one is waited for.
     pub(crate) connection: Option<Connection>,
     /// What makes events of what is told.
-    pub(crate) events: Events,
+    pub(crate) events: SessionEvents,
     /// The gateway.
     pub(crate) gateway: Gateway,
     /// When something was said last.
@@ -112,14 +112,14 @@ pub(crate) struct Stream {
     #[expect(dead_code, reason = "it is held until the last byte has left")]
     pub(crate) slot: OwnedSemaphorePermit,
     /// When it ends.
-    pub(crate) until: End,
+    pub(crate) until: StreamEnd,
     /// What is told.
     pub(crate) watcher: Watcher,
 }
 
 /// When a stream ends.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum End {
+pub(crate) enum StreamEnd {
     /// Never by itself.
     Never,
     /// When no turn is open.
@@ -155,7 +155,7 @@ impl Stream {
     }
 
     /// What comes next; nothing at its end.
-    async fn next(&mut self) -> Option<Piece> {
+    async fn next(&mut self) -> Option<EventChunk> {
         let keep_alive = self.gateway.shared.config.serve.keep_alive;
         loop {
             if self.is_over().await {
@@ -167,27 +167,27 @@ impl Stream {
             let told = timeout(keep_alive.min(TICK), self.watcher.next()).await;
             let (cursor, told) = match told {
                 Ok(Ok(told)) => told,
-                Ok(Err(error)) => return Some(Piece::problem(error)),
+                Ok(Err(error)) => return Some(EventChunk::problem(error)),
                 // Nobody waits for a stream when the gateway ends: whoever reads it comes back.
                 Err(_) if self.gateway.engine().is_draining() => return None,
                 Err(_) if self.said.elapsed() < keep_alive => continue,
                 Err(_) => {
                     self.said = Instant::now();
-                    return Some(Piece::more(": still there\n\n".to_owned()));
+                    return Some(EventChunk::more(": still there\n\n".to_owned()));
                 }
             };
             if let Some(event) = self.events.tell(told) {
                 self.said = Instant::now();
-                return Some(Piece::event(&event, cursor));
+                return Some(EventChunk::event(&event, cursor));
             }
         }
     }
 
     async fn is_over(&mut self) -> bool {
         match &self.until {
-            End::Never => false,
-            End::Rest => self.watcher.is_at_rest(),
-            End::Turn(turn) => {
+            StreamEnd::Never => false,
+            StreamEnd::Rest => self.watcher.is_at_rest(),
+            StreamEnd::Turn(turn) => {
                 // That it cannot be asked shows with what is told next.
                 self.events.is_at_rest(turn)
                     && self.events.is_left(&self.gateway).await.unwrap_or(true)
@@ -197,12 +197,12 @@ impl Stream {
 }
 
 /// A piece of a stream.
-struct Piece {
+struct EventChunk {
     is_last: bool,
     text: String,
 }
 
-impl Piece {
+impl EventChunk {
     const fn more(text: String) -> Self {
         Self {
             is_last: false,
@@ -221,7 +221,7 @@ impl Piece {
 
     /// The session is gone, or cannot be read: the stream ends with that.
     fn problem(error: EngineError) -> Self {
-        let problem = Problem::from(error).into_json();
+        let problem = ProblemDetails::from(error).into_json();
         Self {
             is_last: true,
             text: format!("event: problem\ndata: {problem}\n\n"),

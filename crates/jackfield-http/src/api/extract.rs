@@ -13,19 +13,22 @@ use jackfield_domain::ids::{SessionId, TurnId};
 use serde::de::DeserializeOwned;
 
 use super::owner;
-use super::problem::{Kind, Problem};
-use crate::auth::Asker;
+use super::problem::{ProblemDetails, ProblemKind};
+use crate::auth::Principal;
 use crate::body;
 use crate::gateway::Gateway;
 
 /// Who asks.
 #[derive(Clone, Debug)]
-pub(crate) struct Known(pub(crate) Arc<Asker>);
+pub(crate) struct Requester(pub(crate) Arc<Principal>);
 
-impl FromRequestParts<Gateway> for Known {
-    type Rejection = Problem;
+impl FromRequestParts<Gateway> for Requester {
+    type Rejection = ProblemDetails;
 
-    async fn from_request_parts(parts: &mut Parts, gateway: &Gateway) -> Result<Self, Problem> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        gateway: &Gateway,
+    ) -> Result<Self, ProblemDetails> {
         Ok(Self(gateway.asker(&parts.headers)?))
     }
 }
@@ -33,24 +36,27 @@ impl FromRequestParts<Gateway> for Known {
 /// The session of the address: there, and one that the asker sees. One that somebody else made is
 /// answered as if there were none.
 #[derive(Clone, Debug)]
-pub(crate) struct Own {
+pub(crate) struct OwnedSession {
     /// Who asks.
-    pub(crate) asker: Arc<Asker>,
+    pub(crate) asker: Arc<Principal>,
     /// The session.
     pub(crate) session: SessionId,
 }
 
-impl FromRequestParts<Gateway> for Own {
-    type Rejection = Problem;
+impl FromRequestParts<Gateway> for OwnedSession {
+    type Rejection = ProblemDetails;
 
-    async fn from_request_parts(parts: &mut Parts, gateway: &Gateway) -> Result<Self, Problem> {
-        let Known(asker) = Known::from_request_parts(parts, gateway).await?;
+    async fn from_request_parts(
+        parts: &mut Parts,
+        gateway: &Gateway,
+    ) -> Result<Self, ProblemDetails> {
+        let Requester(asker) = Requester::from_request_parts(parts, gateway).await?;
         let text = path_parameter(parts, gateway, "session").await?;
         let Ok(session) = SessionId::parse(&text) else {
-            return Err(Problem::no_session(&shortened(&text)));
+            return Err(ProblemDetails::no_session(&shortened(&text)));
         };
         if !owner::sees(gateway, &asker, &session).await? {
-            return Err(Problem::no_session(session.as_str()));
+            return Err(ProblemDetails::no_session(session.as_str()));
         }
         Ok(Self { asker, session })
     }
@@ -58,12 +64,15 @@ impl FromRequestParts<Gateway> for Own {
 
 /// The turn of the address; whether there is one shows when it is looked for.
 #[derive(Clone, Debug)]
-pub(crate) struct OfTurn(pub(crate) TurnId);
+pub(crate) struct TurnPath(pub(crate) TurnId);
 
-impl FromRequestParts<Gateway> for OfTurn {
-    type Rejection = Problem;
+impl FromRequestParts<Gateway> for TurnPath {
+    type Rejection = ProblemDetails;
 
-    async fn from_request_parts(parts: &mut Parts, gateway: &Gateway) -> Result<Self, Problem> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        gateway: &Gateway,
+    ) -> Result<Self, ProblemDetails> {
         let text = path_parameter(parts, gateway, "turn").await?;
         TurnId::parse(&text)
             .map(Self)
@@ -73,12 +82,15 @@ impl FromRequestParts<Gateway> for OfTurn {
 
 /// A text of the address.
 #[derive(Clone, Debug)]
-pub(crate) struct OfApproval(pub(crate) String);
+pub(crate) struct ApprovalPath(pub(crate) String);
 
-impl FromRequestParts<Gateway> for OfApproval {
-    type Rejection = Problem;
+impl FromRequestParts<Gateway> for ApprovalPath {
+    type Rejection = ProblemDetails;
 
-    async fn from_request_parts(parts: &mut Parts, gateway: &Gateway) -> Result<Self, Problem> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        gateway: &Gateway,
+    ) -> Result<Self, ProblemDetails> {
         path_parameter(parts, gateway, "approval").await.map(Self)
     }
 }
@@ -88,15 +100,18 @@ impl FromRequestParts<Gateway> for OfApproval {
 pub(crate) struct Parameters<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequestParts<Gateway> for Parameters<T> {
-    type Rejection = Problem;
+    type Rejection = ProblemDetails;
 
-    async fn from_request_parts(parts: &mut Parts, _gateway: &Gateway) -> Result<Self, Problem> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        _gateway: &Gateway,
+    ) -> Result<Self, ProblemDetails> {
         match Query::<T>::try_from_uri(&parts.uri) {
             Ok(Query(parameters)) => Ok(Self(parameters)),
             Err(rejection) => {
                 let why = causes(&rejection);
-                Err(Problem::new(
-                    Kind::Invalid,
+                Err(ProblemDetails::new(
+                    ProblemKind::Invalid,
                     format!("the parameters of the address cannot be read: {why}"),
                 ))
             }
@@ -106,17 +121,20 @@ impl<T: DeserializeOwned> FromRequestParts<Gateway> for Parameters<T> {
 
 /// A body of JSON, and the digest of its bytes.
 #[derive(Clone, Debug)]
-pub(crate) struct Given<T> {
+pub(crate) struct JsonBody<T> {
     /// The digest of the bytes.
     pub(crate) digest: Digest,
     /// What it says.
     pub(crate) value: T,
 }
 
-impl<T: DeserializeOwned> FromRequest<Gateway> for Given<T> {
-    type Rejection = Problem;
+impl<T: DeserializeOwned> FromRequest<Gateway> for JsonBody<T> {
+    type Rejection = ProblemDetails;
 
-    async fn from_request(request: Request<Body>, gateway: &Gateway) -> Result<Self, Problem> {
+    async fn from_request(
+        request: Request<Body>,
+        gateway: &Gateway,
+    ) -> Result<Self, ProblemDetails> {
         let bytes = read(request, gateway).await?;
         parse(&bytes)
     }
@@ -124,12 +142,15 @@ impl<T: DeserializeOwned> FromRequest<Gateway> for Given<T> {
 
 /// The same where nothing at all may be said, too.
 #[derive(Clone, Debug)]
-pub(crate) struct Perhaps<T>(pub(crate) T);
+pub(crate) struct OptionalJsonBody<T>(pub(crate) T);
 
-impl<T: Default + DeserializeOwned> FromRequest<Gateway> for Perhaps<T> {
-    type Rejection = Problem;
+impl<T: Default + DeserializeOwned> FromRequest<Gateway> for OptionalJsonBody<T> {
+    type Rejection = ProblemDetails;
 
-    async fn from_request(request: Request<Body>, gateway: &Gateway) -> Result<Self, Problem> {
+    async fn from_request(
+        request: Request<Body>,
+        gateway: &Gateway,
+    ) -> Result<Self, ProblemDetails> {
         let bytes = read(request, gateway).await?;
         if bytes.is_empty() {
             return Ok(Self(T::default()));
@@ -139,9 +160,9 @@ impl<T: Default + DeserializeOwned> FromRequest<Gateway> for Perhaps<T> {
 }
 
 /// There is no turn of this id.
-pub(crate) fn no_turn(id: &str) -> Problem {
-    Problem::new(
-        Kind::NotFound,
+pub(crate) fn no_turn(id: &str) -> ProblemDetails {
+    ProblemDetails::new(
+        ProblemKind::NotFound,
         format!("there is no turn `{id}` in this session"),
     )
 }
@@ -150,8 +171,8 @@ async fn path_parameter(
     parts: &mut Parts,
     gateway: &Gateway,
     name: &str,
-) -> Result<String, Problem> {
-    let wrong = || Problem::new(Kind::Invalid, "the address is not UTF-8");
+) -> Result<String, ProblemDetails> {
+    let wrong = || ProblemDetails::new(ProblemKind::Invalid, "the address is not UTF-8");
     let parameters = RawPathParams::from_request_parts(parts, gateway).await;
     let parameters = parameters.map_err(|_| wrong())?;
     let mut parameters = parameters.iter();
@@ -160,13 +181,13 @@ async fn path_parameter(
 }
 
 /// All bytes of a body, within its bounds.
-async fn read(request: Request<Body>, gateway: &Gateway) -> Result<Bytes, Problem> {
+async fn read(request: Request<Body>, gateway: &Gateway) -> Result<Bytes, ProblemDetails> {
     let (parts, body) = request.into_parts();
     check_kind(&parts.headers)?;
     Ok(body::read(&parts.headers, body, &gateway.shared.config.serve.limits).await?)
 }
 
-fn check_kind(headers: &HeaderMap) -> Result<(), Problem> {
+fn check_kind(headers: &HeaderMap) -> Result<(), ProblemDetails> {
     let kind = headers
         .get(CONTENT_TYPE)
         .map(|kind| kind.to_str().unwrap_or("?"));
@@ -181,23 +202,29 @@ fn check_kind(headers: &HeaderMap) -> Result<(), Problem> {
         "the body has to be `application/json`, not `{}`",
         shortened(kind)
     );
-    Err(Problem::new(Kind::UnsupportedMediaType, detail))
+    Err(ProblemDetails::new(
+        ProblemKind::UnsupportedMediaType,
+        detail,
+    ))
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<Given<T>, Problem> {
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<JsonBody<T>, ProblemDetails> {
     // An array would be read as the fields of an object, by their place.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
-        return Err(Problem::field("", "an object is expected, not an array"));
+        return Err(ProblemDetails::field(
+            "",
+            "an object is expected, not an array",
+        ));
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value: T = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let place = pointer(error.path());
-        Problem::field(place, error.into_inner().to_string())
+        ProblemDetails::field(place, error.into_inner().to_string())
     })?;
     reader
         .end()
-        .map_err(|error| Problem::field("", error.to_string()))?;
-    Ok(Given {
+        .map_err(|error| ProblemDetails::field("", error.to_string()))?;
+    Ok(JsonBody {
         digest: Digest::of(bytes),
         value,
     })

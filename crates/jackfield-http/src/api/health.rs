@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
-use super::problem::{Kind, Problem, Problems};
+use super::problem::{ProblemDetails, ProblemKind, Problems};
 use crate::failures::chain;
 use crate::gateway::Gateway;
 
@@ -57,9 +57,9 @@ pub(crate) async fn ready(State(gateway): State<Gateway>) -> Response {
 /// Whether the journal took what was written to it a moment ago. Whoever asks often, which everybody may,
 /// has nothing written more often.
 #[derive(Debug, Default)]
-pub(crate) struct Written(Mutex<Option<(Instant, bool)>>);
+pub(crate) struct WriteProbe(Mutex<Option<(Instant, bool)>>);
 
-impl Written {
+impl WriteProbe {
     async fn is_written(&self, engine: &Engine) -> bool {
         let mut last = self.0.lock().await;
         if let Some((at, is_written)) = *last
@@ -78,7 +78,7 @@ impl Written {
 }
 
 fn unavailable(detail: &str) -> Response {
-    let problem = Problem::new(Kind::Unavailable, detail);
+    let problem = ProblemDetails::new(ProblemKind::Unavailable, detail);
     problem.after(Duration::from_secs(1)).into_response()
 }
 

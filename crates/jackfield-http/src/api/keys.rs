@@ -9,9 +9,9 @@ use tokio::sync::OwnedMutexGuard;
 
 /// The sessions that are waited for.
 #[derive(Debug, Default)]
-pub(crate) struct Keys(Mutex<HashMap<SessionId, Weak<tokio::sync::Mutex<()>>>>);
+pub(crate) struct IdempotencyKeys(Mutex<HashMap<SessionId, Weak<tokio::sync::Mutex<()>>>>);
 
-impl Keys {
+impl IdempotencyKeys {
     /// Waits until no other request with a key is about to begin a turn in this session.
     pub(crate) async fn first(&self, session: &SessionId) -> OwnedMutexGuard<()> {
         let mutex = {

@@ -3,14 +3,14 @@
 use axum::Json;
 use axum::extract::State;
 
-use super::extract::Known;
-use super::problem::{Problem, Problems};
+use super::extract::Requester;
+use super::problem::{ProblemDetails, Problems};
 use super::wire::listing::{
     MissingView, ModelList, ModelView, ProviderList, ProviderView, ServerList, ServerView,
     ToolList, ToolView,
 };
 use super::wire::words;
-use super::{asking, owner};
+use super::{approver, owner};
 use crate::gateway::Gateway;
 
 /// The tools of the gateway that the token may use, and what policy says of each.
@@ -19,9 +19,9 @@ use crate::gateway::Gateway;
     responses((status = 200, description = "The tools.", body = ToolList), Problems)
 )]
 pub(crate) async fn tools(
-    Known(asker): Known,
+    Requester(asker): Requester,
     State(gateway): State<Gateway>,
-) -> Result<Json<ToolList>, Problem> {
+) -> Result<Json<ToolList>, ProblemDetails> {
     let config = &gateway.shared.config;
     let provider = &config.options.model.provider;
     let mut options = match gateway.shared.options.get(provider) {
@@ -29,7 +29,7 @@ pub(crate) async fn tools(
         None => config.options.clone(),
     };
     options.server_tools = owner::server_tools(&asker, None, false)?;
-    asking::people(gateway.engine(), &mut options).await;
+    approver::people(gateway.engine(), &mut options).await;
     let offered = gateway.engine().tools(&options).await;
     Ok(Json(ToolList {
         tools: offered.catalog.iter().map(ToolView::of).collect(),
@@ -43,7 +43,7 @@ pub(crate) async fn tools(
     responses((status = 200, description = "The servers.", body = ServerList), Problems)
 )]
 pub(crate) async fn servers(
-    Known(asker): Known,
+    Requester(asker): Requester,
     State(gateway): State<Gateway>,
 ) -> Json<ServerList> {
     let servers = gateway.shared.servers.iter();
@@ -59,7 +59,7 @@ pub(crate) async fn servers(
     responses((status = 200, description = "The providers.", body = ProviderList), Problems)
 )]
 pub(crate) async fn providers(
-    Known(_asker): Known,
+    Requester(_asker): Requester,
     State(gateway): State<Gateway>,
 ) -> Json<ProviderList> {
     let engine = gateway.engine();
@@ -78,7 +78,7 @@ pub(crate) async fn providers(
     responses((status = 200, description = "The models.", body = ModelList), Problems)
 )]
 pub(crate) async fn models(
-    Known(_asker): Known,
+    Requester(_asker): Requester,
     State(gateway): State<Gateway>,
 ) -> Json<ModelList> {
     let config = &gateway.shared.config;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use jackfield_domain::ids::SessionId;
 use jackfield_engine::{EngineError, ServerTools, SessionRow};
 
-use super::problem::{Kind, Problem};
-use crate::auth::Asker;
+use super::problem::{ProblemDetails, ProblemKind};
+use crate::auth::Principal;
 use crate::flow::tools;
 use crate::gateway::Gateway;
 use crate::ids;
@@ -17,7 +17,7 @@ use crate::ids;
 /// Whether there is such a session, and this asker sees it.
 pub(crate) async fn sees(
     gateway: &Gateway,
-    asker: &Asker,
+    asker: &Principal,
     session: &SessionId,
 ) -> Result<bool, EngineError> {
     let row = gateway.engine().session(session).await?;
@@ -25,7 +25,7 @@ pub(crate) async fn sees(
 }
 
 /// Whether this asker sees a session of a list.
-pub(crate) fn sees_row(asker: &Asker, row: &SessionRow) -> bool {
+pub(crate) fn sees_row(asker: &Principal, row: &SessionRow) -> bool {
     asker.admin
         || match &row.principal {
             Some(principal) => is_its(asker, principal),
@@ -34,14 +34,14 @@ pub(crate) fn sees_row(asker: &Asker, row: &SessionRow) -> bool {
 }
 
 /// Whether a principal is the asker, or somebody behind its token.
-fn is_its(asker: &Asker, principal: &str) -> bool {
+fn is_its(asker: &Principal, principal: &str) -> bool {
     let behind = principal.strip_prefix(&*asker.principal);
     behind.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The asker, or somebody behind its token: neither sees what is the other's where conversations are found
 /// by what was said. The name of a token has no `/`.
-pub(crate) fn principal(asker: &Asker, user: Option<&str>) -> Arc<str> {
+pub(crate) fn principal(asker: &Principal, user: Option<&str>) -> Arc<str> {
     match user {
         None => Arc::clone(&asker.principal),
         Some(user) => format!("{}/{user}", asker.principal).into(),
@@ -50,10 +50,10 @@ pub(crate) fn principal(asker: &Asker, user: Option<&str>) -> Arc<str> {
 
 /// The gateway's tools that a turn is offered: those that are asked for, of those that the token may use.
 pub(crate) fn server_tools(
-    asker: &Asker,
+    asker: &Principal,
     wanted: Option<&[String]>,
     brings_own: bool,
-) -> Result<ServerTools, Problem> {
+) -> Result<ServerTools, ProblemDetails> {
     let wanted = match wanted {
         None => None,
         Some([]) => Some("none".to_owned()),
@@ -62,7 +62,7 @@ pub(crate) fn server_tools(
             if let Some(at) = patterns.iter().position(wrong) {
                 let place = format!("/server_tools/{at}");
                 let why = "a pattern such as `files/*` is expected";
-                return Err(Problem::field(place, why));
+                return Err(ProblemDetails::field(place, why));
             }
             Some(patterns.join(","))
         }
@@ -72,7 +72,7 @@ pub(crate) fn server_tools(
 }
 
 /// The id of a new session of this asker.
-pub(crate) fn new_session(asker: &Asker) -> Result<SessionId, Problem> {
+pub(crate) fn new_session(asker: &Principal) -> Result<SessionId, ProblemDetails> {
     ids::session_of(&asker.principal)
-        .map_err(|error| Problem::new(Kind::Internal, error.to_string()))
+        .map_err(|error| ProblemDetails::new(ProblemKind::Internal, error.to_string()))
 }

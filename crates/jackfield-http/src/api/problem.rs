@@ -16,23 +16,23 @@ use serde_json::{Map, Value};
 use utoipa::openapi::{Content, Ref, RefOr, Response as Described, ResponseBuilder};
 use utoipa::{IntoResponses, ToSchema};
 
-use crate::access::Code;
+use crate::access::RefusalCode;
 use crate::failures::log;
-use crate::retrying;
+use crate::retry_headers;
 
 /// Why a request is not done.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Problem {
+pub(crate) struct ProblemDetails {
     detail: String,
     /// Fields that only this kind has.
     more: Map<String, Value>,
-    kind: Kind,
+    kind: ProblemKind,
     retry_after: Option<Duration>,
 }
 
 /// What kind of problem it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum ProblemKind {
     /// The session is at work on a turn.
     Busy,
     /// It contradicts what was said before.
@@ -67,7 +67,7 @@ pub(crate) enum Kind {
     UnsupportedMediaType,
 }
 
-impl Kind {
+impl ProblemKind {
     /// The last part of its `type`.
     pub(crate) const fn code(self) -> &'static str {
         match self {
@@ -171,9 +171,9 @@ impl IntoResponses for Problems {
     }
 }
 
-impl Problem {
+impl ProblemDetails {
     /// A problem of this kind.
-    pub(crate) fn new(kind: Kind, detail: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ProblemKind, detail: impl Into<String>) -> Self {
         Self {
             detail: detail.into(),
             more: Map::new(),
@@ -190,13 +190,13 @@ impl Problem {
             "" => format!("the body: {why}"),
             _ => format!("{place}: {why}"),
         };
-        Self::new(Kind::Invalid, detail).with("pointer", place)
+        Self::new(ProblemKind::Invalid, detail).with("pointer", place)
     }
 
     /// A parameter of the address that cannot be what it is.
     pub(crate) fn parameter(name: &str, why: impl Into<String>) -> Self {
         let why = why.into();
-        Self::new(Kind::Invalid, format!("{name}: {why}")).with("parameter", name)
+        Self::new(ProblemKind::Invalid, format!("{name}: {why}")).with("parameter", name)
     }
 
     /// The session is at work on this turn.
@@ -204,7 +204,7 @@ impl Problem {
         let detail = format!(
             "session {session} is at work on turn {turn}: wait until it is over, or cancel it"
         );
-        Self::new(Kind::Busy, detail).with("turn", turn.as_str())
+        Self::new(ProblemKind::Busy, detail).with("turn", turn.as_str())
     }
 
     /// There is no session of this id for the caller.
@@ -212,7 +212,7 @@ impl Problem {
         let detail = format!(
             "there is no session `{id}`; `GET /api/v1/sessions` lists those that there are"
         );
-        Self::new(Kind::NotFound, detail)
+        Self::new(ProblemKind::NotFound, detail)
     }
 
     /// The same with one more field.
@@ -247,26 +247,26 @@ impl Problem {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ProblemDetails {
     fn into_response(self) -> Response {
         let (kind, status, retry_after) = (self.kind, self.kind.status(), self.retry_after);
         let body = self.into_json();
         let mut response = (status, body).into_response();
-        response.extensions_mut().insert(Code(kind.code()));
+        response.extensions_mut().insert(RefusalCode(kind.code()));
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
-        if matches!(kind, Kind::TooLarge | Kind::TooSlow) {
+        if matches!(kind, ProblemKind::TooLarge | ProblemKind::TooSlow) {
             // What is still to come of the body is not read.
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         if let Some(wait) = retry_after {
-            retrying::insert(headers, wait);
+            retry_headers::insert(headers, wait);
         }
         response
     }
 }
 
-impl From<ServeError> for Problem {
+impl From<ServeError> for ProblemDetails {
     fn from(error: ServeError) -> Self {
         let ServeError {
             kind,
@@ -275,29 +275,29 @@ impl From<ServeError> for Problem {
         } = error;
         let wait = kind.retry_after();
         let kind = match kind {
-            ServeErrorKind::Busy => Kind::Busy,
+            ServeErrorKind::Busy => ProblemKind::Busy,
             ServeErrorKind::Cancelled
             | ServeErrorKind::ClientExpired
-            | ServeErrorKind::LimitReached => Kind::Closed,
-            ServeErrorKind::Conflict => Kind::Conflict,
-            ServeErrorKind::Forbidden => Kind::Forbidden,
-            ServeErrorKind::Internal => Kind::Internal,
+            | ServeErrorKind::LimitReached => ProblemKind::Closed,
+            ServeErrorKind::Conflict => ProblemKind::Conflict,
+            ServeErrorKind::Forbidden => ProblemKind::Forbidden,
+            ServeErrorKind::Internal => ProblemKind::Internal,
             ServeErrorKind::Invalid
             | ServeErrorKind::Strict
             | ServeErrorKind::ThreadUnsupported
-            | ServeErrorKind::Unsupported => Kind::Invalid,
-            ServeErrorKind::Model(_) | ServeErrorKind::Unavailable => Kind::Unavailable,
+            | ServeErrorKind::Unsupported => ProblemKind::Invalid,
+            ServeErrorKind::Model(_) | ServeErrorKind::Unavailable => ProblemKind::Unavailable,
             ServeErrorKind::NoSuchAddress
             | ServeErrorKind::NoSuchCall
             | ServeErrorKind::NoSuchReply
-            | ServeErrorKind::NoSuchSession => Kind::NotFound,
-            ServeErrorKind::NoSuchModel => Kind::NoSuchModel,
-            ServeErrorKind::ResultsMissing => Kind::ResultsMissing,
-            ServeErrorKind::TooLarge => Kind::TooLarge,
-            ServeErrorKind::TooMany { .. } => Kind::TooMany,
-            ServeErrorKind::TooSlow => Kind::TooSlow,
-            ServeErrorKind::Unauthenticated => Kind::Unauthenticated,
-            ServeErrorKind::UnsupportedEncoding => Kind::UnsupportedMediaType,
+            | ServeErrorKind::NoSuchSession => ProblemKind::NotFound,
+            ServeErrorKind::NoSuchModel => ProblemKind::NoSuchModel,
+            ServeErrorKind::ResultsMissing => ProblemKind::ResultsMissing,
+            ServeErrorKind::TooLarge => ProblemKind::TooLarge,
+            ServeErrorKind::TooMany { .. } => ProblemKind::TooMany,
+            ServeErrorKind::TooSlow => ProblemKind::TooSlow,
+            ServeErrorKind::Unauthenticated => ProblemKind::Unauthenticated,
+            ServeErrorKind::UnsupportedEncoding => ProblemKind::UnsupportedMediaType,
         };
         let mut problem = Self::new(kind, message);
         if let Some(place) = param {
@@ -310,7 +310,7 @@ impl From<ServeError> for Problem {
     }
 }
 
-impl From<EngineError> for Problem {
+impl From<EngineError> for ProblemDetails {
     fn from(error: EngineError) -> Self {
         let detail = error.to_string();
         match error {
@@ -318,72 +318,77 @@ impl From<EngineError> for Problem {
                 let detail = format!(
                     "{detail}; a message may be posted with `if_busy` as `queue` or `cancel`"
                 );
-                Self::new(Kind::Busy, detail).with("turn", turn.as_str())
+                Self::new(ProblemKind::Busy, detail).with("turn", turn.as_str())
             }
             EngineError::LeftOpen { session, turn } => {
                 let detail = format!(
                     "session {session} has a turn that its process left ({turn}); it is taken up by itself: \
                      come again, or cancel it"
                 );
-                Self::new(Kind::Busy, detail)
+                Self::new(ProblemKind::Busy, detail)
                     .with("turn", turn.as_str())
                     .after(Duration::from_secs(1))
             }
             EngineError::Draining => {
-                Self::new(Kind::Unavailable, detail).after(Duration::from_secs(1))
+                Self::new(ProblemKind::Unavailable, detail).after(Duration::from_secs(1))
             }
-            EngineError::Exists { .. } => Self::new(Kind::Conflict, detail),
+            EngineError::Exists { .. } => Self::new(ProblemKind::Conflict, detail),
             EngineError::ForeignCursor(_) => Self::parameter("Last-Event-ID", detail),
             EngineError::Journal(JournalError::UnknownSession { session }) => {
                 Self::no_session(session.as_str())
             }
             EngineError::Journal(JournalError::Held { .. } | JournalError::Owned { .. }) => {
-                Self::new(Kind::Busy, detail)
+                Self::new(ProblemKind::Busy, detail)
             }
-            EngineError::Journal(JournalError::Newer { .. }) => Self::new(Kind::Conflict, detail),
+            EngineError::Journal(JournalError::Newer { .. }) => {
+                Self::new(ProblemKind::Conflict, detail)
+            }
             EngineError::Journal(_) => Self::unavailable(&error),
             EngineError::NoSuchCall { calls, .. } => {
-                Self::new(Kind::NotFound, detail).with("calls", ids(&calls))
+                Self::new(ProblemKind::NotFound, detail).with("calls", ids(&calls))
             }
             EngineError::NotWaiting { calls, .. } => {
-                Self::new(Kind::Closed, detail).with("calls", ids(&calls))
+                Self::new(ProblemKind::Closed, detail).with("calls", ids(&calls))
             }
             EngineError::ResultConflict { calls, .. } => {
-                Self::new(Kind::Conflict, detail).with("calls", ids(&calls))
+                Self::new(ProblemKind::Conflict, detail).with("calls", ids(&calls))
             }
             EngineError::ResultsMissing { calls, .. } => {
-                Self::new(Kind::ResultsMissing, detail).with("calls", ids(&calls))
+                Self::new(ProblemKind::ResultsMissing, detail).with("calls", ids(&calls))
             }
             EngineError::NoSuchPlace { .. } => Self::field("/turn", detail),
             EngineError::NotCommitted { .. } | EngineError::OwnershipLost { .. } => {
                 Self::unavailable(&error)
             }
-            EngineError::NothingOpen { .. } => Self::new(Kind::Closed, detail),
-            EngineError::Parked { .. } => Self::new(Kind::Conflict, detail),
+            EngineError::NothingOpen { .. } => Self::new(ProblemKind::Closed, detail),
+            EngineError::Parked { .. } => Self::new(ProblemKind::Conflict, detail),
             EngineError::UnknownProvider { .. } => {
-                Self::new(Kind::NoSuchModel, detail).with("pointer", "/model")
+                Self::new(ProblemKind::NoSuchModel, detail).with("pointer", "/model")
             }
             EngineError::Unpriced { .. } => Self::field("/model", detail),
-            EngineError::UnknownTool { .. } => Self::new(Kind::NotFound, detail),
-            EngineError::KeyConflict { .. } => Self::new(Kind::Conflict, detail),
-            EngineError::NoSuchTurn { .. } => Self::new(Kind::NotFound, detail),
+            EngineError::UnknownTool { .. } => Self::new(ProblemKind::NotFound, detail),
+            EngineError::KeyConflict { .. } => Self::new(ProblemKind::Conflict, detail),
+            EngineError::NoSuchTurn { .. } => Self::new(ProblemKind::NotFound, detail),
             _ => Self::internal(&error),
         }
     }
 }
 
-impl Problem {
+impl ProblemDetails {
     /// What is the gateway's own fault: the cause goes to the log, and not to the client.
     fn internal(error: &EngineError) -> Self {
         log(error, "a request of the API failed");
-        Self::new(Kind::Internal, "the gateway failed; its log says why")
+        Self::new(
+            ProblemKind::Internal,
+            "the gateway failed; its log says why",
+        )
     }
 
     /// The journal does not do what is asked of it.
     fn unavailable(error: &EngineError) -> Self {
         log(error, "the journal fails");
         let detail = "the journal cannot be read or written now: come again";
-        Self::new(Kind::Unavailable, detail).after(Duration::from_secs(1))
+        Self::new(ProblemKind::Unavailable, detail).after(Duration::from_secs(1))
     }
 }
 

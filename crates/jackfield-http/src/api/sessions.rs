@@ -15,9 +15,9 @@ use jackfield_domain::time::WallTime;
 use jackfield_engine::{EngineError, JournalError, SessionQuery, SessionRow};
 use serde::Deserialize;
 
-use super::extract::{Known, Own, Parameters, Perhaps};
+use super::extract::{OptionalJsonBody, OwnedSession, Parameters, Requester};
 use super::owner;
-use super::problem::{Problem, Problems};
+use super::problem::{ProblemDetails, Problems};
 use super::story;
 use super::wire::blocks::MessageView;
 use super::wire::request::{CreateSession, Fork};
@@ -29,7 +29,7 @@ use crate::gateway::Gateway;
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Listed {
+pub(crate) struct SessionsFilter {
     /// At most this many.
     #[param(minimum = 1, maximum = 200, default = 50)]
     limit: Option<usize>,
@@ -56,10 +56,10 @@ pub(crate) struct Turns {
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Exported {
+pub(crate) struct ExportQuery {
     /// `json`, for programs, if nothing is said, or `markdown`, to be read.
     #[param(inline)]
-    format: ExportFormat,
+    format: ExportQueryFormat,
     /// Whether what may be private is left out: what tools were given and gave back, files, reasoning, and
     /// what looks like a key anywhere else.
     redact: bool,
@@ -68,7 +68,7 @@ pub(crate) struct Exported {
 /// In which form a session is exported.
 #[derive(Clone, Copy, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum ExportFormat {
+pub(crate) enum ExportQueryFormat {
     #[default]
     Json,
     Markdown,
@@ -76,14 +76,14 @@ pub(crate) enum ExportFormat {
 
 /// Lists the sessions of the token, the one that was changed last first; an admin's lists all.
 #[utoipa::path(
-    get, path = "/sessions", tag = "sessions", operation_id = "list_sessions", params(Listed),
+    get, path = "/sessions", tag = "sessions", operation_id = "list_sessions", params(SessionsFilter),
     responses((status = 200, description = "A page of them.", body = SessionPage), Problems)
 )]
 pub(crate) async fn list(
-    Known(asker): Known,
+    Requester(asker): Requester,
     State(gateway): State<Gateway>,
-    Parameters(listed): Parameters<Listed>,
-) -> Result<Json<SessionPage>, Problem> {
+    Parameters(listed): Parameters<SessionsFilter>,
+) -> Result<Json<SessionPage>, ProblemDetails> {
     let limit = limit(listed.limit)?;
     let search = listed.search.filter(|search| !search.trim().is_empty());
     if search
@@ -91,7 +91,7 @@ pub(crate) async fn list(
         .is_some_and(|search| search.len() > LONGEST_SEARCH)
     {
         let why = format!("at most {LONGEST_SEARCH} bytes can be searched for");
-        return Err(Problem::parameter("search", why));
+        return Err(ProblemDetails::parameter("search", why));
     }
     let mut before = listed.page.as_deref().map(place).transpose()?;
     let (mut rows, mut looked_at) = (Vec::new(), 0);
@@ -132,10 +132,10 @@ pub(crate) async fn list(
     responses((status = 201, description = "The session.", body = SessionView), Problems)
 )]
 pub(crate) async fn create(
-    Known(asker): Known,
+    Requester(asker): Requester,
     State(gateway): State<Gateway>,
-    Perhaps(CreateSession {}): Perhaps<CreateSession>,
-) -> Result<Response, Problem> {
+    OptionalJsonBody(CreateSession {}): OptionalJsonBody<CreateSession>,
+) -> Result<Response, ProblemDetails> {
     let session = owner::new_session(&asker)?;
     gateway.engine().create(&session).await?;
     made(&gateway, &session).await
@@ -147,9 +147,9 @@ pub(crate) async fn create(
     responses((status = 200, description = "The session.", body = SessionView), Problems)
 )]
 pub(crate) async fn get(
-    own: Own,
+    own: OwnedSession,
     State(gateway): State<Gateway>,
-) -> Result<Json<SessionView>, Problem> {
+) -> Result<Json<SessionView>, ProblemDetails> {
     view(&gateway, &own.session).await.map(Json)
 }
 
@@ -160,9 +160,9 @@ pub(crate) async fn get(
     responses((status = 204, description = "It is deleted."), Problems)
 )]
 pub(crate) async fn delete(
-    own: Own,
+    own: OwnedSession,
     State(gateway): State<Gateway>,
-) -> Result<StatusCode, Problem> {
+) -> Result<StatusCode, ProblemDetails> {
     let engine = gateway.engine();
     match engine.delete(&own.session).await {
         Ok(()) => Ok(StatusCode::NO_CONTENT),
@@ -172,7 +172,7 @@ pub(crate) async fn delete(
             let open = row.and_then(|row| row.open).map(|open| open.turn);
             Err(open.map_or_else(
                 || error.into(),
-                |turn| Problem::at_work(&own.session, &turn),
+                |turn| ProblemDetails::at_work(&own.session, &turn),
             ))
         }
         Err(error) => Err(error.into()),
@@ -186,12 +186,15 @@ pub(crate) async fn delete(
     responses((status = 201, description = "The new session.", body = SessionView), Problems)
 )]
 pub(crate) async fn fork(
-    own: Own,
+    own: OwnedSession,
     State(gateway): State<Gateway>,
-    Perhaps(Fork { turn, round }): Perhaps<Fork>,
-) -> Result<Response, Problem> {
+    OptionalJsonBody(Fork { turn, round }): OptionalJsonBody<Fork>,
+) -> Result<Response, ProblemDetails> {
     if turn.is_none() && round.is_some() {
-        return Err(Problem::field("/turn", "say which turn the round is of"));
+        return Err(ProblemDetails::field(
+            "/turn",
+            "say which turn the round is of",
+        ));
     }
     let engine = gateway.engine();
     let places = engine.fork_places(&own.session).await?;
@@ -205,7 +208,7 @@ pub(crate) async fn fork(
             (Some(turn), None) => format!("there is no turn {turn} that has ended"),
             (None, _) => "no turn of this session has ended".to_owned(),
         };
-        return Err(Problem::field("/turn", why));
+        return Err(ProblemDetails::field("/turn", why));
     };
     let session = owner::new_session(&own.asker)?;
     engine.fork(&own.session, &place, &session).await?;
@@ -219,10 +222,10 @@ pub(crate) async fn fork(
     responses((status = 200, description = "A page of them.", body = TurnPage), Problems)
 )]
 pub(crate) async fn turns(
-    own: Own,
+    own: OwnedSession,
     State(gateway): State<Gateway>,
     Parameters(Turns { after, limit }): Parameters<Turns>,
-) -> Result<Json<TurnPage>, Problem> {
+) -> Result<Json<TurnPage>, ProblemDetails> {
     let limit = self::limit(limit)?;
     let loaded = gateway.engine().load(&own.session).await?;
     let after = after.unwrap_or(0);
@@ -240,7 +243,7 @@ pub(crate) async fn turns(
 /// A whole session in one document.
 #[utoipa::path(
     get, path = "/sessions/{session}/export", tag = "sessions", operation_id = "export_session",
-    params(("session" = String, Path), Exported),
+    params(("session" = String, Path), ExportQuery),
     responses(
         (status = 200, description = "The session.",
             content((ExportView = "application/json"), (String = "text/markdown"))),
@@ -248,14 +251,14 @@ pub(crate) async fn turns(
     )
 )]
 pub(crate) async fn export(
-    own: Own,
+    own: OwnedSession,
     State(gateway): State<Gateway>,
-    Parameters(Exported { format, redact }): Parameters<Exported>,
-) -> Result<Response, Problem> {
+    Parameters(ExportQuery { format, redact }): Parameters<ExportQuery>,
+) -> Result<Response, ProblemDetails> {
     let loaded = gateway.engine().load(&own.session).await?;
     let (body, media_type, ending) = match format {
-        ExportFormat::Json => (json(&own, &loaded.steps, redact), JSON, "json"),
-        ExportFormat::Markdown => {
+        ExportQueryFormat::Json => (json(&own, &loaded.steps, redact), JSON, "json"),
+        ExportQueryFormat::Markdown => {
             let format = jackfield_export::Format::Markdown;
             let (session, steps, late) = (&own.session, &loaded.steps, &loaded.deliveries);
             let text = jackfield_export::document(session, steps, late, format, redact);
@@ -274,7 +277,7 @@ pub(crate) async fn export(
 }
 
 /// The document for programs.
-fn json(own: &Own, steps: &[Envelope], redacted: bool) -> Vec<u8> {
+fn json(own: &OwnedSession, steps: &[Envelope], redacted: bool) -> Vec<u8> {
     let steps = if redacted {
         Cow::Owned(jackfield_export::without_private(steps))
     } else {
@@ -311,7 +314,7 @@ fn json(own: &Own, steps: &[Envelope], redacted: bool) -> Vec<u8> {
 }
 
 /// A session that was just made.
-async fn made(gateway: &Gateway, session: &SessionId) -> Result<Response, Problem> {
+async fn made(gateway: &Gateway, session: &SessionId) -> Result<Response, ProblemDetails> {
     let view = view(gateway, session).await?;
     let mut response = (StatusCode::CREATED, Json(view)).into_response();
     if let Ok(location) = HeaderValue::from_str(&format!("/api/v1/sessions/{session}")) {
@@ -320,7 +323,7 @@ async fn made(gateway: &Gateway, session: &SessionId) -> Result<Response, Proble
     Ok(response)
 }
 
-async fn view(gateway: &Gateway, session: &SessionId) -> Result<SessionView, Problem> {
+async fn view(gateway: &Gateway, session: &SessionId) -> Result<SessionView, ProblemDetails> {
     let engine = gateway.engine();
     let row = row(gateway, session).await?;
     let mut view = SessionView::from(&row);
@@ -333,18 +336,21 @@ async fn view(gateway: &Gateway, session: &SessionId) -> Result<SessionView, Pro
 }
 
 /// The row of a session.
-pub(crate) async fn row(gateway: &Gateway, session: &SessionId) -> Result<SessionRow, Problem> {
+pub(crate) async fn row(
+    gateway: &Gateway,
+    session: &SessionId,
+) -> Result<SessionRow, ProblemDetails> {
     let found = gateway.engine().session(session).await?;
-    found.ok_or_else(|| Problem::no_session(session.as_str()))
+    found.ok_or_else(|| ProblemDetails::no_session(session.as_str()))
 }
 
-fn limit(given: Option<usize>) -> Result<usize, Problem> {
+fn limit(given: Option<usize>) -> Result<usize, ProblemDetails> {
     match given {
         None => Ok(USUAL_LIMIT),
         Some(limit @ 1..=MOST) => Ok(limit),
         Some(limit) => {
             let why = format!("a number from 1 to {MOST} is expected, not {limit}");
-            Err(Problem::parameter("limit", why))
+            Err(ProblemDetails::parameter("limit", why))
         }
     }
 }
@@ -354,8 +360,8 @@ fn written((changed, session): &(WallTime, SessionId)) -> String {
     format!("{}.{session}", changed.as_millis())
 }
 
-fn place(text: &str) -> Result<(WallTime, SessionId), Problem> {
-    let wrong = || Problem::parameter("page", "this is nothing that a page said as `next`");
+fn place(text: &str) -> Result<(WallTime, SessionId), ProblemDetails> {
+    let wrong = || ProblemDetails::parameter("page", "this is nothing that a page said as `next`");
     let (changed, session) = text.split_once('.').ok_or_else(wrong)?;
     let changed: i64 = changed.parse().map_err(|_| wrong())?;
     let session = SessionId::parse(session).map_err(|_| wrong())?;

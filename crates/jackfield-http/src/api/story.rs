@@ -46,14 +46,14 @@ pub(crate) struct TurnStory {
 struct CallStory {
     attempts: u32,
     call: Arc<ToolCall>,
-    closed: Option<Closed>,
+    closed: Option<ClosedCall>,
     edited: Option<Arc<ToolInput>>,
     round: u32,
     started: Option<MonoTime>,
 }
 
 #[derive(Debug)]
-struct Closed {
+struct ClosedCall {
     end: CallEnd,
     result: Arc<ToolResult>,
     took: Option<u64>,
@@ -117,7 +117,7 @@ impl TurnStory {
             } => {
                 if let Some(known) = self.call(call) {
                     let took = known.started.map(|started| now.mono.since(started));
-                    known.closed = Some(Closed {
+                    known.closed = Some(ClosedCall {
                         end: *end,
                         result: Arc::clone(result),
                         took: took.map(words::millis),
@@ -319,12 +319,12 @@ impl TurnStory {
 }
 
 /// What came of a call that a provider ran by itself: it stands in the same reply.
-fn ran_there(call: &ToolCall, blocks: &[Block]) -> Option<Closed> {
+fn ran_there(call: &ToolCall, blocks: &[Block]) -> Option<ClosedCall> {
     if call.ran_by != RanBy::Provider {
         return None;
     }
     blocks.iter().find_map(|block| match &block.content {
-        Content::ToolOutcome(outcome) if outcome.call == call.id => Some(Closed {
+        Content::ToolOutcome(outcome) if outcome.call == call.id => Some(ClosedCall {
             end: CallEnd::Ran,
             result: Arc::new(outcome.result.clone()),
             took: None,

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, StatusCode};
-use jackfield_assembly::Disconnect as OnDisconnect;
+use jackfield_assembly::DisconnectSetting as OnDisconnect;
 use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::digest::Digest;
@@ -17,20 +17,20 @@ use jackfield_domain::setup::Opening;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_engine::{
-    AnswerCalls, Disconnect, Engine, EngineError, SecondMessage, SendMessage, TurnOptions,
+    ClientResultsOptions, Disconnect, Engine, EngineError, SecondMessage, SendMessage, TurnOptions,
 };
 use tokio::time::timeout;
 
-use super::answer::{ToTell, collect};
-use super::extract::{Given, OfTurn, Own, no_turn};
-use super::problem::{Kind, Problem, Problems};
+use super::answer::{AnswerOptions, collect};
+use super::extract::{JsonBody, OwnedSession, TurnPath, no_turn};
+use super::problem::{ProblemDetails, ProblemKind, Problems};
+use super::session_events::SessionEvents;
 use super::story;
-use super::telling::Events;
 use super::wire::events::EventView;
 use super::wire::request::{IfBusy, Mode, PostResults, PostTurn};
 use super::wire::turn::TurnView;
-use super::{asking, owner};
-use crate::auth::Asker;
+use super::{approver, owner};
+use crate::auth::Principal;
 use crate::flow;
 use crate::gateway::Gateway;
 use crate::ids;
@@ -52,15 +52,15 @@ use crate::ids;
     )
 )]
 pub(crate) async fn post(
-    own: Own,
+    own: OwnedSession,
     State(gateway): State<Gateway>,
     headers: HeaderMap,
-    Given { digest, value }: Given<PostTurn>,
-) -> Result<Response, Problem> {
+    JsonBody { digest, value }: JsonBody<PostTurn>,
+) -> Result<Response, ProblemDetails> {
     let mut asked = value;
     let mode = asked.mode;
     let key = ids::idempotency_key(&headers);
-    let key = key.map_err(|why| Problem::parameter("Idempotency-Key", why))?;
+    let key = key.map_err(|why| ProblemDetails::parameter("Idempotency-Key", why))?;
     let slot = flow::slot(&gateway)?;
     let user = user(asked.user.take())?;
     let principal = owner::principal(&own.asker, user.as_deref());
@@ -99,7 +99,7 @@ pub(crate) async fn post(
     };
     // Where this request is dropped meanwhile, its turn may begin all the same.
     let begun = engine.begin_holding(message, first).await?;
-    ToTell::of(begun, slot).answer(gateway, mode).await
+    AnswerOptions::of(begun, slot).answer(gateway, mode).await
 }
 
 /// Posts the results of the client's own tools; the turn goes on when all of them are there.
@@ -117,11 +117,11 @@ pub(crate) async fn post(
     )
 )]
 pub(crate) async fn results(
-    own: Own,
-    OfTurn(turn): OfTurn,
+    own: OwnedSession,
+    TurnPath(turn): TurnPath,
     State(gateway): State<Gateway>,
-    Given { value, .. }: Given<PostResults>,
-) -> Result<Response, Problem> {
+    JsonBody { value, .. }: JsonBody<PostResults>,
+) -> Result<Response, ProblemDetails> {
     let mode = value.mode;
     let results = value.take()?;
     let slot = flow::slot(&gateway)?;
@@ -138,7 +138,7 @@ pub(crate) async fn results(
         |fact: &&Fact| matches!(fact, Fact::CallClosed { call, .. } if calls.contains(call));
     let before = facts.take_while(|fact| !is_later(fact)).count() as u64;
     let cursor = Cursor::behind_facts(before);
-    let answered = engine.answer(AnswerCalls {
+    let answered = engine.answer(ClientResultsOptions {
         by: Arc::clone(&own.asker.principal),
         disconnect: disconnect(&gateway, mode),
         policy: gateway.policy().clone(),
@@ -150,8 +150,9 @@ pub(crate) async fn results(
     });
     let begun = answered.await?.begun;
     let watcher = engine.watch(own.session.clone(), cursor).await?;
-    let events = Events::behind(own.session.clone(), &loaded.steps, cursor).until_closed(calls);
-    let told = ToTell {
+    let events =
+        SessionEvents::behind(own.session.clone(), &loaded.steps, cursor).until_closed(calls);
+    let told = AnswerOptions {
         connection: Some(begun.connection),
         events,
         session: own.session,
@@ -169,10 +170,10 @@ pub(crate) async fn results(
     responses((status = 200, description = "The turn.", body = TurnView), Problems)
 )]
 pub(crate) async fn get(
-    own: Own,
-    OfTurn(turn): OfTurn,
+    own: OwnedSession,
+    TurnPath(turn): TurnPath,
     State(gateway): State<Gateway>,
-) -> Result<Json<TurnView>, Problem> {
+) -> Result<Json<TurnView>, ProblemDetails> {
     let found = find(gateway.engine(), &own.session, &turn).await?;
     Ok(Json(found))
 }
@@ -186,10 +187,10 @@ pub(crate) async fn get(
         (status = 202, description = "The turn, which is about to end.", body = TurnView), Problems)
 )]
 pub(crate) async fn cancel(
-    own: Own,
-    OfTurn(turn): OfTurn,
+    own: OwnedSession,
+    TurnPath(turn): TurnPath,
     State(gateway): State<Gateway>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     let engine = gateway.engine();
     let found = find(engine, &own.session, &turn).await?;
     if found.end.is_some() {
@@ -205,7 +206,7 @@ pub(crate) async fn cancel(
     let _delivered = engine.deliver(&own.session, id, by, body).await?;
     engine.take_up_first(&own.session, &turn).await?;
     let mut watcher = engine.watch(own.session.clone(), Cursor::START).await?;
-    let mut events = Events::of_turn(own.session.clone());
+    let mut events = SessionEvents::of_turn(own.session.clone());
     let over = async {
         while !events
             .turn()
@@ -231,10 +232,10 @@ pub(crate) async fn cancel(
 /// How a turn is sent.
 async fn options(
     gateway: &Gateway,
-    asker: &Asker,
+    asker: &Principal,
     mut asked: PostTurn,
     mode: Mode,
-) -> Result<TurnOptions, Problem> {
+) -> Result<TurnOptions, ProblemDetails> {
     let config = &gateway.shared.config;
     let model = match asked.model.as_deref() {
         None => config.options.model.clone(),
@@ -243,7 +244,7 @@ async fn options(
     let known = gateway.options_of(&model.provider);
     let mut options = known.ok_or_else(|| {
         let detail = format!("there is no provider `{}`", model.provider);
-        Problem::new(Kind::NoSuchModel, detail).with("pointer", "/model")
+        ProblemDetails::new(ProblemKind::NoSuchModel, detail).with("pointer", "/model")
     })?;
     options.model = model;
     options.can_supersede = true;
@@ -277,7 +278,7 @@ async fn options(
         };
     }
     asked.settings.over(&mut options.settings)?;
-    asking::people(gateway.engine(), &mut options).await;
+    approver::people(gateway.engine(), &mut options).await;
     Ok(options)
 }
 
@@ -296,7 +297,7 @@ async fn earlier(
     principal: &str,
     key: &str,
     body: Digest,
-) -> Result<Option<TurnId>, Problem> {
+) -> Result<Option<TurnId>, ProblemDetails> {
     let loaded = engine.load(session).await?;
     let facts = loaded.steps.iter().flat_map(|step| &step.facts);
     let mut callers = facts.filter_map(|fact| {
@@ -315,7 +316,7 @@ async fn earlier(
             let detail = format!(
                 "the idempotency key `{key}` was used with another request: use a new key for a new message"
             );
-            Err(Problem::new(Kind::Conflict, detail).with("turn", turn.as_str()))
+            Err(ProblemDetails::new(ProblemKind::Conflict, detail).with("turn", turn.as_str()))
         }
     }
 }
@@ -325,7 +326,7 @@ pub(super) async fn find(
     engine: &Engine,
     session: &SessionId,
     turn: &TurnId,
-) -> Result<TurnView, Problem> {
+) -> Result<TurnView, ProblemDetails> {
     let loaded = engine.load(session).await?;
     let stories = story::turns(&loaded.steps);
     let story = stories.iter().find(|story| story.turn == *turn);
@@ -334,20 +335,20 @@ pub(super) async fn find(
 }
 
 /// Who asks behind a token.
-fn user(user: Option<String>) -> Result<Option<String>, Problem> {
+fn user(user: Option<String>) -> Result<Option<String>, ProblemDetails> {
     match user {
         Some(user) if user.trim().is_empty() || user.len() > LONGEST_USER => {
             let why = format!("1 to {LONGEST_USER} bytes are expected");
-            Err(Problem::field("/user", why))
+            Err(ProblemDetails::field("/user", why))
         }
         user => Ok(user),
     }
 }
 
 /// An id for something that is delivered from here.
-pub(crate) fn delivery_id(what: &str) -> Result<DeliveryId, Problem> {
+pub(crate) fn delivery_id(what: &str) -> Result<DeliveryId, ProblemDetails> {
     DeliveryId::parse(&format!("api-{}-{what}", ids::random()))
-        .map_err(|error| Problem::new(Kind::Internal, error.to_string()))
+        .map_err(|error| ProblemDetails::new(ProblemKind::Internal, error.to_string()))
 }
 
 /// The dialect of turns that the API began.

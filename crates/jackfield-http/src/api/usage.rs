@@ -12,9 +12,9 @@ use jackfield_engine::{EngineError, JournalError, SessionQuery};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::extract::{Known, Parameters};
+use super::extract::{Parameters, Requester};
 use super::owner;
-use super::problem::{Problem, Problems};
+use super::problem::{ProblemDetails, Problems};
 use super::wire::turn::{CostView, UsageView};
 use super::wire::words;
 use crate::gateway::Gateway;
@@ -23,10 +23,10 @@ use crate::gateway::Gateway;
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Asked {
+pub(crate) struct UsageQuery {
     /// What a line is about.
     #[param(inline)]
-    by: By,
+    by: UsageGroup,
     /// Only what was used from this day on, in UTC, such as `2026-11-01`.
     since: Option<String>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Asked {
 /// What a line is about.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum By {
+pub(crate) enum UsageGroup {
     /// A day, in UTC.
     Day,
     /// A model.
@@ -104,19 +104,19 @@ pub(crate) struct ToolLineView {
 
 /// What was used, and what it cost.
 #[utoipa::path(
-    get, path = "/usage", tag = "usage", operation_id = "get_usage", params(Asked),
+    get, path = "/usage", tag = "usage", operation_id = "get_usage", params(UsageQuery),
     responses((status = 200, description = "What was used.", body = UsageReport), Problems)
 )]
 pub(crate) async fn usage(
-    Known(asker): Known,
+    Requester(asker): Requester,
     State(gateway): State<Gateway>,
-    Parameters(Asked { by, since }): Parameters<Asked>,
-) -> Result<Json<UsageReport>, Problem> {
+    Parameters(UsageQuery { by, since }): Parameters<UsageQuery>,
+) -> Result<Json<UsageReport>, ProblemDetails> {
     let since = since.as_deref().map(day).transpose()?;
     let engine = gateway.engine();
-    let mut gathered = Gathered {
+    let mut gathered = UsageAggregate {
         by,
-        ..Gathered::default()
+        ..UsageAggregate::default()
     };
     let mut before = None;
     'pages: loop {
@@ -160,15 +160,15 @@ pub(crate) async fn usage(
 }
 
 #[derive(Default)]
-struct Gathered {
-    all: Sums,
-    by: By,
-    lines: BTreeMap<String, Sums>,
+struct UsageAggregate {
+    all: UsageSums,
+    by: UsageGroup,
+    lines: BTreeMap<String, UsageSums>,
     tools: BTreeMap<String, Tool>,
 }
 
 #[derive(Default)]
-struct Sums {
+struct UsageSums {
     costs: BTreeMap<Arc<str>, (Money, Money)>,
     replies: u64,
     turns: u64,
@@ -185,14 +185,14 @@ struct Tool {
     starts: u64,
 }
 
-impl Gathered {
+impl UsageAggregate {
     fn add(&mut self, session: &str, turn: &TurnSpending, since: Option<&str>) {
         let counts = |at: &str| since.is_none_or(|since| at >= since);
         let model = words::model(&turn.model);
-        let about = |by: By, at: &str| match by {
-            By::Day => at.chars().take(DAY).collect(),
-            By::Model | By::Tool => model.clone(),
-            By::Session => session.to_owned(),
+        let about = |by: UsageGroup, at: &str| match by {
+            UsageGroup::Day => at.chars().take(DAY).collect(),
+            UsageGroup::Model | UsageGroup::Tool => model.clone(),
+            UsageGroup::Session => session.to_owned(),
         };
         let began = turn.at.to_rfc3339();
         if counts(&began) {
@@ -220,7 +220,7 @@ impl Gathered {
     }
 
     fn report(self) -> UsageReport {
-        let (lines, tools) = if self.by == By::Tool {
+        let (lines, tools) = if self.by == UsageGroup::Tool {
             (BTreeMap::new(), self.tools)
         } else {
             (self.lines, BTreeMap::new())
@@ -249,7 +249,7 @@ impl Gathered {
     }
 }
 
-impl Sums {
+impl UsageSums {
     fn add(&mut self, usage: &Usage, price: Option<&Price>) {
         self.replies += 1;
         self.usage += *usage;
@@ -296,7 +296,7 @@ impl Tool {
 }
 
 /// A day as it is written: texts of instants behind it are greater.
-fn day(text: &str) -> Result<&str, Problem> {
+fn day(text: &str) -> Result<&str, ProblemDetails> {
     let mut bytes = text.bytes().enumerate();
     let fits = bytes.all(|(at, byte)| match at {
         4 | 7 => byte == b'-',
@@ -306,7 +306,7 @@ fn day(text: &str) -> Result<&str, Problem> {
         Ok(text)
     } else {
         let why = "a day such as `2026-11-01` is expected";
-        Err(Problem::parameter("since", why))
+        Err(ProblemDetails::parameter("since", why))
     }
 }
 

@@ -9,7 +9,7 @@ use jackfield_domain::caller::{Caller, Display, Repeats};
 use jackfield_domain::digest::Digest;
 use jackfield_domain::fork::ForkPlace;
 use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
-use jackfield_domain::locate::{self, Located, Refused, Traces};
+use jackfield_domain::locate::{self, HistoryKeys, Located, ResultsRefused};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::ToolOutcome;
 use jackfield_domain::rules::RuleViolation;
@@ -17,12 +17,12 @@ use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_engine::{
-    AnswerCalls, Begun, Claim, Collected, Engine, Place, Request, SendMessage, ServerTools,
-    TurnOptions,
+    Claim, ClientResultsOptions, Destination, Engine, RequestIdentity, RequestMatch, SendMessage,
+    ServerTools, StartedTurn, TurnOptions,
 };
 use serde_json::Value;
 
-use super::asked::Asked;
+use super::parsed_request::ParsedRequest;
 use super::{previous, tools};
 use crate::dialects::RESPONSES;
 use crate::failures::{self, of_engine};
@@ -30,14 +30,14 @@ use crate::gateway::Gateway;
 use crate::ids;
 
 /// The turn that answers a request.
-pub(crate) struct Opened {
-    pub(crate) begun: Begun,
+pub(crate) struct AnsweringTurn {
+    pub(crate) begun: StartedTurn,
     /// Whether its session can be gone on with by its id.
     pub(crate) is_kept: bool,
 }
 
 /// Where a request belongs, and what stands there.
-pub(crate) struct Belongs {
+pub(crate) struct RequestPlace {
     /// The messages that it goes on from.
     pub(crate) before: Arc<Vec<Arc<Message>>>,
     pub(crate) located: Located,
@@ -45,8 +45,8 @@ pub(crate) struct Belongs {
     pub(crate) setup: Option<Arc<Setup>>,
 }
 
-impl From<Place> for Belongs {
-    fn from(place: Place) -> Self {
+impl From<Destination> for RequestPlace {
+    fn from(place: Destination) -> Self {
         Self {
             before: place.before,
             located: place.located,
@@ -60,7 +60,10 @@ impl From<Place> for Belongs {
 /// # Errors
 ///
 /// What is wrong with the conversation, or with the session.
-pub(crate) async fn open(gateway: &Gateway, asked: &Asked) -> Result<Opened, ServeError> {
+pub(crate) async fn open(
+    gateway: &Gateway,
+    asked: &ParsedRequest,
+) -> Result<AnsweringTurn, ServeError> {
     let mut claims: Vec<Claim> = Vec::new();
     let journals = journals(asked);
     for is_kept in journals.iter().copied() {
@@ -70,17 +73,17 @@ pub(crate) async fn open(gateway: &Gateway, asked: &Asked) -> Result<Opened, Ser
             .await
             .map_err(|error| of_engine(&error))?
         {
-            Collected::New(claim) => claims.push(claim),
-            Collected::Owed(begun) => {
+            RequestMatch::New(claim) => claims.push(claim),
+            RequestMatch::Owed(begun) => {
                 let begun = *begun;
-                return Ok(Opened { begun, is_kept });
+                return Ok(AnsweringTurn { begun, is_kept });
             }
         }
     }
-    let traces = Traces::of(&asked.incoming.messages);
+    let traces = HistoryKeys::of(&asked.incoming.messages);
     let (belongs, is_kept) = belongs(gateway, asked, &traces, &journals).await?;
     let engine = gateway.engine_of(is_kept);
-    let mut opens = Opens {
+    let mut opens = TurnOpener {
         asked,
         claims,
         engine,
@@ -89,12 +92,12 @@ pub(crate) async fn open(gateway: &Gateway, asked: &Asked) -> Result<Opened, Ser
         view: traces.view(),
     };
     let begun = opens.open(belongs).await?;
-    Ok(Opened { begun, is_kept })
+    Ok(AnsweringTurn { begun, is_kept })
 }
 
 /// The journals in which a request may have been before, or go on: the one that lasts, and the one that does
 /// not. What says nothing of any earlier reply has not been in the one that it does not go to now.
-fn journals(asked: &Asked) -> Vec<bool> {
+fn journals(asked: &ParsedRequest) -> Vec<bool> {
     let goes_on = |message: &Message| message.role == Role::Assistant;
     if asked.session.is_some() || asked.incoming.previous.is_some() {
         vec![true]
@@ -108,10 +111,10 @@ fn journals(asked: &Asked) -> Vec<bool> {
 /// Where a request belongs, and whether that is in the journal that lasts.
 async fn belongs(
     gateway: &Gateway,
-    asked: &Asked,
-    traces: &Traces,
+    asked: &ParsedRequest,
+    traces: &HistoryKeys,
     journals: &[bool],
-) -> Result<(Belongs, bool), ServeError> {
+) -> Result<(RequestPlace, bool), ServeError> {
     let history = &asked.incoming.messages;
     let kept = gateway.engine();
     if let Some(previous) = &asked.incoming.previous {
@@ -131,7 +134,7 @@ async fn belongs(
             return Ok((place.into(), is_kept));
         }
     }
-    let belongs = Belongs {
+    let belongs = RequestPlace {
         before: Arc::default(),
         located: Located::New,
         setup: None,
@@ -140,8 +143,8 @@ async fn belongs(
 }
 
 /// A request, as far as that tells whether it was sent before.
-fn request(asked: &Asked) -> Request {
-    Request {
+fn request(asked: &ParsedRequest) -> RequestIdentity {
+    RequestIdentity {
         body: asked.body,
         disconnect: asked.options.disconnect,
         is_repeat: asked.is_repeat,
@@ -152,8 +155,8 @@ fn request(asked: &Asked) -> Request {
 }
 
 /// What opens a turn for a request.
-struct Opens<'a> {
-    asked: &'a Asked,
+struct TurnOpener<'a> {
+    asked: &'a ParsedRequest,
     /// What keeps those waiting that send the same, until it is found what it begins.
     claims: Vec<Claim>,
     engine: &'a Engine,
@@ -164,9 +167,9 @@ struct Opens<'a> {
     view: Option<Digest>,
 }
 
-impl Opens<'_> {
-    async fn open(&mut self, belongs: Belongs) -> Result<Begun, ServeError> {
-        let Belongs {
+impl TurnOpener<'_> {
+    async fn open(&mut self, belongs: RequestPlace) -> Result<StartedTurn, ServeError> {
+        let RequestPlace {
             before,
             located,
             setup,
@@ -254,7 +257,7 @@ impl Opens<'_> {
         locate::opening(before, new).map_err(|error| match locate::results(new).first() {
             // What it brings answers nothing that anybody asked.
             Some(result) if !new.iter().any(|message| message.calls().next().is_some()) => {
-                refusal(Refused::Unknown {
+                refusal(ResultsRefused::Unknown {
                     call: result.call.clone(),
                 })
             }
@@ -281,7 +284,7 @@ impl Opens<'_> {
         session: SessionId,
         opening: Opening,
         tools_of: Option<Arc<Setup>>,
-    ) -> Result<Begun, ServeError> {
+    ) -> Result<StartedTurn, ServeError> {
         super::room(self.gateway)?;
         let mut options = self.asked.options.clone();
         options.caller = Some(Arc::new(self.caller()));
@@ -303,13 +306,13 @@ impl Opens<'_> {
         results: Vec<Arc<ToolOutcome>>,
         session: SessionId,
         turn: TurnId,
-    ) -> Result<Begun, ServeError> {
+    ) -> Result<StartedTurn, ServeError> {
         let results = results
             .iter()
             .map(|outcome| (outcome.call.clone(), outcome.result.clone()));
         // No other language has replies that are asked for once more.
         let is_told_later = self.asked.dialect == RESPONSES.name();
-        let answers = AnswerCalls {
+        let answers = ClientResultsOptions {
             by: Arc::clone(&self.asked.principal),
             disconnect: self.asked.options.disconnect,
             policy: self.asked.options.policy.clone(),
@@ -328,9 +331,12 @@ impl Opens<'_> {
         session: &SessionId,
         turn: &TurnId,
         segment: u32,
-    ) -> Result<Begun, ServeError> {
+    ) -> Result<StartedTurn, ServeError> {
         let disconnect = self.asked.options.disconnect;
-        let begun = self.engine.attend(session, turn, segment, disconnect).await;
+        let begun = self
+            .engine
+            .subscribe(session, turn, segment, disconnect)
+            .await;
         begun.map_err(|error| of_engine(&error))
     }
 
@@ -354,7 +360,7 @@ impl Opens<'_> {
     }
 
     fn caller(&self) -> Caller {
-        let Asked {
+        let ParsedRequest {
             body,
             calls_as_written,
             dialect,
@@ -387,13 +393,13 @@ fn new_session() -> Result<SessionId, ServeError> {
 }
 
 /// Why results are not taken, with the ids of the calls.
-fn refusal(refused: Refused) -> ServeError {
+fn refusal(refused: ResultsRefused) -> ServeError {
     let (kind, message) = match refused {
-        Refused::Conflict { call } => (
+        ResultsRefused::Conflict { call } => (
             ServeErrorKind::Conflict,
             format!("the call {call} has another result already, and keeps it"),
         ),
-        Refused::Missing { calls } => {
+        ResultsRefused::Missing { calls } => {
             let calls: Vec<&str> = calls.iter().map(ToolCallId::as_str).collect();
             let message = format!(
                 "results are missing: send those of {} in the same request; the turn waits for them",
@@ -401,7 +407,7 @@ fn refusal(refused: Refused) -> ServeError {
             );
             (ServeErrorKind::ResultsMissing, message)
         }
-        Refused::Unknown { call } => (
+        ResultsRefused::Unknown { call } => (
             ServeErrorKind::NoSuchCall,
             format!("there is a result for {call}, and the turn made no such call"),
         ),

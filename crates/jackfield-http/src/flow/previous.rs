@@ -6,18 +6,18 @@ use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_dialect_openai::responses::DIALECT;
 use jackfield_dialect_openai::responses::serve::about_id;
 use jackfield_domain::caller::Repeats;
+use jackfield_domain::client_view;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{SessionId, TurnId};
-use jackfield_domain::view;
 use jackfield_domain::wait::DeliveryBody;
-use jackfield_engine::{Engine, Loaded, Mark, Place};
+use jackfield_engine::{Destination, Engine, Loaded, Mark};
 use serde_json::{Map, Value};
 
-use super::asked::Asked;
+use super::parsed_request::ParsedRequest;
 use crate::failures::of_engine;
 
 /// A reply that was found by its id.
-pub(crate) struct Told {
+pub(crate) struct PreviousReply {
     /// What it repeats of its request.
     pub(crate) echo: Map<String, Value>,
     pub(crate) loaded: Loaded,
@@ -34,7 +34,11 @@ pub(crate) struct Told {
 /// # Errors
 ///
 /// [`ServeErrorKind::NoSuchReply`].
-pub(crate) async fn find(engine: &Engine, principal: &str, id: &str) -> Result<Told, ServeError> {
+pub(crate) async fn find(
+    engine: &Engine,
+    principal: &str,
+    id: &str,
+) -> Result<PreviousReply, ServeError> {
     let none = || none(id);
     let (turn, segment) = id.rsplit_once('_').ok_or_else(none)?;
     let turn = TurnId::parse(turn).map_err(|_| none())?;
@@ -52,7 +56,7 @@ pub(crate) async fn find(engine: &Engine, principal: &str, id: &str) -> Result<T
     });
     let repeats = repeated(&loaded, &found.turn, segment).filter(|_| !is_withdrawn);
     let (echo, model) = repeats.ok_or_else(none)?;
-    Ok(Told {
+    Ok(PreviousReply {
         echo,
         loaded,
         model,
@@ -89,12 +93,12 @@ fn repeated(
     let read = |repeats: &Repeats| -> Map<String, Value> {
         serde_json::from_str(&repeats.echo).unwrap_or_default()
     };
-    let own = view::repeats(&loaded.steps, turn, segment);
+    let own = client_view::repeats(&loaded.steps, turn, segment);
     let (echo, model) = if let Some(own) = own {
         (read(&own), Arc::clone(&own.model))
     } else {
         // What was kept of the request that began the turn is the nearest to it.
-        let first = view::repeats(&loaded.steps, turn, 0);
+        let first = client_view::repeats(&loaded.steps, turn, 0);
         let mut echo = first.as_deref().map(read).unwrap_or_default();
         echo.remove(CREATED);
         if let Some(before) = segment.checked_sub(1) {
@@ -123,9 +127,9 @@ pub(crate) fn none(id: &str) -> ServeError {
 /// [`ServeErrorKind::NoSuchReply`].
 pub(crate) async fn place(
     engine: &Engine,
-    asked: &Asked,
+    asked: &ParsedRequest,
     previous: &str,
-) -> Result<Place, ServeError> {
+) -> Result<Destination, ServeError> {
     // With its prefix or without, as the dialect reads it.
     let id = about_id(previous).unwrap_or(previous);
     let told = find(engine, &asked.principal, id).await;

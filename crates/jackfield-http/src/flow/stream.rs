@@ -17,10 +17,10 @@ use jackfield_dialect_kit::encode::SseEvent;
 use jackfield_dialect_kit::serve::{EncodeReply, ServeError};
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
-use super::telling::{Held, Telling};
+use super::turn_reply::{HeldUntilSent, TurnReply};
 use crate::failures;
-use crate::receipt::{Ledger, Receipted};
-use jackfield_domain::view::{SegmentEnd, Shown};
+use crate::receipt::{ReceiptBody, ReceiptLedger};
+use jackfield_domain::client_view::{ClientEvent, SegmentEnd};
 
 /// Answers with a stream of events that says something at least every so often.
 ///
@@ -31,14 +31,14 @@ use jackfield_domain::view::{SegmentEnd, Shown};
 ///
 /// What failed before the first piece.
 pub(crate) async fn answer(
-    mut told: Telling,
+    mut told: TurnReply,
     encoder: Box<dyn EncodeReply>,
-    held: Held,
+    held: HeldUntilSent,
     keep_alive: Duration,
-    ledger: Option<Ledger>,
+    ledger: Option<ReceiptLedger>,
 ) -> Result<Response, ServeError> {
     let mut first = Vec::new();
-    let is_seen = |shown: &&Shown| !matches!(shown, Shown::AskedAgain(_));
+    let is_seen = |shown: &&ClientEvent| !matches!(shown, ClientEvent::AskedAgain(_));
     let begins = async {
         while first.iter().find(is_seen).is_none() {
             first.append(&mut told.next().await?);
@@ -48,38 +48,38 @@ pub(crate) async fn answer(
     // What takes long begins without a piece.
     timeout(keep_alive, begins).await.unwrap_or(Ok(()))?;
     let seen = first.iter().find(is_seen);
-    if let Some(Shown::End(SegmentEnd::Failed(end))) = seen {
+    if let Some(ClientEvent::End(SegmentEnd::Failed(end))) = seen {
         // The client has all that there is.
         held.connection.written();
         return Err(failures::of_end(end));
     }
-    let mut sending = Sending::begun(told, encoder, keep_alive);
+    let mut sending = EventBody::begun(told, encoder, keep_alive);
     let is_silent = seen.is_none();
     sending.push(&first);
     if is_silent {
-        sending.stay();
+        sending.keep_alive();
     }
     Ok(sending.response(held, ledger))
 }
 
 /// The same for a reply that its client knows of: it begins at once, and ends in an event if it failed.
 pub(crate) fn again(
-    told: Telling,
+    told: TurnReply,
     encoder: Box<dyn EncodeReply>,
-    held: Held,
+    held: HeldUntilSent,
     keep_alive: Duration,
-    ledger: Option<Ledger>,
+    ledger: Option<ReceiptLedger>,
 ) -> Response {
-    let mut sending = Sending::begun(told, encoder, keep_alive);
+    let mut sending = EventBody::begun(told, encoder, keep_alive);
     if sending.text.is_empty() {
         // The client has the first events; its head is sent with the first piece otherwise.
-        sending.stay();
+        sending.keep_alive();
     }
     sending.response(held, ledger)
 }
 
 /// A reply that is being written.
-struct Sending {
+struct EventBody {
     /// Whether it was not told to its end, which is owed still.
     broke_off: Arc<AtomicBool>,
     /// What writes it, until its end is written.
@@ -92,12 +92,12 @@ struct Sending {
     said: Instant,
     /// What is written and not sent.
     text: String,
-    told: Telling,
+    told: TurnReply,
 }
 
-impl Sending {
+impl EventBody {
     /// The first events.
-    fn begun(told: Telling, mut encoder: Box<dyn EncodeReply>, keep_alive: Duration) -> Self {
+    fn begun(told: TurnReply, mut encoder: Box<dyn EncodeReply>, keep_alive: Duration) -> Self {
         let mut text = String::new();
         write(&mut text, &encoder.begin());
         Self {
@@ -112,7 +112,7 @@ impl Sending {
     }
 
     /// What is sent, piece by piece.
-    fn response(self, held: Held, ledger: Option<Ledger>) -> Response {
+    fn response(self, held: HeldUntilSent, ledger: Option<ReceiptLedger>) -> Response {
         let mut head = HeaderMap::new();
         self.told.name_provider_request(&mut head);
         let receipt = held.receipt(Arc::clone(&self.broke_off));
@@ -122,7 +122,7 @@ impl Sending {
             Some((Ok::<_, Infallible>(Frame::data(text)), sending))
         });
         let body = StreamBody::new(Box::pin(frames));
-        let mut response = Response::new(Receipted::of(body, receipt, ledger));
+        let mut response = Response::new(ReceiptBody::of(body, receipt, ledger));
         let headers = response.headers_mut();
         headers.extend(head);
         let events = HeaderValue::from_static("text/event-stream; charset=utf-8");
@@ -151,7 +151,7 @@ impl Sending {
                     if due > Instant::now() {
                         self.quiet.as_mut().reset(due);
                     } else {
-                        self.stay();
+                        self.keep_alive();
                     }
                 }
             }
@@ -160,23 +160,23 @@ impl Sending {
         Some(std::mem::take(&mut self.text).into())
     }
 
-    fn push(&mut self, shown: &[Shown]) {
+    fn push(&mut self, shown: &[ClientEvent]) {
         for shown in shown {
             match shown {
-                Shown::Piece { call, delta } => {
+                ClientEvent::Piece { call, delta } => {
                     if let Some(encoder) = &mut self.encoder {
                         write(&mut self.text, &encoder.push(delta, call.as_ref()));
                     }
                 }
-                Shown::AskedAgain(end) => {
+                ClientEvent::AskedAgain(end) => {
                     if let Some(encoder) = &mut self.encoder
                         && !encoder.asked_again()
                     {
                         self.fail(&failures::of_end(end));
                     }
                 }
-                Shown::End(SegmentEnd::Failed(end)) => self.fail(&failures::of_end(end)),
-                Shown::End(SegmentEnd::Whole(end)) => {
+                ClientEvent::End(SegmentEnd::Failed(end)) => self.fail(&failures::of_end(end)),
+                ClientEvent::End(SegmentEnd::Whole(end)) => {
                     if let Some(encoder) = self.encoder.take() {
                         write(&mut self.text, &encoder.finish(end));
                     }
@@ -186,7 +186,7 @@ impl Sending {
     }
 
     /// Says nothing but that the connection lives.
-    fn stay(&mut self) {
+    fn keep_alive(&mut self) {
         if let Some(encoder) = &mut self.encoder {
             self.text.push_str(&encoder.keep_alive());
         }

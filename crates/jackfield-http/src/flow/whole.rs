@@ -9,13 +9,13 @@ use http::header::CONTENT_TYPE;
 use http_body_util::Full;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::accumulator::ProtocolViolation;
+use jackfield_domain::client_view::{ClientEvent, Gather, SegmentEnd};
 use jackfield_domain::note::Note;
-use jackfield_domain::view::{Gather, SegmentEnd, Shown};
 
-use super::telling::{Held, Telling};
+use super::turn_reply::{HeldUntilSent, TurnReply};
 use crate::failures;
 use crate::notes;
-use crate::receipt::{Ledger, Receipted};
+use crate::receipt::{ReceiptBody, ReceiptLedger};
 
 /// Answers with the whole reply, when it is there.
 ///
@@ -23,19 +23,19 @@ use crate::receipt::{Ledger, Receipted};
 ///
 /// What failed.
 pub(crate) async fn answer(
-    mut told: Telling,
-    held: Held,
+    mut told: TurnReply,
+    held: HeldUntilSent,
     known: &[Note],
-    ledger: Option<Ledger>,
+    ledger: Option<ReceiptLedger>,
 ) -> Result<Response, ServeError> {
     let mut reply = Gather::new(told.turn().clone());
     let end = loop {
         let mut end = None;
         for shown in told.next().await? {
             match shown {
-                Shown::AskedAgain(_) => {}
-                Shown::Piece { call, delta } => reply.take(call.as_ref(), &delta),
-                Shown::End(ended) => end = Some(ended),
+                ClientEvent::AskedAgain(_) => {}
+                ClientEvent::Piece { call, delta } => reply.take(call.as_ref(), &delta),
+                ClientEvent::End(ended) => end = Some(ended),
             }
         }
         if let Some(end) = end {
@@ -55,7 +55,7 @@ pub(crate) async fn answer(
     let all = known.iter().chain(&reply.end.notes).chain(&lost);
     let notes = notes::header(all);
     let body = Full::new(Bytes::from(body));
-    let mut response = Response::new(Receipted::of(body, held.receipt(Arc::default()), ledger));
+    let mut response = Response::new(ReceiptBody::of(body, held.receipt(Arc::default()), ledger));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     told.name_provider_request(headers);

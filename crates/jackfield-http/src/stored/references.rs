@@ -8,8 +8,8 @@ use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_dialect_openai::responses::serve::response_of_item;
 use serde_json::{Map, Value};
 
-use super::kept;
-use crate::auth::Asker;
+use super::response;
+use crate::auth::Principal;
 use crate::gateway::Gateway;
 
 /// The body with the items themselves where it refers to them.
@@ -22,7 +22,7 @@ use crate::gateway::Gateway;
 /// [`ServeErrorKind::Invalid`] for an item that is not kept, or somebody else's.
 pub(crate) async fn resolved(
     gateway: &Gateway,
-    asker: &Asker,
+    asker: &Principal,
     body: Bytes,
 ) -> Result<Bytes, ServeError> {
     if !body.windows(REFERENCE.len()).any(|part| part == REFERENCE) {
@@ -38,7 +38,7 @@ pub(crate) async fn resolved(
     let Some(Value::Array(items)) = fields.get_mut("input") else {
         return Ok(body);
     };
-    let mut known = Known::default();
+    let mut known = ReferencedItems::default();
     for id in items.iter().filter_map(referred) {
         known.learn(gateway, &principal, id).await?;
     }
@@ -74,13 +74,13 @@ fn referred(item: &Value) -> Option<&str> {
 
 /// The items of the responses that were looked up.
 #[derive(Default)]
-struct Known {
+struct ReferencedItems {
     /// Each until it is told.
     items: HashMap<String, Option<Value>>,
     responses: HashSet<String>,
 }
 
-impl Known {
+impl ReferencedItems {
     /// Looks up the response of an item.
     async fn learn(
         &mut self,
@@ -94,7 +94,7 @@ impl Known {
         if self.responses.len() >= MOST || !self.responses.insert(id.to_owned()) {
             return Ok(());
         }
-        let kept = match kept::find(gateway, principal, id).await {
+        let kept = match response::find(gateway, principal, id).await {
             Ok(kept) => kept,
             Err(error) if error.kind == ServeErrorKind::NoSuchReply => return Ok(()),
             Err(error) => return Err(error),

@@ -216,17 +216,17 @@ async fn an_idempotency_key_is_passed_on_and_one_that_is_none_is_not() {
             .rules
             .push(jackfield_domain::policy::PolicyRule {
                 pattern: "*".into(),
-                verdict: jackfield_domain::policy::Verdict::Allow,
+                verdict: jackfield_domain::policy::RuleVerdict::Allow,
             });
         options
     };
-    let standing = jackfield_engine::Standing {
+    let standing = jackfield_engine::ToolboxStatus {
         prefix: Some("".into()),
         trusted: false,
     };
     let journal = Arc::new(jackfield_store_memory::MemoryJournal::default());
     let engine = jackfield_engine::Engine::builder(journal).toolbox_as(tools.port(), standing);
-    let mut wire = Wire::to(jackfield_mcp_server::McpServer::new(
+    let mut wire = Wire::to(jackfield_mcp_server::ToolServer::new(
         engine.build(),
         options,
     ));

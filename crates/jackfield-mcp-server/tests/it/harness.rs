@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::request::ModelRef;
-use jackfield_engine::{Engine, Standing, TurnOptions};
-use jackfield_mcp_server::{McpServer, Settings};
+use jackfield_engine::{Engine, ToolboxStatus, TurnOptions};
+use jackfield_mcp_server::{ServerSettings, ToolServer};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::ScriptedToolbox;
 use serde_json::{Value, json};
@@ -30,14 +30,14 @@ pub(crate) fn toolbox(id: &str) -> ScriptedToolbox {
 }
 
 /// A server of these tools, under their bare names; they are believed.
-pub(crate) fn server(tools: &ScriptedToolbox) -> McpServer {
-    let standing = Standing {
+pub(crate) fn server(tools: &ScriptedToolbox) -> ToolServer {
+    let standing = ToolboxStatus {
         prefix: Some("".into()),
         trusted: true,
     };
     let journal = Arc::new(MemoryJournal::default());
     let engine = Engine::builder(journal).toolbox_as(tools.port(), standing);
-    McpServer::new(engine.build(), options())
+    ToolServer::new(engine.build(), options())
 }
 
 pub(crate) fn options() -> TurnOptions {
@@ -48,12 +48,12 @@ pub(crate) fn options() -> TurnOptions {
 }
 
 impl Wire {
-    pub(crate) fn to(server: McpServer) -> Self {
+    pub(crate) fn to(server: ToolServer) -> Self {
         Self::with_buffer(server, 1 << 20)
     }
 
     /// A client that takes this many bytes unread.
-    pub(crate) fn with_buffer(server: McpServer, bytes: usize) -> Self {
+    pub(crate) fn with_buffer(server: ToolServer, bytes: usize) -> Self {
         let (ours, theirs) = tokio::io::duplex(bytes);
         let (stop, stopped) = oneshot::channel();
         let server = tokio::spawn(async move {
@@ -75,8 +75,8 @@ impl Wire {
     }
 
     /// The same with settings of its own.
-    pub(crate) fn with(tools: &ScriptedToolbox, change: impl FnOnce(&mut Settings)) -> Self {
-        let mut settings = Settings::default();
+    pub(crate) fn with(tools: &ScriptedToolbox, change: impl FnOnce(&mut ServerSettings)) -> Self {
+        let mut settings = ServerSettings::default();
         change(&mut settings);
         Self::to(server(tools).with(settings))
     }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use jackfield_domain::policy::{PolicyRule, Verdict};
+use jackfield_domain::policy::{PolicyRule, RuleVerdict};
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
-use jackfield_engine::{Engine, Standing};
-use jackfield_mcp_server::McpServer;
+use jackfield_engine::{Engine, ToolboxStatus};
+use jackfield_mcp_server::ToolServer;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::ScriptedToolbox;
 use serde_json::json;
@@ -13,14 +13,14 @@ use serde_json::json;
 use crate::harness::{Wire, options, request, toolbox};
 
 /// Two toolboxes of which the first is believed, with a tool that reads and one that writes each.
-fn server(rules: &[(&str, Verdict)]) -> (McpServer, [ScriptedToolbox; 2]) {
+fn server(rules: &[(&str, RuleVerdict)]) -> (ToolServer, [ScriptedToolbox; 2]) {
     let [mine, theirs] = ["mine", "theirs"].map(toolbox);
     for tools in [&mine, &theirs] {
         tools
             .tool("read", Safety::ReadOnly)
             .tool("write", Safety::Unknown);
     }
-    let trusted = Standing {
+    let trusted = ToolboxStatus {
         prefix: None,
         trusted: true,
     };
@@ -38,10 +38,10 @@ fn server(rules: &[(&str, Verdict)]) -> (McpServer, [ScriptedToolbox; 2]) {
             verdict: *verdict,
         })
         .collect();
-    (McpServer::new(engine, options), [mine, theirs])
+    (ToolServer::new(engine, options), [mine, theirs])
 }
 
-async fn check(rules: &[(&str, Verdict)], patterns: &[&str], names: &[&str]) {
+async fn check(rules: &[(&str, RuleVerdict)], patterns: &[&str], names: &[&str]) {
     let (server, _tools) = server(rules);
     let server = server.offering(patterns.iter().copied());
     let mut wire = Wire::to(server);
@@ -57,10 +57,10 @@ async fn check(rules: &[(&str, Verdict)], patterns: &[&str], names: &[&str]) {
 #[tokio::test]
 async fn what_needs_approval_is_not_offered() {
     check(&[], &["*"], &["mine__read"]).await;
-    check(&[("*", Verdict::Ask)], &["*"], &[]).await;
-    check(&[("mine/*", Verdict::Deny)], &["*"], &[]).await;
+    check(&[("*", RuleVerdict::Ask)], &["*"], &[]).await;
+    check(&[("mine/*", RuleVerdict::Deny)], &["*"], &[]).await;
     check(
-        &[("theirs/write", Verdict::Allow)],
+        &[("theirs/write", RuleVerdict::Allow)],
         &["*"],
         &["mine__read", "theirs__write"],
     )
@@ -69,7 +69,7 @@ async fn what_needs_approval_is_not_offered() {
 
 #[tokio::test]
 async fn patterns_say_what_is_offered_and_allow_nothing() {
-    let all = &[("*", Verdict::Allow)];
+    let all = &[("*", RuleVerdict::Allow)];
     check(all, &["mine/*"], &["mine__read", "mine__write"]).await;
     check(all, &["*/read"], &["mine__read", "theirs__read"]).await;
     check(all, &["read"], &["mine__read", "theirs__read"]).await;
@@ -85,7 +85,7 @@ async fn patterns_say_what_is_offered_and_allow_nothing() {
 
 #[tokio::test]
 async fn a_tool_that_is_not_offered_cannot_be_called_and_the_error_says_what_would_help() {
-    let (server, tools) = server(&[("theirs/read", Verdict::Allow)]);
+    let (server, tools) = server(&[("theirs/read", RuleVerdict::Allow)]);
     let mut wire = Wire::to(server.offering(["mine/*"]));
     wire.call(1, "mine__write", json!({})).await;
     let error = wire.hear().await["error"].clone();

@@ -33,7 +33,7 @@ pub enum Mark {
 
 /// A turn that was found.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Found {
+pub struct FoundTurn {
     /// By what.
     pub mark: Mark,
     /// Its session.
@@ -44,7 +44,7 @@ pub struct Found {
 
 /// What a step lets a turn be found by.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Marked {
+pub struct StepMarks {
     /// Where it is looked for: see [`Mark::place`].
     pub place: Digest,
     /// The turn.
@@ -91,8 +91,8 @@ impl Mark {
 ///
 /// All marks of a session are those of its first caller. One that no caller has begun has none.
 #[must_use]
-pub fn of(before: &Summary, step: &Envelope) -> Vec<Marked> {
-    let mut marked = Marking {
+pub fn of(before: &Summary, step: &Envelope) -> Vec<StepMarks> {
+    let mut marked = MarkFold {
         marked: Vec::new(),
         principal: before.principal.clone(),
         turn: before.open.as_ref().map(|open| open.turn.clone()),
@@ -104,13 +104,13 @@ pub fn of(before: &Summary, step: &Envelope) -> Vec<Marked> {
 }
 
 /// Marks as they are made.
-struct Marking {
-    marked: Vec<Marked>,
+struct MarkFold {
+    marked: Vec<StepMarks>,
     principal: Option<Arc<str>>,
     turn: Option<TurnId>,
 }
 
-impl Marking {
+impl MarkFold {
     fn see(&mut self, fact: &Fact) {
         match fact {
             Fact::TurnEnded { view, .. } => {
@@ -159,7 +159,7 @@ impl Marking {
     /// Keeps a mark of the open turn, if the session is a caller's.
     fn mark(&mut self, mark: Mark) {
         if let (Some(principal), Some(turn)) = (&self.principal, &self.turn) {
-            self.marked.push(Marked {
+            self.marked.push(StepMarks {
                 place: mark.place(principal),
                 turn: turn.clone(),
             });

@@ -66,7 +66,7 @@ pub struct OpenTurn {
 
 /// Sessions that have something to do, and when the next one has.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Due {
+pub struct DueSessions {
     /// When to ask again, if nothing is delivered before; the instant that was asked for, where there
     /// are more sessions now.
     pub next: Option<WallTime>,

@@ -31,7 +31,7 @@ pub const AT_ONCE: WallTime = WallTime::from_millis(i64::MIN);
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Summary {
     /// The turn that has not ended.
-    pub open: Option<Open>,
+    pub open: Option<OpenTurnSummary>,
     /// Whose it is: the principal of the first caller that began a turn in it.
     pub principal: Option<Arc<str>>,
     /// The beginning of the first message of the user, in one line.
@@ -42,7 +42,7 @@ pub struct Summary {
 
 /// A turn that has not ended, in short.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Open {
+pub struct OpenTurnSummary {
     /// The calls of the last reply that have no outcome yet.
     pub calls: Vec<(ToolCallId, CallPlace)>,
     /// How many calls may run at once.
@@ -96,7 +96,7 @@ impl Summary {
     /// instant. What is in its inbox is another matter.
     #[must_use]
     pub fn due(&self) -> Option<WallTime> {
-        self.open.as_ref().and_then(Open::due)
+        self.open.as_ref().and_then(OpenTurnSummary::due)
     }
 
     fn apply_fact(&mut self, fact: &Fact) {
@@ -113,7 +113,7 @@ impl Summary {
                 self.principal
                     .get_or_insert_with(|| Arc::clone(&caller.principal));
             }
-            self.open = Some(Open {
+            self.open = Some(OpenTurnSummary {
                 calls: Vec::new(),
                 parallel: setup.limits.parallel_calls.max(1),
                 retry_at: None,
@@ -143,7 +143,7 @@ impl Summary {
     }
 }
 
-impl Open {
+impl OpenTurnSummary {
     /// How it is listed.
     #[must_use]
     pub fn listed(&self) -> OpenTurn {

@@ -10,7 +10,7 @@ use jackfield_domain::ids::{DeliveryId, WaitId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Answer, Wait, WaitEnd, WaitEndKind};
 
-use super::Delivered;
+use super::DeliveryOutcome;
 
 /// A wait, and where it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +25,7 @@ pub struct WaitRow {
 #[derive(Clone, Debug, PartialEq)]
 pub enum WaitState {
     /// An answer is in the inbox; the owner has not closed the wait yet.
-    Answered(Taken),
+    Answered(TakenDelivery),
     /// Its end is in the journal.
     Closed {
         /// When.
@@ -41,7 +41,7 @@ pub enum WaitState {
 
 /// The delivery that answers a wait.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Taken {
+pub struct TakenDelivery {
     /// When the journal took it.
     pub at: WallTime,
     /// Who put it there.
@@ -95,21 +95,21 @@ impl WaitRow {
     /// # Errors
     ///
     /// What whoever delivered it is told instead.
-    pub fn answer(&mut self, answer: &Answer, taken: Taken) -> Result<(), Delivered> {
+    pub fn answer(&mut self, answer: &Answer, taken: TakenDelivery) -> Result<(), DeliveryOutcome> {
         match &self.state {
-            WaitState::Answered(first) => Err(Delivered::Closed {
+            WaitState::Answered(first) => Err(DeliveryOutcome::Closed {
                 at: first.at,
                 by: Some(Arc::clone(&first.by)),
                 how: WaitEndKind::Answered,
             }),
-            WaitState::Closed { at, by, how } => Err(Delivered::Closed {
+            WaitState::Closed { at, by, how } => Err(DeliveryOutcome::Closed {
                 at: *at,
                 by: by.clone(),
                 how: *how,
             }),
             // Taken, it would keep the right answer out for ever.
-            WaitState::Open if !self.wait.kind.takes(answer) => Err(Delivered::NoSuchWait),
-            WaitState::Open if taken.at > self.wait.deadline => Err(Delivered::Closed {
+            WaitState::Open if !self.wait.kind.takes(answer) => Err(DeliveryOutcome::NoSuchWait),
+            WaitState::Open if taken.at > self.wait.deadline => Err(DeliveryOutcome::Closed {
                 at: self.wait.deadline,
                 by: None,
                 how: WaitEndKind::Expired,

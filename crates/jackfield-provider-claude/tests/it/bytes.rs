@@ -12,10 +12,8 @@ use jackfield_ports::chat_model::ChatModel as _;
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_claude::client::Claude;
 use jackfield_provider_claude::config::ClaudeConfig;
-use jackfield_testkit::contract::chat_model::{
-    ChatModelHarness as _, ScriptedBlock, ScriptedReply,
-};
-use jackfield_testkit::server::{Framing, RefusingPort, Response, Server};
+use jackfield_testkit::contract::chat_model::{ChatModelHarness as _, ScriptedBlock, VendorReply};
+use jackfield_testkit::server::{Framing, RefusingPort, Response, TestServer};
 use serde_json::{Value, json};
 
 use crate::harness::{ClaudeHarness, MODEL, connect, event};
@@ -46,7 +44,7 @@ async fn a_body_that_ends_at_any_byte_before_its_last_is_interrupted() {
 async fn a_body_that_is_cut_at_any_byte_gives_the_same_reply() {
     let bench = Bench::new().await;
     let call = ScriptedBlock::call("toolu_1", "weather", &["{\"city\":", "\"Tromsø 🌨\"}"]);
-    let script = ScriptedReply::of(vec![ScriptedBlock::text(&["Ø 🌨 ", "\r\n"]), call]);
+    let script = VendorReply::of(vec![ScriptedBlock::text(&["Ø 🌨 ", "\r\n"]), call]);
     let wire = ClaudeHarness.render(&script).unwrap();
     let body = Bytes::from(wire.pieces.concat());
     let whole = bench.reply(Response::event_stream(body.clone())).await;
@@ -320,12 +318,12 @@ impl DeltaSink for Counts {
 
 struct Bench {
     model: Claude,
-    server: Server,
+    server: TestServer,
 }
 
 impl Bench {
     async fn new() -> Self {
-        let server = Server::start().await;
+        let server = TestServer::start().await;
         Self {
             model: connect(ClaudeConfig::new(&server.base_url()).unwrap()),
             server,

@@ -5,14 +5,14 @@ use jackfield_domain::failure::{ModelFailureKind, Phase, RetryAdvice};
 use jackfield_domain::reply::FinishReason;
 use jackfield_provider_claude::client::Claude;
 use jackfield_provider_claude::config::ClaudeConfig;
-use jackfield_testkit::server::{Gate, Response, Server};
+use jackfield_testkit::server::{Gate, Response, TestServer};
 
 use crate::harness::{MODEL, connect, connect_keeping};
 use crate::requests::{ask, reply};
 
 #[tokio::test]
 async fn a_connection_is_used_again_for_the_next_round() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let model = connect_keeping(ClaudeConfig::new(&server.base_url()).unwrap());
     assert_eq!(three_calls(&server, &model).await, (3, 1));
 }
@@ -20,7 +20,7 @@ async fn a_connection_is_used_again_for_the_next_round() {
 #[tokio::test]
 async fn a_plain_connection_is_for_one_call() {
     // So no call meets the closing of a connection whose server promised to keep it.
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let model = connect(ClaudeConfig::new(&server.base_url()).unwrap());
     assert_eq!(three_calls(&server, &model).await, (3, 3));
     for nth in 0..3 {
@@ -30,7 +30,7 @@ async fn a_plain_connection_is_for_one_call() {
 
 #[tokio::test]
 async fn a_connection_is_kept_whose_reply_ends_later_than_its_last_event() {
-    let (server, gate) = (Server::start().await, Gate::new());
+    let (server, gate) = (TestServer::start().await, Gate::new());
     let model = connect_keeping(ClaudeConfig::new(&server.base_url()).unwrap());
     server.answer(Response::event_stream(body()).pause(&gate));
     let opening = async {
@@ -45,7 +45,7 @@ async fn a_connection_is_kept_whose_reply_ends_later_than_its_last_event() {
 
 #[tokio::test]
 async fn a_connection_is_given_up_whose_reply_does_not_end() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let model = connect_keeping(ClaudeConfig::new(&server.base_url()).unwrap());
     server.answer(Response::event_stream(body()).stall());
     let deltas = answered(&model).await;
@@ -57,7 +57,7 @@ async fn a_connection_is_given_up_whose_reply_does_not_end() {
 #[tokio::test]
 async fn a_connection_that_the_server_closed_is_not_used_again() {
     // It promises to keep its connections, and closes each of them after the last chunk.
-    let server = Server::start_with(|_| Response::raw().send(PROMISE).send(chunked())).await;
+    let server = TestServer::start_with(|_| Response::raw().send(PROMISE).send(chunked())).await;
     let config = ClaudeConfig::new(&server.base_url()).unwrap();
     let (plain, keeping) = (connect(config.clone()), connect_keeping(config));
     for calls in 1..=2 * CALLS {
@@ -70,7 +70,7 @@ async fn a_connection_that_the_server_closed_is_not_used_again() {
 
 #[tokio::test]
 async fn a_request_that_meets_the_closing_of_its_connection_may_have_been_received() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let model = connect_keeping(ClaudeConfig::new(&server.base_url()).unwrap());
     server.answer(Response::event_stream(body()));
     answered(&model).await;
@@ -84,7 +84,7 @@ async fn a_request_that_meets_the_closing_of_its_connection_may_have_been_receiv
 }
 
 /// How many requests and connections come of three calls.
-async fn three_calls(server: &Server, model: &Claude) -> (usize, usize) {
+async fn three_calls(server: &TestServer, model: &Claude) -> (usize, usize) {
     for _ in 0..3 {
         server.answer(Response::event_stream(body()));
         answered(model).await;

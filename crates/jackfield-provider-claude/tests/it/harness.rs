@@ -9,7 +9,7 @@ use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_testkit::contract::chat_model::{
     BlockKind, ChatModelHarness, Echo, Manner, Recording, ScriptedBlock, ScriptedFailure,
-    ScriptedFailureKind, ScriptedReply, WireReply,
+    ScriptedFailureKind, VendorReply, WireReply,
 };
 use jackfield_testkit::server::RecordedRequest;
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ impl ChatModelHarness for ClaudeHarness {
         "anthropic"
     }
 
-    fn render(&self, reply: &ScriptedReply) -> Option<WireReply> {
+    fn render(&self, reply: &VendorReply) -> Option<WireReply> {
         rendering::render(reply)
     }
 
@@ -113,7 +113,7 @@ impl ChatModelHarness for ClaudeHarness {
     fn recordings(&self) -> Vec<Recording> {
         let arguments = "{\"timezone\": \"Asia/Tokyo\"}";
         let call = ScriptedBlock::call("any", "current_datetime", &[arguments]);
-        let mut says = ScriptedReply::of(vec![call]);
+        let mut says = VendorReply::of(vec![call]);
         says.usage = Usage {
             cache_read: 175,
             input: 176,

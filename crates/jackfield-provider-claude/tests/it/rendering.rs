@@ -2,15 +2,14 @@
 
 use jackfield_domain::reply::FinishReason;
 use jackfield_testkit::contract::chat_model::{
-    Echo, EchoedCall, EchoedOutcome, EchoedReasoning, Manner, ScriptedBlock, ScriptedReply,
-    WireReply,
+    Echo, EchoedCall, EchoedOutcome, EchoedReasoning, Manner, ScriptedBlock, VendorReply, WireReply,
 };
 use serde_json::{Map, Value, json};
 
 use crate::harness::{MODEL, event};
 
 /// How the vendor, or a server that only claims to be it, sends a reply.
-pub(crate) fn render(reply: &ScriptedReply) -> Option<WireReply> {
+pub(crate) fn render(reply: &VendorReply) -> Option<WireReply> {
     let manner = reply.manner;
     let impossible = [
         Manner::ArgumentsAtEnd,
@@ -247,7 +246,7 @@ fn told(blocks: Vec<Told>, manner: Manner) -> Vec<Value> {
     events
 }
 
-fn usage(reply: &ScriptedReply, output: u64) -> Value {
+fn usage(reply: &VendorReply, output: u64) -> Value {
     let usage = &reply.usage;
     json!({
         "input_tokens": usage.input - usage.cache_read - usage.cache_write,

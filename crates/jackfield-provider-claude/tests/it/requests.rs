@@ -17,8 +17,8 @@ use jackfield_ports::chat_model::{ChatModel as _, ModelError};
 use jackfield_provider_claude::client::Claude;
 use jackfield_provider_claude::config::{ClaudeConfig, KeyHeader};
 use jackfield_provider_kit::secret::Secret;
-use jackfield_testkit::contract::chat_model::{ChatModelHarness as _, ScriptedReply, WireReply};
-use jackfield_testkit::server::{RecordedRequest, Response, Server};
+use jackfield_testkit::contract::chat_model::{ChatModelHarness as _, VendorReply, WireReply};
+use jackfield_testkit::server::{RecordedRequest, Response, TestServer};
 
 use crate::harness::{ClaudeHarness, MODEL, connect};
 
@@ -42,7 +42,7 @@ async fn a_request_has_the_vendors_headers() {
 
 #[tokio::test]
 async fn what_nobody_reads_along_is_asked_for_in_one_piece() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(events(&reply()));
     let config = ClaudeConfig::new(&server.base_url()).unwrap();
     let whole = ModelRequest {
@@ -77,7 +77,7 @@ async fn settings_change_the_headers() {
 
 #[tokio::test]
 async fn a_clients_betas_are_named_beside_the_configured_ones() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(events(&reply()));
     let mut config = ClaudeConfig::new(&server.base_url()).unwrap();
     config.betas = vec!["one-2026-01-01".to_owned()];
@@ -107,7 +107,7 @@ async fn without_a_key_none_is_sent() {
 
 #[tokio::test]
 async fn a_path_in_the_address_is_kept() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let base_url = format!("{}/claude/", server.base_url());
     server.answer(events(&reply()));
     let model = connect(ClaudeConfig::new(&base_url).unwrap());
@@ -117,7 +117,7 @@ async fn a_path_in_the_address_is_kept() {
 
 #[tokio::test]
 async fn a_key_that_is_needed_and_not_there_is_said_before_anything_is_sent() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let mut config = ClaudeConfig::new(&server.base_url()).unwrap();
     config.missing_key = Some("set ANTHROPIC_API_KEY".to_owned());
     let (_, result) = ask(&connect(config), MODEL).await;
@@ -130,7 +130,7 @@ async fn a_key_that_is_needed_and_not_there_is_said_before_anything_is_sent() {
 
 #[tokio::test]
 async fn what_the_mapper_notes_is_in_the_reply() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(events(&reply()));
     let model = connect(ClaudeConfig::new(&server.base_url()).unwrap());
     let mut request = request(MODEL);
@@ -143,7 +143,7 @@ async fn what_the_mapper_notes_is_in_the_reply() {
 
 #[tokio::test]
 async fn what_must_not_get_lost_is_said_before_anything_is_sent() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(events(&reply()));
     let model = connect(ClaudeConfig::new(&server.base_url()).unwrap());
     let mut request = request(MODEL);
@@ -164,7 +164,7 @@ async fn what_must_not_get_lost_is_said_before_anything_is_sent() {
 
 /// The request as it came, with these settings.
 async fn sent(model: &str, change: impl FnOnce(&mut ClaudeConfig)) -> RecordedRequest {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(events(&reply()));
     let mut config = ClaudeConfig::new(&server.base_url()).unwrap();
     change(&mut config);
@@ -175,7 +175,7 @@ async fn sent(model: &str, change: impl FnOnce(&mut ClaudeConfig)) -> RecordedRe
 /// A reply of two words.
 pub(crate) fn reply() -> WireReply {
     ClaudeHarness
-        .render(&ScriptedReply::text(&["Hello ", "there"]))
+        .render(&VendorReply::text(&["Hello ", "there"]))
         .unwrap()
 }
 

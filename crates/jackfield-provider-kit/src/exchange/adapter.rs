@@ -32,13 +32,13 @@ pub trait Adapter: Send + Sync {
     /// # Errors
     ///
     /// A failure of the phase `BeforeSend`: see [`unsupported`].
-    fn ask(&self, request: &ModelRequest) -> Result<Asked<Self::Decoder>, ModelFailure>;
+    fn ask(&self, request: &ModelRequest) -> Result<PreparedRequest<Self::Decoder>, ModelFailure>;
 
     /// What an answer means whose status is one of an error; nothing if it is not in the provider's
     /// language, and so perhaps not of the provider. The phase is `BeforeFirstDelta`.
     ///
     /// What `retry-after` and its like say is put in afterwards.
-    fn classify(&self, answer: &Answer<'_>) -> Option<ModelFailure>;
+    fn classify(&self, answer: &ErrorAnswer<'_>) -> Option<ModelFailure>;
 
     /// The key, which is taken out of everything that is told.
     fn key(&self) -> Option<&Secret>;
@@ -52,7 +52,7 @@ pub trait Adapter: Send + Sync {
 
 /// A request that is ready to be sent.
 #[derive(Debug)]
-pub struct Asked<D> {
+pub struct PreparedRequest<D> {
     /// What reads the answer.
     pub decoder: D,
     /// What of the request got lost or changed.
@@ -61,7 +61,7 @@ pub struct Asked<D> {
     pub request: Request<Bytes>,
 }
 
-impl<D> Asked<D> {
+impl<D> PreparedRequest<D> {
     /// A body, with these headers, to this address.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ pub fn unsupported(refusal: &Unsupported) -> ModelFailure {
 
 /// An answer that is no reply.
 #[derive(Clone, Copy, Debug)]
-pub struct Answer<'a> {
+pub struct ErrorAnswer<'a> {
     /// Its body, or the beginning of it.
     pub body: &'a [u8],
     /// Its headers.
@@ -104,7 +104,7 @@ pub struct Answer<'a> {
     pub status: StatusCode,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> ErrorAnswer<'a> {
     /// The first header of this name, if it is text.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&'a str> {

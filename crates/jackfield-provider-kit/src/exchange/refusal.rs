@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use jackfield_domain::time::WallTime;
 use jackfield_ports::chat_model::ModelError;
 
-use super::adapter::{Adapter, Answer};
+use super::adapter::{Adapter, ErrorAnswer};
 use super::request_id;
 use crate::transport::Incoming;
 use crate::{retry_after, status};
@@ -15,7 +15,7 @@ pub(super) async fn refused<A: Adapter>(adapter: &A, incoming: Incoming, url: &s
     let (status, media_type) = (incoming.status(), incoming.media_type());
     let headers = incoming.headers().clone();
     let body = incoming.into_error_body().await;
-    let answer = Answer {
+    let answer = ErrorAnswer {
         body: &body,
         headers: &headers,
         status,

@@ -8,21 +8,21 @@ use http::{HeaderMap, StatusCode};
 use super::fault::{FetchError, Peer};
 
 /// An answer. Dropping it closes the connection.
-pub struct Answer {
+pub struct GuardedResponse {
     peer: Peer,
     response: reqwest::Response,
 }
 
 /// A body, as far as it was read.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Body {
+pub struct GuardedBody {
     /// The bytes.
     pub bytes: Bytes,
     /// Whether that is all of it.
     pub whole: bool,
 }
 
-impl Answer {
+impl GuardedResponse {
     pub(super) const fn new(response: reqwest::Response, peer: Peer) -> Self {
         Self { peer, response }
     }
@@ -64,7 +64,7 @@ impl Answer {
     /// # Errors
     ///
     /// [`FetchError`] if it breaks off before.
-    pub async fn read(mut self, limit: usize) -> Result<Body, FetchError> {
+    pub async fn read(mut self, limit: usize) -> Result<GuardedBody, FetchError> {
         let mut bytes = BytesMut::new();
         loop {
             match self.response.chunk().await {
@@ -73,7 +73,7 @@ impl Answer {
                     if piece.len() > room {
                         bytes.extend_from_slice(&piece.slice(..room));
                         let bytes = bytes.freeze();
-                        return Ok(Body {
+                        return Ok(GuardedBody {
                             bytes,
                             whole: false,
                         });
@@ -82,7 +82,7 @@ impl Answer {
                 }
                 Ok(None) => {
                     let bytes = bytes.freeze();
-                    return Ok(Body { bytes, whole: true });
+                    return Ok(GuardedBody { bytes, whole: true });
                 }
                 Err(error) => return Err(self.peer.broken_off(error)),
             }
@@ -90,9 +90,9 @@ impl Answer {
     }
 }
 
-impl fmt::Debug for Answer {
+impl fmt::Debug for GuardedResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answer")
+        f.debug_struct("GuardedResponse")
             .field("host", &self.host())
             .field("status", &self.status())
             .finish_non_exhaustive()

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jackfield_ports::chat_model::BoxError;
 use thiserror::Error;
 
-use super::resolve::Refused;
+use super::resolve::RefusedAddress;
 use crate::cause::cause;
 
 /// A request that has no answer that could be used. Its message tells host and port at most.
@@ -56,7 +56,7 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    pub(super) fn refused(&self, refused: &Refused) -> FetchError {
+    pub(super) fn refused(&self, refused: &RefusedAddress) -> FetchError {
         let mut message = refused.to_string();
         // Nobody is told to open a door because a server pointed at it.
         if self.advised && !self.later {
@@ -88,7 +88,7 @@ impl Peer {
     /// No response came.
     pub(super) fn not_answered(&self, error: reqwest::Error) -> FetchError {
         let host = &self.host;
-        if let Some(refused) = cause::<Refused>(&error) {
+        if let Some(refused) = cause::<RefusedAddress>(&error) {
             return self.refused(refused);
         }
         if error.is_connect() {

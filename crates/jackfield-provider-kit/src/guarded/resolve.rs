@@ -36,13 +36,13 @@ impl Lookup for SystemLookup {
 
 /// An address that is not connected to.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
-pub(super) struct Refused {
+pub(super) struct RefusedAddress {
     pub(super) address: IpAddr,
     pub(super) host: String,
     pub(super) what: &'static str,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for RefusedAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             address,
@@ -60,9 +60,9 @@ impl fmt::Display for Refused {
 }
 
 /// Whether an address of a host may be connected to.
-pub(super) fn check(allowed: &Allowed, host: &str, address: IpAddr) -> Result<(), Refused> {
+pub(super) fn check(allowed: &Allowed, host: &str, address: IpAddr) -> Result<(), RefusedAddress> {
     match special(address) {
-        Some(what) if !allowed.has_address(address) => Err(Refused {
+        Some(what) if !allowed.has_address(address) => Err(RefusedAddress {
             address: canonical(address),
             host: host.to_owned(),
             what,
@@ -72,12 +72,12 @@ pub(super) fn check(allowed: &Allowed, host: &str, address: IpAddr) -> Result<()
 }
 
 /// The resolver of the client: what it gives is what is connected to, so nothing can change in between.
-pub(super) struct Checked {
+pub(super) struct CheckedResolver {
     pub(super) allowed: Arc<Allowed>,
     pub(super) lookup: Arc<dyn Lookup>,
 }
 
-impl reqwest::dns::Resolve for Checked {
+impl reqwest::dns::Resolve for CheckedResolver {
     fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
         let (allowed, lookup) = (Arc::clone(&self.allowed), Arc::clone(&self.lookup));
         Box::pin(async move {

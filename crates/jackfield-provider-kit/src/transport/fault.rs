@@ -14,13 +14,13 @@ use crate::cause::cause;
 
 /// Whom a request goes to, as far as errors may tell: host and port, never path, query or user.
 #[derive(Clone, Debug)]
-pub(super) struct Peer {
+pub(super) struct RequestPeer {
     connect_timeout: Duration,
     host: Arc<str>,
     read_idle: Duration,
 }
 
-impl Peer {
+impl RequestPeer {
     pub(super) fn of(uri: &Uri, settings: &TransportSettings) -> Self {
         let host = match (uri.host(), uri.port_u16()) {
             (Some(host), Some(port)) => format!("{host}:{port}"),

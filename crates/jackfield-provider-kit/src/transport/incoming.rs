@@ -9,21 +9,21 @@ use http::{HeaderMap, StatusCode};
 use jackfield_dialect_kit::encoding::Encoding;
 use jackfield_ports::chat_model::ModelError;
 
-use super::fault::Peer;
-use super::pieces::Pieces;
-use crate::lines::Lines;
-use crate::sse::Events;
+use super::fault::RequestPeer;
+use super::pieces::TimedChunks;
+use crate::lines::JsonLines;
+use crate::sse::RawEvents;
 
 /// A response. Dropping it closes the connection, unless it was read to its end.
 pub struct Incoming {
     /// What was read of the body to see what it is.
     ahead: Vec<Bytes>,
-    peer: Peer,
+    peer: RequestPeer,
     response: reqwest::Response,
 }
 
 impl Incoming {
-    pub(super) const fn new(response: reqwest::Response, peer: Peer) -> Self {
+    pub(super) const fn new(response: reqwest::Response, peer: RequestPeer) -> Self {
         Self {
             ahead: Vec::new(),
             peer,
@@ -133,18 +133,18 @@ impl Incoming {
 
     /// The body, as server-sent events.
     #[must_use]
-    pub fn into_events(self) -> Events {
-        Events::new(self.into_pieces())
+    pub fn into_events(self) -> RawEvents {
+        RawEvents::new(self.into_pieces())
     }
 
     /// The body, as lines.
     #[must_use]
-    pub fn into_lines(self) -> Lines {
-        Lines::new(self.into_pieces())
+    pub fn into_lines(self) -> JsonLines {
+        JsonLines::new(self.into_pieces())
     }
 
-    fn into_pieces(self) -> Pieces {
-        Pieces::new(self.ahead, self.response, self.peer)
+    fn into_pieces(self) -> TimedChunks {
+        TimedChunks::new(self.ahead, self.response, self.peer)
     }
 
     /// The whole body.

@@ -9,14 +9,14 @@ use futures_util::{Stream, StreamExt as _};
 use jackfield_ports::chat_model::ModelError;
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::fault::Peer;
+use super::fault::RequestPeer;
 
 /// The pieces of a body. One that is waited for too long is an error, and the last.
-pub(super) struct Pieces {
-    body: Pin<Box<dyn Body>>,
+pub(super) struct TimedChunks {
+    body: Pin<Box<dyn HttpBody>>,
     /// How long a piece may take.
     longest: Duration,
-    peer: Peer,
+    peer: RequestPeer,
     /// Wakes when a piece may have taken too long. It is not set anew with every piece, but when it wakes in
     /// vain: pieces come far more often than a server falls silent.
     quiet: Pin<Box<Sleep>>,
@@ -25,15 +25,15 @@ pub(super) struct Pieces {
 }
 
 /// A body as the client of HTTP has it.
-trait Body: Stream<Item = reqwest::Result<Bytes>> + Send {}
+trait HttpBody: Stream<Item = reqwest::Result<Bytes>> + Send {}
 
-impl<T: Stream<Item = reqwest::Result<Bytes>> + Send> Body for T {}
+impl<T: Stream<Item = reqwest::Result<Bytes>> + Send> HttpBody for T {}
 
-impl Pieces {
+impl TimedChunks {
     /// The pieces that were read ahead, and those that follow.
-    pub(super) fn new(ahead: Vec<Bytes>, response: reqwest::Response, peer: Peer) -> Self {
+    pub(super) fn new(ahead: Vec<Bytes>, response: reqwest::Response, peer: RequestPeer) -> Self {
         let longest = peer.read_idle();
-        let body: Pin<Box<dyn Body>> = if ahead.is_empty() {
+        let body: Pin<Box<dyn HttpBody>> = if ahead.is_empty() {
             Box::pin(response.bytes_stream())
         } else {
             let ahead = futures_util::stream::iter(ahead.into_iter().map(Ok));
@@ -61,7 +61,7 @@ impl Pieces {
     }
 }
 
-impl Stream for Pieces {
+impl Stream for TimedChunks {
     type Item = Result<Bytes, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -11,11 +11,11 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
 use jackfield_ports::chat_model::ModelError;
-use jackfield_provider_kit::exchange::{Adapter, Answer, Asked, reply};
+use jackfield_provider_kit::exchange::{Adapter, ErrorAnswer, PreparedRequest, reply};
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_testkit::arb;
-use jackfield_testkit::server::{Framing, Response, Server};
+use jackfield_testkit::server::{Framing, Response, TestServer};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use tracing::Span;
@@ -205,7 +205,7 @@ async fn asked(media_type: &str, body: &str) -> (Vec<String>, Result<ReplyEnd, M
 
 /// The events of an answer, and how it ended.
 async fn answered(response: Response) -> (Vec<String>, Result<ReplyEnd, ModelError>) {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(response);
     let transport = Transport::new(TransportSettings::default()).unwrap();
     let mut request = arb::model_request()
@@ -235,11 +235,11 @@ impl Adapter for Lined {
 
     const REQUEST_ID: (&'static str, &'static str) = ("x-request", "request");
 
-    fn ask(&self, _: &ModelRequest) -> Result<Asked<Told>, ModelFailure> {
-        Asked::post(&self.0, HeaderMap::new(), ("{}", Vec::new()), Told(false))
+    fn ask(&self, _: &ModelRequest) -> Result<PreparedRequest<Told>, ModelFailure> {
+        PreparedRequest::post(&self.0, HeaderMap::new(), ("{}", Vec::new()), Told(false))
     }
 
-    fn classify(&self, _: &Answer<'_>) -> Option<ModelFailure> {
+    fn classify(&self, _: &ErrorAnswer<'_>) -> Option<ModelFailure> {
         None
     }
 

@@ -12,9 +12,10 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use jackfield_provider_kit::guarded::{
-    Allowed, Answer, FetchError, FetchErrorKind as Kind, Guarded, GuardedSettings, Lookup, Outgoing,
+    Allowed, FetchError, FetchErrorKind as Kind, GuardedClient, GuardedRequest, GuardedResponse,
+    GuardedSettings, Lookup,
 };
-use jackfield_testkit::server::{Framing, Gate, RefusingPort, Response, Server};
+use jackfield_testkit::server::{Framing, Gate, RefusingPort, Response, TestServer};
 use url::Url;
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -55,18 +56,18 @@ fn settings(allowed: &[&str]) -> GuardedSettings {
     settings
 }
 
-fn client(allowed: &[&str]) -> Guarded {
-    Guarded::new(settings(allowed)).unwrap()
+fn client(allowed: &[&str]) -> GuardedClient {
+    GuardedClient::new(settings(allowed)).unwrap()
 }
 
-fn named(names: &Arc<Names>, allowed: &[&str]) -> Guarded {
+fn named(names: &Arc<Names>, allowed: &[&str]) -> GuardedClient {
     let mut settings = settings(allowed);
     settings.lookup = Arc::clone(names) as Arc<dyn Lookup>;
-    Guarded::new(settings).unwrap()
+    GuardedClient::new(settings).unwrap()
 }
 
-fn get(url: &str) -> Outgoing {
-    Outgoing {
+fn get(url: &str) -> GuardedRequest {
+    GuardedRequest {
         body: Bytes::new(),
         headers: HeaderMap::new(),
         method: Method::GET,
@@ -74,11 +75,11 @@ fn get(url: &str) -> Outgoing {
     }
 }
 
-async fn refused(client: &Guarded, url: &str) -> FetchError {
+async fn refused(client: &GuardedClient, url: &str) -> FetchError {
     client.send(get(url)).await.expect_err(url)
 }
 
-async fn text(answer: Answer) -> String {
+async fn text(answer: GuardedResponse) -> String {
     let body = answer.read(1 << 20).await.unwrap();
     assert!(body.whole);
     String::from_utf8(body.bytes.to_vec()).unwrap()
@@ -86,7 +87,7 @@ async fn text(answer: Answer) -> String {
 
 #[tokio::test]
 async fn what_is_allowed_is_reached_and_nothing_else() {
-    let server = Server::start_with(|_| Response::text(200, "here")).await;
+    let server = TestServer::start_with(|_| Response::text(200, "here")).await;
     let url = server.base_url();
     let error = refused(&client(&[]), &url).await;
     assert_eq!((error.kind, error.sent), (Kind::Refused, false));
@@ -107,7 +108,7 @@ async fn what_is_allowed_is_reached_and_nothing_else() {
     // Where nothing can be allowed nobody is told how to.
     let mut unadvised = settings(&[]);
     unadvised.advised = false;
-    let error = refused(&Guarded::new(unadvised).unwrap(), &url).await;
+    let error = refused(&GuardedClient::new(unadvised).unwrap(), &url).await;
     assert_eq!(
         error.to_string(),
         "127.0.0.1 is this machine (RFC 1122), and only public addresses are reached"
@@ -126,7 +127,7 @@ async fn what_is_allowed_is_reached_and_nothing_else() {
 
 #[tokio::test]
 async fn a_name_is_refused_by_any_of_its_addresses_and_allowed_by_name() {
-    let server = Server::start_with(|_| Response::text(200, "here")).await;
+    let server = TestServer::start_with(|_| Response::text(200, "here")).await;
     let url = format!("http://weather.example:{}/", server.address().port());
     let names = Names::new(&[&["127.0.0.1"]]);
     let error = refused(&named(&names, &[]), &url).await;
@@ -163,7 +164,7 @@ async fn a_name_is_refused_by_any_of_its_addresses_and_allowed_by_name() {
 #[tokio::test]
 async fn what_was_checked_is_what_is_connected_to() {
     // 127.0.0.2 is allowed and nobody listens there; then the name turns to where somebody does.
-    let server = Server::start_with(|_| Response::text(200, "here")).await;
+    let server = TestServer::start_with(|_| Response::text(200, "here")).await;
     let url = format!("http://turncoat.example:{}/", server.address().port());
     let names = Names::new(&[&["127.0.0.2"], &["127.0.0.1"]]);
     let client = named(&names, &["127.0.0.2"]);
@@ -181,7 +182,7 @@ async fn what_was_checked_is_what_is_connected_to() {
 
 #[tokio::test]
 async fn a_name_is_asked_for_again_with_every_request() {
-    let server = Server::start_with(|_| Response::text(200, "here")).await;
+    let server = TestServer::start_with(|_| Response::text(200, "here")).await;
     let url = format!("http://turncoat.example:{}/", server.address().port());
     let names = Names::new(&[&["127.0.0.1"], &["127.0.0.3"]]);
     let client = named(&names, &["127.0.0.1"]);
@@ -193,7 +194,7 @@ async fn a_name_is_asked_for_again_with_every_request() {
 
 #[tokio::test]
 async fn localhost_is_a_name_like_others() {
-    let server = Server::start_with(|_| Response::text(200, "here")).await;
+    let server = TestServer::start_with(|_| Response::text(200, "here")).await;
     let url = format!("http://localhost:{}/", server.address().port());
     assert_eq!(refused(&client(&[]), &url).await.kind, Kind::Refused);
     let answer = client(&["localhost"]).send(get(&url)).await.unwrap();
@@ -212,7 +213,7 @@ async fn a_failure_before_anything_was_sent_is_told_from_one_after() {
         error.to_string().starts_with("cannot find unknown.example"),
         "{error}"
     );
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(Response::raw().cut_off());
     let error = refused(&client(&["127.0.0.1"]), &server.base_url()).await;
     assert_eq!((error.kind, error.sent), (Kind::Broken, true));
@@ -232,7 +233,7 @@ async fn a_body_is_read_as_far_as_it_is_wanted() {
             (11, "0123456789", true),
             (0, "", false),
         ] {
-            let server = Server::start().await;
+            let server = TestServer::start().await;
             server.answer(Response::text(200, "0123456789").framed(framing));
             let answer = client(&["127.0.0.1"]).send(get(&server.base_url())).await;
             let body = answer.unwrap().read(limit).await.unwrap();
@@ -240,7 +241,7 @@ async fn a_body_is_read_as_far_as_it_is_wanted() {
         }
     }
     // A body without end is left, and its connection closed.
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let gate = Gate::new();
     server.answer(
         Response::text(200, "0123456789")
@@ -255,7 +256,7 @@ async fn a_body_is_read_as_far_as_it_is_wanted() {
 
 #[tokio::test]
 async fn nothing_is_asked_for_compressed_and_nothing_is_told_of_us() {
-    let server = Server::start_with(|_| Response::text(200, "")).await;
+    let server = TestServer::start_with(|_| Response::text(200, "")).await;
     client(&["127.0.0.1"])
         .send(get(&server.base_url()))
         .await
@@ -269,11 +270,11 @@ async fn nothing_is_asked_for_compressed_and_nothing_is_told_of_us() {
 
 #[tokio::test]
 async fn a_proxy_gets_public_names_and_never_a_literal_that_is_refused() {
-    let proxy = Server::start_with(|_| Response::text(200, "by proxy")).await;
-    let near = Server::start_with(|_| Response::text(200, "direct")).await;
+    let proxy = TestServer::start_with(|_| Response::text(200, "by proxy")).await;
+    let near = TestServer::start_with(|_| Response::text(200, "direct")).await;
     let mut settings = settings(&["127.0.0.1", "localhost"]);
     settings.proxy = Some(proxy.base_url());
-    let client = Guarded::new(settings).unwrap();
+    let client = GuardedClient::new(settings).unwrap();
     let answer = client.send(get("http://api.example/v1")).await.unwrap();
     assert_eq!(text(answer).await, "by proxy");
     assert_eq!(proxy.request(0).await.path, "http://api.example/v1");
@@ -335,7 +336,7 @@ fn an_allowance_is_a_network_an_address_or_a_name() {
 fn what_is_secret_is_not_in_debug() {
     let mut settings = settings(&[]);
     settings.proxy = Some("http://me:word@proxy.example".to_owned());
-    let client = Guarded::new(settings.clone()).unwrap();
+    let client = GuardedClient::new(settings.clone()).unwrap();
     let request = get("http://a.example/secret?key=secret");
     let shown = format!("{settings:?} {client:?} {request:?}");
     assert!(

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_ports::chat_model::ModelError;
-use jackfield_provider_kit::lines::{Lines, MAX_LINE};
+use jackfield_provider_kit::lines::{JsonLines, MAX_LINE};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_assert_eq, prop_oneof, proptest};
 
@@ -131,7 +131,7 @@ fn read_all(pieces: Vec<Result<Bytes, ModelError>>) -> (Vec<String>, Option<Mode
         .build()
         .unwrap();
     runtime.block_on(async {
-        let mut lines = Lines::new(stream::iter(pieces));
+        let mut lines = JsonLines::new(stream::iter(pieces));
         let mut told = Vec::new();
         let error = loop {
             match lines.next().await {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use jackfield_ports::chat_model::ModelError;
-use jackfield_provider_kit::sse::{Event, Events, MAX_EVENT};
+use jackfield_provider_kit::sse::{MAX_EVENT, RawEvent, RawEvents};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_assert_eq, prop_oneof, proptest};
 
@@ -132,7 +132,7 @@ fn body() -> impl Strategy<Value = Vec<u8>> {
 
 /// Checks the events of a body, cut nowhere and everywhere.
 fn check(body: &str, expected: &[(Option<&str>, &str)]) {
-    let expected: Vec<Event> = expected
+    let expected: Vec<RawEvent> = expected
         .iter()
         .map(|(name, data)| event(*name, data))
         .collect();
@@ -147,24 +147,24 @@ fn check(body: &str, expected: &[(Option<&str>, &str)]) {
 /// So many pieces of a mebibyte are more than one event may have.
 const TOO_MANY: usize = 2 * (MAX_EVENT >> 20);
 
-fn event(name: Option<&str>, data: &str) -> Event {
-    Event {
+fn event(name: Option<&str>, data: &str) -> RawEvent {
+    RawEvent {
         data: data.to_owned(),
         name: name.map(str::to_owned),
     }
 }
 
-fn read(pieces: Vec<Bytes>) -> (Vec<Event>, Option<ModelError>) {
+fn read(pieces: Vec<Bytes>) -> (Vec<RawEvent>, Option<ModelError>) {
     read_all(pieces.into_iter().map(Ok).collect())
 }
 
 /// Every event, and how it ended.
-fn read_all(pieces: Vec<Result<Bytes, ModelError>>) -> (Vec<Event>, Option<ModelError>) {
+fn read_all(pieces: Vec<Result<Bytes, ModelError>>) -> (Vec<RawEvent>, Option<ModelError>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
     runtime.block_on(async {
-        let mut events = Events::new(stream::iter(pieces));
+        let mut events = RawEvents::new(stream::iter(pieces));
         let mut told = Vec::new();
         loop {
             match events.next().await {

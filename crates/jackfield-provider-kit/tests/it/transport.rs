@@ -7,13 +7,13 @@ use http::{Request, StatusCode};
 use jackfield_domain::failure::{ModelFailureKind as Kind, Phase, RetryAdvice};
 use jackfield_ports::chat_model::ModelError;
 use jackfield_provider_kit::transport::{Incoming, Transport, TransportError, TransportSettings};
-use jackfield_testkit::server::{Framing, Gate, RefusingPort, Response, Server};
+use jackfield_testkit::server::{Framing, Gate, RefusingPort, Response, TestServer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 #[tokio::test]
 async fn a_request_arrives_as_it_was_made() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(Response::json(200, "{}"));
     let request = Request::post(format!("{}/v1/x", server.base_url()))
         .header("x-key", "k")
@@ -92,7 +92,7 @@ async fn a_connection_that_breaks_before_the_answer_may_have_been_sent() {
         Response::raw().reset(),
         Response::raw().send("HTTP/1.1 200").cut_off(),
     ] {
-        let server = Server::start().await;
+        let server = TestServer::start().await;
         server.answer(response);
         let error = failure(&server.base_url()).await;
         assert_eq!(error.failure.phase, Phase::BeforeFirstDelta);
@@ -112,7 +112,7 @@ async fn a_body_that_breaks_off_is_interrupted() {
             .framed(Framing::Chunked)
             .cut_at(7),
     ] {
-        let server = Server::start().await;
+        let server = TestServer::start().await;
         server.answer(response);
         let incoming = ask(&transport(), &server.base_url()).await.unwrap();
         let error = incoming.into_body().await.unwrap_err();
@@ -126,7 +126,7 @@ async fn a_server_that_says_nothing_is_left() {
     settings.read_idle = Duration::from_millis(400);
     let transport = Transport::new(settings).unwrap();
     for begin in ["", "HTTP/1.1 200 OK\r\n"] {
-        let server = Server::start().await;
+        let server = TestServer::start().await;
         server.answer(Response::raw().send(begin).stall());
         let error = ask(&transport, &server.base_url()).await.unwrap_err();
         assert_eq!(error.failure.kind, Kind::Timeout);
@@ -136,13 +136,13 @@ async fn a_server_that_says_nothing_is_left() {
         );
         server.closed_by_client(0).await;
     }
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(Response::event_stream("data: 1\n\n").stall());
     let incoming = ask(&transport, &server.base_url()).await.unwrap();
     let mut events = incoming.into_events();
     assert!(events.next().await.unwrap().is_some());
     assert_eq!(events.next().await.unwrap_err().failure.kind, Kind::Timeout);
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(Response::event_stream("data: 1\n\n").stall());
     let incoming = ask(&transport, &server.base_url()).await.unwrap();
     let error = incoming.into_body().await.unwrap_err();
@@ -151,7 +151,7 @@ async fn a_server_that_says_nothing_is_left() {
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(Response::new(307).header("location", "/elsewhere"));
     let incoming = ask(&transport(), &server.base_url()).await.unwrap();
     assert_eq!(incoming.status(), StatusCode::TEMPORARY_REDIRECT);
@@ -160,7 +160,7 @@ async fn a_redirect_is_not_followed() {
 
 #[tokio::test]
 async fn events_are_told_while_the_stream_is_open() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let gate = Gate::new();
     server.answer(
         Response::event_stream("data: 1\n\n")
@@ -177,7 +177,7 @@ async fn events_are_told_while_the_stream_is_open() {
 
 #[tokio::test]
 async fn dropping_the_request_closes_the_connection() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let gate = Gate::new();
     server.answer(Response::raw().pause(&gate));
     let transport = transport();
@@ -191,7 +191,7 @@ async fn dropping_the_request_closes_the_connection() {
 
 #[tokio::test]
 async fn dropping_the_response_closes_the_connection() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(Response::event_stream("data: 1\n\n").stall());
     let incoming = ask(&transport(), &server.base_url()).await.unwrap();
     drop(incoming);
@@ -213,7 +213,7 @@ async fn a_plain_connection_is_for_one_request_unless_told_otherwise() {
 
 #[tokio::test]
 async fn a_plain_connection_is_closed_after_its_reply() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(Response::json(200, "{}"));
     let transport = transport();
     let incoming = ask(&transport, &server.base_url()).await.unwrap();
@@ -223,7 +223,7 @@ async fn a_plain_connection_is_closed_after_its_reply() {
 
 #[tokio::test]
 async fn an_error_body_is_bounded_in_length() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(Response::text(500, vec![b'x'; 1 << 20]));
     let incoming = ask(&transport(), &server.base_url()).await.unwrap();
     assert_eq!(incoming.into_error_body().await.len(), 64 << 10);
@@ -231,7 +231,7 @@ async fn an_error_body_is_bounded_in_length() {
 
 #[tokio::test]
 async fn an_error_body_that_breaks_off_is_told_as_far_as_it_came() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(Response::text(500, "too much to do").cut_at(8));
     let incoming = ask(&transport(), &server.base_url()).await.unwrap();
     assert_eq!(incoming.into_error_body().await, "too much");
@@ -239,14 +239,14 @@ async fn an_error_body_that_breaks_off_is_told_as_far_as_it_came() {
 
 #[tokio::test]
 async fn a_proxy_is_used_only_where_it_was_asked_for_and_never_for_this_machine() {
-    let proxy = Server::start().await;
+    let proxy = TestServer::start().await;
     proxy.answer(Response::json(200, "{}"));
     let mut settings = TransportSettings::default();
     settings.proxy = Some(proxy.base_url());
     let transport = Transport::new(settings).unwrap();
     ask(&transport, "http://nowhere.invalid/x").await.unwrap();
     assert_eq!(proxy.request(0).await.path, "http://nowhere.invalid/x");
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(Response::json(200, "{}"));
     ask(&transport, &server.base_url()).await.unwrap();
     assert_eq!(server.requests().len(), 1);
@@ -295,7 +295,7 @@ async fn ask(transport: &Transport, url: &str) -> Result<Incoming, ModelError> {
 
 /// How many came of two requests, one after the other.
 async fn requests_and_connections(transport: &Transport) -> (usize, usize) {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     for _ in 0..2 {
         server.answer(Response::json(200, "{}"));
         let incoming = ask(transport, &server.base_url()).await.unwrap();

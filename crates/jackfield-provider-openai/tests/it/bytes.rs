@@ -9,9 +9,9 @@ use jackfield_domain::reply::ReplyEnd;
 use jackfield_provider_openai::client::OpenAi;
 use jackfield_provider_openai::config::Api;
 use jackfield_testkit::contract::chat_model::{
-    ChatModelHarness as _, Manner, ScriptedBlock, ScriptedReply, WireReply,
+    ChatModelHarness as _, Manner, ScriptedBlock, VendorReply, WireReply,
 };
-use jackfield_testkit::server::{Framing, RefusingPort, Response, Server};
+use jackfield_testkit::server::{Framing, RefusingPort, Response, TestServer};
 
 use crate::chat::ChatHarness;
 use crate::harness::{MODEL, config, connect, error};
@@ -46,7 +46,7 @@ async fn a_body_that_is_cut_at_any_byte_gives_the_same_reply() {
     for api in BOTH {
         let bench = Bench::new(api).await;
         let call = ScriptedBlock::call("call_1", "weather", &["{\"city\":", "\"Tromsø 🌨\"}"]);
-        let script = ScriptedReply::of(vec![ScriptedBlock::text(&["Ø 🌨 ", "\r\n"]), call]);
+        let script = VendorReply::of(vec![ScriptedBlock::text(&["Ø 🌨 ", "\r\n"]), call]);
         let body = Bytes::from(render(api, &script).pieces.concat());
         let whole = bench.reply(Response::event_stream(body.clone())).await;
         for place in 1..body.len() {
@@ -64,7 +64,7 @@ async fn a_body_that_is_cut_at_any_byte_gives_the_same_reply() {
 async fn a_reply_in_one_piece_is_told_like_a_stream() {
     for api in BOTH {
         let bench = Bench::new(api).await;
-        let script = ScriptedReply::text(&["Hello ", "there"]);
+        let script = VendorReply::text(&["Hello ", "there"]);
         let streamed = bench.reply(events(api)).await;
         let body = render(api, &script.sent(Manner::NotStreamed))
             .pieces
@@ -224,12 +224,12 @@ async fn a_reset_within_the_stream_is_interrupted() {
 
 struct Bench {
     model: OpenAi,
-    server: Server,
+    server: TestServer,
 }
 
 impl Bench {
     async fn new(api: Api) -> Self {
-        let server = Server::start().await;
+        let server = TestServer::start().await;
         Self {
             model: connect(config(&server.base_url(), api)),
             server,
@@ -249,7 +249,7 @@ impl Bench {
     }
 }
 
-fn render(api: Api, script: &ScriptedReply) -> WireReply {
+fn render(api: Api, script: &VendorReply) -> WireReply {
     let wire = match api {
         Api::ChatCompletions => ChatHarness::OpenAi.render(script),
         Api::Responses => ResponsesHarness.render(script),

@@ -12,7 +12,7 @@ use jackfield_provider_openai::client::OpenAi;
 use jackfield_provider_openai::config::{Api, Profile};
 use jackfield_testkit::contract::chat_model::{
     BlockKind, ChatModelHarness, Echo, EchoedCall, EchoedOutcome, EchoedReasoning, Manner,
-    Recording, ScriptedBlock, ScriptedFailure, ScriptedReply, WireReply,
+    Recording, ScriptedBlock, ScriptedFailure, VendorReply, WireReply,
 };
 use jackfield_testkit::server::RecordedRequest;
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ impl ChatModelHarness for ChatHarness {
         }
     }
 
-    fn render(&self, reply: &ScriptedReply) -> Option<WireReply> {
+    fn render(&self, reply: &VendorReply) -> Option<WireReply> {
         let impossible = |(manner, _): &(Manner, &str)| *manner == reply.manner;
         if self.impossible().iter().any(impossible) {
             return None;

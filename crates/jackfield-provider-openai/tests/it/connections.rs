@@ -1,7 +1,7 @@
 //! Connections between calls, whose replies end in other ways than Claude's.
 
 use jackfield_domain::reply::FinishReason;
-use jackfield_testkit::server::{Gate, Response, Server};
+use jackfield_testkit::server::{Gate, Response, TestServer};
 
 use crate::harness::{MODEL, config, connect, connect_keeping};
 use crate::requests::{BOTH, ask, reply};
@@ -9,7 +9,7 @@ use crate::requests::{BOTH, ask, reply};
 #[tokio::test]
 async fn a_connection_is_used_again_for_the_next_round() {
     for api in BOTH {
-        let server = Server::start().await;
+        let server = TestServer::start().await;
         let model = connect_keeping(config(&server.base_url(), api));
         for _ in 0..3 {
             server.answer(Response::event_stream(reply(api).pieces.concat()));
@@ -23,7 +23,7 @@ async fn a_connection_is_used_again_for_the_next_round() {
 #[tokio::test]
 async fn a_plain_connection_is_for_one_call() {
     for api in BOTH {
-        let server = Server::start().await;
+        let server = TestServer::start().await;
         let model = connect(config(&server.base_url(), api));
         for nth in 0..2 {
             server.answer(Response::event_stream(reply(api).pieces.concat()));
@@ -37,7 +37,7 @@ async fn a_plain_connection_is_for_one_call() {
 #[tokio::test]
 async fn a_connection_is_kept_whose_reply_ends_later_than_its_last_event() {
     for api in BOTH {
-        let (server, gate) = (Server::start().await, Gate::new());
+        let (server, gate) = (TestServer::start().await, Gate::new());
         let model = connect_keeping(config(&server.base_url(), api));
         let body = reply(api).pieces.concat();
         server.answer(Response::event_stream(body.clone()).pause(&gate));
@@ -55,7 +55,7 @@ async fn a_connection_is_kept_whose_reply_ends_later_than_its_last_event() {
 #[tokio::test]
 async fn a_connection_that_stays_open_after_the_last_event_keeps_nobody_waiting() {
     for api in BOTH {
-        let server = Server::start().await;
+        let server = TestServer::start().await;
         let model = connect(config(&server.base_url(), api));
         server.answer(Response::event_stream(reply(api).pieces.concat()).stall());
         let (_, end) = ask(&model, MODEL).await;

@@ -1,7 +1,7 @@
 //! Replies as they came from real servers: see `tests/recordings/README.md`.
 
 use jackfield_domain::usage::Usage;
-use jackfield_testkit::contract::chat_model::{Recording, ScriptedBlock, ScriptedReply, WireReply};
+use jackfield_testkit::contract::chat_model::{Recording, ScriptedBlock, VendorReply, WireReply};
 
 /// Those of Chat Completions.
 pub(crate) fn chat() -> Vec<Recording> {
@@ -57,7 +57,7 @@ fn usage(input: u64, cache_read: u64, output: u64) -> Usage {
 }
 
 fn recording(name: &str, bytes: &str, block: ScriptedBlock, usage: Usage) -> Recording {
-    let mut says = ScriptedReply::of(vec![block]);
+    let mut says = VendorReply::of(vec![block]);
     says.usage = usage;
     Recording {
         name: name.to_owned(),

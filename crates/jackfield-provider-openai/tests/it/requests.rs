@@ -17,8 +17,8 @@ use jackfield_provider_kit::by_model::ByModel;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_openai::client::OpenAi;
 use jackfield_provider_openai::config::{Api, OpenAiConfig, Profile};
-use jackfield_testkit::contract::chat_model::{ChatModelHarness as _, ScriptedReply, WireReply};
-use jackfield_testkit::server::{RecordedRequest, Response, Server};
+use jackfield_testkit::contract::chat_model::{ChatModelHarness as _, VendorReply, WireReply};
+use jackfield_testkit::server::{RecordedRequest, Response, TestServer};
 
 use crate::chat::ChatHarness;
 use crate::harness::{MODEL, config, connect};
@@ -71,7 +71,7 @@ async fn the_path_of_the_address_is_kept() {
         ("/v1/", "/v1/responses"),
         ("/openai/v1", "/openai/v1/responses"),
     ] {
-        let server = Server::start().await;
+        let server = TestServer::start().await;
         server.answer(events(Api::Responses));
         let base_url = format!("{}{below}", server.base_url());
         let model = connect(config(&base_url, Api::Responses));
@@ -94,7 +94,7 @@ async fn a_server_is_asked_for_what_its_profile_takes() {
 #[tokio::test]
 async fn what_nobody_reads_along_is_asked_for_in_one_piece() {
     for api in BOTH {
-        let server = Server::start().await;
+        let server = TestServer::start().await;
         server.answer(events(api));
         let model = connect(config(&server.base_url(), api));
         let whole = ModelRequest {
@@ -111,7 +111,7 @@ async fn what_nobody_reads_along_is_asked_for_in_one_piece() {
 #[tokio::test]
 async fn a_key_that_is_needed_and_not_there_is_said_before_anything_is_sent() {
     for api in BOTH {
-        let server = Server::start().await;
+        let server = TestServer::start().await;
         let mut config = config(&server.base_url(), api);
         config.missing_key = Some("set OPENAI_API_KEY".to_owned());
         let (_, result) = ask(&connect(config), MODEL).await;
@@ -126,7 +126,7 @@ async fn a_key_that_is_needed_and_not_there_is_said_before_anything_is_sent() {
 #[tokio::test]
 async fn what_the_mapper_notes_is_in_the_reply_unless_the_request_is_strict_about_it() {
     for api in BOTH {
-        let server = Server::start().await;
+        let server = TestServer::start().await;
         server.answer(events(api));
         let model = connect(config(&server.base_url(), api));
         let mut request = request(MODEL);
@@ -157,7 +157,7 @@ async fn state_belongs_to_the_language_that_it_came_in() {
 
 /// The request as it came, with these settings.
 async fn sent(api: Api, model: &str, change: impl FnOnce(&mut OpenAiConfig)) -> RecordedRequest {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(events(api));
     let mut config = config(&server.base_url(), api);
     change(&mut config);
@@ -167,7 +167,7 @@ async fn sent(api: Api, model: &str, change: impl FnOnce(&mut OpenAiConfig)) -> 
 
 /// A reply of two words.
 pub(crate) fn reply(api: Api) -> WireReply {
-    let script = ScriptedReply::text(&["Hello ", "there"]);
+    let script = VendorReply::text(&["Hello ", "there"]);
     let wire = match api {
         Api::ChatCompletions => ChatHarness::OpenAi.render(&script),
         Api::Responses => ResponsesHarness.render(&script),

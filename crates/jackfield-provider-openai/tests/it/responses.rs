@@ -11,7 +11,7 @@ use jackfield_provider_openai::client::OpenAi;
 use jackfield_provider_openai::config::Api;
 use jackfield_testkit::contract::chat_model::{
     ChatModelHarness, Echo, EchoedCall, EchoedOutcome, EchoedReasoning, Manner, Recording,
-    ScriptedBlock, ScriptedFailure, ScriptedFailureKind, ScriptedReply, WireReply,
+    ScriptedBlock, ScriptedFailure, ScriptedFailureKind, VendorReply, WireReply,
 };
 use jackfield_testkit::server::RecordedRequest;
 use serde_json::{Value, json};
@@ -93,7 +93,7 @@ impl ChatModelHarness for ResponsesHarness {
         recordings::responses()
     }
 
-    fn render(&self, reply: &ScriptedReply) -> Option<WireReply> {
+    fn render(&self, reply: &VendorReply) -> Option<WireReply> {
         let impossible = |(manner, _): &(Manner, &str)| *manner == reply.manner;
         if IMPOSSIBLE.iter().any(impossible) {
             return None;
@@ -216,7 +216,7 @@ fn words(json: &Value) -> String {
 }
 
 /// The response as the last event has it.
-fn ended(reply: &ScriptedReply, incomplete: Option<&str>, output: Vec<Value>) -> Value {
+fn ended(reply: &VendorReply, incomplete: Option<&str>, output: Vec<Value>) -> Value {
     let usage = &reply.usage;
     let mut response = begun(if incomplete.is_some() {
         "incomplete"
@@ -247,7 +247,7 @@ fn begun(status: &str) -> Value {
     })
 }
 
-fn streamed(reply: &ScriptedReply, items: &[Item<'_>], response: Value) -> WireReply {
+fn streamed(reply: &VendorReply, items: &[Item<'_>], response: Value) -> WireReply {
     let manner = reply.manner;
     let mut events = vec![
         json!({ "type": "response.created", "response": begun("in_progress") }),

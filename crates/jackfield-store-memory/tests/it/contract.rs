@@ -8,7 +8,7 @@ use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::ids::{DeliveryId, SessionId, ToolAttempt, ToolCallId, TurnId};
 use jackfield_domain::time::{Now, WallTime};
 use jackfield_domain::wait::{CancelCause, DeliveryBody, JobHandle};
-use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, Refusal};
+use jackfield_ports::journal::{Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Journal};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::contract::journal::{JournalHarness, START};
 use serde_json::json;
@@ -52,7 +52,7 @@ async fn without_a_clock_of_its_own_a_journal_takes_the_time_from_the_system() {
     };
     let id = DeliveryId::parse("d").expect("a valid id");
     let delivered = journal.deliver(&session, id, "test".into(), body).await;
-    assert_eq!(delivered.expect("an answer"), Delivered::Accepted);
+    assert_eq!(delivered.expect("an answer"), DeliveryOutcome::Accepted);
     let deliveries = journal.inbox(&session, 0).await.expect("the inbox");
     // Some time after this was written.
     assert!(deliveries[0].at > WallTime::from_millis(1_750_000_000_000));
@@ -87,7 +87,7 @@ async fn what_has_no_form_is_refused_and_nothing_is_written() {
         steps: vec![accepted(0, json!(1)), accepted(1, deep)],
     };
     let refused = journal.append(&append).await;
-    let unwritable = matches!(refused, Appended::Refused(Refusal::Unwritable { .. }));
+    let unwritable = matches!(refused, Appended::Refused(AppendRefusal::Unwritable { .. }));
     assert!(unwritable, "{refused:?}");
     assert_eq!(journal.load(&session).await.expect("the session").steps, []);
 }
@@ -127,7 +127,7 @@ async fn in_passing_a_step_is_kept_as_it_is_and_told_again_when_it_is_repeated()
     // What is not the same is no repetition.
     for refused in [append(0, &other), append(1, &deep)] {
         let refused = journal.append(&refused).await;
-        let at_odds = matches!(refused, Appended::Refused(Refusal::Position));
+        let at_odds = matches!(refused, Appended::Refused(AppendRefusal::Position));
         assert!(at_odds, "{refused:?}");
     }
     let loaded = journal.load(&session).await.expect("the session");
@@ -153,7 +153,7 @@ async fn an_append_to_a_session_that_nobody_owns_is_stale() {
         steps: Vec::new(),
     };
     let refused = journal.append(&append).await;
-    let stale = matches!(refused, Appended::Refused(Refusal::StaleEpoch));
+    let stale = matches!(refused, Appended::Refused(AppendRefusal::StaleEpoch));
     assert!(stale, "{refused:?}");
     assert!(journal.load(&session).await.is_err());
 }

@@ -4,7 +4,7 @@ use jackfield_domain::ids::SessionId;
 use jackfield_ports::journal::JournalError;
 use jackfield_record::DecodeError;
 
-use crate::commit::NotHad;
+use crate::commit::NotOwned;
 use crate::error::FileFault;
 
 /// What is kept of it in the file is damaged.
@@ -31,15 +31,15 @@ pub(crate) fn unreadable(session: &SessionId, error: DecodeError) -> JournalErro
     }
 }
 
-pub(crate) fn not_had(session: &SessionId, why: NotHad) -> JournalError {
+pub(crate) fn not_had(session: &SessionId, why: NotOwned) -> JournalError {
     match why {
-        NotHad::Held => JournalError::Held {
+        NotOwned::Held => JournalError::Held {
             session: session.clone(),
         },
-        NotHad::Owned => JournalError::Owned {
+        NotOwned::Owned => JournalError::Owned {
             session: session.clone(),
         },
-        NotHad::Unknown => unknown(session),
-        NotHad::Unreadable(error) => unreadable(session, error),
+        NotOwned::Unknown => unknown(session),
+        NotOwned::Unreadable(error) => unreadable(session, error),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jackfield_ports::journal::{Appended, Journal as _};
-use jackfield_store_sqlite::{CheckProgress, Checked, SqliteJournal};
+use jackfield_store_sqlite::{CheckProgress, CheckReport, SqliteJournal};
 use rusqlite::Connection;
 
 use crate::harness::{Place, append, cancel, delivery, session};
@@ -25,13 +25,13 @@ async fn filled(place: &Place) {
     journal.close().await;
 }
 
-async fn check(journal: &SqliteJournal) -> Checked {
+async fn check(journal: &SqliteJournal) -> CheckReport {
     let checked = journal.check(Duration::from_secs(60), |_| {}).await;
     checked.expect("a look")
 }
 
 /// What is found after this was done to the file.
-async fn found_after(damage: &str) -> Checked {
+async fn found_after(damage: &str) -> CheckReport {
     let place = Place::new();
     filled(&place).await;
     let file = Connection::open(place.file()).expect("a database");

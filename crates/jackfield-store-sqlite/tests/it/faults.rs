@@ -7,7 +7,9 @@ use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::{SessionId, ToolAttempt, ToolCallId};
 use jackfield_domain::wait::JobHandle;
 use jackfield_ports::journal::sessions::SessionQuery;
-use jackfield_ports::journal::{Append, Appended, Epoch, Journal as _, JournalError, Refusal};
+use jackfield_ports::journal::{
+    Append, AppendRefusal, Appended, Epoch, Journal as _, JournalError,
+};
 use jackfield_store_sqlite::{OpenError, SqliteJournal};
 use rusqlite::Connection;
 use serde_json::Value;
@@ -49,7 +51,7 @@ async fn turns_side_by_side_run_out_of_room_each_between_two_appends() {
             loop {
                 match journal.append(&wide(&s, epoch, position)).await {
                     Appended::Committed => position += 3,
-                    Appended::Refused(Refusal::Unwritable { why }) => {
+                    Appended::Refused(AppendRefusal::Unwritable { why }) => {
                         assert!(why.contains("make room"), "{why}");
                         return (s, epoch, position);
                     }

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use jackfield_ports::journal::{Appended, Journal as _, JournalError, Refusal};
+use jackfield_ports::journal::{AppendRefusal, Appended, Journal as _, JournalError};
 use jackfield_store_sqlite::{OpenError, SqliteJournal};
 use rusqlite::Connection;
 
@@ -111,7 +111,7 @@ async fn a_full_disk_refuses_whole_appends_and_spares_what_is_there() {
             Appended::Unknown(error) => panic!("{error}"),
         }
     };
-    let Refusal::Unwritable { why } = refused else {
+    let AppendRefusal::Unwritable { why } = refused else {
         panic!("{refused:?}");
     };
     let path = place.file().display().to_string();
@@ -217,7 +217,7 @@ async fn what_has_no_name_any_more_is_not_written_to() {
             std::fs::write(place.file(), "").expect("another file");
         }
         match journal.append(&append(&s, epoch, 1)).await {
-            Appended::Refused(Refusal::Unwritable { why }) => {
+            Appended::Refused(AppendRefusal::Unwritable { why }) => {
                 assert!(why.contains("put it back"), "{why}");
             }
             answer @ (Appended::Committed | Appended::Refused(_) | Appended::Unknown(_)) => {

@@ -9,7 +9,7 @@ use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::message::Message;
 use jackfield_domain::setup::{Opening, Setup};
-use jackfield_ports::journal::marks::{Found, Mark};
+use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::{Append, Appended, Journal as _};
 use jackfield_store_sqlite::SqliteJournal;
 use jackfield_testkit::arb;
@@ -117,7 +117,7 @@ async fn open_turn(journal: &SqliteJournal, s: &SessionId, position: u64, who: O
 }
 
 /// The nth turn of a session, by its id.
-async fn find(journal: &SqliteJournal, who: &str, s: &SessionId, ordinal: u32) -> Vec<Found> {
+async fn find(journal: &SqliteJournal, who: &str, s: &SessionId, ordinal: u32) -> Vec<FoundTurn> {
     let mark = Mark::Turn(TurnId::derive(s, ordinal));
     journal.find(who, &[mark], 9).await.expect("a list")
 }

@@ -1,6 +1,6 @@
 //! What an owner knows of its session's row is not gone by where somebody has changed it.
 
-use jackfield_ports::journal::{Appended, Journal as _, Refusal};
+use jackfield_ports::journal::{AppendRefusal, Appended, Journal as _};
 use rusqlite::Connection;
 
 use crate::harness::{Place, append, session};
@@ -21,7 +21,7 @@ async fn an_owner_that_was_replaced_behind_its_back_writes_nothing() {
         other.execute_batch(replaced).expect("it is replaced");
         let late = journal.append(&append(&s, epoch, 1)).await;
         assert!(
-            matches!(late, Appended::Refused(Refusal::StaleEpoch)),
+            matches!(late, Appended::Refused(AppendRefusal::StaleEpoch)),
             "{replaced}: {late:?}"
         );
         assert_eq!(journal.load(&s).await.expect("it").steps.len(), 1);

@@ -1,6 +1,8 @@
 //! Several that have the file open: whose a session is, and who hears of what.
 
-use jackfield_ports::journal::{Appended, Delivered, Journal as _, JournalError, Refusal};
+use jackfield_ports::journal::{
+    AppendRefusal, Appended, DeliveryOutcome, Journal as _, JournalError,
+};
 
 use crate::harness::{Place, append, cancel, delivery, session};
 
@@ -49,7 +51,7 @@ async fn what_was_let_go_others_may_own() {
     assert!(matches!(one.own(&s).await, Err(JournalError::Owned { .. })));
     assert!(matches!(
         one.append(&append(&s, epoch, 0)).await,
-        Appended::Refused(Refusal::StaleEpoch)
+        Appended::Refused(AppendRefusal::StaleEpoch)
     ));
     assert!(matches!(
         other.append(&append(&s, theirs, 0)).await,
@@ -74,7 +76,7 @@ async fn a_delivery_of_another_process_is_heard() {
         .deliver(&s, delivery("d"), "somebody".into(), cancel(&s))
         .await
         .expect("an answer");
-    assert_eq!(delivered, Delivered::Accepted);
+    assert_eq!(delivered, DeliveryOutcome::Accepted);
     let heard = waits.await.expect("the inbox");
     assert_eq!(heard.len(), 1);
     assert_eq!(heard[0].id, delivery("d"));

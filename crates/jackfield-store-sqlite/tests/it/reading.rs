@@ -1,7 +1,7 @@
 //! A journal that is opened to be read: it says what is there, refuses the rest, and changes nothing.
 
 use jackfield_ports::journal::sessions::SessionQuery;
-use jackfield_ports::journal::{Appended, Journal as _, JournalError, Refusal};
+use jackfield_ports::journal::{AppendRefusal, Appended, Journal as _, JournalError};
 use jackfield_store_sqlite::{OpenError, ReadOnlyJournal};
 use rusqlite::Connection;
 
@@ -43,7 +43,7 @@ async fn what_is_there_is_read_and_what_would_write_is_refused() {
     let delivered = reading.deliver(&s, delivery("d"), "me".into(), cancel(&s));
     refused(delivered.await.expect_err("it may only be read"));
     let appended = reading.append(&append(&s, epoch, 1)).await;
-    let lasts = Appended::Refused(Refusal::Unwritable { why: "".into() });
+    let lasts = Appended::Refused(AppendRefusal::Unwritable { why: "".into() });
     assert_eq!(
         std::mem::discriminant(&appended),
         std::mem::discriminant(&lasts),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::limits::{Allowance, Limits, OnLimit};
-use jackfield_domain::policy::{Permission, Policy, PolicyRule, Verdict};
+use jackfield_domain::policy::{Permission, Policy, PolicyRule, RuleVerdict};
 use jackfield_domain::price::{Money, Price};
 use jackfield_domain::setup::{Opening, Setup, Transcript};
 use jackfield_domain::tool::Catalog;
@@ -37,7 +37,7 @@ pub fn permission() -> impl Strategy<Value = Permission> + Clone {
 /// Rules over a few tools.
 pub fn policy() -> impl Strategy<Value = Policy> + Clone {
     let pattern = select(&["*", "files/*", "search", "*read*"][..]);
-    let verdict = select(&[Verdict::Allow, Verdict::Ask, Verdict::Deny][..]);
+    let verdict = select(&[RuleVerdict::Allow, RuleVerdict::Ask, RuleVerdict::Deny][..]);
     let rule = (pattern, verdict).prop_map(|(pattern, verdict)| PolicyRule {
         pattern: pattern.into(),
         verdict,

@@ -41,19 +41,19 @@ impl Choices {
 }
 
 /// A piece whose number is given when its block begins.
-enum Piece {
+enum NumberedPiece {
     Start(BlockStart),
     Inner(Box<dyn FnOnce(u32) -> Delta>),
 }
 
 /// The pieces of one block, from its start; its end is left out.
-fn pieces(block: &Block, choices: &mut Choices) -> VecDeque<Piece> {
-    let (start, inner): (_, Vec<Piece>) = match &block.content {
+fn pieces(block: &Block, choices: &mut Choices) -> VecDeque<NumberedPiece> {
+    let (start, inner): (_, Vec<NumberedPiece>) = match &block.content {
         Content::Text(text) => {
             let mut inner = cuttings(&text.text, choices, text_piece);
             for annotation in text.annotations.clone() {
                 let piece = move |index| Delta::AnnotationAdded { index, annotation };
-                inner.push(Piece::Inner(Box::new(piece)));
+                inner.push(NumberedPiece::Inner(Box::new(piece)));
             }
             (BlockStart::Text, inner)
         }
@@ -86,13 +86,15 @@ fn pieces(block: &Block, choices: &mut Choices) -> VecDeque<Piece> {
         | Content::Opaque(_)
         | Content::ToolOutcome(_)) => (BlockStart::Whole(whole.clone()), Vec::new()),
     };
-    let mut all: VecDeque<Piece> = std::iter::once(Piece::Start(start)).chain(inner).collect();
+    let mut all: VecDeque<NumberedPiece> = std::iter::once(NumberedPiece::Start(start))
+        .chain(inner)
+        .collect();
     let mut earliest = 1;
     for state in block.opaque.clone() {
         // States keep their order and may come anywhere among the rest.
         let place = all.len() - choices.below(all.len() - earliest + 1);
         let piece = move |index| Delta::StateSet { index, state };
-        all.insert(place, Piece::Inner(Box::new(piece)));
+        all.insert(place, NumberedPiece::Inner(Box::new(piece)));
         earliest = place + 1;
     }
     all
@@ -110,7 +112,7 @@ fn cuttings(
     text: &str,
     choices: &mut Choices,
     piece: impl Fn(&str, u32) -> Delta + Copy + 'static,
-) -> Vec<Piece> {
+) -> Vec<NumberedPiece> {
     let mut rest = text;
     let mut cut = Vec::new();
     while !rest.is_empty() {
@@ -124,11 +126,15 @@ fn cuttings(
         };
         let (one, more) = rest.split_at(end);
         let one = one.to_owned();
-        cut.push(Piece::Inner(Box::new(move |index| piece(&one, index))));
+        cut.push(NumberedPiece::Inner(Box::new(move |index| {
+            piece(&one, index)
+        })));
         // Choices go round: an empty piece is followed by the rest, so that this comes to an end.
         if end == 0 {
             let all = more.to_owned();
-            cut.push(Piece::Inner(Box::new(move |index| piece(&all, index))));
+            cut.push(NumberedPiece::Inner(Box::new(move |index| {
+                piece(&all, index)
+            })));
             break;
         }
         rest = more;
@@ -137,9 +143,9 @@ fn cuttings(
 }
 
 /// Mixes the pieces of all blocks; blocks begin in order.
-fn interleave(blocks: Vec<VecDeque<Piece>>, choices: &mut Choices) -> Vec<Delta> {
-    let mut waiting: VecDeque<VecDeque<Piece>> = blocks.into();
-    let mut open: Vec<(u32, VecDeque<Piece>)> = Vec::new();
+fn interleave(blocks: Vec<VecDeque<NumberedPiece>>, choices: &mut Choices) -> Vec<Delta> {
+    let mut waiting: VecDeque<VecDeque<NumberedPiece>> = blocks.into();
+    let mut open: Vec<(u32, VecDeque<NumberedPiece>)> = Vec::new();
     let mut deltas = Vec::new();
     while !open.is_empty() || !waiting.is_empty() {
         let may_begin = usize::from(!waiting.is_empty());
@@ -152,7 +158,7 @@ fn interleave(blocks: Vec<VecDeque<Piece>>, choices: &mut Choices) -> Vec<Delta>
                 .step_by(1 + choices.below(3))
                 .find(|index| open.iter().all(|(taken, _)| taken != index))
                 .unwrap_or(0);
-            if let Some(Piece::Start(start)) = block.pop_front() {
+            if let Some(NumberedPiece::Start(start)) = block.pop_front() {
                 deltas.push(Delta::BlockStarted { index, start });
                 open.push((index, block));
             }
@@ -160,8 +166,8 @@ fn interleave(blocks: Vec<VecDeque<Piece>>, choices: &mut Choices) -> Vec<Delta>
         }
         let (index, block) = &mut open[chosen];
         match block.pop_front() {
-            Some(Piece::Inner(piece)) => deltas.push(piece(*index)),
-            Some(Piece::Start(_)) | None => {
+            Some(NumberedPiece::Inner(piece)) => deltas.push(piece(*index)),
+            Some(NumberedPiece::Start(_)) | None => {
                 deltas.push(Delta::BlockEnded { index: *index });
                 open.remove(chosen);
             }

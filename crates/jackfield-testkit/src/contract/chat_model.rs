@@ -58,8 +58,8 @@ mod clauses;
 mod echo;
 mod harness;
 mod manner;
+mod reply_meaning;
 mod rounds;
-mod said;
 mod script;
 mod spans;
 
@@ -67,7 +67,7 @@ pub use self::echo::{Echo, EchoedCall, EchoedOutcome, EchoedReasoning};
 pub use self::harness::ChatModelHarness;
 pub use self::manner::Manner;
 pub use self::script::{
-    BlockKind, Recording, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, ScriptedReply,
+    BlockKind, Recording, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, VendorReply,
     WireReply,
 };
 

@@ -14,15 +14,15 @@ use crate::gate::Gate;
 #[derive(Clone, Debug)]
 #[must_use = "a call is answered when it is given to a toolbox"]
 pub struct ScriptedCall {
-    pub(super) acts: Vec<Act>,
-    pub(super) end: End,
+    pub(super) acts: Vec<FakeCallAct>,
+    pub(super) end: FakeCallEnd,
     /// What comes of it when it was dropped before its end, and what that waits for.
     pub(super) late: Option<(ToolResult, Gate)>,
 }
 
 /// One thing that a scripted tool does before its end.
 #[derive(Clone, Debug)]
-pub(super) enum Act {
+pub(super) enum FakeCallAct {
     Accept(JobHandle),
     Progress(f64, Option<f64>, Option<String>),
     Wait(Gate),
@@ -30,13 +30,13 @@ pub(super) enum Act {
 
 /// How a scripted call ends.
 #[derive(Clone, Debug)]
-pub(super) enum End {
+pub(super) enum FakeCallEnd {
     Come(Box<Result<ToolEnd, ToolFailure>>),
     Panic,
 }
 
 impl ScriptedCall {
-    const fn ending(end: End) -> Self {
+    const fn ending(end: FakeCallEnd) -> Self {
         Self {
             acts: Vec::new(),
             end,
@@ -46,7 +46,7 @@ impl ScriptedCall {
 
     /// This result.
     pub fn result(result: ToolResult) -> Self {
-        Self::ending(End::Come(Box::new(Ok(ToolEnd::Finished(result)))))
+        Self::ending(FakeCallEnd::Come(Box::new(Ok(ToolEnd::Finished(result)))))
     }
 
     /// A result of this text.
@@ -56,12 +56,12 @@ impl ScriptedCall {
 
     /// An end without an outcome.
     pub fn failure(failure: ToolFailure) -> Self {
-        Self::ending(End::Come(Box::new(Err(failure))))
+        Self::ending(FakeCallEnd::Come(Box::new(Err(failure))))
     }
 
     /// A question, and what takes its answer back.
     pub fn question(message: &str, handle: Value) -> Self {
-        Self::ending(End::Come(Box::new(Ok(ToolEnd::Asked {
+        Self::ending(FakeCallEnd::Come(Box::new(Ok(ToolEnd::Asked {
             handle: JobHandle(Arc::new(handle)),
             question: Question {
                 message: message.into(),
@@ -72,19 +72,20 @@ impl ScriptedCall {
 
     /// A panic in the middle of the call.
     pub const fn panicking() -> Self {
-        Self::ending(End::Panic)
+        Self::ending(FakeCallEnd::Panic)
     }
 
     /// The same, but it says before that the call goes on elsewhere.
     pub fn accepted(mut self, handle: Value) -> Self {
-        self.acts.push(Act::Accept(JobHandle(Arc::new(handle))));
+        self.acts
+            .push(FakeCallAct::Accept(JobHandle(Arc::new(handle))));
         self
     }
 
     /// The same, but it says before how far it is.
     pub fn progressed(mut self, done: f64, of: Option<f64>, message: Option<&str>) -> Self {
         let message = message.map(ToOwned::to_owned);
-        self.acts.push(Act::Progress(done, of, message));
+        self.acts.push(FakeCallAct::Progress(done, of, message));
         self
     }
 
@@ -96,7 +97,7 @@ impl ScriptedCall {
 
     /// The same, but it waits here, after all that it says before.
     pub fn held_at(mut self, gate: &Gate) -> Self {
-        self.acts.push(Act::Wait(gate.clone()));
+        self.acts.push(FakeCallAct::Wait(gate.clone()));
         self
     }
 }

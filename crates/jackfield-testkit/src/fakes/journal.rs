@@ -10,11 +10,11 @@ use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::chat_model::BoxError;
-use jackfield_ports::journal::marks::{Found, Mark};
-use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, Appended, Delivered, Epoch, Hold, Journal, JournalError, Loaded, Refusal,
+    Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Loaded,
 };
 
 use super::rulebook::locked;
@@ -24,18 +24,18 @@ use crate::gate::Gate;
 #[derive(Clone)]
 pub struct FaultyJournal {
     inner: Arc<dyn Journal>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<FakeJournalState>>,
 }
 
 #[derive(Default)]
-struct State {
+struct FakeJournalState {
     appends: Vec<Append>,
     deliveries: Option<Gate>,
     /// How often the next one that is asked for is owned by another process.
     elsewhere: usize,
     /// How many requests of each kind fail still.
-    failing: BTreeMap<Request, usize>,
-    faults: VecDeque<Option<Fault>>,
+    failing: BTreeMap<JournalRequest, usize>,
+    faults: VecDeque<Option<AppendFault>>,
     loads: VecDeque<Gate>,
     owning: Option<Gate>,
     unreachable: bool,
@@ -43,7 +43,7 @@ struct State {
 
 /// What a journal is asked for, other than an append, for which there are [`Fault`]s.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Request {
+pub enum JournalRequest {
     /// `delete`.
     Delete,
     /// `deliver`.
@@ -76,7 +76,7 @@ pub enum Request {
 
 /// What goes wrong with one append.
 #[derive(Clone, Debug)]
-pub enum Fault {
+pub enum AppendFault {
     /// Somebody else takes the session over just before, so that it is refused as stale.
     ChangeHands,
     /// It is committed, and the answer is lost.
@@ -88,7 +88,7 @@ pub enum Fault {
     /// It is lost on the way: nothing is written, and nobody knows.
     Lose,
     /// It is refused, and nothing is written.
-    Refuse(Refusal),
+    Refuse(AppendRefusal),
 }
 
 impl FaultyJournal {
@@ -102,7 +102,7 @@ impl FaultyJournal {
     }
 
     /// What goes wrong with the next append that has nothing arranged yet.
-    pub fn will(&self, fault: Fault) -> &Self {
+    pub fn will(&self, fault: AppendFault) -> &Self {
         locked(&self.state).faults.push_back(Some(fault));
         self
     }
@@ -115,7 +115,7 @@ impl FaultyJournal {
     }
 
     /// Has the next so many requests of this kind fail, as the journal cannot be reached; then they work again.
-    pub fn will_fail(&self, request: Request, times: usize) -> &Self {
+    pub fn will_fail(&self, request: JournalRequest, times: usize) -> &Self {
         locked(&self.state).failing.insert(request, times);
         self
     }
@@ -128,7 +128,7 @@ impl FaultyJournal {
 
     /// How many requests of this kind are still to fail.
     #[must_use]
-    pub fn still_fails(&self, request: Request) -> usize {
+    pub fn still_fails(&self, request: JournalRequest) -> usize {
         let state = locked(&self.state);
         state.failing.get(&request).copied().unwrap_or(0)
     }
@@ -162,7 +162,7 @@ impl FaultyJournal {
         locked(&self.state).appends.clone()
     }
 
-    fn reach(&self, request: Request) -> Result<(), JournalError> {
+    fn reach(&self, request: JournalRequest) -> Result<(), JournalError> {
         let mut state = locked(&self.state);
         let fails = match state.failing.get_mut(&request) {
             Some(left) if *left > 0 => {
@@ -187,7 +187,7 @@ impl fmt::Debug for FaultyJournal {
 #[async_trait]
 impl Journal for FaultyJournal {
     async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
-        self.reach(Request::Own)?;
+        self.reach(JournalRequest::Own)?;
         let held = {
             let mut state = locked(&self.state);
             if let Some(left) = state.elsewhere.checked_sub(1) {
@@ -204,17 +204,17 @@ impl Journal for FaultyJournal {
     }
 
     async fn hold(&self, session: &SessionId) -> Result<Hold, JournalError> {
-        self.reach(Request::Hold)?;
+        self.reach(JournalRequest::Hold)?;
         self.inner.hold(session).await
     }
 
     async fn exists(&self, session: &SessionId) -> Result<bool, JournalError> {
-        self.reach(Request::Exists)?;
+        self.reach(JournalRequest::Exists)?;
         self.inner.exists(session).await
     }
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
-        self.reach(Request::Load)?;
+        self.reach(JournalRequest::Load)?;
         let held = locked(&self.state).loads.pop_front();
         let loaded = self.inner.load(session).await;
         if let Some(gate) = held {
@@ -234,25 +234,25 @@ impl Journal for FaultyJournal {
         };
         match fault {
             None => self.inner.append(append).await,
-            Some(Fault::ChangeHands) => match self.inner.own(&append.session).await {
+            Some(AppendFault::ChangeHands) => match self.inner.own(&append.session).await {
                 Ok(_) => self.inner.append(append).await,
                 Err(error) => Appended::Unknown(error.into()),
             },
-            Some(Fault::CommitAndLose) => match self.inner.append(append).await {
+            Some(AppendFault::CommitAndLose) => match self.inner.append(append).await {
                 Appended::Committed | Appended::Unknown(_) => Appended::Unknown(lost()),
                 refused @ Appended::Refused(_) => refused,
             },
-            Some(Fault::Hold(gate)) => {
+            Some(AppendFault::Hold(gate)) => {
                 gate.pass().await;
                 self.inner.append(append).await
             }
-            Some(Fault::HoldAnswer(gate)) => {
+            Some(AppendFault::HoldAnswer(gate)) => {
                 let appended = self.inner.append(append).await;
                 gate.pass().await;
                 appended
             }
-            Some(Fault::Lose) => Appended::Unknown(lost()),
-            Some(Fault::Refuse(refusal)) => Appended::Refused(refusal),
+            Some(AppendFault::Lose) => Appended::Unknown(lost()),
+            Some(AppendFault::Refuse(refusal)) => Appended::Refused(refusal),
         }
     }
 
@@ -262,8 +262,8 @@ impl Journal for FaultyJournal {
         id: DeliveryId,
         by: Arc<str>,
         body: DeliveryBody,
-    ) -> Result<Delivered, JournalError> {
-        self.reach(Request::Deliver)?;
+    ) -> Result<DeliveryOutcome, JournalError> {
+        self.reach(JournalRequest::Deliver)?;
         let held = locked(&self.state).deliveries.clone();
         if let Some(gate) = held {
             gate.pass().await;
@@ -272,37 +272,37 @@ impl Journal for FaultyJournal {
     }
 
     async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
-        self.reach(Request::Inbox)?;
+        self.reach(JournalRequest::Inbox)?;
         self.inner.inbox(session, from).await
     }
 
     async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
-        self.reach(Request::Release)?;
+        self.reach(JournalRequest::Release)?;
         self.inner.release(session, epoch).await
     }
 
     async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
-        self.reach(Request::Follow)?;
+        self.reach(JournalRequest::Follow)?;
         self.inner.follow(session, from).await
     }
 
     async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
-        self.reach(Request::Sessions)?;
+        self.reach(JournalRequest::Sessions)?;
         self.inner.sessions(query).await
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
-        self.reach(Request::Delete)?;
+        self.reach(JournalRequest::Delete)?;
         self.inner.delete(session).await
     }
 
     async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
-        self.reach(Request::MarkRestored)?;
+        self.reach(JournalRequest::MarkRestored)?;
         self.inner.mark_restored(session).await
     }
 
-    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
-        self.reach(Request::Due)?;
+    async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError> {
+        self.reach(JournalRequest::Due)?;
         self.inner.due(now, most).await
     }
 
@@ -310,7 +310,7 @@ impl Journal for FaultyJournal {
         &self,
         query: &WaitQuery,
     ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
-        self.reach(Request::OpenWaits)?;
+        self.reach(JournalRequest::OpenWaits)?;
         self.inner.open_waits(query).await
     }
 
@@ -319,8 +319,8 @@ impl Journal for FaultyJournal {
         principal: &str,
         marks: &[Mark],
         most: usize,
-    ) -> Result<Vec<Found>, JournalError> {
-        self.reach(Request::Find)?;
+    ) -> Result<Vec<FoundTurn>, JournalError> {
+        self.reach(JournalRequest::Find)?;
         self.inner.find(principal, marks, most).await
     }
 }

@@ -15,7 +15,7 @@ use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 
 use super::refusal;
-use super::reply::{Act, ScriptedReply};
+use super::reply::{FakeReplyAct, ScriptedReply};
 use super::rulebook::{Rulebook, locked};
 
 /// A [`ChatModel`] that says a queue of replies, one per request.
@@ -30,18 +30,18 @@ use super::rulebook::{Rulebook, locked};
 /// adapter. The reply is used up by that.
 #[derive(Debug)]
 pub struct ScriptedModel {
-    shared: Arc<Shared>,
+    shared: Arc<FakeModelHandle>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct FakeModelHandle {
     capabilities: Capabilities,
     rulebook: Rulebook,
-    state: Mutex<State>,
+    state: Mutex<FakeModelState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct FakeModelState {
     dropped: usize,
     replies: VecDeque<ScriptedReply>,
     requests: Vec<ModelRequest>,
@@ -58,7 +58,7 @@ impl ScriptedModel {
     #[must_use]
     pub fn with_capabilities(capabilities: Capabilities) -> Self {
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(FakeModelHandle {
                 capabilities,
                 rulebook: Rulebook::default(),
                 state: Mutex::default(),
@@ -116,7 +116,7 @@ impl Drop for ScriptedModel {
 }
 
 #[async_trait]
-impl ChatModel for Shared {
+impl ChatModel for FakeModelHandle {
     fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
@@ -149,11 +149,11 @@ impl ChatModel for Shared {
         if let Ok(end) = &reply.end {
             refusal::check_strict(request, &end.notes)?;
         }
-        let mut under_way = UnderWay(Some(self));
+        let mut under_way = OpenReply(Some(self));
         for act in reply.acts {
             match act {
-                Act::Push(delta) => sink.push(delta).await,
-                Act::Wait(gate) => gate.pass().await,
+                FakeReplyAct::Push(delta) => sink.push(delta).await,
+                FakeReplyAct::Wait(gate) => gate.pass().await,
             }
         }
         under_way.0 = None;
@@ -161,7 +161,7 @@ impl ChatModel for Shared {
     }
 }
 
-impl Shared {
+impl FakeModelHandle {
     fn refuse(&self, fault: String) -> ModelError {
         self.rulebook.violated(fault.as_str());
         let kind = ModelFailureKind::InvalidRequest;
@@ -170,9 +170,9 @@ impl Shared {
 }
 
 /// A reply that has not ended; dropped like that, it counts.
-struct UnderWay<'a>(Option<&'a Shared>);
+struct OpenReply<'a>(Option<&'a FakeModelHandle>);
 
-impl Drop for UnderWay<'_> {
+impl Drop for OpenReply<'_> {
     fn drop(&mut self) {
         if let Some(model) = self.0 {
             locked(&model.state).dropped += 1;

@@ -16,10 +16,14 @@ pub(super) fn check_capabilities(
 ) -> Result<(), ModelFailure> {
     let settings = &request.settings;
     let asked = [
-        (can.audio, has(request, Kind::Audio), "audio"),
-        (can.documents, has(request, Kind::Document), "documents"),
+        (can.audio, has(request, ContentKind::Audio), "audio"),
+        (
+            can.documents,
+            has(request, ContentKind::Document),
+            "documents",
+        ),
         (can.forced_tools, is_forced(&request.choice), "forced_tools"),
-        (can.images, has(request, Kind::Image), "images"),
+        (can.images, has(request, ContentKind::Image), "images"),
         (
             can.reasoning,
             settings.effort.is_some() || settings.thinking.is_some(),
@@ -66,7 +70,7 @@ fn is_forced(choice: &ToolChoice) -> bool {
 }
 
 /// Whether a message or an outcome has this in it.
-fn has(request: &ModelRequest, kind: Kind) -> bool {
+fn has(request: &ModelRequest, kind: ContentKind) -> bool {
     let messages = request.messages.iter();
     let mut blocks = messages.flat_map(|message| &message.blocks);
     blocks.any(|block| kinds(block).contains(&kind))
@@ -74,24 +78,24 @@ fn has(request: &ModelRequest, kind: Kind) -> bool {
 
 /// What a block, or a part of an outcome, is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Kind {
+enum ContentKind {
     Audio,
     Document,
     Image,
     Other,
 }
 
-fn kinds(block: &Block) -> Vec<Kind> {
+fn kinds(block: &Block) -> Vec<ContentKind> {
     match &block.content {
-        Content::Audio(_) => vec![Kind::Audio],
-        Content::Document(_) => vec![Kind::Document],
-        Content::Image(_) => vec![Kind::Image],
+        Content::Audio(_) => vec![ContentKind::Audio],
+        Content::Document(_) => vec![ContentKind::Document],
+        Content::Image(_) => vec![ContentKind::Image],
         Content::ToolOutcome(outcome) => {
             let parts = outcome.result.content.iter().map(|part| match part {
-                OutcomePart::Audio(_) => Kind::Audio,
-                OutcomePart::Document(_) => Kind::Document,
-                OutcomePart::Image(_) => Kind::Image,
-                OutcomePart::Text(_) => Kind::Other,
+                OutcomePart::Audio(_) => ContentKind::Audio,
+                OutcomePart::Document(_) => ContentKind::Document,
+                OutcomePart::Image(_) => ContentKind::Image,
+                OutcomePart::Text(_) => ContentKind::Other,
             });
             parts.collect()
         }
@@ -99,6 +103,6 @@ fn kinds(block: &Block) -> Vec<Kind> {
         | Content::Refusal(_)
         | Content::Text(_)
         | Content::Thinking(_)
-        | Content::ToolCall(_) => vec![Kind::Other],
+        | Content::ToolCall(_) => vec![ContentKind::Other],
     }
 }

@@ -16,13 +16,13 @@ use crate::gate::Gate;
 #[derive(Clone, Debug)]
 #[must_use = "a reply is said when it is given to a model"]
 pub struct ScriptedReply {
-    pub(super) acts: Vec<Act>,
+    pub(super) acts: Vec<FakeReplyAct>,
     pub(super) end: Result<ReplyEnd, ModelFailure>,
 }
 
 /// One thing that a scripted model does.
 #[derive(Clone, Debug)]
-pub(super) enum Act {
+pub(super) enum FakeReplyAct {
     Push(Delta),
     Wait(Gate),
 }
@@ -34,7 +34,7 @@ impl ScriptedReply {
         end: Result<ReplyEnd, ModelFailure>,
     ) -> Self {
         Self {
-            acts: deltas.into_iter().map(Act::Push).collect(),
+            acts: deltas.into_iter().map(FakeReplyAct::Push).collect(),
             end,
         }
     }
@@ -71,7 +71,8 @@ impl ScriptedReply {
     /// The same, with a block of this text after all that it says so far.
     pub fn saying(mut self, text: &str) -> Self {
         let index = self.next();
-        self.acts.extend(text_deltas(index, text).map(Act::Push));
+        self.acts
+            .extend(text_deltas(index, text).map(FakeReplyAct::Push));
         self
     }
 
@@ -82,7 +83,7 @@ impl ScriptedReply {
             words(index, BlockStart::Thinking { redacted: false }, text).collect();
         let last = deltas.len() - 1;
         deltas.insert(last, Delta::StateSet { index, state });
-        self.acts.extend(deltas.into_iter().map(Act::Push));
+        self.acts.extend(deltas.into_iter().map(FakeReplyAct::Push));
         self
     }
 
@@ -98,7 +99,7 @@ impl ScriptedReply {
 
     /// The same, but it waits here before its first piece.
     pub fn held_at(mut self, gate: &Gate) -> Self {
-        self.acts.insert(0, Act::Wait(gate.clone()));
+        self.acts.insert(0, FakeReplyAct::Wait(gate.clone()));
         self
     }
 
@@ -107,11 +108,11 @@ impl ScriptedReply {
         let mut said = 0;
         let place = self.acts.iter().position(|act| {
             let here = said == pieces;
-            said += usize::from(matches!(act, Act::Push(_)));
+            said += usize::from(matches!(act, FakeReplyAct::Push(_)));
             here
         });
         let place = place.unwrap_or(self.acts.len());
-        self.acts.insert(place, Act::Wait(gate.clone()));
+        self.acts.insert(place, FakeReplyAct::Wait(gate.clone()));
         self
     }
 
@@ -138,8 +139,8 @@ impl ScriptedReply {
     /// The number of the block that comes next.
     fn next(&self) -> u32 {
         let begun = self.acts.iter().filter_map(|act| match act {
-            Act::Push(delta) => Some(delta.index() + 1),
-            Act::Wait(_) => None,
+            FakeReplyAct::Push(delta) => Some(delta.index() + 1),
+            FakeReplyAct::Wait(_) => None,
         });
         begun.max().unwrap_or(0)
     }

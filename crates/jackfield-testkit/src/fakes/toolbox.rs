@@ -14,7 +14,7 @@ use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
 use jackfield_ports::toolbox::{Afterwards, ToolEnd, ToolError, ToolEvents, Toolbox};
 use serde_json::json;
 
-use super::call::{Act, End, ScriptedCall};
+use super::call::{FakeCallAct, FakeCallEnd, ScriptedCall};
 use super::rulebook::{Rulebook, locked};
 use crate::gate::Gate;
 
@@ -26,12 +26,12 @@ use crate::gate::Gate;
 /// nothing in the script fails it too.
 #[derive(Debug)]
 pub struct ScriptedToolbox {
-    shared: Arc<Shared>,
+    shared: Arc<FakeToolboxHandle>,
 }
 
 /// A call of a tool, as the toolbox saw it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Called {
+pub struct ObservedCall {
     /// How it ended so far.
     pub ending: Ending,
     /// What was asked: a run, or the taking up of one by its handle.
@@ -64,16 +64,16 @@ pub enum Ending {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct FakeToolboxHandle {
     id: ToolboxId,
     rulebook: Rulebook,
-    state: Mutex<State>,
+    state: Mutex<FakeToolboxState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct FakeToolboxState {
     always: HashMap<Arc<str>, ScriptedCall>,
-    calls: Vec<Called>,
+    calls: Vec<ObservedCall>,
     keys: HashMap<ToolCallId, IdempotencyKey>,
     most: usize,
     resumes: VecDeque<ScriptedCall>,
@@ -88,7 +88,7 @@ impl ScriptedToolbox {
     pub fn new(id: ToolboxId) -> Self {
         let (rulebook, state) = (Rulebook::default(), Mutex::default());
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(FakeToolboxHandle {
                 id,
                 rulebook,
                 state,
@@ -144,7 +144,7 @@ impl ScriptedToolbox {
 
     /// All calls, in the order in which they came.
     #[must_use]
-    pub fn calls(&self) -> Vec<Called> {
+    pub fn calls(&self) -> Vec<ObservedCall> {
         locked(&self.shared.state).calls.clone()
     }
 
@@ -179,7 +179,7 @@ impl Drop for ScriptedToolbox {
 }
 
 #[async_trait]
-impl Toolbox for Shared {
+impl Toolbox for FakeToolboxHandle {
     fn id(&self) -> &ToolboxId {
         &self.id
     }
@@ -215,7 +215,7 @@ impl Toolbox for Shared {
     }
 }
 
-impl Shared {
+impl FakeToolboxHandle {
     /// What is to be done in this run, if it keeps the rules.
     fn next_call(&self, run: &ToolRun) -> Result<ScriptedCall, ToolFailure> {
         let mut state = locked(&self.state);
@@ -237,7 +237,7 @@ impl Shared {
             })
     }
 
-    fn check(&self, run: &ToolRun, state: &mut State) {
+    fn check(&self, run: &ToolRun, state: &mut FakeToolboxState) {
         let call = &run.attempt.call;
         if run.tool.toolbox != self.id {
             self.rulebook
@@ -273,10 +273,10 @@ impl Shared {
         }
     }
 
-    fn enter(&self, what: CalledWhat) -> Entry<'_> {
+    fn enter(&self, what: CalledWhat) -> FakeCallEntry<'_> {
         let mut state = locked(&self.state);
         let place = state.calls.len();
-        state.calls.push(Called {
+        state.calls.push(ObservedCall {
             ending: Ending::Running,
             what,
         });
@@ -285,7 +285,7 @@ impl Shared {
             .filter(|call| call.ending == Ending::Running)
             .count();
         state.most = state.most.max(running);
-        Entry {
+        FakeCallEntry {
             ending: Ending::Dropped,
             late: None,
             place,
@@ -296,20 +296,22 @@ impl Shared {
     async fn play(
         &self,
         call: ScriptedCall,
-        mut entry: Entry<'_>,
+        mut entry: FakeCallEntry<'_>,
         max_bytes: usize,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         entry.late = call.late.zip(events.afterwards());
         for act in call.acts {
             match act {
-                Act::Accept(handle) => events.accepted(handle).await,
-                Act::Progress(done, of, message) => events.progressed(done, of, message).await,
-                Act::Wait(gate) => gate.pass().await,
+                FakeCallAct::Accept(handle) => events.accepted(handle).await,
+                FakeCallAct::Progress(done, of, message) => {
+                    events.progressed(done, of, message).await
+                }
+                FakeCallAct::Wait(gate) => gate.pass().await,
             }
         }
         match call.end {
-            End::Come(end) => {
+            FakeCallEnd::Come(end) => {
                 entry.ending = Ending::CameBack;
                 Ok(match (*end)? {
                     ToolEnd::Finished(whole) => {
@@ -318,20 +320,20 @@ impl Shared {
                     asked @ ToolEnd::Asked { .. } => asked,
                 })
             }
-            End::Panic => panic!("a scripted tool panics, as it was told to"),
+            FakeCallEnd::Panic => panic!("a scripted tool panics, as it was told to"),
         }
     }
 }
 
 /// A call under way; its end is written down when it is dropped.
-struct Entry<'a> {
+struct FakeCallEntry<'a> {
     ending: Ending,
     late: Option<((ToolResult, Gate), Afterwards)>,
     place: usize,
-    toolbox: &'a Shared,
+    toolbox: &'a FakeToolboxHandle,
 }
 
-impl Drop for Entry<'_> {
+impl Drop for FakeCallEntry<'_> {
     fn drop(&mut self) {
         if let Some(call) = locked(&self.toolbox.state).calls.get_mut(self.place) {
             call.ending = self.ending;

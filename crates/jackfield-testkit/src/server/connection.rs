@@ -9,87 +9,87 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::watch;
 
-use super::{End, RecordedRequest, Response, Shared, Step};
+use super::{ConnectionEnd, RecordedRequest, Response, ResponseStep, TestServerHandle};
 
 /// Serves one connection until either side closes it.
-pub(super) async fn serve(stream: TcpStream, shared: Arc<Shared>) {
+pub(super) async fn serve(stream: TcpStream, shared: Arc<TestServerHandle>) {
     let number = shared.lock().connections - 1;
-    let end = watch::Sender::new(End::Open);
+    let end = watch::Sender::new(ConnectionEnd::Open);
     // Pieces are to leave when they are written. Where that cannot be set, they only come later.
     let _set = stream.set_nodelay(true).is_ok();
     let (read, mut write) = stream.into_split();
-    let mut incoming = Incoming {
+    let mut incoming = IncomingBytes {
         buffer: BytesMut::new(),
         read,
     };
     let how = loop {
         let Some(request) = incoming.request(number, end.subscribe()).await else {
-            break End::ByClient;
+            break ConnectionEnd::ByClient;
         };
         let response = shared.record(request);
         let answered = tokio::select! {
             answered = answer(&mut write, &response) => answered,
-            () = incoming.closed() => break End::ByClient,
+            () = incoming.closed() => break ConnectionEnd::ByClient,
         };
         match answered {
-            Ok(After::KeepOpen) => {}
-            Ok(After::Close) => break End::ByServer,
-            Ok(After::Reset) => {
+            Ok(ConnectionAction::KeepOpen) => {}
+            Ok(ConnectionAction::Close) => break ConnectionEnd::ByServer,
+            Ok(ConnectionAction::Reset) => {
                 // Dropping this half would close it in good order first.
                 write.forget();
-                break End::ByServer;
+                break ConnectionEnd::ByServer;
             }
             // A client that is gone shows as an error of writing or as an end of reading.
-            Err(_) => break End::ByClient,
+            Err(_) => break ConnectionEnd::ByClient,
         }
     };
     end.send_replace(how);
 }
 
 /// What is to be done with the connection after a response.
-enum After {
+enum ConnectionAction {
     Close,
     KeepOpen,
     Reset,
 }
 
-async fn answer(write: &mut OwnedWriteHalf, response: &Response) -> io::Result<After> {
+async fn answer(write: &mut OwnedWriteHalf, response: &Response) -> io::Result<ConnectionAction> {
     write.write_all(&response.head()).await?;
     for step in &response.steps {
         match step {
-            Step::CutOff => {
+            ResponseStep::CutOff => {
                 write.shutdown().await?;
-                return Ok(After::Close);
+                return Ok(ConnectionAction::Close);
             }
-            Step::Pause(gate) => gate.pass().await,
-            Step::Reset => {
+            ResponseStep::Pause(gate) => gate.pass().await,
+            ResponseStep::Reset => {
                 write.as_ref().set_zero_linger()?;
-                return Ok(After::Reset);
+                return Ok(ConnectionAction::Reset);
             }
-            Step::Send(bytes) => write.write_all(&response.frame(bytes)).await?,
-            Step::Stall => std::future::pending().await,
+            ResponseStep::Send(bytes) => write.write_all(&response.frame(bytes)).await?,
+            ResponseStep::Stall => std::future::pending().await,
         }
     }
     write.write_all(response.ending()).await?;
     if response.keeps_open() {
-        return Ok(After::KeepOpen);
+        return Ok(ConnectionAction::KeepOpen);
     }
     write.shutdown().await?;
-    Ok(After::Close)
+    Ok(ConnectionAction::Close)
 }
 
 /// What comes from the client.
-struct Incoming {
+struct IncomingBytes {
     buffer: BytesMut,
     read: OwnedReadHalf,
 }
 
-impl Incoming {
+impl IncomingBytes {
     /// The next request, once it is there whole; none if the client closes, or sends what cannot be read.
     async fn request(
         &mut self,
         connection: usize,
-        end: watch::Receiver<End>,
+        end: watch::Receiver<ConnectionEnd>,
     ) -> Option<RecordedRequest> {
         let head = self.take_until(b"\r\n\r\n").await?;
         let head = std::str::from_utf8(&head).ok()?;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use tokio::sync::watch;
 
-use super::End;
+use super::ConnectionEnd;
 
 /// A request as it came.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct RecordedRequest {
     /// Path and query, as they stood in the request line.
     pub path: String,
     /// How the connection ended.
-    pub(super) end: watch::Receiver<End>,
+    pub(super) end: watch::Receiver<ConnectionEnd>,
 }
 
 impl RecordedRequest {
@@ -36,7 +36,7 @@ impl RecordedRequest {
     /// Whether the connection that it came on is still open.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        *self.end.borrow() == End::Open
+        *self.end.borrow() == ConnectionEnd::Open
     }
 
     /// The body as JSON.

@@ -14,7 +14,7 @@ pub struct Response {
     /// The status code.
     pub status: u16,
     /// What happens, in order, after the head.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ResponseStep>,
 }
 
 /// How the client is told where the body ends.
@@ -32,7 +32,7 @@ pub enum Framing {
 
 /// One thing that happens in a response.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum ResponseStep {
     /// The connection is closed here, whatever the framing has promised.
     /// What was sent before still arrives.
     CutOff,
@@ -120,31 +120,31 @@ impl Response {
     /// Sends these bytes next.
     #[must_use]
     pub fn send(self, bytes: impl Into<Bytes>) -> Self {
-        self.step(Step::Send(bytes.into()))
+        self.step(ResponseStep::Send(bytes.into()))
     }
 
     /// Waits at this gate next.
     #[must_use]
     pub fn pause(self, gate: &Gate) -> Self {
-        self.step(Step::Pause(gate.clone()))
+        self.step(ResponseStep::Pause(gate.clone()))
     }
 
     /// Closes the connection next.
     #[must_use]
     pub fn cut_off(self) -> Self {
-        self.step(Step::CutOff)
+        self.step(ResponseStep::CutOff)
     }
 
     /// Resets the connection next.
     #[must_use]
     pub fn reset(self) -> Self {
-        self.step(Step::Reset)
+        self.step(ResponseStep::Reset)
     }
 
     /// Falls silent next.
     #[must_use]
     pub fn stall(self) -> Self {
-        self.step(Step::Stall)
+        self.step(ResponseStep::Stall)
     }
 
     /// Cuts everything that is sent into pieces of at most this many bytes; gates stay in their places.
@@ -158,13 +158,16 @@ impl Response {
         let steps = std::mem::take(&mut self.steps);
         for step in steps {
             match step {
-                Step::Send(mut bytes) => {
+                ResponseStep::Send(mut bytes) => {
                     while bytes.len() > size {
-                        self.steps.push(Step::Send(bytes.split_to(size)));
+                        self.steps.push(ResponseStep::Send(bytes.split_to(size)));
                     }
-                    self.steps.push(Step::Send(bytes));
+                    self.steps.push(ResponseStep::Send(bytes));
                 }
-                Step::CutOff | Step::Pause(_) | Step::Reset | Step::Stall => self.steps.push(step),
+                ResponseStep::CutOff
+                | ResponseStep::Pause(_)
+                | ResponseStep::Reset
+                | ResponseStep::Stall => self.steps.push(step),
             }
         }
         self
@@ -180,34 +183,40 @@ impl Response {
         let steps = std::mem::take(&mut self.steps);
         for step in steps {
             match step {
-                Step::Send(bytes) if bytes.len() >= left => {
-                    self.steps.push(Step::Send(bytes.slice(..left)));
+                ResponseStep::Send(bytes) if bytes.len() >= left => {
+                    self.steps.push(ResponseStep::Send(bytes.slice(..left)));
                     break;
                 }
-                Step::Send(bytes) => {
+                ResponseStep::Send(bytes) => {
                     left -= bytes.len();
-                    self.steps.push(Step::Send(bytes));
+                    self.steps.push(ResponseStep::Send(bytes));
                 }
-                Step::CutOff | Step::Pause(_) | Step::Reset | Step::Stall => self.steps.push(step),
+                ResponseStep::CutOff
+                | ResponseStep::Pause(_)
+                | ResponseStep::Reset
+                | ResponseStep::Stall => self.steps.push(step),
             }
         }
         if self.framing == Framing::ContentLength {
             self.framing = Framing::Raw;
             let head = self.head_with(Some(whole));
-            self.steps.insert(0, Step::Send(head));
+            self.steps.insert(0, ResponseStep::Send(head));
         }
         self.cut_off()
     }
 
-    fn step(mut self, step: Step) -> Self {
+    fn step(mut self, step: ResponseStep) -> Self {
         self.steps.push(step);
         self
     }
 
     fn body_length(&self) -> usize {
         let lengths = self.steps.iter().map(|step| match step {
-            Step::Send(bytes) => bytes.len(),
-            Step::CutOff | Step::Pause(_) | Step::Reset | Step::Stall => 0,
+            ResponseStep::Send(bytes) => bytes.len(),
+            ResponseStep::CutOff
+            | ResponseStep::Pause(_)
+            | ResponseStep::Reset
+            | ResponseStep::Stall => 0,
         });
         lengths.sum()
     }

@@ -1,9 +1,9 @@
 //! A recorded session, loaded in one line: two calls, one of which fails, and an overload before the answer.
 
 use jackfield_domain::fact::Fact;
-use jackfield_domain::replay::Verdict;
+use jackfield_domain::replay::ReplayVerdict;
 use jackfield_domain::tool_loop::LOOP_VERSION;
-use jackfield_testkit::facts::Recorded;
+use jackfield_testkit::facts::RecordedSession;
 
 #[test]
 fn the_session_of_a_report_comes_out_the_same() {
@@ -31,10 +31,10 @@ fn a_changed_record_does_not_come_out_the_same() {
     assert_ne!(changed, whole);
     // As today's loop would have decided it: of what an older one decided, less can be said.
     let changed = changed.replace("\"version\":2", &format!("\"version\":{LOOP_VERSION}"));
-    let replayed = Recorded::parse(&changed).replay();
+    let replayed = RecordedSession::parse(&changed).replay();
     let first = replayed.iter().find(|step| !step.is_same());
     let verdict = first.map(|step| (step.step, &step.verdict));
-    let Some((1, Verdict::Differs(difference))) = verdict else {
+    let Some((1, ReplayVerdict::Differs(difference))) = verdict else {
         panic!("{verdict:?}");
     };
     let told = "fact 1, call_started, may_repeat: recorded false, decided true";

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use jackfield_testkit::server::{Framing, Gate, RefusingPort, Response, Server};
+use jackfield_testkit::server::{Framing, Gate, RefusingPort, Response, TestServer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -74,7 +74,7 @@ async fn a_body_ends_with_the_connection() {
 
 #[tokio::test]
 async fn nothing_passes_a_closed_gate() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let gate = Gate::new();
     server.answer(Response::raw().send("one").pause(&gate).send("two"));
     let mut client = ask(&server, GET).await;
@@ -88,7 +88,7 @@ async fn nothing_passes_a_closed_gate() {
 
 #[tokio::test]
 async fn a_request_is_recorded_with_head_and_body() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(Response::new(204));
     let request =
         "POST /v1/x?y=1 HTTP/1.1\r\nHost: h\r\nX-Key:  k \r\nContent-Length: 4\r\n\r\nbody";
@@ -105,7 +105,7 @@ async fn a_request_is_recorded_with_head_and_body() {
 
 #[tokio::test]
 async fn a_chunked_request_body_is_put_together() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let request =
         "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nbo\r\n2\r\ndy\r\n0\r\n\r\n";
     let _client = ask(&server, request).await;
@@ -114,7 +114,7 @@ async fn a_chunked_request_body_is_put_together() {
 
 #[tokio::test]
 async fn one_connection_takes_several_requests() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(Response::new(204));
     let _client = ask(&server, &GET.repeat(2)).await;
     assert_eq!(server.request(1).await.connection, 0);
@@ -123,7 +123,7 @@ async fn one_connection_takes_several_requests() {
 
 #[tokio::test]
 async fn an_unscripted_request_is_answered_with_an_error() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let mut client = ask(&server, GET).await;
     let mut begin = [0; 13];
     client.read_exact(&mut begin).await.unwrap();
@@ -133,14 +133,15 @@ async fn an_unscripted_request_is_answered_with_an_error() {
 #[tokio::test]
 async fn a_handler_answers_where_nothing_is_queued() {
     let server =
-        Server::start_with(|request| Response::raw().send(format!("{} it is", request.path))).await;
+        TestServer::start_with(|request| Response::raw().send(format!("{} it is", request.path)))
+            .await;
     let mut client = ask(&server, GET).await;
     assert_eq!(rest(&mut client).await, "/ it is");
 }
 
 #[tokio::test]
 async fn a_client_that_leaves_is_noticed() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(Response::event_stream("data: 1\n\n").stall());
     let client = ask(&server, GET).await;
     server.request(0).await;
@@ -150,7 +151,7 @@ async fn a_client_that_leaves_is_noticed() {
 
 #[tokio::test]
 async fn a_reset_breaks_the_connection() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(Response::raw().reset());
     let mut client = ask(&server, GET).await;
     let error = client.read_to_end(&mut Vec::new()).await.unwrap_err();
@@ -167,7 +168,7 @@ async fn a_refusing_port_refuses() {
 
 #[tokio::test]
 async fn dropping_the_server_closes_its_connections() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(Response::raw().send("x").stall());
     let mut client = ask(&server, GET).await;
     server.request(0).await;
@@ -184,7 +185,7 @@ const GET: &str = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
 /// Checks that a response goes over the wire as these bytes.
 async fn check(response: Response, bytes: &str) {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(response);
     let mut client = ask(&server, GET).await;
     let mut begin = vec![0; bytes.len()];
@@ -199,7 +200,7 @@ async fn check(response: Response, bytes: &str) {
     assert_eq!(rest(&mut client).await, "");
 }
 
-async fn ask(server: &Server, request: &str) -> TcpStream {
+async fn ask(server: &TestServer, request: &str) -> TcpStream {
     let mut client = TcpStream::connect(server.address()).await.unwrap();
     client.write_all(request.as_bytes()).await.unwrap();
     client

@@ -8,30 +8,30 @@ use serde_json::Value;
 
 use super::rules::{blocks, kind};
 use super::speak;
-use crate::checks::Found;
-use crate::script::{Part, Reply};
+use crate::checks::CheckFindings;
+use crate::script::{ScriptPart, ScriptReply};
 
 /// The thinking that a server signed.
 #[derive(Default)]
-pub(super) struct Memory {
+pub(super) struct SignedThinking {
     /// From the id of a call to the signatures of its reply.
     calls: HashMap<String, Vec<String>>,
-    signed: HashMap<String, Signed>,
+    signed: HashMap<String, SignedText>,
 }
 
-struct Signed {
+struct SignedText {
     model: String,
     text: String,
 }
 
-impl Memory {
+impl SignedThinking {
     /// Keeps what a reply of this model thinks, and what it calls.
-    pub(super) fn keep(&mut self, reply: &Reply, nth: usize, model: &str) {
+    pub(super) fn keep(&mut self, reply: &ScriptReply, nth: usize, model: &str) {
         let mut signatures = Vec::new();
         for part in &reply.parts {
-            if let Part::Thinking { signature, text } = part {
+            if let ScriptPart::Thinking { signature, text } = part {
                 signatures.push(signature.clone());
-                let signed = Signed {
+                let signed = SignedText {
                     model: model.to_owned(),
                     text: text.clone(),
                 };
@@ -39,7 +39,7 @@ impl Memory {
             }
         }
         for (place, part) in reply.parts.iter().enumerate() {
-            if let Part::Call { id, .. } | Part::TextCall { id, .. } = part {
+            if let ScriptPart::Call { id, .. } | ScriptPart::TextCall { id, .. } = part {
                 let id = speak::call_id(id.as_deref(), nth, place);
                 self.calls.insert(id, signatures.clone());
             }
@@ -48,7 +48,7 @@ impl Memory {
 
     /// Thinking comes back as it was said, with the signature that it had; while its calls are being
     /// answered it has to.
-    pub(super) fn check(&self, body: &Value, found: &mut Found) {
+    pub(super) fn check(&self, body: &Value, found: &mut CheckFindings) {
         let model = text(body, "model");
         let messages = body.get("messages").and_then(Value::as_array);
         let messages = messages.map_or(&[][..], Vec::as_slice);
@@ -71,7 +71,7 @@ impl Memory {
         }
     }
 
-    fn thought(&self, at: &str, block: &Value, model: &str, found: &mut Found) {
+    fn thought(&self, at: &str, block: &Value, model: &str, found: &mut CheckFindings) {
         match self.signed.get(text(block, "signature")) {
             None => found.add(at, "Invalid `signature` in `thinking` block"),
             Some(signed) if signed.text != text(block, "thinking") => {
@@ -85,7 +85,14 @@ impl Memory {
         }
     }
 
-    fn called(&self, at: &str, block: &Value, message: &Value, model: &str, found: &mut Found) {
+    fn called(
+        &self,
+        at: &str,
+        block: &Value,
+        message: &Value,
+        model: &str,
+        found: &mut CheckFindings,
+    ) {
         let signatures = self.calls.get(text(block, "id")).into_iter().flatten();
         for signature in signatures {
             let is_ours = self

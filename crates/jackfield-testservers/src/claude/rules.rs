@@ -10,12 +10,12 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use crate::checks::{Found, Violation};
+use crate::checks::{CheckFindings, Violation};
 
 /// Returns every rule of Claude Messages that the headers break; names are asked for in lower case.
 #[must_use]
 pub fn headers<'a>(header: impl Fn(&str) -> Option<&'a str>) -> Vec<Violation> {
-    let mut found = Found::default();
+    let mut found = CheckFindings::default();
     let bearer = header("authorization").and_then(|value| value.strip_prefix("Bearer "));
     if header("x-api-key")
         .or(bearer)
@@ -46,7 +46,7 @@ pub fn headers<'a>(header: impl Fn(&str) -> Option<&'a str>) -> Vec<Violation> {
 /// Returns every rule of Claude Messages that a body breaks, under this version of the API.
 #[must_use]
 pub fn check(body: &Value, version: &str) -> Vec<Violation> {
-    let mut found = Found::default();
+    let mut found = CheckFindings::default();
     let Some(fields) = body.as_object() else {
         found.add("", "the body is not a JSON object");
         return found.0;
@@ -92,7 +92,7 @@ pub fn is_beta(field: &str, betas: &str) -> bool {
 /// Fields which are there although no beta of this header brings them.
 #[must_use]
 pub fn without_beta(body: &Value, betas: &str) -> Vec<Violation> {
-    let mut found = Found::default();
+    let mut found = CheckFindings::default();
     for (field, beta) in BETA_FIELDS {
         let pointer = format!("/{}", field.replace('.', "/"));
         let value = body.pointer(&pointer).filter(|value| !value.is_null());
@@ -129,7 +129,7 @@ const BETA_FIELDS: &[(&str, &str)] = &[
 ];
 
 /// The fields of the body, besides messages and tools.
-fn check_fields(fields: &Map<String, Value>, version: &str, found: &mut Found) {
+fn check_fields(fields: &Map<String, Value>, version: &str, found: &mut CheckFindings) {
     for name in fields
         .keys()
         .filter(|name| !FIELDS.contains(&name.as_str()))
@@ -171,7 +171,7 @@ fn check_fields(fields: &Map<String, Value>, version: &str, found: &mut Found) {
 }
 
 /// The tools; returns how many there are.
-fn check_tools(tools: Option<&Value>, found: &mut Found) -> usize {
+fn check_tools(tools: Option<&Value>, found: &mut CheckFindings) -> usize {
     let tools = tools
         .and_then(Value::as_array)
         .map_or(&[][..], Vec::as_slice);
@@ -201,7 +201,7 @@ fn check_tools(tools: Option<&Value>, found: &mut Found) -> usize {
     tools.len()
 }
 
-fn check_message(n: usize, message: &Value, found: &mut Found) {
+fn check_message(n: usize, message: &Value, found: &mut CheckFindings) {
     let at = format!("messages.{n}");
     let role = message
         .get("role")
@@ -239,7 +239,7 @@ fn check_message(n: usize, message: &Value, found: &mut Found) {
     }
 }
 
-fn check_result(at: &str, block: &Value, found: &mut Found) {
+fn check_result(at: &str, block: &Value, found: &mut CheckFindings) {
     let content = block.get("content");
     if let Some(Value::Array(parts)) = content {
         for (n, part) in parts.iter().enumerate() {
@@ -265,7 +265,7 @@ fn check_result(at: &str, block: &Value, found: &mut Found) {
     }
 }
 
-fn check_text(at: &str, block: &Value, found: &mut Found) {
+fn check_text(at: &str, block: &Value, found: &mut CheckFindings) {
     let text = block
         .get("text")
         .and_then(Value::as_str)

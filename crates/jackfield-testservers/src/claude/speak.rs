@@ -7,10 +7,10 @@ use jackfield_domain::usage::Usage;
 use jackfield_testkit::server::Response;
 use serde_json::{Map, Value, json};
 
-use crate::script::{Part, Reply, cut};
+use crate::script::{ScriptPart, ScriptReply, cut};
 
 /// The response that carries a reply: events, or one document.
-pub(super) fn respond(reply: &Reply, nth: usize, model: &str, stream: bool) -> Response {
+pub(super) fn respond(reply: &ScriptReply, nth: usize, model: &str, stream: bool) -> Response {
     let response = if stream {
         Response::event_stream(events(reply, nth, model))
     } else {
@@ -35,7 +35,7 @@ pub(super) fn call_id(given: Option<&str>, nth: usize, place: usize) -> String {
     given.map_or_else(|| format!("toolu_scripted_{nth}_{place}"), str::to_owned)
 }
 
-fn message(reply: &Reply, nth: usize, model: &str) -> Value {
+fn message(reply: &ScriptReply, nth: usize, model: &str) -> Value {
     let blocks = reply.parts.iter().enumerate();
     let blocks: Vec<Value> = blocks
         .map(|(place, part)| whole(part, nth, place))
@@ -57,7 +57,7 @@ fn message(reply: &Reply, nth: usize, model: &str) -> Value {
     })
 }
 
-fn events(reply: &Reply, nth: usize, model: &str) -> String {
+fn events(reply: &ScriptReply, nth: usize, model: &str) -> String {
     let mut begun = message(reply, nth, model);
     if let Some(fields) = begun.as_object_mut() {
         let mut used = usage(&reply.usage);
@@ -109,16 +109,16 @@ fn event(kind: &str, mut data: Value) -> String {
 }
 
 /// A block as a whole reply has it.
-fn whole(part: &Part, nth: usize, place: usize) -> Value {
+fn whole(part: &ScriptPart, nth: usize, place: usize) -> Value {
     let mut block = started(part, nth, place);
     match part {
-        Part::Call { arguments, .. } => {
+        ScriptPart::Call { arguments, .. } => {
             // Only a stream can carry what is no JSON; the vendor's whole replies are always objects.
             block["input"] = serde_json::from_str(arguments).unwrap_or_else(|_| json!({}));
         }
-        Part::Refusal(text) | Part::Text(text) => block["text"] = json!(text),
-        Part::TextCall { input, .. } => block["input"] = json!({ "input": input }),
-        Part::Thinking { signature, text } => {
+        ScriptPart::Refusal(text) | ScriptPart::Text(text) => block["text"] = json!(text),
+        ScriptPart::TextCall { input, .. } => block["input"] = json!({ "input": input }),
+        ScriptPart::Thinking { signature, text } => {
             block["thinking"] = json!(text);
             block["signature"] = json!(signature);
         }
@@ -127,31 +127,33 @@ fn whole(part: &Part, nth: usize, place: usize) -> Value {
 }
 
 /// A block as it begins in a stream.
-fn started(part: &Part, nth: usize, place: usize) -> Value {
+fn started(part: &ScriptPart, nth: usize, place: usize) -> Value {
     match part {
-        Part::Call { id, name, .. } | Part::TextCall { id, name, .. } => json!({
+        ScriptPart::Call { id, name, .. } | ScriptPart::TextCall { id, name, .. } => json!({
             "type": "tool_use",
             "id": call_id(id.as_deref(), nth, place),
             "name": name,
             "input": {},
             "caller": { "type": "direct" },
         }),
-        Part::Refusal(_) | Part::Text(_) => {
+        ScriptPart::Refusal(_) | ScriptPart::Text(_) => {
             json!({ "type": "text", "text": "", "citations": null })
         }
-        Part::Thinking { .. } => json!({ "type": "thinking", "thinking": "", "signature": "" }),
+        ScriptPart::Thinking { .. } => {
+            json!({ "type": "thinking", "thinking": "", "signature": "" })
+        }
     }
 }
 
 /// What follows in a stream.
-fn pieces(part: &Part) -> Vec<Value> {
+fn pieces(part: &ScriptPart) -> Vec<Value> {
     match part {
-        Part::Call { arguments, .. } => written(arguments),
-        Part::Refusal(text) | Part::Text(text) => cut(text)
+        ScriptPart::Call { arguments, .. } => written(arguments),
+        ScriptPart::Refusal(text) | ScriptPart::Text(text) => cut(text)
             .map(|piece| json!({ "type": "text_delta", "text": piece }))
             .collect(),
-        Part::TextCall { input, .. } => written(&json!({ "input": input }).to_string()),
-        Part::Thinking { signature, text } => {
+        ScriptPart::TextCall { input, .. } => written(&json!({ "input": input }).to_string()),
+        ScriptPart::Thinking { signature, text } => {
             let texts =
                 cut(text).map(|piece| json!({ "type": "thinking_delta", "thinking": piece }));
             let signature = json!({ "type": "signature_delta", "signature": signature });

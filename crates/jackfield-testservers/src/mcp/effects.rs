@@ -5,9 +5,9 @@ use std::io::Write as _;
 
 use serde_json::{Value, json};
 
-use super::Server;
+use super::ScriptedMcpServer;
 
-impl Server {
+impl ScriptedMcpServer {
     /// Does what cannot be undone, if the script has a place for it.
     pub(super) fn record(&self, tool: &str, params: &Value) {
         let Some(path) = self.script["effects"].as_str() else {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{Server, task_times};
+use super::{ScriptedMcpServer, task_times};
 
-impl Server {
+impl ScriptedMcpServer {
     /// Does what the script says of this tool.
     pub(super) fn call(&self, id: &Value, params: &Value) {
         let name = params["name"].as_str().unwrap_or_default();

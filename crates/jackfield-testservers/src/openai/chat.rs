@@ -7,28 +7,28 @@ pub(super) mod speak;
 
 use serde_json::Value;
 
-use super::Like;
+use super::VendorQuirks;
 use super::rules::{
     self, items, missing, need_text, not_empty, one_of, schema, settings, text, tools,
 };
-use crate::checks::{Found, Violation};
+use crate::checks::{CheckFindings, Violation};
 
 /// Returns every rule that the body of a request for a completion breaks, before a server like this.
 #[must_use]
-pub fn check(body: &Value, like: Like) -> Vec<Violation> {
-    let mut found = Found::default();
+pub fn check(body: &Value, like: VendorQuirks) -> Vec<Violation> {
+    let mut found = CheckFindings::default();
     if !body.is_object() {
         found.add("", "We could not parse the JSON body of your request.");
         return found.0;
     }
     need_text("", body, "model", &mut found);
     match like {
-        Like::OpenAi => openai(body, &mut found),
-        Like::DeepSeek => compatible::deepseek(body, &mut found),
-        Like::Mistral => compatible::mistral(body, &mut found),
-        Like::Ollama => compatible::ollama(body, &mut found),
+        VendorQuirks::OpenAi => openai(body, &mut found),
+        VendorQuirks::DeepSeek => compatible::deepseek(body, &mut found),
+        VendorQuirks::Mistral => compatible::mistral(body, &mut found),
+        VendorQuirks::Ollama => compatible::ollama(body, &mut found),
     }
-    if like != Like::OpenAi {
+    if like != VendorQuirks::OpenAi {
         compatible::all(body, &mut found);
     }
     let messages = items(body.get("messages"));
@@ -46,7 +46,7 @@ pub fn check(body: &Value, like: Like) -> Vec<Violation> {
 }
 
 /// What OpenAI's own server is strict about besides.
-fn openai(body: &Value, found: &mut Found) {
+fn openai(body: &Value, found: &mut CheckFindings) {
     for name in rules::fields(body).keys() {
         if !FIELDS.contains(&name.as_str()) {
             found.add(
@@ -86,7 +86,7 @@ fn openai(body: &Value, found: &mut Found) {
 }
 
 /// The form of the answer.
-fn form(body: &Value, found: &mut Found) {
+fn form(body: &Value, found: &mut CheckFindings) {
     let Some(format) = body.get("response_format").filter(|form| !form.is_null()) else {
         return;
     };
@@ -119,7 +119,7 @@ fn form(body: &Value, found: &mut Found) {
 }
 
 /// The schema of an answer, its name and what it is.
-pub(super) fn answer_schema(at: &str, form: &Value, found: &mut Found) {
+pub(super) fn answer_schema(at: &str, form: &Value, found: &mut CheckFindings) {
     let Some(name) = need_text(at, form, "name", found) else {
         return;
     };
@@ -132,7 +132,7 @@ pub(super) fn answer_schema(at: &str, form: &Value, found: &mut Found) {
 }
 
 /// What models that reason do not take, and what those that do not reason do not know.
-fn reasoning(body: &Value, found: &mut Found) {
+fn reasoning(body: &Value, found: &mut CheckFindings) {
     let model = text(body, "model");
     let effort = body.get("reasoning_effort").and_then(Value::as_str);
     if !settings::reasons(model) {

@@ -1,17 +1,17 @@
 //! Ids in the forms of the vendors, the same in each run.
 
-use super::Like;
+use super::VendorQuirks;
 
 /// The id of a call.
-pub(super) fn call(given: Option<&str>, like: Like, nth: usize, place: usize) -> String {
+pub(super) fn call(given: Option<&str>, like: VendorQuirks, nth: usize, place: usize) -> String {
     if let Some(given) = given {
         return given.to_owned();
     }
     match like {
-        Like::DeepSeek => format!("call_{place:02}_{}", token("call", nth, place, 24)),
-        Like::Mistral => token("call", nth, place, 9),
-        Like::Ollama => format!("call_{}", token("call", nth, place, 8)),
-        Like::OpenAi => format!("call_{}", token("call", nth, place, 24)),
+        VendorQuirks::DeepSeek => format!("call_{place:02}_{}", token("call", nth, place, 24)),
+        VendorQuirks::Mistral => token("call", nth, place, 9),
+        VendorQuirks::Ollama => format!("call_{}", token("call", nth, place, 8)),
+        VendorQuirks::OpenAi => format!("call_{}", token("call", nth, place, 24)),
     }
 }
 

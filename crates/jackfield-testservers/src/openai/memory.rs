@@ -5,28 +5,28 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::rules::{has, items, text};
-use crate::checks::Found;
+use crate::checks::CheckFindings;
 
 /// What a server said so far.
 #[derive(Default)]
-pub(super) struct Memory {
-    responses: Vec<Said>,
+pub(super) struct ResponseMemory {
+    responses: Vec<StoredResponse>,
     /// From the id of a call to the reasoning that came with it.
     thoughts: HashMap<String, String>,
 }
 
 /// A response that was given.
-struct Said {
+struct StoredResponse {
     id: String,
     items: Vec<Value>,
     model: String,
     stored: bool,
 }
 
-impl Memory {
+impl ResponseMemory {
     /// Keeps a response.
     pub(super) fn keep(&mut self, id: String, body: &Value, items: Vec<Value>) {
-        self.responses.push(Said {
+        self.responses.push(StoredResponse {
             id,
             items,
             model: text(body, "model").to_owned(),
@@ -41,7 +41,7 @@ impl Memory {
     }
 
     /// Reasoning that was shown goes back unchanged, where it goes back.
-    pub(super) fn check_chat(&self, body: &Value, found: &mut Found) {
+    pub(super) fn check_chat(&self, body: &Value, found: &mut CheckFindings) {
         for (n, message) in items(body.get("messages")).iter().enumerate() {
             let Some(echo) = message.get("reasoning_content").and_then(Value::as_str) else {
                 continue;
@@ -56,9 +56,9 @@ impl Memory {
     }
 
     /// Items go back as they were given, and reasoning with what follows it.
-    pub(super) fn check_responses(&self, body: &Value, found: &mut Found) {
+    pub(super) fn check_responses(&self, body: &Value, found: &mut CheckFindings) {
         let before = text(body, "previous_response_id");
-        let is_known = |said: &Said| said.id == before && said.stored;
+        let is_known = |said: &StoredResponse| said.id == before && said.stored;
         if !before.is_empty() && !self.responses.iter().any(is_known) {
             let fault = format!("Previous response with id '{before}' not found.");
             let code = "previous_response_not_found";
@@ -74,7 +74,7 @@ impl Memory {
                 continue;
             };
             let previous = n.checked_sub(1).and_then(|n| input.get(n));
-            let look = Look {
+            let look = RememberedItem {
                 at: &at,
                 following: input.get(n + 1),
                 item,
@@ -92,7 +92,7 @@ impl Memory {
     }
 
     /// The response that an item came in, and where in it.
-    fn find(&self, item: &Value) -> Option<(&Said, usize)> {
+    fn find(&self, item: &Value) -> Option<(&StoredResponse, usize)> {
         self.responses.iter().rev().find_map(|said| {
             let place = said.items.iter().position(|known| is_same(known, item))?;
             Some((said, place))
@@ -101,18 +101,18 @@ impl Memory {
 }
 
 /// An item of the input that the server gave out.
-struct Look<'a> {
+struct RememberedItem<'a> {
     at: &'a str,
     following: Option<&'a Value>,
     item: &'a Value,
     model: &'a str,
     place: usize,
     previous: Option<&'a Value>,
-    said: &'a Said,
+    said: &'a StoredResponse,
 }
 
-impl Look<'_> {
-    fn reasoning(&self, found: &mut Found) {
+impl RememberedItem<'_> {
+    fn reasoning(&self, found: &mut CheckFindings) {
         let (at, id) = (self.at, text(self.item, "id"));
         let known = self.said.items.get(self.place);
         let field = |name: &str| known.and_then(|known| known.get(name));
@@ -151,7 +151,7 @@ impl Look<'_> {
     }
 
     /// What came right after reasoning does not come back without it, to the model that reasoned.
-    fn needs_reasoning(&self, found: &mut Found) {
+    fn needs_reasoning(&self, found: &mut CheckFindings) {
         let mut items = self.said.items.iter();
         let before = self.place.checked_sub(1).and_then(|place| items.nth(place));
         let Some(reasoning) = before.filter(|before| text(before, "type") == "reasoning") else {
@@ -169,7 +169,7 @@ impl Look<'_> {
         }
     }
 
-    fn message(&self, found: &mut Found) {
+    fn message(&self, found: &mut CheckFindings) {
         self.needs_reasoning(found);
         let known = self.said.items.get(self.place);
         let phase = |item: Option<&Value>| item.and_then(|item| item.get("phase")).cloned();
@@ -191,7 +191,7 @@ impl Look<'_> {
     }
 }
 
-fn unknown(at: &str, item: &Value, found: &mut Found) {
+fn unknown(at: &str, item: &Value, found: &mut CheckFindings) {
     let id = text(item, "id");
     if has(item, "encrypted_content") {
         not_verified(at, id, found);
@@ -200,7 +200,7 @@ fn unknown(at: &str, item: &Value, found: &mut Found) {
     }
 }
 
-fn not_verified(at: &str, id: &str, found: &mut Found) {
+fn not_verified(at: &str, id: &str, found: &mut CheckFindings) {
     let fault = format!(
         "The encrypted content for item {id} could not be verified. Reason: Encrypted content could not be decrypted or parsed."
     );

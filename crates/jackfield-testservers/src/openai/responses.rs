@@ -11,12 +11,12 @@ use super::chat;
 use super::rules::{
     self, fields, has, missing, not_empty, one_of, settings, text, tools, wrong_type,
 };
-use crate::checks::{Found, Violation};
+use crate::checks::{CheckFindings, Violation};
 
 /// Returns every rule that the body of a request for a response breaks.
 #[must_use]
 pub fn check(body: &Value) -> Vec<Violation> {
-    let mut found = Found::default();
+    let mut found = CheckFindings::default();
     if !body.is_object() {
         found.add("", "We could not parse the JSON body of your request.");
         return found.0;
@@ -52,7 +52,7 @@ pub fn check(body: &Value) -> Vec<Violation> {
     found.0
 }
 
-fn settings_of(body: &Value, found: &mut Found) {
+fn settings_of(body: &Value, found: &mut CheckFindings) {
     settings::check(body, TIERS, found);
     settings::whole(body, "max_output_tokens", 16, found);
     settings::whole(body, "max_tool_calls", 1, found);
@@ -116,7 +116,7 @@ fn settings_of(body: &Value, found: &mut Found) {
 }
 
 /// The form of the answer.
-fn answer(format: &Value, found: &mut Found) {
+fn answer(format: &Value, found: &mut CheckFindings) {
     match text(format, "type") {
         "json_object" | "text" => {}
         "json_schema" => {

@@ -11,10 +11,10 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use crate::checks::Found;
+use crate::checks::CheckFindings;
 
 /// Finds the fields of an object that are not known.
-pub(super) fn known(at: &str, object: &Value, known: &[&str], found: &mut Found) {
+pub(super) fn known(at: &str, object: &Value, known: &[&str], found: &mut CheckFindings) {
     for name in fields(object).keys() {
         if !known.contains(&name.as_str()) {
             let at = join(at, name);
@@ -32,7 +32,7 @@ pub(super) fn need_text<'a>(
     at: &str,
     object: &'a Value,
     name: &str,
-    found: &mut Found,
+    found: &mut CheckFindings,
 ) -> Option<&'a str> {
     let at = join(at, name);
     match object.get(name) {
@@ -49,7 +49,13 @@ pub(super) fn need_text<'a>(
 }
 
 /// A field that has to be one of these texts, where it is there at all.
-pub(super) fn one_of(at: &str, object: &Value, name: &str, known: &[&str], found: &mut Found) {
+pub(super) fn one_of(
+    at: &str,
+    object: &Value,
+    name: &str,
+    known: &[&str],
+    found: &mut CheckFindings,
+) {
     let at = join(at, name);
     match object.get(name) {
         None | Some(Value::Null) => {}
@@ -60,7 +66,7 @@ pub(super) fn one_of(at: &str, object: &Value, name: &str, known: &[&str], found
 }
 
 /// A text that has to be of these characters, and not too long.
-pub(super) fn name(at: &str, text: &str, longest: usize, found: &mut Found) {
+pub(super) fn name(at: &str, text: &str, longest: usize, found: &mut CheckFindings) {
     let fits = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     if text.is_empty() || !text.bytes().all(fits) {
         let fault = format!(
@@ -72,7 +78,7 @@ pub(super) fn name(at: &str, text: &str, longest: usize, found: &mut Found) {
 }
 
 /// A text that has to have at least one character, and not too many.
-pub(super) fn id(at: &str, text: &str, longest: usize, found: &mut Found) {
+pub(super) fn id(at: &str, text: &str, longest: usize, found: &mut CheckFindings) {
     if text.is_empty() {
         let fault =
             format!("Invalid '{at}': empty string. Expected a string with minimum length 1.");
@@ -82,7 +88,7 @@ pub(super) fn id(at: &str, text: &str, longest: usize, found: &mut Found) {
 }
 
 /// A list that has to have something in it.
-pub(super) fn not_empty(at: &str, items: &[Value], found: &mut Found) {
+pub(super) fn not_empty(at: &str, items: &[Value], found: &mut CheckFindings) {
     if items.is_empty() {
         let fault = format!(
             "Invalid '{at}': empty array. Expected an array with minimum length 1, but got an empty array instead."
@@ -91,12 +97,12 @@ pub(super) fn not_empty(at: &str, items: &[Value], found: &mut Found) {
     }
 }
 
-pub(super) fn missing(at: &str, found: &mut Found) {
+pub(super) fn missing(at: &str, found: &mut CheckFindings) {
     let fault = format!("Missing required parameter: '{at}'.");
     found.coded(at, "missing_required_parameter", &fault);
 }
 
-pub(super) fn not_supported(at: &str, value: &str, known: &[&str], found: &mut Found) {
+pub(super) fn not_supported(at: &str, value: &str, known: &[&str], found: &mut CheckFindings) {
     let known: Vec<String> = known.iter().map(|known| format!("'{known}'")).collect();
     let fault = format!(
         "Invalid value: '{value}'. Supported values are: {}.",
@@ -105,7 +111,7 @@ pub(super) fn not_supported(at: &str, value: &str, known: &[&str], found: &mut F
     found.coded(at, "invalid_value", &fault);
 }
 
-pub(super) fn wrong_type(at: &str, expected: &str, got: &Value, found: &mut Found) {
+pub(super) fn wrong_type(at: &str, expected: &str, got: &Value, found: &mut CheckFindings) {
     let got = match got {
         Value::Array(_) => "an array",
         Value::Bool(_) => "a boolean",
@@ -148,7 +154,7 @@ pub(super) fn join(at: &str, name: &str) -> String {
     }
 }
 
-fn longest_text(at: &str, text: &str, longest: usize, found: &mut Found) {
+fn longest_text(at: &str, text: &str, longest: usize, found: &mut CheckFindings) {
     let length = text.chars().count();
     if length > longest {
         let fault = format!(

@@ -38,7 +38,7 @@ use jackfield_testkit::server::Response;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Part, Script, Turn};
+use super::{Script, ScriptPart, ScriptTurn};
 
 /// Reads a script.
 ///
@@ -46,25 +46,25 @@ use super::{Part, Script, Turn};
 ///
 /// Where it is not JSON, or has a field that it should not have.
 pub fn parse(text: &str) -> Result<Script, serde_json::Error> {
-    let file: File = serde_json::from_str(text)?;
-    let turns: Vec<Turn> = file.replies.into_iter().map(Turn::from).collect();
+    let file: ScriptFile = serde_json::from_str(text)?;
+    let turns: Vec<ScriptTurn> = file.replies.into_iter().map(ScriptTurn::from).collect();
     Ok(Script::from(turns))
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    replies: Vec<Line>,
+struct ScriptFile {
+    replies: Vec<ScriptLine>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct ScriptLine {
     #[serde(default)]
     again: bool,
     body: Option<Value>,
     #[serde(default)]
-    calls: Vec<Call>,
+    calls: Vec<ScriptCall>,
     cut_after_bytes: Option<usize>,
     finish: Option<Finish>,
     #[serde(default)]
@@ -75,8 +75,8 @@ struct Line {
     stall_after_bytes: Option<usize>,
     status: Option<u16>,
     text: Option<String>,
-    thinking: Option<Thinking>,
-    usage: Option<Tokens>,
+    thinking: Option<ScriptThinking>,
+    usage: Option<ScriptUsage>,
     when: Option<String>,
     #[serde(default)]
     whole: bool,
@@ -84,7 +84,7 @@ struct Line {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Call {
+struct ScriptCall {
     #[serde(default)]
     arguments: Value,
     id: Option<String>,
@@ -94,7 +94,7 @@ struct Call {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Thinking {
+struct ScriptThinking {
     signature: String,
     #[serde(default)]
     text: String,
@@ -102,7 +102,7 @@ struct Thinking {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Tokens {
+struct ScriptUsage {
     input: u64,
     output: u64,
 }
@@ -118,8 +118,8 @@ enum Finish {
     ToolCalls,
 }
 
-impl From<Line> for Turn {
-    fn from(line: Line) -> Self {
+impl From<ScriptLine> for ScriptTurn {
+    fn from(line: ScriptLine) -> Self {
         let mut turn = match line.status {
             Some(status) => Self::wire(response(status, line.headers, line.body)),
             None => Self::reply(parts(line.thinking, line.text, line.refusal, line.calls)),
@@ -173,23 +173,23 @@ impl From<Finish> for FinishReason {
 }
 
 fn parts(
-    thinking: Option<Thinking>,
+    thinking: Option<ScriptThinking>,
     text: Option<String>,
     refusal: Option<String>,
-    calls: Vec<Call>,
-) -> Vec<Part> {
-    let thinking = thinking.map(|thinking| Part::Thinking {
+    calls: Vec<ScriptCall>,
+) -> Vec<ScriptPart> {
+    let thinking = thinking.map(|thinking| ScriptPart::Thinking {
         signature: thinking.signature,
         text: thinking.text,
     });
-    let words = text.map(Part::Text).into_iter();
-    let words = words.chain(refusal.map(Part::Refusal));
-    let calls = calls.into_iter().map(Part::from);
+    let words = text.map(ScriptPart::Text).into_iter();
+    let words = words.chain(refusal.map(ScriptPart::Refusal));
+    let calls = calls.into_iter().map(ScriptPart::from);
     thinking.into_iter().chain(words).chain(calls).collect()
 }
 
-impl From<Call> for Part {
-    fn from(call: Call) -> Self {
+impl From<ScriptCall> for ScriptPart {
+    fn from(call: ScriptCall) -> Self {
         if let Some(input) = call.input {
             return Self::TextCall {
                 id: call.id,

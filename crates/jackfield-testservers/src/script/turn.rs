@@ -2,33 +2,33 @@
 
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::usage::Usage;
-use jackfield_testkit::server::{Gate, Response, Step};
+use jackfield_testkit::server::{Gate, Response, ResponseStep};
 use serde_json::Value;
 
 /// What a server says to one request, and how the connection fares meanwhile.
 #[derive(Clone, Debug)]
-pub struct Turn {
+pub struct ScriptTurn {
     pub(super) again: bool,
-    steps: Vec<(usize, Step)>,
+    steps: Vec<(usize, ResponseStep)>,
     recut: Option<usize>,
-    pub(crate) says: Says,
+    pub(crate) says: ScriptAnswer,
     pub(super) when: Option<String>,
 }
 
 /// What a server says.
 #[derive(Clone, Debug)]
-pub(crate) enum Says {
+pub(crate) enum ScriptAnswer {
     /// A reply of the model.
-    Reply(Reply),
+    Reply(ScriptReply),
     /// These bytes, whatever was asked.
     Wire(Response),
 }
 
 /// A reply of the model.
 #[derive(Clone, Debug)]
-pub(crate) struct Reply {
+pub(crate) struct ScriptReply {
     pub(crate) finish: Option<FinishReason>,
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<ScriptPart>,
     pub(crate) usage: Usage,
     /// Comes as one document, whatever was asked for.
     pub(crate) whole: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Reply {
 
 /// One block of a reply.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Part {
+pub enum ScriptPart {
     /// A tool call.
     Call {
         /// The arguments as the model writes them, JSON or not.
@@ -68,11 +68,11 @@ pub enum Part {
     },
 }
 
-impl Turn {
+impl ScriptTurn {
     /// A reply of these blocks.
     #[must_use]
-    pub fn reply(parts: impl IntoIterator<Item = Part>) -> Self {
-        Self::of(Says::Reply(Reply {
+    pub fn reply(parts: impl IntoIterator<Item = ScriptPart>) -> Self {
+        Self::of(ScriptAnswer::Reply(ScriptReply {
             finish: None,
             parts: parts.into_iter().collect(),
             usage: USAGE,
@@ -83,7 +83,7 @@ impl Turn {
     /// A reply of words.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self::reply([Part::Text(text.into())])
+        Self::reply([ScriptPart::Text(text.into())])
     }
 
     /// A reply that calls this tool.
@@ -107,13 +107,13 @@ impl Turn {
     /// These bytes, whatever was asked.
     #[must_use]
     pub const fn wire(response: Response) -> Self {
-        Self::of(Says::Wire(response))
+        Self::of(ScriptAnswer::Wire(response))
     }
 
     /// Adds a tool call to a reply.
     #[must_use]
     pub fn and_call(self, name: &str, arguments: &Value) -> Self {
-        self.and(Part::Call {
+        self.and(ScriptPart::Call {
             arguments: arguments.to_string(),
             id: None,
             name: name.to_owned(),
@@ -122,8 +122,8 @@ impl Turn {
 
     /// Adds a block to a reply.
     #[must_use]
-    pub fn and(mut self, part: Part) -> Self {
-        if let Says::Reply(reply) = &mut self.says {
+    pub fn and(mut self, part: ScriptPart) -> Self {
+        if let ScriptAnswer::Reply(reply) = &mut self.says {
             reply.parts.push(part);
         }
         self
@@ -132,7 +132,7 @@ impl Turn {
     /// Ends a reply for this reason: otherwise for its calls, or because the model was done.
     #[must_use]
     pub fn finish(mut self, finish: FinishReason) -> Self {
-        if let Says::Reply(reply) = &mut self.says {
+        if let ScriptAnswer::Reply(reply) = &mut self.says {
             reply.finish = Some(finish);
         }
         self
@@ -141,7 +141,7 @@ impl Turn {
     /// Says what a reply used; otherwise 100 tokens of input and 20 of output.
     #[must_use]
     pub const fn using(mut self, usage: Usage) -> Self {
-        if let Says::Reply(reply) = &mut self.says {
+        if let ScriptAnswer::Reply(reply) = &mut self.says {
             reply.usage = usage;
         }
         self
@@ -150,7 +150,7 @@ impl Turn {
     /// Comes as one document even where a stream was asked for, as some servers and proxies do it.
     #[must_use]
     pub const fn whole(mut self) -> Self {
-        if let Says::Reply(reply) = &mut self.says {
+        if let ScriptAnswer::Reply(reply) = &mut self.says {
             reply.whole = true;
         }
         self
@@ -173,25 +173,25 @@ impl Turn {
     /// Closes the connection after this many bytes of the body.
     #[must_use]
     pub fn cut_after(self, bytes: usize) -> Self {
-        self.step(bytes, Step::CutOff)
+        self.step(bytes, ResponseStep::CutOff)
     }
 
     /// Resets the connection after this many bytes of the body.
     #[must_use]
     pub fn reset_after(self, bytes: usize) -> Self {
-        self.step(bytes, Step::Reset)
+        self.step(bytes, ResponseStep::Reset)
     }
 
     /// Falls silent for ever after this many bytes of the body.
     #[must_use]
     pub fn stall_after(self, bytes: usize) -> Self {
-        self.step(bytes, Step::Stall)
+        self.step(bytes, ResponseStep::Stall)
     }
 
     /// Waits at a gate after this many bytes of the body.
     #[must_use]
     pub fn pause_after(self, bytes: usize, gate: &Gate) -> Self {
-        self.step(bytes, Step::Pause(gate.clone()))
+        self.step(bytes, ResponseStep::Pause(gate.clone()))
     }
 
     /// Cuts the body into pieces of this many bytes.
@@ -205,10 +205,11 @@ impl Turn {
     pub(crate) fn befall(&self, mut response: Response) -> Response {
         for (bytes, step) in &self.steps {
             response = match step {
-                Step::CutOff => response.cut_at(*bytes),
-                Step::Pause(_) | Step::Reset | Step::Send(_) | Step::Stall => {
-                    insert(response, *bytes, step)
-                }
+                ResponseStep::CutOff => response.cut_at(*bytes),
+                ResponseStep::Pause(_)
+                | ResponseStep::Reset
+                | ResponseStep::Send(_)
+                | ResponseStep::Stall => insert(response, *bytes, step),
             };
         }
         match self.recut {
@@ -217,7 +218,7 @@ impl Turn {
         }
     }
 
-    const fn of(says: Says) -> Self {
+    const fn of(says: ScriptAnswer) -> Self {
         Self {
             again: false,
             steps: Vec::new(),
@@ -227,21 +228,23 @@ impl Turn {
         }
     }
 
-    fn step(mut self, bytes: usize, step: Step) -> Self {
+    fn step(mut self, bytes: usize, step: ResponseStep) -> Self {
         self.steps.push((bytes, step));
         self
     }
 }
 
-impl Reply {
+impl ScriptReply {
     /// Why it ends.
     pub(crate) fn finish(&self) -> FinishReason {
         let mut usual = FinishReason::Stop;
         for part in &self.parts {
             match part {
-                Part::Call { .. } | Part::TextCall { .. } => usual = FinishReason::ToolCalls,
-                Part::Refusal(_) => usual = FinishReason::Refused,
-                Part::Text(_) | Part::Thinking { .. } => {}
+                ScriptPart::Call { .. } | ScriptPart::TextCall { .. } => {
+                    usual = FinishReason::ToolCalls
+                }
+                ScriptPart::Refusal(_) => usual = FinishReason::Refused,
+                ScriptPart::Text(_) | ScriptPart::Thinking { .. } => {}
             }
         }
         self.finish.clone().unwrap_or(usual)
@@ -249,20 +252,20 @@ impl Reply {
 }
 
 /// Puts a step after this many bytes of the body, or at its end.
-fn insert(mut response: Response, bytes: usize, step: &Step) -> Response {
+fn insert(mut response: Response, bytes: usize, step: &ResponseStep) -> Response {
     let mut left = Some(bytes);
     let mut steps = Vec::new();
     for known in std::mem::take(&mut response.steps) {
         match (known, left) {
-            (Step::Send(mut piece), Some(there)) if there < piece.len() => {
-                steps.push(Step::Send(piece.split_to(there)));
+            (ResponseStep::Send(mut piece), Some(there)) if there < piece.len() => {
+                steps.push(ResponseStep::Send(piece.split_to(there)));
                 steps.push(step.clone());
-                steps.push(Step::Send(piece));
+                steps.push(ResponseStep::Send(piece));
                 left = None;
             }
-            (Step::Send(piece), there) => {
+            (ResponseStep::Send(piece), there) => {
                 left = there.map(|there| there - piece.len());
-                steps.push(Step::Send(piece));
+                steps.push(ResponseStep::Send(piece));
             }
             (known, _) => steps.push(known),
         }

@@ -2,7 +2,7 @@
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::json;
 
 use crate::http::{post, question, send};
@@ -16,8 +16,8 @@ fn streamed(text: &str) -> String {
 #[tokio::test]
 async fn a_reply_can_be_cut_after_some_bytes() {
     let server = ScriptedClaude::start([
-        Turn::text("never told to its end").cut_after(120),
-        Turn::text("nor is this").cut_after(120),
+        ScriptTurn::text("never told to its end").cut_after(120),
+        ScriptTurn::text("nor is this").cut_after(120),
     ])
     .await;
     for body in [streamed("a"), question("a").to_string()] {
@@ -30,7 +30,7 @@ async fn a_reply_can_be_cut_after_some_bytes() {
 #[tokio::test]
 async fn a_reply_can_wait_at_a_gate() {
     let gate = Gate::new();
-    let turn = Turn::text("in two halves").pause_after(60, &gate);
+    let turn = ScriptTurn::text("in two halves").pause_after(60, &gate);
     let server = ScriptedClaude::start([turn]).await;
     let base = server.base_url();
     let asking = tokio::spawn(async move { post(&base, "/v1/messages", &streamed("a")).await });
@@ -47,7 +47,7 @@ async fn a_reply_can_wait_at_a_gate() {
 
 #[tokio::test]
 async fn a_reply_can_fall_silent() {
-    let server = ScriptedClaude::start([Turn::text("and then").stall_after(60)]).await;
+    let server = ScriptedClaude::start([ScriptTurn::text("and then").stall_after(60)]).await;
     let base = server.base_url();
     let asking = tokio::spawn(async move { post(&base, "/v1/messages", &streamed("a")).await });
     server.server().request(0).await;
@@ -58,8 +58,8 @@ async fn a_reply_can_fall_silent() {
 #[tokio::test]
 async fn pages_and_errors_are_sent_as_they_are() {
     let server = ScriptedClaude::start([
-        Turn::html(502, "<html>bad gateway</html>"),
-        Turn::status(
+        ScriptTurn::html(502, "<html>bad gateway</html>"),
+        ScriptTurn::status(
             529,
             &json!({ "type": "error", "error": { "type": "overloaded_error", "message": "" } }),
         ),
@@ -78,7 +78,7 @@ async fn pages_and_errors_are_sent_as_they_are() {
 
 #[tokio::test]
 async fn a_request_that_breaks_a_rule_is_refused_and_reported() {
-    let server = ScriptedClaude::start([Turn::text("never said")]).await;
+    let server = ScriptedClaude::start([ScriptTurn::text("never said")]).await;
     let mut body = question("a");
     body["n"] = json!(2);
     let refused = post(&server.base_url(), "/v1/messages", &body.to_string()).await;
@@ -100,7 +100,7 @@ async fn a_request_that_breaks_a_rule_is_refused_and_reported() {
 
 #[tokio::test]
 async fn the_dialects_own_judge_is_heard_too() {
-    let server = ScriptedClaude::start([Turn::text("never said")]).await;
+    let server = ScriptedClaude::start([ScriptTurn::text("never said")]).await;
     let mut body = question("a");
     body["tools"] = json!([{ "name": "add", "input_schema": { "type": "object" } }]);
     body["tool_choice"] = json!({ "type": "any" });

@@ -1,6 +1,6 @@
 //! Chat Completions: every rule is broken once, and found.
 
-use jackfield_testservers::openai::{Like, chat};
+use jackfield_testservers::openai::{VendorQuirks, chat};
 use serde_json::{Value, json};
 
 use crate::edit::set;
@@ -58,7 +58,7 @@ fn strict() -> Value {
 }
 
 pub(crate) fn faults(body: &Value) -> Vec<String> {
-    let found = chat::check(body, Like::OpenAi);
+    let found = chat::check(body, VendorQuirks::OpenAi);
     found.iter().map(ToString::to_string).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Servers that say that they are compatible: what they are strict about, and what they do not mind.
 
-use jackfield_testservers::openai::{Like, chat};
+use jackfield_testservers::openai::{VendorQuirks, chat};
 use serde_json::{Value, json};
 
 use crate::edit::set;
@@ -23,21 +23,21 @@ fn good() -> Value {
 }
 
 /// The same for DeepSeek, which wants its reasoning.
-fn good_for(like: Like) -> Value {
+fn good_for(like: VendorQuirks) -> Value {
     let mut body = good();
-    if like == Like::DeepSeek {
+    if like == VendorQuirks::DeepSeek {
         body["messages"][2]["reasoning_content"] = json!("");
     }
     body
 }
 
-fn faults(body: &Value, like: Like) -> Vec<String> {
+fn faults(body: &Value, like: VendorQuirks) -> Vec<String> {
     let found = chat::check(body, like);
     found.iter().map(ToString::to_string).collect()
 }
 
 #[track_caller]
-fn breaks(like: Like, changes: &[(&str, Value, &str)]) {
+fn breaks(like: VendorQuirks, changes: &[(&str, Value, &str)]) {
     for (pointer, value, fault) in changes {
         let mut body = good_for(like);
         set(&mut body, pointer, value.clone());
@@ -49,7 +49,11 @@ fn breaks(like: Like, changes: &[(&str, Value, &str)]) {
     }
 }
 
-const COMPATIBLE: [Like; 3] = [Like::DeepSeek, Like::Mistral, Like::Ollama];
+const COMPATIBLE: [VendorQuirks; 3] = [
+    VendorQuirks::DeepSeek,
+    VendorQuirks::Mistral,
+    VendorQuirks::Ollama,
+];
 
 #[test]
 fn a_good_request_has_no_faults() {
@@ -99,7 +103,7 @@ fn fields_that_are_not_known_are_read_over_or_refused() {
         let mut body = good_for(like);
         body["keep_alive"] = json!("5m");
         let found = faults(&body, like);
-        if like == Like::Mistral {
+        if like == VendorQuirks::Mistral {
             assert_eq!(found, ["keep_alive: Extra inputs are not permitted"]);
         } else {
             assert_eq!(found, [""; 0], "{like:?}");
@@ -110,10 +114,10 @@ fn fields_that_are_not_known_are_read_over_or_refused() {
 #[test]
 fn deepseek_wants_its_reasoning_in_every_turn_with_calls() {
     let fault = "The `reasoning_content` in the thinking mode must be passed back to the API.";
-    let found = faults(&good(), Like::DeepSeek);
+    let found = faults(&good(), VendorQuirks::DeepSeek);
     assert_eq!(found, [format!("messages[2]: {fault}")]);
     // A later question does not change that, and the answer of the turn has to have it, too.
-    let mut body = good_for(Like::DeepSeek);
+    let mut body = good_for(VendorQuirks::DeepSeek);
     set(
         &mut body,
         "/messages/4",
@@ -125,11 +129,11 @@ fn deepseek_wants_its_reasoning_in_every_turn_with_calls() {
         json!({ "role": "user", "content": "thanks" }),
     );
     assert_eq!(
-        faults(&body, Like::DeepSeek),
+        faults(&body, VendorQuirks::DeepSeek),
         [format!("messages[4]: {fault}")]
     );
     body["messages"][4]["reasoning_content"] = json!("So.");
-    assert_eq!(faults(&body, Like::DeepSeek), [""; 0]);
+    assert_eq!(faults(&body, VendorQuirks::DeepSeek), [""; 0]);
     // A turn without calls needs none.
     set(
         &mut body,
@@ -141,18 +145,18 @@ fn deepseek_wants_its_reasoning_in_every_turn_with_calls() {
         "/messages/7",
         json!({ "role": "user", "content": "bye" }),
     );
-    assert_eq!(faults(&body, Like::DeepSeek), [""; 0]);
+    assert_eq!(faults(&body, VendorQuirks::DeepSeek), [""; 0]);
     // Nor does a model that does not think.
     let mut body = good();
     body["thinking"] = json!({ "type": "disabled" });
-    assert_eq!(faults(&body, Like::DeepSeek), [""; 0]);
+    assert_eq!(faults(&body, VendorQuirks::DeepSeek), [""; 0]);
 }
 
 #[test]
 fn deepseek_sees_no_images() {
     let image = json!([{ "type": "image_url", "image_url": { "url": "https://a.example/b.png" } }]);
     breaks(
-        Like::DeepSeek,
+        VendorQuirks::DeepSeek,
         &[("/messages/1/content", image, "Supported values are: 'text'")],
     );
 }
@@ -161,7 +165,7 @@ fn deepseek_sees_no_images() {
 fn mistral_wants_its_ids_and_its_order() {
     let answer = json!({ "role": "assistant", "content": "2" });
     breaks(
-        Like::Mistral,
+        VendorQuirks::Mistral,
         &[
             (
                 "/messages/2/tool_calls/0/id",
@@ -212,7 +216,7 @@ fn mistral_wants_its_ids_and_its_order() {
 fn ollama_reads_arguments_and_inline_images() {
     let image = json!([{ "type": "image_url", "image_url": { "url": "https://a.example/b.png" } }]);
     breaks(
-        Like::Ollama,
+        VendorQuirks::Ollama,
         &[
             (
                 "/messages/2/tool_calls/0/function/arguments",
@@ -224,7 +228,7 @@ fn ollama_reads_arguments_and_inline_images() {
     );
     let mut body = good();
     body["max_completion_tokens"] = body["max_tokens"].take();
-    let found = faults(&body, Like::Ollama);
+    let found = faults(&body, VendorQuirks::Ollama);
     assert_eq!(
         found,
         ["max_tokens: Missing required parameter: 'max_tokens'."]

@@ -1,14 +1,14 @@
 //! What is wrong is refused in the vendor's form, and reported.
 
-use jackfield_testservers::openai::{Like, ScriptedOpenAi};
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::openai::{ScriptedOpenAi, VendorQuirks};
+use jackfield_testservers::script::ScriptTurn;
 use serde_json::json;
 
 use crate::http::{ask, get, send};
 
 #[tokio::test]
 async fn a_refusal_has_the_vendors_form() {
-    let server = ScriptedOpenAi::start([Turn::text("never said")]).await;
+    let server = ScriptedOpenAi::start([ScriptTurn::text("never said")]).await;
     let base = server.base_url();
     let body = json!({ "model": "gpt-4.1", "input": "a", "stop": "b" });
     let refused = ask(&base, "/v1/responses", &body).await;
@@ -40,7 +40,7 @@ async fn a_refusal_has_the_vendors_form() {
 
 #[tokio::test]
 async fn mistral_refuses_in_words_of_its_own() {
-    let server = ScriptedOpenAi::like(Like::Mistral, []).await;
+    let server = ScriptedOpenAi::like(VendorQuirks::Mistral, []).await;
     let base = server.base_url();
     let mut body = json!({
         "model": "mistral-large-latest",
@@ -70,10 +70,10 @@ async fn paths_are_the_servers_own() {
     assert_eq!(models["data"][0]["object"], "model");
     let body = json!({});
     for (like, path, status) in [
-        (Like::OpenAi, "/chat/completions", 404),
-        (Like::OpenAi, "/v1/messages", 404),
-        (Like::Mistral, "/v1/responses", 404),
-        (Like::DeepSeek, "/chat/completions", 400),
+        (VendorQuirks::OpenAi, "/chat/completions", 404),
+        (VendorQuirks::OpenAi, "/v1/messages", 404),
+        (VendorQuirks::Mistral, "/v1/responses", 404),
+        (VendorQuirks::DeepSeek, "/chat/completions", 400),
     ] {
         let server = ScriptedOpenAi::like(like, []).await;
         let refused = ask(&server.base_url(), path, &body).await;
@@ -84,7 +84,7 @@ async fn paths_are_the_servers_own() {
 
 #[tokio::test]
 async fn ollama_needs_no_key() {
-    let server = ScriptedOpenAi::like(Like::Ollama, [Turn::text("hello")]).await;
+    let server = ScriptedOpenAi::like(VendorQuirks::Ollama, [ScriptTurn::text("hello")]).await;
     let body = json!({ "model": "qwen3", "messages": [{ "role": "user", "content": "a" }] });
     let path = "/v1/chat/completions";
     let said = send(&server.base_url(), "POST", path, &[], &body.to_string()).await;

@@ -1,7 +1,7 @@
 //! Servers remember what they said, and take it back only as it was.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Part, Turn};
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::{Value, json};
 
 use crate::http::{post, question};
@@ -21,13 +21,16 @@ async fn thought(server: &ScriptedClaude, change: impl FnOnce(&mut Value)) {
     post(&base, "/v1/messages", &body.to_string()).await;
 }
 
-fn thinking_and_words() -> [Turn; 2] {
-    let thinking = Part::Thinking {
+fn thinking_and_words() -> [ScriptTurn; 2] {
+    let thinking = ScriptPart::Thinking {
         signature: "c2lnbmVk".to_owned(),
         text: "Hm.".to_owned(),
     };
-    let words = Part::Text("One.".to_owned());
-    [Turn::reply([thinking, words]), Turn::text("Two.")]
+    let words = ScriptPart::Text("One.".to_owned());
+    [
+        ScriptTurn::reply([thinking, words]),
+        ScriptTurn::text("Two."),
+    ]
 }
 
 #[tokio::test]

@@ -2,26 +2,26 @@
 
 #![expect(clippy::unwrap_used, reason = "a broken answer fails the test")]
 
-use jackfield_testservers::openai::{Like, ScriptedOpenAi};
-use jackfield_testservers::script::{Part, Turn};
+use jackfield_testservers::openai::{ScriptedOpenAi, VendorQuirks};
+use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::{Value, json};
 
 use crate::http::ask;
 
 const RESPONSES: &str = "/v1/responses";
 
-fn thinking_words_and_call() -> Turn {
-    Turn::reply([
-        Part::Thinking {
+fn thinking_words_and_call() -> ScriptTurn {
+    ScriptTurn::reply([
+        ScriptPart::Thinking {
             signature: "c2VjcmV0".to_owned(),
             text: "Hm.".to_owned(),
         },
-        Part::Call {
+        ScriptPart::Call {
             arguments: "{}".to_owned(),
             id: None,
             name: "add".to_owned(),
         },
-        Part::Text("One moment.".to_owned()),
+        ScriptPart::Text("One moment.".to_owned()),
     ])
 }
 
@@ -37,7 +37,8 @@ fn body(input: Value) -> Value {
 
 /// Asks twice, the second time with what came the first time, changed.
 async fn twice(change: impl FnOnce(&mut Value)) -> Vec<String> {
-    let server = ScriptedOpenAi::start([thinking_words_and_call(), Turn::text("Done.")]).await;
+    let server =
+        ScriptedOpenAi::start([thinking_words_and_call(), ScriptTurn::text("Done.")]).await;
     let base = server.base_url();
     let user = json!({ "role": "user", "content": "a" });
     let first = ask(&base, RESPONSES, &body(json!([user]))).await.json();
@@ -131,8 +132,8 @@ async fn each_change_to_what_was_said_is_found() {
 async fn deepseek_gets_its_own_words_back() {
     for (echo, faults) in [("Hm.", 0), ("Hm!", 1), ("", 1)] {
         let server = ScriptedOpenAi::like(
-            Like::DeepSeek,
-            [thinking_words_and_call(), Turn::text("Done.")],
+            VendorQuirks::DeepSeek,
+            [thinking_words_and_call(), ScriptTurn::text("Done.")],
         )
         .await;
         let base = server.base_url();

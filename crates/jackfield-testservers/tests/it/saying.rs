@@ -9,7 +9,7 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::usage::Usage;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::{Part, Script, Turn, json as file};
+use jackfield_testservers::script::{Script, ScriptPart, ScriptTurn, json as file};
 use serde_json::{Value, json};
 
 use crate::http::{Response, post, question};
@@ -30,7 +30,7 @@ fn text(response: &Response) -> String {
 
 #[tokio::test]
 async fn replies_come_in_the_order_of_the_script() {
-    let server = ScriptedClaude::start([Turn::text("one"), Turn::text("two")]).await;
+    let server = ScriptedClaude::start([ScriptTurn::text("one"), ScriptTurn::text("two")]).await;
     assert_eq!(server.unused(), 2);
     assert_eq!(text(&ask(&server, "a").await), "one");
     assert_eq!(text(&ask(&server, "b").await), "two");
@@ -41,8 +41,8 @@ async fn replies_come_in_the_order_of_the_script() {
 #[tokio::test]
 async fn a_turn_may_be_for_some_requests_only_and_come_again() {
     let server = ScriptedClaude::start([
-        Turn::text("bees").when("bee").again(),
-        Turn::text("anything"),
+        ScriptTurn::text("bees").when("bee").again(),
+        ScriptTurn::text("anything"),
     ])
     .await;
     for (asked, said) in [
@@ -57,7 +57,10 @@ async fn a_turn_may_be_for_some_requests_only_and_come_again() {
 #[tokio::test]
 async fn a_closure_may_choose_by_the_request() {
     let server = ScriptedClaude::start(Script::by(|asked| {
-        Some(Turn::text(format!("{}: {}", asked.nth, asked.last_text)))
+        Some(ScriptTurn::text(format!(
+            "{}: {}",
+            asked.nth, asked.last_text
+        )))
     }))
     .await;
     assert_eq!(text(&ask(&server, "a").await), "0: a");
@@ -66,7 +69,7 @@ async fn a_closure_may_choose_by_the_request() {
 
 #[tokio::test]
 async fn a_request_without_a_turn_left_is_a_violation() {
-    let server = ScriptedClaude::start([Turn::text("one")]).await;
+    let server = ScriptedClaude::start([ScriptTurn::text("one")]).await;
     ask(&server, "a").await;
     let refused = ask(&server, "b").await;
     assert_eq!(refused.status, 500);
@@ -79,12 +82,12 @@ async fn a_request_without_a_turn_left_is_a_violation() {
 /// A reply with everything in it, told whole and as events, and read by the dialect.
 #[tokio::test]
 async fn streamed_and_whole_replies_read_the_same() {
-    let turn = Turn::reply([
-        Part::Thinking {
+    let turn = ScriptTurn::reply([
+        ScriptPart::Thinking {
             signature: "c2ln".to_owned(),
             text: "Let me think about 东京.".to_owned(),
         },
-        Part::Text("First I need the weather, сейчас узнаю.".to_owned()),
+        ScriptPart::Text("First I need the weather, сейчас узнаю.".to_owned()),
     ])
     .and_call(
         "get_weather",
@@ -124,7 +127,7 @@ async fn finish_reasons_are_said_as_the_vendor_says_them() {
         (FinishReason::Refused, "refusal"),
         (FinishReason::Unrecognized("tired".into()), "tired"),
     ] {
-        let server = ScriptedClaude::start([Turn::text("x").finish(finish)]).await;
+        let server = ScriptedClaude::start([ScriptTurn::text("x").finish(finish)]).await;
         assert_eq!(ask(&server, "a").await.json()["stop_reason"], said);
     }
 }

@@ -4,8 +4,8 @@
 
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::usage::Usage;
-use jackfield_testservers::openai::{Like, ScriptedOpenAi};
-use jackfield_testservers::script::{Part, Script, Turn, json as file};
+use jackfield_testservers::openai::{ScriptedOpenAi, VendorQuirks};
+use jackfield_testservers::script::{Script, ScriptPart, ScriptTurn, json as file};
 use serde_json::{Value, json};
 
 use crate::http::{Response, ask};
@@ -42,19 +42,19 @@ fn joined(chunks: &[Value], pointer: &str) -> String {
     texts.collect()
 }
 
-fn everything() -> Turn {
-    Turn::reply([
-        Part::Thinking {
+fn everything() -> ScriptTurn {
+    ScriptTurn::reply([
+        ScriptPart::Thinking {
             signature: "x".to_owned(),
             text: "Let me think about 东京.".to_owned(),
         },
-        Part::Text("First I need the weather.".to_owned()),
-        Part::Call {
+        ScriptPart::Text("First I need the weather.".to_owned()),
+        ScriptPart::Call {
             arguments: r#"{"location": "Paris"}"#.to_owned(),
             id: None,
             name: "get_weather".to_owned(),
         },
-        Part::TextCall {
+        ScriptPart::TextCall {
             id: Some("call_7".to_owned()),
             input: "print(東)".to_owned(),
             name: "run".to_owned(),
@@ -194,12 +194,12 @@ async fn finish_reasons_are_said_as_the_vendor_says_them() {
         (FinishReason::Refused, "stop"),
         (FinishReason::Unrecognized("tired".into()), "tired"),
     ] {
-        let server = ScriptedOpenAi::start([Turn::text("x").finish(finish)]).await;
+        let server = ScriptedOpenAi::start([ScriptTurn::text("x").finish(finish)]).await;
         let reply = asked(&server, json!({})).await.json();
         assert_eq!(reply["choices"][0]["finish_reason"], said);
     }
     // A call that had to be is no reason to stop.
-    let server = ScriptedOpenAi::start([Turn::call("add", &json!({}))]).await;
+    let server = ScriptedOpenAi::start([ScriptTurn::call("add", &json!({}))]).await;
     let forced = json!({
         "tools": [{ "type": "function", "function": { "name": "add" } }],
         "tool_choice": { "type": "function", "function": { "name": "add" } },
@@ -211,7 +211,7 @@ async fn finish_reasons_are_said_as_the_vendor_says_them() {
 
 #[tokio::test]
 async fn a_refusal_stands_in_its_own_field() {
-    let turn = Turn::reply([Part::Refusal("I cannot do this.".to_owned())]);
+    let turn = ScriptTurn::reply([ScriptPart::Refusal("I cannot do this.".to_owned())]);
     let server = ScriptedOpenAi::start(Script::by(move |_| Some(turn.clone()))).await;
     let whole = asked(&server, json!({})).await.json();
     let choice = &whole["choices"][0];
@@ -227,16 +227,21 @@ async fn a_refusal_stands_in_its_own_field() {
 
 #[tokio::test]
 async fn each_kind_of_server_shows_reasoning_and_calls_in_its_own_way() {
-    let turn = Turn::reply([Part::Thinking {
+    let turn = ScriptTurn::reply([ScriptPart::Thinking {
         signature: "x".to_owned(),
         text: "Let me think about it.".to_owned(),
     }])
     .and_call("add", &json!({ "a": "a long text" }));
     for (like, field, prefix, length) in [
-        (Like::DeepSeek, Some("reasoning_content"), "call_00_", 32),
-        (Like::Mistral, None, "", 9),
-        (Like::Ollama, Some("reasoning"), "call_", 13),
-        (Like::OpenAi, None, "call_", 29),
+        (
+            VendorQuirks::DeepSeek,
+            Some("reasoning_content"),
+            "call_00_",
+            32,
+        ),
+        (VendorQuirks::Mistral, None, "", 9),
+        (VendorQuirks::Ollama, Some("reasoning"), "call_", 13),
+        (VendorQuirks::OpenAi, None, "call_", 29),
     ] {
         let server = ScriptedOpenAi::like(like, [turn.clone(), turn.clone()]).await;
         let whole = asked(&server, json!({})).await.json();
@@ -261,10 +266,14 @@ async fn each_kind_of_server_shows_reasoning_and_calls_in_its_own_way() {
         let pieces = streamed
             .iter()
             .filter(|chunk| chunk.pointer("/choices/0/delta/tool_calls").is_some());
-        let in_one = matches!(like, Like::Mistral | Like::Ollama);
+        let in_one = matches!(like, VendorQuirks::Mistral | VendorQuirks::Ollama);
         assert_eq!(pieces.count() == 1, in_one, "{like:?}");
         let last = streamed.last().unwrap();
-        assert_eq!(last["usage"].is_object(), like == Like::Mistral, "{like:?}");
+        assert_eq!(
+            last["usage"].is_object(),
+            like == VendorQuirks::Mistral,
+            "{like:?}"
+        );
     }
 }
 

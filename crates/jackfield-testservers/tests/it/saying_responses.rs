@@ -5,7 +5,7 @@
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::usage::Usage;
 use jackfield_testservers::openai::ScriptedOpenAi;
-use jackfield_testservers::script::{Part, Script, Turn};
+use jackfield_testservers::script::{Script, ScriptPart, ScriptTurn};
 use serde_json::{Value, json};
 
 use crate::http::{Response, ask};
@@ -37,19 +37,19 @@ fn events(response: &Response) -> Vec<Value> {
         .collect()
 }
 
-fn everything() -> Turn {
-    Turn::reply([
-        Part::Thinking {
+fn everything() -> ScriptTurn {
+    ScriptTurn::reply([
+        ScriptPart::Thinking {
             signature: "c2VjcmV0".to_owned(),
             text: "Let me think about 东京.".to_owned(),
         },
-        Part::Text("First I need the weather.".to_owned()),
-        Part::Call {
+        ScriptPart::Text("First I need the weather.".to_owned()),
+        ScriptPart::Call {
             arguments: r#"{"location": "Paris"}"#.to_owned(),
             id: None,
             name: "get_weather".to_owned(),
         },
-        Part::TextCall {
+        ScriptPart::TextCall {
             id: Some("call_7".to_owned()),
             input: "print(東)".to_owned(),
             name: "run".to_owned(),
@@ -244,7 +244,7 @@ async fn a_reply_that_does_not_end_by_itself_is_incomplete() {
         ),
         (FinishReason::Refused, "completed", json!(null)),
     ] {
-        let turn = Turn::text("x").finish(finish);
+        let turn = ScriptTurn::text("x").finish(finish);
         let server = ScriptedOpenAi::start([turn.clone(), turn]).await;
         let whole = asked(&server, json!({})).await.json();
         assert_eq!(whole["status"], status);
@@ -259,11 +259,14 @@ async fn a_reply_that_does_not_end_by_itself_is_incomplete() {
 
 #[tokio::test]
 async fn a_refusal_is_a_part_and_a_summary_is_for_those_who_ask() {
-    let thinking = Part::Thinking {
+    let thinking = ScriptPart::Thinking {
         signature: "x".to_owned(),
         text: "No.".to_owned(),
     };
-    let turn = Turn::reply([thinking, Part::Refusal("I cannot do this.".to_owned())]);
+    let turn = ScriptTurn::reply([
+        thinking,
+        ScriptPart::Refusal("I cannot do this.".to_owned()),
+    ]);
     let server = ScriptedOpenAi::start([turn.clone(), turn]).await;
     let quiet = asked(&server, json!({ "reasoning": { "effort": "low" } }))
         .await

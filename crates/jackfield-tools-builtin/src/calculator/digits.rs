@@ -1,10 +1,10 @@
 //! Writes a result for people: all digits of an exact one, fifteen of another.
 
-use super::fault::Fault;
+use super::fault::CalculationError;
 
 /// A result as written.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Written {
+pub(crate) struct WrittenResult {
     /// The number and its unit.
     pub(crate) text: String,
     /// Whether no digit was left out.
@@ -19,7 +19,7 @@ pub(crate) fn write(
     engine_text: &str,
     power_of_ten: i64,
     max_digits: usize,
-) -> Result<Written, Fault> {
+) -> Result<WrittenResult, CalculationError> {
     let (exact, rest) = match engine_text.strip_prefix("approx. ") {
         Some(rest) => (false, rest),
         None => (true, engine_text),
@@ -34,7 +34,7 @@ pub(crate) fn write(
     let (number, unit) = rest.split_at(length);
     let unit = unit.trim();
     if number.is_empty() || unit == "i" || unit.starts_with(['+', '-']) {
-        return Err(Fault::domain("the result is not a real number"));
+        return Err(CalculationError::domain("the result is not a real number"));
     }
     let decimal = Decimal::read(number).shifted(power_of_ten);
     let decimal = if exact {
@@ -62,7 +62,7 @@ pub(crate) fn write(
         "degs" => " deg".to_owned(),
         other => format!(" {}", other.replace(" / ", "/")),
     };
-    Ok(Written {
+    Ok(WrittenResult {
         text: format!("{sign}{written}{unit}"),
         exact,
     })

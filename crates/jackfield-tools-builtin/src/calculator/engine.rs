@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use fend_core::{Context, Interrupt};
 
-use super::fault::Fault;
-use super::wide::Wide;
+use super::fault::CalculationError;
+use super::wide::DoubleDouble;
 
 /// A value that the engine holds.
 #[derive(Clone, Copy, Debug)]
@@ -34,13 +34,13 @@ pub(crate) enum Rounding {
 }
 
 /// The engine with the values of one calculation.
-pub(crate) struct Engine<'stop> {
+pub(crate) struct ValueEngine<'stop> {
     context: Context,
     deadline: Deadline<'stop>,
     registers: usize,
 }
 
-impl<'stop> Engine<'stop> {
+impl<'stop> ValueEngine<'stop> {
     /// Makes an engine that gives up when the time is over, or when it is told to stop.
     pub(crate) fn new(limit: Duration, stop: &'stop AtomicBool) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl<'stop> Engine<'stop> {
     }
 
     /// Performs one operation, and keeps its result.
-    pub(crate) fn keep(&mut self, operation: &str) -> Result<Register, Fault> {
+    pub(crate) fn keep(&mut self, operation: &str) -> Result<Register, CalculationError> {
         let register = Register(self.registers);
         self.registers += 1;
         self.context.set_echo_result(false);
@@ -65,12 +65,15 @@ impl<'stop> Engine<'stop> {
     }
 
     /// Writes a value with up to 100 significant digits; a rounded one begins with `approx. `.
-    pub(crate) fn digits(&mut self, register: Register) -> Result<String, Fault> {
+    pub(crate) fn digits(&mut self, register: Register) -> Result<String, CalculationError> {
         self.show(&format!("{register} to 100 sf"))
     }
 
     /// Reads a value back, unless it has a unit.
-    pub(crate) fn plain_number(&mut self, register: Register) -> Result<Option<Wide>, Fault> {
+    pub(crate) fn plain_number(
+        &mut self,
+        register: Register,
+    ) -> Result<Option<DoubleDouble>, CalculationError> {
         let written = self.digits(register)?;
         let written = written.strip_prefix("approx. ").unwrap_or(&written);
         let size = written.strip_prefix('-').unwrap_or(written);
@@ -78,7 +81,7 @@ impl<'stop> Engine<'stop> {
             .chars()
             .all(|character| character.is_ascii_digit() || character == '.');
         Ok(plain.then(|| {
-            let wide = Wide::parse(size);
+            let wide = DoubleDouble::parse(size);
             if size.len() < written.len() {
                 -wide
             } else {
@@ -90,7 +93,11 @@ impl<'stop> Engine<'stop> {
     /// Rounds a value in its own unit, to a whole number of any size.
     ///
     /// The engine's own rounding goes through floats, and is wrong for large numbers.
-    pub(crate) fn round(&mut self, value: Register, to: Rounding) -> Result<Register, Fault> {
+    pub(crate) fn round(
+        &mut self,
+        value: Register,
+        to: Rounding,
+    ) -> Result<Register, CalculationError> {
         let fraction = self.show(&format!("{value} to fraction"))?;
         let fraction = fraction.strip_prefix("approx. ").unwrap_or(&fraction);
         let fraction = fraction.split(' ').next().unwrap_or(fraction);
@@ -119,7 +126,7 @@ impl<'stop> Engine<'stop> {
 
     /// Returns by how many quarters of half a turn an angle differs from zero, if it is a whole
     /// number of them.
-    pub(crate) fn eighths(&mut self, angle: Register) -> Result<Option<i64>, Fault> {
+    pub(crate) fn eighths(&mut self, angle: Register) -> Result<Option<i64>, CalculationError> {
         for half_turn in ["(180 deg)", "pi"] {
             let fraction = self.show(&format!("{angle} / {half_turn} to fraction"))?;
             let (numerator, denominator) = fraction.split_once('/').unwrap_or((&fraction, "1"));
@@ -134,19 +141,19 @@ impl<'stop> Engine<'stop> {
     }
 
     /// Returns whether a value is known exactly, however many digits it has.
-    pub(crate) fn is_exact(&mut self, register: Register) -> Result<bool, Fault> {
+    pub(crate) fn is_exact(&mut self, register: Register) -> Result<bool, CalculationError> {
         let fraction = self.show(&format!("{register} to fraction"))?;
         Ok(!fraction.starts_with("approx."))
     }
 
     /// Returns whether a value is exactly zero, whatever its unit.
-    pub(crate) fn is_zero(&mut self, register: Register) -> Result<bool, Fault> {
+    pub(crate) fn is_zero(&mut self, register: Register) -> Result<bool, CalculationError> {
         let fraction = self.show(&format!("{register} to fraction"))?;
         Ok(fraction == "0" || fraction.starts_with("0 "))
     }
 
     /// Returns the fault to report if there is no time left.
-    pub(crate) fn check_time(&self) -> Result<(), Fault> {
+    pub(crate) fn check_time(&self) -> Result<(), CalculationError> {
         if self.deadline.should_interrupt() {
             Err(self.out_of_time())
         } else {
@@ -154,12 +161,12 @@ impl<'stop> Engine<'stop> {
         }
     }
 
-    fn show(&mut self, text: &str) -> Result<String, Fault> {
+    fn show(&mut self, text: &str) -> Result<String, CalculationError> {
         self.context.set_echo_result(true);
         self.evaluate(text)
     }
 
-    fn evaluate(&mut self, text: &str) -> Result<String, Fault> {
+    fn evaluate(&mut self, text: &str) -> Result<String, CalculationError> {
         let result = fend_core::evaluate_with_interrupt(text, &mut self.context, &self.deadline);
         match result {
             Ok(result) => Ok(result.get_main_result().to_owned()),
@@ -168,23 +175,23 @@ impl<'stop> Engine<'stop> {
     }
 
     /// The engine's errors are texts: the few that have a fault of their own are told apart here.
-    fn classify(&self, message: &str) -> Fault {
+    fn classify(&self, message: &str) -> CalculationError {
         if self.deadline.should_interrupt() || message == "interrupted" {
             return self.out_of_time();
         }
         match message {
-            "division by zero" | "modulo by zero" => Fault::DivisionByZero,
-            "exponent too large" | "value is too large" => Fault::Overflow,
+            "division by zero" | "modulo by zero" => CalculationError::DivisionByZero,
+            "exponent too large" | "value is too large" => CalculationError::Overflow,
             other => {
                 // Some of them hold numbers of any length.
                 let other: String = other.chars().take(200).collect();
-                Fault::domain(other.replace("unitless", "a plain number"))
+                CalculationError::domain(other.replace("unitless", "a plain number"))
             }
         }
     }
 
-    fn out_of_time(&self) -> Fault {
-        Fault::OutOfTime(self.deadline.limit.as_millis())
+    fn out_of_time(&self) -> CalculationError {
+        CalculationError::OutOfTime(self.deadline.limit.as_millis())
     }
 }
 

@@ -1,21 +1,21 @@
 //! Works out an expression: a person's percent rules, and arithmetic in two kinds side by side.
 //!
-//! Every value is held by the exact engine, and as a [`Wide`] number that foresees sizes.
+//! Every value is held by the exact engine, and as a [`DoubleDouble`] number that foresees sizes.
 
-use super::engine::{Engine, Register};
-use super::fault::Fault;
+use super::engine::{Register, ValueEngine};
+use super::fault::CalculationError;
 use super::functions;
 use super::names::Constant;
 use super::numbers::Number;
 use super::parser::{Expression, Operator};
-use super::wide::Wide;
+use super::wide::DoubleDouble;
 
 /// A value: the engine's, and what is known of it beside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Value {
     pub(crate) register: Register,
     /// The value as a plain number (angles in radians); none if it has a unit.
-    pub(crate) wide: Option<Wide>,
+    pub(crate) wide: Option<DoubleDouble>,
     /// Whether it is certainly not exact, and the wide number as good as the engine's.
     pub(crate) rough: bool,
     /// About how many decimal digits the exact form has, above and below the fraction line.
@@ -26,19 +26,19 @@ pub(crate) struct Value {
 
 /// Works out expressions with one engine.
 pub(crate) struct Evaluator<'stop> {
-    pub(crate) engine: Engine<'stop>,
+    pub(crate) engine: ValueEngine<'stop>,
 }
 
 impl Evaluator<'_> {
     /// Works out an expression.
-    pub(crate) fn value(&mut self, expression: &Expression) -> Result<Value, Fault> {
+    pub(crate) fn value(&mut self, expression: &Expression) -> Result<Value, CalculationError> {
         match expression {
             Expression::Binary(operator, left, right) => self.binary(*operator, left, right),
             Expression::Call(function, arguments) => {
                 let arguments = arguments
                     .iter()
                     .map(|argument| self.value(argument))
-                    .collect::<Result<Vec<Value>, Fault>>()?;
+                    .collect::<Result<Vec<Value>, CalculationError>>()?;
                 functions::call(self, *function, &arguments)
             }
             Expression::Constant(constant) => self.constant(*constant),
@@ -74,7 +74,7 @@ impl Evaluator<'_> {
         operator: Operator,
         left: &Expression,
         right: &Expression,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, CalculationError> {
         let of_left = matches!(operator, Operator::Add | Operator::Subtract)
             && is_percentage(right)
             && !is_percentage(left);
@@ -95,7 +95,7 @@ impl Evaluator<'_> {
         operator: Operator,
         left: Value,
         right: Value,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, CalculationError> {
         match operator {
             Operator::Add => self.add(left, right),
             Operator::Divide => self.divide(left, right),
@@ -106,24 +106,32 @@ impl Evaluator<'_> {
         }
     }
 
-    pub(crate) fn add(&mut self, left: Value, right: Value) -> Result<Value, Fault> {
+    pub(crate) fn add(&mut self, left: Value, right: Value) -> Result<Value, CalculationError> {
         let operation = format!("{} + {}", left.register, right.register);
         self.combined(&operation, left, right, |a, b| a + b)
     }
 
-    pub(crate) fn subtract(&mut self, left: Value, right: Value) -> Result<Value, Fault> {
+    pub(crate) fn subtract(
+        &mut self,
+        left: Value,
+        right: Value,
+    ) -> Result<Value, CalculationError> {
         let operation = format!("{} - {}", left.register, right.register);
         self.combined(&operation, left, right, |a, b| a - b)
     }
 
-    pub(crate) fn multiply(&mut self, left: Value, right: Value) -> Result<Value, Fault> {
+    pub(crate) fn multiply(
+        &mut self,
+        left: Value,
+        right: Value,
+    ) -> Result<Value, CalculationError> {
         let operation = format!("{} * {}", left.register, right.register);
         self.combined(&operation, left, right, |a, b| a * b)
     }
 
-    pub(crate) fn divide(&mut self, left: Value, right: Value) -> Result<Value, Fault> {
+    pub(crate) fn divide(&mut self, left: Value, right: Value) -> Result<Value, CalculationError> {
         if self.is_zero(right)? {
-            return Err(Fault::DivisionByZero);
+            return Err(CalculationError::DivisionByZero);
         }
         let operation = format!("{} / {}", left.register, right.register);
         let quotient = self.combined(&operation, left, right, |a, b| a / b)?;
@@ -133,7 +141,7 @@ impl Evaluator<'_> {
         })
     }
 
-    pub(crate) fn negate(&mut self, value: Value) -> Result<Value, Fault> {
+    pub(crate) fn negate(&mut self, value: Value) -> Result<Value, CalculationError> {
         let register = self.engine.keep(&format!("-{}", value.register))?;
         Ok(Value {
             register,
@@ -143,12 +151,12 @@ impl Evaluator<'_> {
     }
 
     /// Keeps a whole number.
-    pub(crate) fn whole(&mut self, number: u32) -> Result<Value, Fault> {
+    pub(crate) fn whole(&mut self, number: u32) -> Result<Value, CalculationError> {
         self.number(&Number::whole(number.to_string()))
     }
 
     /// Keeps a number that is known only approximately.
-    pub(crate) fn approximate(&mut self, wide: Wide) -> Result<Value, Fault> {
+    pub(crate) fn approximate(&mut self, wide: DoubleDouble) -> Result<Value, CalculationError> {
         if !wide.is_zero() {
             check_magnitude(wide.log10())?;
         }
@@ -164,7 +172,7 @@ impl Evaluator<'_> {
     }
 
     /// Returns whether the value is exactly zero.
-    pub(crate) fn is_zero(&mut self, value: Value) -> Result<bool, Fault> {
+    pub(crate) fn is_zero(&mut self, value: Value) -> Result<bool, CalculationError> {
         match value.wide {
             // Sums are read back from the engine where they come near zero.
             Some(wide) if !wide.is_zero() => Ok(false),
@@ -173,8 +181,12 @@ impl Evaluator<'_> {
     }
 
     /// Returns whether the value is exactly this whole number.
-    pub(crate) fn is_exactly(&mut self, value: Value, number: u32) -> Result<bool, Fault> {
-        let near = |wide: Wide| wide.whole() == Some(i64::from(number));
+    pub(crate) fn is_exactly(
+        &mut self,
+        value: Value,
+        number: u32,
+    ) -> Result<bool, CalculationError> {
+        let near = |wide: DoubleDouble| wide.whole() == Some(i64::from(number));
         if !value.wide.is_some_and(near) {
             return Ok(false);
         }
@@ -188,8 +200,8 @@ impl Evaluator<'_> {
         operation: &str,
         left: Value,
         right: Value,
-        wide: impl FnOnce(Wide, Wide) -> Wide,
-    ) -> Result<Value, Fault> {
+        wide: impl FnOnce(DoubleDouble, DoubleDouble) -> DoubleDouble,
+    ) -> Result<Value, CalculationError> {
         let register = self.engine.keep(operation)?;
         let wide = match left.wide.zip(right.wide) {
             Some((a, b)) => {
@@ -212,25 +224,26 @@ impl Evaluator<'_> {
         })
     }
 
-    fn number(&mut self, number: &Number) -> Result<Value, Fault> {
+    fn number(&mut self, number: &Number) -> Result<Value, CalculationError> {
         let register = self.engine.keep(number.text())?;
         Ok(Value {
             register,
-            wide: Some(Wide::parse(number.text())),
+            wide: Some(DoubleDouble::parse(number.text())),
             rough: false,
             size: number.size(),
             whole: number.is_whole(),
         })
     }
 
-    fn constant(&mut self, constant: Constant) -> Result<Value, Fault> {
-        let golden = || (Wide::from(1.0) + Wide::from(5.0).root()) / Wide::from(2.0);
+    fn constant(&mut self, constant: Constant) -> Result<Value, CalculationError> {
+        let golden =
+            || (DoubleDouble::from(1.0) + DoubleDouble::from(5.0).root()) / DoubleDouble::from(2.0);
         let (name, wide) = match constant {
             // These two have no better form than their digits.
-            Constant::E => return self.approximate(Wide::e()),
+            Constant::E => return self.approximate(DoubleDouble::e()),
             Constant::Phi => return self.approximate(golden()),
-            Constant::Pi => ("pi", Wide::pi()),
-            Constant::Tau => ("tau", Wide::from(2.0) * Wide::pi()),
+            Constant::Pi => ("pi", DoubleDouble::pi()),
+            Constant::Tau => ("tau", DoubleDouble::from(2.0) * DoubleDouble::pi()),
         };
         let register = self.engine.keep(name)?;
         Ok(Value {
@@ -242,11 +255,11 @@ impl Evaluator<'_> {
         })
     }
 
-    fn unit(&mut self, unit: &str) -> Result<Value, Fault> {
+    fn unit(&mut self, unit: &str) -> Result<Value, CalculationError> {
         let wide = match unit {
-            "deg" | "degree" | "degrees" => Some(Wide::pi() / Wide::from(180.0)),
-            "rad" | "radian" | "radians" => Some(Wide::from(1.0)),
-            "turn" | "turns" => Some(Wide::from(2.0) * Wide::pi()),
+            "deg" | "degree" | "degrees" => Some(DoubleDouble::pi() / DoubleDouble::from(180.0)),
+            "rad" | "radian" | "radians" => Some(DoubleDouble::from(1.0)),
+            "turn" | "turns" => Some(DoubleDouble::from(2.0) * DoubleDouble::pi()),
             _ => None,
         };
         let register = self.engine.keep(unit)?;
@@ -261,11 +274,11 @@ impl Evaluator<'_> {
 }
 
 /// Refuses numbers of more than 10000 digits or decimals, given their logarithm to base 10.
-pub(crate) fn check_magnitude(log: f64) -> Result<(), Fault> {
+pub(crate) fn check_magnitude(log: f64) -> Result<(), CalculationError> {
     if log > MAX_LOG {
-        Err(Fault::Overflow)
+        Err(CalculationError::Overflow)
     } else if log < -MAX_LOG {
-        Err(Fault::Underflow)
+        Err(CalculationError::Underflow)
     } else {
         Ok(())
     }

@@ -4,7 +4,7 @@ use crate::answer::ToolFault;
 
 /// Why an expression has no answer.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub(crate) enum Fault {
+pub(crate) enum CalculationError {
     #[error("the calculator is busy with other calculations: try again")]
     Busy,
     #[error("division by zero")]
@@ -27,7 +27,7 @@ pub(crate) enum Fault {
     Underflow,
 }
 
-impl Fault {
+impl CalculationError {
     /// Makes a fault about how the expression is written.
     pub(crate) fn syntax(text: impl Into<String>) -> Self {
         Self::Syntax(text.into())
@@ -39,17 +39,19 @@ impl Fault {
     }
 }
 
-impl From<Fault> for ToolFault {
-    fn from(fault: Fault) -> Self {
+impl From<CalculationError> for ToolFault {
+    fn from(fault: CalculationError) -> Self {
         let text = fault.to_string();
         match fault {
-            Fault::Empty | Fault::Syntax(_) | Fault::TooDeep(_) | Fault::TooLong { .. } => {
-                Self::Arguments(text)
-            }
-            Fault::DivisionByZero | Fault::Domain(_) | Fault::Overflow | Fault::Underflow => {
-                Self::Unanswerable(text)
-            }
-            Fault::Busy | Fault::OutOfTime(_) => Self::Exhausted(text),
+            CalculationError::Empty
+            | CalculationError::Syntax(_)
+            | CalculationError::TooDeep(_)
+            | CalculationError::TooLong { .. } => Self::Arguments(text),
+            CalculationError::DivisionByZero
+            | CalculationError::Domain(_)
+            | CalculationError::Overflow
+            | CalculationError::Underflow => Self::Unanswerable(text),
+            CalculationError::Busy | CalculationError::OutOfTime(_) => Self::Exhausted(text),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The functions: exact where there is an exact answer, else to the digits of a [`Wide`] number.
+//! The functions: exact where there is an exact answer, else to the digits of a [`DoubleDouble`] number.
 
 mod counting;
 mod powers;
@@ -9,10 +9,10 @@ use self::counting::{
 use self::powers::{exponential, logarithm, root};
 use super::engine::Rounding;
 use super::evaluate::{Evaluator, Value, check_magnitude};
-use super::fault::Fault;
+use super::fault::CalculationError;
 use super::names::Function;
 use super::parser::Operator;
-use super::wide::Wide;
+use super::wide::DoubleDouble;
 
 pub(crate) use self::counting::factorial;
 pub(crate) use self::powers::power;
@@ -22,11 +22,12 @@ pub(crate) fn call(
     evaluator: &mut Evaluator<'_>,
     function: Function,
     arguments: &[Value],
-) -> Result<Value, Fault> {
+) -> Result<Value, CalculationError> {
     let (Some(first), second) = (arguments.first().copied(), arguments.get(1).copied()) else {
-        return Err(Fault::syntax("a function lacks its argument"));
+        return Err(CalculationError::syntax("a function lacks its argument"));
     };
-    let required = || second.ok_or_else(|| Fault::syntax("a function lacks its second argument"));
+    let required =
+        || second.ok_or_else(|| CalculationError::syntax("a function lacks its second argument"));
     match function {
         Function::Abs => absolute(evaluator, first),
         Function::Ceil => rounded(evaluator, first, Rounding::Up),
@@ -98,8 +99,8 @@ pub(crate) fn remainder(
     evaluator: &mut Evaluator<'_>,
     value: Value,
     divisor: Value,
-) -> Result<Value, Fault> {
-    let natural = |value: Value| value.whole && !value.wide.is_none_or(Wide::is_negative);
+) -> Result<Value, CalculationError> {
+    let natural = |value: Value| value.whole && !value.wide.is_none_or(DoubleDouble::is_negative);
     if natural(value) && natural(divisor) {
         let operation = format!("{} mod {}", value.register, divisor.register);
         let register = evaluator.engine.keep(&operation)?;
@@ -123,7 +124,7 @@ pub(crate) fn remainder(
 }
 
 /// The engine knows the exact sines and cosines, of the tangents only the zeros.
-fn tangent(evaluator: &mut Evaluator<'_>, value: Value) -> Result<Value, Fault> {
+fn tangent(evaluator: &mut Evaluator<'_>, value: Value) -> Result<Value, CalculationError> {
     plain(value, "tan")?;
     let eighths = evaluator.engine.eighths(value.register)?;
     match eighths.map(|eighths| eighths.rem_euclid(4)) {
@@ -137,7 +138,11 @@ fn tangent(evaluator: &mut Evaluator<'_>, value: Value) -> Result<Value, Fault> 
 }
 
 /// Returns the engine's exact answer if it has one, and else the approximation.
-fn exact_or(evaluator: &mut Evaluator<'_>, operation: &str, wide: Wide) -> Result<Value, Fault> {
+fn exact_or(
+    evaluator: &mut Evaluator<'_>,
+    operation: &str,
+    wide: DoubleDouble,
+) -> Result<Value, CalculationError> {
     let approximate = evaluator.approximate(wide)?;
     let register = evaluator.engine.keep(operation)?;
     if evaluator.engine.is_exact(register)? {
@@ -150,11 +155,11 @@ fn exact_or(evaluator: &mut Evaluator<'_>, operation: &str, wide: Wide) -> Resul
     Ok(approximate)
 }
 
-fn absolute(evaluator: &mut Evaluator<'_>, value: Value) -> Result<Value, Fault> {
+fn absolute(evaluator: &mut Evaluator<'_>, value: Value) -> Result<Value, CalculationError> {
     let register = evaluator.engine.keep(&format!("abs {}", value.register))?;
     Ok(Value {
         register,
-        wide: value.wide.map(Wide::abs),
+        wide: value.wide.map(DoubleDouble::abs),
         ..value
     })
 }
@@ -163,7 +168,7 @@ fn rounded(
     evaluator: &mut Evaluator<'_>,
     value: Value,
     rounding: Rounding,
-) -> Result<Value, Fault> {
+) -> Result<Value, CalculationError> {
     if value.rough && value.wide.is_some_and(|wide| wide.log10() > 40.0) {
         // All of its digits lie before the point.
         return Ok(value);
@@ -182,10 +187,16 @@ fn rounded(
     })
 }
 
-fn round_to(evaluator: &mut Evaluator<'_>, value: Value, places: Value) -> Result<Value, Fault> {
+fn round_to(
+    evaluator: &mut Evaluator<'_>,
+    value: Value,
+    places: Value,
+) -> Result<Value, CalculationError> {
     let places = plain_whole(places)
         .filter(|places| places.abs() <= 100)
-        .ok_or_else(|| Fault::domain("round(x, n) takes a whole number n from -100 to 100"))?;
+        .ok_or_else(|| {
+            CalculationError::domain("round(x, n) takes a whole number n from -100 to 100")
+        })?;
     let ten = evaluator.whole(10)?;
     let exponent = evaluator.whole(u32::try_from(places.unsigned_abs()).unwrap_or(0))?;
     let scale = power(evaluator, ten, exponent)?;
@@ -206,13 +217,13 @@ fn bounded(
     name: &str,
     (least, most): (f64, f64),
     function: fn(f64) -> f64,
-) -> Result<Value, Fault> {
+) -> Result<Value, CalculationError> {
     let wide = plain(value, name)?;
     let argument = wide.nearest();
     let result = function(argument);
     let outside = !(least..=most).contains(&argument) || !result.is_finite();
     if outside {
-        return Err(Fault::domain(format!(
+        return Err(CalculationError::domain(format!(
             "{name} is not defined for this value"
         )));
     }
@@ -220,30 +231,30 @@ fn bounded(
     if result == 0.0 && evaluator.is_exactly(value, zero_at)? {
         return evaluator.whole(0);
     }
-    evaluator.approximate(Wide::from(result))
+    evaluator.approximate(DoubleDouble::from(result))
 }
 
 fn hyperbolic(
     evaluator: &mut Evaluator<'_>,
     value: Value,
-    combine: fn(Wide, Wide) -> Wide,
-) -> Result<Value, Fault> {
+    combine: fn(DoubleDouble, DoubleDouble) -> DoubleDouble,
+) -> Result<Value, CalculationError> {
     let wide = plain(value, "a hyperbolic function")?;
     if evaluator.is_exactly(value, 0)? {
         let up = evaluator.whole(1)?;
-        let zero = combine(Wide::from(1.0), Wide::from(1.0)).is_zero();
+        let zero = combine(DoubleDouble::from(1.0), DoubleDouble::from(1.0)).is_zero();
         return Ok(if zero { value } else { up });
     }
     check_magnitude(wide.nearest().abs() * std::f64::consts::LOG10_E)?;
     let small = wide.nearest();
-    let sine = combine(Wide::from(1.0), Wide::from(1.0)).is_zero();
+    let sine = combine(DoubleDouble::from(1.0), DoubleDouble::from(1.0)).is_zero();
     if sine && small.abs() < 0.1 {
         // The difference of two numbers near one would have few digits left.
-        return evaluator.approximate(Wide::from(small.sinh()));
+        return evaluator.approximate(DoubleDouble::from(small.sinh()));
     }
     let up = wide.exp();
-    let both = combine(up, Wide::from(1.0) / up);
-    evaluator.approximate(both / Wide::from(2.0))
+    let both = combine(up, DoubleDouble::from(1.0) / up);
+    evaluator.approximate(both / DoubleDouble::from(2.0))
 }
 
 fn circular(
@@ -251,31 +262,31 @@ fn circular(
     name: &str,
     value: Value,
     function: fn(f64) -> f64,
-) -> Result<Value, Fault> {
+) -> Result<Value, CalculationError> {
     let wide = plain(value, name)?;
     if wide.nearest().abs() > 1e15 {
-        return Err(Fault::domain(format!(
+        return Err(CalculationError::domain(format!(
             "the angle is too large for {name} to mean anything"
         )));
     }
     let result = function(wide.nearest());
     let operation = format!("{name} {}", value.register);
-    match exact_or(evaluator, &operation, Wide::from(result)) {
-        Err(Fault::DivisionByZero) => Err(Fault::domain(format!(
+    match exact_or(evaluator, &operation, DoubleDouble::from(result)) {
+        Err(CalculationError::DivisionByZero) => Err(CalculationError::domain(format!(
             "{name} is not defined for this angle"
         ))),
         other => other,
     }
 }
 
-fn plain(value: Value, name: &str) -> Result<Wide, Fault> {
-    value
-        .wide
-        .ok_or_else(|| Fault::domain(format!("{name} takes a plain number, without a unit")))
+fn plain(value: Value, name: &str) -> Result<DoubleDouble, CalculationError> {
+    value.wide.ok_or_else(|| {
+        CalculationError::domain(format!("{name} takes a plain number, without a unit"))
+    })
 }
 
 fn plain_whole(value: Value) -> Option<i64> {
-    value.wide.and_then(Wide::whole)
+    value.wide.and_then(DoubleDouble::whole)
 }
 
 const EVERYWHERE: (f64, f64) = (f64::MIN, f64::MAX);

@@ -1,19 +1,19 @@
 //! Cuts an expression into tokens, whatever script its digits and operators are written in.
 
-use super::fault::Fault;
+use super::fault::CalculationError;
 use super::names::Function;
 use super::numbers::{self, Number};
 
 /// A token, and whether blank space stands before it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Token {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     pub(crate) spaced: bool,
 }
 
 /// What a token is.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     Bang,
     Close,
     Divide,
@@ -30,19 +30,19 @@ pub(crate) enum Kind {
 
 /// The tokens of an expression, and what had to be decided to read it.
 #[derive(Debug)]
-pub(crate) struct Tokens {
+pub(crate) struct TokenList {
     pub(crate) tokens: Vec<Token>,
     pub(crate) notes: Vec<String>,
 }
 
 /// Cuts an expression into tokens.
-pub(crate) fn tokens(expression: &str) -> Result<Tokens, Fault> {
+pub(crate) fn tokens(expression: &str) -> Result<TokenList, CalculationError> {
     let text = expression.trim();
     let text = text.trim_end_matches(|last: char| "=＝?？".contains(last) || last.is_whitespace());
     let characters = text
         .chars()
         .map(plain)
-        .collect::<Result<Vec<char>, Fault>>()?;
+        .collect::<Result<Vec<char>, CalculationError>>()?;
     let mut lexer = Lexer {
         characters,
         position: 0,
@@ -52,9 +52,9 @@ pub(crate) fn tokens(expression: &str) -> Result<Tokens, Fault> {
     };
     while lexer.next()? {}
     if lexer.tokens.is_empty() {
-        return Err(Fault::Empty);
+        return Err(CalculationError::Empty);
     }
-    Ok(Tokens {
+    Ok(TokenList {
         tokens: lexer.tokens,
         notes: lexer.notes,
     })
@@ -70,7 +70,7 @@ struct Lexer {
 }
 
 impl Lexer {
-    fn next(&mut self) -> Result<bool, Fault> {
+    fn next(&mut self) -> Result<bool, CalculationError> {
         let start = self.position;
         while self.peek(0).is_some_and(char::is_whitespace) {
             self.position += 1;
@@ -85,7 +85,7 @@ impl Lexer {
             let (number, length, note) = numbers::read(&self.characters[self.position..], in_list)?;
             self.position += length;
             self.notes.extend(note);
-            self.push(Kind::Number(number), spaced);
+            self.push(TokenKind::Number(number), spaced);
         } else if character.is_alphabetic() || character == '_' {
             self.name(spaced);
         } else {
@@ -115,51 +115,53 @@ impl Lexer {
         let kind = match name.as_str() {
             "x" | "X" | "х" | "Х" if self.follows_operand() => {
                 self.note("`x` was read as a multiplication sign");
-                Kind::Times
+                TokenKind::Times
             }
-            _ => Kind::Name(name),
+            _ => TokenKind::Name(name),
         };
         self.push(kind, spaced);
     }
 
-    fn symbol(&mut self, character: char, spaced: bool) -> Result<(), Fault> {
+    fn symbol(&mut self, character: char, spaced: bool) -> Result<(), CalculationError> {
         self.position += 1;
         let kind = match character {
-            '+' => Kind::Plus,
-            '-' => Kind::Minus,
-            '*' if self.take('*') => Kind::Power,
-            '*' => Kind::Times,
+            '+' => TokenKind::Plus,
+            '-' => TokenKind::Minus,
+            '*' if self.take('*') => TokenKind::Power,
+            '*' => TokenKind::Times,
             '/' if self.peek(0) == Some('/') => {
-                return Err(Fault::syntax("`//` is not understood: use floor(a / b)"));
+                return Err(CalculationError::syntax(
+                    "`//` is not understood: use floor(a / b)",
+                ));
             }
-            '/' => Kind::Divide,
+            '/' => TokenKind::Divide,
             ':' => {
                 self.note("`:` was read as division");
-                Kind::Divide
+                TokenKind::Divide
             }
-            '^' => Kind::Power,
-            '!' => Kind::Bang,
-            '%' => Kind::Percent,
-            ';' | ',' => Kind::Separator,
+            '^' => TokenKind::Power,
+            '!' => TokenKind::Bang,
+            '%' => TokenKind::Percent,
+            ';' | ',' => TokenKind::Separator,
             '(' => {
                 let in_list = matches!(
                     self.tokens.last().map(|token| &token.kind),
-                    Some(Kind::Name(name)) if takes_a_list(name)
+                    Some(TokenKind::Name(name)) if takes_a_list(name)
                 );
                 self.lists.push(in_list);
-                Kind::Open
+                TokenKind::Open
             }
             ')' => {
                 self.lists.pop();
-                Kind::Close
+                TokenKind::Close
             }
-            '√' => Kind::Name("sqrt".to_owned()),
-            '∛' => Kind::Name("cbrt".to_owned()),
-            '℃' => Kind::Name("°C".to_owned()),
-            '℉' => Kind::Name("°F".to_owned()),
-            '°' if self.take('C') || self.take('С') => Kind::Name("°C".to_owned()),
-            '°' if self.take('F') => Kind::Name("°F".to_owned()),
-            '°' => Kind::Name("deg".to_owned()),
+            '√' => TokenKind::Name("sqrt".to_owned()),
+            '∛' => TokenKind::Name("cbrt".to_owned()),
+            '℃' => TokenKind::Name("°C".to_owned()),
+            '℉' => TokenKind::Name("°F".to_owned()),
+            '°' if self.take('C') || self.take('С') => TokenKind::Name("°C".to_owned()),
+            '°' if self.take('F') => TokenKind::Name("°F".to_owned()),
+            '°' => TokenKind::Name("deg".to_owned()),
             other => {
                 if let Some(digit) = superscript(other) {
                     self.superscript(digit);
@@ -174,12 +176,12 @@ impl Lexer {
 
     /// Reads `²` as `^2`, `⁻¹⁰` as `^-10`.
     fn superscript(&mut self, first: char) {
-        self.push(Kind::Power, false);
+        self.push(TokenKind::Power, false);
         let mut digits = String::new();
         let mut next = Some(first);
         while let Some(digit) = next {
             if digit == '-' && digits.is_empty() {
-                self.push(Kind::Minus, false);
+                self.push(TokenKind::Minus, false);
             } else {
                 digits.push(digit);
             }
@@ -189,14 +191,14 @@ impl Lexer {
             }
         }
         if !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit()) {
-            self.push(Kind::Number(Number::whole(digits)), false);
+            self.push(TokenKind::Number(Number::whole(digits)), false);
         }
     }
 
     fn follows_operand(&self) -> bool {
         matches!(
             self.tokens.last().map(|token| &token.kind),
-            Some(Kind::Number(_) | Kind::Close)
+            Some(TokenKind::Number(_) | TokenKind::Close)
         )
     }
 
@@ -210,7 +212,7 @@ impl Lexer {
         self.characters.get(self.position + ahead).copied()
     }
 
-    fn push(&mut self, kind: Kind, spaced: bool) {
+    fn push(&mut self, kind: TokenKind, spaced: bool) {
         self.tokens.push(Token { kind, spaced });
     }
 
@@ -226,14 +228,14 @@ fn takes_a_list(name: &str) -> bool {
 }
 
 /// Returns the plain form of a character, or says why it is not allowed.
-fn plain(character: char) -> Result<char, Fault> {
+fn plain(character: char) -> Result<char, CalculationError> {
     Ok(match character {
         // The full-width forms lie in the order of the plain ones.
         '\u{FF01}'..='\u{FF5E}' => {
             char::from_u32(u32::from(character) - 0xFEE0).unwrap_or(character)
         }
         '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
-            return Err(Fault::syntax(
+            return Err(CalculationError::syntax(
                 "one expression on one line, please: call again for the next one",
             ));
         }
@@ -250,13 +252,13 @@ fn plain(character: char) -> Result<char, Fault> {
         | '\u{061C}'
         | '\u{FEFF}'
         | '\u{00AD}' => {
-            return Err(Fault::syntax(format!(
+            return Err(CalculationError::syntax(format!(
                 "the invisible character U+{:04X} is not allowed",
                 u32::from(character)
             )));
         }
         control if control.is_control() => {
-            return Err(Fault::syntax(format!(
+            return Err(CalculationError::syntax(format!(
                 "the control character U+{:04X} is not allowed",
                 u32::from(control)
             )));
@@ -277,18 +279,22 @@ fn superscript(character: char) -> Option<char> {
     })
 }
 
-fn meaningless(character: char) -> Fault {
+fn meaningless(character: char) -> CalculationError {
     match character {
-        '=' | '<' | '>' => Fault::syntax(
+        '=' | '<' | '>' => CalculationError::syntax(
             "comparisons and assignments are not understood: write one expression to work out",
         ),
         '$' | '€' | '£' | '¥' | '₽' | '₹' => {
-            Fault::syntax("currency signs are not understood: write the amounts alone")
+            CalculationError::syntax("currency signs are not understood: write the amounts alone")
         }
-        '&' | '|' | '~' => Fault::syntax("bitwise and logical operators are not understood"),
+        '&' | '|' | '~' => {
+            CalculationError::syntax("bitwise and logical operators are not understood")
+        }
         numeric if numeric.is_numeric() => {
-            Fault::syntax("only the digits 0 to 9 are understood (also full-width ones)")
+            CalculationError::syntax("only the digits 0 to 9 are understood (also full-width ones)")
         }
-        other => Fault::syntax(format!("`{}` has no meaning here", other.escape_debug())),
+        other => {
+            CalculationError::syntax(format!("`{}` has no meaning here", other.escape_debug()))
+        }
     }
 }

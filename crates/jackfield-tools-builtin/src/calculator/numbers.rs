@@ -1,6 +1,6 @@
 //! Reads numbers as people write them: points, commas, grouped digits, exponents, other bases.
 
-use super::fault::Fault;
+use super::fault::CalculationError;
 
 /// A number as written: decimal digits with at most one point, and an exponent.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +44,7 @@ const MAX_EXPONENT: u32 = 9_999;
 pub(crate) fn read(
     characters: &[char],
     comma_separates: bool,
-) -> Result<(Number, usize, Option<String>), Fault> {
+) -> Result<(Number, usize, Option<String>), CalculationError> {
     if let Some(read) = other_base(characters)? {
         return Ok(read);
     }
@@ -57,7 +57,9 @@ pub(crate) fn read(
     Ok((Number { text }, length + exponent_length, note))
 }
 
-fn other_base(characters: &[char]) -> Result<Option<(Number, usize, Option<String>)>, Fault> {
+fn other_base(
+    characters: &[char],
+) -> Result<Option<(Number, usize, Option<String>)>, CalculationError> {
     let base = match characters {
         ['0', 'x' | 'X', digit, ..] if digit.is_ascii_hexdigit() => 16,
         ['0', 'b' | 'B', '0' | '1', ..] => 2,
@@ -69,7 +71,7 @@ fn other_base(characters: &[char]) -> Result<Option<(Number, usize, Option<Strin
         .take_while(|character| character.is_ascii_alphanumeric())
         .collect();
     let value = u128::from_str_radix(&digits, base).map_err(|_| {
-        Fault::syntax(format!(
+        CalculationError::syntax(format!(
             "`0{}{digits}` is not a number of base {base} with at most 128 bits",
             characters[1]
         ))
@@ -113,8 +115,12 @@ fn extent(characters: &[char], comma_separates: bool) -> usize {
 }
 
 /// Returns the number without its separators, and whether that was a choice.
-fn mantissa(written: &str) -> Result<(String, bool), Fault> {
-    let refuse = |why: &str| Err(Fault::syntax(format!("`{written}` is not a number: {why}")));
+fn mantissa(written: &str) -> Result<(String, bool), CalculationError> {
+    let refuse = |why: &str| {
+        Err(CalculationError::syntax(format!(
+            "`{written}` is not a number: {why}"
+        )))
+    };
     let (whole, decimals) = match written.split_once('.') {
         Some((whole, decimals)) => (whole, Some(decimals)),
         None => (written, None),
@@ -176,7 +182,7 @@ fn are_lakhs(groups: &[&str]) -> bool {
 }
 
 /// Reads `e-3` and the like: its plain form, and how many characters it takes.
-fn exponent(characters: &[char]) -> Result<(String, usize), Fault> {
+fn exponent(characters: &[char]) -> Result<(String, usize), CalculationError> {
     let (sign, digits_from) = match characters {
         ['e' | 'E', '+', digit, ..] if digit.is_ascii_digit() => ("", 2),
         ['e' | 'E', '-', digit, ..] if digit.is_ascii_digit() => ("-", 2),
@@ -191,8 +197,8 @@ fn exponent(characters: &[char]) -> Result<(String, usize), Fault> {
         Ok(value) if value <= MAX_EXPONENT => {
             Ok((format!("e{sign}{value}"), digits_from + digits.len()))
         }
-        Ok(_) | Err(_) if sign.is_empty() => Err(Fault::Overflow),
-        Ok(_) | Err(_) => Err(Fault::Underflow),
+        Ok(_) | Err(_) if sign.is_empty() => Err(CalculationError::Overflow),
+        Ok(_) | Err(_) => Err(CalculationError::Underflow),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads tokens as an expression: precedence, implied multiplication, units, and a bounded depth.
 
-use super::fault::Fault;
-use super::lexer::{Kind, Token};
+use super::fault::CalculationError;
+use super::lexer::{Token, TokenKind};
 use super::names::{self, Constant, Function};
 use super::numbers::Number;
 
@@ -33,13 +33,16 @@ pub(crate) enum Operator {
 
 /// An expression, and what had to be decided to read it.
 #[derive(Debug)]
-pub(crate) struct Parsed {
+pub(crate) struct ParsedExpression {
     pub(crate) expression: Expression,
     pub(crate) notes: Vec<String>,
 }
 
 /// Reads tokens as one expression of at most `max_depth` levels.
-pub(crate) fn parse(tokens: Vec<Token>, max_depth: usize) -> Result<Parsed, Fault> {
+pub(crate) fn parse(
+    tokens: Vec<Token>,
+    max_depth: usize,
+) -> Result<ParsedExpression, CalculationError> {
     let mut parser = Parser {
         tokens,
         position: 0,
@@ -48,11 +51,13 @@ pub(crate) fn parse(tokens: Vec<Token>, max_depth: usize) -> Result<Parsed, Faul
     };
     let expression = parser.expression(0)?;
     match parser.peek(0) {
-        None => Ok(Parsed {
+        None => Ok(ParsedExpression {
             expression,
             notes: parser.notes,
         }),
-        Some(Kind::Close) => Err(Fault::syntax("a bracket is closed that was not opened")),
+        Some(TokenKind::Close) => Err(CalculationError::syntax(
+            "a bracket is closed that was not opened",
+        )),
         Some(kind) => Err(unexpected(kind)),
     }
 }
@@ -66,7 +71,7 @@ struct Parser {
 }
 
 impl Parser {
-    fn expression(&mut self, depth: usize) -> Result<Expression, Fault> {
+    fn expression(&mut self, depth: usize) -> Result<Expression, CalculationError> {
         let mut value = self.sum(depth)?;
         while self.at_conversion() {
             self.position += 1;
@@ -76,12 +81,12 @@ impl Parser {
         Ok(value)
     }
 
-    fn sum(&mut self, depth: usize) -> Result<Expression, Fault> {
+    fn sum(&mut self, depth: usize) -> Result<Expression, CalculationError> {
         let mut value = self.product(depth)?;
         loop {
             let operator = match self.peek(0) {
-                Some(Kind::Plus) => Operator::Add,
-                Some(Kind::Minus) => Operator::Subtract,
+                Some(TokenKind::Plus) => Operator::Add,
+                Some(TokenKind::Minus) => Operator::Subtract,
                 _ => return Ok(value),
             };
             self.position += 1;
@@ -90,19 +95,19 @@ impl Parser {
         }
     }
 
-    fn product(&mut self, depth: usize) -> Result<Expression, Fault> {
+    fn product(&mut self, depth: usize) -> Result<Expression, CalculationError> {
         let mut value = self.signed(depth, true)?;
         loop {
             let (operator, written) = match self.peek(0) {
-                Some(Kind::Times) => (Operator::Multiply, true),
-                Some(Kind::Divide) => (Operator::Divide, true),
-                Some(Kind::Percent) => (self.remainder_sign()?, true),
-                Some(Kind::Name(name)) if is_of(name) => (Operator::Multiply, true),
-                Some(Kind::Name(name)) if name.eq_ignore_ascii_case("mod") => {
+                Some(TokenKind::Times) => (Operator::Multiply, true),
+                Some(TokenKind::Divide) => (Operator::Divide, true),
+                Some(TokenKind::Percent) => (self.remainder_sign()?, true),
+                Some(TokenKind::Name(name)) if is_of(name) => (Operator::Multiply, true),
+                Some(TokenKind::Name(name)) if name.eq_ignore_ascii_case("mod") => {
                     (Operator::Modulo, true)
                 }
-                Some(Kind::Open) => (Operator::Multiply, false),
-                Some(Kind::Name(_)) if !self.at_conversion() => (Operator::Multiply, false),
+                Some(TokenKind::Open) => (Operator::Multiply, false),
+                Some(TokenKind::Name(_)) if !self.at_conversion() => (Operator::Multiply, false),
                 _ => return Ok(value),
             };
             self.position += usize::from(written);
@@ -123,14 +128,14 @@ impl Parser {
     }
 
     /// Decides on a `%` before an operand: `10 % 3` is a remainder, `15% 200` may be a slip.
-    fn remainder_sign(&mut self) -> Result<Operator, Fault> {
+    fn remainder_sign(&mut self) -> Result<Operator, CalculationError> {
         let spaced = |ahead: usize| {
             self.tokens
                 .get(self.position + ahead)
                 .is_some_and(|token| token.spaced)
         };
         if !spaced(0) && spaced(1) {
-            return Err(Fault::syntax(
+            return Err(CalculationError::syntax(
                 "`%` before a value is unclear: write `15% of 200` or `15% * 200`, and `17 mod 5` for a remainder",
             ));
         }
@@ -139,14 +144,14 @@ impl Parser {
         Ok(Operator::Modulo)
     }
 
-    fn signed(&mut self, depth: usize, units: bool) -> Result<Expression, Fault> {
+    fn signed(&mut self, depth: usize, units: bool) -> Result<Expression, CalculationError> {
         match self.peek(0) {
-            Some(Kind::Minus) => {
+            Some(TokenKind::Minus) => {
                 self.position += 1;
                 let value = self.signed(self.deeper(depth)?, units)?;
                 Ok(Expression::Negate(Box::new(value)))
             }
-            Some(Kind::Plus) => {
+            Some(TokenKind::Plus) => {
                 self.position += 1;
                 self.signed(self.deeper(depth)?, units)
             }
@@ -155,9 +160,9 @@ impl Parser {
     }
 
     /// An exponent does not take the unit behind it: `10^3 kg` is a thousand kilograms.
-    fn power(&mut self, depth: usize, units: bool) -> Result<Expression, Fault> {
+    fn power(&mut self, depth: usize, units: bool) -> Result<Expression, CalculationError> {
         let mut value = self.postfix(depth)?;
-        if self.peek(0) == Some(&Kind::Power) {
+        if self.peek(0) == Some(&TokenKind::Power) {
             self.position += 1;
             let exponent = self.signed(self.deeper(depth)?, false)?;
             value = Expression::Binary(Operator::Power, Box::new(value), Box::new(exponent));
@@ -165,7 +170,7 @@ impl Parser {
         while units && let Some(unit) = self.unit_at(0) {
             self.position += 1;
             let mut factor = Expression::Unit(unit);
-            if self.peek(0) == Some(&Kind::Power) {
+            if self.peek(0) == Some(&TokenKind::Power) {
                 self.position += 1;
                 let exponent = self.signed(self.deeper(depth)?, false)?;
                 factor = Expression::Binary(Operator::Power, Box::new(factor), Box::new(exponent));
@@ -175,14 +180,14 @@ impl Parser {
         Ok(value)
     }
 
-    fn postfix(&mut self, depth: usize) -> Result<Expression, Fault> {
+    fn postfix(&mut self, depth: usize) -> Result<Expression, CalculationError> {
         let mut value = self.primary(depth)?;
         loop {
             match self.peek(0) {
-                Some(Kind::Bang) => value = Expression::Factorial(Box::new(value)),
-                Some(Kind::Percent) if !self.at_operand(1) => {
+                Some(TokenKind::Bang) => value = Expression::Factorial(Box::new(value)),
+                Some(TokenKind::Percent) if !self.at_operand(1) => {
                     if matches!(value, Expression::Percent(_)) {
-                        return Err(Fault::syntax("`%%` has no meaning here"));
+                        return Err(CalculationError::syntax("`%%` has no meaning here"));
                     }
                     value = Expression::Percent(Box::new(value));
                 }
@@ -192,49 +197,51 @@ impl Parser {
         }
     }
 
-    fn primary(&mut self, depth: usize) -> Result<Expression, Fault> {
+    fn primary(&mut self, depth: usize) -> Result<Expression, CalculationError> {
         let Some(kind) = self.peek(0).cloned() else {
-            return Err(Fault::syntax(
+            return Err(CalculationError::syntax(
                 "the expression ends where a value is expected",
             ));
         };
         match kind {
-            Kind::Number(number) => {
+            TokenKind::Number(number) => {
                 self.position += 1;
-                if matches!(self.peek(0), Some(Kind::Number(_))) {
-                    return Err(Fault::syntax(
+                if matches!(self.peek(0), Some(TokenKind::Number(_))) {
+                    return Err(CalculationError::syntax(
                         "two numbers stand side by side: write an operator between them",
                     ));
                 }
                 Ok(Expression::Number(number))
             }
-            Kind::Open => {
+            TokenKind::Open => {
                 let deeper = self.deeper(depth)?;
                 self.position += 1;
-                if self.peek(0) == Some(&Kind::Close) {
-                    return Err(Fault::syntax("there is nothing between the brackets"));
+                if self.peek(0) == Some(&TokenKind::Close) {
+                    return Err(CalculationError::syntax(
+                        "there is nothing between the brackets",
+                    ));
                 }
                 let value = self.expression(deeper)?;
                 self.close()?;
                 Ok(value)
             }
-            Kind::Name(name) => self.name(&name, depth),
-            other @ (Kind::Bang
-            | Kind::Close
-            | Kind::Divide
-            | Kind::Minus
-            | Kind::Percent
-            | Kind::Plus
-            | Kind::Power
-            | Kind::Separator
-            | Kind::Times) => Err(unexpected(&other)),
+            TokenKind::Name(name) => self.name(&name, depth),
+            other @ (TokenKind::Bang
+            | TokenKind::Close
+            | TokenKind::Divide
+            | TokenKind::Minus
+            | TokenKind::Percent
+            | TokenKind::Plus
+            | TokenKind::Power
+            | TokenKind::Separator
+            | TokenKind::Times) => Err(unexpected(&other)),
         }
     }
 
-    fn name(&mut self, name: &str, depth: usize) -> Result<Expression, Fault> {
+    fn name(&mut self, name: &str, depth: usize) -> Result<Expression, CalculationError> {
         let lower = name.to_lowercase();
         let function = Function::named(&lower);
-        let called = self.peek(1) == Some(&Kind::Open);
+        let called = self.peek(1) == Some(&TokenKind::Open);
         if let Some(unit) = self.unit_at(0)
             && !(called && function.is_some())
         {
@@ -265,12 +272,12 @@ impl Parser {
         function: Function,
         name: &str,
         depth: usize,
-    ) -> Result<Vec<Expression>, Fault> {
+    ) -> Result<Vec<Expression>, CalculationError> {
         self.position += 1;
         let mut arguments = Vec::new();
-        if self.peek(0) != Some(&Kind::Close) {
+        if self.peek(0) != Some(&TokenKind::Close) {
             arguments.push(self.expression(depth)?);
-            while self.peek(0) == Some(&Kind::Separator) {
+            while self.peek(0) == Some(&TokenKind::Separator) {
                 self.position += 1;
                 arguments.push(self.expression(depth)?);
             }
@@ -285,18 +292,21 @@ impl Parser {
     }
 
     /// Reads the unit to convert to: units with powers, multiplied and divided.
-    fn target(&mut self) -> Result<String, Fault> {
+    fn target(&mut self) -> Result<String, CalculationError> {
         let mut target = String::new();
         loop {
             let Some(unit) = self.unit_at(0) else {
                 return Err(match self.peek(0) {
-                    Some(Kind::Name(name)) => unknown(name),
-                    Some(_) | None => Fault::syntax("after `to` comes a unit, such as `km/h`"),
+                    Some(TokenKind::Name(name)) => unknown(name),
+                    Some(_) | None => {
+                        CalculationError::syntax("after `to` comes a unit, such as `km/h`")
+                    }
                 });
             };
             self.position += 1;
             target.push_str(unit);
-            if let (Some(Kind::Power), Some(Kind::Number(power))) = (self.peek(0), self.peek(1))
+            if let (Some(TokenKind::Power), Some(TokenKind::Number(power))) =
+                (self.peek(0), self.peek(1))
                 && power.is_whole()
                 && power.text().len() < 3
             {
@@ -305,35 +315,35 @@ impl Parser {
                 self.position += 2;
             }
             match self.peek(0) {
-                Some(Kind::Times) => target.push('*'),
-                Some(Kind::Divide) => target.push('/'),
+                Some(TokenKind::Times) => target.push('*'),
+                Some(TokenKind::Divide) => target.push('/'),
                 _ => return Ok(target),
             }
             self.position += 1;
         }
     }
 
-    fn close(&mut self) -> Result<(), Fault> {
+    fn close(&mut self) -> Result<(), CalculationError> {
         match self.peek(0) {
-            Some(Kind::Close) => {
+            Some(TokenKind::Close) => {
                 self.position += 1;
                 Ok(())
             }
-            None => Err(Fault::syntax("a bracket is not closed")),
+            None => Err(CalculationError::syntax("a bracket is not closed")),
             Some(kind) => Err(unexpected(kind)),
         }
     }
 
     /// Returns the engine's name of the unit that stands here.
     fn unit_at(&self, ahead: usize) -> Option<&'static str> {
-        let Some(Kind::Name(name)) = self.peek(ahead) else {
+        let Some(TokenKind::Name(name)) = self.peek(ahead) else {
             return None;
         };
         if name == "in" {
             // An inch, unless a unit to convert to comes next: `5 in to cm`, `5 km in miles`.
             return (!self.unit_named_at(ahead + 1)).then_some("inch");
         }
-        let called = self.peek(ahead + 1) == Some(&Kind::Open);
+        let called = self.peek(ahead + 1) == Some(&TokenKind::Open);
         if called && Function::named(name).is_some() {
             return None;
         }
@@ -341,36 +351,36 @@ impl Parser {
     }
 
     fn unit_named_at(&self, ahead: usize) -> bool {
-        matches!(self.peek(ahead), Some(Kind::Name(name)) if names::unit(name).is_some())
+        matches!(self.peek(ahead), Some(TokenKind::Name(name)) if names::unit(name).is_some())
     }
 
     fn at_conversion(&self) -> bool {
         match self.peek(0) {
-            Some(Kind::Name(name)) if name == "in" => self.unit_named_at(1),
-            Some(Kind::Name(name)) => matches!(name.as_str(), "to" | "into" | "as"),
+            Some(TokenKind::Name(name)) if name == "in" => self.unit_named_at(1),
+            Some(TokenKind::Name(name)) => matches!(name.as_str(), "to" | "into" | "as"),
             _ => false,
         }
     }
 
     fn at_operand(&self, ahead: usize) -> bool {
         match self.peek(ahead) {
-            Some(Kind::Number(_) | Kind::Open) => true,
-            Some(Kind::Name(name)) => {
+            Some(TokenKind::Number(_) | TokenKind::Open) => true,
+            Some(TokenKind::Name(name)) => {
                 !is_of(name) && !matches!(name.as_str(), "mod" | "to" | "into" | "as" | "in")
             }
             _ => false,
         }
     }
 
-    fn deeper(&self, depth: usize) -> Result<usize, Fault> {
+    fn deeper(&self, depth: usize) -> Result<usize, CalculationError> {
         if depth < self.max_depth {
             Ok(depth + 1)
         } else {
-            Err(Fault::TooDeep(self.max_depth))
+            Err(CalculationError::TooDeep(self.max_depth))
         }
     }
 
-    fn peek(&self, ahead: usize) -> Option<&Kind> {
+    fn peek(&self, ahead: usize) -> Option<&TokenKind> {
         self.tokens
             .get(self.position + ahead)
             .map(|token| &token.kind)
@@ -425,40 +435,40 @@ fn is_of(name: &str) -> bool {
     matches!(name, "of" | "от" | "的")
 }
 
-fn unexpected(kind: &Kind) -> Fault {
-    Fault::syntax(match kind {
-        Kind::Bang => "`!` has no value before it",
-        Kind::Close => "a bracket is closed where a value is expected",
-        Kind::Divide => "`/` has no value before it",
-        Kind::Minus | Kind::Plus => "a sign stands where none is expected",
-        Kind::Name(_) | Kind::Number(_) | Kind::Open => {
+fn unexpected(kind: &TokenKind) -> CalculationError {
+    CalculationError::syntax(match kind {
+        TokenKind::Bang => "`!` has no value before it",
+        TokenKind::Close => "a bracket is closed where a value is expected",
+        TokenKind::Divide => "`/` has no value before it",
+        TokenKind::Minus | TokenKind::Plus => "a sign stands where none is expected",
+        TokenKind::Name(_) | TokenKind::Number(_) | TokenKind::Open => {
             "two values stand side by side: write an operator between them"
         }
-        Kind::Percent => "`%` has no value before it",
-        Kind::Power => "`^` has no value before it",
-        Kind::Separator => {
+        TokenKind::Percent => "`%` has no value before it",
+        TokenKind::Power => "`^` has no value before it",
+        TokenKind::Separator => {
             "`,` separates nothing here: write decimals with a point, and a list only in a function such as max(1, 2)"
         }
-        Kind::Times => "`*` has no value before it",
+        TokenKind::Times => "`*` has no value before it",
     })
 }
 
-fn unknown(name: &str) -> Fault {
+fn unknown(name: &str) -> CalculationError {
     let shown: String = name.chars().take(40).collect();
     let near = names::similar(&name.to_lowercase());
     if near.is_empty() {
-        Fault::syntax(format!(
+        CalculationError::syntax(format!(
             "`{shown}` is not known: variables, currencies and dates are not understood"
         ))
     } else {
-        Fault::syntax(format!(
+        CalculationError::syntax(format!(
             "`{shown}` is not known; similar: {}",
             near.join(", ")
         ))
     }
 }
 
-fn arity_fault(function: Function, name: &str) -> Fault {
+fn arity_fault(function: Function, name: &str) -> CalculationError {
     let (least, most) = function.arity();
     let count = match (least, most) {
         (1, 1) => "one argument".to_owned(),
@@ -466,5 +476,5 @@ fn arity_fault(function: Function, name: &str) -> Fault {
         (least, most) if least == most => format!("{least} arguments, separated by a comma"),
         (least, most) => format!("{least} or {most} arguments, separated by a comma"),
     };
-    Fault::syntax(format!("`{name}` takes {count}"))
+    CalculationError::syntax(format!("`{name}` takes {count}"))
 }

@@ -6,56 +6,68 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::digits::{self, Written};
-use super::engine::Engine;
+use super::digits::{self, WrittenResult};
+use super::engine::ValueEngine;
 use super::evaluate::Evaluator;
-use super::fault::Fault;
+use super::fault::CalculationError;
 use super::parser::Expression;
-use super::wide::Wide;
+use super::wide::DoubleDouble;
 use super::{MAX_DIGITS, TIME_LIMIT};
 
 /// The places for running calculations.
 #[derive(Clone, Debug)]
-pub(crate) struct Places(Arc<Semaphore>);
+pub(crate) struct ThreadSlots(Arc<Semaphore>);
 
-impl Places {
+impl ThreadSlots {
     /// Makes a number of places.
     pub(crate) fn new(count: usize) -> Self {
         Self(Arc::new(Semaphore::new(count)))
     }
 
     /// Works out an expression, and stops the work when the future is dropped.
-    pub(crate) async fn run(&self, expression: Expression) -> Result<Written, Fault> {
+    pub(crate) async fn run(
+        &self,
+        expression: Expression,
+    ) -> Result<WrittenResult, CalculationError> {
         let place = Arc::clone(&self.0).acquire_owned();
         let Ok(Ok(place)) = tokio::time::timeout(PATIENCE, place).await else {
-            return Err(Fault::Busy);
+            return Err(CalculationError::Busy);
         };
         let (answer, stop) = start(expression, place)?;
         let _stop = StopOnDrop(stop);
         // The engine watches the time itself; this is for the case that it does not look.
         match tokio::time::timeout(TIME_LIMIT + GRACE, answer).await {
             Ok(Ok(result)) => result,
-            Ok(Err(_)) => Err(Fault::domain("the calculation failed")),
-            Err(_) => Err(Fault::OutOfTime(TIME_LIMIT.as_millis())),
+            Ok(Err(_)) => Err(CalculationError::domain("the calculation failed")),
+            Err(_) => Err(CalculationError::OutOfTime(TIME_LIMIT.as_millis())),
         }
     }
 
     /// Works out an expression while the caller's thread waits.
-    pub(crate) fn run_blocking(&self, expression: Expression) -> Result<Written, Fault> {
+    pub(crate) fn run_blocking(
+        &self,
+        expression: Expression,
+    ) -> Result<WrittenResult, CalculationError> {
         let place = Arc::clone(&self.0)
             .try_acquire_owned()
-            .map_err(|_| Fault::Busy)?;
+            .map_err(|_| CalculationError::Busy)?;
         let (answer, _) = start(expression, place)?;
         answer
             .blocking_recv()
-            .unwrap_or_else(|_| Err(Fault::domain("the calculation failed")))
+            .unwrap_or_else(|_| Err(CalculationError::domain("the calculation failed")))
     }
 }
 
-type Running = (oneshot::Receiver<Result<Written, Fault>>, Arc<AtomicBool>);
+type RunningCount = (
+    oneshot::Receiver<Result<WrittenResult, CalculationError>>,
+    Arc<AtomicBool>,
+);
 
 /// Starts a thread that keeps its place until it ends, even if nobody waits for it any more.
-fn start(expression: Expression, place: OwnedSemaphorePermit) -> Result<Running, Fault> {
+fn start(
+    expression: Expression,
+    place: OwnedSemaphorePermit,
+) -> Result<RunningCount, CalculationError> {
     let (sender, receiver) = oneshot::channel();
     let stop = Arc::new(AtomicBool::new(false));
     let told_to_stop = Arc::clone(&stop);
@@ -70,22 +82,26 @@ fn start(expression: Expression, place: OwnedSemaphorePermit) -> Result<Running,
         .name("calculator".to_owned())
         .stack_size(STACK_SIZE)
         .spawn(work)
-        .map_err(|_| Fault::Busy)?;
+        .map_err(|_| CalculationError::Busy)?;
     Ok((receiver, stop))
 }
 
-fn evaluate(expression: &Expression, limit: Duration, stop: &AtomicBool) -> Result<Written, Fault> {
+fn evaluate(
+    expression: &Expression,
+    limit: Duration,
+    stop: &AtomicBool,
+) -> Result<WrittenResult, CalculationError> {
     let mut evaluator = Evaluator {
-        engine: Engine::new(limit, stop),
+        engine: ValueEngine::new(limit, stop),
     };
     let value = evaluator.value(expression)?;
-    let far = |wide: &Wide| !wide.is_zero() && wide.log10().abs() > FAR;
+    let far = |wide: &DoubleDouble| !wide.is_zero() && wide.log10().abs() > FAR;
     let Some(wide) = value.wide.filter(|wide| far(wide) && !value.whole) else {
         let text = evaluator.engine.digits(value.register)?;
         return digits::write(&text, 0, MAX_DIGITS);
     };
     let shift = wide.log10().floor() as i64;
-    let scale = Wide::from(10.0).power(shift.unsigned_abs());
+    let scale = DoubleDouble::from(10.0).power(shift.unsigned_abs());
     let near = match (value.rough, shift < 0) {
         // What is not exact anyway is sooner scaled here.
         (true, true) => evaluator.approximate(wide * scale)?.register,

@@ -8,13 +8,13 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// `(high + low) · 2^exponent`, where `high` is zero or of a size between a half and one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Wide {
+pub(crate) struct DoubleDouble {
     high: f64,
     low: f64,
     exponent: i64,
 }
 
-impl Wide {
+impl DoubleDouble {
     /// Euler's number.
     pub(crate) fn e() -> Self {
         Self::of(std::f64::consts::E, 1.445_646_891_729_250_2e-16, 0)
@@ -210,10 +210,10 @@ impl Wide {
 }
 
 /// Returns Euler's number to the power of a float of moderate size.
-fn exp(power: f64) -> Wide {
+fn exp(power: f64) -> DoubleDouble {
     let turns = (power / std::f64::consts::LN_2).round();
     let rest = turns.mul_add(-std::f64::consts::LN_2, power);
-    Wide::of(rest.exp(), 0.0, turns as i64)
+    DoubleDouble::of(rest.exp(), 0.0, turns as i64)
 }
 
 /// Returns by which power of two a float is to be divided to lie between a half and one.
@@ -226,13 +226,13 @@ fn binary_exponent(value: f64) -> i32 {
     }
 }
 
-impl From<f64> for Wide {
+impl From<f64> for DoubleDouble {
     fn from(value: f64) -> Self {
         Self::of(value, 0.0, 0)
     }
 }
 
-impl Add for Wide {
+impl Add for DoubleDouble {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -254,7 +254,7 @@ impl Add for Wide {
     }
 }
 
-impl Neg for Wide {
+impl Neg for DoubleDouble {
     type Output = Self;
 
     fn neg(self) -> Self {
@@ -266,7 +266,7 @@ impl Neg for Wide {
     }
 }
 
-impl Sub for Wide {
+impl Sub for DoubleDouble {
     type Output = Self;
 
     fn sub(self, other: Self) -> Self {
@@ -274,7 +274,7 @@ impl Sub for Wide {
     }
 }
 
-impl Mul for Wide {
+impl Mul for DoubleDouble {
     type Output = Self;
 
     fn mul(self, other: Self) -> Self {
@@ -286,7 +286,7 @@ impl Mul for Wide {
     }
 }
 
-impl Div for Wide {
+impl Div for DoubleDouble {
     type Output = Self;
 
     fn div(self, other: Self) -> Self {

@@ -7,7 +7,7 @@ use super::zone::offset_text;
 
 /// A form that was asked for.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum Format {
+pub(crate) enum DateFormat {
     Date,
     Human,
     Iso8601,
@@ -17,7 +17,7 @@ pub(crate) enum Format {
     Unix,
 }
 
-impl Format {
+impl DateFormat {
     /// Reads the name of a form, or a pattern of the `strftime` kind.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let name = text.trim().to_lowercase();

@@ -11,9 +11,9 @@ use super::cities::{self, City};
 #[derive(Clone, Debug)]
 pub(crate) enum Meaning {
     /// One zone.
-    One(Place),
+    One(NamedZone),
     /// Places of one name in zones with different clocks.
-    Several(Vec<Place>),
+    Several(Vec<NamedZone>),
     /// Nothing known; names that look like it.
     Nothing(Vec<String>),
     /// An offset that no place on earth has.
@@ -22,14 +22,14 @@ pub(crate) enum Meaning {
 
 /// A zone, and the place that it was found by.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct NamedZone {
     /// The place, if it was found by its name.
     pub(crate) label: Option<String>,
     /// The zone.
     pub(crate) zone: TimeZone,
 }
 
-impl Place {
+impl NamedZone {
     /// Returns the name of the zone, or its offset if it has none.
     pub(crate) fn zone_name(&self, at: Timestamp) -> String {
         match self.zone.iana_name() {
@@ -54,7 +54,7 @@ impl Zones {
         let text = text.trim();
         if let Some(offset) = offset(text) {
             return match offset {
-                Some(offset) => Meaning::One(Place {
+                Some(offset) => Meaning::One(NamedZone {
                     label: None,
                     zone: fixed(offset),
                 }),
@@ -62,7 +62,7 @@ impl Zones {
             };
         }
         if let Ok(zone) = self.0.get(&text.replace(' ', "_")) {
-            return Meaning::One(Place { label: None, zone });
+            return Meaning::One(NamedZone { label: None, zone });
         }
         let name = normal(text);
         let mut places = self.named(&name);
@@ -78,7 +78,7 @@ impl Zones {
     }
 
     /// Returns all places that have this name.
-    fn named(&self, name: &str) -> Vec<Place> {
+    fn named(&self, name: &str) -> Vec<NamedZone> {
         let cities: Vec<&City> = cities::all()
             .filter(|city| city.names.contains(&name))
             .collect();
@@ -89,7 +89,7 @@ impl Zones {
         } else {
             cities
         };
-        let mut places: Vec<Place> = cities
+        let mut places: Vec<NamedZone> = cities
             .into_iter()
             .filter_map(|city| self.place(city))
             .collect();
@@ -104,7 +104,7 @@ impl Zones {
                 && let Ok(zone) = self.0.get(zone_name)
             {
                 let label = zone_name.replace('_', " ");
-                places.push(Place {
+                places.push(NamedZone {
                     label: Some(label),
                     zone,
                 });
@@ -113,16 +113,16 @@ impl Zones {
         places
     }
 
-    fn place(&self, city: &City) -> Option<Place> {
-        Some(Place {
+    fn place(&self, city: &City) -> Option<NamedZone> {
+        Some(NamedZone {
             label: Some(city.label.to_owned()),
             zone: self.0.get(city.zone).ok()?,
         })
     }
 
     /// Leaves out places whose clocks agree with one before them.
-    fn distinguish(&self, places: Vec<Place>, now: Timestamp, name: &str) -> Meaning {
-        let mut distinct: Vec<Place> = Vec::new();
+    fn distinguish(&self, places: Vec<NamedZone>, now: Timestamp, name: &str) -> Meaning {
+        let mut distinct: Vec<NamedZone> = Vec::new();
         for place in places {
             if !distinct
                 .iter()
@@ -321,7 +321,7 @@ mod tests {
                     Meaning::Several(places) => places,
                     Meaning::Nothing(_) | Meaning::OffEarth => Vec::new(),
                 };
-                let has_own = |place: &Place| same_clock(&place.zone, &own.zone, now);
+                let has_own = |place: &NamedZone| same_clock(&place.zone, &own.zone, now);
                 assert!(
                     found.iter().any(has_own),
                     "{name} does not find {}",

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use jackfield_tools_builtin::{Answer, Calculator, ToolFault};
+use jackfield_tools_builtin::{Calculator, ToolAnswer, ToolFault};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -28,7 +28,7 @@ fn check(cases: &[(&str, &str)]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn ask(calculator: &Calculator, expression: &str) -> Result<Answer, ToolFault> {
+fn ask(calculator: &Calculator, expression: &str) -> Result<ToolAnswer, ToolFault> {
     calculator.answer_blocking(&json!({ "expression": expression }))
 }
 

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use jackfield_tools_builtin::{Answer, Calculator, ToolFault};
+use jackfield_tools_builtin::{Calculator, ToolAnswer, ToolFault};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::json;
 
-fn ask(expression: &str) -> Result<Answer, ToolFault> {
+fn ask(expression: &str) -> Result<ToolAnswer, ToolFault> {
     Calculator::new().answer_blocking(&json!({ "expression": expression }))
 }
 
@@ -216,7 +216,7 @@ proptest! {
     fn the_same_expression_has_the_same_answer(expression in expression()) {
         let (first, second) = (ask(&expression), ask(&expression));
         // Only the clock may make a difference.
-        let timely = |result: &Result<Answer, ToolFault>| !matches!(result, Err(ToolFault::Exhausted(_)));
+        let timely = |result: &Result<ToolAnswer, ToolFault>| !matches!(result, Err(ToolFault::Exhausted(_)));
         if timely(&first) && timely(&second) {
             prop_assert_eq!(first, second);
         }

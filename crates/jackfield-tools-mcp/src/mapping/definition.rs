@@ -33,7 +33,7 @@ struct Definition<'a> {
 
 /// A tool, and what its server says of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Defined {
+pub(crate) struct MappedTool {
     /// All that a model, a person or a policy may go by, as the server sent it.
     pub(crate) said: Arc<Value>,
     /// The digest of the text that it was read from.
@@ -49,7 +49,7 @@ pub(crate) struct Defined {
 /// # Errors
 ///
 /// Why the tool is left out, in a sentence that names it.
-pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Defined, String> {
+pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<MappedTool, String> {
     let definition: Definition<'_> =
         serde_json::from_str(text).map_err(|error| format!("a tool cannot be read: {error}"))?;
     let name = definition.name.unwrap_or_default();
@@ -136,7 +136,7 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Defin
         time_limit: Some(longest),
         title: title.filter(|title| !title.is_empty()).map(Into::into),
     };
-    Ok(Defined {
+    Ok(MappedTool {
         said: Arc::new(Value::Object(said)),
         source: Digest::of(text.as_bytes()),
         tool,

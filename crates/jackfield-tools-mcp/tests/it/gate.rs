@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jackfield_domain::failure::{Disposition, ToolFailureKind};
 use jackfield_ports::toolbox::Toolbox as _;
-use jackfield_tools_mcp::{Gate, McpToolbox, Review};
+use jackfield_tools_mcp::{DefinitionGate, McpToolbox, Review};
 use serde_json::{Value, json};
 
 use crate::harness::{Scripted, config, run, settings, soon, through_shell, tool};
@@ -19,7 +19,7 @@ struct Refusing {
     shown: Mutex<Vec<Vec<Arc<Value>>>>,
 }
 
-impl Gate for Refusing {
+impl DefinitionGate for Refusing {
     fn review(&self, definitions: &[Arc<Value>]) -> Review {
         let names = self.names.lock().unwrap().clone();
         assert!(!names.contains(&"!"), "it falls over");

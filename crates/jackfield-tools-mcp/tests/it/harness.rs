@@ -19,7 +19,7 @@ use jackfield_domain::tool::{ToolOrigin, ToolSpec};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::wait::JobHandle;
 use jackfield_ports::toolbox::{ToolEnd, ToolEvents, Toolbox as _};
-use jackfield_tools_mcp::{GuardProgram, McpToolbox, ServerConfig, Settings};
+use jackfield_tools_mcp::{ClientSettings, GuardProgram, McpToolbox, ServerConfig};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -38,7 +38,7 @@ impl Scripted {
     /// The same, with other settings.
     pub(crate) fn with(
         mut script: Value,
-        change: impl FnOnce(&mut ServerConfig, &mut Settings),
+        change: impl FnOnce(&mut ServerConfig, &mut ClientSettings),
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         script["log"] = json!(folder.path().join("log"));
@@ -132,8 +132,8 @@ pub(crate) fn config(script: &Value) -> ServerConfig {
 }
 
 /// Settings with short times, and a guard.
-pub(crate) fn settings() -> Settings {
-    Settings {
+pub(crate) fn settings() -> ClientSettings {
+    ClientSettings {
         backoff: Duration::from_millis(20),
         grace: Duration::from_millis(300),
         guard: Some(GuardProgram {
@@ -142,7 +142,7 @@ pub(crate) fn settings() -> Settings {
         }),
         probe: Duration::from_millis(300),
         start_limit: Duration::from_secs(10),
-        ..Settings::default()
+        ..ClientSettings::default()
     }
 }
 

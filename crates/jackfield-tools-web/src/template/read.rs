@@ -2,13 +2,13 @@
 
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 
-use super::{InvalidTemplate, Pair, Piece};
+use super::{InvalidTemplate, Pair, TemplatePart};
 
 /// A part of the path as it would be if its parameters were one letter each.
-pub(super) fn literal(segment: &[Piece]) -> String {
+pub(super) fn literal(segment: &[TemplatePart]) -> String {
     let pieces = segment.iter().map(|piece| match piece {
-        Piece::Parameter(_) | Piece::Variable(_) => "x",
-        Piece::Text(text) => text,
+        TemplatePart::Parameter(_) | TemplatePart::Variable(_) => "x",
+        TemplatePart::Text(text) => text,
     });
     pieces.collect()
 }
@@ -27,7 +27,7 @@ pub(super) fn pair(text: &str) -> Result<Pair, InvalidTemplate> {
     })
 }
 
-pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, InvalidTemplate> {
+pub(super) fn pieces(text: &str) -> Result<Vec<TemplatePart>, InvalidTemplate> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some((before, from)) = rest.split_once('{') {
@@ -36,14 +36,14 @@ pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, InvalidTemplate> {
             None => (before, false),
         };
         if !before.is_empty() {
-            pieces.push(Piece::Text(fixed(before)?));
+            pieces.push(TemplatePart::Text(fixed(before)?));
         }
         if variable {
             let (name, after) = from.split_once('}').unwrap_or((from, ""));
             if !is_variable(name) || !from.contains('}') {
                 return Err(InvalidTemplate::Variable(from.to_owned()));
             }
-            pieces.push(Piece::Variable(name.into()));
+            pieces.push(TemplatePart::Variable(name.into()));
             rest = after;
             continue;
         }
@@ -52,14 +52,14 @@ pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, InvalidTemplate> {
         if !is_name(name) {
             return Err(brace());
         }
-        pieces.push(Piece::Parameter(name.into()));
+        pieces.push(TemplatePart::Parameter(name.into()));
         rest = after;
     }
     if rest.contains('}') {
         return Err(InvalidTemplate::Brace(rest.to_owned()));
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Text(fixed(rest)?));
+        pieces.push(TemplatePart::Text(fixed(rest)?));
     }
     Ok(pieces)
 }

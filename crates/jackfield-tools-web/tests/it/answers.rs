@@ -4,7 +4,7 @@ use http::Method;
 use jackfield_domain::media::MediaSource;
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use jackfield_provider_kit::secret::Secret;
-use jackfield_testkit::server::{Framing, Response, Server};
+use jackfield_testkit::server::{Framing, Response, TestServer};
 use jackfield_tools_web::{Header, ToolConfig, header_name};
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::world::{call, none, ran, run, tool, toolbox};
 
 /// What comes of this answer, to a tool changed like this.
 async fn outcome(response: Response, change: impl FnOnce(&mut ToolConfig)) -> ToolResult {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(response);
     let result = call(tool(&server.base_url(), &none(), change), &none()).await;
     let result = result.expect("an outcome");
@@ -144,7 +144,7 @@ async fn a_part_of_the_answer_is_the_outcome() {
 
 #[tokio::test]
 async fn a_small_part_of_a_large_answer_is_found() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let body = json!({ "padding": "x".repeat(100_000), "part": "small" }).to_string();
     server.answer(Response::json(200, body));
     let tool = tool(&server.base_url(), &none(), |config| {
@@ -159,7 +159,7 @@ async fn a_small_part_of_a_large_answer_is_found() {
 #[tokio::test]
 async fn a_long_answer_is_cut_and_its_rest_not_read() {
     for media_type in ["text/plain", "application/json"] {
-        let server = Server::start().await;
+        let server = TestServer::start().await;
         let response = typed(media_type, "я".repeat(1_000).as_bytes());
         server.answer(response.framed(Framing::Chunked).stall());
         let mut run = run("tool", &none());
@@ -190,7 +190,7 @@ async fn a_small_picture_is_a_picture_and_a_large_one_a_word() {
         };
         assert_eq!(image.source, expected);
     }
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(typed("image/png", &[0; 100]));
     let mut run = run("tool", &none());
     run.max_bytes = 100;
@@ -303,7 +303,7 @@ async fn no_secret_comes_back() {
     let secret = "s\"ecret-1234567";
     let quoted = Value::from(secret).to_string();
     let body = format!("you sent Bearer {secret}, in JSON {quoted}");
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let name = header_name("Authorization").unwrap();
     let header = Header::new(name, &format!("Bearer {secret}"), [Secret::new(secret)]);
     let tool = tool(&server.base_url(), &none(), |_| {}).with_headers([header.unwrap()]);
@@ -360,7 +360,7 @@ async fn a_part_is_told_as_it_was_written() {
 async fn no_part_of_a_secret_is_left_where_an_answer_was_cut() {
     // Each one that is taken out makes the text shorter, and what was behind the end comes before it.
     let secret = "wq-4f81c2d97a60b35e-wq-never-to-be-seen";
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let name = header_name("x-key").unwrap();
     let tool = tool(&server.base_url(), &none(), |_| {}).with_headers([Header::new(
         name,
@@ -383,7 +383,7 @@ async fn no_part_of_a_secret_is_left_where_an_answer_was_cut() {
 #[tokio::test]
 async fn no_secret_comes_back_however_it_is_written() {
     let (long, short) = ("k/ey+with&more-1234", "k/ey+with");
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let url = format!("{}/${{LONG}}?key=${{SHORT}}", server.base_url());
     let tool = |change: fn(&mut ToolConfig)| {
         let tool = tool(&url, &none(), change);

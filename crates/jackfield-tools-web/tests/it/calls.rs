@@ -6,8 +6,8 @@ use http::Method;
 use jackfield_domain::failure::{Disposition, ToolFailureKind as Kind};
 use jackfield_domain::tool::Safety;
 use jackfield_ports::toolbox::Toolbox as _;
-use jackfield_testkit::server::{Framing, RecordedRequest, RefusingPort, Response, Server};
-use jackfield_tools_web::{BodyForm, Header, Part, ToolConfig, header_name};
+use jackfield_testkit::server::{Framing, RecordedRequest, RefusingPort, Response, TestServer};
+use jackfield_tools_web::{BodyForm, Header, ParameterPlace, ToolConfig, header_name};
 use serde_json::{Value, json};
 
 use crate::world::{call, none, ran, run, tool, toolbox};
@@ -19,7 +19,7 @@ async fn asked(
     arguments: &Value,
     change: impl FnOnce(&mut ToolConfig),
 ) -> RecordedRequest {
-    let server = Server::start_with(|_| Response::new(200)).await;
+    let server = TestServer::start_with(|_| Response::new(200)).await;
     let tool = tool(&format!("{}{path}", server.base_url()), schemas, change);
     call(tool, arguments).await.unwrap();
     server.request(0).await
@@ -54,9 +54,9 @@ async fn a_place_and_a_name_can_be_said() {
     let request = asked("/", &schemas, &arguments, |config| {
         config.method = Method::POST;
         let places = [
-            (Part::Query, "page"),
-            (Part::Header, "X-Tags"),
-            (Part::Body, "field"),
+            (ParameterPlace::Query, "page"),
+            (ParameterPlace::Header, "X-Tags"),
+            (ParameterPlace::Body, "field"),
         ];
         for (parameter, (part, wire)) in config.parameters.iter_mut().zip(places) {
             (parameter.part, parameter.wire) = (Some(part), Some(wire.into()));
@@ -100,10 +100,10 @@ async fn a_default_is_sent_where_nothing_is_said() {
 
 #[tokio::test]
 async fn configured_headers_win_over_chosen_ones() {
-    let server = Server::start_with(|_| Response::new(200)).await;
+    let server = TestServer::start_with(|_| Response::new(200)).await;
     let schemas = json!({ "X-Key": {} });
     let tool = tool(&server.base_url(), &schemas, |config| {
-        config.parameters[0].part = Some(Part::Header);
+        config.parameters[0].part = Some(ParameterPlace::Header);
     });
     let header = Header::new(header_name("x-key").unwrap(), " configured ", []).unwrap();
     call(tool.with_headers([header]), &json!({ "X-Key": "chosen" }))
@@ -126,7 +126,7 @@ async fn a_key_is_sent_where_it_is_wanted() {
 
 #[tokio::test]
 async fn arguments_that_cannot_be_sent_are_not() {
-    let server = Server::start_with(|_| Response::new(200)).await;
+    let server = TestServer::start_with(|_| Response::new(200)).await;
     let schemas = json!({ "id": {}, "h": {}, "q": { "type": ["array", "object"] } });
     let url = format!("{}/{{id}}", server.base_url());
     for (arguments, part) in [
@@ -146,7 +146,7 @@ async fn arguments_that_cannot_be_sent_are_not() {
         (json!({ "id": "1", "q": [[1]] }), "`q` is a text"),
     ] {
         let tool = tool(&url, &schemas, |config| {
-            config.parameters[1].part = Some(Part::Header);
+            config.parameters[1].part = Some(ParameterPlace::Header);
         });
         let failure = call(tool, &arguments).await.unwrap_err();
         assert_eq!(
@@ -180,7 +180,7 @@ async fn what_was_not_sent_is_proved_and_what_may_have_been_is_unknown() {
             Response::raw().cut_off(),
             Response::text(200, "words").cut_at(2),
         ] {
-            let server = Server::start().await;
+            let server = TestServer::start().await;
             server.answer(response);
             let tool = tool(&server.base_url(), &none(), |config| {
                 config.read_only = read_only;
@@ -209,7 +209,7 @@ async fn what_was_not_sent_is_proved_and_what_may_have_been_is_unknown() {
 
 #[tokio::test]
 async fn a_call_ends_with_its_time() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     server.answer(Response::text(200, "").framed(Framing::Chunked).stall());
     let slow = tool(&server.base_url(), &none(), |config| {
         config.timeout = Some(Duration::from_millis(50));

@@ -3,7 +3,7 @@
 use http::Method;
 use jackfield_domain::tool::InputFormat;
 use jackfield_ports::toolbox::Toolbox as _;
-use jackfield_tools_web::{BodyForm, Part, ToolConfig, WebTool, header_name};
+use jackfield_tools_web::{BodyForm, ParameterPlace, ToolConfig, WebTool, header_name};
 use serde_json::{Value, json};
 
 use crate::world::{config, parameters, tool, toolbox};
@@ -80,23 +80,26 @@ fn what_cannot_be_is_told() {
         faults(URL, &json!({ "a": {}, "b": {}, "c d": {} }), |_| {}),
         "parameters.c d: a parameter has at most 64 letters, digits, `_`, `.` and `-` in its name",
     );
-    let part =
-        |nth: usize, part: Part| faults(URL, &both(), move |c| c.parameters[nth].part = Some(part));
+    let part = |nth: usize, part: ParameterPlace| {
+        faults(URL, &both(), move |c| c.parameters[nth].part = Some(part))
+    };
     check(
-        part(0, Part::Query),
+        part(0, ParameterPlace::Query),
         "parameters.a.in: `url` has `{a}` in its path",
     );
     check(
-        part(1, Part::Path),
+        part(1, ParameterPlace::Path),
         "parameters.b.in: `url` has no `{b}` in its path",
     );
     check(
-        part(1, Part::Header),
+        part(1, ParameterPlace::Header),
         "parameters.b.in: `url` has `{b}` in its query",
     );
     let three = || json!({ "a": {}, "b": {}, "c": {} });
     check(
-        faults(URL, &three(), |c| c.parameters[2].part = Some(Part::Body)),
+        faults(URL, &three(), |c| {
+            c.parameters[2].part = Some(ParameterPlace::Body)
+        }),
         "parameters.c.in: a GET has no body",
     );
     check(
@@ -110,7 +113,7 @@ fn what_cannot_be_is_told() {
     check(
         faults(URL, &three(), |c| {
             (c.parameters[2].part, c.parameters[2].wire) =
-                (Some(Part::Header), Some("Host".into()));
+                (Some(ParameterPlace::Header), Some("Host".into()));
         }),
         "parameters.c.name: `host` is set by the request itself",
     );

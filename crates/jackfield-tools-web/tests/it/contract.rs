@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_testkit::contract::toolbox::{SampleCall, ToolboxHarness};
-use jackfield_testkit::server::{Framing, RecordedRequest, Response, Server};
+use jackfield_testkit::server::{Framing, RecordedRequest, Response, TestServer};
 use serde_json::json;
 
 use crate::world::{tool, toolbox};
@@ -16,7 +16,7 @@ jackfield_testkit::toolbox_contract!(OverLoopback, except: {
 
 /// An API with a city that answers, one that fails, one that never answers and one that breaks off.
 struct OverLoopback {
-    server: Server,
+    server: TestServer,
 }
 
 fn answer(request: &RecordedRequest) -> Response {
@@ -36,7 +36,7 @@ fn city(name: &str) -> SampleCall {
 impl ToolboxHarness for OverLoopback {
     async fn fresh() -> Self {
         Self {
-            server: Server::start_with(answer).await,
+            server: TestServer::start_with(answer).await,
         }
     }
 

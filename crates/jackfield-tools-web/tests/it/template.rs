@@ -1,7 +1,7 @@
 //! Addresses: what is one, and that no value leaves its place.
 
 use jackfield_domain::failure::{Disposition, ToolFailureKind};
-use jackfield_testkit::server::{Response, Server};
+use jackfield_testkit::server::{Response, TestServer};
 use jackfield_tools_web::{InvalidTemplate, Template};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -74,7 +74,7 @@ fn an_address_tells_nothing_but_its_host() {
 
 /// The path and query that this address is asked with.
 async fn asked(path: &str, schemas: &Value, arguments: &Value) -> Result<String, String> {
-    let server = Server::start_with(|_| Response::text(200, "here")).await;
+    let server = TestServer::start_with(|_| Response::text(200, "here")).await;
     let url = format!("{}{path}", server.base_url());
     match call(tool(&url, schemas, |_| {}), arguments).await {
         Ok(result) => {
@@ -193,7 +193,7 @@ async fn a_variable_has_its_place_and_is_sent_there_alone() {
         ("/hooks/${KEY}", "T0/B0/x?y#z", "/hooks/T0/B0/x%3Fy%23z"),
         ("/x/${KEY}/?a=${KEY}", " k\n", "/x/k/?a=k"),
     ] {
-        let server = Server::start_with(|_| Response::text(200, "here")).await;
+        let server = TestServer::start_with(|_| Response::text(200, "here")).await;
         let tool = tool(&format!("{}{path}", server.base_url()), &none(), |_| {});
         assert!(tool.variables().all(|name| **name == *"KEY"));
         let tool = tool.with_variable(&"KEY".into(), value).unwrap();
@@ -201,7 +201,7 @@ async fn a_variable_has_its_place_and_is_sent_there_alone() {
         call(tool, &none()).await.unwrap();
         assert_eq!(server.request(0).await.path, expected);
     }
-    let server = Server::start_with(|_| Response::text(200, "here")).await;
+    let server = TestServer::start_with(|_| Response::text(200, "here")).await;
     let template = format!("{}/x/${{KEY}}/y", server.base_url());
     for value in [
         "", " ", "..", "a/../b", "a//b", "/a", "a/", "a/%2e%2e", "a\u{1}b",

@@ -10,15 +10,15 @@ use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_ports::toolbox::{ToolEnd, Toolbox as _};
-use jackfield_provider_kit::guarded::{Guarded, GuardedSettings};
+use jackfield_provider_kit::guarded::{GuardedClient, GuardedSettings};
 use jackfield_tools_web::{Parameter, Template, ToolConfig, WebTool, WebTools};
 use serde_json::{Value, json};
 
 /// A client that reaches this machine, and nothing else that is not public.
-pub(crate) fn client() -> Guarded {
+pub(crate) fn client() -> GuardedClient {
     let mut settings = GuardedSettings::default();
     settings.allowed.allow("127.0.0.1").unwrap();
-    Guarded::new(settings).unwrap()
+    GuardedClient::new(settings).unwrap()
 }
 
 pub(crate) fn config(url: &str) -> ToolConfig {

@@ -3,12 +3,12 @@
 use std::fs;
 use std::process::Stdio;
 
-use jackfield_testkit::server::{Response, Server};
+use jackfield_testkit::server::{Response, TestServer};
 use tokio::process::Command;
 
 #[tokio::test]
 async fn the_command_asks_acme() {
-    let server = Server::start().await;
+    let server = TestServer::start().await;
     let events = "data: {\"text\":\"15% of 2500 is 375.\"}\n\ndata: {\"end\":\"done\"}\n\n";
     server.answer(Response::event_stream(events));
     let home = tempfile::tempdir().expect("a folder");

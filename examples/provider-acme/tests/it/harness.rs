@@ -8,7 +8,7 @@ use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_testkit::contract::chat_model::{
     BlockKind, ChatModelHarness, Echo, EchoedCall, EchoedOutcome, Manner, ScriptedBlock,
-    ScriptedFailure, ScriptedFailureKind, ScriptedReply, WireReply,
+    ScriptedFailure, ScriptedFailureKind, VendorReply, WireReply,
 };
 use jackfield_testkit::server::RecordedRequest;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ impl ChatModelHarness for AcmeHarness {
         "acme"
     }
 
-    fn render(&self, reply: &ScriptedReply) -> Option<WireReply> {
+    fn render(&self, reply: &VendorReply) -> Option<WireReply> {
         if IMPOSSIBLE.iter().any(|(manner, _)| *manner == reply.manner) {
             return None;
         }

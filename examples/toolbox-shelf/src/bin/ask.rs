@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jackfield_assembly::{Flags, Registry, Surroundings, load};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
-use jackfield_domain::policy::{PolicyRule, Verdict};
+use jackfield_domain::policy::{PolicyRule, RuleVerdict};
 use jackfield_domain::setup::Opening;
 use jackfield_engine::SendMessage;
 use jackfield_toolbox_shelf::Shelf;
@@ -23,7 +23,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // Nobody can be asked here. What only looks runs all the same; what acts has to be allowed.
     app.options.policy.rules.push(PolicyRule {
         pattern: "shelf/*".into(),
-        verdict: Verdict::Allow,
+        verdict: RuleVerdict::Allow,
     });
     let message = SendMessage {
         opening: Opening::UserMessage(Arc::new(Message::user(question))),

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant, SystemTime};
 use jackfield_domain::digest::{Digest, canonical_json};
 use serde_json::{Map, Value, json};
 
-use crate::reading::read_at_most;
-use crate::servers::McpServer;
+use crate::bounded_file::read_at_most;
+use crate::servers::McpServerEntry;
 
 /// What is accepted, by the tools' own names.
 pub(crate) type Accepted = BTreeMap<String, Pin>;
@@ -30,7 +30,7 @@ pub(crate) struct Pin {
 
 /// Why the file is of no use.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum PinFileError {
     /// It is there, and it cannot be known what it says.
     Damaged { file: PathBuf, why: String },
     /// What is to be kept is too much.
@@ -68,7 +68,7 @@ impl Pin {
 impl PinFile {
     /// The file of a server as it is configured: by what decides who it is. How it is used (its limits,
     /// patterns, prefix, trust) does not, nor do its variables: another key is no other server.
-    pub(crate) fn of(data: &Path, server: &McpServer) -> Self {
+    pub(crate) fn of(data: &Path, server: &McpServerEntry) -> Self {
         let folder = server.folder.as_ref().map(|folder| {
             // What is relative is another folder beside another file.
             if folder.starts_with('~') {
@@ -108,9 +108,9 @@ impl PinFile {
     }
 
     /// What is accepted; nothing if the file is not there.
-    pub(crate) fn read(&self) -> Result<Accepted, Trouble> {
-        let no_place = |error| Trouble::NoPlace(self.unusable(&error));
-        let damaged = |why: String| Trouble::Damaged {
+    pub(crate) fn read(&self) -> Result<Accepted, PinFileError> {
+        let no_place = |error| PinFileError::NoPlace(self.unusable(&error));
+        let damaged = |why: String| PinFileError::Damaged {
             file: self.file.clone(),
             why,
         };
@@ -160,14 +160,14 @@ impl PinFile {
     pub(crate) fn change(
         &self,
         change: impl FnOnce(&mut Accepted) -> bool,
-    ) -> Result<Accepted, Trouble> {
-        let no_place = |error| Trouble::NoPlace(self.unusable(&error));
+    ) -> Result<Accepted, PinFileError> {
+        let no_place = |error| PinFileError::NoPlace(self.unusable(&error));
         let _lock = self.lock().map_err(no_place)?;
         let mut accepted = self.read()?;
         if change(&mut accepted) {
             let text = text(&self.server, &mut accepted);
             if text.len() as u64 > MOST {
-                return Err(Trouble::Full);
+                return Err(PinFileError::Full);
             }
             write(&self.file, &text).map_err(no_place)?;
         }

@@ -5,13 +5,13 @@ use jackfield_engine::ResumeSession;
 
 use super::Conversation;
 use crate::commands::servers;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render;
-use crate::turn::{self, Asks, Ended};
+use crate::turn::{self, ApprovalSource, CommandTurnEnd};
 
 impl Conversation {
     /// Shows what was said last, and goes on with a turn that was left open.
-    pub(super) async fn come_back(&mut self) -> Result<(), Fault> {
+    pub(super) async fn come_back(&mut self) -> Result<(), CommandError> {
         self.said = true;
         let engine = &self.assembled.engine;
         let loaded = engine.load(&self.session).await?;
@@ -40,14 +40,14 @@ impl Conversation {
     }
 
     /// Goes on with the turn that was left open.
-    async fn take_up(&mut self) -> Result<Ended, Fault> {
+    async fn take_up(&mut self) -> Result<CommandTurnEnd, CommandError> {
         let policy = self.assembled.options.policy.clone();
         let mut resume = ResumeSession::new(self.session.clone(), policy);
         resume.stay = true;
         let asks = match (self.yes, self.at_terminal) {
-            (true, _) => Asks::Yes,
-            (false, true) => Asks::Person(&mut self.person),
-            (false, false) => Asks::Nobody,
+            (true, _) => ApprovalSource::Yes,
+            (false, true) => ApprovalSource::Person(&mut self.person),
+            (false, false) => ApprovalSource::Nobody,
         };
         let mut view = render::view(false, self.verbose, true);
         let _patience = servers::patience(&self.assembled.servers);

@@ -6,13 +6,13 @@ use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_engine::{Engine, Loaded};
 
 use super::Conversation;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render;
-use crate::turn::Ended;
+use crate::turn::CommandTurnEnd;
 
 /// What is known of the session of a chat.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ChatSnapshot {
     /// The turn that was held here last.
     ours: Option<TurnId>,
     /// How many steps it has had.
@@ -23,7 +23,7 @@ pub(super) struct Seen {
     waiting: Option<TurnId>,
 }
 
-impl Seen {
+impl ChatSnapshot {
     /// All that there is was shown, but for a turn that is not over.
     pub(super) fn all(&mut self, loaded: &Loaded, history: &History) {
         self.steps = loaded.steps.len() as u64;
@@ -32,11 +32,11 @@ impl Seen {
     }
 
     /// The turn that ended so was held here.
-    pub(super) fn is_ours(&mut self, ended: &Result<Ended, Fault>) {
+    pub(super) fn is_ours(&mut self, ended: &Result<CommandTurnEnd, CommandError>) {
         match ended {
-            Ok(Ended::Waits(waiting)) => self.waiting = Some(waiting.turn.clone()),
-            Ok(Ended::With { report, .. }) => self.ours = Some(report.turn.clone()),
-            Ok(Ended::BeforeItBegan | Ended::Unread) | Err(_) => {}
+            Ok(CommandTurnEnd::Waits(waiting)) => self.waiting = Some(waiting.turn.clone()),
+            Ok(CommandTurnEnd::With { report, .. }) => self.ours = Some(report.turn.clone()),
+            Ok(CommandTurnEnd::BeforeItBegan | CommandTurnEnd::Unread) | Err(_) => {}
         }
     }
 

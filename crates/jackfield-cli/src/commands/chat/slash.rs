@@ -4,7 +4,7 @@ use jackfield_assembly::did_you_mean;
 
 /// What a line is.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Typed {
+pub enum ChatInput {
     /// Begin anew.
     Clear,
     /// List the commands.
@@ -56,18 +56,18 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
 /// Only a word of letters behind a slash is a command, so that a path is none; `//` begins a message
 /// that begins with a slash.
 #[must_use]
-pub fn read(line: &str) -> Typed {
+pub fn read(line: &str) -> ChatInput {
     let text = line.trim();
     if text.is_empty() {
-        return Typed::Nothing;
+        return ChatInput::Nothing;
     }
     if let Some(rest) = text.strip_prefix("//") {
-        return Typed::Message(format!("/{rest}"));
+        return ChatInput::Message(format!("/{rest}"));
     }
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let name = word.strip_prefix('/').unwrap_or_default();
     if name.is_empty() || !name.chars().all(char::is_alphabetic) {
-        return Typed::Message(text.to_owned());
+        return ChatInput::Message(text.to_owned());
     }
     let rest = rest.trim();
     let argument = || (!rest.is_empty()).then(|| rest.to_owned());
@@ -75,21 +75,21 @@ pub fn read(line: &str) -> Typed {
         if rest.is_empty() {
             typed
         } else {
-            Typed::Unknown(format!("{word} takes nothing behind it"))
+            ChatInput::Unknown(format!("{word} takes nothing behind it"))
         }
     };
     match name.to_lowercase().as_str() {
-        "clear" => takes_none(Typed::Clear),
-        "exit" | "quit" => takes_none(Typed::Quit),
-        "help" => takes_none(Typed::Help),
-        "model" => Typed::Model(argument()),
-        "system" => Typed::System(argument()),
-        "tools" => Typed::Tools(argument()),
-        "usage" => takes_none(Typed::Usage),
+        "clear" => takes_none(ChatInput::Clear),
+        "exit" | "quit" => takes_none(ChatInput::Quit),
+        "help" => takes_none(ChatInput::Help),
+        "model" => ChatInput::Model(argument()),
+        "system" => ChatInput::System(argument()),
+        "tools" => ChatInput::Tools(argument()),
+        "usage" => takes_none(ChatInput::Usage),
         _ => {
             let known: Vec<&str> = COMMANDS.iter().map(|(name, _, _)| *name).collect();
             let near = did_you_mean(word, &known);
-            Typed::Unknown(format!(
+            ChatInput::Unknown(format!(
                 "there is no command {word}{near} (a message that begins with a slash begins with //)"
             ))
         }

@@ -6,19 +6,19 @@ use crate::exit::Exit;
 
 /// One thing that was looked at, and what came of it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Check {
+pub struct DoctorCheck {
     /// What it belongs to.
     pub area: Area,
     /// What to do, if there is anything to do.
     pub help: Option<String>,
     /// Where more about it stands.
-    pub page: Option<Page>,
+    pub page: Option<TroubleshootingSection>,
     /// What was found, in a sentence.
     pub says: String,
     /// How long it took, if it was waited for.
     pub took: Option<Duration>,
     /// Whether that is as it should be.
-    pub verdict: Verdict,
+    pub verdict: CheckResult,
 }
 
 /// What a check belongs to, in the order in which they are told.
@@ -48,7 +48,7 @@ pub enum Area {
 
 /// Whether something is as it should be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Verdict {
+pub enum CheckResult {
     /// It does not work.
     Failed,
     /// It is.
@@ -61,7 +61,7 @@ pub enum Verdict {
 
 /// A section of docs/troubleshooting.md.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Page {
+pub enum TroubleshootingSection {
     /// Calls run one after another.
     CallsOneAfterAnother,
     /// The configuration is wrong.
@@ -90,7 +90,7 @@ pub enum Page {
     Tools,
 }
 
-impl Check {
+impl DoctorCheck {
     /// Something that is as it should be.
     pub(super) fn fine(area: Area, says: impl Into<String>) -> Self {
         Self {
@@ -99,7 +99,7 @@ impl Check {
             page: None,
             says: says.into(),
             took: None,
-            verdict: Verdict::Fine,
+            verdict: CheckResult::Fine,
         }
     }
 
@@ -107,7 +107,7 @@ impl Check {
     pub(super) fn failed(area: Area, says: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
             help: Some(help.into()),
-            verdict: Verdict::Failed,
+            verdict: CheckResult::Failed,
             ..Self::fine(area, says)
         }
     }
@@ -115,7 +115,7 @@ impl Check {
     /// Something that is perhaps not what is wanted, and what to do then.
     pub(super) fn warning(area: Area, says: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
-            verdict: Verdict::Warning,
+            verdict: CheckResult::Warning,
             ..Self::failed(area, says, help)
         }
     }
@@ -123,13 +123,13 @@ impl Check {
     /// Something that was not looked at.
     pub(super) fn skipped(area: Area, says: impl Into<String>) -> Self {
         Self {
-            verdict: Verdict::Skipped,
+            verdict: CheckResult::Skipped,
             ..Self::fine(area, says)
         }
     }
 
     /// The same, with where more about it stands.
-    pub(super) fn see(self, page: Page) -> Self {
+    pub(super) fn see(self, page: TroubleshootingSection) -> Self {
         Self {
             page: Some(page),
             ..self
@@ -145,12 +145,12 @@ impl Check {
     }
 }
 
-impl Check {
+impl DoctorCheck {
     /// How a run ends in which this failed first. A key that is not accepted is one, whoever says so.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self.page {
-            Some(Page::Keys) => Area::Keys.exit(),
+            Some(TroubleshootingSection::Keys) => Area::Keys.exit(),
             Some(_) | None => self.area.exit(),
         }
     }
@@ -191,7 +191,7 @@ impl Area {
     }
 }
 
-impl Verdict {
+impl CheckResult {
     /// The word for programs.
     #[must_use]
     pub const fn word(self) -> &'static str {
@@ -204,7 +204,7 @@ impl Verdict {
     }
 }
 
-impl Page {
+impl TroubleshootingSection {
     /// All of them.
     pub const ALL: [Self; 13] = [
         Self::CallsOneAfterAnother,

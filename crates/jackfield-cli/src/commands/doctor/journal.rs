@@ -8,20 +8,20 @@ use jackfield_assembly::{Config, Damage, JournalKind, OpenJournal, restored_help
 use jackfield_engine::{Engine, EngineError, SessionRow};
 use tokio::time::sleep;
 
-use super::check::{Area, Check, Page};
+use super::check::{Area, DoctorCheck, TroubleshootingSection};
 use super::places;
-use crate::commands::kept;
+use crate::commands::session_journal;
 use crate::commands::sessions::find;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render;
 use crate::render::sessions::size;
 use crate::render::words::counted;
 
 /// All of it.
-pub(super) async fn all(config: &Config) -> Vec<Check> {
+pub(super) async fn all(config: &Config) -> Vec<DoctorCheck> {
     if config.journal.kind == JournalKind::Memory {
         let says = "sessions are kept in memory, as `kind` under [journal] says: they end with the process";
-        return vec![Check::fine(Area::Sessions, says)];
+        return vec![DoctorCheck::fine(Area::Sessions, says)];
     }
     let file = config.journal_file();
     let is_there = file.as_ref().is_some_and(|file| file.exists());
@@ -35,30 +35,30 @@ pub(super) async fn all(config: &Config) -> Vec<Check> {
                 "what is said is not kept: {} cannot be made: {error}",
                 file.display()
             );
-            let check = Check::warning(Area::Sessions, says, NAME_ANOTHER);
-            return vec![check.see(Page::Sessions)];
+            let check = DoctorCheck::warning(Area::Sessions, says, NAME_ANOTHER);
+            return vec![check.see(TroubleshootingSection::Sessions)];
         }
         let says = format!(
             "no session is kept yet; the first will be in {}",
             file.display()
         );
-        return vec![Check::fine(Area::Sessions, says)];
+        return vec![DoctorCheck::fine(Area::Sessions, says)];
     }
-    if let Err(fault) = kept::be_there(config) {
+    if let Err(fault) = session_journal::be_there(config) {
         return vec![failed(&fault)];
     }
-    let opened = match kept::begin(config).unsaid().await {
+    let opened = match session_journal::begin(config).unsaid().await {
         Ok(opened) => opened,
         Err(fault) => return vec![failed(&fault)],
     };
     if let Some(unkept) = &opened.unkept {
         let says = format!("what is said is not kept: {}", unkept.causes.join(": "));
         let check = if is_there {
-            Check::failed(Area::Sessions, says, unkept.help)
+            DoctorCheck::failed(Area::Sessions, says, unkept.help)
         } else {
-            Check::warning(Area::Sessions, says, unkept.help)
+            DoctorCheck::warning(Area::Sessions, says, unkept.help)
         };
-        return vec![check.see(Page::Sessions)];
+        return vec![check.see(TroubleshootingSection::Sessions)];
     }
     let engine = Engine::builder(Arc::clone(&opened.journal)).build();
     let file = file.unwrap_or_default();
@@ -71,16 +71,16 @@ pub(super) async fn all(config: &Config) -> Vec<Check> {
     checks.extend(private(&file));
     checks.extend(restored(&opened).await);
     checks.extend(sound(&opened, &shown).await);
-    kept::close(&opened).await;
+    session_journal::close(&opened).await;
     checks
 }
 
 /// Writes to the journal, and beside it as much as a few turns take, syncs that and removes it: that a file is
 /// there and can be read says nothing of whether there is room.
-async fn written(engine: &Engine, file: &Path) -> Option<Check> {
+async fn written(engine: &Engine, file: &Path) -> Option<DoctorCheck> {
     let (folder, shown) = (file.parent()?.to_owned(), file.display());
     if let Err(error) = engine.check_writable().await {
-        let mut fault = Fault::from(error);
+        let mut fault = CommandError::from(error);
         fault.messages = vec![format!("nothing can be written to {shown}")];
         fault.help = vec![NO_ROOM.to_owned()];
         return Some(failed(&fault));
@@ -91,12 +91,12 @@ async fn written(engine: &Engine, file: &Path) -> Option<Check> {
         "there is no room for {} beside {shown}: {error}",
         size(ROOM)
     );
-    Some(Check::failed(Area::Sessions, says, NO_ROOM).see(Page::Sessions))
+    Some(DoctorCheck::failed(Area::Sessions, says, NO_ROOM).see(TroubleshootingSection::Sessions))
 }
 
 /// Warns of a file that others may read. One that is made here is for nobody else; one that was copied
 /// may have any mode, which is left as it is.
-fn private(file: &Path) -> Option<Check> {
+fn private(file: &Path) -> Option<DoctorCheck> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -105,7 +105,7 @@ fn private(file: &Path) -> Option<Check> {
         (mode & 0o077 != 0).then(|| {
             let says = format!("{file} is not for you alone: its mode is {mode:04o}");
             let help = format!("chmod 600 {file}");
-            Check::warning(Area::Sessions, says, help).see(Page::Sessions)
+            DoctorCheck::warning(Area::Sessions, says, help).see(TroubleshootingSection::Sessions)
         })
     }
     #[cfg(not(unix))]
@@ -116,14 +116,17 @@ fn private(file: &Path) -> Option<Check> {
 }
 
 /// Says that the file went back to an older state, if it did.
-async fn restored(opened: &OpenJournal) -> Option<Check> {
+async fn restored(opened: &OpenJournal) -> Option<DoctorCheck> {
     let restored = opened.file.as_ref()?.restored().await.ok()??;
     let help = restored_help(&restored);
-    Some(Check::failed(Area::Sessions, restored.to_string(), help).see(Page::Sessions))
+    Some(
+        DoctorCheck::failed(Area::Sessions, restored.to_string(), help)
+            .see(TroubleshootingSection::Sessions),
+    )
 }
 
 /// Reads the whole file, as far as there is time, and says what is wrong in it.
-async fn sound(opened: &OpenJournal, shown: &str) -> Vec<Check> {
+async fn sound(opened: &OpenJournal, shown: &str) -> Vec<DoctorCheck> {
     let Some(file) = &opened.file else {
         return Vec::new();
     };
@@ -149,36 +152,42 @@ async fn sound(opened: &OpenJournal, shown: &str) -> Vec<Check> {
     telling.abort();
     let checked = match checked {
         Ok(checked) => checked,
-        Err(error) => return vec![failed(&Fault::from(EngineError::from(error)))],
+        Err(error) => return vec![failed(&CommandError::from(EngineError::from(error)))],
     };
     let took = began.elapsed();
     let many = checked.damage.len();
-    let mut checks: Vec<Check> = Vec::new();
+    let mut checks: Vec<DoctorCheck> = Vec::new();
     for what in checked.damage.iter().take(MOST_NAMED) {
-        checks.push(Check::failed(Area::Sessions, what, Damage::HELP).see(Page::Sessions));
+        checks.push(
+            DoctorCheck::failed(Area::Sessions, what, Damage::HELP)
+                .see(TroubleshootingSection::Sessions),
+        );
     }
     if many > MOST_NAMED {
         let says = format!("and {} more are damaged", many - MOST_NAMED);
-        checks.push(Check::failed(Area::Sessions, says, Damage::HELP).see(Page::Sessions));
+        checks.push(
+            DoctorCheck::failed(Area::Sessions, says, Damage::HELP)
+                .see(TroubleshootingSection::Sessions),
+        );
     }
     let read = counted(checked.sessions, "session");
     if !checked.is_complete {
         let says = format!("not all of it was looked over in {LONGEST_LOOK:?}: {read}");
-        checks.push(Check::skipped(Area::Sessions, says));
+        checks.push(DoctorCheck::skipped(Area::Sessions, says));
     } else if checked.damage.is_empty() {
         let says = "the file is sound, and everything in it can be read";
-        checks.push(Check::fine(Area::Sessions, says).in_time(took));
+        checks.push(DoctorCheck::fine(Area::Sessions, says).in_time(took));
     }
     checks
 }
 
 /// What the list of sessions says.
-fn looked(file: &str, rows: &[SessionRow]) -> Vec<Check> {
+fn looked(file: &str, rows: &[SessionRow]) -> Vec<DoctorCheck> {
     let bytes = rows.iter().map(|row| row.bytes).sum();
     let sessions = counted(rows.len() as u64, "session");
     let size = size(bytes);
     let says = format!("{sessions} in {file}, {size}");
-    let mut checks = vec![Check::fine(Area::Sessions, says)];
+    let mut checks = vec![DoctorCheck::fine(Area::Sessions, says)];
     let open = |parked: bool| {
         let rows = rows.iter().filter(move |row| {
             let open = row.open.as_ref();
@@ -213,7 +222,10 @@ fn looked(file: &str, rows: &[SessionRow]) -> Vec<Check> {
         if number > 0 {
             let verb = if number == 1 { one } else { many };
             let says = format!("{} {verb}", counted(number, "turn"));
-            checks.push(Check::warning(Area::Sessions, says, help).see(Page::Sessions));
+            checks.push(
+                DoctorCheck::warning(Area::Sessions, says, help)
+                    .see(TroubleshootingSection::Sessions),
+            );
         }
     }
     let unreadable: Vec<&SessionRow> = rows.iter().filter(|row| row.unreadable.is_some()).collect();
@@ -221,16 +233,18 @@ fn looked(file: &str, rows: &[SessionRow]) -> Vec<Check> {
         let why = row.unreadable.as_deref().unwrap_or_default();
         let says = format!("session {} is left alone: {why}", row.session);
         let help = "use the version that wrote it, or restore a copy of the file";
-        checks.push(Check::warning(Area::Sessions, says, help).see(Page::Sessions));
+        checks.push(
+            DoctorCheck::warning(Area::Sessions, says, help).see(TroubleshootingSection::Sessions),
+        );
     }
     checks
 }
 
-fn failed(fault: &Fault) -> Check {
+fn failed(fault: &CommandError) -> DoctorCheck {
     let says = fault.messages.iter().chain(&fault.causes);
     let says: Vec<&str> = says.map(String::as_str).collect();
-    let check = Check::failed(Area::Sessions, says.join(": "), fault.help.join("; "));
-    check.see(Page::Sessions)
+    let check = DoctorCheck::failed(Area::Sessions, says.join(": "), fault.help.join("; "));
+    check.see(TroubleshootingSection::Sessions)
 }
 
 /// What to do where nothing can be written.

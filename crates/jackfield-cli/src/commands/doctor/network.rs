@@ -3,20 +3,20 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use jackfield_assembly::{Assembled, Config, KeyState, ProviderState};
+use jackfield_assembly::{Assembly, Config, KeyState, ProviderState};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::request::ModelRef;
 
-use super::check::{Area, Check, Page};
+use super::check::{Area, DoctorCheck, TroubleshootingSection};
 use super::pending::Pending;
 use crate::commands::ask::key_help;
-use crate::commands::reach::{Reached, reach};
+use crate::commands::reach::{ReachResult, reach};
 use crate::render::words;
 
 /// The providers that are looked at, that of the model first: those that are configured, that a model is
 /// named of, or that have a key. Of the others nobody has said that they are wanted.
-pub(crate) fn chosen(config: &Config, assembled: &Assembled) -> Vec<Arc<str>> {
+pub(crate) fn chosen(config: &Config, assembled: &Assembly) -> Vec<Arc<str>> {
     let first = &config.options.model.provider;
     let named: BTreeSet<&Arc<str>> = config
         .aliases
@@ -32,7 +32,7 @@ pub(crate) fn chosen(config: &Config, assembled: &Assembled) -> Vec<Arc<str>> {
 }
 
 /// The keys of these providers; never what they are.
-pub(super) fn keys(assembled: &Assembled, chosen: &[Arc<str>]) -> Vec<Check> {
+pub(super) fn keys(assembled: &Assembly, chosen: &[Arc<str>]) -> Vec<DoctorCheck> {
     let first = &assembled.options.model.provider;
     let states = chosen
         .iter()
@@ -40,18 +40,18 @@ pub(super) fn keys(assembled: &Assembled, chosen: &[Arc<str>]) -> Vec<Check> {
     let checks = states.map(|(name, state)| match &state.key {
         KeyState::Found(place) => {
             let says = format!("the key of `{name}` is in {place}");
-            Check::fine(Area::Keys, says)
+            DoctorCheck::fine(Area::Keys, says)
         }
         KeyState::Missing(missing) => {
             let says = format!("there is no key for `{name}`: {}", missing.why);
             let help = key_help(missing);
             if name == first {
-                Check::failed(Area::Keys, says, help).see(Page::Keys)
+                DoctorCheck::failed(Area::Keys, says, help).see(TroubleshootingSection::Keys)
             } else {
-                Check::warning(Area::Keys, says, help).see(Page::Keys)
+                DoctorCheck::warning(Area::Keys, says, help).see(TroubleshootingSection::Keys)
             }
         }
-        KeyState::NotNeeded => Check::fine(Area::Keys, format!("`{name}` needs no key")),
+        KeyState::NotNeeded => DoctorCheck::fine(Area::Keys, format!("`{name}` needs no key")),
     });
     checks.collect()
 }
@@ -59,10 +59,10 @@ pub(super) fn keys(assembled: &Assembled, chosen: &[Arc<str>]) -> Vec<Check> {
 /// A provider, tried by asking for its models, and the models of it that are configured.
 pub(super) fn provider(
     config: &Config,
-    assembled: &Assembled,
+    assembled: &Assembly,
     name: Arc<str>,
     pending: &Pending,
-) -> impl Future<Output = Vec<Check>> + Send + use<> {
+) -> impl Future<Output = Vec<DoctorCheck>> + Send + use<> {
     let engine = assembled.engine.clone();
     let state = assembled.providers.get(&name).cloned();
     let is_first = config.options.model.provider == name;
@@ -72,7 +72,7 @@ pub(super) fn provider(
         let has_no_key = |state: &ProviderState| matches!(state.key, KeyState::Missing(_));
         let Some(state) = state.filter(|state| !has_no_key(state)) else {
             let says = format!("`{name}` was not asked: it has no key");
-            return vec![Check::skipped(Area::Providers, says)];
+            return vec![DoctorCheck::skipped(Area::Providers, says)];
         };
         let waiting = pending.wait(format!("the provider `{name}`"));
         let reached = reach(engine, Arc::clone(&name)).await;
@@ -85,7 +85,12 @@ pub(super) fn provider(
     }
 }
 
-fn reachable(name: &str, state: &ProviderState, reached: &Reached, is_first: bool) -> Check {
+fn reachable(
+    name: &str,
+    state: &ProviderState,
+    reached: &ReachResult,
+    is_first: bool,
+) -> DoctorCheck {
     let endpoint = &state.endpoint;
     let took = reached.took;
     let check = match &reached.listed {
@@ -96,19 +101,19 @@ fn reachable(name: &str, state: &ProviderState, reached: &Reached, is_first: boo
             };
             let models = words::counted(models.len() as u64, "model");
             let says = format!("`{name}` at {endpoint} answers{key}: {models}");
-            Check::fine(Area::Providers, says)
+            DoctorCheck::fine(Area::Providers, says)
         }
         Err(failure) if reached.is_well() => {
             let says = format!("`{name}` was not asked: {}", failure.message);
-            Check::skipped(Area::Providers, says)
+            DoctorCheck::skipped(Area::Providers, says)
         }
         Err(failure) => {
             let says = format!("`{name}` at {endpoint}: {}", failure.message);
             let help = advice(failure, name);
             let check = if is_first {
-                Check::failed(Area::Providers, says, help)
+                DoctorCheck::failed(Area::Providers, says, help)
             } else {
-                Check::warning(Area::Providers, says, help)
+                DoctorCheck::warning(Area::Providers, says, help)
             };
             check.see(page(failure))
         }
@@ -131,9 +136,11 @@ pub(crate) fn advice(failure: &ModelFailure, name: &str) -> String {
     words::help(failure, &nothing)
 }
 
-const fn page(failure: &ModelFailure) -> Page {
+const fn page(failure: &ModelFailure) -> TroubleshootingSection {
     match failure.kind {
-        ModelFailureKind::Forbidden | ModelFailureKind::Unauthenticated => Page::Keys,
+        ModelFailureKind::Forbidden | ModelFailureKind::Unauthenticated => {
+            TroubleshootingSection::Keys
+        }
         ModelFailureKind::ContextTooLong { .. }
         | ModelFailureKind::Interrupted
         | ModelFailureKind::InvalidRequest
@@ -146,7 +153,7 @@ const fn page(failure: &ModelFailure) -> Page {
         | ModelFailureKind::TooLarge
         | ModelFailureKind::Transport
         | ModelFailureKind::Unsupported
-        | ModelFailureKind::UnusableReply => Page::Providers,
+        | ModelFailureKind::UnusableReply => TroubleshootingSection::Providers,
     }
 }
 
@@ -162,9 +169,9 @@ fn wanted(config: &Config, provider: &str) -> Vec<(String, Arc<str>)> {
         .collect()
 }
 
-fn model((what, model): &(String, Arc<str>), listed: &[ListedModel]) -> Check {
+fn model((what, model): &(String, Arc<str>), listed: &[ListedModel]) -> DoctorCheck {
     if listed.iter().any(|listed| is_named(&listed.id, model)) {
-        return Check::fine(Area::Models, format!("{what} is `{model}`, which is there"));
+        return DoctorCheck::fine(Area::Models, format!("{what} is `{model}`, which is there"));
     }
     let says = format!("{what} is `{model}`, which the provider does not list");
     let mut near: Vec<&str> = listed.iter().map(|listed| &*listed.id).collect();
@@ -178,7 +185,7 @@ fn model((what, model): &(String, Arc<str>), listed: &[ListedModel]) -> Check {
             near.join(", ")
         )
     };
-    Check::warning(Area::Models, says, help).see(Page::Models)
+    DoctorCheck::warning(Area::Models, says, help).see(TroubleshootingSection::Models)
 }
 
 /// Whether a listed model is meant: many are listed with a date or a tag behind the name.

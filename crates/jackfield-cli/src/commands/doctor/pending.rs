@@ -15,29 +15,29 @@ pub(super) struct Pending(Arc<Mutex<BTreeSet<String>>>);
 
 /// Something that is waited for, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Wait {
+pub(super) struct PendingCheck {
     all: Pending,
     what: String,
 }
 
 /// Tells what is waited for, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Telling(JoinHandle<()>);
+pub(super) struct PendingNotice(JoinHandle<()>);
 
 impl Pending {
     /// Begins to wait for something.
-    pub(super) fn wait(&self, what: String) -> Wait {
+    pub(super) fn wait(&self, what: String) -> PendingCheck {
         self.with(|waits| waits.insert(what.clone()));
-        Wait {
+        PendingCheck {
             all: self.clone(),
             what,
         }
     }
 
     /// Tells again and again what is waited for.
-    pub(super) fn tell(&self) -> Telling {
+    pub(super) fn tell(&self) -> PendingNotice {
         let all = self.clone();
-        Telling(tokio::spawn(async move {
+        PendingNotice(tokio::spawn(async move {
             let mut pause = FIRST;
             loop {
                 sleep(pause).await;
@@ -55,13 +55,13 @@ impl Pending {
     }
 }
 
-impl Drop for Wait {
+impl Drop for PendingCheck {
     fn drop(&mut self) {
         self.all.with(|waits| waits.remove(&self.what));
     }
 }
 
-impl Drop for Telling {
+impl Drop for PendingNotice {
     fn drop(&mut self) {
         self.0.abort();
     }

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use jackfield_assembly::Surroundings;
 
-use super::check::{Area, Check, Page};
+use super::check::{Area, DoctorCheck, TroubleshootingSection};
 
 /// All folders.
-pub(super) fn all(surroundings: &Surroundings) -> Vec<Check> {
+pub(super) fn all(surroundings: &Surroundings) -> Vec<DoctorCheck> {
     let mut checks = vec![home(surroundings)];
     if let Some(folder) = &surroundings.cache_directory {
         let help = "give yourself the right to write there, or set XDG_CACHE_HOME to another folder; \
@@ -28,18 +28,18 @@ pub(super) fn all(surroundings: &Surroundings) -> Vec<Check> {
     checks
 }
 
-fn home(surroundings: &Surroundings) -> Check {
+fn home(surroundings: &Surroundings) -> DoctorCheck {
     let failing = |says: String| {
         let help = "set HOME to a folder of yours; without, there is no configuration of your own, \
                     and nothing is remembered";
-        Check::warning(Area::Folders, says, help).see(Page::Folders)
+        DoctorCheck::warning(Area::Folders, says, help).see(TroubleshootingSection::Folders)
     };
     match &surroundings.home {
         None => failing("there is no home folder".to_owned()),
         Some(home) if !home.is_dir() => {
             failing(format!("the home folder {} is not there", home.display()))
         }
-        Some(home) => Check::fine(Area::Folders, format!("home is {}", home.display())),
+        Some(home) => DoctorCheck::fine(Area::Folders, format!("home is {}", home.display())),
     }
 }
 
@@ -50,34 +50,34 @@ pub(super) fn usable(folder: &Path) -> io::Result<()> {
 }
 
 /// Something is kept there; it is made when it is needed.
-fn written(folder: &Path, help: &str) -> Check {
+fn written(folder: &Path, help: &str) -> DoctorCheck {
     let shown = folder.display();
     match usable(folder) {
-        Ok(()) => Check::fine(Area::Folders, format!("{shown} can be written")),
-        Err(error) => Check::warning(
+        Ok(()) => DoctorCheck::fine(Area::Folders, format!("{shown} can be written")),
+        Err(error) => DoctorCheck::warning(
             Area::Folders,
             format!("{shown} cannot be written: {error}"),
             help,
         )
-        .see(Page::Folders),
+        .see(TroubleshootingSection::Folders),
     }
 }
 
 /// It is only read, so that it need not be writable.
-fn config(folder: &Path) -> Check {
+fn config(folder: &Path) -> DoctorCheck {
     let shown = folder.display();
     match fs::read_dir(folder) {
-        Ok(_) => Check::fine(Area::Folders, format!("{shown} can be read")),
+        Ok(_) => DoctorCheck::fine(Area::Folders, format!("{shown} can be read")),
         Err(error) if [NotADirectory, NotFound].contains(&error.kind()) => {
             let says = format!("{shown} is not there: there is no configuration of your own");
-            Check::fine(Area::Folders, says)
+            DoctorCheck::fine(Area::Folders, says)
         }
-        Err(error) => Check::failed(
+        Err(error) => DoctorCheck::failed(
             Area::Folders,
             format!("{shown} cannot be read: {error}"),
             "give yourself the right to read it, or set XDG_CONFIG_HOME to another folder",
         )
-        .see(Page::Folders),
+        .see(TroubleshootingSection::Folders),
     }
 }
 

@@ -4,56 +4,59 @@ use std::io::IsTerminal as _;
 
 use jackfield_assembly::{Config, ConfigError, Environment, Surroundings};
 
-use super::check::{Area, Check, Page};
-use crate::fault::Fault;
+use super::check::{Area, DoctorCheck, TroubleshootingSection};
+use crate::fault::CommandError;
 
 /// The program itself.
-pub(super) fn version() -> Check {
+pub(super) fn version() -> DoctorCheck {
     let says = format!(
         "jackfield {} on {} ({})",
         env!("CARGO_PKG_VERSION"),
         std::env::consts::OS,
         std::env::consts::ARCH
     );
-    Check::fine(Area::Version, says)
+    DoctorCheck::fine(Area::Version, says)
 }
 
 /// The files that were read, and what was found and is not used.
-pub(super) fn files(config: &Config) -> Vec<Check> {
+pub(super) fn files(config: &Config) -> Vec<DoctorCheck> {
     let read = config.files.iter().map(|file| {
         let says = format!("{} is read", file.display());
-        Check::fine(Area::Configuration, says)
+        DoctorCheck::fine(Area::Configuration, says)
     });
-    let mut checks: Vec<Check> = read.collect();
+    let mut checks: Vec<DoctorCheck> = read.collect();
     if checks.is_empty() {
         let says = "there is no configuration file: defaults hold";
-        checks.push(Check::fine(Area::Configuration, says));
+        checks.push(DoctorCheck::fine(Area::Configuration, says));
     }
     checks.extend(config.remarks.iter().map(|remark| {
         let help = remark.help.clone().unwrap_or_default();
-        Check::warning(Area::Configuration, remark.to_string(), help).see(Page::Tools)
+        DoctorCheck::warning(Area::Configuration, remark.to_string(), help)
+            .see(TroubleshootingSection::Tools)
     }));
     checks
 }
 
 /// The tokens of the gateway: without one of them `serve` does not start.
-pub(super) fn tokens(config: &Config, environment: &Environment) -> Vec<Check> {
+pub(super) fn tokens(config: &Config, environment: &Environment) -> Vec<DoctorCheck> {
     let tokens = config.serve.digests(environment).into_iter();
     let checks = tokens.map(|(name, digest)| match digest {
-        Ok(_) => Check::fine(Area::Configuration, format!("the token `{name}` is there")),
+        Ok(_) => DoctorCheck::fine(Area::Configuration, format!("the token `{name}` is there")),
         Err(problem) => {
             let says = format!("`jackfield serve` does not start: {problem}");
             let help = problem.help.unwrap_or_default();
-            Check::failed(Area::Configuration, says, help).see(Page::Gateway)
+            DoctorCheck::failed(Area::Configuration, says, help)
+                .see(TroubleshootingSection::Gateway)
         }
     });
     checks.collect()
 }
 
 /// What is wrong with the configuration, each with its line.
-pub(super) fn wrong(error: ConfigError) -> Vec<Check> {
+pub(super) fn wrong(error: ConfigError) -> Vec<DoctorCheck> {
     let failed = |says: String, help: String| {
-        Check::failed(Area::Configuration, says, help).see(Page::Configuration)
+        DoctorCheck::failed(Area::Configuration, says, help)
+            .see(TroubleshootingSection::Configuration)
     };
     let mut checks = match error {
         ConfigError::Wrong(problems) => problems
@@ -61,18 +64,18 @@ pub(super) fn wrong(error: ConfigError) -> Vec<Check> {
             .map(|problem| failed(problem.to_string(), problem.help.unwrap_or_default()))
             .collect(),
         other @ ConfigError::Unreadable { .. } | other => {
-            let fault = Fault::from(other);
+            let fault = CommandError::from(other);
             let says = [fault.messages, fault.causes].concat().join(": ");
             vec![failed(says, fault.help.join("; "))]
         }
     };
     let says = "keys, providers, servers and tools: the configuration has to be right first";
-    checks.push(Check::skipped(Area::Configuration, says));
+    checks.push(DoctorCheck::skipped(Area::Configuration, says));
     checks
 }
 
 /// What is printed to.
-pub(super) fn terminal(surroundings: &Surroundings) -> Vec<Check> {
+pub(super) fn terminal(surroundings: &Surroundings) -> Vec<DoctorCheck> {
     let said = |name: &str| said(&surroundings.environment, name);
     let out = std::io::stdout().is_terminal();
     let mut words = vec![if out { "a terminal" } else { "no terminal" }.to_owned()];
@@ -83,11 +86,13 @@ pub(super) fn terminal(surroundings: &Surroundings) -> Vec<Check> {
         words.push("NO_COLOR is set: no colours".to_owned());
     }
     let says = format!("standard output is {}", words.join(", "));
-    let mut checks = vec![Check::fine(Area::Terminal, says)];
+    let mut checks = vec![DoctorCheck::fine(Area::Terminal, says)];
     if out && said("TERM").as_deref() == Some("dumb") {
         let says = "the terminal is dumb: no spinner, no colours";
         let help = "set TERM to what it is, such as xterm-256color, if it is more than that";
-        checks.push(Check::warning(Area::Terminal, says, help).see(Page::Terminal));
+        checks.push(
+            DoctorCheck::warning(Area::Terminal, says, help).see(TroubleshootingSection::Terminal),
+        );
     }
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(said);
     if let Some(locale) = locale.filter(|_| out && !cfg!(windows)) {
@@ -95,7 +100,10 @@ pub(super) fn terminal(surroundings: &Surroundings) -> Vec<Check> {
         if !is_utf8 {
             let says = format!("the locale `{locale}` is not one of UTF-8: signs may look wrong");
             let help = "set LANG to one of UTF-8, such as C.UTF-8";
-            checks.push(Check::warning(Area::Terminal, says, help).see(Page::Terminal));
+            checks.push(
+                DoctorCheck::warning(Area::Terminal, says, help)
+                    .see(TroubleshootingSection::Terminal),
+            );
         }
     }
     checks

@@ -2,25 +2,25 @@
 
 use std::time::Duration;
 
-use jackfield_assembly::{Assembled, Config, Server, ServerState};
+use jackfield_assembly::{Assembly, Config, ServerStatus, ServerToolbox};
 use jackfield_domain::policy::Permission;
 use tokio::time::timeout;
 
-use super::check::{Area, Check, Page};
+use super::check::{Area, DoctorCheck, TroubleshootingSection};
 use super::pending::Pending;
 use crate::render::words;
 
 /// A server, tried as `mcp test` does.
 pub(super) fn server(
-    server: Server,
+    server: ServerToolbox,
     pending: &Pending,
-) -> impl Future<Output = Vec<Check>> + Send + use<> {
+) -> impl Future<Output = Vec<DoctorCheck>> + Send + use<> {
     let pending = pending.clone();
     async move {
         let id = server.config.id.clone();
         if !server.config.enabled {
             let says = format!("`{id}` is switched off");
-            return vec![Check::skipped(Area::Servers, says)];
+            return vec![DoctorCheck::skipped(Area::Servers, says)];
         }
         let waiting = pending.wait(format!("the MCP server `{id}`"));
         let tried = timeout(LONGEST, server.test()).await;
@@ -31,39 +31,44 @@ pub(super) fn server(
                 LONGEST.as_secs()
             );
             let help = format!("see what it says: jackfield mcp logs {id}");
-            return vec![Check::failed(Area::Servers, says, help).see(Page::Servers)];
+            return vec![
+                DoctorCheck::failed(Area::Servers, says, help).see(TroubleshootingSection::Servers),
+            ];
         };
         let check = match &tested.state {
-            ServerState::Failed { advice, reason } => {
+            ServerStatus::Failed { advice, reason } => {
                 let says = format!("`{id}`: {reason}");
-                Check::failed(Area::Servers, says, advice.clone()).see(Page::Servers)
+                DoctorCheck::failed(Area::Servers, says, advice.clone())
+                    .see(TroubleshootingSection::Servers)
             }
-            ServerState::Off
-            | ServerState::Ready { .. }
-            | ServerState::Starting
-            | ServerState::Stopped => {
+            ServerStatus::Off
+            | ServerStatus::Ready { .. }
+            | ServerStatus::Starting
+            | ServerStatus::Stopped => {
                 let tools = words::counted(tested.tools.len() as u64, "tool");
                 let says = format!("`{id}` offers {tools}");
                 if tested.usable {
-                    Check::fine(Area::Servers, says)
+                    DoctorCheck::fine(Area::Servers, says)
                 } else {
                     let help = format!("see what it says: jackfield mcp test {id}");
                     let says = format!("`{id}` does not list its tools");
-                    Check::failed(Area::Servers, says, help).see(Page::Servers)
+                    DoctorCheck::failed(Area::Servers, says, help)
+                        .see(TroubleshootingSection::Servers)
                 }
             }
         };
         let mut checks = vec![check.in_time(tested.took)];
         checks.extend(tested.problems.iter().map(|problem| {
             let help = format!("see what it says: jackfield mcp logs {id}");
-            Check::warning(Area::Servers, format!("`{id}`: {problem}"), help).see(Page::Servers)
+            DoctorCheck::warning(Area::Servers, format!("`{id}`: {problem}"), help)
+                .see(TroubleshootingSection::Servers)
         }));
         checks
     }
 }
 
 /// Whether tools reach the model.
-pub(super) async fn offered(assembled: &Assembled, servers_failed: bool) -> Vec<Check> {
+pub(super) async fn offered(assembled: &Assembly, servers_failed: bool) -> Vec<DoctorCheck> {
     let mut options = assembled.options.clone();
     // What holds where somebody can be asked.
     options.policy.can_ask = true;
@@ -75,23 +80,27 @@ pub(super) async fn offered(assembled: &Assembled, servers_failed: bool) -> Vec<
     if !takes_tools {
         let says = format!("models of `{provider}` are offered no tools");
         let help = format!("take out `tools = false` under [providers.{provider}]");
-        return vec![Check::warning(Area::Tools, says, help).see(Page::Tools)];
+        return vec![
+            DoctorCheck::warning(Area::Tools, says, help).see(TroubleshootingSection::Tools),
+        ];
     }
     if servers_failed {
         let says = "what the model is offered: the servers have to work first";
-        return vec![Check::skipped(Area::Tools, says)];
+        return vec![DoctorCheck::skipped(Area::Tools, says)];
     }
     let Ok(offered) = timeout(OFFERED, assembled.engine.tools(&options)).await else {
         let says = format!("the tools could not be had within {} s", OFFERED.as_secs());
         let help = "see which server is slow: jackfield mcp test";
-        return vec![Check::warning(Area::Tools, says, help).see(Page::Tools)];
+        return vec![
+            DoctorCheck::warning(Area::Tools, says, help).see(TroubleshootingSection::Tools),
+        ];
     };
     let denied = offered.catalog.iter();
     let denied = denied.filter(|tool| matches!(tool.permission, Permission::Deny(_)));
     let denied: Vec<&str> = denied.map(|tool| tool.definition.name.as_str()).collect();
     let count = offered.catalog.iter().count();
     let tools = words::counted(count as u64, "tool");
-    let mut checks = vec![Check::fine(
+    let mut checks = vec![DoctorCheck::fine(
         Area::Tools,
         format!("the model is offered {tools}"),
     )];
@@ -99,53 +108,63 @@ pub(super) async fn offered(assembled: &Assembled, servers_failed: bool) -> Vec<
         let names = words::shortened(&denied.join(", "), NAMES);
         let help = "see which rule it is: jackfield tools show NAME";
         let says = format!("denied by the policy: {names}");
-        checks.push(Check::warning(Area::Tools, says, help).see(Page::Tools));
+        checks
+            .push(DoctorCheck::warning(Area::Tools, says, help).see(TroubleshootingSection::Tools));
     }
     checks.extend(offered.problems.iter().map(|problem| {
         let help = "see what is left: jackfield tools list";
-        Check::warning(Area::Tools, words::problem(problem), help).see(Page::Tools)
+        DoctorCheck::warning(Area::Tools, words::problem(problem), help)
+            .see(TroubleshootingSection::Tools)
     }));
     checks
 }
 
 /// Limits that lead to what people complain about.
-pub(super) fn limits(config: &Config) -> Vec<Check> {
+pub(super) fn limits(config: &Config) -> Vec<DoctorCheck> {
     let limits = &config.options.limits;
     let mut checks = Vec::new();
     let mut warn = |says: String, help: &str, page| {
-        checks.push(Check::warning(Area::Tools, says, help).see(page));
+        checks.push(DoctorCheck::warning(Area::Tools, says, help).see(page));
     };
     if limits.rounds > MANY_ROUNDS {
         let says = format!("a turn may have {} rounds", limits.rounds);
         warn(
             says,
             "lower `limits.rounds`, or set a [budget]",
-            Page::Loops,
+            TroubleshootingSection::Loops,
         );
     }
     if limits.repeats > MANY_REPEATS {
         let says = format!("a call may have the same outcome {} times", limits.repeats);
-        warn(says, "lower `limits.repeats`", Page::Loops);
+        warn(
+            says,
+            "lower `limits.repeats`",
+            TroubleshootingSection::Loops,
+        );
     }
     if limits.shown < LITTLE {
         let says = format!("a model sees {} bytes of an outcome", limits.shown);
-        warn(says, "raise `limits.shown`", Page::Results);
+        warn(
+            says,
+            "raise `limits.shown`",
+            TroubleshootingSection::Results,
+        );
     }
     if limits.parallel_calls == 1 {
         let says = "calls run one after another".to_owned();
         warn(
             says,
             "raise `limits.parallel_calls`",
-            Page::CallsOneAfterAnother,
+            TroubleshootingSection::CallsOneAfterAnother,
         );
     }
     if config.options.settings.parallel_calls == Some(false) {
         let says = "models are told to make one call at a time".to_owned();
         let help = "take out `parallel_calls = false` under [settings]";
-        warn(says, help, Page::CallsOneAfterAnother);
+        warn(says, help, TroubleshootingSection::CallsOneAfterAnother);
     }
     if checks.is_empty() {
-        checks.push(Check::fine(
+        checks.push(DoctorCheck::fine(
             Area::Tools,
             "the limits of a turn are sensible",
         ));

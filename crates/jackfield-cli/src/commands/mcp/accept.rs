@@ -2,14 +2,14 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
-use jackfield_assembly::{AcceptError, Changed, Server, ServerState, Tested};
+use jackfield_assembly::{AcceptError, ChangedTool, ServerStatus, ServerTest, ServerToolbox};
 
 use crate::approval::Terminal;
 use crate::commands::servers;
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render::{self, words};
-use crate::withdrawal::Question;
+use crate::withdrawal::ReadQuestion;
 
 /// What is to be accepted.
 #[derive(Clone, Debug)]
@@ -27,13 +27,13 @@ pub struct Accept {
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn run(server: Server, accept: Accept) -> Result<Exit, Fault> {
+pub async fn run(server: ServerToolbox, accept: Accept) -> Result<Exit, CommandError> {
     let done = perform(&server, &accept).await;
     servers::stop(vec![server]).await;
     done
 }
 
-async fn perform(server: &Server, accept: &Accept) -> Result<Exit, Fault> {
+async fn perform(server: &ServerToolbox, accept: &Accept) -> Result<Exit, CommandError> {
     let patience = servers::patience(std::slice::from_ref(server));
     let tested = server.test().await;
     drop(patience);
@@ -51,9 +51,9 @@ async fn perform(server: &Server, accept: &Accept) -> Result<Exit, Fault> {
         return Ok(Exit::Answered);
     }
     let accepted = match asks(accept) {
-        Asks::Nobody if accept.json => false,
-        Asks::Nobody => return Err(nobody(server)),
-        Asks::Person(mut terminal) => {
+        AcceptPrompt::Nobody if accept.json => false,
+        AcceptPrompt::Nobody => return Err(nobody(server)),
+        AcceptPrompt::Person(mut terminal) => {
             let asked = tokio::task::spawn_blocking(move || {
                 confirmed(&mut terminal, &mut anstream::stderr())
             });
@@ -63,12 +63,12 @@ async fn perform(server: &Server, accept: &Accept) -> Result<Exit, Fault> {
             }
             true
         }
-        Asks::Yes => true,
+        AcceptPrompt::Yes => true,
     };
     if accepted {
         let (keeper, what) = (server.clone(), shown.clone());
         let kept = tokio::task::spawn_blocking(move || keeper.accept(&what)).await;
-        let kept = kept.map_err(|error| Fault::new(Exit::Internal, error.to_string()))?;
+        let kept = kept.map_err(|error| CommandError::new(Exit::Internal, error.to_string()))?;
         kept.map_err(|error| unkept(server, &error))?;
     }
     if accept.json {
@@ -90,7 +90,7 @@ async fn perform(server: &Server, accept: &Accept) -> Result<Exit, Fault> {
     again.retain(|now| shown.iter().any(|one| one.tool == now.tool));
     if !again.is_empty() {
         let message = format!("it has changed again since it was shown: {}", names(&again));
-        return Err(Fault::new(Exit::Server, message).with_help(again_help(server)));
+        return Err(CommandError::new(Exit::Server, message).with_help(again_help(server)));
     }
     Ok(Exit::Answered)
 }
@@ -100,57 +100,62 @@ pub fn confirmed(terminal: &mut Terminal, err: &mut impl Write) -> bool {
     let asked = write!(err, "accept this? [y/N] ").and_then(|()| err.flush());
     let line = asked
         .ok()
-        .and_then(|()| terminal.line(&Question::for_good()));
+        .and_then(|()| terminal.line(&ReadQuestion::for_good()));
     let word = line.unwrap_or_default().trim().to_lowercase();
     word == "y" || word == "yes"
 }
 
 /// Who is asked.
-enum Asks {
+enum AcceptPrompt {
     Nobody,
     Person(Terminal),
     Yes,
 }
 
-fn asks(accept: &Accept) -> Asks {
+fn asks(accept: &Accept) -> AcceptPrompt {
     if accept.yes {
-        return Asks::Yes;
+        return AcceptPrompt::Yes;
     }
     // Whoever is asked has to have seen what about.
     let sees = io::stdout().is_terminal() && io::stderr().is_terminal();
     if accept.json || !sees {
-        return Asks::Nobody;
+        return AcceptPrompt::Nobody;
     }
-    Terminal::open().map_or(Asks::Nobody, Asks::Person)
+    Terminal::open().map_or(AcceptPrompt::Nobody, AcceptPrompt::Person)
 }
 
-fn usable(server: &Server, tested: &Tested) -> Result<(), Fault> {
+fn usable(server: &ServerToolbox, tested: &ServerTest) -> Result<(), CommandError> {
     let id = &server.config.id;
     match &tested.state {
-        ServerState::Failed { advice, reason } => {
+        ServerStatus::Failed { advice, reason } => {
             let message = format!("the server `{id}` is not available: {reason}");
-            Err(Fault::new(Exit::Server, message).with_help(advice.clone()))
+            Err(CommandError::new(Exit::Server, message).with_help(advice.clone()))
         }
-        ServerState::Off => {
-            let fault = Fault::new(Exit::Usage, format!("the server `{id}` is switched off"));
+        ServerStatus::Off => {
+            let fault =
+                CommandError::new(Exit::Usage, format!("the server `{id}` is switched off"));
             Err(fault.with_help("set \"enabled\": true where it is configured"))
         }
-        ServerState::Ready { .. } | ServerState::Starting | ServerState::Stopped
+        ServerStatus::Ready { .. } | ServerStatus::Starting | ServerStatus::Stopped
             if !tested.usable =>
         {
-            let mut fault = Fault::new(
+            let mut fault = CommandError::new(
                 Exit::Server,
                 format!("the tools of the server `{id}` cannot be had"),
             );
             fault.causes.clone_from(&tested.problems);
             Err(fault)
         }
-        ServerState::Ready { .. } | ServerState::Starting | ServerState::Stopped => Ok(()),
+        ServerStatus::Ready { .. } | ServerStatus::Starting | ServerStatus::Stopped => Ok(()),
     }
 }
 
 /// Those of the changes that are meant.
-fn chosen(server: &Server, changed: Vec<Changed>, tools: &[String]) -> Result<Vec<Changed>, Fault> {
+fn chosen(
+    server: &ServerToolbox,
+    changed: Vec<ChangedTool>,
+    tools: &[String],
+) -> Result<Vec<ChangedTool>, CommandError> {
     let is_changed = |tool: &&String| changed.iter().any(|one| *one.tool == ***tool);
     if let Some(other) = tools.iter().find(|tool| !is_changed(tool)) {
         let id = &server.config.id;
@@ -164,7 +169,7 @@ fn chosen(server: &Server, changed: Vec<Changed>, tools: &[String]) -> Result<Ve
         } else {
             format!("no changed tool of `{id}` is called `{other}`; {known}")
         };
-        return Err(Fault::new(Exit::Usage, message)
+        return Err(CommandError::new(Exit::Usage, message)
             .with_help("`jackfield mcp list` shows which tools of which server have changed"));
     }
     let mut chosen = changed;
@@ -172,7 +177,7 @@ fn chosen(server: &Server, changed: Vec<Changed>, tools: &[String]) -> Result<Ve
     Ok(chosen)
 }
 
-fn names(changed: &[Changed]) -> String {
+fn names(changed: &[ChangedTool]) -> String {
     let names = changed.iter().take(MOST_NAMED).map(|one| {
         if one.tool.is_empty() {
             "what it says of itself".to_owned()
@@ -187,8 +192,8 @@ fn names(changed: &[Changed]) -> String {
     names.join(", ")
 }
 
-fn nobody(server: &Server) -> Fault {
-    let fault = Fault::new(
+fn nobody(server: &ServerToolbox) -> CommandError {
+    let fault = CommandError::new(
         Exit::Usage,
         "nobody is there to ask, so nothing was accepted",
     );
@@ -198,15 +203,15 @@ fn nobody(server: &Server) -> Fault {
     ))
 }
 
-fn again_help(server: &Server) -> String {
+fn again_help(server: &ServerToolbox) -> String {
     format!(
         "what was shown is accepted, and what came after it is not: run `jackfield mcp accept {}` again",
         server.config.id
     )
 }
 
-fn unkept(server: &Server, error: &AcceptError) -> Fault {
-    let fault = Fault::new(Exit::Internal, "nothing was accepted").because(error);
+fn unkept(server: &ServerToolbox, error: &AcceptError) -> CommandError {
+    let fault = CommandError::new(Exit::Internal, "nothing was accepted").because(error);
     match error {
         AcceptError::Overtaken { .. } => fault.with_help(format!(
             "run `jackfield mcp accept {}` again, which shows what has changed since",
@@ -217,9 +222,9 @@ fn unkept(server: &Server, error: &AcceptError) -> Fault {
 }
 
 /// Whoever read it and went away has not seen it.
-fn printed(printed: io::Result<()>) -> Result<(), Fault> {
+fn printed(printed: io::Result<()>) -> Result<(), CommandError> {
     printed.map_err(|error| {
-        Fault::new(Exit::Internal, "standard output cannot be written").because(&error)
+        CommandError::new(Exit::Internal, "standard output cannot be written").because(&error)
     })
 }
 

@@ -3,14 +3,14 @@
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
-use jackfield_assembly::{Assembled, Config, Environment, Registry};
+use jackfield_assembly::{Assembly, Config, Environment, Registry};
 use jackfield_engine::ServerTools;
-use jackfield_mcp_server::{McpServer, Offer};
+use jackfield_mcp_server::{Offer, ToolServer};
 
 use crate::args::McpServe;
 use crate::commands::{ask, servers};
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render::{self, words};
 use crate::signals::Interrupts;
 
@@ -21,7 +21,7 @@ use crate::signals::Interrupts;
 /// # Errors
 ///
 /// A [`Fault`] if the configuration is wrong.
-pub(super) async fn run(serve: &McpServe, registry: &Registry) -> Result<Exit, Fault> {
+pub(super) async fn run(serve: &McpServe, registry: &Registry) -> Result<Exit, CommandError> {
     let mut interrupts = Interrupts::watch();
     let (mut config, environment) = if serve.no_config {
         let nothing: [(&str, &str); 0] = [];
@@ -39,13 +39,13 @@ pub(super) async fn run(serve: &McpServe, registry: &Registry) -> Result<Exit, F
     config.servers.retain(|id, _| wanted.may_be_of(id));
     // Many clients list tools once, and never learn of those that come later.
     config.start_wait = config.start_wait.max(LONG_WAIT);
-    let Assembled {
+    let Assembly {
         engine,
         options,
         servers,
         ..
     } = registry.assemble(&config, &environment)?;
-    let server = McpServer::new(engine, options).offering(serve.tools.iter().map(String::as_str));
+    let server = ToolServer::new(engine, options).offering(serve.tools.iter().map(String::as_str));
     if io::stdin().is_terminal() {
         render::remark(WAITING);
     }

@@ -10,17 +10,17 @@ use super::find;
 use crate::approval::Terminal;
 use crate::commands::printed;
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render::sessions as show;
 use crate::render::{self, words};
-use crate::withdrawal::Question;
+use crate::withdrawal::ReadQuestion;
 
 pub(super) async fn run(
     engine: &Engine,
     names: &[String],
     yes: bool,
     as_json: bool,
-) -> Result<Exit, Fault> {
+) -> Result<Exit, CommandError> {
     let mut sessions: Vec<SessionId> = Vec::new();
     for name in names {
         let session = find::one(engine, name).await?;
@@ -57,9 +57,9 @@ pub(super) async fn run(
 }
 
 /// Asks a person whether these are to go.
-async fn confirmed(engine: &Engine, sessions: &[SessionId]) -> Result<bool, Fault> {
+async fn confirmed(engine: &Engine, sessions: &[SessionId]) -> Result<bool, CommandError> {
     let nobody = || {
-        let fault = Fault::new(
+        let fault = CommandError::new(
             Exit::Usage,
             "nobody is there to ask, and nothing was deleted",
         );
@@ -81,7 +81,7 @@ async fn confirmed(engine: &Engine, sessions: &[SessionId]) -> Result<bool, Faul
         }
         write!(err, "delete for good? yes or no: ").ok()?;
         err.flush().ok()?;
-        terminal.line(&Question::for_good())
+        terminal.line(&ReadQuestion::for_good())
     });
     let line = asked.await.ok().flatten().unwrap_or_default();
     let line = line.trim().to_lowercase();

@@ -9,7 +9,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_engine::{Engine, EngineError, JournalError, Loaded, SessionRow};
 
 use super::{PAGE, page};
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render::spinner::Spinner;
 use crate::render::{self, words};
 
@@ -17,7 +17,7 @@ use crate::render::{self, words};
 ///
 /// What others change in the meantime moves to the front: at the end it is looked there once more, so
 /// that no session is missed; none comes twice.
-pub(crate) struct Every<'e> {
+pub(crate) struct AllSessions<'e> {
     began: Instant,
     engine: &'e Engine,
     /// Whether it is looked at the front once more.
@@ -31,7 +31,7 @@ pub(crate) struct Every<'e> {
     spinner: Spinner,
 }
 
-impl<'e> Every<'e> {
+impl<'e> AllSessions<'e> {
     /// Begins with the newest.
     pub(crate) fn new(engine: &'e Engine) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl<'e> Every<'e> {
     /// # Errors
     ///
     /// A [`Fault`] if the journal cannot be read.
-    pub(crate) async fn next(&mut self) -> Result<Option<SessionRow>, Fault> {
+    pub(crate) async fn next(&mut self) -> Result<Option<SessionRow>, CommandError> {
         loop {
             while let Some(row) = self.rows.pop_front() {
                 if self.is_again && self.newest.is_none_or(|newest| row.changed < newest) {
@@ -91,7 +91,7 @@ impl<'e> Every<'e> {
     /// # Errors
     ///
     /// A [`Fault`] if the journal cannot be read at all.
-    pub(crate) async fn load(&mut self, row: &SessionRow) -> Result<Option<Loaded>, Fault> {
+    pub(crate) async fn load(&mut self, row: &SessionRow) -> Result<Option<Loaded>, CommandError> {
         if self.began.elapsed() >= PATIENCE {
             let read = words::counted(self.seen.len() as u64, "session");
             self.spinner.say(format!("{read} read"));

@@ -10,7 +10,7 @@ use jackfield_record::Recording;
 use crate::args::{Export, ExportFormat};
 use crate::commands::printed;
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use jackfield_export::{Format, document};
 
 /// Writes the document.
@@ -22,7 +22,7 @@ pub(super) async fn run(
     engine: &Engine,
     session: &SessionId,
     asked: &Export,
-) -> Result<Exit, Fault> {
+) -> Result<Exit, CommandError> {
     let loaded = engine.load(session).await?;
     let format = match asked.format {
         ExportFormat::Json => Format::Json,
@@ -48,19 +48,19 @@ pub(super) async fn run(
     };
     let cannot = |error: io::Error| {
         let message = format!("{} cannot be written", file.display());
-        Fault::new(Exit::Internal, message).because(&error)
+        CommandError::new(Exit::Internal, message).because(&error)
     };
     write_whole(file, document.as_bytes()).map_err(cannot)?;
     Ok(Exit::Answered)
 }
 
 /// The session as a file that can be replayed.
-fn facts(session: &SessionId, loaded: Loaded, redact: bool) -> Result<String, Fault> {
+fn facts(session: &SessionId, loaded: Loaded, redact: bool) -> Result<String, CommandError> {
     if redact {
         let message = "facts cannot be redacted: what is decided again hangs on the very bytes";
         let help =
             "leave `--redact` out and read the file before you hand it on, or leave `--facts` out";
-        return Err(Fault::new(Exit::Usage, message).with_help(help));
+        return Err(CommandError::new(Exit::Usage, message).with_help(help));
     }
     let recording = Recording {
         deliveries: loaded.deliveries,
@@ -68,7 +68,7 @@ fn facts(session: &SessionId, loaded: Loaded, redact: bool) -> Result<String, Fa
         steps: loaded.steps,
     };
     let message = format!("session {session} cannot be written");
-    let cannot = |error| Fault::new(Exit::Internal, message).because(&error);
+    let cannot = |error| CommandError::new(Exit::Internal, message).because(&error);
     recording.to_lines().map_err(cannot)
 }
 

@@ -5,7 +5,7 @@ use jackfield_engine::{Engine, JournalError, SessionRow};
 
 use super::{PAGE, page};
 use crate::exit::Exit;
-use crate::fault::{Fault, at_work};
+use crate::fault::{CommandError, at_work};
 use crate::render::words;
 
 /// The session that is meant.
@@ -13,10 +13,10 @@ use crate::render::words;
 /// # Errors
 ///
 /// A [`Fault`] if there is none, or more than one.
-pub(crate) async fn one(engine: &Engine, name: &str) -> Result<SessionId, Fault> {
+pub(crate) async fn one(engine: &Engine, name: &str) -> Result<SessionId, CommandError> {
     if name.is_empty() {
         // Every id begins with nothing: a variable that is not set would mean the only session there is.
-        let fault = Fault::new(Exit::Usage, "an empty name names no session");
+        let fault = CommandError::new(Exit::Usage, "an empty name names no session");
         return Err(fault.with_help(LISTED));
     }
     let mut found: Vec<SessionRow> = Vec::new();
@@ -56,7 +56,7 @@ pub(crate) async fn one(engine: &Engine, name: &str) -> Result<SessionId, Fault>
 pub(crate) async fn turn(
     engine: &Engine,
     name: &str,
-) -> Result<Option<(SessionId, TurnId)>, Fault> {
+) -> Result<Option<(SessionId, TurnId)>, CommandError> {
     if !name.starts_with(TURN) {
         return Ok(None);
     }
@@ -101,7 +101,7 @@ pub(crate) async fn listed(
     engine: &Engine,
     text: Option<String>,
     most: usize,
-) -> Result<Vec<SessionRow>, Fault> {
+) -> Result<Vec<SessionRow>, CommandError> {
     let mut found = Vec::new();
     let mut last: Option<SessionRow> = None;
     loop {
@@ -121,7 +121,10 @@ pub(crate) async fn listed(
 /// # Errors
 ///
 /// A [`Fault`] if the journal cannot be read.
-pub(crate) async fn row(engine: &Engine, session: &SessionId) -> Result<Option<SessionRow>, Fault> {
+pub(crate) async fn row(
+    engine: &Engine,
+    session: &SessionId,
+) -> Result<Option<SessionRow>, CommandError> {
     Ok(engine.session(session).await?)
 }
 
@@ -137,28 +140,28 @@ fn shown(row: &SessionRow) -> String {
 }
 
 /// More than one of these is called so.
-fn several(what: &str, name: &str, all: impl ExactSizeIterator<Item = String>) -> Fault {
+fn several(what: &str, name: &str, all: impl ExactSizeIterator<Item = String>) -> CommandError {
     let message = format!("{} {what} begin with `{name}`", all.len());
-    let mut fault = Fault::new(Exit::Usage, message);
+    let mut fault = CommandError::new(Exit::Usage, message);
     fault.causes.extend(all.take(MOST_SHOWN));
     fault.with_help("say more of the id")
 }
 
 /// There is no such session.
-fn none(name: &str) -> Fault {
+fn none(name: &str) -> CommandError {
     let message = if name == LAST {
         "there are no sessions yet".to_owned()
     } else {
         format!("there is no session `{name}`")
     };
-    Fault::new(Exit::Usage, message).with_help(LISTED)
+    CommandError::new(Exit::Usage, message).with_help(LISTED)
 }
 
 /// What a session is called that cannot be gone on with, as an error of the command line.
-pub(crate) fn in_use(error: jackfield_engine::EngineError, session: &SessionId) -> Fault {
+pub(crate) fn in_use(error: jackfield_engine::EngineError, session: &SessionId) -> CommandError {
     if let jackfield_engine::EngineError::Journal(JournalError::Owned { .. }) = &error {
         let message = format!("a process is at work on session {session}");
-        return Fault::new(Exit::Unfinished, message).with_help(at_work(session));
+        return CommandError::new(Exit::Unfinished, message).with_help(at_work(session));
     }
     error.into()
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::find;
 use crate::commands::{ask, printed};
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render::sessions as show;
 
 pub(super) async fn run(
@@ -15,7 +15,7 @@ pub(super) async fn run(
     name: &str,
     at: Option<&str>,
     as_json: bool,
-) -> Result<Exit, Fault> {
+) -> Result<Exit, CommandError> {
     let from = find::one(engine, name).await?;
     let places = engine.fork_places(&from).await?;
     let place = chosen(&places, at)?;
@@ -31,7 +31,7 @@ pub(super) async fn run(
 }
 
 /// The place that is meant: the end of the last turn, if nothing is said.
-fn chosen<'p>(places: &'p [ForkPlace], at: Option<&str>) -> Result<&'p ForkPlace, Fault> {
+fn chosen<'p>(places: &'p [ForkPlace], at: Option<&str>) -> Result<&'p ForkPlace, CommandError> {
     let found = match at {
         None => places.iter().rev().find(|place| place.round.is_none()),
         Some(at) => places.iter().find(|place| words(place) == at.trim()),
@@ -43,7 +43,7 @@ fn chosen<'p>(places: &'p [ForkPlace], at: Option<&str>) -> Result<&'p ForkPlace
         None => "no turn of this session is over".to_owned(),
         Some(at) => format!("the session cannot be forked at `{}`", at.trim()),
     };
-    let fault = Fault::new(Exit::Usage, message);
+    let fault = CommandError::new(Exit::Usage, message);
     Err(fault.with_help(match places {
         [] => "it can be forked as soon as a round of it is closed".to_owned(),
         places => format!("--at can be {}", all(places)),

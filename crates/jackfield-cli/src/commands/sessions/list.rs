@@ -5,18 +5,18 @@ use std::time::Duration;
 use jackfield_assembly::{Condition, Damage, restored_help};
 
 use super::find;
-use crate::commands::kept::Kept;
 use crate::commands::printed;
+use crate::commands::session_journal::SessionJournal;
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render::{self, sessions as show};
 
 pub(super) async fn run(
-    kept: &Kept,
+    kept: &SessionJournal,
     search: Option<String>,
     most: usize,
     as_json: bool,
-) -> Result<Exit, Fault> {
+) -> Result<Exit, CommandError> {
     let listed = find::listed(&kept.engine, search.clone(), most).await;
     let Condition {
         damage, restored, ..
@@ -33,11 +33,11 @@ pub(super) async fn run(
     let shown = show::list(out, &rows, search.as_deref(), as_json);
     let mut exit = printed::ended(shown, Exit::Answered)?;
     if let Some(damage) = damage {
-        let fault = Fault::new(Exit::Damaged, damage.to_string());
+        let fault = CommandError::new(Exit::Damaged, damage.to_string());
         exit = render::fault(&fault.with_help(Damage::HELP));
     }
     if let Some(restored) = restored {
-        let fault = Fault::new(Exit::Damaged, restored.to_string());
+        let fault = CommandError::new(Exit::Damaged, restored.to_string());
         exit = render::fault(&fault.with_help(restored_help(&restored)));
     }
     Ok(exit)

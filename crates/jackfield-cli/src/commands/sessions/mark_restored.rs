@@ -7,11 +7,15 @@ use serde_json::json;
 use super::find;
 use crate::commands::printed;
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render::sessions as show;
 
 /// Marks the sessions that are named, or all with an open turn.
-pub(super) async fn run(engine: &Engine, names: &[String], as_json: bool) -> Result<Exit, Fault> {
+pub(super) async fn run(
+    engine: &Engine,
+    names: &[String],
+    as_json: bool,
+) -> Result<Exit, CommandError> {
     let mut sessions: Vec<SessionId> = Vec::new();
     for name in names {
         sessions.push(find::one(engine, name).await?);

@@ -5,7 +5,7 @@ use jackfield_engine::{Engine, Retention, SessionRow};
 
 use crate::commands::printed;
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::render::{self, sessions as show};
 
 pub(super) async fn run(
@@ -14,8 +14,8 @@ pub(super) async fn run(
     over: Option<&str>,
     dry_run: bool,
     as_json: bool,
-) -> Result<Exit, Fault> {
-    let wrong = |flag: &str, why: String| Fault::new(Exit::Usage, format!("{flag}: {why}"));
+) -> Result<Exit, CommandError> {
+    let wrong = |flag: &str, why: String| CommandError::new(Exit::Usage, format!("{flag}: {why}"));
     let older_than = older_than.map(length_of_time).transpose();
     let over = over.map(size_in_bytes).transpose();
     let retention = Retention {

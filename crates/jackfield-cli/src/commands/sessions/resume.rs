@@ -10,23 +10,23 @@ use jackfield_engine::{Engine, EngineError, ResumeSession, SessionRow, TurnOptio
 use super::{PAGE, find, page};
 use crate::approval::Terminal;
 use crate::args::sessions::Resume;
-use crate::commands::{ask, kept, servers};
+use crate::commands::{ask, servers, session_journal};
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::CommandError;
 use crate::person::Person;
 use crate::render::{self, words};
-use crate::turn::{self, Asks, Ended};
+use crate::turn::{self, ApprovalSource, CommandTurnEnd};
 
-pub(super) async fn run(resume: Resume, registry: &Registry) -> Result<Exit, Fault> {
+pub(super) async fn run(resume: Resume, registry: &Registry) -> Result<Exit, CommandError> {
     let (config, environment) = ask::configured(&ask::flags(&resume.setup))?;
-    kept::be_there(&config)?;
-    let opening = kept::begin(&config);
+    session_journal::be_there(&config)?;
+    let opening = session_journal::begin(&config);
     let prepared = registry.prepare(&config, &environment)?;
     let journal = opening.opened().await?;
     let assembled = prepared.on(Arc::clone(&journal.journal));
     let ended = resume_all(&assembled.engine, assembled.options, &resume).await;
     servers::stop(assembled.servers).await;
-    kept::close(&journal).await;
+    session_journal::close(&journal).await;
     ended
 }
 
@@ -34,8 +34,8 @@ async fn resume_all(
     engine: &Engine,
     mut options: TurnOptions,
     resume: &Resume,
-) -> Result<Exit, Fault> {
-    let Chosen { parked, sessions } = chosen(engine, resume).await?;
+) -> Result<Exit, CommandError> {
+    let ResumeTarget { parked, sessions } = chosen(engine, resume).await?;
     if parked > 0 {
         let turns = words::counted(parked, "turn");
         render::remark(&format!(
@@ -76,7 +76,7 @@ async fn one(
     session: SessionId,
     resume: &Resume,
     person: Option<&mut Person>,
-) -> Result<Exit, Fault> {
+) -> Result<Exit, CommandError> {
     if is_at_rest(engine, &session).await? {
         render::remark(&format!(
             "session {session} has no open turn: there is nothing to resume"
@@ -84,19 +84,19 @@ async fn one(
         return Ok(Exit::Answered);
     }
     let asks = match person {
-        _ if resume.yes => Asks::Yes,
-        Some(person) => Asks::Person(person),
-        None => Asks::Later,
+        _ if resume.yes => ApprovalSource::Yes,
+        Some(person) => ApprovalSource::Person(person),
+        None => ApprovalSource::Later,
     };
     let mut request = ResumeSession::new(session.clone(), options.policy.clone());
     request.go_on = resume.again;
-    request.stay = !matches!(asks, Asks::Later);
+    request.stay = !matches!(asks, ApprovalSource::Later);
     let mut view = render::view(resume.json, resume.verbose, true);
     match turn::resume(engine, request, &mut *view, asks).await? {
-        Ended::BeforeItBegan => Ok(Exit::Cancelled),
-        Ended::Unread => Ok(Exit::Answered),
-        Ended::Waits(waiting) => Ok(ask::waits(&waiting)),
-        Ended::With { fit, report } => {
+        CommandTurnEnd::BeforeItBegan => Ok(Exit::Cancelled),
+        CommandTurnEnd::Unread => Ok(Exit::Answered),
+        CommandTurnEnd::Waits(waiting) => Ok(ask::waits(&waiting)),
+        CommandTurnEnd::With { fit, report } => {
             let model = options.model.clone();
             ask::exit_of(engine, *report, fit, &model, false).await
         }
@@ -108,7 +108,7 @@ async fn one(
 /// # Errors
 ///
 /// A [`Fault`] if a process is at work on it, before anything of the turn is shown.
-async fn is_at_rest(engine: &Engine, session: &SessionId) -> Result<bool, Fault> {
+async fn is_at_rest(engine: &Engine, session: &SessionId) -> Result<bool, CommandError> {
     let Some(row) = find::row(engine, session).await? else {
         return Ok(false);
     };
@@ -125,14 +125,14 @@ async fn is_at_rest(engine: &Engine, session: &SessionId) -> Result<bool, Fault>
 }
 
 /// The sessions that are meant.
-struct Chosen {
+struct ResumeTarget {
     /// How many others are parked.
     parked: u64,
     sessions: Vec<SessionId>,
 }
 
 /// Finds the sessions that are meant.
-async fn chosen(engine: &Engine, resume: &Resume) -> Result<Chosen, Fault> {
+async fn chosen(engine: &Engine, resume: &Resume) -> Result<ResumeTarget, CommandError> {
     let (mut parked, mut sessions): (u64, Vec<SessionId>) = (0, Vec::new());
     for name in &resume.sessions {
         let session = find::one(engine, name).await?;
@@ -141,7 +141,7 @@ async fn chosen(engine: &Engine, resume: &Resume) -> Result<Chosen, Fault> {
         }
     }
     if !resume.all {
-        return Ok(Chosen { parked, sessions });
+        return Ok(ResumeTarget { parked, sessions });
     }
     let mut last: Option<SessionRow> = None;
     loop {
@@ -159,7 +159,7 @@ async fn chosen(engine: &Engine, resume: &Resume) -> Result<Chosen, Fault> {
         if whole {
             // The one that was left first goes on first.
             sessions.reverse();
-            return Ok(Chosen { parked, sessions });
+            return Ok(ResumeTarget { parked, sessions });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `jackfield sessions watch`: a session as it goes on, whoever drives it.
 
+mod output;
 mod replies;
-mod shown;
 
 use std::io;
 use std::pin::pin;
@@ -9,18 +9,18 @@ use std::time::Duration;
 
 use jackfield_domain::fact::{Fact, ModelCallEnd};
 use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::session_events::SessionEvent;
 use jackfield_domain::setup::Opening;
-use jackfield_domain::telling::Told;
 use jackfield_domain::time::Now;
 use jackfield_engine::{Engine, EngineError, reports};
 use tokio::time::sleep;
 
+use self::output::WatchOutput;
 use self::replies::Replies;
-use self::shown::Shown;
-use crate::args::Watch;
+use crate::args::WatchArgs;
 use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::render::Event;
+use crate::fault::CommandError;
+use crate::render::RenderEvent;
 use crate::signals::{self, Interrupts};
 
 /// Shows the session until it is at rest, where that is wanted, or until Ctrl-C.
@@ -28,12 +28,16 @@ use crate::signals::{self, Interrupts};
 /// # Errors
 ///
 /// A [`Fault`] if there is no such session, it cannot be read, or the cursor is none of it.
-pub(super) async fn run(engine: &Engine, session: SessionId, asked: &Watch) -> Result<Exit, Fault> {
-    let watched = Watched {
+pub(super) async fn run(
+    engine: &Engine,
+    session: SessionId,
+    asked: &WatchArgs,
+) -> Result<Exit, CommandError> {
+    let watched = WatchedSession {
         engine,
         replies: Replies::default(),
         session,
-        shown: Shown::new(asked.json, asked.verbose),
+        shown: WatchOutput::new(asked.json, asked.verbose),
         turn: None,
         was_told: false,
     };
@@ -41,48 +45,48 @@ pub(super) async fn run(engine: &Engine, session: SessionId, asked: &Watch) -> R
     match ended {
         Ok(exit) => Ok(exit),
         // Whoever read it went away with what they wanted.
-        Err(Stopped::Unread(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+        Err(WatchStop::Unread(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             Ok(Exit::Answered)
         }
-        Err(Stopped::Unread(error)) => {
-            Err(Fault::new(Exit::Internal, "the session cannot be shown").because(&error))
+        Err(WatchStop::Unread(error)) => {
+            Err(CommandError::new(Exit::Internal, "the session cannot be shown").because(&error))
         }
-        Err(Stopped::Unreadable(error)) => Err(error.into()),
+        Err(WatchStop::Unreadable(error)) => Err(error.into()),
     }
 }
 
 /// What stops the watching.
-enum Stopped {
+enum WatchStop {
     Unread(io::Error),
     Unreadable(EngineError),
 }
 
-impl From<io::Error> for Stopped {
+impl From<io::Error> for WatchStop {
     fn from(error: io::Error) -> Self {
         Self::Unread(error)
     }
 }
 
-impl From<EngineError> for Stopped {
+impl From<EngineError> for WatchStop {
     fn from(error: EngineError) -> Self {
         Self::Unreadable(error)
     }
 }
 
 /// A session that is shown.
-struct Watched<'e> {
+struct WatchedSession<'e> {
     engine: &'e Engine,
     replies: Replies,
     session: SessionId,
-    shown: Shown,
+    shown: WatchOutput,
     /// The turn that was opened last.
     turn: Option<TurnId>,
     /// Whether it was said that nobody is at work on it.
     was_told: bool,
 }
 
-impl Watched<'_> {
-    async fn follow(mut self, asked: &Watch) -> Result<Exit, Stopped> {
+impl WatchedSession<'_> {
+    async fn follow(mut self, asked: &WatchArgs) -> Result<Exit, WatchStop> {
         let mut watcher = self.engine.watch(self.session.clone(), asked.from).await?;
         self.remember(asked).await?;
         let mut interrupts = Interrupts::watch();
@@ -102,11 +106,11 @@ impl Watched<'_> {
                     () = sleep(SILENCE), if !self.was_told => self.tell_if_left().await?,
                 }
             };
-            let superseded = matches!(told, Told::Superseded { .. });
+            let superseded = matches!(told, SessionEvent::Superseded { .. });
             match told {
-                Told::Fact { fact, now, .. } => self.fact(fact, now).await?,
-                Told::Superseded { fact, now, .. } => self.superseded(fact, now)?,
-                Told::Text { attempt, piece } => {
+                SessionEvent::Fact { fact, now, .. } => self.fact(fact, now).await?,
+                SessionEvent::Superseded { fact, now, .. } => self.superseded(fact, now)?,
+                SessionEvent::Text { attempt, piece } => {
                     for event in self.replies.take(attempt, piece) {
                         self.shown.event(&event)?;
                     }
@@ -117,7 +121,7 @@ impl Watched<'_> {
     }
 
     /// Says so if nothing comes because nobody is at work on the turn.
-    async fn tell_if_left(&mut self) -> Result<(), Stopped> {
+    async fn tell_if_left(&mut self) -> Result<(), WatchStop> {
         let Some(row) = self.engine.session(&self.session).await? else {
             return Ok(());
         };
@@ -134,7 +138,7 @@ impl Watched<'_> {
     }
 
     /// Takes in what was told before the cursor, which says when calls began and what was noted.
-    async fn remember(&mut self, asked: &Watch) -> Result<(), Stopped> {
+    async fn remember(&mut self, asked: &WatchArgs) -> Result<(), WatchStop> {
         let known = usize::try_from(asked.from.facts()).unwrap_or(usize::MAX);
         if known == 0 {
             return Ok(());
@@ -147,12 +151,12 @@ impl Watched<'_> {
                 self.turn = Some(turn.clone());
             }
             let fact = Box::new(fact.clone());
-            self.shown.remember(&Event::Fact { fact, now })?;
+            self.shown.remember(&RenderEvent::Fact { fact, now })?;
         }
         Ok(())
     }
 
-    async fn fact(&mut self, fact: Box<Fact>, now: Now) -> Result<(), Stopped> {
+    async fn fact(&mut self, fact: Box<Fact>, now: Now) -> Result<(), WatchStop> {
         match &*fact {
             Fact::TurnOpened { opening, turn, .. } => {
                 self.turn = Some(turn.clone());
@@ -172,7 +176,7 @@ impl Watched<'_> {
                 }
             }
             Fact::TurnEnded { .. } => {
-                self.shown.event(&Event::Fact { fact, now })?;
+                self.shown.event(&RenderEvent::Fact { fact, now })?;
                 return self.ended().await;
             }
             Fact::CallAccepted { .. }
@@ -188,10 +192,10 @@ impl Watched<'_> {
             | Fact::WaitClosed { .. }
             | Fact::WaitOpened { .. } => {}
         }
-        Ok(self.shown.event(&Event::Fact { fact, now })?)
+        Ok(self.shown.event(&RenderEvent::Fact { fact, now })?)
     }
 
-    fn superseded(&mut self, fact: Box<Fact>, now: Now) -> Result<(), Stopped> {
+    fn superseded(&mut self, fact: Box<Fact>, now: Now) -> Result<(), WatchStop> {
         let is_lost = matches!(
             &*fact,
             Fact::ModelCallEnded {
@@ -199,7 +203,7 @@ impl Watched<'_> {
                 ..
             }
         );
-        self.shown.event(&Event::Fact { fact, now })?;
+        self.shown.event(&RenderEvent::Fact { fact, now })?;
         if is_lost {
             self.shown.say(
                 "the reply was lost with the process that waited for it; nothing of it above holds",
@@ -209,7 +213,7 @@ impl Watched<'_> {
     }
 
     /// What came of the turn that has just ended.
-    async fn ended(&mut self) -> Result<(), Stopped> {
+    async fn ended(&mut self) -> Result<(), WatchStop> {
         let loaded = self.engine.load(&self.session).await?;
         let mut reports = reports(&self.session, &loaded.steps).into_iter();
         let report = match &self.turn {

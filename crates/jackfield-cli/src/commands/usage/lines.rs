@@ -10,36 +10,36 @@ use jackfield_domain::spending::{CallSpending, TurnSpending};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::usage::Usage;
 
-use crate::args::By;
+use crate::args::UsageGrouping;
 use crate::commands::since;
 
 /// All lines, and what they come to.
 #[derive(Clone, Debug)]
-pub struct Lines {
+pub struct UsageTable {
     /// All of it.
-    pub all: Sums,
+    pub all: UsageTotals,
     /// What a line is about.
-    pub by: By,
+    pub by: UsageGrouping,
     from: Option<WallTime>,
     /// By what orders them.
-    lines: BTreeMap<(i64, String), Line>,
+    lines: BTreeMap<(i64, String), UsageRow>,
     tools: BTreeMap<String, ToolLine>,
 }
 
 /// A line.
 #[derive(Clone, Debug, Default)]
-pub struct Line {
+pub struct UsageRow {
     /// What it is about.
     pub about: String,
     /// The session that it is of, if it is of one.
     pub session: Option<SessionId>,
     /// The sums.
-    pub sums: Sums,
+    pub sums: UsageTotals,
 }
 
 /// What was used, and what it cost.
 #[derive(Clone, Debug, Default)]
-pub struct Sums {
+pub struct UsageTotals {
     /// How much of each currency, and how much of that is an estimate.
     pub costs: BTreeMap<Arc<str>, (Money, Money)>,
     /// How many model calls used something.
@@ -69,12 +69,12 @@ pub struct ToolLine {
     pub took: Duration,
 }
 
-impl Lines {
+impl UsageTable {
     /// No lines yet.
     #[must_use]
-    pub fn new(by: By, from: Option<WallTime>) -> Self {
+    pub fn new(by: UsageGrouping, from: Option<WallTime>) -> Self {
         Self {
-            all: Sums::default(),
+            all: UsageTotals::default(),
             by,
             from,
             lines: BTreeMap::new(),
@@ -109,13 +109,15 @@ impl Lines {
     }
 
     /// The lines, in order; none where tools are asked for.
-    pub fn lines(&self) -> impl Iterator<Item = &Line> {
-        self.lines.values().filter(|_| self.by != By::Tool)
+    pub fn lines(&self) -> impl Iterator<Item = &UsageRow> {
+        self.lines
+            .values()
+            .filter(|_| self.by != UsageGrouping::Tool)
     }
 
     /// The tools, by name; none where something else is asked for.
     pub fn tools(&self) -> impl Iterator<Item = (&str, &ToolLine)> {
-        let tools = self.tools.iter().filter(|_| self.by == By::Tool);
+        let tools = self.tools.iter().filter(|_| self.by == UsageGrouping::Tool);
         tools.map(|(name, tool)| (name.as_str(), tool))
     }
 
@@ -127,19 +129,21 @@ impl Lines {
         turn: &TurnSpending,
         at: WallTime,
         place: Option<(u32, u32)>,
-    ) -> &mut Sums {
+    ) -> &mut UsageTotals {
         let TurnSpending { model, ordinal, .. } = turn;
         let began = turn.at.as_millis();
         let (order, about, session) = match self.by {
-            By::Day => (0, since::day(at), None),
-            By::Model | By::Tool => (0, format!("{}/{}", model.provider, model.model), None),
-            By::Reply => {
+            UsageGrouping::Day => (0, since::day(at), None),
+            UsageGrouping::Model | UsageGrouping::Tool => {
+                (0, format!("{}/{}", model.provider, model.model), None)
+            }
+            UsageGrouping::Reply => {
                 let (round, attempt) = place.unwrap_or((1, 1));
                 let about = format!("{session} {ordinal}.{round}.{attempt}");
                 (began, about, Some(session.clone()))
             }
-            By::Session => (0, format!("{session}  {title}"), Some(session.clone())),
-            By::Turn => (began, format!("{session} {ordinal}"), Some(session.clone())),
+            UsageGrouping::Session => (0, format!("{session}  {title}"), Some(session.clone())),
+            UsageGrouping::Turn => (began, format!("{session} {ordinal}"), Some(session.clone())),
         };
         let line = self.lines.entry((order, about.clone())).or_default();
         line.about = about;
@@ -148,7 +152,7 @@ impl Lines {
     }
 }
 
-impl Sums {
+impl UsageTotals {
     fn add(&mut self, usage: &Usage, price: Option<&Price>) {
         self.replies += 1;
         self.usage += *usage;

@@ -9,14 +9,14 @@ use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{Wait, WaitKind};
 
-use super::Human;
-use crate::render::Manner;
+use super::HumanRenderer;
+use crate::render::PromptPlace;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::words::{self, Status};
 
 /// A call that was shown.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(super) struct PrintedCall {
     input: ToolInput,
     pub(super) label: String,
     pub(super) name: String,
@@ -24,7 +24,7 @@ pub(super) struct Shown {
     pub(super) status: Status,
 }
 
-impl<O: Write + Send, E: Write + Send> Human<O, E> {
+impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
     pub(super) fn name(&self, call: &ToolCallId) -> String {
         let shown = self.calls.get(call);
         shown.map_or_else(|| "a call".to_owned(), |shown| shown.name.clone())
@@ -41,7 +41,7 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
         let name = words::shortened(name, NAME_WIDTH);
         self.screen.line(&label)?;
         if let Some(id) = id {
-            let shown = Shown {
+            let shown = PrintedCall {
                 input: input.clone(),
                 label,
                 name,
@@ -145,7 +145,7 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
 
     /// Asks about a call. Nobody says yes to what is not shown: arguments that were cut in the line of the
     /// call come whole.
-    pub(super) fn question(&mut self, wait: &Wait, manner: Manner) -> io::Result<()> {
+    pub(super) fn question(&mut self, wait: &Wait, manner: PromptPlace) -> io::Result<()> {
         self.spinner.clear();
         let shown = self.calls.get(&wait.call);
         let label = shown.map_or("a call", |shown| &shown.label);
@@ -164,17 +164,17 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
         };
         let whole = shown.map(|shown| in_full(&shown.input)).unwrap_or_default();
         match (manner, whole.is_empty()) {
-            (Manner::Inline, true) => {
+            (PromptPlace::Inline, true) => {
                 return self.screen.question(format_args!("{question} {choices} "));
             }
-            (Manner::Below, _) | (Manner::Inline, false) => self.screen.line(question)?,
+            (PromptPlace::Below, _) | (PromptPlace::Inline, false) => self.screen.line(question)?,
         }
         for line in whole {
             self.screen.line(format_args!("    {line}"))?;
         }
         match manner {
-            Manner::Below => self.screen.line(format_args!("  {choices}")),
-            Manner::Inline => self.screen.question(format_args!("{choices} ")),
+            PromptPlace::Below => self.screen.line(format_args!("  {choices}")),
+            PromptPlace::Inline => self.screen.question(format_args!("{choices} ")),
         }
     }
 

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::flow::{Flow, Gap};
-use super::table::Table;
+use super::table::MarkdownTable;
 use crate::render::plain::{DIM, NAME};
 use crate::render::words;
 
@@ -65,7 +65,7 @@ struct Drawing<'s> {
     quotes: u32,
     source: &'s str,
     struck: u32,
-    table: Option<Table>,
+    table: Option<MarkdownTable>,
     whole: bool,
 }
 
@@ -167,7 +167,7 @@ impl Drawing<'_> {
             }
             Tag::Table(alignments) => {
                 self.block(range);
-                self.table = Some(Table::new(alignments));
+                self.table = Some(MarkdownTable::new(alignments));
             }
             Tag::TableHead | Tag::TableRow => {
                 if let Some(table) = &mut self.table {

@@ -8,7 +8,7 @@ use super::flow::Gap;
 
 /// What is left of a block whose beginning was forgotten.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Kept {
+pub(super) struct BlockRest {
     /// What parts it from what is before it, if that has changed.
     pub(super) gap: Option<Gap>,
     pub(super) source: String,
@@ -16,20 +16,20 @@ pub(super) struct Kept {
 
 /// Leaves out what was drawn of the block that this is, and changes nothing that comes: lines of code but
 /// for the first and the last one, or items of a list but for the last one.
-pub(super) fn kept(pending: &str, masked: &str) -> Option<Kept> {
+pub(super) fn kept(pending: &str, masked: &str) -> Option<BlockRest> {
     let whole = masked.rfind('\n').map(|feed| feed + 1)?;
     let text = masked.get(..whole)?;
-    let (mut depth, mut found) = (0_usize, Found::Other);
+    let (mut depth, mut found) = (0_usize, LastBlock::Other);
     for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
         match (event, depth) {
             (Event::Start(tag), _) => {
                 match (tag, depth, &mut found) {
                     (Tag::CodeBlock(CodeBlockKind::Fenced(_)), 0, found) => {
-                        *found = Found::Code(range.start);
+                        *found = LastBlock::Code(range.start);
                     }
-                    (Tag::List(next), 0, found) => *found = Found::List { item: None, next },
-                    (_, 0, found) => *found = Found::Other,
-                    (Tag::Item, 1, Found::List { item, next }) => {
+                    (Tag::List(next), 0, found) => *found = LastBlock::List { item: None, next },
+                    (_, 0, found) => *found = LastBlock::Other,
+                    (Tag::Item, 1, LastBlock::List { item, next }) => {
                         *item = Some(range.start).filter(|at| is_numbered(text, *at, *next));
                         *next = next.map(|number| number.saturating_add(1));
                     }
@@ -38,18 +38,18 @@ pub(super) fn kept(pending: &str, masked: &str) -> Option<Kept> {
                 depth += 1;
             }
             (Event::End(_), _) => depth = depth.saturating_sub(1),
-            (Event::Rule, 0) => found = Found::Other,
+            (Event::Rule, 0) => found = LastBlock::Other,
             _ => {}
         }
     }
     match found {
-        Found::Code(start) => {
+        LastBlock::Code(start) => {
             let first = start + text.get(start..)?.find('\n')? + 1;
             let last = text.get(..whole - 1)?.rfind('\n')? + 1;
             let source = pending.get(..first)?.to_owned() + pending.get(last..)?;
-            (last > first).then_some(Kept { gap: None, source })
+            (last > first).then_some(BlockRest { gap: None, source })
         }
-        Found::List {
+        LastBlock::List {
             item: Some(item), ..
         } => {
             let line = text.get(..item)?.rfind('\n')? + 1;
@@ -59,17 +59,17 @@ pub(super) fn kept(pending: &str, masked: &str) -> Option<Kept> {
                 Gap::Line
             };
             let source = pending.get(line..)?.to_owned();
-            Some(Kept {
+            Some(BlockRest {
                 gap: Some(gap),
                 source,
             })
         }
-        Found::List { item: None, .. } | Found::Other => None,
+        LastBlock::List { item: None, .. } | LastBlock::Other => None,
     }
 }
 
 /// The last block.
-enum Found {
+enum LastBlock {
     Code(usize),
     List {
         item: Option<usize>,

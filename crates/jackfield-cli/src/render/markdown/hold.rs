@@ -9,7 +9,7 @@ use super::flow::{CLOSING, is_ideographic};
 
 /// How far a piece is settled.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Settled {
+pub(super) struct SettledPrefix {
     /// Where its last block begins: everything before can be forgotten once it is drawn.
     pub(super) last: usize,
     /// How far the last block can be drawn.
@@ -19,7 +19,7 @@ pub(super) struct Settled {
 }
 
 /// Looks how far a piece is settled that is not at its end.
-pub(super) fn settled(pending: &str) -> Settled {
+pub(super) fn settled(pending: &str) -> SettledPrefix {
     let line = line_of(pending, pending.len());
     let source = last_break(pending);
     let open = |end: usize| is_undecided(pending.get(line..end).unwrap_or_default());
@@ -64,16 +64,16 @@ pub(super) fn settled(pending: &str) -> Settled {
     }
     let mut limit = source;
     match leaf.kind {
-        Kind::Lines => limit = limit.min(line),
-        Kind::Whole
+        PieceKind::Lines => limit = limit.min(line),
+        PieceKind::Whole
             if text
                 .get(leaf.range.clone())
                 .is_some_and(|leaf| !leaf.ends_with('\n')) =>
         {
             limit = limit.min(leaf.range.start);
         }
-        Kind::Table => limit = limit.min(leaf.range.start),
-        Kind::Inline => {
+        PieceKind::Table => limit = limit.min(leaf.range.start),
+        PieceKind::Inline => {
             // What is open may be a part of the word before it.
             let open = leaf
                 .open
@@ -85,10 +85,10 @@ pub(super) fn settled(pending: &str) -> Settled {
                 limit = limit.min(head);
             }
         }
-        Kind::None | Kind::Whole => {}
+        PieceKind::None | PieceKind::Whole => {}
     }
     // White space before a block can be a part of it.
-    Settled {
+    SettledPrefix {
         last: line_of(text, last.min(limit)),
         limit,
         source,
@@ -99,14 +99,14 @@ pub(super) fn settled(pending: &str) -> Settled {
 #[derive(Debug, Default)]
 struct Leaf {
     inline: Vec<usize>,
-    kind: Kind,
+    kind: PieceKind,
     /// Where something begins that is not decided.
     open: Option<usize>,
     range: Range<usize>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-enum Kind {
+enum PieceKind {
     /// Text that flows.
     Inline,
     /// Text in lines: code and HTML.
@@ -126,9 +126,9 @@ impl Leaf {
             return;
         }
         let kind = match tag {
-            Tag::CodeBlock(_) | Tag::HtmlBlock => Kind::Lines,
-            Tag::Heading { .. } => Kind::Whole,
-            Tag::Table(_) => Kind::Table,
+            Tag::CodeBlock(_) | Tag::HtmlBlock => PieceKind::Lines,
+            Tag::Heading { .. } => PieceKind::Whole,
+            Tag::Table(_) => PieceKind::Table,
             Tag::TableCell | Tag::TableHead | Tag::TableRow => return,
             Tag::BlockQuote(_)
             | Tag::DefinitionList
@@ -145,7 +145,7 @@ impl Leaf {
             | Tag::Strikethrough
             | Tag::Strong
             | Tag::Subscript
-            | Tag::Superscript => Kind::Inline,
+            | Tag::Superscript => PieceKind::Inline,
         };
         *self = Self {
             kind,
@@ -168,7 +168,7 @@ impl Leaf {
     }
 
     fn text(&mut self, source: &str, text: &str, range: &Range<usize>) {
-        if self.open.is_some() || self.kind != Kind::Inline {
+        if self.open.is_some() || self.kind != PieceKind::Inline {
             return;
         }
         let found = text.char_indices().find_map(|(at, _)| {

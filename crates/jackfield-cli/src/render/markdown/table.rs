@@ -11,13 +11,13 @@ use crate::render::plain::{DIM, NAME};
 
 /// A table that is being read.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct MarkdownTable {
     alignments: Vec<Alignment>,
     /// The first row is the head.
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl MarkdownTable {
     pub(super) const fn new(alignments: Vec<Alignment>) -> Self {
         Self {
             alignments,

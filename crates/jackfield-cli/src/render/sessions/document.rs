@@ -2,14 +2,14 @@
 
 use jackfield_domain::block::{Content, ToolCall};
 use jackfield_domain::fact::ModelCallEnd;
-use jackfield_domain::history::{Entry, Forked, History, PastLate, PastTurn};
+use jackfield_domain::history::{ForkOrigin, History, HistoryEntry, PastLate, PastTurn};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::{Message, Role};
 use jackfield_engine::SessionRow;
 use jackfield_export::values;
 use serde_json::{Value, json};
 
-use super::{State, place, time};
+use super::{SessionStatus, place, time};
 use crate::render::words::Status;
 use crate::render::{json, spent};
 
@@ -18,7 +18,7 @@ pub(super) fn whole(session: &SessionId, row: Option<&SessionRow>, history: &His
     let forked = history
         .forked
         .as_ref()
-        .map(|Forked { at, from, messages }| {
+        .map(|ForkOrigin { at, from, messages }| {
             let messages = messages.iter().flat_map(|message| spoken(message));
             json!({
                 "from": from.as_str(),
@@ -29,7 +29,7 @@ pub(super) fn whole(session: &SessionId, row: Option<&SessionRow>, history: &His
     json!({
         "id": session.as_str(),
         "title": row.map(|row| row.title.to_string()),
-        "state": row.map(|row| State::of(row).code()),
+        "state": row.map(|row| SessionStatus::of(row).code()),
         "forked": forked,
         "turns": history.turns.iter().map(turn).collect::<Vec<_>>(),
     })
@@ -51,7 +51,7 @@ fn turn(turn: &PastTurn) -> Value {
         "began": time(turn.began),
         "ended": turn.end.as_ref().map(|(_, at)| time(*at)),
         "end": turn.end.as_ref().map(|(end, _)| json::end(end)),
-        "resumed": turn.entries.iter().filter(|entry| matches!(entry, Entry::Resumed { .. })).count(),
+        "resumed": turn.entries.iter().filter(|entry| matches!(entry, HistoryEntry::Resumed { .. })).count(),
         "usage": spent::of_usage(&turn.usage),
         "messages": turn.entries.iter().flat_map(entry).collect::<Vec<_>>(),
         "lost": turn.entries.iter().filter_map(lost).collect::<Vec<_>>(),
@@ -61,8 +61,8 @@ fn turn(turn: &PastTurn) -> Value {
 }
 
 /// A try at a call that came to no outcome, and what was done about it.
-fn lost(entry: &Entry) -> Option<Value> {
-    let Entry::Lost {
+fn lost(entry: &HistoryEntry) -> Option<Value> {
+    let HistoryEntry::Lost {
         at,
         attempt,
         call,
@@ -96,10 +96,10 @@ fn late(late: &PastLate) -> Value {
     })
 }
 
-fn entry(entry: &Entry) -> Vec<Value> {
+fn entry(entry: &HistoryEntry) -> Vec<Value> {
     match entry {
-        Entry::Brought(message) => spoken(message),
-        Entry::Failed { at, partial, why } => {
+        HistoryEntry::Brought(message) => spoken(message),
+        HistoryEntry::Failed { at, partial, why } => {
             let (why, failure) = match why {
                 ModelCallEnd::Cancelled => ("cancelled", None),
                 ModelCallEnd::Failed(failure) => ("failed", Some(json::failure(failure))),
@@ -116,8 +116,8 @@ fn entry(entry: &Entry) -> Vec<Value> {
             })]
         }
         // Told beside what was said.
-        Entry::Lost { .. } | Entry::Resumed { .. } => Vec::new(),
-        Entry::Outcome {
+        HistoryEntry::Lost { .. } | HistoryEntry::Resumed { .. } => Vec::new(),
+        HistoryEntry::Outcome {
             at,
             call,
             end,
@@ -134,7 +134,7 @@ fn entry(entry: &Entry) -> Vec<Value> {
             });
             vec![json::with(outcome, json::outcome(result))]
         }
-        Entry::Reply { at, reply, round } => vec![json!({
+        HistoryEntry::Reply { at, reply, round } => vec![json!({
             "role": "assistant",
             "at": time(*at),
             "round": round,

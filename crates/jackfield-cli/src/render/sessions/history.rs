@@ -4,14 +4,14 @@ use std::io::{self, Write};
 
 use jackfield_domain::block::Content;
 use jackfield_domain::fact::{AfterLoss, ModelCallEnd, TurnEnd};
-use jackfield_domain::history::{Entry, Forked, History, PastLate, PastTurn};
+use jackfield_domain::history::{ForkOrigin, History, HistoryEntry, PastLate, PastTurn};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::wait::{Wait, WaitKind};
 use jackfield_engine::SessionRow;
 
 use super::document::whole;
-use super::{State, age, now, place, size, time, title};
+use super::{SessionStatus, age, now, place, size, time, title};
 use crate::render::approvals::short;
 use crate::render::json;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
@@ -37,7 +37,7 @@ pub fn show(
     }
     let mut facts = vec![words::counted(history.turns.len() as u64, "turn")];
     if let Some(row) = row {
-        facts.push(State::of(row).words().to_owned());
+        facts.push(SessionStatus::of(row).words().to_owned());
         facts.push(format!("changed {} ago", age(now().since(row.changed))));
         facts.push(size(row.bytes));
     }
@@ -60,11 +60,11 @@ pub fn show(
 /// The stream cannot be written.
 pub(crate) fn began(
     out: &mut impl Write,
-    forked: &Forked,
+    forked: &ForkOrigin,
     most: usize,
     verbose: bool,
 ) -> io::Result<()> {
-    let Forked { at, from, messages } = forked;
+    let ForkOrigin { at, from, messages } = forked;
     let at = place(at.ordinal, at.round);
     writeln!(out, "{DIM}forked from {from} at {at}; it began with{DIM:#}")?;
     let left_out = messages.len().saturating_sub(most);
@@ -91,7 +91,7 @@ pub(crate) fn opening(out: &mut impl Write, turn: &PastTurn, is_left: bool) -> i
     };
     writeln!(out, "\n{DIM}── turn {}, {how}{DIM:#}", turn.ordinal)?;
     for entry in &turn.entries {
-        if let Entry::Brought(brought) = entry {
+        if let HistoryEntry::Brought(brought) = entry {
             message(out, brought, false)?;
         }
     }
@@ -124,8 +124,8 @@ fn headed(out: &mut impl Write, turn: &PastTurn, whence: &str, verbose: bool) ->
     writeln!(out, "\n{}", wrapped(&line, crate::render::columns()))?;
     for entry in &turn.entries {
         match entry {
-            Entry::Brought(message) => self::message(out, message, verbose)?,
-            Entry::Failed { partial, why, .. } => {
+            HistoryEntry::Brought(message) => self::message(out, message, verbose)?,
+            HistoryEntry::Failed { partial, why, .. } => {
                 if let Some(partial) = partial {
                     message(out, partial, verbose)?;
                 }
@@ -136,7 +136,7 @@ fn headed(out: &mut impl Write, turn: &PastTurn, whence: &str, verbose: bool) ->
                 };
                 writeln!(out, "{WARM}!{WARM:#} {}", words::printable(&why))?;
             }
-            Entry::Lost {
+            HistoryEntry::Lost {
                 call,
                 message,
                 then,
@@ -154,7 +154,7 @@ fn headed(out: &mut impl Write, turn: &PastTurn, whence: &str, verbose: bool) ->
                 );
                 writeln!(out, "  {WARM}!{WARM:#} {name}: {why}; {then}")?;
             }
-            Entry::Outcome {
+            HistoryEntry::Outcome {
                 call,
                 end,
                 result,
@@ -177,8 +177,8 @@ fn headed(out: &mut impl Write, turn: &PastTurn, whence: &str, verbose: bool) ->
                     took.unwrap_or_default()
                 )?;
             }
-            Entry::Reply { reply, .. } => message(out, &reply.message, verbose)?,
-            Entry::Resumed { at, .. } => {
+            HistoryEntry::Reply { reply, .. } => message(out, &reply.message, verbose)?,
+            HistoryEntry::Resumed { at, .. } => {
                 writeln!(out, "{DIM}── taken up again · {}{DIM:#}", time(*at))?;
             }
         }
@@ -287,7 +287,7 @@ fn ended(end: &TurnEnd) -> Option<(String, bool)> {
 /// What is asked of somebody, and where it is answered.
 fn asked(turn: &PastTurn, wait: &Wait) -> String {
     let replies = turn.entries.iter().filter_map(|entry| {
-        if let Entry::Reply { reply, .. } = entry {
+        if let HistoryEntry::Reply { reply, .. } = entry {
             Some(&reply.message)
         } else {
             None

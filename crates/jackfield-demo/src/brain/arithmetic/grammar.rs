@@ -1,6 +1,6 @@
 //! What reads as an expression, and how it is written for the calculator.
 
-use super::tokens::{Kind, Token};
+use super::tokens::{WordKind, WordToken};
 
 /// The longest expression that begins at a place.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,46 +14,46 @@ pub(super) struct Span {
 }
 
 /// Returns the longest expression that begins with this token.
-pub(super) fn longest(tokens: &[Token], at: usize) -> Option<Span> {
-    Grammar { tokens }.expression(at, 0)
+pub(super) fn longest(tokens: &[WordToken], at: usize) -> Option<Span> {
+    SumGrammar { tokens }.expression(at, 0)
 }
 
-struct Grammar<'a> {
-    tokens: &'a [Token],
+struct SumGrammar<'a> {
+    tokens: &'a [WordToken],
 }
 
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "whatever cannot go on here ends the span: a new kind of token does so, too"
 )]
-impl Grammar<'_> {
-    fn kind(&self, at: usize) -> Option<&Kind> {
+impl SumGrammar<'_> {
+    fn kind(&self, at: usize) -> Option<&WordKind> {
         self.tokens.get(at).map(|token| &token.kind)
     }
 
     /// Operands with operators between them, as far as it goes.
     fn expression(&self, at: usize, depth: usize) -> Option<Span> {
         let mut span = match self.kind(at) {
-            Some(Kind::Verb(sign)) => self.verb(at, sign, depth)?,
+            Some(WordKind::Verb(sign)) => self.verb(at, sign, depth)?,
             _ => self.operand(at, depth)?,
         };
         loop {
             let (sign, next) = match self.kind(span.end) {
-                Some(Kind::Operator(sign)) => (*sign, span.end + 1),
+                Some(WordKind::Operator(sign)) => (*sign, span.end + 1),
                 // `2(3 + 4)` and `2pi`, but not `2 (two)`.
-                Some(Kind::Open | Kind::Constant(_) | Kind::Function(_))
+                Some(WordKind::Open | WordKind::Constant(_) | WordKind::Function(_))
                     if self.touches(span.end) =>
                 {
                     ("*", span.end)
                 }
                 // `3/4 of 100`
-                Some(Kind::Of) if is_fraction(&span.text) => {
+                Some(WordKind::Of) if is_fraction(&span.text) => {
                     span.text = format!("({})", span.text);
                     ("*", span.end + 1)
                 }
                 _ => return Some(span),
             };
-            let is_plus = matches!(self.kind(next), Some(Kind::Operator("+")));
+            let is_plus = matches!(self.kind(next), Some(WordKind::Operator("+")));
             let Some(right) = self.operand(next, depth).filter(|_| !is_plus) else {
                 return Some(span);
             };
@@ -67,9 +67,9 @@ impl Grammar<'_> {
             return None;
         }
         let mut span = match self.kind(at)? {
-            Kind::Number(digits) => plain(at + 1, digits.clone()),
-            Kind::Constant(name) => plain(at + 1, (*name).to_owned()),
-            Kind::Operator(sign @ ("-" | "+")) => {
+            WordKind::Number(digits) => plain(at + 1, digits.clone()),
+            WordKind::Constant(name) => plain(at + 1, (*name).to_owned()),
+            WordKind::Operator(sign @ ("-" | "+")) => {
                 let inner = self.operand(at + 1, depth + 1)?;
                 let sign = if *sign == "-" { "-" } else { "" };
                 Span {
@@ -77,13 +77,13 @@ impl Grammar<'_> {
                     ..inner
                 }
             }
-            Kind::PercentBefore => match self.kind(at + 1)? {
-                Kind::Number(digits) => plain(at + 2, format!("{digits}%")),
+            WordKind::PercentBefore => match self.kind(at + 1)? {
+                WordKind::Number(digits) => plain(at + 2, format!("{digits}%")),
                 _ => return None,
             },
-            Kind::Open => {
+            WordKind::Open => {
                 let inner = self.expression(at + 1, depth + 1)?;
-                let closed = matches!(self.kind(inner.end)?, Kind::Close);
+                let closed = matches!(self.kind(inner.end)?, WordKind::Close);
                 let group = Span {
                     end: inner.end + 1,
                     text: format!("({})", inner.text),
@@ -91,7 +91,7 @@ impl Grammar<'_> {
                 };
                 Some(group).filter(|_| closed)?
             }
-            Kind::Function(name) => self.function(at, name, depth)?,
+            WordKind::Function(name) => self.function(at, name, depth)?,
             _ => return None,
         };
         while let Some(more) = self.postfix(&span, depth) {
@@ -109,23 +109,23 @@ impl Grammar<'_> {
             text,
         };
         Some(match self.kind(span.end)? {
-            Kind::Percent => Span {
+            WordKind::Percent => Span {
                 end: next,
                 is_sum: span.is_sum,
                 text: format!("{}%", span.text),
             },
-            Kind::Unit(unit) => Span {
+            WordKind::Unit(unit) => Span {
                 end: next,
                 is_sum: span.is_sum,
                 text: format!("{} {unit}", span.text),
             },
             // `5 !` ends a sentence; `5 factorial` is a word apart.
-            Kind::Factorial if self.touches(span.end) || self.is_word(span.end) => {
+            WordKind::Factorial if self.touches(span.end) || self.is_word(span.end) => {
                 worked_out(format!("{}!", span.text))
             }
-            Kind::Power(power) => worked_out(format!("{}^{power}", span.text)),
-            Kind::RootOf(name) => worked_out(format!("{name}({})", span.text)),
-            Kind::Of if span.text.ends_with('%') => {
+            WordKind::Power(power) => worked_out(format!("{}^{power}", span.text)),
+            WordKind::RootOf(name) => worked_out(format!("{name}({})", span.text)),
+            WordKind::Of if span.text.ends_with('%') => {
                 let whole = self.operand(next, depth + 1)?;
                 Span {
                     end: whole.end,
@@ -133,7 +133,7 @@ impl Grammar<'_> {
                     text: format!("{} of {}", span.text, whole.text),
                 }
             }
-            Kind::Off if span.text.ends_with('%') => {
+            WordKind::Off if span.text.ends_with('%') => {
                 let whole = self.operand(next, depth + 1)?;
                 Span {
                     end: whole.end,
@@ -141,13 +141,13 @@ impl Grammar<'_> {
                     text: format!("{} - {}", whole.text, span.text),
                 }
             }
-            Kind::PartsOf => match (self.operand(next, depth + 1)?, self.kind(next + 1)) {
+            WordKind::PartsOf => match (self.operand(next, depth + 1)?, self.kind(next + 1)) {
                 (part, _) if part.text.ends_with('%') => Span {
                     end: part.end,
                     is_sum: true,
                     text: format!("{} of {}", part.text, span.text),
                 },
-                (part, Some(Kind::PowerMark)) if part.end == next + 1 => Span {
+                (part, Some(WordKind::PowerMark)) if part.end == next + 1 => Span {
                     end: next + 2,
                     is_sum: true,
                     text: format!("{}^{}", span.text, part.text),
@@ -161,10 +161,10 @@ impl Grammar<'_> {
     /// `sqrt(2)`, `sqrt 2`, `max(1, 2, 3)`.
     fn function(&self, at: usize, name: &str, depth: usize) -> Option<Span> {
         let mut next = at + 1;
-        if matches!(self.kind(next), Some(Kind::Of)) {
+        if matches!(self.kind(next), Some(WordKind::Of)) {
             next += 1;
         }
-        if !matches!(self.kind(next)?, Kind::Open) {
+        if !matches!(self.kind(next)?, WordKind::Open) {
             let argument = self.operand(next, depth + 1)?;
             let text = format!("{name}({})", argument.text);
             return Some(Span {
@@ -179,8 +179,8 @@ impl Grammar<'_> {
             next = argument.end;
             arguments.push(argument.text);
             match self.kind(next)? {
-                Kind::Comma => {}
-                Kind::Close => break,
+                WordKind::Comma => {}
+                WordKind::Close => break,
                 _ => return None,
             }
         }
@@ -201,8 +201,8 @@ impl Grammar<'_> {
             let mut joined = false;
             while let Some(kind) = self.kind(next) {
                 match kind {
-                    Kind::Comma => {}
-                    Kind::Joint { swaps } => swap |= *swaps,
+                    WordKind::Comma => {}
+                    WordKind::Joint { swaps } => swap |= *swaps,
                     _ => break,
                 }
                 joined = true;

@@ -6,15 +6,15 @@ use crate::brain::text::{is_letter, stands_at};
 
 /// A word or a sign, and where it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Token {
+pub(super) struct WordToken {
     pub(super) at: usize,
     pub(super) end: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: WordKind,
 }
 
 /// What a word or a sign means.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum WordKind {
     Close,
     Comma,
     Constant(&'static str),
@@ -50,7 +50,7 @@ pub(super) enum Kind {
 }
 
 /// Reads a text in lower case.
-pub(super) fn read(text: &[char], language: Language) -> Vec<Token> {
+pub(super) fn read(text: &[char], language: Language) -> Vec<WordToken> {
     let mut tokens = Vec::new();
     let mut depth = 0_usize;
     let mut at = 0;
@@ -61,13 +61,13 @@ pub(super) fn read(text: &[char], language: Language) -> Vec<Token> {
         }
         let (kind, length) = read_one(text, at, language, depth);
         match kind {
-            Some(Kind::Open) => depth += 1,
-            Some(Kind::Close) => depth = depth.saturating_sub(1),
+            Some(WordKind::Open) => depth += 1,
+            Some(WordKind::Close) => depth = depth.saturating_sub(1),
             _ => {}
         }
         let end = at + length.max(1);
         if let Some(kind) = kind {
-            tokens.push(Token { at, end, kind });
+            tokens.push(WordToken { at, end, kind });
         }
         at = end;
     }
@@ -75,7 +75,12 @@ pub(super) fn read(text: &[char], language: Language) -> Vec<Token> {
 }
 
 /// The token at a place and its length; `None` for a word that is passed over.
-fn read_one(text: &[char], at: usize, language: Language, depth: usize) -> (Option<Kind>, usize) {
+fn read_one(
+    text: &[char],
+    at: usize,
+    language: Language,
+    depth: usize,
+) -> (Option<WordKind>, usize) {
     let rest = text.get(at..).unwrap_or_default();
     // What comes after `1,` in `1,2,3` is an item, too.
     let is_item =
@@ -83,16 +88,16 @@ fn read_one(text: &[char], at: usize, language: Language, depth: usize) -> (Opti
     let depth = depth + usize::from(is_item);
     if let Some((digits, length)) = numerals::digits(rest, language, depth) {
         return match unknown_suffix(text, at + length) {
-            0 => (Some(Kind::Number(digits)), length),
+            0 => (Some(WordKind::Number(digits)), length),
             // `5th`, `5km`, `1.2.3`: not a number to calculate with.
-            more => (Some(Kind::Other), length + more),
+            more => (Some(WordKind::Other), length + more),
         };
     }
     if let Some((value, length)) = numerals::words(rest) {
         let starts_word =
             at == 0 || !is_letter(text, at - 1) || rest.first().is_some_and(|c| is_han(*c));
         if starts_word && !(is_letter(text, at + length) && is_letter(text, at + length - 1)) {
-            return (Some(Kind::Number(value.to_string())), length);
+            return (Some(WordKind::Number(value.to_string())), length);
         }
     }
     if let Some((kind, length)) = phrase(text, at) {
@@ -101,13 +106,13 @@ fn read_one(text: &[char], at: usize, language: Language, depth: usize) -> (Opti
     if text.get(at).is_some_and(char::is_ascii_digit) {
         // `0x1f`
         let is_part = |at: &usize| text.get(*at).is_some_and(char::is_ascii_alphanumeric);
-        return (Some(Kind::Other), (at..).take_while(is_part).count());
+        return (Some(WordKind::Other), (at..).take_while(is_part).count());
     }
     if is_letter(text, at) {
         let letters = (at..).take_while(|at| is_letter(text, *at)).count();
-        return (Some(Kind::Other), letters);
+        return (Some(WordKind::Other), letters);
     }
-    (Some(Kind::Other), 1)
+    (Some(WordKind::Other), 1)
 }
 
 /// The length of what makes the digits before it a part of something else.
@@ -125,7 +130,7 @@ fn unknown_suffix(text: &[char], at: usize) -> usize {
 }
 
 /// The longest known phrase at a place.
-fn phrase(text: &[char], at: usize) -> Option<(Option<Kind>, usize)> {
+fn phrase(text: &[char], at: usize) -> Option<(Option<WordKind>, usize)> {
     let here = PHRASES
         .iter()
         .filter(|(words, _)| stands_at(text, at, words));
@@ -135,41 +140,41 @@ fn phrase(text: &[char], at: usize) -> Option<(Option<Kind>, usize)> {
 
 const CURRENCY_SIGNS: &[char] = &['$', '€', '£', '¥', '₽', '₹'];
 
-const SWAPS: Option<Kind> = Some(Kind::Joint { swaps: true });
-const JOINS: Option<Kind> = Some(Kind::Joint { swaps: false });
+const SWAPS: Option<WordKind> = Some(WordKind::Joint { swaps: true });
+const JOINS: Option<WordKind> = Some(WordKind::Joint { swaps: false });
 
-const fn op(sign: &'static str) -> Option<Kind> {
-    Some(Kind::Operator(sign))
+const fn op(sign: &'static str) -> Option<WordKind> {
+    Some(WordKind::Operator(sign))
 }
 
-const fn function(name: &'static str) -> Option<Kind> {
-    Some(Kind::Function(name))
+const fn function(name: &'static str) -> Option<WordKind> {
+    Some(WordKind::Function(name))
 }
 
-const fn verb(sign: &'static str) -> Option<Kind> {
-    Some(Kind::Verb(sign))
+const fn verb(sign: &'static str) -> Option<WordKind> {
+    Some(WordKind::Verb(sign))
 }
 
-const DEGREES: Option<Kind> = Some(Kind::Unit("deg"));
+const DEGREES: Option<WordKind> = Some(WordKind::Unit("deg"));
 
 /// What each phrase means; `None` is passed over.
 #[rustfmt::skip]
-const PHRASES: &[(&str, Option<Kind>)] = &[
-    ("(", Some(Kind::Open)), (")", Some(Kind::Close)), (",", Some(Kind::Comma)),
+const PHRASES: &[(&str, Option<WordKind>)] = &[
+    ("(", Some(WordKind::Open)), (")", Some(WordKind::Close)), (",", Some(WordKind::Comma)),
     ("+", op("+")), ("-", op("-")), ("*", op("*")), ("/", op("/")), ("^", op("^")), ("**", op("^")),
-    ("%", Some(Kind::Percent)), ("!", Some(Kind::Factorial)), ("°", DEGREES),
-    ("²", Some(Kind::Power("2"))), ("³", Some(Kind::Power("3"))),
+    ("%", Some(WordKind::Percent)), ("!", Some(WordKind::Factorial)), ("°", DEGREES),
+    ("²", Some(WordKind::Power("2"))), ("³", Some(WordKind::Power("3"))),
     ("√", function("sqrt")), ("∛", function("cbrt")),
-    ("π", Some(Kind::Constant("pi"))), ("pi", Some(Kind::Constant("pi"))), ("пи", Some(Kind::Constant("pi"))),
-    ("e", Some(Kind::Constant("e"))), ("tau", Some(Kind::Constant("tau"))),
+    ("π", Some(WordKind::Constant("pi"))), ("pi", Some(WordKind::Constant("pi"))), ("пи", Some(WordKind::Constant("pi"))),
+    ("e", Some(WordKind::Constant("e"))), ("tau", Some(WordKind::Constant("tau"))),
     // English.
     ("plus", op("+")), ("minus", op("-")), ("times", op("*")), ("x", op("*")), ("х", op("*")),
     ("multiplied by", op("*")), ("divided by", op("/")), ("over", op("/")), ("mod", op("mod")), ("modulo", op("mod")),
     ("to the power of", op("^")), ("to the power", op("^")), ("raised to", op("^")),
-    ("squared", Some(Kind::Power("2"))), ("cubed", Some(Kind::Power("3"))),
-    ("percent", Some(Kind::Percent)), ("per cent", Some(Kind::Percent)), ("of", Some(Kind::Of)), ("of the", Some(Kind::Of)), ("off", Some(Kind::Off)),
+    ("squared", Some(WordKind::Power("2"))), ("cubed", Some(WordKind::Power("3"))),
+    ("percent", Some(WordKind::Percent)), ("per cent", Some(WordKind::Percent)), ("of", Some(WordKind::Of)), ("of the", Some(WordKind::Of)), ("off", Some(WordKind::Off)),
     ("square root of", function("sqrt")), ("root of", function("sqrt")), ("cube root of", function("cbrt")),
-    ("factorial of", function("factorial")), ("factorial", Some(Kind::Factorial)),
+    ("factorial of", function("factorial")), ("factorial", Some(WordKind::Factorial)),
     ("sine of", function("sin")), ("cosine of", function("cos")), ("tangent of", function("tan")),
     ("absolute value of", function("abs")), ("natural logarithm of", function("ln")),
     ("logarithm of", function("log")), ("log of", function("log")),
@@ -184,7 +189,7 @@ const PHRASES: &[(&str, Option<Kind>)] = &[
     ("max", function("max")), ("min", function("min")), ("gcd", function("gcd")), ("lcm", function("lcm")),
     ("pow", function("pow")), ("average of", verb("mean")), ("mean of", verb("mean")),
     ("deg", DEGREES), ("degree", DEGREES), ("degrees", DEGREES),
-    ("rad", Some(Kind::Unit("rad"))), ("radian", Some(Kind::Unit("rad"))), ("radians", Some(Kind::Unit("rad"))),
+    ("rad", Some(WordKind::Unit("rad"))), ("radian", Some(WordKind::Unit("rad"))), ("radians", Some(WordKind::Unit("rad"))),
     ("add", verb("+")), ("sum of", verb("+")), ("subtract", verb("-")), ("difference between", verb("-")),
     ("multiply", verb("*")), ("product of", verb("*")), ("divide", verb("/")), ("quotient of", verb("/")),
     ("by", JOINS), ("and", JOINS), ("from", SWAPS), ("to", SWAPS),
@@ -193,14 +198,14 @@ const PHRASES: &[(&str, Option<Kind>)] = &[
     ("плюс", op("+")), ("минус", op("-")), ("умножить на", op("*")), ("умноженное на", op("*")), ("помножить на", op("*")),
     ("умножено на", op("*")), ("разделить на", op("/")), ("поделить на", op("/")), ("делить на", op("/")),
     ("деленное на", op("/")), ("в степени", op("^")), ("по модулю", op("mod")),
-    ("в квадрате", Some(Kind::Power("2"))), ("в кубе", Some(Kind::Power("3"))),
-    ("процент", Some(Kind::Percent)), ("процента", Some(Kind::Percent)), ("процентов", Some(Kind::Percent)),
-    ("от", Some(Kind::Of)), ("из", SWAPS),
+    ("в квадрате", Some(WordKind::Power("2"))), ("в кубе", Some(WordKind::Power("3"))),
+    ("процент", Some(WordKind::Percent)), ("процента", Some(WordKind::Percent)), ("процентов", Some(WordKind::Percent)),
+    ("от", Some(WordKind::Of)), ("из", SWAPS),
     ("квадратный корень из", function("sqrt")), ("корень квадратный из", function("sqrt")), ("корень из", function("sqrt")),
     ("корень", function("sqrt")), ("кубический корень из", function("cbrt")),
     ("факториал", function("factorial")), ("синус", function("sin")), ("косинус", function("cos")), ("тангенс", function("tan")),
     ("логарифм", function("log")), ("натуральный логарифм", function("ln")), ("модуль", function("abs")),
-    ("градус", DEGREES), ("градуса", DEGREES), ("градусов", DEGREES), ("радиан", Some(Kind::Unit("rad"))),
+    ("градус", DEGREES), ("градуса", DEGREES), ("градусов", DEGREES), ("радиан", Some(WordKind::Unit("rad"))),
     ("сложи", verb("+")), ("сложить", verb("+")), ("прибавь", verb("+")), ("прибавить", verb("+")), ("сумма", verb("+")), ("сумму", verb("+")),
     ("вычти", verb("-")), ("вычесть", verb("-")), ("отними", verb("-")), ("разность", verb("-")),
     ("умножь", verb("*")), ("умножить", verb("*")), ("произведение", verb("*")), ("перемножь", verb("*")),
@@ -209,10 +214,10 @@ const PHRASES: &[(&str, Option<Kind>)] = &[
     ("рубль", None), ("рубля", None), ("рублей", None), ("руб", None), ("долларов", None), ("евро", None),
     // Chinese.
     ("加", op("+")), ("加上", op("+")), ("减", op("-")), ("减去", op("-")), ("乘", op("*")), ("乘以", op("*")), ("乘上", op("*")),
-    ("除以", op("/")), ("的", Some(Kind::PartsOf)), ("百分之", Some(Kind::PercentBefore)),
-    ("的平方根", Some(Kind::RootOf("sqrt"))), ("的立方根", Some(Kind::RootOf("cbrt"))), ("的阶乘", Some(Kind::Factorial)),
-    ("的平方", Some(Kind::Power("2"))), ("的立方", Some(Kind::Power("3"))), ("次方", Some(Kind::PowerMark)), ("次幂", Some(Kind::PowerMark)),
-    ("的正弦", Some(Kind::RootOf("sin"))), ("的余弦", Some(Kind::RootOf("cos"))), ("的正切", Some(Kind::RootOf("tan"))),
+    ("除以", op("/")), ("的", Some(WordKind::PartsOf)), ("百分之", Some(WordKind::PercentBefore)),
+    ("的平方根", Some(WordKind::RootOf("sqrt"))), ("的立方根", Some(WordKind::RootOf("cbrt"))), ("的阶乘", Some(WordKind::Factorial)),
+    ("的平方", Some(WordKind::Power("2"))), ("的立方", Some(WordKind::Power("3"))), ("次方", Some(WordKind::PowerMark)), ("次幂", Some(WordKind::PowerMark)),
+    ("的正弦", Some(WordKind::RootOf("sin"))), ("的余弦", Some(WordKind::RootOf("cos"))), ("的正切", Some(WordKind::RootOf("tan"))),
     ("根号", function("sqrt")), ("平方根", function("sqrt")), ("度", DEGREES),
     ("元", None), ("块", None), ("块钱", None), ("美元", None), ("人民币", None),
 ];

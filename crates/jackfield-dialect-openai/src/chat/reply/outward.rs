@@ -2,10 +2,10 @@
 
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::block::{Block, Content, OpaqueBlock, RanBy, ToolCall};
-use jackfield_domain::later_round::LaterRound;
 use jackfield_domain::note::{Note, NoteEffect};
 use jackfield_domain::outcome::ToolOutcome;
 use jackfield_domain::reply::Reply;
+use jackfield_domain::round_break::RoundBreak;
 use jackfield_domain::server_tool::ServerTool;
 use jackfield_domain::tool_input::ToolInput;
 use serde_json::Value;
@@ -139,7 +139,7 @@ impl Spoken {
                             .dropped(NoteEffect::Quality, "annotation_not_sent", path);
                     }
                 }
-                self.say(&text.text, LaterRound::begins(&block.opaque));
+                self.say(&text.text, RoundBreak::begins(&block.opaque));
             }
             Content::Thinking(thinking) => {
                 if thinking.redacted || thinking.text.is_empty() {

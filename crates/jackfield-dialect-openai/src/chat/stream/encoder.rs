@@ -8,8 +8,8 @@ use jackfield_domain::block::{Content, RanBy};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::ids::ToolCallId;
-use jackfield_domain::later_round::LaterRound;
 use jackfield_domain::reply::ReplyEnd;
+use jackfield_domain::round_break::RoundBreak;
 use jackfield_domain::server_tool::ServerTool;
 use serde_json::Value;
 
@@ -270,7 +270,7 @@ impl Encoder {
                 block.told = Some(Kind::Refusal);
             }
             BlockStart::Text if block.speaks() => {
-                self.separate(LaterRound::begins(&block.states), out);
+                self.separate(RoundBreak::begins(&block.states), out);
                 block.told = Some(Kind::Text);
             }
             BlockStart::Thinking { redacted: false } if block.speaks() => {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jackfield_domain::fact::{CallEnd, Envelope, Fact, ToolUse, TurnEnd};
 use jackfield_domain::failure::Disposition;
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
-use jackfield_domain::replay::{Replay, Replayed, Verdict};
+use jackfield_domain::replay::{Replay, ReplayVerdict, StepReplay};
 use jackfield_domain::wait::CancelCause;
 
 use super::World;
@@ -28,7 +28,7 @@ impl World {
     /// Every step comes out the same.
     pub(crate) fn check_replay(&mut self) {
         for replayed in self.replay(&self.steps) {
-            if replayed.verdict != Verdict::Same {
+            if replayed.verdict != ReplayVerdict::Same {
                 let detail = format!("{replayed:#?}\nof {:#?}", self.steps);
                 self.violate(Property::ReplayIsTheSame, detail);
                 return;
@@ -56,11 +56,11 @@ impl World {
         let first = self
             .replay(&steps)
             .into_iter()
-            .find(|replayed| replayed.verdict != Verdict::Same);
+            .find(|replayed| replayed.verdict != ReplayVerdict::Same);
         match first {
-            Some(Replayed {
+            Some(StepReplay {
                 step,
-                verdict: Verdict::Differs(_),
+                verdict: ReplayVerdict::Differs(_),
                 ..
             }) if step == place as u64 => *replays.found.entry(name).or_default() += 1,
             first => {
@@ -90,7 +90,7 @@ impl World {
         changed
     }
 
-    fn replay(&self, steps: &[Envelope]) -> Vec<Replayed> {
+    fn replay(&self, steps: &[Envelope]) -> Vec<StepReplay> {
         let mut replay = Replay::new(self.session().clone(), &self.inbox);
         steps.iter().map(|step| replay.step(step)).collect()
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::block::{Block, Content, RanBy};
+use jackfield_domain::client_view::{self, ClientEvent, ClientView, Gather, SegmentEnd};
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{Envelope, Fact, TurnEnd};
@@ -13,10 +14,9 @@ use jackfield_domain::locate;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::ToolOutcome;
 use jackfield_domain::reply::FinishReason;
-use jackfield_domain::telling::{Teller, Told};
+use jackfield_domain::session_events::{EventStream, SessionEvent};
 use jackfield_domain::tool_input::JsonInput;
 use jackfield_domain::usage::Usage;
-use jackfield_domain::view::{self, Gather, SegmentEnd, Shown, Viewer};
 
 use super::{Class, Property, World};
 
@@ -109,19 +109,19 @@ impl World {
     /// The segment, as it is shown to somebody who looks whenever so many things have happened.
     fn view(&self, segment: u32, every: usize) -> View {
         let turn = self.machine.turn().id().clone();
-        let mut teller = Teller::new(Cursor::START);
-        let mut viewer = Viewer::new(turn.clone(), segment);
+        let mut teller = EventStream::new(Cursor::START);
+        let mut viewer = ClientView::new(turn.clone(), segment);
         let mut view = View {
             end: None,
             pieces: Vec::new(),
         };
-        let mut see = |told: &Told| {
+        let mut see = |told: &SessionEvent| {
             for shown in viewer.see(told) {
                 assert_eq!(view.end, None, "something is shown behind the end");
                 match shown {
-                    Shown::AskedAgain(_) => {}
-                    Shown::End(end) => view.end = Some(end),
-                    Shown::Piece { call, delta } => add(&mut view.pieces, call, delta),
+                    ClientEvent::AskedAgain(_) => {}
+                    ClientEvent::End(end) => view.end = Some(end),
+                    ClientEvent::Piece { call, delta } => add(&mut view.pieces, call, delta),
                 }
             }
         };
@@ -201,7 +201,7 @@ impl World {
             }
         }
         let turn = self.machine.turn().id().clone();
-        let whole = view::reply(&self.steps, &turn, segment);
+        let whole = client_view::reply(&self.steps, &turn, segment);
         let same = match (&later.end, &whole) {
             (Some(SegmentEnd::Whole(end)), Some(Ok(reply))) => {
                 reply.end == *end && *reply.message == gathered(later)

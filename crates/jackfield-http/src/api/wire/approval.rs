@@ -1,7 +1,7 @@
 //! Questions about calls as they are told.
 
 use jackfield_domain::wait::WaitEnd;
-use jackfield_engine::Asked;
+use jackfield_engine::OpenQuestion;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -60,7 +60,7 @@ pub(crate) struct ApprovalList {
 
 impl ApprovalView {
     /// A question.
-    pub(crate) fn of(asked: &Asked) -> Self {
+    pub(crate) fn of(asked: &OpenQuestion) -> Self {
         let tool = asked.tool.as_ref();
         Self {
             id: asked.wait.id.to_string(),

@@ -1,10 +1,10 @@
 //! What there is, as it is told: tools, servers, providers, models.
 
-use jackfield_assembly::{KeyState, ProviderState, Server, ServerState};
+use jackfield_assembly::{KeyState, ProviderState, ServerStatus, ServerToolbox};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::policy::Permission;
 use jackfield_domain::tool::{CatalogEntry, InputFormat};
-use jackfield_engine::{Capabilities, Problem as ToolboxProblem};
+use jackfield_engine::{Capabilities, ToolboxProblem};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -194,14 +194,14 @@ impl From<&ToolboxProblem> for MissingView {
 
 impl ServerView {
     /// A server. What is wrong with one may name files and variables of this machine.
-    pub(crate) fn of(server: &Server, is_told_why: bool) -> Self {
+    pub(crate) fn of(server: &ServerToolbox, is_told_why: bool) -> Self {
         let config = &server.config;
         let (state, reason, protocol) = match server.state() {
-            ServerState::Failed { reason, .. } => ("failed", Some(reason), None),
-            ServerState::Off => ("off", None, None),
-            ServerState::Ready { protocol, .. } => ("ready", None, Some(protocol)),
-            ServerState::Starting => ("starting", None, None),
-            ServerState::Stopped => ("stopped", None, None),
+            ServerStatus::Failed { reason, .. } => ("failed", Some(reason), None),
+            ServerStatus::Off => ("off", None, None),
+            ServerStatus::Ready { protocol, .. } => ("ready", None, Some(protocol)),
+            ServerStatus::Starting => ("starting", None, None),
+            ServerStatus::Stopped => ("stopped", None, None),
         };
         Self {
             id: config.id.to_string(),

@@ -8,7 +8,7 @@ use jackfield_domain::outcome::OutcomePart;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::api::problem::Problem;
+use crate::api::problem::ProblemDetails;
 
 /// One part of a message or of a result. Of a file, exactly one of `data` and `url` is given.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -50,7 +50,7 @@ impl PartGiven {
     /// # Errors
     ///
     /// [`Problem`] that names the field.
-    pub(crate) fn block(self, place: &str) -> Result<Block, Problem> {
+    pub(crate) fn block(self, place: &str) -> Result<Block, ProblemDetails> {
         Ok(match self.outcome(place)? {
             OutcomePart::Audio(audio) => Content::Audio(audio).into(),
             OutcomePart::Document(document) => Content::Document(document).into(),
@@ -64,11 +64,11 @@ impl PartGiven {
     /// # Errors
     ///
     /// [`Problem`] that names the field.
-    pub(crate) fn outcome(mut self, place: &str) -> Result<OutcomePart, Problem> {
+    pub(crate) fn outcome(mut self, place: &str) -> Result<OutcomePart, ProblemDetails> {
         let kind = self.kind;
         if kind != PartKind::Document && self.title.is_some() {
             let why = "only a document has a title";
-            return Err(Problem::field(format!("{place}/title"), why));
+            return Err(ProblemDetails::field(format!("{place}/title"), why));
         }
         if kind == PartKind::Text {
             let others = [
@@ -78,11 +78,14 @@ impl PartGiven {
             ];
             if let Some((name, _)) = others.iter().find(|(_, other)| other.is_some()) {
                 let why = "a text has nothing but `text`";
-                return Err(Problem::field(format!("{place}/{name}"), why));
+                return Err(ProblemDetails::field(format!("{place}/{name}"), why));
             }
             return match self.text {
                 Some(text) => Ok(OutcomePart::Text(text.into())),
-                None => Err(Problem::field(format!("{place}/text"), "there is no text")),
+                None => Err(ProblemDetails::field(
+                    format!("{place}/text"),
+                    "there is no text",
+                )),
             };
         }
         let title = self.title.take().map(Arc::from);
@@ -105,7 +108,7 @@ impl PartGiven {
         })
     }
 
-    fn source(self, place: &str) -> Result<MediaSource, Problem> {
+    fn source(self, place: &str) -> Result<MediaSource, ProblemDetails> {
         match (self.data, self.media_type, self.text, self.url) {
             (Some(data), Some(media_type), None, None) => Ok(MediaSource::Base64 {
                 data: data.into(),
@@ -113,7 +116,7 @@ impl PartGiven {
             }),
             (Some(_), None, None, None) => {
                 let why = "say what the bytes are, such as `image/png`";
-                Err(Problem::field(format!("{place}/media_type"), why))
+                Err(ProblemDetails::field(format!("{place}/media_type"), why))
             }
             (None, None, None, Some(url)) => Ok(MediaSource::Url(url.into())),
             (None, None, Some(text), None) if self.kind == PartKind::Document => {
@@ -121,7 +124,7 @@ impl PartGiven {
             }
             _ => {
                 let why = "give `data` with `media_type`, or `url`; of a document, also `text`";
-                Err(Problem::field(format!("{place}/data"), why))
+                Err(ProblemDetails::field(format!("{place}/data"), why))
             }
         }
     }

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::parts::PartGiven;
 use super::settings::SettingsGiven;
-use crate::api::problem::Problem;
+use crate::api::problem::ProblemDetails;
 
 /// A message, and how it is to be answered.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -193,22 +193,25 @@ impl PostTurn {
     /// # Errors
     ///
     /// [`Problem`] that names the field.
-    pub(crate) fn take_message(&mut self) -> Result<Message, Problem> {
+    pub(crate) fn take_message(&mut self) -> Result<Message, ProblemDetails> {
         let blocks = match (self.message.take(), self.content.take()) {
             (Some(_), Some(_)) => {
                 let why = "give the message as `message` or as `content`, not as both";
-                return Err(Problem::field("/content", why));
+                return Err(ProblemDetails::field("/content", why));
             }
             (None, None) => {
                 let why = "there is no message: give `message`, or `content` for more than text";
-                return Err(Problem::field("/message", why));
+                return Err(ProblemDetails::field("/message", why));
             }
             (Some(text), None) if text.trim().is_empty() => {
-                return Err(Problem::field("/message", "the message is empty"));
+                return Err(ProblemDetails::field("/message", "the message is empty"));
             }
             (Some(text), None) => vec![Block::text(text)],
             (None, Some(parts)) if parts.is_empty() => {
-                return Err(Problem::field("/content", "the message has no parts"));
+                return Err(ProblemDetails::field(
+                    "/content",
+                    "the message has no parts",
+                ));
             }
             (None, Some(parts)) => {
                 let parts = parts.into_iter().enumerate();
@@ -224,13 +227,13 @@ impl PostTurn {
     /// # Errors
     ///
     /// [`Problem`] that names the field.
-    pub(crate) fn take_tools(&mut self) -> Result<Vec<Arc<ToolDefinition>>, Problem> {
+    pub(crate) fn take_tools(&mut self) -> Result<Vec<Arc<ToolDefinition>>, ProblemDetails> {
         if self.tools.len() > MOST_TOOLS {
             let why = format!(
                 "at most {MOST_TOOLS} tools can be brought, not {}",
                 self.tools.len()
             );
-            return Err(Problem::field("/tools", why));
+            return Err(ProblemDetails::field("/tools", why));
         }
         let mut seen = BTreeSet::new();
         let tools = std::mem::take(&mut self.tools).into_iter().enumerate();
@@ -239,7 +242,7 @@ impl PostTurn {
                 let place = format!("/tools/{at}");
                 if !seen.insert(tool.name.clone()) {
                     let why = format!("there are two tools `{}`", tool.name);
-                    return Err(Problem::field(format!("{place}/name"), why));
+                    return Err(ProblemDetails::field(format!("{place}/name"), why));
                 }
                 tool.definition(&place).map(Arc::new)
             })
@@ -248,9 +251,9 @@ impl PostTurn {
 }
 
 impl ToolGiven {
-    fn definition(self, place: &str) -> Result<ToolDefinition, Problem> {
+    fn definition(self, place: &str) -> Result<ToolDefinition, ProblemDetails> {
         let name = ToolName::parse(&self.name)
-            .map_err(|error| Problem::field(format!("{place}/name"), error.to_string()))?;
+            .map_err(|error| ProblemDetails::field(format!("{place}/name"), error.to_string()))?;
         Ok(ToolDefinition {
             description: self.description.into(),
             extensions: Vec::new(),
@@ -270,26 +273,27 @@ impl ToolChoiceGiven {
     /// # Errors
     ///
     /// [`Problem`] that names the field.
-    pub(crate) fn choice(self) -> Result<ToolChoice, Problem> {
+    pub(crate) fn choice(self) -> Result<ToolChoice, ProblemDetails> {
         let names = self.tools.map(|tools| {
             let tools = tools.iter().enumerate();
             let names = tools.map(|(at, name)| {
                 let place = format!("/tool_choice/tools/{at}");
-                ToolName::parse(name).map_err(|error| Problem::field(place, error.to_string()))
+                ToolName::parse(name)
+                    .map_err(|error| ProblemDetails::field(place, error.to_string()))
             });
-            names.collect::<Result<Vec<ToolName>, Problem>>()
+            names.collect::<Result<Vec<ToolName>, ProblemDetails>>()
         });
         match (self.mode, names.transpose()?) {
             (ChoiceMode::None, None) => Ok(ToolChoice::Forbidden),
             (ChoiceMode::None, Some(_)) => {
                 let why = "where no tool may be called, none can be named";
-                Err(Problem::field("/tool_choice/tools", why))
+                Err(ProblemDetails::field("/tool_choice/tools", why))
             }
             (ChoiceMode::Auto, None) => Ok(ToolChoice::Auto),
             (ChoiceMode::Required, None) => Ok(ToolChoice::Required),
             (_, Some(tools)) if tools.is_empty() => {
                 let why = "name at least one tool, or leave it out";
-                Err(Problem::field("/tool_choice/tools", why))
+                Err(ProblemDetails::field("/tool_choice/tools", why))
             }
             (ChoiceMode::Required, Some(mut tools)) if tools.len() == 1 => {
                 Ok(tools.pop().map_or(ToolChoice::Required, ToolChoice::Named))
@@ -308,20 +312,21 @@ impl PostResults {
     /// # Errors
     ///
     /// [`Problem`] that names the field.
-    pub(crate) fn take(self) -> Result<Vec<(ToolCallId, ToolResult)>, Problem> {
+    pub(crate) fn take(self) -> Result<Vec<(ToolCallId, ToolResult)>, ProblemDetails> {
         if self.results.is_empty() {
-            return Err(Problem::field("/results", "there are no results"));
+            return Err(ProblemDetails::field("/results", "there are no results"));
         }
         let mut seen = BTreeSet::new();
         let results = self.results.into_iter().enumerate();
         results
             .map(|(at, result)| {
                 let place = format!("/results/{at}");
-                let call = ToolCallId::parse(&result.call)
-                    .map_err(|error| Problem::field(format!("{place}/call"), error.to_string()))?;
+                let call = ToolCallId::parse(&result.call).map_err(|error| {
+                    ProblemDetails::field(format!("{place}/call"), error.to_string())
+                })?;
                 if !seen.insert(call.clone()) {
                     let why = format!("there are two results for call {call}");
-                    return Err(Problem::field(format!("{place}/call"), why));
+                    return Err(ProblemDetails::field(format!("{place}/call"), why));
                 }
                 Ok((call, result.result(&place)?))
             })
@@ -330,11 +335,11 @@ impl PostResults {
 }
 
 impl ResultGiven {
-    fn result(self, place: &str) -> Result<ToolResult, Problem> {
+    fn result(self, place: &str) -> Result<ToolResult, ProblemDetails> {
         let content = match (self.text, self.content) {
             (Some(_), Some(_)) => {
                 let why = "give the result as `text` or as `content`, not as both";
-                return Err(Problem::field(format!("{place}/content"), why));
+                return Err(ProblemDetails::field(format!("{place}/content"), why));
             }
             (Some(text), None) => vec![OutcomePart::Text(text.into())],
             (None, Some(parts)) => {
@@ -347,7 +352,7 @@ impl ResultGiven {
                 Some(json) => vec![OutcomePart::Text(json.to_string().into())],
                 None => {
                     let why = "there is no result: give `text`, `content` or `structured`";
-                    return Err(Problem::field(format!("{place}/text"), why));
+                    return Err(ProblemDetails::field(format!("{place}/text"), why));
                 }
             },
         };

@@ -1,6 +1,6 @@
 //! Sessions as they are told.
 
-use jackfield_domain::history::Forked;
+use jackfield_domain::history::ForkOrigin;
 use jackfield_engine::SessionRow;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -131,8 +131,8 @@ impl From<&SessionRow> for SessionView {
     }
 }
 
-impl From<&Forked> for ForkedView {
-    fn from(forked: &Forked) -> Self {
+impl From<&ForkOrigin> for ForkedView {
+    fn from(forked: &ForkOrigin) -> Self {
         Self {
             session: forked.from.to_string(),
             turn: forked.at.ordinal,

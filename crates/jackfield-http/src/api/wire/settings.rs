@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::api::problem::Problem;
+use crate::api::problem::ProblemDetails;
 
 /// How the model is to answer. What is left out is as the gateway is configured.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -106,7 +106,7 @@ impl SettingsGiven {
     /// # Errors
     ///
     /// [`Problem`] that names the field.
-    pub(crate) fn over(self, settings: &mut Settings) -> Result<(), Problem> {
+    pub(crate) fn over(self, settings: &mut Settings) -> Result<(), ProblemDetails> {
         let Self {
             effort,
             frequency_penalty,
@@ -131,11 +131,11 @@ impl SettingsGiven {
         if let Some(stop) = stop {
             if stop.len() > MOST_STOPS {
                 let why = format!("at most {MOST_STOPS} texts can end a reply");
-                return Err(Problem::field("/settings/stop", why));
+                return Err(ProblemDetails::field("/settings/stop", why));
             }
             if let Some(empty) = stop.iter().position(String::is_empty) {
                 let place = format!("/settings/stop/{empty}");
-                return Err(Problem::field(place, "an empty text ends no reply"));
+                return Err(ProblemDetails::field(place, "an empty text ends no reply"));
             }
             settings.stop = stop.into_iter().map(Into::into).collect();
         }
@@ -189,7 +189,7 @@ impl VerbosityGiven {
 }
 
 impl ResponseFormatGiven {
-    fn check(self) -> Result<ResponseFormat, Problem> {
+    fn check(self) -> Result<ResponseFormat, ProblemDetails> {
         let Some(schema) = self.schema else {
             return Ok(ResponseFormat::JsonObject);
         };
@@ -197,7 +197,7 @@ impl ResponseFormatGiven {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(fits) {
             let why = format!("a name is 1 to {LONGEST_NAME} letters, digits, `_` and `-`");
-            return Err(Problem::field("/settings/response_format/name", why));
+            return Err(ProblemDetails::field("/settings/response_format/name", why));
         }
         Ok(ResponseFormat::JsonSchema {
             description: self.description.map(Into::into),
@@ -214,9 +214,9 @@ fn put<T>(setting: &mut Option<T>, given: Option<T>) {
     }
 }
 
-fn within(given: Option<f64>, least: f64, most: f64, place: &str) -> Result<(), Problem> {
+fn within(given: Option<f64>, least: f64, most: f64, place: &str) -> Result<(), ProblemDetails> {
     match given {
-        Some(given) if !(least..=most).contains(&given) => Err(Problem::field(
+        Some(given) if !(least..=most).contains(&given) => Err(ProblemDetails::field(
             place,
             format!("a number from {least} to {most} is expected, not {given}"),
         )),
@@ -224,9 +224,12 @@ fn within(given: Option<f64>, least: f64, most: f64, place: &str) -> Result<(), 
     }
 }
 
-fn at_least_one(given: Option<u32>, place: &str) -> Result<(), Problem> {
+fn at_least_one(given: Option<u32>, place: &str) -> Result<(), ProblemDetails> {
     match given {
-        Some(0) => Err(Problem::field(place, "a number from 1 on is expected")),
+        Some(0) => Err(ProblemDetails::field(
+            place,
+            "a number from 1 on is expected",
+        )),
         Some(_) | None => Ok(()),
     }
 }

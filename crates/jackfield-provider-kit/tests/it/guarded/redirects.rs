@@ -2,8 +2,8 @@
 
 use http::header::{ACCEPT, AUTHORIZATION};
 use http::{HeaderValue, Method};
-use jackfield_provider_kit::guarded::{FetchErrorKind as Kind, MAX_REDIRECTS, Outgoing};
-use jackfield_testkit::server::{Response, Server};
+use jackfield_provider_kit::guarded::{FetchErrorKind as Kind, GuardedRequest, MAX_REDIRECTS};
+use jackfield_testkit::server::{Response, TestServer};
 
 use super::{Names, client, get, named, refused, text};
 
@@ -14,7 +14,7 @@ fn to(status: u16, location: &str) -> Response {
 #[tokio::test]
 async fn a_get_is_followed_wherever_it_may_go() {
     for status in [301, 302, 303, 307, 308] {
-        let server = Server::start().await;
+        let server = TestServer::start().await;
         server.answer(to(status, "/two?x=1"));
         server.answer(Response::text(200, "there"));
         let answer = client(&["127.0.0.1"]).send(get(&server.base_url())).await;
@@ -25,7 +25,8 @@ async fn a_get_is_followed_wherever_it_may_go() {
 
 #[tokio::test]
 async fn a_step_to_a_private_address_is_refused() {
-    let server = Server::start_with(|_| to(302, "http://169.254.169.254/latest/meta-data/")).await;
+    let server =
+        TestServer::start_with(|_| to(302, "http://169.254.169.254/latest/meta-data/")).await;
     let error = refused(&client(&["127.0.0.1"]), &server.base_url()).await;
     assert_eq!((error.kind, error.sent), (Kind::Refused, true));
     // And nobody is told how to let it through because a server wants to go there.
@@ -34,7 +35,7 @@ async fn a_step_to_a_private_address_is_refused() {
         "169.254.169.254 is link-local (RFC 3927), and only public addresses are reached"
     );
     // By a name that is found in the second step only.
-    let server = Server::start_with(|_| to(302, "http://inside.example/")).await;
+    let server = TestServer::start_with(|_| to(302, "http://inside.example/")).await;
     let names = Names::new(&[&["10.0.0.7"]]);
     let error = refused(&named(&names, &["127.0.0.1"]), &server.base_url()).await;
     assert_eq!((error.kind, error.sent), (Kind::Refused, true));
@@ -42,7 +43,7 @@ async fn a_step_to_a_private_address_is_refused() {
 
 #[tokio::test]
 async fn headers_stay_at_their_origin() {
-    let (one, two) = (Server::start().await, Server::start().await);
+    let (one, two) = (TestServer::start().await, TestServer::start().await);
     one.answer(to(302, "/again"));
     one.answer(to(307, &two.base_url()));
     two.answer(to(307, &one.base_url()));
@@ -79,9 +80,9 @@ async fn headers_stay_at_their_origin() {
 async fn what_acts_is_not_followed() {
     for status in [301, 302, 303, 307, 308] {
         for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
-            let server = Server::start().await;
+            let server = TestServer::start().await;
             server.answer(to(status, "/two"));
-            let request = Outgoing {
+            let request = GuardedRequest {
                 method,
                 ..get(&server.base_url())
             };
@@ -98,7 +99,7 @@ async fn what_acts_is_not_followed() {
 
 #[tokio::test]
 async fn a_circle_ends() {
-    let server = Server::start_with(|_| to(302, "/")).await;
+    let server = TestServer::start_with(|_| to(302, "/")).await;
     let error = refused(&client(&["127.0.0.1"]), &server.base_url()).await;
     assert_eq!((error.kind, error.sent), (Kind::Redirect, true));
     assert_eq!(server.requests().len(), MAX_REDIRECTS + 1);
@@ -114,7 +115,7 @@ async fn a_step_to_what_is_no_web_address_is_refused() {
         "http://me:word@127.0.0.1/",
         "http://[",
     ] {
-        let server = Server::start_with(move |_| to(302, location)).await;
+        let server = TestServer::start_with(move |_| to(302, location)).await;
         let error = refused(&client(&["127.0.0.1"]), &server.base_url()).await;
         assert_eq!(
             (error.kind, error.sent),
@@ -133,7 +134,7 @@ async fn what_is_no_redirect_is_an_answer() {
         to(201, "/two"),
         Response::new(302),
     ] {
-        let server = Server::start().await;
+        let server = TestServer::start().await;
         let status = response.status;
         server.answer(response);
         let answer = client(&["127.0.0.1"]).send(get(&server.base_url())).await;

@@ -1,11 +1,11 @@
 //! The message of a reply, in one piece and in chunks.
 
-use jackfield_testkit::contract::chat_model::{Manner, ScriptedBlock, ScriptedReply, WireReply};
+use jackfield_testkit::contract::chat_model::{Manner, ScriptedBlock, VendorReply, WireReply};
 use serde_json::{Value, json};
 
 use crate::harness::{MODEL, data, id, index, set};
 
-fn usage(reply: &ScriptedReply) -> Value {
+fn usage(reply: &VendorReply) -> Value {
     let usage = &reply.usage;
     json!({
         "prompt_tokens": usage.input,
@@ -20,7 +20,7 @@ fn usage(reply: &ScriptedReply) -> Value {
 }
 
 /// The calls of a reply: whether JSON is wanted, the id, the name, and the pieces of the arguments.
-fn calls(reply: &ScriptedReply) -> Vec<(bool, &str, &str, &[String])> {
+fn calls(reply: &VendorReply) -> Vec<(bool, &str, &str, &[String])> {
     let calls = reply.blocks.iter().filter_map(|block| match block {
         ScriptedBlock::CustomCall { id, input, name } => Some((false, &**id, &**name, &**input)),
         ScriptedBlock::ToolCall {
@@ -36,7 +36,7 @@ fn calls(reply: &ScriptedReply) -> Vec<(bool, &str, &str, &[String])> {
 }
 
 /// A reply in one piece.
-pub(super) fn whole(reply: &ScriptedReply, finish: &str) -> Value {
+pub(super) fn whole(reply: &VendorReply, finish: &str) -> Value {
     let (mut content, mut refusal, mut reasoning) = (None, None, None);
     for block in &reply.blocks {
         let (place, pieces) = match block {
@@ -80,7 +80,7 @@ pub(super) fn whole(reply: &ScriptedReply, finish: &str) -> Value {
 }
 
 /// A reply in chunks.
-pub(super) fn streamed(reply: &ScriptedReply, finish: &str, usage_apart: bool) -> WireReply {
+pub(super) fn streamed(reply: &VendorReply, finish: &str, usage_apart: bool) -> WireReply {
     let manner = reply.manner;
     let mut deltas = vec![json!({ "content": "", "refusal": null })];
     for block in &reply.blocks {

@@ -1,6 +1,6 @@
 //! The items of a response, and the events that tell them.
 
-use jackfield_testkit::contract::chat_model::{Manner, ScriptedBlock, ScriptedReply};
+use jackfield_testkit::contract::chat_model::{Manner, ScriptedBlock, VendorReply};
 use serde_json::{Value, json};
 
 use crate::harness::{id, set};
@@ -13,7 +13,7 @@ pub(super) struct Item<'a> {
     call_id: Option<String>,
 }
 
-pub(super) fn item<'a>(reply: &'a ScriptedReply, block: &'a ScriptedBlock) -> Item<'a> {
+pub(super) fn item<'a>(reply: &'a VendorReply, block: &'a ScriptedBlock) -> Item<'a> {
     let own = |block: &'a ScriptedBlock| match block {
         ScriptedBlock::CustomCall { id, .. } | ScriptedBlock::ToolCall { id, .. } => Some(&**id),
         ScriptedBlock::Reasoning { .. } | ScriptedBlock::Refusal(_) | ScriptedBlock::Text(_) => {

@@ -21,8 +21,8 @@ use jackfield_ports::delta_sink::DeltaSink;
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::{BlockKind, ChatModelHarness, ScriptedReply, WireReply};
-use crate::server::{PATIENCE, Response, Server};
+use super::{BlockKind, ChatModelHarness, VendorReply, WireReply};
+use crate::server::{PATIENCE, Response, TestServer};
 
 /// The key that every adapter is set up with.
 pub(super) const KEY: &str = "sk-contract-5ecret-0123456789";
@@ -31,12 +31,12 @@ pub(super) const KEY: &str = "sk-contract-5ecret-0123456789";
 pub(super) struct Bench<'a, H: ChatModelHarness> {
     pub(super) harness: &'a H,
     pub(super) model: H::Model,
-    pub(super) server: Server,
+    pub(super) server: TestServer,
 }
 
 impl<'a, H: ChatModelHarness> Bench<'a, H> {
     pub(super) async fn new(harness: &'a H) -> Self {
-        let server = Server::start().await;
+        let server = TestServer::start().await;
         Self {
             harness,
             model: harness.connect(&server.base_url(), KEY),
@@ -45,7 +45,7 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
     }
 
     /// The wire form of a reply that every adapter has to be able to get.
-    pub(super) fn wire(&self, reply: &ScriptedReply) -> WireReply {
+    pub(super) fn wire(&self, reply: &VendorReply) -> WireReply {
         match self.harness.render(reply) {
             Some(wire) => wire,
             None => panic!(
@@ -58,7 +58,7 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
     ///
     /// Nothing is left out in silence: a manner that is named and rendered, or neither, fails.
     #[track_caller]
-    pub(super) fn sent(&self, reply: &ScriptedReply) -> Option<WireReply> {
+    pub(super) fn sent(&self, reply: &VendorReply) -> Option<WireReply> {
         let manner = reply.manner;
         let mut impossible = self.harness.impossible().iter();
         let named = impossible.find(|(known, _)| *known == manner);
@@ -77,7 +77,7 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
 
     /// The wire form of a reply with a block of this kind; none if there is a reason why not.
     #[track_caller]
-    pub(super) fn with_block(&self, kind: BlockKind, reply: &ScriptedReply) -> Option<WireReply> {
+    pub(super) fn with_block(&self, kind: BlockKind, reply: &VendorReply) -> Option<WireReply> {
         let can = self.harness.capabilities();
         let ruled_out = match kind {
             BlockKind::CustomCall => !can.tools,
@@ -106,16 +106,16 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
     }
 
     /// Asks the usual question, and gets this.
-    pub(super) async fn ask(&self, response: Response) -> Asked {
+    pub(super) async fn ask(&self, response: Response) -> CallResult {
         self.server.answer(response);
         self.ask_this(&self.request()).await
     }
 
     /// Asks, and waits for the end.
-    pub(super) async fn ask_this(&self, request: &ModelRequest) -> Asked {
-        let mut sink = Watched::new();
+    pub(super) async fn ask_this(&self, request: &ModelRequest) -> CallResult {
+        let mut sink = WatchedSink::new();
         let result = self.ask_into(request, &mut sink).await;
-        Asked {
+        CallResult {
             deltas: sink.deltas.borrow().clone(),
             result,
         }
@@ -125,7 +125,7 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
     pub(super) async fn ask_into(
         &self,
         request: &ModelRequest,
-        sink: &mut Watched,
+        sink: &mut WatchedSink,
     ) -> Result<ReplyEnd, ModelError> {
         let reply = self.model.reply(request, sink);
         match tokio::time::timeout(PATIENCE, reply).await {
@@ -190,12 +190,12 @@ pub(super) fn tool(name: &str) -> Arc<ToolDefinition> {
 
 /// What came of a call.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct CallResult {
     pub(super) deltas: Vec<Delta>,
     pub(super) result: Result<ReplyEnd, ModelError>,
 }
 
-impl Asked {
+impl CallResult {
     /// The reply, put together of its pieces.
     #[track_caller]
     pub(super) fn reply(self) -> Reply {
@@ -279,11 +279,11 @@ pub(super) fn told(error: &ModelError) -> String {
 }
 
 /// Keeps the pieces, and lets somebody wait for them.
-pub(super) struct Watched {
+pub(super) struct WatchedSink {
     pub(super) deltas: watch::Sender<Vec<Delta>>,
 }
 
-impl Watched {
+impl WatchedSink {
     pub(super) fn new() -> Self {
         Self {
             deltas: watch::Sender::new(Vec::new()),
@@ -292,7 +292,7 @@ impl Watched {
 }
 
 #[async_trait]
-impl DeltaSink for Watched {
+impl DeltaSink for WatchedSink {
     async fn push(&mut self, delta: Delta) {
         self.deltas.send_modify(|deltas| deltas.push(delta));
     }

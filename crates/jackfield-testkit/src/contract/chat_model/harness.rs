@@ -5,7 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use jackfield_ports::chat_model::{Capabilities, ChatModel};
 
-use super::{BlockKind, Echo, Manner, Recording, ScriptedFailure, ScriptedReply, WireReply};
+use super::{BlockKind, Echo, Manner, Recording, ScriptedFailure, VendorReply, WireReply};
 use crate::server::RecordedRequest;
 
 /// How an adapter is set up, and how its vendor would put things on the wire.
@@ -37,7 +37,7 @@ pub trait ChatModelHarness: Sync {
     /// for `malformed_arguments_are_kept_as_text` and `truncated_arguments_are_not_repaired`.
     /// Of the other manners and blocks, exactly those that are named by [`impossible`](Self::impossible)
     /// and [`never_sends`](Self::never_sends) are `None`.
-    fn render(&self, reply: &ScriptedReply) -> Option<WireReply>;
+    fn render(&self, reply: &VendorReply) -> Option<WireReply>;
 
     /// The manners that this language cannot have, or that no server of it is known to have, each with
     /// the reason.

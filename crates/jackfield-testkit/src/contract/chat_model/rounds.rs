@@ -12,8 +12,8 @@ use jackfield_domain::tool_input::JsonInput;
 use serde_json::Value;
 
 use super::bench::{Bench, asking};
-use super::said::{Said, SaidInput};
-use super::{ChatModelHarness, Echo, ScriptedReply, WireReply};
+use super::reply_meaning::{ReplyMeaning, SaidInput};
+use super::{ChatModelHarness, Echo, VendorReply, WireReply};
 use crate::server::RecordedRequest;
 
 /// A conversation that goes on.
@@ -75,7 +75,7 @@ impl<'a, 'b, H: ChatModelHarness> Talk<'a, 'b, H> {
 
     /// Asks once more, and returns what was sent for that.
     pub(super) async fn asked(&self) -> RecordedRequest {
-        let done = self.bench.wire(&ScriptedReply::text(&["done"]));
+        let done = self.bench.wire(&VendorReply::text(&["done"]));
         self.bench.server.answer(done.response());
         let before = self.bench.server.requests().len();
         let _reply = self.bench.ask_this(&self.request()).await.reply();
@@ -108,7 +108,7 @@ impl<'a, 'b, H: ChatModelHarness> Talk<'a, 'b, H> {
     pub(super) fn check_pairs(&self, echo: &Echo) {
         let replies = self.replies.iter().enumerate();
         let expected = replies.flat_map(|(round, reply)| {
-            let calls = Said::told(reply).calls.into_iter().enumerate();
+            let calls = ReplyMeaning::told(reply).calls.into_iter().enumerate();
             calls.map(move |(place, call)| (call, outcome(round, place)))
         });
         let expected: Vec<_> = expected.collect();

@@ -11,7 +11,7 @@ use crate::server::{Framing, Response};
 
 /// A reply that a vendor is to send.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ScriptedReply {
+pub struct VendorReply {
     /// The blocks, in order.
     pub blocks: Vec<ScriptedBlock>,
     /// Why it ends.
@@ -112,7 +112,7 @@ impl ScriptedBlock {
     }
 }
 
-impl ScriptedReply {
+impl VendorReply {
     /// A reply of these blocks: it ends with `ToolCalls` if there are any, with `Stop` otherwise.
     #[must_use]
     pub fn of(blocks: Vec<ScriptedBlock>) -> Self {
@@ -207,7 +207,7 @@ pub struct Recording {
     /// What the recording is called, and where it is from.
     pub name: String,
     /// What it says; neither how the words were cut nor the manner matters.
-    pub says: ScriptedReply,
+    pub says: VendorReply,
     /// The bytes.
     pub wire: WireReply,
 }

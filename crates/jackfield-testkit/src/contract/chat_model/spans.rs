@@ -9,8 +9,8 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
 /// Records every span and event of this thread, until the returned guard is dropped.
-pub(super) fn record() -> (Recording, tracing::subscriber::DefaultGuard) {
-    let recording = Recording::default();
+pub(super) fn record() -> (SpanRecorder, tracing::subscriber::DefaultGuard) {
+    let recording = SpanRecorder::default();
     let recorder = Recorder {
         next: AtomicU64::new(1),
         recording: recording.clone(),
@@ -23,17 +23,17 @@ pub(super) fn record() -> (Recording, tracing::subscriber::DefaultGuard) {
 
 /// What was recorded.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Recording(Arc<Mutex<Vec<Told>>>);
+pub(super) struct SpanRecorder(Arc<Mutex<Vec<TraceRecord>>>);
 
 /// A span or an event.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct TraceRecord {
     /// Names and values.
     pub(super) fields: Vec<(&'static str, String)>,
     id: Option<u64>,
 }
 
-impl Told {
+impl TraceRecord {
     /// Whether a field has this value.
     pub(super) fn has(&self, name: &str, value: &str) -> bool {
         let mut fields = self.fields.iter();
@@ -41,20 +41,20 @@ impl Told {
     }
 }
 
-impl Recording {
+impl SpanRecorder {
     /// Everything that was told, in order.
-    pub(super) fn told(&self) -> Vec<Told> {
+    pub(super) fn told(&self) -> Vec<TraceRecord> {
         self.lock().clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Told>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<TraceRecord>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 struct Recorder {
     next: AtomicU64,
-    recording: Recording,
+    recording: SpanRecorder,
 }
 
 impl Subscriber for Recorder {
@@ -64,9 +64,9 @@ impl Subscriber for Recorder {
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let mut fields = Fields::default();
+        let mut fields = SpanFields::default();
         span.record(&mut fields);
-        self.recording.lock().push(Told {
+        self.recording.lock().push(TraceRecord {
             fields: fields.0,
             id: Some(id),
         });
@@ -74,7 +74,7 @@ impl Subscriber for Recorder {
     }
 
     fn record(&self, span: &Id, values: &Record<'_>) {
-        let mut fields = Fields::default();
+        let mut fields = SpanFields::default();
         values.record(&mut fields);
         let mut told = self.recording.lock();
         if let Some(span) = told
@@ -88,9 +88,9 @@ impl Subscriber for Recorder {
     fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        let mut fields = Fields::default();
+        let mut fields = SpanFields::default();
         event.record(&mut fields);
-        self.recording.lock().push(Told {
+        self.recording.lock().push(TraceRecord {
             fields: fields.0,
             id: None,
         });
@@ -102,9 +102,9 @@ impl Subscriber for Recorder {
 }
 
 #[derive(Default)]
-struct Fields(Vec<(&'static str, String)>);
+struct SpanFields(Vec<(&'static str, String)>);
 
-impl Visit for Fields {
+impl Visit for SpanFields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.0.push((field.name(), format!("{value:?}")));
     }

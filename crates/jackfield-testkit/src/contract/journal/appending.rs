@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use jackfield_domain::wait::WaitEnd;
-use jackfield_ports::journal::{Append, Appended, Refusal};
+use jackfield_ports::journal::{Append, AppendRefusal, Appended};
 
 use super::JournalHarness;
-use super::scene::{Scene, approval, closing, grant, plain, soon, step};
+use super::scene::{JournalScene, approval, closing, grant, plain, soon, step};
 
 pub(super) async fn an_append_begins_where_the_journal_ends<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
-    let refused = Some(&Refusal::Position);
+    let scene = JournalScene::<H>::begin().await;
+    let refused = Some(&AppendRefusal::Position);
     scene
         .expect(&scene.append(1, vec![plain(1)]), refused)
         .await;
@@ -31,8 +31,8 @@ pub(super) async fn an_append_begins_where_the_journal_ends<H: JournalHarness>()
 }
 
 pub(super) async fn a_step_has_the_number_of_its_place<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
-    let refused = Some(&Refusal::Position);
+    let scene = JournalScene::<H>::begin().await;
+    let refused = Some(&AppendRefusal::Position);
     scene
         .expect(&scene.append(0, vec![plain(1)]), refused)
         .await;
@@ -44,19 +44,19 @@ pub(super) async fn a_step_has_the_number_of_its_place<H: JournalHarness>() {
 }
 
 pub(super) async fn an_append_is_all_or_nothing<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     let before = scene.load().await.steps;
     scene.deliver("d", "somebody", grant()).await;
     let expired = closing(2, WaitEnd::Expired);
     let append = scene.append(1, vec![plain(1), expired, plain(3)]);
-    scene.expect(&append, Some(&Refusal::Answered)).await;
+    scene.expect(&append, Some(&AppendRefusal::Answered)).await;
     scene.holds(&before).await;
     // The same place is still free.
     scene.commit(1, vec![plain(1)]).await;
 }
 
 pub(super) async fn a_repeated_append_is_committed_once<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let append = scene.append(0, vec![plain(0), plain(1)]);
     for _ in 0..3 {
         scene.expect(&append, None).await;
@@ -74,7 +74,7 @@ pub(super) async fn a_repeated_append_is_committed_once<H: JournalHarness>() {
 }
 
 pub(super) async fn a_repetition_is_recognised_after_later_appends<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let append = scene.append(0, vec![plain(0)]);
     scene.expect(&append, None).await;
     scene.commit(1, vec![plain(1)]).await;
@@ -83,10 +83,10 @@ pub(super) async fn a_repetition_is_recognised_after_later_appends<H: JournalHar
 }
 
 pub(super) async fn another_step_at_a_written_place_is_refused<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let first = vec![plain(0), plain(1)];
     scene.commit(0, first.clone()).await;
-    let refused = Some(&Refusal::Position);
+    let refused = Some(&AppendRefusal::Position);
     let other = vec![plain(0), step(1, Vec::new())];
     scene.expect(&scene.append(0, other), refused).await;
     scene
@@ -103,7 +103,7 @@ pub(super) async fn another_step_at_a_written_place_is_refused<H: JournalHarness
 }
 
 pub(super) async fn of_appends_at_once_one_is_committed<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let appends = (1..=8).map(|nth| {
         let facts = vec![jackfield_domain::fact::Fact::TurnResumed {
             nth,
@@ -118,7 +118,7 @@ pub(super) async fn of_appends_at_once_one_is_committed<H: JournalHarness>() {
     for append in appends {
         match soon(append).await {
             Ok(Appended::Committed) => committed += 1,
-            Ok(Appended::Refused(Refusal::Position)) => {}
+            Ok(Appended::Refused(AppendRefusal::Position)) => {}
             other => panic!("{other:?}"),
         }
     }

@@ -2,15 +2,15 @@
 
 use jackfield_domain::fact::Fact;
 use jackfield_domain::wait::{WaitEnd, WaitKind};
-use jackfield_ports::journal::{Append, Delivered, Refusal};
+use jackfield_ports::journal::{Append, AppendRefusal, DeliveryOutcome};
 
 use super::JournalHarness;
 use super::scene::{
-    Scene, answer_to, answered, approval, cancel, closing, grant, granted, step, wait,
+    JournalScene, answer_to, answered, approval, cancel, closing, grant, granted, step, wait,
 };
 
 pub(super) async fn a_wait_with_an_unseen_answer_is_not_closed_otherwise<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     // One that was seen before does not stand for the one that was not.
     scene.deliver("c", "somebody", cancel()).await;
     scene.deliver("d", "somebody", grant()).await;
@@ -25,13 +25,13 @@ pub(super) async fn a_wait_with_an_unseen_answer_is_not_closed_otherwise<H: Jour
             seen: 1,
             ..scene.append(1, vec![closing(1, end)])
         };
-        scene.expect(&append, Some(&Refusal::Answered)).await;
+        scene.expect(&append, Some(&AppendRefusal::Answered)).await;
     }
     assert_eq!(scene.load().await.steps.len(), 1);
 }
 
 pub(super) async fn a_wait_is_closed_by_its_answer<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     scene.deliver("d", "somebody", grant()).await;
     scene
         .commit(1, vec![closing(1, answered("d", "somebody"))])
@@ -39,7 +39,7 @@ pub(super) async fn a_wait_is_closed_by_its_answer<H: JournalHarness>() {
 }
 
 pub(super) async fn a_wait_with_a_seen_answer_may_be_closed_otherwise<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     scene.deliver("d", "somebody", grant()).await;
     let append = Append {
         seen: 1,
@@ -49,7 +49,7 @@ pub(super) async fn a_wait_with_a_seen_answer_may_be_closed_otherwise<H: Journal
 }
 
 pub(super) async fn other_unseen_deliveries_hinder_nothing<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     let other = wait("other", WaitKind::Approval { subject: None });
     let opened = step(
         1,
@@ -62,9 +62,9 @@ pub(super) async fn other_unseen_deliveries_hinder_nothing<H: JournalHarness>() 
     let delivered = scene
         .deliver("d", "somebody", answer_to(&other, granted()))
         .await;
-    assert_eq!(delivered, Delivered::Accepted);
+    assert_eq!(delivered, DeliveryOutcome::Accepted);
     scene.commit(2, vec![closing(2, WaitEnd::Expired)]).await;
     let late = scene.deliver("e", "somebody", grant()).await;
-    assert!(matches!(late, Delivered::Closed { .. }), "{late:?}");
+    assert!(matches!(late, DeliveryOutcome::Closed { .. }), "{late:?}");
     scene.commit(3, vec![step(3, Vec::new())]).await;
 }

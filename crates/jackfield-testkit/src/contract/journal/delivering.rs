@@ -5,51 +5,53 @@ use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{CancelCause, WaitEnd};
-use jackfield_ports::journal::Delivered;
+use jackfield_ports::journal::DeliveryOutcome;
 
-use super::scene::{Scene, answered, approval, cancel, closing, grant, plain, step, wrong_answer};
+use super::scene::{
+    JournalScene, answered, approval, cancel, closing, grant, plain, step, wrong_answer,
+};
 use super::{JournalHarness, START};
 
 pub(super) async fn anybody_may_deliver<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     assert_eq!(
         scene.deliver("c", "somebody", cancel()).await,
-        Delivered::Accepted
+        DeliveryOutcome::Accepted
     );
     assert_eq!(
         scene.deliver("d", "somebody", grant()).await,
-        Delivered::Accepted
+        DeliveryOutcome::Accepted
     );
     scene.commit(1, vec![plain(1)]).await;
 }
 
 pub(super) async fn a_delivery_is_accepted_once<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     assert_eq!(
         scene.deliver("d", "somebody", grant()).await,
-        Delivered::Accepted
+        DeliveryOutcome::Accepted
     );
     assert_eq!(
         scene.deliver("d", "somebody", grant()).await,
-        Delivered::AlreadyThere
+        DeliveryOutcome::AlreadyThere
     );
     assert_eq!(
         scene.deliver("d", "somebody else", cancel()).await,
-        Delivered::AlreadyThere
+        DeliveryOutcome::AlreadyThere
     );
     scene
         .commit(1, vec![closing(1, answered("d", "somebody"))])
         .await;
     assert_eq!(
         scene.deliver("d", "somebody", grant()).await,
-        Delivered::AlreadyThere
+        DeliveryOutcome::AlreadyThere
     );
     let deliveries = scene.load().await.deliveries;
     assert_eq!(deliveries.len(), 1, "{deliveries:?}");
 }
 
 pub(super) async fn the_journal_sets_the_time_of_a_delivery<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     scene.deliver("c", "somebody", cancel()).await;
     let later = WallTime::from_millis(START.as_millis() + 1_234);
     scene.harness.set_clock(later);
@@ -62,16 +64,16 @@ pub(super) async fn the_journal_sets_the_time_of_a_delivery<H: JournalHarness>()
 }
 
 pub(super) async fn a_cancel_is_always_accepted<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     assert_eq!(
         scene.deliver("a", "somebody", cancel()).await,
-        Delivered::Accepted
+        DeliveryOutcome::Accepted
     );
     let opened = step(0, vec![Fact::WaitOpened { wait: approval() }]);
     scene.commit(0, vec![opened]).await;
     assert_eq!(
         scene.deliver("b", "somebody", cancel()).await,
-        Delivered::Accepted
+        DeliveryOutcome::Accepted
     );
     let ends = [
         TurnEnd::Cancelled(CancelCause::Asked),
@@ -81,27 +83,30 @@ pub(super) async fn a_cancel_is_always_accepted<H: JournalHarness>() {
     scene.commit(1, vec![step(1, ends.to_vec())]).await;
     assert_eq!(
         scene.deliver("c", "somebody", cancel()).await,
-        Delivered::Accepted
+        DeliveryOutcome::Accepted
     );
 }
 
 pub(super) async fn what_is_not_accepted_is_not_kept<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     assert_eq!(
         scene.deliver("a", "somebody", wrong_answer()).await,
-        Delivered::NoSuchWait
+        DeliveryOutcome::NoSuchWait
     );
     scene.commit(1, vec![closing(1, WaitEnd::Cancelled)]).await;
     let closed = scene.deliver("b", "somebody", grant()).await;
-    assert!(matches!(closed, Delivered::Closed { .. }), "{closed:?}");
+    assert!(
+        matches!(closed, DeliveryOutcome::Closed { .. }),
+        "{closed:?}"
+    );
     assert_eq!(scene.load().await.deliveries, []);
     assert_eq!(
         scene.deliver("a", "somebody", cancel()).await,
-        Delivered::Accepted
+        DeliveryOutcome::Accepted
     );
     assert_eq!(
         scene.deliver("a", "somebody", cancel()).await,
-        Delivered::AlreadyThere
+        DeliveryOutcome::AlreadyThere
     );
     let inbox = scene.inbox(0).await;
     assert_eq!(inbox.len(), 1, "{inbox:?}");

@@ -4,12 +4,12 @@
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::{Append, JournalError};
 
-use super::scene::{DEADLINE, Scene, cancel, step};
+use super::scene::{DEADLINE, JournalScene, cancel, step};
 use super::story::{asks, asks_model, closes, ends, opens, resumes, retries_at, starts};
 use super::{JournalHarness, START};
 
 pub(super) async fn what_nobody_is_at_is_due_at_once<H: JournalHarness>() {
-    let scene = Scene::<H>::with_calls(&["a"], vec![starts("a")]).await;
+    let scene = JournalScene::<H>::with_calls(&["a"], vec![starts("a")]).await;
     let idle = scene.beside("idle").await;
     scene
         .commit_to(
@@ -29,12 +29,12 @@ pub(super) async fn what_nobody_is_at_is_due_at_once<H: JournalHarness>() {
 }
 
 pub(super) async fn what_is_owned_is_not_due<H: JournalHarness>() {
-    let scene = Scene::<H>::with_calls(&["a"], vec![starts("a")]).await;
+    let scene = JournalScene::<H>::with_calls(&["a"], vec![starts("a")]).await;
     scene.let_go().await;
     let epoch = scene.owned_again().await;
     scene.deliver("d", "somebody", cancel()).await;
     assert_eq!(scene.due(DEADLINE).await, (vec![], None));
-    let scene = Scene { epoch, ..scene };
+    let scene = JournalScene { epoch, ..scene };
     scene.let_go().await;
     assert_eq!(scene.due(DEADLINE).await.0, ["contract"]);
 }
@@ -42,7 +42,7 @@ pub(super) async fn what_is_owned_is_not_due<H: JournalHarness>() {
 pub(super) async fn what_only_waits_is_due_at_its_earliest_deadline<H: JournalHarness>() {
     let sooner = before(DEADLINE, 7);
     let asked = vec![asks("a", DEADLINE), asks("b", sooner)];
-    let scene = Scene::<H>::with_calls(&["a", "b"], asked).await;
+    let scene = JournalScene::<H>::with_calls(&["a", "b"], asked).await;
     scene.let_go().await;
     assert_eq!(scene.due(START).await, (vec![], Some(sooner)));
     let moment = before(sooner, 1);
@@ -51,7 +51,7 @@ pub(super) async fn what_only_waits_is_due_at_its_earliest_deadline<H: JournalHa
 }
 
 pub(super) async fn what_waits_to_ask_its_model_again_is_due_then<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let opened = vec![opens(&scene.session, 1, "Hi"), asks_model()];
     let failed = vec![retries_at(DEADLINE)];
     scene
@@ -64,14 +64,14 @@ pub(super) async fn what_waits_to_ask_its_model_again_is_due_then<H: JournalHarn
 
 pub(super) async fn an_unseen_delivery_is_due_at_once<H: JournalHarness>() {
     let asked = vec![asks("a", DEADLINE)];
-    let scene = Scene::<H>::with_calls(&["a"], asked).await;
+    let scene = JournalScene::<H>::with_calls(&["a"], asked).await;
     scene.let_go().await;
     assert_eq!(scene.due(START).await.0, [""; 0]);
     scene.deliver("d", "somebody", cancel()).await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
     // Whoever has seen it has nothing to do with it any more.
     let epoch = scene.owned_again().await;
-    let scene = Scene { epoch, ..scene };
+    let scene = JournalScene { epoch, ..scene };
     let append = Append {
         seen: 1,
         ..scene.append(2, vec![step(2, vec![resumes(1)])])
@@ -90,7 +90,7 @@ pub(super) async fn an_unseen_delivery_is_due_at_once<H: JournalHarness>() {
     delivered.await.expect("an answer");
     assert_eq!(scene.due(START).await.0, [""; 0]);
     // What came while it was owned, and was not seen, is due whatever was appended since.
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let opened = vec![opens(&scene.session, 1, "Hi"), asks_model()];
     scene.commit(0, vec![step(0, opened)]).await;
     scene.deliver("d", "somebody", cancel()).await;
@@ -101,7 +101,7 @@ pub(super) async fn an_unseen_delivery_is_due_at_once<H: JournalHarness>() {
 }
 
 pub(super) async fn what_was_taken_up_in_vain_three_times_is_parked<H: JournalHarness>() {
-    let scene = Scene::<H>::with_calls(&["a", "b"], vec![starts("a"), starts("b")]).await;
+    let scene = JournalScene::<H>::with_calls(&["a", "b"], vec![starts("a"), starts("b")]).await;
     for nth in 1..=2 {
         let number = u64::from(nth) + 1;
         scene
@@ -112,7 +112,7 @@ pub(super) async fn what_was_taken_up_in_vain_three_times_is_parked<H: JournalHa
     assert_eq!(scene.due(START).await.0, ["contract"]);
     // It gets on, and is as good as new.
     let epoch = scene.owned_again().await;
-    let scene = Scene { epoch, ..scene };
+    let scene = JournalScene { epoch, ..scene };
     scene.commit(4, vec![step(4, vec![closes("a")])]).await;
     for (number, nth) in (5..).zip(3..=5) {
         let row = scene.row().await.expect("a row");
@@ -130,7 +130,7 @@ pub(super) async fn what_was_taken_up_in_vain_three_times_is_parked<H: JournalHa
 }
 
 pub(super) async fn what_was_restored_is_parked<H: JournalHarness>() {
-    let scene = Scene::<H>::with_calls(&["a"], vec![starts("a")]).await;
+    let scene = JournalScene::<H>::with_calls(&["a"], vec![starts("a")]).await;
     scene.let_go().await;
     assert!(!scene.load().await.restored);
     let unknown = super::scene::session("nobody");
@@ -141,7 +141,7 @@ pub(super) async fn what_was_restored_is_parked<H: JournalHarness>() {
     );
     let marked = scene.journal.mark_restored(&scene.session).await;
     marked.expect("marked");
-    let is_parked = async |scene: &Scene<H>| {
+    let is_parked = async |scene: &JournalScene<H>| {
         let row = scene.row().await.expect("a row");
         row.open.expect("an open turn").parked
     };
@@ -152,7 +152,7 @@ pub(super) async fn what_was_restored_is_parked<H: JournalHarness>() {
     scene.deliver("d", "somebody", cancel()).await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
     let epoch = scene.owned_again().await;
-    let scene = Scene { epoch, ..scene };
+    let scene = JournalScene { epoch, ..scene };
     assert!(scene.load().await.restored);
     let next = scene.load().await.steps.len() as u64;
     let mut append = scene.append(next, vec![step(next, vec![resumes(1)])]);
@@ -165,7 +165,7 @@ pub(super) async fn what_was_restored_is_parked<H: JournalHarness>() {
 }
 
 pub(super) async fn no_more_are_due_than_were_asked_for<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     for name in ["a", "b", "c"] {
         let beside = scene.beside(name).await;
         let opened = step(0, vec![opens(&beside.session, 1, "Hi")]);

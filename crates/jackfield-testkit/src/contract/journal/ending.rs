@@ -2,20 +2,22 @@
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use jackfield_ports::journal::sessions::{SessionQuery, WaitQuery};
-use jackfield_ports::journal::{Append, Epoch, JournalError, Refusal};
+use jackfield_ports::journal::{Append, AppendRefusal, Epoch, JournalError};
 
 use super::JournalHarness;
-use super::scene::{DEADLINE, Scene, cancel, plain, soon, step};
+use super::scene::{DEADLINE, JournalScene, cancel, plain, soon, step};
 use super::story::{all, asks, opens};
 
 pub(super) async fn whoever_lets_go_can_append_no_more<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     scene.commit(0, vec![plain(0)]).await;
     assert!(scene.row().await.expect("a row").owned);
     scene.let_go().await;
     assert!(!scene.row().await.expect("a row").owned);
     let append = scene.append(1, vec![plain(1)]);
-    scene.expect(&append, Some(&Refusal::StaleEpoch)).await;
+    scene
+        .expect(&append, Some(&AppendRefusal::StaleEpoch))
+        .await;
     let epoch = scene.owned_again().await;
     assert!(epoch > scene.epoch, "{epoch:?}");
     let append = Append { epoch, ..append };
@@ -23,7 +25,7 @@ pub(super) async fn whoever_lets_go_can_append_no_more<H: JournalHarness>() {
 }
 
 pub(super) async fn nobody_lets_go_of_what_is_not_his<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let epoch = scene.owned_again().await;
     for other in [scene.epoch, Epoch(epoch.0 + 1)] {
         let released = scene.journal.release(&scene.session, other).await;
@@ -41,7 +43,7 @@ pub(super) async fn nobody_lets_go_of_what_is_not_his<H: JournalHarness>() {
 }
 
 pub(super) async fn what_is_deleted_is_gone<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let facts = vec![opens(&scene.session, 1, "Remember me"), asks("a", DEADLINE)];
     scene.commit(0, vec![step(0, facts)]).await;
     scene.deliver("d", "somebody", cancel()).await;
@@ -71,16 +73,19 @@ pub(super) async fn what_is_deleted_is_gone<H: JournalHarness>() {
     assert_eq!(scene.due(DEADLINE).await, (vec![], None));
     // Nor is anything of it there in the one that has its name afterwards.
     let epoch = scene.owned_again().await;
-    let scene = Scene { epoch, ..scene };
+    let scene = JournalScene { epoch, ..scene };
     scene.holds(&[]).await;
     assert_eq!(scene.load().await.deliveries, []);
     scene.commit(0, vec![plain(0)]).await;
     let delivered = scene.deliver("d", "somebody", cancel()).await;
-    assert_eq!(delivered, jackfield_ports::journal::Delivered::Accepted);
+    assert_eq!(
+        delivered,
+        jackfield_ports::journal::DeliveryOutcome::Accepted
+    );
 }
 
 pub(super) async fn what_is_owned_is_not_deleted<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     scene.commit(0, vec![plain(0)]).await;
     let refused = scene.journal.delete(&scene.session).await;
     let owned =
@@ -91,12 +96,12 @@ pub(super) async fn what_is_owned_is_not_deleted<H: JournalHarness>() {
 }
 
 pub(super) async fn no_epoch_comes_again_after_a_deletion<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let last = scene.owned_again().await;
     let released = scene.journal.release(&scene.session, last).await;
     released.expect("released");
     scene.journal.delete(&scene.session).await.expect("deleted");
-    let stale = Some(&Refusal::StaleEpoch);
+    let stale = Some(&AppendRefusal::StaleEpoch);
     let append = scene.append(0, vec![plain(0)]);
     scene.expect(&append, stale).await;
     let epoch = scene.owned_again().await;

@@ -7,15 +7,15 @@ use jackfield_domain::fact::{Fact, TurnEnd};
 use jackfield_domain::ids::{SessionId, ToolAttempt, ToolCallId, TurnId};
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::wait::DeliveryBody;
-use jackfield_ports::journal::marks::{Found, Mark};
-use jackfield_ports::journal::{Append, Journal, Refusal};
+use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::{Append, AppendRefusal, Journal};
 
-use super::scene::{DEADLINE, Scene, cancel, plain, step};
+use super::scene::{DEADLINE, JournalScene, cancel, plain, step};
 use super::story::{asks, awaits_client, ends, opens, opens_for, replies, resumes, turn};
 use super::{JournalHarness, START};
 
 pub(super) async fn a_turn_is_found_by_its_marks<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let id = turn(&scene.session);
     let body = Mark::Body(digest("body"));
     let call = Mark::Call(ToolCallId::parse("a").expect("a valid id"));
@@ -32,7 +32,7 @@ pub(super) async fn a_turn_is_found_by_its_marks<H: JournalHarness>() {
     ];
     for (number, (facts, count)) in (0..).zip(story) {
         scene.commit(number, vec![step(number, facts)]).await;
-        let found: Vec<Found> = all
+        let found: Vec<FoundTurn> = all
             .iter()
             .take(count)
             .map(|mark| at(mark, &scene.session, &id))
@@ -45,7 +45,7 @@ pub(super) async fn a_turn_is_found_by_its_marks<H: JournalHarness>() {
 }
 
 pub(super) async fn nothing_is_found_of_another_principal<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let beside = scene.beside("beside").await;
     let opened = |session, who| step(0, vec![opens_for(session, 1, caller(who, "body", None))]);
     scene.commit(0, vec![opened(&scene.session, "ann")]).await;
@@ -95,7 +95,7 @@ pub(super) async fn nothing_is_found_of_another_principal<H: JournalHarness>() {
 }
 
 pub(super) async fn a_session_is_its_first_callers<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     // Before a caller came, there is nobody whose it is.
     let first = vec![opens(&scene.session, 1, "Hi"), ends()];
     let second = vec![
@@ -126,7 +126,7 @@ pub(super) async fn a_session_is_its_first_callers<H: JournalHarness>() {
 }
 
 pub(super) async fn of_each_mark_the_newest_turns_are_found_first<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let mut newest = Vec::new();
     for (name, body) in [("a", "x"), ("b", "y"), ("c", "x"), ("d", "x")] {
         let beside = scene.beside(name).await;
@@ -138,7 +138,7 @@ pub(super) async fn of_each_mark_the_newest_turns_are_found_first<H: JournalHarn
     }
     let marks = [Mark::Body(digest("y")), Mark::Body(digest("x"))];
     for most in 0..=4 {
-        let expected: Vec<Found> = marks
+        let expected: Vec<FoundTurn> = marks
             .iter()
             .flat_map(|mark| {
                 let having = newest.iter().filter(move |(has, _)| has == mark);
@@ -152,12 +152,12 @@ pub(super) async fn of_each_mark_the_newest_turns_are_found_first<H: JournalHarn
 }
 
 pub(super) async fn what_was_not_written_is_not_found<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let id = turn(&scene.session);
     let mark = Mark::Turn(id.clone());
     let opened = vec![opens_for(&scene.session, 1, caller("ann", "body", None))];
     let append = scene.append(1, vec![step(1, opened.clone())]);
-    scene.expect(&append, Some(&Refusal::Position)).await;
+    scene.expect(&append, Some(&AppendRefusal::Position)).await;
     assert_eq!(
         find(&*scene.journal, "ann", std::slice::from_ref(&mark)).await,
         []
@@ -172,7 +172,7 @@ pub(super) async fn what_was_not_written_is_not_found<H: JournalHarness>() {
 }
 
 pub(super) async fn what_is_deleted_is_not_found<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let beside = scene.beside("beside").await;
     let body = Mark::Body(digest("body"));
     let opened = |session| step(0, vec![opens_for(session, 1, caller("ann", "body", None))]);
@@ -196,7 +196,7 @@ pub(super) async fn what_is_deleted_is_not_found<H: JournalHarness>() {
     );
     // A session that has its name afterwards is somebody else's.
     let epoch = scene.owned_again().await;
-    let scene = Scene { epoch, ..scene };
+    let scene = JournalScene { epoch, ..scene };
     let opened = step(
         0,
         vec![opens_for(&scene.session, 1, caller("bob", "body", None))],
@@ -208,7 +208,7 @@ pub(super) async fn what_is_deleted_is_not_found<H: JournalHarness>() {
 
 pub(super) async fn what_is_only_noted_is_not_due<H: JournalHarness>() {
     let asked = vec![asks("a", DEADLINE)];
-    let scene = Scene::<H>::with_calls(&["a"], asked).await;
+    let scene = JournalScene::<H>::with_calls(&["a"], asked).await;
     scene.let_go().await;
     let noted = || {
         let turn = turn(&scene.session);
@@ -246,7 +246,7 @@ pub(super) async fn what_is_only_noted_is_not_due<H: JournalHarness>() {
     // Whoever has seen that has seen enough, whatever was noted meanwhile.
     let again = noted().map(|(id, body)| (format!("{id}-again"), body));
     let epoch = scene.owned_again().await;
-    let scene = Scene { epoch, ..scene };
+    let scene = JournalScene { epoch, ..scene };
     for (id, body) in again {
         scene.deliver(&id, "somebody", body).await;
     }
@@ -259,7 +259,7 @@ pub(super) async fn what_is_only_noted_is_not_due<H: JournalHarness>() {
     assert_eq!(scene.due(START).await, (vec![], Some(DEADLINE)));
     // What was not seen of the rest is still due.
     let epoch = scene.owned_again().await;
-    let scene = Scene { epoch, ..scene };
+    let scene = JournalScene { epoch, ..scene };
     scene.deliver("e", "somebody", cancel()).await;
     scene.commit(3, vec![plain(3)]).await;
     scene.let_go().await;
@@ -287,15 +287,15 @@ fn ends_showing(view: &str) -> Fact {
     }
 }
 
-fn at(mark: &Mark, session: &SessionId, turn: &TurnId) -> Found {
-    Found {
+fn at(mark: &Mark, session: &SessionId, turn: &TurnId) -> FoundTurn {
+    FoundTurn {
         mark: mark.clone(),
         session: session.clone(),
         turn: turn.clone(),
     }
 }
 
-async fn find(journal: &dyn Journal, principal: &str, marks: &[Mark]) -> Vec<Found> {
+async fn find(journal: &dyn Journal, principal: &str, marks: &[Mark]) -> Vec<FoundTurn> {
     journal.find(principal, marks, 9).await.expect("a list")
 }
 

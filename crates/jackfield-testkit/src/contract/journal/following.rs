@@ -7,10 +7,10 @@ use jackfield_ports::journal::JournalError;
 
 use super::JournalHarness;
 use super::inbox::poll_once;
-use super::scene::{Scene, plain, session, soon};
+use super::scene::{JournalScene, plain, session, soon};
 
 pub(super) async fn whoever_follows_gets_the_steps_from_the_number_asked_for<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let all: Vec<_> = (0..3).map(plain).collect();
     scene.commit(0, all.clone()).await;
     for from in 0..3 {
@@ -21,7 +21,7 @@ pub(super) async fn whoever_follows_gets_the_steps_from_the_number_asked_for<H: 
 }
 
 pub(super) async fn whoever_follows_waits_until_there_is_something<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     for number in 0..3 {
         let mut follow = scene.journal.follow(&scene.session, number);
         let early = poll_once(&mut follow).await;
@@ -33,7 +33,7 @@ pub(super) async fn whoever_follows_waits_until_there_is_something<H: JournalHar
 }
 
 pub(super) async fn everybody_who_follows_is_told<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let followers: Vec<_> = (0..4)
         .map(|_| {
             let journal = Arc::clone(&scene.journal);
@@ -50,7 +50,7 @@ pub(super) async fn everybody_who_follows_is_told<H: JournalHarness>() {
 }
 
 pub(super) async fn whoever_follows_hears_that_the_session_is_deleted<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     scene.let_go().await;
     let mut follow = scene.journal.follow(&scene.session, 0);
     let early = poll_once(&mut follow).await;

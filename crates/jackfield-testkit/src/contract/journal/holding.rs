@@ -4,10 +4,10 @@
 use jackfield_ports::journal::{Append, Hold, JournalError};
 
 use super::JournalHarness;
-use super::scene::{Scene, cancel, plain, session};
+use super::scene::{JournalScene, cancel, plain, session};
 
 pub(super) async fn what_is_held_is_not_deleted<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     scene.commit(0, vec![plain(0)]).await;
     scene.let_go().await;
     let another = session("another");
@@ -25,7 +25,7 @@ pub(super) async fn what_is_held_is_not_deleted<H: JournalHarness>() {
 }
 
 pub(super) async fn a_hold_hinders_nothing_but_deletion<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let nowhere = session("nowhere");
     let of_nothing = scene.journal.hold(&nowhere).await.expect("a hold");
     assert!(!scene.journal.exists(&nowhere).await.expect("an answer"));
@@ -45,7 +45,7 @@ pub(super) async fn a_hold_hinders_nothing_but_deletion<H: JournalHarness>() {
 }
 
 pub(super) async fn a_hold_ends_when_it_is_dropped<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     scene.let_go().await;
     let (one, other) = (scene.hold().await, scene.hold().await);
     drop(one);
@@ -60,7 +60,7 @@ pub(super) async fn a_hold_ends_when_it_is_dropped<H: JournalHarness>() {
     scene.journal.delete(&scene.session).await.expect("deleted");
 }
 
-impl<H: JournalHarness> Scene<H> {
+impl<H: JournalHarness> JournalScene<H> {
     async fn hold(&self) -> Hold {
         self.journal.hold(&self.session).await.expect("a hold")
     }

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use jackfield_domain::wait::Delivery;
-use jackfield_ports::journal::Delivered;
+use jackfield_ports::journal::DeliveryOutcome;
 
 use super::JournalHarness;
-use super::scene::{Scene, approval, cancel, grant, soon};
+use super::scene::{JournalScene, approval, cancel, grant, soon};
 
 pub(super) async fn an_accepted_delivery_is_in_load_and_inbox<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     for (count, (id, body)) in (1..).zip([("c", cancel()), ("d", grant()), ("e", cancel())]) {
         assert_eq!(
             scene.deliver(id, "somebody", body).await,
-            Delivered::Accepted
+            DeliveryOutcome::Accepted
         );
         let inbox = scene.inbox(0).await;
         assert_eq!(inbox.len(), count, "{inbox:?}");
@@ -24,7 +24,7 @@ pub(super) async fn an_accepted_delivery_is_in_load_and_inbox<H: JournalHarness>
 }
 
 pub(super) async fn the_inbox_begins_at_the_place_asked_for<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     for id in ["c", "b", "a"] {
         scene.deliver(id, "somebody", cancel()).await;
     }
@@ -39,7 +39,7 @@ pub(super) async fn the_inbox_begins_at_the_place_asked_for<H: JournalHarness>()
 }
 
 pub(super) async fn the_inbox_waits_until_there_is_something<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     for (from, id) in (0..).zip(["c", "d", "e"]) {
         let mut inbox = scene.journal.inbox(&scene.session, from);
         let early = poll_once(&mut inbox).await;
@@ -54,7 +54,7 @@ pub(super) async fn the_inbox_waits_until_there_is_something<H: JournalHarness>(
 }
 
 pub(super) async fn every_reader_of_the_inbox_is_told<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let readers: Vec<_> = (0..4)
         .map(|_| {
             let journal = Arc::clone(&scene.journal);
@@ -71,7 +71,7 @@ pub(super) async fn every_reader_of_the_inbox_is_told<H: JournalHarness>() {
 }
 
 pub(super) async fn a_dropped_reader_of_the_inbox_takes_nothing_along<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let mut dropped = scene.journal.inbox(&scene.session, 0);
     let early = poll_once(&mut dropped).await;
     assert!(early.is_none(), "{early:?}");

@@ -2,14 +2,14 @@
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use jackfield_domain::fact::Envelope;
-use jackfield_ports::journal::{Append, Refusal};
+use jackfield_ports::journal::{Append, AppendRefusal};
 
 use super::JournalHarness;
-use super::scene::{Scene, session, step};
+use super::scene::{JournalScene, session, step};
 use super::story::opens;
 
 pub(super) async fn a_large_text_comes_back_whole<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let mut all = Vec::new();
     for text in texts() {
         let number = all.len() as u64;
@@ -28,12 +28,12 @@ pub(super) async fn a_large_text_comes_back_whole<H: JournalHarness>() {
     all.push(one);
     let other = vec![large(&scene, number, &format!("{text}!"))];
     let other = scene.append(number, other);
-    scene.expect(&other, Some(&Refusal::Position)).await;
+    scene.expect(&other, Some(&AppendRefusal::Position)).await;
     scene.holds(&all).await;
     let size = scene.row().await.expect("a row").bytes;
     let least: usize = texts().iter().map(String::len).sum();
     assert!(size >= least as u64, "{size}");
-    let scene = Scene {
+    let scene = JournalScene {
         epoch: scene.epoch,
         journal: scene.harness.reopened().await,
         session: scene.session,
@@ -43,7 +43,7 @@ pub(super) async fn a_large_text_comes_back_whole<H: JournalHarness>() {
 }
 
 pub(super) async fn a_large_text_stays_as_long_as_a_session_has_it<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let text = "картинка ".repeat(6_000);
     let first = vec![large(&scene, 0, &text), large(&scene, 1, &text)];
     scene.commit(0, first.clone()).await;
@@ -74,7 +74,7 @@ pub(super) async fn a_large_text_stays_as_long_as_a_session_has_it<H: JournalHar
     released.expect("let go of");
     scene.journal.delete(&other).await.expect("deleted");
     let epoch = scene.owned_again().await;
-    let scene = Scene { epoch, ..scene };
+    let scene = JournalScene { epoch, ..scene };
     scene.commit(0, first.clone()).await;
     scene.holds(&first).await;
 }
@@ -91,6 +91,6 @@ fn texts() -> Vec<String> {
     texts
 }
 
-fn large<H: JournalHarness>(scene: &Scene<H>, number: u64, text: &str) -> Envelope {
+fn large<H: JournalHarness>(scene: &JournalScene<H>, number: u64, text: &str) -> Envelope {
     step(number, vec![opens(&scene.session, 1, text)])
 }

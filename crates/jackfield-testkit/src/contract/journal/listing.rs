@@ -6,14 +6,14 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::journal::sessions::{OpenTurn, SessionQuery, WaitQuery};
 
-use super::scene::{DEADLINE, Scene, cancel, granted, plain, session, step};
+use super::scene::{DEADLINE, JournalScene, cancel, granted, plain, session, step};
 use super::story::{
     all, asks, asks_in_call, asks_model, closes, ends, expires, opens, replies, starts, turn,
 };
 use super::{JournalHarness, START};
 
 pub(super) async fn sessions_are_listed_the_one_changed_last_first<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let (b, c) = (scene.beside("b").await, scene.beside("c").await);
     let ids = async || -> Vec<String> {
         let rows = scene.list(all()).await;
@@ -36,7 +36,7 @@ pub(super) async fn sessions_are_listed_the_one_changed_last_first<H: JournalHar
 }
 
 pub(super) async fn a_list_goes_on_after_any_row<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     for nth in 0..7 {
         scene.harness.set_clock(later(nth / 2));
         scene.beside(&format!("s{nth}")).await;
@@ -75,7 +75,7 @@ pub(super) async fn a_list_goes_on_after_any_row<H: JournalHarness>() {
 }
 
 pub(super) async fn a_row_says_when_and_how_much<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let empty = scene.row().await.expect("a row");
     assert_eq!(
         (empty.created, empty.changed, empty.steps, empty.turns),
@@ -98,7 +98,7 @@ pub(super) async fn a_row_says_when_and_how_much<H: JournalHarness>() {
 }
 
 pub(super) async fn a_title_is_the_first_message_in_one_line<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let long = "Как  написать\n\nпервый тест? ".to_owned() + &"и ещё один, ".repeat(20);
     let opened = step(0, vec![opens(&scene.session, 1, &long), ends()]);
     scene.commit(0, vec![opened]).await;
@@ -114,7 +114,7 @@ pub(super) async fn a_title_is_the_first_message_in_one_line<H: JournalHarness>(
 }
 
 pub(super) async fn a_row_says_where_the_open_turn_is<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let id = turn(&scene.session);
     let open = |waits, only_waits| {
         Some(OpenTurn {
@@ -147,13 +147,13 @@ pub(super) async fn a_row_says_where_the_open_turn_is<H: JournalHarness>() {
 }
 
 pub(super) async fn what_was_refused_changes_no_row<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     scene.harness.set_clock(later(1));
     let opened = step(0, vec![opens(&scene.session, 1, "Hello")]);
     let append = scene.append(0, vec![opened]);
     let before = scene.row().await;
     let misplaced = scene.append(1, vec![step(1, vec![opens(&scene.session, 1, "Hello")])]);
-    let refused = jackfield_ports::journal::Refusal::Position;
+    let refused = jackfield_ports::journal::AppendRefusal::Position;
     scene.expect(&misplaced, Some(&refused)).await;
     assert_eq!(scene.row().await, before);
     scene.expect(&append, None).await;
@@ -165,7 +165,7 @@ pub(super) async fn what_was_refused_changes_no_row<H: JournalHarness>() {
 }
 
 pub(super) async fn sessions_are_found_by_their_words<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let said = [
         ("zh", "请整理我的机器学习笔记", "好的，都在这里。"),
         ("ru", "Где МОЯ\nЁлка?", "В лесу, под Москвой."),
@@ -207,7 +207,7 @@ pub(super) async fn sessions_are_found_by_their_words<H: JournalHarness>() {
 pub(super) async fn open_waits_are_those_that_nobody_answered<H: JournalHarness>() {
     let calls = ["a", "b", "c"];
     let asked = calls.iter().map(|id| asks(id, DEADLINE)).collect();
-    let scene = Scene::<H>::with_calls(&calls, asked).await;
+    let scene = JournalScene::<H>::with_calls(&calls, asked).await;
     let every = || WaitQuery {
         most: 100,
         session: None,
@@ -225,7 +225,7 @@ pub(super) async fn open_waits_are_those_that_nobody_answered<H: JournalHarness>
 
 pub(super) async fn open_waits_are_the_newest_of_one_session_or_of_all<H: JournalHarness>() {
     let asked = vec![asks("z", DEADLINE), asks("y", DEADLINE)];
-    let scene = Scene::<H>::with_calls(&["z", "y"], asked).await;
+    let scene = JournalScene::<H>::with_calls(&["z", "y"], asked).await;
     let beside = scene.beside("beside").await;
     let asked = step(0, vec![asks("x", DEADLINE)]);
     scene.commit_to(&beside, 0, vec![asked]).await;

@@ -3,16 +3,16 @@
 
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::wait::DeliveryBody;
-use jackfield_ports::journal::{Delivered, JournalError};
+use jackfield_ports::journal::{DeliveryOutcome, JournalError};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 
 use super::JournalHarness;
-use super::scene::{Scene, approval, cancel, grant, plain, session};
+use super::scene::{JournalScene, approval, cancel, grant, plain, session};
 use crate::arb;
 
 pub(super) async fn what_was_committed_is_loaded_equal_and_in_order<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let mut all = Vec::new();
     for steps in appends() {
         scene.commit(all.len() as u64, steps.clone()).await;
@@ -22,14 +22,14 @@ pub(super) async fn what_was_committed_is_loaded_equal_and_in_order<H: JournalHa
 }
 
 pub(super) async fn what_was_delivered_is_loaded_equal_and_in_order<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     let bodies: [(&str, &str, DeliveryBody); 3] = [
         ("z", "Ян", cancel()),
         ("a", "明", grant()),
         ("m", "", cancel()),
     ];
     for (id, by, body) in bodies.clone() {
-        assert_eq!(scene.deliver(id, by, body).await, Delivered::Accepted);
+        assert_eq!(scene.deliver(id, by, body).await, DeliveryOutcome::Accepted);
     }
     let loaded = scene.load().await.deliveries;
     let loaded = loaded
@@ -39,7 +39,7 @@ pub(super) async fn what_was_delivered_is_loaded_equal_and_in_order<H: JournalHa
 }
 
 pub(super) async fn a_session_without_steps_loads_empty<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let loaded = scene.load().await;
     assert!(
         loaded.steps.is_empty() && loaded.deliveries.is_empty(),
@@ -48,7 +48,7 @@ pub(super) async fn a_session_without_steps_loads_empty<H: JournalHarness>() {
 }
 
 pub(super) async fn an_unknown_session_is_an_error<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let nowhere = session("nowhere");
     let exists = |session| scene.journal.exists(session);
     assert!(exists(&scene.session).await.expect("an answer"));
@@ -74,10 +74,10 @@ pub(super) async fn an_unknown_session_is_an_error<H: JournalHarness>() {
 }
 
 pub(super) async fn a_restart_loses_nothing<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     scene.deliver("d", "somebody", grant()).await;
     let before = scene.load().await;
-    let scene = Scene {
+    let scene = JournalScene {
         epoch: scene.epoch,
         journal: scene.harness.reopened().await,
         session: scene.session,
@@ -86,13 +86,16 @@ pub(super) async fn a_restart_loses_nothing<H: JournalHarness>() {
     assert_eq!(scene.load().await, before);
     assert_eq!(
         scene.deliver("d", "somebody", grant()).await,
-        Delivered::AlreadyThere
+        DeliveryOutcome::AlreadyThere
     );
     let second = scene.deliver("e", "somebody else", grant()).await;
-    assert!(matches!(second, Delivered::Closed { .. }), "{second:?}");
+    assert!(
+        matches!(second, DeliveryOutcome::Closed { .. }),
+        "{second:?}"
+    );
     let epoch = scene.owned_again().await;
     assert!(epoch > scene.epoch, "{epoch:?}");
-    let scene = Scene { epoch, ..scene };
+    let scene = JournalScene { epoch, ..scene };
     scene.commit(1, vec![plain(1)]).await;
 }
 

@@ -2,13 +2,13 @@
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use jackfield_domain::wait::WaitKind;
-use jackfield_ports::journal::{Append, Refusal};
+use jackfield_ports::journal::{Append, AppendRefusal};
 
 use super::JournalHarness;
-use super::scene::{Scene, cancel, plain, session, step, wait};
+use super::scene::{JournalScene, cancel, plain, session, step, wait};
 
 pub(super) async fn each_owner_has_a_higher_epoch<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let second = scene.owned_again().await;
     scene
         .journal
@@ -24,11 +24,11 @@ pub(super) async fn each_owner_has_a_higher_epoch<H: JournalHarness>() {
 }
 
 pub(super) async fn an_older_owner_can_append_no_more<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     scene.commit(0, vec![plain(0)]).await;
     let idle = scene.owned_again().await;
     let epoch = scene.owned_again().await;
-    let stale = Some(&Refusal::StaleEpoch);
+    let stale = Some(&AppendRefusal::StaleEpoch);
     scene.expect(&scene.append(1, vec![plain(1)]), stale).await;
     let by_idle = Append {
         epoch: idle,
@@ -45,17 +45,19 @@ pub(super) async fn an_older_owner_can_append_no_more<H: JournalHarness>() {
 }
 
 pub(super) async fn a_stale_owner_is_refused_even_what_it_wrote<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     let append = scene.append(0, vec![plain(0)]);
     scene.expect(&append, None).await;
     scene.owned_again().await;
-    scene.expect(&append, Some(&Refusal::StaleEpoch)).await;
+    scene
+        .expect(&append, Some(&AppendRefusal::StaleEpoch))
+        .await;
     scene.holds(&[plain(0)]).await;
 }
 
 pub(super) async fn sessions_are_apart<H: JournalHarness>() {
-    let one = Scene::<H>::begin().await;
-    let other = Scene {
+    let one = JournalScene::<H>::begin().await;
+    let other = JournalScene {
         epoch: one
             .journal
             .own(&session("another"))
@@ -78,7 +80,10 @@ pub(super) async fn sessions_are_apart<H: JournalHarness>() {
     one.holds(&[asked]).await;
     other.holds(&[plain(0)]).await;
     let elsewhere = other.deliver("e", "somebody", super::scene::grant()).await;
-    assert_eq!(elsewhere, jackfield_ports::journal::Delivered::NoSuchWait);
+    assert_eq!(
+        elsewhere,
+        jackfield_ports::journal::DeliveryOutcome::NoSuchWait
+    );
     let here = one.deliver("d", "somebody", super::scene::grant()).await;
-    assert_eq!(here, jackfield_ports::journal::Delivered::Accepted);
+    assert_eq!(here, jackfield_ports::journal::DeliveryOutcome::Accepted);
 }

@@ -10,19 +10,21 @@ use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::wait::{
     Answer, Approval, CancelCause, Delivery, DeliveryBody, UnknownAnswer, Wait, WaitEnd, WaitKind,
 };
-use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, Loaded, Refusal};
+use jackfield_ports::journal::{
+    Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Journal, Loaded,
+};
 
 use super::{JournalHarness, START};
 
 /// A session of a fresh journal, with its owner.
-pub(super) struct Scene<H> {
+pub(super) struct JournalScene<H> {
     pub(super) epoch: Epoch,
     pub(super) harness: H,
     pub(super) journal: Arc<dyn Journal>,
     pub(super) session: SessionId,
 }
 
-impl<H: JournalHarness> Scene<H> {
+impl<H: JournalHarness> JournalScene<H> {
     pub(super) async fn begin() -> Self {
         let harness = H::fresh().await;
         let journal = harness.journal();
@@ -66,7 +68,7 @@ impl<H: JournalHarness> Scene<H> {
     }
 
     /// Appends, with this refusal or none.
-    pub(super) async fn expect(&self, append: &Append, refusal: Option<&Refusal>) {
+    pub(super) async fn expect(&self, append: &Append, refusal: Option<&AppendRefusal>) {
         let appended = self.journal.append(append).await;
         match (&appended, refusal) {
             (Appended::Committed, None) => {}
@@ -77,7 +79,7 @@ impl<H: JournalHarness> Scene<H> {
         }
     }
 
-    pub(super) async fn deliver(&self, id: &str, by: &str, body: DeliveryBody) -> Delivered {
+    pub(super) async fn deliver(&self, id: &str, by: &str, body: DeliveryBody) -> DeliveryOutcome {
         let delivered = self
             .journal
             .deliver(&self.session, delivery_id(id), by.into(), body);

@@ -22,7 +22,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::json;
 
 use super::JournalHarness;
-use super::scene::{DEADLINE, Scene, step};
+use super::scene::{DEADLINE, JournalScene, step};
 use crate::arb;
 
 /// The id of the first turn of a session.
@@ -180,7 +180,7 @@ fn call(id: &str) -> ToolCallId {
     ToolCallId::parse(id).expect("a valid id")
 }
 
-impl<H: JournalHarness> Scene<H> {
+impl<H: JournalHarness> JournalScene<H> {
     /// A turn with a reply of these calls, and what comes then; two steps in one append.
     pub(super) async fn with_calls(calls: &[&str], then: Vec<Fact>) -> Self {
         let scene = Self::begin().await;
@@ -196,14 +196,19 @@ impl<H: JournalHarness> Scene<H> {
     }
 
     /// Another session of the same journal, owned and empty.
-    pub(super) async fn beside(&self, name: &str) -> Beside {
+    pub(super) async fn beside(&self, name: &str) -> OtherSession {
         let session = super::scene::session(name);
         let epoch = self.journal.own(&session).await.expect("an epoch");
-        Beside { epoch, session }
+        OtherSession { epoch, session }
     }
 
     /// Appends to another session, and has to.
-    pub(super) async fn commit_to(&self, beside: &Beside, position: u64, steps: Vec<Envelope>) {
+    pub(super) async fn commit_to(
+        &self,
+        beside: &OtherSession,
+        position: u64,
+        steps: Vec<Envelope>,
+    ) {
         let append = jackfield_ports::journal::Append {
             epoch: beside.epoch,
             session: beside.session.clone(),
@@ -244,7 +249,7 @@ impl<H: JournalHarness> Scene<H> {
 }
 
 /// Another session of the journal.
-pub(super) struct Beside {
+pub(super) struct OtherSession {
     pub(super) epoch: jackfield_ports::journal::Epoch,
     pub(super) session: SessionId,
 }

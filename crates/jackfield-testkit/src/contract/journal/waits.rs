@@ -6,29 +6,29 @@ use jackfield_domain::fact::Fact;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Answer, UnknownAnswer, WaitEnd, WaitEndKind, WaitKind};
-use jackfield_ports::journal::{Delivered, Refusal};
+use jackfield_ports::journal::{AppendRefusal, DeliveryOutcome};
 
 use super::scene::{
-    CLOSED, DEADLINE, Scene, answer_to, answered, approval, closing, delivery_id, grant, granted,
-    soon, step, wait, wrong_answer,
+    CLOSED, DEADLINE, JournalScene, answer_to, answered, approval, closing, delivery_id, grant,
+    granted, soon, step, wait, wrong_answer,
 };
 use super::{JournalHarness, START};
 
 pub(super) async fn an_answer_at_the_deadline_is_accepted<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     scene.harness.set_clock(DEADLINE);
     assert_eq!(
         scene.deliver("d", "somebody", grant()).await,
-        Delivered::Accepted
+        DeliveryOutcome::Accepted
     );
 }
 
 pub(super) async fn an_answer_after_the_deadline_is_told_that_it_is_late<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     scene
         .harness
         .set_clock(WallTime::from_millis(DEADLINE.as_millis() + 1));
-    let expired = Delivered::Closed {
+    let expired = DeliveryOutcome::Closed {
         at: DEADLINE,
         by: None,
         how: WaitEndKind::Expired,
@@ -39,31 +39,31 @@ pub(super) async fn an_answer_after_the_deadline_is_told_that_it_is_late<H: Jour
 }
 
 pub(super) async fn an_answer_before_the_deadline_wins_over_expiry<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     assert_eq!(
         scene.deliver("d", "somebody", grant()).await,
-        Delivered::Accepted
+        DeliveryOutcome::Accepted
     );
     scene
         .harness
         .set_clock(WallTime::from_millis(DEADLINE.as_millis() + 60_000));
     let expired = scene.append(1, vec![closing(1, WaitEnd::Expired)]);
-    scene.expect(&expired, Some(&Refusal::Answered)).await;
+    scene.expect(&expired, Some(&AppendRefusal::Answered)).await;
     scene
         .commit(1, vec![closing(1, answered("d", "somebody"))])
         .await;
 }
 
 pub(super) async fn the_first_answer_wins<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     assert_eq!(
         scene.deliver("d", "Anna", grant()).await,
-        Delivered::Accepted
+        DeliveryOutcome::Accepted
     );
     scene
         .harness
         .set_clock(WallTime::from_millis(START.as_millis() + 1_000));
-    let taken = Delivered::Closed {
+    let taken = DeliveryOutcome::Closed {
         at: START,
         by: Some("Anna".into()),
         how: WaitEndKind::Answered,
@@ -77,7 +77,7 @@ pub(super) async fn the_first_answer_wins<H: JournalHarness>() {
 }
 
 pub(super) async fn of_answers_at_once_one_is_accepted<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     let answers = (0..8).map(|nth| {
         let journal = Arc::clone(&scene.journal);
         let session = scene.session.clone();
@@ -92,8 +92,8 @@ pub(super) async fn of_answers_at_once_one_is_accepted<H: JournalHarness>() {
     let mut accepted = 0;
     for answer in answers {
         match soon(answer).await {
-            Ok(Ok(Delivered::Accepted)) => accepted += 1,
-            Ok(Ok(Delivered::Closed {
+            Ok(Ok(DeliveryOutcome::Accepted)) => accepted += 1,
+            Ok(Ok(DeliveryOutcome::Closed {
                 how: WaitEndKind::Answered,
                 ..
             })) => {}
@@ -105,7 +105,7 @@ pub(super) async fn of_answers_at_once_one_is_accepted<H: JournalHarness>() {
 }
 
 pub(super) async fn a_closed_wait_says_how_it_ended<H: JournalHarness>() {
-    let closed = |how, by: Option<&str>| Delivered::Closed {
+    let closed = |how, by: Option<&str>| DeliveryOutcome::Closed {
         at: CLOSED,
         by: by.map(Into::into),
         how,
@@ -120,7 +120,7 @@ pub(super) async fn a_closed_wait_says_how_it_ended<H: JournalHarness>() {
         ),
     ];
     for (end, told) in ends {
-        let scene = Scene::<H>::asking(approval()).await;
+        let scene = JournalScene::<H>::asking(approval()).await;
         scene.commit(1, vec![closing(1, end)]).await;
         // Long after the deadline it is still the end that counts.
         scene
@@ -131,14 +131,14 @@ pub(super) async fn a_closed_wait_says_how_it_ended<H: JournalHarness>() {
 }
 
 pub(super) async fn a_closed_wait_is_not_opened_or_closed_again<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     scene.commit(1, vec![closing(1, WaitEnd::Cancelled)]).await;
     let again = Fact::WaitOpened { wait: approval() };
     scene.commit(2, vec![step(2, vec![again])]).await;
     let mut expired = closing(3, WaitEnd::Expired);
     expired.now.wall = DEADLINE;
     scene.commit(3, vec![expired]).await;
-    let told = Delivered::Closed {
+    let told = DeliveryOutcome::Closed {
         at: CLOSED,
         by: None,
         how: WaitEndKind::Cancelled,
@@ -147,37 +147,37 @@ pub(super) async fn a_closed_wait_is_not_opened_or_closed_again<H: JournalHarnes
 }
 
 pub(super) async fn an_answer_to_no_wait_is_told_so<H: JournalHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = JournalScene::<H>::begin().await;
     assert_eq!(
         scene.deliver("d", "somebody", grant()).await,
-        Delivered::NoSuchWait
+        DeliveryOutcome::NoSuchWait
     );
     assert_eq!(scene.load().await.deliveries, []);
 }
 
 pub(super) async fn an_answer_of_another_kind_finds_no_wait<H: JournalHarness>() {
-    let scene = Scene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::asking(approval()).await;
     assert_eq!(
         scene.deliver("d", "somebody", wrong_answer()).await,
-        Delivered::NoSuchWait
+        DeliveryOutcome::NoSuchWait
     );
     assert_eq!(
         scene.deliver("e", "somebody", grant()).await,
-        Delivered::Accepted
+        DeliveryOutcome::Accepted
     );
 
     let client = wait("client", WaitKind::ClientResult);
-    let scene = Scene::<H>::asking(client.clone()).await;
+    let scene = JournalScene::<H>::asking(client.clone()).await;
     let landed = Answer::UnknownOutcome(UnknownAnswer::Landed(ToolResult::text("done")));
     for wrong in [granted(), landed] {
         let delivered = scene
             .deliver("d", "somebody", answer_to(&client, wrong))
             .await;
-        assert_eq!(delivered, Delivered::NoSuchWait);
+        assert_eq!(delivered, DeliveryOutcome::NoSuchWait);
     }
     let right = Answer::ClientResult(ToolResult::text("done").into());
     let delivered = scene
         .deliver("d", "somebody", answer_to(&client, right))
         .await;
-    assert_eq!(delivered, Delivered::Accepted);
+    assert_eq!(delivered, DeliveryOutcome::Accepted);
 }

@@ -9,11 +9,11 @@ use jackfield_domain::request::ToolRun;
 use jackfield_domain::wait::JobHandle;
 use serde_json::json;
 
-use super::scene::{FAILING, Scene, soon};
+use super::scene::{FAILING, ToolboxScene, soon};
 use super::{SampleCall, ToolboxHarness};
 
 pub(super) async fn a_call_runs_its_tool_once<H: ToolboxHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = ToolboxScene::<H>::begin().await;
     for (id, runs) in [("one", 1), ("two", 2)] {
         scene.result(&scene.run(id, scene.harness.working())).await;
         assert_eq!(scene.runs(), runs);
@@ -21,14 +21,14 @@ pub(super) async fn a_call_runs_its_tool_once<H: ToolboxHarness>() {
 }
 
 pub(super) async fn a_failed_call_is_not_tried_again<H: ToolboxHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = ToolboxScene::<H>::begin().await;
     let failing = scene.harness.failing().expect(FAILING);
     scene.result(&scene.run("call", failing)).await;
     assert_eq!(scene.runs(), 1);
 }
 
 pub(super) async fn an_unknown_tool_is_proved_not_to_have_run<H: ToolboxHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = ToolboxScene::<H>::begin().await;
     let call = SampleCall::new("no_such_tool", json!({}));
     let failure = scene
         .end(&scene.run("call", call))
@@ -41,7 +41,7 @@ pub(super) async fn an_unknown_tool_is_proved_not_to_have_run<H: ToolboxHarness>
 }
 
 pub(super) async fn an_outcome_at_the_limit_is_whole<H: ToolboxHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = ToolboxScene::<H>::begin().await;
     let run = scene.run("whole", scene.harness.working());
     let whole = scene.result(&run).await;
     let limited = ToolRun {
@@ -52,7 +52,7 @@ pub(super) async fn an_outcome_at_the_limit_is_whole<H: ToolboxHarness>() {
 }
 
 pub(super) async fn an_outcome_above_the_limit_is_cut_with_a_marker<H: ToolboxHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = ToolboxScene::<H>::begin().await;
     let whole = scene
         .result(&scene.run("whole", scene.harness.working()))
         .await;
@@ -79,7 +79,7 @@ pub(super) async fn an_outcome_above_the_limit_is_cut_with_a_marker<H: ToolboxHa
 }
 
 pub(super) async fn what_cannot_be_taken_up_is_not_run<H: ToolboxHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = ToolboxScene::<H>::begin().await;
     let handle = JobHandle(Arc::new(json!({ "no": "such job" })));
     let taken = soon(scene.toolbox.resume(&handle, None, &mut ())).await;
     let failure = taken.expect_err("a failure").failure;

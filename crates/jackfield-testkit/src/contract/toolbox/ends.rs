@@ -8,10 +8,10 @@ use jackfield_ports::toolbox::ToolEnd;
 use tokio::sync::mpsc;
 
 use super::ToolboxHarness;
-use super::scene::{CRASHING, FAILING, LASTING, OUTLIVING, Patient, Scene, soon};
+use super::scene::{CRASHING, FAILING, LASTING, LateListener, OUTLIVING, ToolboxScene, soon};
 
 pub(super) async fn a_failure_of_the_tools_own_is_a_result<H: ToolboxHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = ToolboxScene::<H>::begin().await;
     let failing = scene.harness.failing().expect(FAILING);
     let result = scene.result(&scene.run("call", failing)).await;
     assert!(result.is_error, "{result:?}");
@@ -23,7 +23,7 @@ pub(super) async fn a_failure_of_the_tools_own_is_a_result<H: ToolboxHarness>() 
 }
 
 pub(super) async fn dropping_a_call_cancels_it<H: ToolboxHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = ToolboxScene::<H>::begin().await;
     let lasting = scene.harness.lasting().expect(LASTING);
     let run = scene.run("call", lasting);
     let toolbox = Arc::clone(&scene.toolbox);
@@ -43,11 +43,12 @@ pub(super) async fn dropping_a_call_cancels_it<H: ToolboxHarness>() {
 }
 
 pub(super) async fn an_outcome_after_the_drop_is_handed_on<H: ToolboxHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = ToolboxScene::<H>::begin().await;
     let outliving = scene.harness.outliving().expect(OUTLIVING);
     let run = scene.run("call", outliving);
     let (toolbox, (sender, mut heard)) = (Arc::clone(&scene.toolbox), mpsc::unbounded_channel());
-    let call = tokio::spawn(async move { toolbox.call(&run, &mut Patient(sender)).await.is_ok() });
+    let call =
+        tokio::spawn(async move { toolbox.call(&run, &mut LateListener(sender)).await.is_ok() });
     scene.until_running(true).await;
     call.abort();
     let ended = soon(call).await;
@@ -66,16 +67,16 @@ pub(super) async fn an_outcome_after_the_drop_is_handed_on<H: ToolboxHarness>() 
 }
 
 pub(super) async fn an_outcome_that_came_back_does_not_come_late<H: ToolboxHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = ToolboxScene::<H>::begin().await;
     let run = scene.run("call", scene.harness.working());
     let (sender, mut heard) = mpsc::unbounded_channel();
-    let ended = soon(scene.toolbox.call(&run, &mut Patient(sender))).await;
+    let ended = soon(scene.toolbox.call(&run, &mut LateListener(sender))).await;
     assert!(matches!(ended, Ok(ToolEnd::Finished(_))), "{ended:?}");
     assert_eq!(soon(heard.recv()).await, None);
 }
 
 pub(super) async fn a_crash_of_a_tool_ends_its_call_alone<H: ToolboxHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = ToolboxScene::<H>::begin().await;
     let crashing = scene.harness.crashing().expect(CRASHING);
     match scene.end(&scene.run("call", crashing)).await {
         Ok(ToolEnd::Finished(result)) => assert!(result.is_error, "{result:?}"),

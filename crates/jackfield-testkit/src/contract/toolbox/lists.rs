@@ -6,19 +6,19 @@ use std::collections::BTreeSet;
 use jackfield_domain::tool::{InputFormat, ToolSpec};
 
 use super::ToolboxHarness;
-use super::scene::{Scene, soon};
+use super::scene::{ToolboxScene, soon};
 
 pub(super) async fn the_list_gives_each_tool_once<H: ToolboxHarness>() {
-    let tools = list::<H>(&Scene::begin().await).await;
+    let tools = list::<H>(&ToolboxScene::begin().await).await;
     let names: BTreeSet<_> = tools.iter().map(|tool| &tool.name).collect();
     assert_eq!(names.len(), tools.len(), "{tools:?}");
     // The harness speaks of a tool that there is.
-    let working = Scene::<H>::begin().await.harness.working().tool;
+    let working = ToolboxScene::<H>::begin().await.harness.working().tool;
     assert!(names.contains(&working), "`{working}` is not in {names:?}");
 }
 
 pub(super) async fn every_schema_is_a_json_object<H: ToolboxHarness>() {
-    for tool in list::<H>(&Scene::begin().await).await {
+    for tool in list::<H>(&ToolboxScene::begin().await).await {
         match &tool.input {
             InputFormat::Json(schema) => {
                 assert!(schema.is_object(), "{}: {schema}", tool.name);
@@ -33,7 +33,7 @@ pub(super) async fn every_schema_is_a_json_object<H: ToolboxHarness>() {
 }
 
 pub(super) async fn the_list_stays_the_same<H: ToolboxHarness>() {
-    let scene = Scene::<H>::begin().await;
+    let scene = ToolboxScene::<H>::begin().await;
     let before = list(&scene).await;
     let run = scene.run("call", scene.harness.working());
     scene.result(&run).await;
@@ -43,6 +43,6 @@ pub(super) async fn the_list_stays_the_same<H: ToolboxHarness>() {
     assert_eq!(before, after);
 }
 
-async fn list<H: ToolboxHarness>(scene: &Scene<H>) -> Vec<ToolSpec> {
+async fn list<H: ToolboxHarness>(scene: &ToolboxScene<H>) -> Vec<ToolSpec> {
     soon(scene.toolbox.list()).await.expect("a list")
 }

@@ -19,12 +19,12 @@ use tokio::sync::mpsc;
 use super::{SampleCall, ToolboxHarness};
 
 /// A fresh toolbox.
-pub(super) struct Scene<H> {
+pub(super) struct ToolboxScene<H> {
     pub(super) harness: H,
     pub(super) toolbox: Arc<dyn Toolbox>,
 }
 
-impl<H: ToolboxHarness> Scene<H> {
+impl<H: ToolboxHarness> ToolboxScene<H> {
     pub(super) async fn begin() -> Self {
         let harness = H::fresh().await;
         let toolbox = harness.toolbox();
@@ -80,10 +80,10 @@ impl<H: ToolboxHarness> Scene<H> {
 }
 
 /// Hears what comes of its call after that was dropped.
-pub(super) struct Patient(pub(super) mpsc::UnboundedSender<ToolResult>);
+pub(super) struct LateListener(pub(super) mpsc::UnboundedSender<ToolResult>);
 
 #[async_trait]
-impl ToolEvents for Patient {
+impl ToolEvents for LateListener {
     async fn accepted(&mut self, _handle: JobHandle) {}
 
     fn afterwards(&self) -> Option<Afterwards> {

@@ -1,6 +1,6 @@
 //! How acme puts calls on the wire, in every manner.
 
-use jackfield_testkit::contract::chat_model::{Manner, ScriptedBlock, ScriptedReply};
+use jackfield_testkit::contract::chat_model::{Manner, ScriptedBlock, VendorReply};
 use serde_json::{Value, json};
 
 /// Calls that follow one another, until something else comes.
@@ -19,7 +19,7 @@ struct Events {
 }
 
 impl Calls {
-    pub(super) const fn new(reply: &ScriptedReply) -> Self {
+    pub(super) const fn new(reply: &VendorReply) -> Self {
         Self {
             count: 0,
             first: None,

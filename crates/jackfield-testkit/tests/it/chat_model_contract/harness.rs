@@ -5,7 +5,7 @@ use jackfield_domain::reply::FinishReason;
 use jackfield_ports::chat_model::Capabilities;
 use jackfield_testkit::contract::chat_model::{
     BlockKind, ChatModelHarness, Echo, EchoedCall, EchoedOutcome, EchoedReasoning, Manner,
-    Recording, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, ScriptedReply, WireReply,
+    Recording, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, VendorReply, WireReply,
 };
 use jackfield_testkit::server::RecordedRequest;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ impl ChatModelHarness for AcmeHarness {
         "acme"
     }
 
-    fn render(&self, reply: &ScriptedReply) -> Option<WireReply> {
+    fn render(&self, reply: &VendorReply) -> Option<WireReply> {
         let mut usual = None;
         if self.0 == Fault::RendersAsUsual && reply.manner == Manner::IndexReused {
             usual = Some(reply.clone().sent(Manner::Usual));
@@ -195,7 +195,7 @@ impl ChatModelHarness for AcmeHarness {
         ];
         vec![Recording {
             name: "the weather in Oslo".to_owned(),
-            says: ScriptedReply::text(&["Kaldt, −3 °C 🌨"]),
+            says: VendorReply::text(&["Kaldt, −3 °C 🌨"]),
             wire: WireReply::events(lines.map(|line| format!("{line}\n"))),
         }]
     }
@@ -230,7 +230,7 @@ impl ChatModelHarness for AcmeHarness {
 }
 
 /// Whether a call has arguments that are no object.
-fn is_broken(reply: &ScriptedReply) -> bool {
+fn is_broken(reply: &VendorReply) -> bool {
     reply.blocks.iter().any(|block| match block {
         ScriptedBlock::ToolCall { arguments, .. } => {
             let arguments = arguments.concat();

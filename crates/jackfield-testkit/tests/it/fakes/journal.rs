@@ -5,9 +5,9 @@ use std::sync::Arc;
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::Now;
-use jackfield_ports::journal::{Append, Appended, Epoch, Journal as _, Refusal};
+use jackfield_ports::journal::{Append, AppendRefusal, Appended, Epoch, Journal as _};
 use jackfield_store_memory::MemoryJournal;
-use jackfield_testkit::fakes::{Fault, FaultyJournal, Gate, Request};
+use jackfield_testkit::fakes::{AppendFault, FaultyJournal, Gate, JournalRequest};
 
 use super::is_ready;
 
@@ -44,7 +44,7 @@ async fn steps(journal: &FaultyJournal) -> usize {
 
 #[tokio::test]
 async fn an_answer_may_get_lost_after_the_commit_or_before_it() {
-    for (fault, written) in [(Fault::CommitAndLose, 1), (Fault::Lose, 0)] {
+    for (fault, written) in [(AppendFault::CommitAndLose, 1), (AppendFault::Lose, 0)] {
         let (journal, append) = faulty().await;
         journal.will(fault);
         let lost = journal.append(&append).await;
@@ -62,12 +62,14 @@ async fn an_answer_may_get_lost_after_the_commit_or_before_it() {
 async fn an_append_may_be_refused_or_find_its_session_in_other_hands() {
     let (journal, append) = faulty().await;
     journal
-        .will(Fault::Refuse(Refusal::Unwritable { why: "full".into() }))
+        .will(AppendFault::Refuse(AppendRefusal::Unwritable {
+            why: "full".into(),
+        }))
         .will_pass(1)
-        .will(Fault::ChangeHands);
+        .will(AppendFault::ChangeHands);
     let refused = journal.append(&append).await;
     assert!(
-        matches!(refused, Appended::Refused(Refusal::Unwritable { .. })),
+        matches!(refused, Appended::Refused(AppendRefusal::Unwritable { .. })),
         "{refused:?}"
     );
     assert_eq!(steps(&journal).await, 0);
@@ -75,13 +77,13 @@ async fn an_append_may_be_refused_or_find_its_session_in_other_hands() {
     assert!(matches!(passed, Appended::Committed), "{passed:?}");
     let stale = journal.append(&append).await;
     assert!(
-        matches!(stale, Appended::Refused(Refusal::StaleEpoch)),
+        matches!(stale, Appended::Refused(AppendRefusal::StaleEpoch)),
         "{stale:?}"
     );
     // From then on.
     let stale = journal.append(&append).await;
     assert!(
-        matches!(stale, Appended::Refused(Refusal::StaleEpoch)),
+        matches!(stale, Appended::Refused(AppendRefusal::StaleEpoch)),
         "{stale:?}"
     );
 }
@@ -90,8 +92,8 @@ async fn an_append_may_be_refused_or_find_its_session_in_other_hands() {
 async fn a_held_append_is_written_when_its_gate_opens_and_a_held_answer_before() {
     let gate = Gate::new();
     for (fault, written) in [
-        (Fault::Hold(gate.clone()), 0),
-        (Fault::HoldAnswer(gate.clone()), 1),
+        (AppendFault::Hold(gate.clone()), 0),
+        (AppendFault::HoldAnswer(gate.clone()), 1),
     ] {
         let (journal, append) = faulty().await;
         journal.will(fault);
@@ -100,7 +102,7 @@ async fn a_held_append_is_written_when_its_gate_opens_and_a_held_answer_before()
     }
     gate.open();
     let (journal, append) = faulty().await;
-    journal.will(Fault::Hold(gate));
+    journal.will(AppendFault::Hold(gate));
     assert!(matches!(journal.append(&append).await, Appended::Committed));
 }
 
@@ -122,11 +124,11 @@ async fn a_journal_that_cannot_be_reached_answers_nothing() {
 #[tokio::test]
 async fn requests_of_one_kind_may_fail_for_a_while() {
     let (journal, append) = faulty().await;
-    journal.will_fail(Request::Release, 2);
+    journal.will_fail(JournalRequest::Release, 2);
     for left in [1, 0] {
         let failed = journal.release(&session(), append.epoch).await;
         assert!(failed.is_err(), "{failed:?}");
-        assert_eq!(journal.still_fails(Request::Release), left);
+        assert_eq!(journal.still_fails(JournalRequest::Release), left);
         assert_eq!(steps(&journal).await, 0);
     }
     let released = journal.release(&session(), append.epoch).await;

@@ -18,11 +18,11 @@ use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
 use jackfield_domain::time::{MonoTime, WallTime};
 use jackfield_domain::wait::{CancelCause, Delivery, DeliveryBody, WaitEnd, WaitEndKind};
-use jackfield_ports::journal::marks::{Found, Mark};
-use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::marks::{FoundTurn, Mark};
+use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, Appended, Delivered, Epoch, Hold, Journal, JournalError, Loaded, Refusal,
+    Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Loaded,
 };
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::contract::journal::{JournalHarness, START};
@@ -125,7 +125,7 @@ struct Mistaken {
     count: AtomicUsize,
     epochs: Mutex<HashMap<SessionId, Epoch>>,
     /// What was ever found, and for whom.
-    found: Mutex<Vec<(String, Found)>>,
+    found: Mutex<Vec<(String, FoundTurn)>>,
     inner: MemoryJournal,
     is: Mistake,
     /// What epochs were counted up to before they began again.
@@ -297,7 +297,7 @@ impl Journal for Mistaken {
         append.session = self.which(&append.session);
         append.epoch = self.inner_epoch(append.epoch);
         let (steps, deliveries) = self.length(&append.session).await;
-        let refused = Appended::Refused(Refusal::Position);
+        let refused = Appended::Refused(AppendRefusal::Position);
         let (repeated, last) = {
             let written = self.written.lock().expect("no panic");
             (written.contains(&append), written.last() == Some(&append))
@@ -308,10 +308,10 @@ impl Journal for Mistaken {
         match self.is {
             Mistake::AllSeen => append.seen = u64::MAX,
             Mistake::AnswerRefused if closes(&append, true) => {
-                return Appended::Refused(Refusal::Answered);
+                return Appended::Refused(AppendRefusal::Answered);
             }
             Mistake::AnyUnseenHinders if closes(&append, false) && append.seen < deliveries => {
-                return Appended::Refused(Refusal::Answered);
+                return Appended::Refused(AppendRefusal::Answered);
             }
             Mistake::GapClosed if append.position > steps => append = moved(&append, steps),
             Mistake::NothingSeen => append.seen = 0,
@@ -336,11 +336,11 @@ impl Journal for Mistaken {
             self.refused.fetch_add(1, Ordering::Relaxed);
         }
         match (self.is, &appended) {
-            (Mistake::HalfWritten, Appended::Refused(Refusal::Answered)) => {
+            (Mistake::HalfWritten, Appended::Refused(AppendRefusal::Answered)) => {
                 append.steps.truncate(1);
                 self.write(&append).await;
             }
-            (Mistake::WrittenPlaceCommitted, Appended::Refused(Refusal::Position))
+            (Mistake::WrittenPlaceCommitted, Appended::Refused(AppendRefusal::Position))
                 if append.position < steps =>
             {
                 return Appended::Committed;
@@ -356,7 +356,7 @@ impl Journal for Mistaken {
         id: DeliveryId,
         by: Arc<str>,
         body: DeliveryBody,
-    ) -> Result<Delivered, JournalError> {
+    ) -> Result<DeliveryOutcome, JournalError> {
         let session = self.which(session);
         let nth = self.count.fetch_add(1, Ordering::Relaxed);
         let is_cancel = matches!(body, DeliveryBody::Cancel { .. });
@@ -366,7 +366,7 @@ impl Journal for Mistaken {
         };
         match self.is {
             Mistake::CancelNeedsTurn if is_cancel && self.length(&session).await.0 == 0 => {
-                return Ok(Delivered::NoSuchWait);
+                return Ok(DeliveryOutcome::NoSuchWait);
             }
             Mistake::DeliveryMakesSession | Mistake::DeliveryTakesOwnership => {
                 self.inner.own(&session).await?;
@@ -378,14 +378,21 @@ impl Journal for Mistaken {
             .deliver(&session, delivery, Arc::clone(&by), body);
         let delivered = delivered.await?;
         let kept = match (&delivered, self.is) {
-            (Delivered::Closed { how, .. }, Mistake::LateAccepted) => *how == WaitEndKind::Expired,
-            (Delivered::Closed { how, .. }, Mistake::SecondAccepted) => {
+            (DeliveryOutcome::Closed { how, .. }, Mistake::LateAccepted) => {
+                *how == WaitEndKind::Expired
+            }
+            (DeliveryOutcome::Closed { how, .. }, Mistake::SecondAccepted) => {
                 *how == WaitEndKind::Answered
             }
-            (Delivered::NoSuchWait, Mistake::NoWaitAccepted) => true,
+            (DeliveryOutcome::NoSuchWait, Mistake::NoWaitAccepted) => true,
             // It had been closed, and was opened again.
-            (Delivered::Closed { .. }, Mistake::WaitReopened) => self.length(&session).await.0 > 2,
-            (Delivered::Closed { .. } | Delivered::NoSuchWait, Mistake::RefusedKept) => {
+            (DeliveryOutcome::Closed { .. }, Mistake::WaitReopened) => {
+                self.length(&session).await.0 > 2
+            }
+            (
+                DeliveryOutcome::Closed { .. } | DeliveryOutcome::NoSuchWait,
+                Mistake::RefusedKept,
+            ) => {
                 self.keep(&session, id, by).await;
                 return Ok(delivered);
             }
@@ -393,14 +400,16 @@ impl Journal for Mistaken {
         };
         if kept {
             self.keep(&session, id, by).await;
-            return Ok(Delivered::Accepted);
+            return Ok(DeliveryOutcome::Accepted);
         }
         Ok(match (delivered, self.is) {
-            (Delivered::Closed { at, .. }, Mistake::EndForgotten) => Delivered::Closed {
-                at,
-                by: None,
-                how: WaitEndKind::Expired,
-            },
+            (DeliveryOutcome::Closed { at, .. }, Mistake::EndForgotten) => {
+                DeliveryOutcome::Closed {
+                    at,
+                    by: None,
+                    how: WaitEndKind::Expired,
+                }
+            }
             (delivered, _) => delivered,
         })
     }
@@ -461,7 +470,7 @@ impl Journal for Mistaken {
         self.mark(session).await
     }
 
-    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
+    async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError> {
         self.have_to_do(now, most).await
     }
 
@@ -477,7 +486,7 @@ impl Journal for Mistaken {
         principal: &str,
         marks: &[Mark],
         most: usize,
-    ) -> Result<Vec<Found>, JournalError> {
+    ) -> Result<Vec<FoundTurn>, JournalError> {
         self.find_again(principal, marks, most).await
     }
 }

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::{blocks, kind};
-use crate::checks::Found;
+use crate::checks::CheckFindings;
 
 /// Checks calls and results against each other, and the order of the roles.
 ///
 /// Stricter than the vendor, who takes several messages of one role in a row for one.
-pub(super) fn check(messages: &[Value], found: &mut Found) {
+pub(super) fn check(messages: &[Value], found: &mut CheckFindings) {
     let mut seen = HashSet::new();
     let mut calls: Vec<&str> = Vec::new();
     for (n, message) in messages.iter().enumerate() {
@@ -59,7 +59,7 @@ pub(super) fn check(messages: &[Value], found: &mut Found) {
 }
 
 /// The ids that a message has results for; they have to come before everything else in it.
-fn results<'a>(n: usize, message: &'a Value, found: &mut Found) -> Vec<&'a str> {
+fn results<'a>(n: usize, message: &'a Value, found: &mut CheckFindings) -> Vec<&'a str> {
     let mut ids = Vec::new();
     for (place, block) in blocks(message).iter().enumerate() {
         if kind(block) == "tool_result" {
@@ -74,7 +74,7 @@ fn results<'a>(n: usize, message: &'a Value, found: &mut Found) -> Vec<&'a str> 
 }
 
 /// Finds the calls of the message before that this one does not answer.
-fn check_answered(n: usize, calls: &[&str], found: &mut Found) {
+fn check_answered(n: usize, calls: &[&str], found: &mut CheckFindings) {
     if !calls.is_empty() {
         let fault = format!(
             "`tool_use` ids were found without `tool_result` blocks immediately after: {}",

@@ -3,10 +3,10 @@
 use jackfield_dialect_claude::validator::schema_faults;
 use serde_json::Value;
 
-use crate::checks::Found;
+use crate::checks::CheckFindings;
 
 /// Checks the schema of a tool's arguments.
-pub(super) fn check(at: &str, schema: Option<&Value>, found: &mut Found) {
+pub(super) fn check(at: &str, schema: Option<&Value>, found: &mut CheckFindings) {
     let schema = schema.unwrap_or(&Value::Null);
     if schema.get("type").and_then(Value::as_str) != Some("object") {
         found.add(at, "the root has to be of type object");
@@ -28,7 +28,7 @@ pub(super) fn check(at: &str, schema: Option<&Value>, found: &mut Found) {
 }
 
 /// The names of properties, in all schemas below.
-fn names(at: &str, schema: &Value, found: &mut Found) {
+fn names(at: &str, schema: &Value, found: &mut CheckFindings) {
     for (key, value) in schema.as_object().into_iter().flatten() {
         let at = format!("{at}.{key}");
         match (key.as_str(), value) {

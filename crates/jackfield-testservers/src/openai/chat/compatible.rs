@@ -6,10 +6,10 @@
 use serde_json::Value;
 
 use super::super::rules::{fields, has, items, missing, not_supported, settings, text};
-use crate::checks::Found;
+use crate::checks::CheckFindings;
 
 /// What none of them has: tools of free text, and a choice among some of the tools.
-pub(super) fn all(body: &Value, found: &mut Found) {
+pub(super) fn all(body: &Value, found: &mut CheckFindings) {
     for (n, tool) in items(body.get("tools")).iter().enumerate() {
         let kind = text(tool, "type");
         if kind != "function" {
@@ -27,7 +27,7 @@ pub(super) fn all(body: &Value, found: &mut Found) {
 /// DeepSeek reads what it knows, and wants its reasoning back in every turn that has calls.
 ///
 /// The field has to be there even if it was empty; in turns without calls it is ignored.
-pub(super) fn deepseek(body: &Value, found: &mut Found) {
+pub(super) fn deepseek(body: &Value, found: &mut CheckFindings) {
     let is_off = body
         .get("thinking")
         .is_some_and(|mode| text(mode, "type") == "disabled");
@@ -50,7 +50,7 @@ pub(super) fn deepseek(body: &Value, found: &mut Found) {
 }
 
 /// Every message of the assistant in a turn with calls has its reasoning.
-fn echoed(messages: &[Value], turn: &[usize], found: &mut Found) {
+fn echoed(messages: &[Value], turn: &[usize], found: &mut CheckFindings) {
     let of_turn = || turn.iter().filter_map(|n| Some((n, messages.get(*n)?)));
     if !of_turn().any(|(_, message)| has(message, "tool_calls")) {
         return;
@@ -68,7 +68,7 @@ fn echoed(messages: &[Value], turn: &[usize], found: &mut Found) {
 }
 
 /// Mistral takes its own fields and no others.
-pub(super) fn mistral(body: &Value, found: &mut Found) {
+pub(super) fn mistral(body: &Value, found: &mut CheckFindings) {
     for name in fields(body).keys() {
         if !MISTRALS_FIELDS.contains(&name.as_str()) {
             found.coded(name, "extra_forbidden", "Extra inputs are not permitted");
@@ -82,7 +82,7 @@ pub(super) fn mistral(body: &Value, found: &mut Found) {
 /// Ollama reads what it knows, and the limit only in its old field.
 ///
 /// Stricter than the server, which goes on without a limit in silence.
-pub(super) fn ollama(body: &Value, found: &mut Found) {
+pub(super) fn ollama(body: &Value, found: &mut CheckFindings) {
     if has(body, "max_completion_tokens") && !has(body, "max_tokens") {
         missing("max_tokens", found);
     }

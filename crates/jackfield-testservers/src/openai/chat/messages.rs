@@ -2,23 +2,23 @@
 
 use serde_json::Value;
 
-use super::super::Like;
+use super::super::VendorQuirks;
 use super::super::rules::{
     has, id, items, known, missing, name, need_text, not_empty, not_supported, one_of, text,
     wrong_type,
 };
-use crate::checks::Found;
+use crate::checks::CheckFindings;
 
 /// Checks a message.
-pub(super) fn check(n: usize, message: &Value, like: Like, found: &mut Found) {
+pub(super) fn check(n: usize, message: &Value, like: VendorQuirks, found: &mut CheckFindings) {
     let at = format!("messages[{n}]");
     let Some(role) = need_text(&at, message, "role", found) else {
         return;
     };
     let roles = match like {
-        Like::OpenAi => ROLES,
+        VendorQuirks::OpenAi => ROLES,
         // The others take `developer` for no role at all, or lose what it says.
-        Like::DeepSeek | Like::Mistral | Like::Ollama => COMPATIBLE_ROLES,
+        VendorQuirks::DeepSeek | VendorQuirks::Mistral | VendorQuirks::Ollama => COMPATIBLE_ROLES,
     };
     if !roles.contains(&role) {
         not_supported(&format!("{at}.role"), role, roles, found);
@@ -26,9 +26,9 @@ pub(super) fn check(n: usize, message: &Value, like: Like, found: &mut Found) {
     }
     // DeepSeek and Ollama read what they know.
     match like {
-        Like::OpenAi => known(&at, message, fields_of(role), found),
-        Like::Mistral => known(&at, message, mistrals_fields_of(role), found),
-        Like::DeepSeek | Like::Ollama => {}
+        VendorQuirks::OpenAi => known(&at, message, fields_of(role), found),
+        VendorQuirks::Mistral => known(&at, message, mistrals_fields_of(role), found),
+        VendorQuirks::DeepSeek | VendorQuirks::Ollama => {}
     }
     content(&at, message, role, like, found);
     if role == "assistant" {
@@ -41,7 +41,7 @@ pub(super) fn check(n: usize, message: &Value, like: Like, found: &mut Found) {
     }
 }
 
-fn content(at: &str, message: &Value, role: &str, like: Like, found: &mut Found) {
+fn content(at: &str, message: &Value, role: &str, like: VendorQuirks, found: &mut CheckFindings) {
     let place = format!("{at}.content");
     let parts = match message.get("content") {
         Some(Value::String(_)) => return,
@@ -63,10 +63,10 @@ fn content(at: &str, message: &Value, role: &str, like: Like, found: &mut Found)
     };
     not_empty(&place, parts, found);
     let kinds: &[&str] = match (role, like) {
-        ("assistant", Like::OpenAi) => &["text", "refusal"],
-        ("user", Like::DeepSeek) => &["text"],
-        ("user", Like::Mistral | Like::Ollama) => &["text", "image_url"],
-        ("user", Like::OpenAi) => &["text", "image_url", "input_audio", "file"],
+        ("assistant", VendorQuirks::OpenAi) => &["text", "refusal"],
+        ("user", VendorQuirks::DeepSeek) => &["text"],
+        ("user", VendorQuirks::Mistral | VendorQuirks::Ollama) => &["text", "image_url"],
+        ("user", VendorQuirks::OpenAi) => &["text", "image_url", "input_audio", "file"],
         (_, _) => &["text"],
     };
     for (n, part) in parts.iter().enumerate() {
@@ -82,8 +82,8 @@ fn content(at: &str, message: &Value, role: &str, like: Like, found: &mut Found)
     }
 }
 
-fn part_of(at: &str, part: &Value, kind: &str, like: Like, found: &mut Found) {
-    if like == Like::OpenAi {
+fn part_of(at: &str, part: &Value, kind: &str, like: VendorQuirks, found: &mut CheckFindings) {
+    if like == VendorQuirks::OpenAi {
         known(at, part, &["type", kind, "prompt_cache_breakpoint"], found);
     }
     let inner = part.get(kind).unwrap_or(&Value::Null);
@@ -97,7 +97,7 @@ fn part_of(at: &str, part: &Value, kind: &str, like: Like, found: &mut Found) {
                 return;
             };
             let inline = url.starts_with("data:image/");
-            let taken = inline || (url.starts_with("https://") && like != Like::Ollama);
+            let taken = inline || (url.starts_with("https://") && like != VendorQuirks::Ollama);
             if !taken {
                 let fault = format!("Invalid '{place}.url': this is no image that can be read.");
                 found.coded(&format!("{place}.url"), "invalid_image_url", &fault);
@@ -124,12 +124,12 @@ fn part_of(at: &str, part: &Value, kind: &str, like: Like, found: &mut Found) {
     }
 }
 
-fn calls(at: &str, message: &Value, like: Like, found: &mut Found) {
+fn calls(at: &str, message: &Value, like: VendorQuirks, found: &mut CheckFindings) {
     let at = format!("{at}.tool_calls");
     let calls = match message.get("tool_calls") {
         None => return,
         // The compatible servers take null for nothing.
-        Some(Value::Null) if like != Like::OpenAi => return,
+        Some(Value::Null) if like != VendorQuirks::OpenAi => return,
         Some(Value::Array(calls)) => calls,
         Some(other) => return wrong_type(&at, "an array of objects", other, found),
     };
@@ -139,7 +139,7 @@ fn calls(at: &str, message: &Value, like: Like, found: &mut Found) {
         if let Some(own) = need_text(&at, call, "id", found) {
             id(&format!("{at}.id"), own, LONGEST_ID, found);
             let nine = own.len() == 9 && own.bytes().all(|b| b.is_ascii_alphanumeric());
-            if like == Like::Mistral && !nine {
+            if like == VendorQuirks::Mistral && !nine {
                 let fault = format!(
                     "Tool call id was {own} but must be a-z, A-Z, 0-9, with a length of 9."
                 );
@@ -150,21 +150,21 @@ fn calls(at: &str, message: &Value, like: Like, found: &mut Found) {
             continue;
         };
         let kinds: &[&str] = match like {
-            Like::OpenAi => &["function", "custom"],
-            Like::DeepSeek | Like::Mistral | Like::Ollama => &["function"],
+            VendorQuirks::OpenAi => &["function", "custom"],
+            VendorQuirks::DeepSeek | VendorQuirks::Mistral | VendorQuirks::Ollama => &["function"],
         };
         if !kinds.contains(&kind) {
             not_supported(&format!("{at}.type"), kind, kinds, found);
             continue;
         }
-        if like == Like::OpenAi {
+        if like == VendorQuirks::OpenAi {
             known(&at, call, &["id", "type", kind], found);
         }
         call_of(&format!("{at}.{kind}"), call, kind, like, found);
     }
 }
 
-fn call_of(at: &str, call: &Value, kind: &str, like: Like, found: &mut Found) {
+fn call_of(at: &str, call: &Value, kind: &str, like: VendorQuirks, found: &mut CheckFindings) {
     let Some(inner) = call.get(kind) else {
         return missing(at, found);
     };
@@ -173,7 +173,7 @@ fn call_of(at: &str, call: &Value, kind: &str, like: Like, found: &mut Found) {
     } else {
         "arguments"
     };
-    if like == Like::OpenAi {
+    if like == VendorQuirks::OpenAi {
         known(at, inner, &["name", said], found);
     }
     if let Some(called) = need_text(at, inner, "name", found) {
@@ -183,7 +183,9 @@ fn call_of(at: &str, call: &Value, kind: &str, like: Like, found: &mut Found) {
         return;
     };
     // Ollama reads the arguments, to show them to its templates.
-    if like == Like::Ollama && !serde_json::from_str::<Value>(said).is_ok_and(|v| v.is_object()) {
+    if like == VendorQuirks::Ollama
+        && !serde_json::from_str::<Value>(said).is_ok_and(|v| v.is_object())
+    {
         found.add(&format!("{at}.arguments"), "invalid tool call arguments");
     }
 }

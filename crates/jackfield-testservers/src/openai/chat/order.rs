@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::super::Like;
+use super::super::VendorQuirks;
 use super::super::rules::text;
 use super::messages::ids;
-use crate::checks::Found;
+use crate::checks::CheckFindings;
 
 /// Checks calls and results against each other, and the order of the roles.
-pub(super) fn check(messages: &[Value], like: Like, found: &mut Found) {
+pub(super) fn check(messages: &[Value], like: VendorQuirks, found: &mut CheckFindings) {
     let mut seen = HashSet::new();
     let mut open: Option<Vec<&str>> = None;
     for (n, message) in messages.iter().enumerate() {
@@ -30,12 +30,12 @@ pub(super) fn check(messages: &[Value], like: Like, found: &mut Found) {
         open = (!calls.is_empty()).then_some(calls);
     }
     unanswered(messages.len(), open, like, found);
-    if like == Like::Mistral {
+    if like == VendorQuirks::Mistral {
         mistral(messages, found);
     }
 }
 
-fn answer(at: &str, message: &Value, open: Option<&mut Vec<&str>>, found: &mut Found) {
+fn answer(at: &str, message: &Value, open: Option<&mut Vec<&str>>, found: &mut CheckFindings) {
     let Some(open) = open else {
         let fault = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.";
         return found.add(&format!("{at}.role"), fault);
@@ -55,12 +55,12 @@ fn answer(at: &str, message: &Value, open: Option<&mut Vec<&str>>, found: &mut F
 }
 
 /// Finds the calls that nothing answered before this message.
-fn unanswered(n: usize, open: Option<Vec<&str>>, like: Like, found: &mut Found) {
+fn unanswered(n: usize, open: Option<Vec<&str>>, like: VendorQuirks, found: &mut CheckFindings) {
     let Some(open) = open.filter(|open| !open.is_empty()) else {
         return;
     };
     let at = format!("messages[{n}].role");
-    if like == Like::Mistral {
+    if like == VendorQuirks::Mistral {
         let fault = "Not the same number of function calls and responses";
         return found.coded(&at, "3230", fault);
     }
@@ -72,7 +72,7 @@ fn unanswered(n: usize, open: Option<Vec<&str>>, like: Like, found: &mut Found) 
 }
 
 /// Mistral is strict about who speaks after whom.
-fn mistral(messages: &[Value], found: &mut Found) {
+fn mistral(messages: &[Value], found: &mut CheckFindings) {
     let mut before = "";
     for (n, message) in messages.iter().enumerate() {
         let role = text(message, "role");

@@ -7,13 +7,17 @@ use jackfield_domain::usage::Usage;
 use jackfield_testkit::server::Response;
 use serde_json::{Map, Value, json};
 
-use super::super::{CREATED, Like, ids};
-use crate::script::{Part, Reply, cut};
+use super::super::{CREATED, VendorQuirks, ids};
+use crate::script::{ScriptPart, ScriptReply, cut};
 use crate::vendor::Post;
 
 /// The response that carries a reply: chunks, or one document.
-pub(in crate::openai) fn respond(asked: &Post<'_>, reply: &Reply, like: Like) -> Response {
-    let speaker = Speaker {
+pub(in crate::openai) fn respond(
+    asked: &Post<'_>,
+    reply: &ScriptReply,
+    like: VendorQuirks,
+) -> Response {
+    let speaker = ChatSpeaker {
         asked,
         finish: finish(&reply.finish(), asked.body, like),
         like,
@@ -26,21 +30,21 @@ pub(in crate::openai) fn respond(asked: &Post<'_>, reply: &Reply, like: Like) ->
     }
 }
 
-struct Speaker<'a> {
+struct ChatSpeaker<'a> {
     asked: &'a Post<'a>,
     finish: String,
-    like: Like,
-    reply: &'a Reply,
+    like: VendorQuirks,
+    reply: &'a ScriptReply,
 }
 
-impl Speaker<'_> {
+impl ChatSpeaker<'_> {
     fn document(&self) -> Value {
         let mut message = Map::from_iter([("role".to_owned(), json!("assistant"))]);
         message.insert("content".to_owned(), json!(self.joined(words)));
         if let (Some(field), Some(thought)) = (self.thought_field(), self.thought()) {
             message.insert(field.to_owned(), json!(thought));
         }
-        if self.like == Like::OpenAi {
+        if self.like == VendorQuirks::OpenAi {
             message.insert("refusal".to_owned(), json!(self.joined(refusal)));
             message.insert("annotations".to_owned(), json!([]));
         }
@@ -69,16 +73,21 @@ impl Speaker<'_> {
             Value::Null
         };
         let mut first = json!({ "role": "assistant", "content": opening });
-        if self.like == Like::OpenAi {
+        if self.like == VendorQuirks::OpenAi {
             first["refusal"] = Value::Null;
         }
         let mut deltas = vec![first];
         for part in &self.reply.parts {
             let (field, text) = match (part, self.thought_field()) {
-                (Part::Thinking { text, .. }, Some(field)) => (field, text),
-                (Part::Text(text), _) => ("content", text),
-                (Part::Refusal(text), _) => ("refusal", text),
-                (Part::Call { .. } | Part::TextCall { .. } | Part::Thinking { .. }, _) => continue,
+                (ScriptPart::Thinking { text, .. }, Some(field)) => (field, text),
+                (ScriptPart::Text(text), _) => ("content", text),
+                (ScriptPart::Refusal(text), _) => ("refusal", text),
+                (
+                    ScriptPart::Call { .. }
+                    | ScriptPart::TextCall { .. }
+                    | ScriptPart::Thinking { .. },
+                    _,
+                ) => continue,
             };
             deltas.extend(cut(text).map(|piece| Value::from_iter([(field, piece)])));
         }
@@ -92,8 +101,9 @@ impl Speaker<'_> {
         let options = self.asked.body.get("stream_options");
         let wants = |name: &str| options.and_then(|options| options.get(name)?.as_bool());
         // Mistral tells it with the last chunk, unasked.
-        let tells_usage = wants("include_usage") == Some(true) && self.like != Like::Mistral;
-        let pads = self.like == Like::OpenAi && wants("include_obfuscation") != Some(false);
+        let tells_usage =
+            wants("include_usage") == Some(true) && self.like != VendorQuirks::Mistral;
+        let pads = self.like == VendorQuirks::OpenAi && wants("include_obfuscation") != Some(false);
         let mut text = String::new();
         let mut event = 0;
         let mut send = |choices: Value, used: Option<Value>| {
@@ -113,7 +123,7 @@ impl Speaker<'_> {
             send(choice(delta, None), None);
         }
         let used = usage(&self.reply.usage);
-        let last = (self.like == Like::Mistral).then(|| used.clone());
+        let last = (self.like == VendorQuirks::Mistral).then(|| used.clone());
         send(choice(json!({}), Some(&self.finish)), last);
         if tells_usage {
             send(json!([]), Some(used));
@@ -130,10 +140,10 @@ impl Speaker<'_> {
             "created": CREATED,
             "model": self.asked.model(),
         });
-        if self.like == Like::OpenAi {
+        if self.like == VendorQuirks::OpenAi {
             frame["service_tier"] = json!("default");
         }
-        if self.like != Like::Mistral {
+        if self.like != VendorQuirks::Mistral {
             frame["system_fingerprint"] = Value::Null;
         }
         frame["choices"] = choices;
@@ -141,10 +151,12 @@ impl Speaker<'_> {
     }
 
     /// The calls, with their index among them and their id.
-    fn calls(&self) -> impl Iterator<Item = (usize, String, &Part)> {
+    fn calls(&self) -> impl Iterator<Item = (usize, String, &ScriptPart)> {
         let calls = self.reply.parts.iter().filter_map(|part| match part {
-            Part::Call { id, .. } | Part::TextCall { id, .. } => Some((id.as_deref(), part)),
-            Part::Refusal(_) | Part::Text(_) | Part::Thinking { .. } => None,
+            ScriptPart::Call { id, .. } | ScriptPart::TextCall { id, .. } => {
+                Some((id.as_deref(), part))
+            }
+            ScriptPart::Refusal(_) | ScriptPart::Text(_) | ScriptPart::Thinking { .. } => None,
         });
         calls.enumerate().map(|(index, (id, part))| {
             let id = ids::call(id, self.like, self.asked.nth, index);
@@ -152,17 +164,19 @@ impl Speaker<'_> {
         })
     }
 
-    fn call_deltas(&self, index: usize, id: &str, part: &Part) -> Vec<Value> {
+    fn call_deltas(&self, index: usize, id: &str, part: &ScriptPart) -> Vec<Value> {
         let mut whole = whole_call(id, part);
         whole["index"] = json!(index);
         // The others send a call in one piece.
-        if matches!(self.like, Like::Mistral | Like::Ollama) {
+        if matches!(self.like, VendorQuirks::Mistral | VendorQuirks::Ollama) {
             return vec![whole];
         }
         let (kind, said, text) = match part {
-            Part::Call { arguments, .. } => ("function", "arguments", arguments),
-            Part::TextCall { input, .. } => ("custom", "input", input),
-            Part::Refusal(_) | Part::Text(_) | Part::Thinking { .. } => return Vec::new(),
+            ScriptPart::Call { arguments, .. } => ("function", "arguments", arguments),
+            ScriptPart::TextCall { input, .. } => ("custom", "input", input),
+            ScriptPart::Refusal(_) | ScriptPart::Text(_) | ScriptPart::Thinking { .. } => {
+                return Vec::new();
+            }
         };
         whole[kind][said] = json!("");
         let pieces = cut(text).map(|piece| {
@@ -176,20 +190,23 @@ impl Speaker<'_> {
     /// Where such a server shows its reasoning, if it does.
     const fn thought_field(&self) -> Option<&'static str> {
         match self.like {
-            Like::DeepSeek => Some("reasoning_content"),
-            Like::Ollama => Some("reasoning"),
-            Like::Mistral | Like::OpenAi => None,
+            VendorQuirks::DeepSeek => Some("reasoning_content"),
+            VendorQuirks::Ollama => Some("reasoning"),
+            VendorQuirks::Mistral | VendorQuirks::OpenAi => None,
         }
     }
 
     fn thought(&self) -> Option<String> {
         self.joined(|part| match part {
-            Part::Thinking { text, .. } => Some(text),
-            Part::Call { .. } | Part::Refusal(_) | Part::Text(_) | Part::TextCall { .. } => None,
+            ScriptPart::Thinking { text, .. } => Some(text),
+            ScriptPart::Call { .. }
+            | ScriptPart::Refusal(_)
+            | ScriptPart::Text(_)
+            | ScriptPart::TextCall { .. } => None,
         })
     }
 
-    fn joined(&self, of: fn(&Part) -> Option<&String>) -> Option<String> {
+    fn joined(&self, of: fn(&ScriptPart) -> Option<&String>) -> Option<String> {
         let mut texts = self.reply.parts.iter().filter_map(of).peekable();
         texts.peek().is_some().then(|| texts.cloned().collect())
     }
@@ -198,10 +215,10 @@ impl Speaker<'_> {
 /// The reasoning that such a server shows with a reply, and with which calls.
 pub(in crate::openai) fn shown(
     asked: &Post<'_>,
-    reply: &Reply,
-    like: Like,
+    reply: &ScriptReply,
+    like: VendorQuirks,
 ) -> (Vec<String>, Option<String>) {
-    let speaker = Speaker {
+    let speaker = ChatSpeaker {
         asked,
         finish: String::new(),
         like,
@@ -211,37 +228,41 @@ pub(in crate::openai) fn shown(
     (ids, speaker.thought())
 }
 
-fn words(part: &Part) -> Option<&String> {
+fn words(part: &ScriptPart) -> Option<&String> {
     match part {
-        Part::Text(text) => Some(text),
-        Part::Call { .. } | Part::Refusal(_) | Part::TextCall { .. } | Part::Thinking { .. } => {
-            None
-        }
+        ScriptPart::Text(text) => Some(text),
+        ScriptPart::Call { .. }
+        | ScriptPart::Refusal(_)
+        | ScriptPart::TextCall { .. }
+        | ScriptPart::Thinking { .. } => None,
     }
 }
 
-fn refusal(part: &Part) -> Option<&String> {
+fn refusal(part: &ScriptPart) -> Option<&String> {
     match part {
-        Part::Refusal(text) => Some(text),
-        Part::Call { .. } | Part::Text(_) | Part::TextCall { .. } | Part::Thinking { .. } => None,
+        ScriptPart::Refusal(text) => Some(text),
+        ScriptPart::Call { .. }
+        | ScriptPart::Text(_)
+        | ScriptPart::TextCall { .. }
+        | ScriptPart::Thinking { .. } => None,
     }
 }
 
-fn whole_call(id: &str, part: &Part) -> Value {
+fn whole_call(id: &str, part: &ScriptPart) -> Value {
     match part {
-        Part::Call {
+        ScriptPart::Call {
             arguments, name, ..
         } => json!({
             "id": id,
             "type": "function",
             "function": { "name": name, "arguments": arguments },
         }),
-        Part::TextCall { input, name, .. } => json!({
+        ScriptPart::TextCall { input, name, .. } => json!({
             "id": id,
             "type": "custom",
             "custom": { "name": name, "input": input },
         }),
-        Part::Refusal(_) | Part::Text(_) | Part::Thinking { .. } => Value::Null,
+        ScriptPart::Refusal(_) | ScriptPart::Text(_) | ScriptPart::Thinking { .. } => Value::Null,
     }
 }
 
@@ -268,17 +289,19 @@ fn usage(usage: &Usage) -> Value {
     })
 }
 
-fn finish(finish: &FinishReason, body: &Value, like: Like) -> String {
+fn finish(finish: &FinishReason, body: &Value, like: VendorQuirks) -> String {
     let word = match finish {
         FinishReason::ContentFilter => "content_filter",
-        FinishReason::ContextFull if like == Like::Mistral => "model_length",
+        FinishReason::ContextFull if like == VendorQuirks::Mistral => "model_length",
         FinishReason::ContextFull | FinishReason::Length => "length",
         FinishReason::Paused
         | FinishReason::Refused
         | FinishReason::Stop
         | FinishReason::StopSequence(_) => "stop",
         // Where one tool had to be called, the vendor's own server does not say that it was.
-        FinishReason::ToolCalls if like == Like::OpenAi && body["tool_choice"].is_object() => {
+        FinishReason::ToolCalls
+            if like == VendorQuirks::OpenAi && body["tool_choice"].is_object() =>
+        {
             "stop"
         }
         FinishReason::ToolCalls => "tool_calls",

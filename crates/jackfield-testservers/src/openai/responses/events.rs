@@ -11,7 +11,7 @@ use crate::vendor::Post;
 pub(super) fn all(asked: &Post<'_>, output: &[Value], done: &Value) -> String {
     let options = asked.body.get("stream_options");
     let pads = options.and_then(|options| options.get("include_obfuscation")?.as_bool());
-    let mut events = Events {
+    let mut events = ResponseEvents {
         nth: asked.nth,
         pads: pads != Some(false),
         text: String::new(),
@@ -33,14 +33,14 @@ pub(super) fn all(asked: &Post<'_>, output: &[Value], done: &Value) -> String {
     events.text
 }
 
-struct Events {
+struct ResponseEvents {
     nth: usize,
     pads: bool,
     text: String,
     told: usize,
 }
 
-impl Events {
+impl ResponseEvents {
     fn item(&mut self, index: usize, item: &Value) {
         let mut begun = item.clone();
         for (name, blank) in BLANK {

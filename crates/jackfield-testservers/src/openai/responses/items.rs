@@ -6,10 +6,10 @@ use super::super::rules::{
     has, id, items, known, missing, name, need_text, not_empty, not_supported, one_of, text,
     wrong_type,
 };
-use crate::checks::Found;
+use crate::checks::CheckFindings;
 
 /// Checks an item.
-pub(super) fn check(at: &str, item: &Value, found: &mut Found) {
+pub(super) fn check(at: &str, item: &Value, found: &mut CheckFindings) {
     match text(item, "type") {
         // A message needs no type.
         "message" | "" if has(item, "role") => message(at, item, found),
@@ -27,7 +27,7 @@ pub(super) fn check(at: &str, item: &Value, found: &mut Found) {
     }
 }
 
-fn message(at: &str, item: &Value, found: &mut Found) {
+fn message(at: &str, item: &Value, found: &mut CheckFindings) {
     known(
         at,
         item,
@@ -57,7 +57,7 @@ fn message(at: &str, item: &Value, found: &mut Found) {
     check_parts(&place, parts, kinds, found);
 }
 
-fn check_parts(at: &str, parts: &[Value], kinds: &[&str], found: &mut Found) {
+fn check_parts(at: &str, parts: &[Value], kinds: &[&str], found: &mut CheckFindings) {
     for (n, part) in parts.iter().enumerate() {
         let at = format!("{at}[{n}]");
         let Some(kind) = need_text(&at, part, "type", found) else {
@@ -96,7 +96,7 @@ fn check_parts(at: &str, parts: &[Value], kinds: &[&str], found: &mut Found) {
     }
 }
 
-fn image(at: &str, part: &Value, found: &mut Found) {
+fn image(at: &str, part: &Value, found: &mut CheckFindings) {
     let fields = &[
         "detail",
         "file_id",
@@ -129,7 +129,7 @@ fn image(at: &str, part: &Value, found: &mut Found) {
     }
 }
 
-fn file(at: &str, part: &Value, found: &mut Found) {
+fn file(at: &str, part: &Value, found: &mut CheckFindings) {
     let fields = &[
         "detail",
         "file_data",
@@ -152,7 +152,7 @@ fn file(at: &str, part: &Value, found: &mut Found) {
     }
 }
 
-fn call(at: &str, item: &Value, said: &str, prefix: &str, found: &mut Found) {
+fn call(at: &str, item: &Value, said: &str, prefix: &str, found: &mut CheckFindings) {
     let fields = &[
         "async",
         "call_id",
@@ -174,7 +174,7 @@ fn call(at: &str, item: &Value, said: &str, prefix: &str, found: &mut Found) {
     }
 }
 
-fn output(at: &str, item: &Value, fields: &[&str], found: &mut Found) {
+fn output(at: &str, item: &Value, fields: &[&str], found: &mut CheckFindings) {
     known(at, item, fields, found);
     one_of(at, item, "status", STATUS, found);
     call_id(at, item, found);
@@ -193,7 +193,7 @@ fn output(at: &str, item: &Value, fields: &[&str], found: &mut Found) {
     }
 }
 
-fn reasoning(at: &str, item: &Value, found: &mut Found) {
+fn reasoning(at: &str, item: &Value, found: &mut CheckFindings) {
     let fields = &[
         "content",
         "encrypted_content",
@@ -225,14 +225,14 @@ fn reasoning(at: &str, item: &Value, found: &mut Found) {
     }
 }
 
-fn call_id(at: &str, item: &Value, found: &mut Found) {
+fn call_id(at: &str, item: &Value, found: &mut CheckFindings) {
     if let Some(own) = need_text(at, item, "call_id", found) {
         id(&format!("{at}.call_id"), own, 64, found);
     }
 }
 
 /// An item's own id tells what it is.
-fn begins_with(at: &str, item: &Value, prefix: &str, found: &mut Found) {
+fn begins_with(at: &str, item: &Value, prefix: &str, found: &mut CheckFindings) {
     let own = text(item, "id");
     if has(item, "id") && !own.starts_with(prefix) {
         let at = format!("{at}.id");

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::super::rules::text;
-use crate::checks::Found;
+use crate::checks::CheckFindings;
 
 /// Checks calls and outputs against each other.
 ///
 /// Where the input goes on from an earlier response, calls may be in that.
-pub(super) fn check(input: &[Value], goes_on: bool, found: &mut Found) {
+pub(super) fn check(input: &[Value], goes_on: bool, found: &mut CheckFindings) {
     let mut seen = HashSet::new();
     let mut open: Vec<(&str, &str)> = Vec::new();
     for (n, item) in input.iter().enumerate() {
@@ -48,7 +48,7 @@ pub(super) fn check(input: &[Value], goes_on: bool, found: &mut Found) {
     unanswered("input", &mut open, found);
 }
 
-fn unanswered(at: &str, open: &mut Vec<(&str, &str)>, found: &mut Found) {
+fn unanswered(at: &str, open: &mut Vec<(&str, &str)>, found: &mut CheckFindings) {
     for (kind, id) in open.drain(..) {
         let what = if kind == "function_call" {
             "function call"

@@ -8,13 +8,17 @@ use jackfield_testkit::server::Response;
 use serde_json::{Value, json};
 
 use super::super::rules::{has, settings};
-use super::super::{CREATED, Like, ids};
+use super::super::{CREATED, VendorQuirks, ids};
 use super::events;
-use crate::script::{Part, Reply};
+use crate::script::{ScriptPart, ScriptReply};
 use crate::vendor::Post;
 
 /// The items of a reply, each whole.
-pub(in crate::openai) fn items(asked: &Post<'_>, reply: &Reply, like: Like) -> Vec<Value> {
+pub(in crate::openai) fn items(
+    asked: &Post<'_>,
+    reply: &ScriptReply,
+    like: VendorQuirks,
+) -> Vec<Value> {
     let cut_off = ending(&reply.finish()).is_some();
     let last = reply.parts.len().saturating_sub(1);
     let parts = reply.parts.iter().enumerate();
@@ -25,11 +29,10 @@ pub(in crate::openai) fn items(asked: &Post<'_>, reply: &Reply, like: Like) -> V
             } else {
                 "completed"
             };
-            let calls_follow = reply
-                .parts
-                .iter()
-                .skip(place)
-                .any(|part| matches!(part, Part::Call { .. } | Part::TextCall { .. }));
+            let calls_follow =
+                reply.parts.iter().skip(place).any(|part| {
+                    matches!(part, ScriptPart::Call { .. } | ScriptPart::TextCall { .. })
+                });
             let speaker = Item {
                 asked,
                 like,
@@ -47,7 +50,11 @@ pub(in crate::openai) fn items(asked: &Post<'_>, reply: &Reply, like: Like) -> V
 }
 
 /// The response that carries these items: events, or one document.
-pub(in crate::openai) fn respond(asked: &Post<'_>, reply: &Reply, items: &[Value]) -> Response {
+pub(in crate::openai) fn respond(
+    asked: &Post<'_>,
+    reply: &ScriptReply,
+    items: &[Value],
+) -> Response {
     let done = document(asked, reply, items);
     if asked.is_streamed(reply) {
         Response::event_stream(events::all(asked, items, &done))
@@ -63,16 +70,16 @@ pub(in crate::openai) fn response_id(nth: usize) -> String {
 
 struct Item<'a> {
     asked: &'a Post<'a>,
-    like: Like,
+    like: VendorQuirks,
     phase: &'static str,
     place: usize,
     status: &'static str,
 }
 
 impl Item<'_> {
-    fn of(&self, part: &Part) -> Value {
+    fn of(&self, part: &ScriptPart) -> Value {
         match part {
-            Part::Call {
+            ScriptPart::Call {
                 arguments,
                 id,
                 name,
@@ -84,14 +91,16 @@ impl Item<'_> {
                 "call_id": self.call_id(id.as_deref()),
                 "name": name,
             }),
-            Part::Refusal(text) => self.message(&json!({ "type": "refusal", "refusal": text })),
-            Part::Text(text) => self.message(&json!({
+            ScriptPart::Refusal(text) => {
+                self.message(&json!({ "type": "refusal", "refusal": text }))
+            }
+            ScriptPart::Text(text) => self.message(&json!({
                 "type": "output_text",
                 "annotations": [],
                 "logprobs": [],
                 "text": text,
             })),
-            Part::TextCall { id, input, name } => json!({
+            ScriptPart::TextCall { id, input, name } => json!({
                 "id": self.id("ctc_"),
                 "type": "custom_tool_call",
                 "status": self.status,
@@ -99,7 +108,7 @@ impl Item<'_> {
                 "input": input,
                 "name": name,
             }),
-            Part::Thinking { signature, text } => {
+            ScriptPart::Thinking { signature, text } => {
                 // A summary is told to those who ask for one.
                 let reasoning = self.asked.body.get("reasoning");
                 let is_shown = reasoning.is_some_and(|asked| has(asked, "summary"));
@@ -141,7 +150,7 @@ impl Item<'_> {
     }
 }
 
-fn document(asked: &Post<'_>, reply: &Reply, items: &[Value]) -> Value {
+fn document(asked: &Post<'_>, reply: &ScriptReply, items: &[Value]) -> Value {
     let ending = ending(&reply.finish());
     let echoed = |name: &str, usual: Value| match asked.body.get(name) {
         Some(value) if !value.is_null() => value.clone(),

@@ -6,7 +6,7 @@ use jackfield_dialect_claude::validator::schema_faults;
 use serde_json::Value;
 
 use super::{fields, has, items};
-use crate::checks::Found;
+use crate::checks::CheckFindings;
 
 /// Checks the schema of a function's arguments (`what` is "function") or of an answer.
 ///
@@ -17,7 +17,7 @@ pub(in crate::openai) fn check(
     name: &str,
     schema: &Value,
     strict: bool,
-    found: &mut Found,
+    found: &mut CheckFindings,
 ) {
     let mut faults = Vec::new();
     root(schema, &mut faults);
@@ -26,7 +26,7 @@ pub(in crate::openai) fn check(
             "{pointer} is not valid under any of the given schemas."
         ));
     }
-    let mut judge = Judge {
+    let mut judge = SchemaRules {
         faults,
         properties: 0,
         strict,
@@ -67,13 +67,13 @@ fn root(schema: &Value, faults: &mut Vec<String>) {
     }
 }
 
-struct Judge {
+struct SchemaRules {
     faults: Vec<String>,
     properties: usize,
     strict: bool,
 }
 
-impl Judge {
+impl SchemaRules {
     fn schema(&mut self, schema: &Value, path: &mut Vec<String>, depth: usize) {
         let Value::Object(keywords) = schema else {
             if self.strict && !path.is_empty() {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{has, items, one_of, wrong_type};
-use crate::checks::Found;
+use crate::checks::CheckFindings;
 
 /// The levels of effort.
 pub(in crate::openai) const EFFORTS: &[&str] =
@@ -24,7 +24,7 @@ pub(in crate::openai) fn tenths(model: &str) -> Option<u32> {
 }
 
 /// Checks what both languages take.
-pub(in crate::openai) fn check(body: &Value, tiers: &[&str], found: &mut Found) {
+pub(in crate::openai) fn check(body: &Value, tiers: &[&str], found: &mut CheckFindings) {
     number(body, "temperature", 0.0, 2.0, found);
     number(body, "top_p", 0.0, 1.0, found);
     number(body, "top_logprobs", 0.0, 20.0, found);
@@ -57,7 +57,7 @@ pub(in crate::openai) fn number(
     name: &str,
     least: f64,
     most: f64,
-    found: &mut Found,
+    found: &mut CheckFindings,
 ) {
     match body.get(name) {
         None | Some(Value::Null) => {}
@@ -80,7 +80,7 @@ pub(in crate::openai) fn number(
 }
 
 /// A whole number of at least this, where there is one.
-pub(in crate::openai) fn whole(body: &Value, name: &str, least: i64, found: &mut Found) {
+pub(in crate::openai) fn whole(body: &Value, name: &str, least: i64, found: &mut CheckFindings) {
     let Some(value) = body.get(name).filter(|value| !value.is_null()) else {
         return;
     };
@@ -97,7 +97,11 @@ pub(in crate::openai) fn whole(body: &Value, name: &str, least: i64, found: &mut
 }
 
 /// Finds what is said to a model that reasons, and that it does not take: anything but what it does anyway.
-pub(in crate::openai) fn refused_while_reasoning(body: &Value, names: &[&str], found: &mut Found) {
+pub(in crate::openai) fn refused_while_reasoning(
+    body: &Value,
+    names: &[&str],
+    found: &mut CheckFindings,
+) {
     for name in names {
         let usual = match *name {
             "temperature" | "top_p" => body.get(*name).and_then(Value::as_f64) == Some(1.0),
@@ -120,7 +124,7 @@ pub(in crate::openai) fn refused_while_reasoning(body: &Value, names: &[&str], f
     }
 }
 
-fn boolean(body: &Value, name: &str, found: &mut Found) {
+fn boolean(body: &Value, name: &str, found: &mut CheckFindings) {
     match body.get(name) {
         None | Some(Value::Bool(_) | Value::Null) => {}
         Some(other) => wrong_type(name, "a boolean", other, found),

@@ -8,7 +8,7 @@ use super::{
     fields, has, items, join, known, missing, name, need_text, not_empty, not_supported, one_of,
     schema, text, wrong_type,
 };
-use crate::checks::Found;
+use crate::checks::CheckFindings;
 
 /// How a language writes its tools down.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -40,7 +40,7 @@ impl Shape {
 }
 
 /// Checks the tools and what is said about them.
-pub(in crate::openai) fn check(body: &Value, shape: Shape, found: &mut Found) {
+pub(in crate::openai) fn check(body: &Value, shape: Shape, found: &mut CheckFindings) {
     let tools = match body.get("tools") {
         None | Some(Value::Null) => &[][..],
         Some(Value::Array(tools)) => {
@@ -74,7 +74,12 @@ pub(in crate::openai) fn check(body: &Value, shape: Shape, found: &mut Found) {
 }
 
 /// Checks one tool; returns its name.
-fn tool_of<'a>(at: &str, tool: &'a Value, shape: Shape, found: &mut Found) -> Option<&'a str> {
+fn tool_of<'a>(
+    at: &str,
+    tool: &'a Value,
+    shape: Shape,
+    found: &mut CheckFindings,
+) -> Option<&'a str> {
     let kind = need_text(at, tool, "type", found)?;
     if kind != "function" && kind != "custom" {
         if shape == Shape::Nested || !HOSTED.contains(&kind) {
@@ -119,7 +124,7 @@ fn tool_of<'a>(at: &str, tool: &'a Value, shape: Shape, found: &mut Found) -> Op
 }
 
 /// The form of a free text.
-fn format_of(at: &str, format: &Value, shape: Shape, found: &mut Found) {
+fn format_of(at: &str, format: &Value, shape: Shape, found: &mut CheckFindings) {
     one_of(at, format, "type", &["grammar", "text"], found);
     if text(format, "type") == "grammar" {
         let (grammar, is_there) = shape.inside(format, "grammar");
@@ -134,7 +139,13 @@ fn format_of(at: &str, format: &Value, shape: Shape, found: &mut Found) {
 }
 
 /// Which tools the model may or has to call.
-fn choice(body: &Value, shape: Shape, names: &HashSet<&str>, none: bool, found: &mut Found) {
+fn choice(
+    body: &Value,
+    shape: Shape,
+    names: &HashSet<&str>,
+    none: bool,
+    found: &mut CheckFindings,
+) {
     if shape == Shape::Nested && none {
         for name in ["tool_choice", "parallel_tool_calls"] {
             if has(body, name) {
@@ -188,7 +199,7 @@ fn choice(body: &Value, shape: Shape, names: &HashSet<&str>, none: bool, found: 
 }
 
 /// A tool that is named has to be there.
-fn named(at: &str, choice: &Value, shape: Shape, names: &HashSet<&str>, found: &mut Found) {
+fn named(at: &str, choice: &Value, shape: Shape, names: &HashSet<&str>, found: &mut CheckFindings) {
     let kind = text(choice, "type");
     let (inner, _) = shape.inside(choice, kind);
     let wanted: &[&str] = match shape {

@@ -1,18 +1,21 @@
 //! Functions of whole numbers, and functions of any number of arguments.
 
 use super::super::evaluate::{Evaluator, Value, check_magnitude};
-use super::super::fault::Fault;
+use super::super::fault::CalculationError;
 use super::super::parser::Operator;
-use super::super::wide::Wide;
+use super::super::wide::DoubleDouble;
 use super::{absolute, plain, remainder};
 
 /// Returns the factorial.
-pub(crate) fn factorial(evaluator: &mut Evaluator<'_>, value: Value) -> Result<Value, Fault> {
+pub(crate) fn factorial(
+    evaluator: &mut Evaluator<'_>,
+    value: Value,
+) -> Result<Value, CalculationError> {
     let number = counting(value, "a factorial")?;
     check_magnitude(factorial_log(number))?;
     let register = evaluator.engine.keep(&format!("{}!", value.register))?;
-    let wide = (2..=number).fold(Wide::from(1.0), |product, factor| {
-        product * Wide::from(factor as f64)
+    let wide = (2..=number).fold(DoubleDouble::from(1.0), |product, factor| {
+        product * DoubleDouble::from(factor as f64)
     });
     Ok(Value {
         register,
@@ -36,7 +39,7 @@ pub(crate) fn selections(
     selection: Selection,
     of: Value,
     chosen: Value,
-) -> Result<Value, Fault> {
+) -> Result<Value, CalculationError> {
     let number = counting(of, "a number of choices")?;
     let taken = counting(chosen, "a number of choices")?;
     if taken > number {
@@ -50,11 +53,11 @@ pub(crate) fn selections(
     };
     let operation = format!("{} {operator} {}", of.register, chosen.register);
     let register = evaluator.engine.keep(&operation)?;
-    let wide = (0..steps).fold(Wide::from(1.0), |product, index| {
-        let product = product * Wide::from((number - index) as f64);
+    let wide = (0..steps).fold(DoubleDouble::from(1.0), |product, index| {
+        let product = product * DoubleDouble::from((number - index) as f64);
         match selection {
             Selection::Ordered => product,
-            Selection::Unordered => product / Wide::from((index + 1) as f64),
+            Selection::Unordered => product / DoubleDouble::from((index + 1) as f64),
         }
     });
     Ok(Value {
@@ -70,11 +73,11 @@ pub(crate) fn selections(
 pub(crate) fn fold<'stop>(
     evaluator: &mut Evaluator<'stop>,
     arguments: &[Value],
-    mut operation: impl FnMut(&mut Evaluator<'stop>, Value, Value) -> Result<Value, Fault>,
-) -> Result<Value, Fault> {
+    mut operation: impl FnMut(&mut Evaluator<'stop>, Value, Value) -> Result<Value, CalculationError>,
+) -> Result<Value, CalculationError> {
     let mut arguments = arguments.iter().copied();
     let Some(mut result) = arguments.next() else {
-        return Err(Fault::syntax("a function lacks its argument"));
+        return Err(CalculationError::syntax("a function lacks its argument"));
     };
     for next in arguments {
         result = operation(evaluator, result, next)?;
@@ -87,7 +90,7 @@ pub(crate) fn larger(
     evaluator: &mut Evaluator<'_>,
     left: Value,
     right: Value,
-) -> Result<Value, Fault> {
+) -> Result<Value, CalculationError> {
     extreme(evaluator, left, right, Operator::Add)
 }
 
@@ -96,7 +99,7 @@ pub(crate) fn smaller(
     evaluator: &mut Evaluator<'_>,
     left: Value,
     right: Value,
-) -> Result<Value, Fault> {
+) -> Result<Value, CalculationError> {
     extreme(evaluator, left, right, Operator::Subtract)
 }
 
@@ -106,7 +109,7 @@ fn extreme(
     left: Value,
     right: Value,
     distance_sign: Operator,
-) -> Result<Value, Fault> {
+) -> Result<Value, CalculationError> {
     let sum = evaluator.add(left, right)?;
     let difference = evaluator.subtract(left, right)?;
     let distance = absolute(evaluator, difference)?;
@@ -125,7 +128,7 @@ pub(crate) fn common_multiple(
     evaluator: &mut Evaluator<'_>,
     left: Value,
     right: Value,
-) -> Result<Value, Fault> {
+) -> Result<Value, CalculationError> {
     let divisor = common_divisor(evaluator, left, right)?;
     let product = evaluator.multiply(left, right)?;
     let product = absolute(evaluator, product)?;
@@ -141,9 +144,9 @@ pub(crate) fn common_divisor(
     evaluator: &mut Evaluator<'_>,
     left: Value,
     right: Value,
-) -> Result<Value, Fault> {
+) -> Result<Value, CalculationError> {
     if !(left.whole && right.whole) {
-        return Err(Fault::domain("gcd and lcm take whole numbers"));
+        return Err(CalculationError::domain("gcd and lcm take whole numbers"));
     }
     let mut larger = absolute(evaluator, left)?;
     let mut smaller = absolute(evaluator, right)?;
@@ -153,21 +156,23 @@ pub(crate) fn common_divisor(
         (larger, smaller) = (smaller, rest);
     }
     if evaluator.is_zero(larger)? {
-        return Err(Fault::domain("gcd and lcm of zeros are undefined"));
+        return Err(CalculationError::domain(
+            "gcd and lcm of zeros are undefined",
+        ));
     }
     Ok(larger)
 }
 
 /// Returns the value as a whole number that is not negative.
-fn counting(value: Value, what: &str) -> Result<u64, Fault> {
+fn counting(value: Value, what: &str) -> Result<u64, CalculationError> {
     let wide = plain(value, what)?;
     if wide.log10() > 15.0 && !wide.is_negative() {
-        return Err(Fault::Overflow);
+        return Err(CalculationError::Overflow);
     }
     wide.whole()
         .and_then(|whole| u64::try_from(whole).ok())
         .ok_or_else(|| {
-            Fault::domain(format!(
+            CalculationError::domain(format!(
                 "{what} is defined only for whole numbers from zero upwards"
             ))
         })

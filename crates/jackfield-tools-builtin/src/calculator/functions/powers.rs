@@ -1,8 +1,8 @@
 //! Powers, roots and logarithms: exact where the answer is, and never larger than can be written.
 
 use super::super::evaluate::{Evaluator, MAX_LOG, Value, check_magnitude};
-use super::super::fault::Fault;
-use super::super::wide::Wide;
+use super::super::fault::CalculationError;
+use super::super::wide::DoubleDouble;
 use super::{plain, plain_whole};
 
 /// Raises a value to a power.
@@ -10,15 +10,19 @@ pub(crate) fn power(
     evaluator: &mut Evaluator<'_>,
     base: Value,
     exponent: Value,
-) -> Result<Value, Fault> {
+) -> Result<Value, CalculationError> {
     let Some(exponent_wide) = exponent.wide else {
-        return Err(Fault::domain("an exponent must be a plain number"));
+        return Err(CalculationError::domain(
+            "an exponent must be a plain number",
+        ));
     };
     if exponent_wide.nearest().abs() > 1e15 && base.wide.is_none_or(|wide| !is_trivial(wide)) {
         return Err(match base.wide.map(|wide| wide.abs().log10() > 0.0) {
-            Some(above_one) if above_one != exponent_wide.is_negative() => Fault::Overflow,
-            Some(_) => Fault::Underflow,
-            None => Fault::domain("a quantity cannot be raised to this power"),
+            Some(above_one) if above_one != exponent_wide.is_negative() => {
+                CalculationError::Overflow
+            }
+            Some(_) => CalculationError::Underflow,
+            None => CalculationError::domain("a quantity cannot be raised to this power"),
         });
     }
     let whole_exponent = exponent_wide.whole();
@@ -27,14 +31,18 @@ pub(crate) fn power(
         return if exponent_wide.abs().nearest() <= 100.0 {
             exact_power(evaluator, base, exponent)
         } else {
-            Err(Fault::domain("a quantity cannot be raised to this power"))
+            Err(CalculationError::domain(
+                "a quantity cannot be raised to this power",
+            ))
         };
     };
     if evaluator.is_zero(base)? {
         return if exponent_wide.is_zero() {
-            Err(Fault::domain("zero to the power of zero is undefined"))
+            Err(CalculationError::domain(
+                "zero to the power of zero is undefined",
+            ))
         } else if exponent_wide.is_negative() {
-            Err(Fault::DivisionByZero)
+            Err(CalculationError::DivisionByZero)
         } else {
             Ok(base)
         };
@@ -45,7 +53,7 @@ pub(crate) fn power(
     check_magnitude(exponent_wide.nearest() * base_wide.log10())?;
     match whole_exponent {
         Some(whole) => whole_power(evaluator, base, base_wide, exponent, whole),
-        None if base_wide.is_negative() => Err(Fault::domain(
+        None if base_wide.is_negative() => Err(CalculationError::domain(
             "a negative number to a fractional power is not a real number: for a cube root use cbrt(x)",
         )),
         None => {
@@ -65,10 +73,10 @@ pub(crate) fn power(
 fn whole_power(
     evaluator: &mut Evaluator<'_>,
     base: Value,
-    base_wide: Wide,
+    base_wide: DoubleDouble,
     exponent: Value,
     whole: i64,
-) -> Result<Value, Fault> {
+) -> Result<Value, CalculationError> {
     let size = base.size * whole.abs() as f64;
     let exact = evaluator.engine.is_exact(exponent.register)?;
     if exact && (base.whole || size <= MAX_FRACTION_SIZE) {
@@ -80,7 +88,7 @@ fn whole_power(
     }
     let power = base_wide.abs().power(whole.unsigned_abs());
     let power = if whole < 0 {
-        Wide::from(1.0) / power
+        DoubleDouble::from(1.0) / power
     } else {
         power
     };
@@ -96,12 +104,14 @@ fn exact_power(
     evaluator: &mut Evaluator<'_>,
     base: Value,
     exponent: Value,
-) -> Result<Value, Fault> {
+) -> Result<Value, CalculationError> {
     let operation = format!("{} ^ {}", base.register, exponent.register);
     let register = evaluator.engine.keep(&operation)?;
     let wide = base.wide.zip(exponent.wide).map(|(base, exponent)| {
         let size = match exponent.whole() {
-            Some(whole) if whole < 0 => Wide::from(1.0) / base.abs().power(whole.unsigned_abs()),
+            Some(whole) if whole < 0 => {
+                DoubleDouble::from(1.0) / base.abs().power(whole.unsigned_abs())
+            }
             Some(whole) => base.abs().power(whole.unsigned_abs()),
             None => base.abs().power_of(exponent),
         };
@@ -123,11 +133,14 @@ fn exact_power(
 }
 
 /// Returns whether all powers of the number are as small as itself.
-fn is_trivial(base: Wide) -> bool {
+fn is_trivial(base: DoubleDouble) -> bool {
     base.is_zero() || base.abs().whole() == Some(1)
 }
 
-pub(crate) fn exponential(evaluator: &mut Evaluator<'_>, value: Value) -> Result<Value, Fault> {
+pub(crate) fn exponential(
+    evaluator: &mut Evaluator<'_>,
+    value: Value,
+) -> Result<Value, CalculationError> {
     let wide = plain(value, "exp")?;
     if evaluator.is_exactly(value, 0)? {
         return evaluator.whole(1);
@@ -141,10 +154,10 @@ pub(crate) fn logarithm(
     evaluator: &mut Evaluator<'_>,
     value: Value,
     base: Option<Value>,
-) -> Result<Value, Fault> {
+) -> Result<Value, CalculationError> {
     let wide = plain(value, "a logarithm")?;
     if wide.is_zero() || wide.is_negative() {
-        return Err(Fault::domain(
+        return Err(CalculationError::domain(
             "a logarithm is defined only for numbers above zero",
         ));
     }
@@ -152,11 +165,11 @@ pub(crate) fn logarithm(
         return evaluator.whole(0);
     }
     let Some(base) = base else {
-        return evaluator.approximate(Wide::from(wide.ln()));
+        return evaluator.approximate(DoubleDouble::from(wide.ln()));
     };
     let base_wide = plain(base, "the base of a logarithm")?;
     if base_wide.is_zero() || base_wide.is_negative() || base_wide.ln() == 0.0 {
-        return Err(Fault::domain(
+        return Err(CalculationError::domain(
             "the base of a logarithm must be above zero, and not one",
         ));
     }
@@ -174,17 +187,17 @@ pub(crate) fn logarithm(
             return Ok(turns);
         }
     }
-    evaluator.approximate(Wide::from(result))
+    evaluator.approximate(DoubleDouble::from(result))
 }
 
 pub(crate) fn root(
     evaluator: &mut Evaluator<'_>,
     value: Value,
     degree: Value,
-) -> Result<Value, Fault> {
+) -> Result<Value, CalculationError> {
     let one = evaluator.whole(1)?;
     let exponent = evaluator.divide(one, degree)?;
-    let negative = value.wide.is_some_and(Wide::is_negative);
+    let negative = value.wide.is_some_and(DoubleDouble::is_negative);
     if !negative {
         let square = evaluator.is_exactly(degree, 2)?;
         let result = power(evaluator, value, exponent)?;
@@ -200,16 +213,16 @@ pub(crate) fn root(
         let result = power(evaluator, opposite, exponent)?;
         return evaluator.negate(result);
     }
-    Err(Fault::domain(
+    Err(CalculationError::domain(
         "the root of a negative number is not a real number",
     ))
 }
 
 /// Returns whether an exponent is a fraction like 1/2 or 2/3, of which the root may be exact.
 fn is_simple_fraction(exponent: Value) -> bool {
-    let is_fraction = |wide: Wide| {
+    let is_fraction = |wide: DoubleDouble| {
         (2..=10).any(|denominator| {
-            let numerator = wide * Wide::from(f64::from(denominator));
+            let numerator = wide * DoubleDouble::from(f64::from(denominator));
             numerator
                 .whole()
                 .is_some_and(|numerator| numerator.abs() <= 20)

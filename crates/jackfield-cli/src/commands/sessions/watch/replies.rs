@@ -6,9 +6,9 @@ use jackfield_domain::block::RanBy;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::ids::{ModelAttempt, ToolCallId};
 use jackfield_domain::message::Message;
-use jackfield_domain::telling::{Piece, Said, Started, TextKind};
+use jackfield_domain::session_events::{TextEvent, TextEventKind, TextKind, TextStart};
 
-use crate::render::Event;
+use crate::render::RenderEvent;
 
 /// What has been shown of the reply that was told last.
 #[derive(Debug, Default)]
@@ -21,20 +21,20 @@ pub(super) struct Replies {
 impl Replies {
     /// A piece of a reply, for the views. Where the watching begins inside a block, they are told of its
     /// start before.
-    pub(super) fn take(&mut self, attempt: ModelAttempt, piece: Piece) -> Vec<Event> {
+    pub(super) fn take(&mut self, attempt: ModelAttempt, piece: TextEvent) -> Vec<RenderEvent> {
         if self.attempt != Some(attempt) {
             (self.attempt, self.open) = (Some(attempt), None);
         }
-        let Piece { block, said } = piece;
+        let TextEvent { block, said } = piece;
         let mut deltas = Vec::new();
         match said {
             // What hangs on it comes with the whole reply.
-            Said::Ended { .. } => {
+            TextEventKind::Ended { .. } => {
                 if self.open.is_some() {
                     deltas.push(Delta::BlockEnded { index: block });
                 }
             }
-            Said::Started(started) => {
+            TextEventKind::Started(started) => {
                 let (start, call) = began(started);
                 self.open = Some((block, call));
                 deltas.push(Delta::BlockStarted {
@@ -42,7 +42,7 @@ impl Replies {
                     start,
                 });
             }
-            Said::Text { of, text } => {
+            TextEventKind::Text { of, text } => {
                 let start = match of {
                     // Whose call it is comes with the reply, which has it whole.
                     TextKind::Arguments => None,
@@ -75,7 +75,7 @@ impl Replies {
         if ended {
             self.open = None;
         }
-        let events = deltas.into_iter().map(|delta| Event::Delta {
+        let events = deltas.into_iter().map(|delta| RenderEvent::Delta {
             attempt,
             call: call.clone(),
             delta,
@@ -84,18 +84,18 @@ impl Replies {
     }
 
     /// What is kept of a reply that broke off, unless something of it was shown while it came.
-    pub(super) fn partial(&mut self, attempt: ModelAttempt, partial: &Message) -> Vec<Event> {
+    pub(super) fn partial(&mut self, attempt: ModelAttempt, partial: &Message) -> Vec<RenderEvent> {
         if self.attempt == Some(attempt) {
             return Vec::new();
         }
         let text: Arc<str> = partial.to_text().into();
         let of = TextKind::Text;
-        let ended = Said::Ended {
+        let ended = TextEventKind::Ended {
             annotations: Vec::new(),
             opaque: Vec::new(),
         };
-        let said = [Said::Text { of, text }, ended];
-        let pieces = said.map(|said| Piece { block: 0, said });
+        let said = [TextEventKind::Text { of, text }, ended];
+        let pieces = said.map(|said| TextEvent { block: 0, said });
         let events = pieces
             .into_iter()
             .flat_map(|piece| self.take(attempt, piece));
@@ -104,9 +104,9 @@ impl Replies {
 }
 
 /// The start of a block, and the call, if it is one.
-fn began(started: Started) -> (BlockStart, Option<ToolCallId>) {
+fn began(started: TextStart) -> (BlockStart, Option<ToolCallId>) {
     match started {
-        Started::Call { id, json, name, .. } => {
+        TextStart::Call { id, json, name, .. } => {
             let start = BlockStart::ToolCall {
                 json,
                 name: name.as_str().into(),
@@ -116,9 +116,9 @@ fn began(started: Started) -> (BlockStart, Option<ToolCallId>) {
             };
             (start, Some(id))
         }
-        Started::Refusal => (BlockStart::Refusal, None),
-        Started::Text => (BlockStart::Text, None),
-        Started::Thinking { redacted, .. } => (BlockStart::Thinking { redacted }, None),
-        Started::Whole(content) => (BlockStart::Whole(content), None),
+        TextStart::Refusal => (BlockStart::Refusal, None),
+        TextStart::Text => (BlockStart::Text, None),
+        TextStart::Thinking { redacted, .. } => (BlockStart::Thinking { redacted }, None),
+        TextStart::Whole(content) => (BlockStart::Whole(content), None),
     }
 }

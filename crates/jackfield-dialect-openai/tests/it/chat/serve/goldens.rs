@@ -4,9 +4,9 @@ use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError, ServeErrorKind
 use jackfield_dialect_openai::chat::serve::ChatCompletions;
 use jackfield_dialect_openai::models;
 use jackfield_domain::block::{Annotation, Block, Content};
-use jackfield_domain::later_round::LaterRound;
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
+use jackfield_domain::round_break::RoundBreak;
 use serde_json::{Value, json};
 
 use super::about;
@@ -40,7 +40,7 @@ fn a_segment_with_tools_of_both_sides_whole() {
 #[test]
 fn words_of_rounds_with_nothing_shown_between_them_are_apart() {
     let mut later = Block::text("It is 43.");
-    later.opaque.push(LaterRound::state());
+    later.opaque.push(RoundBreak::state());
     let mut segment = Segment {
         end: ReplyEnd::new(FinishReason::Stop),
         rounds: vec![

@@ -7,10 +7,10 @@ use jackfield_dialect_kit::serve::{About, EncodeReply, ServeDialect};
 use jackfield_domain::block::{Block, CalledName, Content, RanBy, Thinking, ToolCall};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::ids::ToolCallId;
-use jackfield_domain::later_round::LaterRound;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
+use jackfield_domain::round_break::RoundBreak;
 use jackfield_domain::server_tool::ServerTool;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
@@ -88,7 +88,7 @@ pub(crate) fn segment() -> impl Strategy<Value = (Segment, Vec<Delta>)> {
             let mut words = blocks.iter_mut();
             let words = words.find(|block| matches!(block.content, Content::Text(_)));
             if let (Some(words), true) = (words, n > 0) {
-                words.opaque.push(LaterRound::state());
+                words.opaque.push(RoundBreak::state());
             }
             blocks
         });
@@ -109,7 +109,7 @@ pub(crate) fn segment() -> impl Strategy<Value = (Segment, Vec<Delta>)> {
 fn told_apart(deltas: Vec<Delta>) -> Vec<Delta> {
     let (apart, mut rest): (Vec<Delta>, Vec<Delta>) =
         deltas.into_iter().partition(|delta| match delta {
-            Delta::StateSet { state, .. } => LaterRound::begins(std::slice::from_ref(state)),
+            Delta::StateSet { state, .. } => RoundBreak::begins(std::slice::from_ref(state)),
             _ => false,
         });
     let words = |delta: &Delta| {
@@ -122,7 +122,7 @@ fn told_apart(deltas: Vec<Delta>) -> Vec<Delta> {
         )
     };
     if let (Some(_), Some(place)) = (apart.first(), rest.iter().position(words)) {
-        let state = LaterRound::state();
+        let state = RoundBreak::state();
         let index = rest[place].index();
         rest.insert(place + 1, Delta::StateSet { index, state });
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jackfield_domain::block::{Block, Content, RanBy};
 use jackfield_domain::fact::{Fact, TurnEnd};
 use jackfield_domain::fork::{self, ForkPlace};
-use jackfield_domain::locate::{self, Known, Located, Refused, Traces};
+use jackfield_domain::locate::{self, HistoryKeys, Located, ResultsRefused, SessionIndex};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::OutcomePart;
 use jackfield_domain::wait::WaitEnd;
@@ -16,9 +16,9 @@ use super::super::{Property, World};
 impl World {
     /// Where a history belongs of which the world has come so far.
     fn locate(&self, history: &[Message], steps: usize) -> Located {
-        let known = Known::of(self.session().clone(), &self.steps[..steps]);
-        let other = Known::of(self.session().clone(), &[]);
-        locate::locate(PRINCIPAL, &Traces::of(history), &[other, known])
+        let known = SessionIndex::of(self.session().clone(), &self.steps[..steps]);
+        let other = SessionIndex::of(self.session().clone(), &[]);
+        locate::locate(PRINCIPAL, &HistoryKeys::of(history), &[other, known])
     }
 
     /// The results that a turn waits for answer it; some of them do not.
@@ -40,14 +40,14 @@ impl World {
             let last = fewer.last_mut().expect("results");
             last.blocks.pop();
             let located = self.locate(&fewer, steps);
-            if !matches!(&located, Located::Refused(Refused::Missing { calls }) if calls.len() == 1)
+            if !matches!(&located, Located::Refused(ResultsRefused::Missing { calls }) if calls.len() == 1)
             {
                 self.violate(Property::RequestsAreFound, format!("{located:#?}"));
             }
         }
         // Nobody else finds it.
-        let known = Known::of(self.session().clone(), &self.steps[..steps]);
-        if locate::locate("somebody else", &Traces::of(history), &[known]) != Located::New {
+        let known = SessionIndex::of(self.session().clone(), &self.steps[..steps]);
+        if locate::locate("somebody else", &HistoryKeys::of(history), &[known]) != Located::New {
             self.violate(Property::RequestsAreFound, "another's".to_owned());
         }
     }
@@ -79,7 +79,7 @@ impl World {
             }
         }
         let located = self.locate(&other, self.steps.len());
-        if !matches!(located, Located::Refused(Refused::Conflict { .. })) {
+        if !matches!(located, Located::Refused(ResultsRefused::Conflict { .. })) {
             self.violate(Property::RequestsAreFound, format!("{located:#?}"));
         }
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use jackfield_domain::client_view::Segments;
 use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
-use jackfield_domain::view::Segments;
 use jackfield_domain::wait::{Answer, Wait, WaitEnd, WaitKind};
 
 use super::super::World;

@@ -9,8 +9,8 @@ use jackfield_ports::chat_model::ChatModel as _;
 use serde_json::{Map, Value, json};
 
 use super::super::bench::Bench;
-use super::super::said::Said;
-use super::super::{ChatModelHarness, Manner, ScriptedBlock, ScriptedReply};
+use super::super::reply_meaning::ReplyMeaning;
+use super::super::{ChatModelHarness, Manner, ScriptedBlock, VendorReply};
 
 pub(in super::super) async fn tool_calls_keep_upstream_ids_names_and_order<H: ChatModelHarness>(
     harness: &H,
@@ -106,7 +106,7 @@ pub(in super::super) async fn truncated_arguments_are_not_repaired<H: ChatModelH
         } else {
             vec![cut_off]
         };
-        let script = ScriptedReply::of(blocks).finish(FinishReason::Length);
+        let script = VendorReply::of(blocks).finish(FinishReason::Length);
         for manner in [
             Manner::Usual,
             Manner::ArgumentsAtEnd,
@@ -120,8 +120,8 @@ pub(in super::super) async fn truncated_arguments_are_not_repaired<H: ChatModelH
                 continue;
             }
             let wire = bench.wire(&script);
-            let said = Said::told(&bench.ask(wire.response()).await.reply());
-            assert_eq!(said, Said::scripted(&script), "{script:?}");
+            let said = ReplyMeaning::told(&bench.ask(wire.response()).await.reply());
+            assert_eq!(said, ReplyMeaning::scripted(&script), "{script:?}");
         }
     }
 }
@@ -134,7 +134,7 @@ async fn calls<H: ChatModelHarness>(
     if !bench.harness.capabilities().tools {
         return None;
     }
-    let wire = bench.wire(&ScriptedReply::of(blocks));
+    let wire = bench.wire(&VendorReply::of(blocks));
     let reply = bench.ask(wire.response()).await.reply();
     let calls: Vec<Arc<ToolCall>> = reply.message.calls().cloned().collect();
     assert!(!calls.is_empty(), "a call was sent, and none came");

@@ -19,13 +19,13 @@ use serde_json::json;
 
 use super::super::bench::{Bench, tool};
 use super::super::rounds::Talk;
-use super::super::{ChatModelHarness, ScriptedBlock, ScriptedReply, WireReply};
+use super::super::{ChatModelHarness, ScriptedBlock, VendorReply, WireReply};
 
 pub(in super::super) async fn every_change_of_a_request_is_sent_or_noted<H: ChatModelHarness>(
     harness: &H,
 ) {
     let bench = Bench::new(harness).await;
-    let fine = bench.wire(&ScriptedReply::text(&["fine"]));
+    let fine = bench.wire(&VendorReply::text(&["fine"]));
     let asked = conversation(&bench).await;
     let Some(before) = sent(&bench, &fine, &asked).await else {
         panic!("a plain conversation is refused");
@@ -82,7 +82,7 @@ async fn conversation<H: ChatModelHarness>(bench: &Bench<'_, H>) -> ModelRequest
         blocks.push(call("call_2"));
     }
     let mut talk = Talk::new(bench);
-    talk.round(&bench.wire(&ScriptedReply::of(blocks))).await;
+    talk.round(&bench.wire(&VendorReply::of(blocks))).await;
     let mut request = talk.request();
     request.system = system(&["Be brief.", "Be kind."]);
     if can.tools {
@@ -91,11 +91,11 @@ async fn conversation<H: ChatModelHarness>(bench: &Bench<'_, H>) -> ModelRequest
     request
 }
 
-type Change = (&'static str, Box<dyn Fn(&mut ModelRequest) + Send + Sync>);
+type RequestChange = (&'static str, Box<dyn Fn(&mut ModelRequest) + Send + Sync>);
 
 /// What is changed, one thing at a time.
-fn changes(tools: bool) -> Vec<Change> {
-    let mut changes: Vec<Change> = vec![
+fn changes(tools: bool) -> Vec<RequestChange> {
+    let mut changes: Vec<RequestChange> = vec![
         change("the first part of the system prompt", |request| {
             request.system = system(&["Be long.", "Be kind."]);
         }),
@@ -128,7 +128,7 @@ fn changes(tools: bool) -> Vec<Change> {
     changes
 }
 
-fn of_settings() -> Vec<Change> {
+fn of_settings() -> Vec<RequestChange> {
     let set = |what, set: fn(&mut Settings)| {
         change(what, move |request| {
             set(Arc::make_mut(&mut request.settings));
@@ -174,7 +174,7 @@ fn of_settings() -> Vec<Change> {
     ]
 }
 
-fn of_tools() -> Vec<Change> {
+fn of_tools() -> Vec<RequestChange> {
     let defined = |what, set: fn(&mut ToolDefinition)| {
         change(what, move |request| {
             let tools = Arc::make_mut(&mut request.tools);
@@ -221,7 +221,7 @@ fn of_tools() -> Vec<Change> {
     ]
 }
 
-fn of_outcomes() -> Vec<Change> {
+fn of_outcomes() -> Vec<RequestChange> {
     let result = |what, set: fn(&mut ToolResult)| {
         change(what, move |request| {
             content(request, 2, |content| {
@@ -275,7 +275,7 @@ fn of_outcomes() -> Vec<Change> {
 fn change(
     what: &'static str,
     change: impl Fn(&mut ModelRequest) + Send + Sync + 'static,
-) -> Change {
+) -> RequestChange {
     (what, Box::new(change))
 }
 

@@ -10,9 +10,9 @@ use jackfield_ports::chat_model::ChatModel as _;
 use serde_json::json;
 
 use super::super::bench::{Bench, asking, request as request_of};
+use super::super::reply_meaning::ReplyMeaning;
 use super::super::rounds::Talk;
-use super::super::said::Said;
-use super::super::{BlockKind, ChatModelHarness, Manner, ScriptedBlock, ScriptedReply, WireReply};
+use super::super::{BlockKind, ChatModelHarness, Manner, ScriptedBlock, VendorReply, WireReply};
 use super::scripts::{for_manner, with_calls};
 
 pub(in super::super) async fn calls_and_outcomes_go_back_in_pairs<H: ChatModelHarness>(
@@ -42,8 +42,8 @@ pub(in super::super) async fn calls_with_unusable_ids_are_kept_apart<H: ChatMode
             let mut talk = Talk::new(&bench);
             talk.round(&wire).await;
             assert_eq!(
-                Said::told(&talk.replies[0]),
-                Said::scripted(&script),
+                ReplyMeaning::told(&talk.replies[0]),
+                ReplyMeaning::scripted(&script),
                 "{script:?}"
             );
             talk.check_pairs(&talk.echo().await);
@@ -80,13 +80,13 @@ pub(in super::super) async fn reasoning_goes_back_as_it_came<H: ChatModelHarness
         } else {
             blocks.push(ScriptedBlock::text(&["Fine."]));
         }
-        let script = ScriptedReply::of(blocks);
+        let script = VendorReply::of(blocks);
         let Some(wire) = bench.with_block(BlockKind::Reasoning, &script) else {
             return;
         };
         let has_state = contains(&wire, state);
         talk.round(&wire).await;
-        let told = Said::told(&talk.replies[nth]);
+        let told = ReplyMeaning::told(&talk.replies[nth]);
         assert_eq!(told.reasoning, pieces.concat());
         expected.push((pieces.concat(), has_state.then_some(state)));
     }
@@ -123,7 +123,7 @@ pub(in super::super) async fn state_of_another_owner_is_withheld_and_noted<H: Ch
     ];
     for other in others {
         let request = with_state_of(&bench, &other).await;
-        let fine = bench.wire(&ScriptedReply::text(&["fine"]));
+        let fine = bench.wire(&VendorReply::text(&["fine"]));
         bench.server.answer(fine.response());
         let before = bench.server.requests().len();
         let reply = bench.ask_this(&request).await.reply();
@@ -150,7 +150,7 @@ pub(in super::super) async fn strict_requests_are_refused_where_others_are_noted
     harness: &H,
 ) {
     let bench = Bench::new(harness).await;
-    let fine = bench.wire(&ScriptedReply::text(&["fine"]));
+    let fine = bench.wire(&VendorReply::text(&["fine"]));
     let elsewhere = StateOwner {
         dialect: "elsewhere".into(),
         endpoint: "https://elsewhere.example".into(),
@@ -203,7 +203,7 @@ async fn with_state_of<H: ChatModelHarness>(
 ) -> ModelRequest {
     let own = bench.model.state_owner(bench.harness.model());
     let reasoning = ScriptedBlock::reasoning(&["Let me see."], STATE);
-    let script = ScriptedReply::of(vec![reasoning, ScriptedBlock::text(&["It is cold."])]);
+    let script = VendorReply::of(vec![reasoning, ScriptedBlock::text(&["It is cold."])]);
     let block = Block {
         opaque: vec![OpaqueState {
             kind: "signature".into(),
@@ -235,7 +235,7 @@ async fn with_state_of<H: ChatModelHarness>(
     asking(bench.harness.model(), &[], messages)
 }
 
-fn ids(script: &ScriptedReply) -> Vec<&str> {
+fn ids(script: &VendorReply) -> Vec<&str> {
     let ids = script.blocks.iter().filter_map(|block| match block {
         ScriptedBlock::CustomCall { id, .. } | ScriptedBlock::ToolCall { id, .. } => Some(&**id),
         ScriptedBlock::Reasoning { .. } | ScriptedBlock::Refusal(_) | ScriptedBlock::Text(_) => {

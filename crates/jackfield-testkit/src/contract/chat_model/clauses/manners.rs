@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use jackfield_domain::reply::FinishReason;
 
 use super::super::bench::Bench;
-use super::super::said::Said;
-use super::super::{BlockKind, ChatModelHarness, Manner, ScriptedBlock, ScriptedReply, WireReply};
+use super::super::reply_meaning::ReplyMeaning;
+use super::super::{BlockKind, ChatModelHarness, Manner, ScriptedBlock, VendorReply, WireReply};
 use super::scripts::{for_manner, with_calls};
 
 pub(in super::super) async fn every_manner_is_rendered_or_said_to_be_impossible<
@@ -78,7 +78,7 @@ pub(in super::super) async fn every_manner_is_rendered_or_said_to_be_impossible<
         (BlockKind::Refusal, ScriptedBlock::refusal(&["No."])),
     ] {
         let _checked = bench
-            .with_block(kind, &ScriptedReply::of(vec![block]))
+            .with_block(kind, &VendorReply::of(vec![block]))
             .is_some();
     }
 }
@@ -174,8 +174,12 @@ pub(in super::super) async fn usage_in_any_manner_is_counted_once<H: ChatModelHa
         let Some(wire) = bench.sent(&script) else {
             return;
         };
-        let said = Said::told(&bench.ask(wire.response()).await.reply());
-        assert_eq!(said, Said::scripted(&script).using(None), "{script:?}");
+        let said = ReplyMeaning::told(&bench.ask(wire.response()).await.reply());
+        assert_eq!(
+            said,
+            ReplyMeaning::scripted(&script).using(None),
+            "{script:?}"
+        );
     }
 }
 
@@ -190,11 +194,11 @@ pub(in super::super) async fn a_reply_cut_at_any_event_is_an_error_or_whole<H: C
         };
         let whole = bench.ask(wire.response()).await.reply();
         // What only counts may get lost with the end of a reply; what is said may not.
-        let whole = Said::told(&whole).using(None);
+        let whole = ReplyMeaning::told(&whole).using(None);
         for count in 0..wire.pieces.len() {
             let asked = bench.ask(wire.until(count)).await;
             if asked.result.is_ok() {
-                let said = Said::told(&asked.reply()).using(None);
+                let said = ReplyMeaning::told(&asked.reply()).using(None);
                 assert_eq!(said, whole, "after piece {count} of {script:?}");
             } else {
                 let _failure = asked.failure();
@@ -204,15 +208,19 @@ pub(in super::super) async fn a_reply_cut_at_any_event_is_an_error_or_whole<H: C
 }
 
 /// Checks that what is said in these manners is what was scripted.
-async fn same<H: ChatModelHarness>(harness: &H, manners: &[Manner], meant: impl Fn(Said) -> Said) {
+async fn same<H: ChatModelHarness>(
+    harness: &H,
+    manners: &[Manner],
+    meant: impl Fn(ReplyMeaning) -> ReplyMeaning,
+) {
     let bench = Bench::new(harness).await;
     for manner in manners {
         for script in for_manner(harness, *manner) {
             let Some(wire) = bench.sent(&script) else {
                 break;
             };
-            let said = Said::told(&bench.ask(wire.response()).await.reply());
-            assert_eq!(meant(said), Said::scripted(&script), "{script:?}");
+            let said = ReplyMeaning::told(&bench.ask(wire.response()).await.reply());
+            assert_eq!(meant(said), ReplyMeaning::scripted(&script), "{script:?}");
         }
     }
 }
@@ -220,7 +228,7 @@ async fn same<H: ChatModelHarness>(harness: &H, manners: &[Manner], meant: impl 
 /// The same replies as they usually look.
 fn as_usual<H: ChatModelHarness>(
     bench: &Bench<'_, H>,
-    scripts: Vec<ScriptedReply>,
+    scripts: Vec<VendorReply>,
 ) -> Vec<WireReply> {
     let usual = scripts.into_iter().map(|one| one.sent(Manner::Usual));
     usual.map(|one| bench.wire(&one)).collect()

@@ -7,14 +7,14 @@ use jackfield_domain::tool::{InputFormat, ToolDefinition};
 use jackfield_domain::usage::Usage;
 
 use super::super::bench::{Bench, tool, words};
-use super::super::said::Said;
-use super::super::{BlockKind, ChatModelHarness, ScriptedBlock, ScriptedReply};
+use super::super::reply_meaning::ReplyMeaning;
+use super::super::{BlockKind, ChatModelHarness, ScriptedBlock, VendorReply};
 use crate::server::Response;
 
 pub(in super::super) async fn text_arrives_in_order<H: ChatModelHarness>(harness: &H) {
     let bench = Bench::new(harness).await;
     let pieces = ["It is ", "−3 °C", ", with a ", "🌨", " or two.\n\n", " Bye"];
-    let wire = bench.wire(&ScriptedReply::text(&pieces));
+    let wire = bench.wire(&VendorReply::text(&pieces));
     let reply = bench.ask(wire.response()).await.reply();
     assert_eq!(words(&reply), pieces.concat());
     assert_eq!(reply.end.finish, FinishReason::Stop);
@@ -36,12 +36,12 @@ pub(in super::super) async fn finish_reasons_map_as_documented<H: ChatModelHarne
         FinishReason::StopSequence("END".into()),
     ];
     for finish in common {
-        let wire = bench.wire(&ScriptedReply::text(&["so far"]).finish(finish.clone()));
+        let wire = bench.wire(&VendorReply::text(&["so far"]).finish(finish.clone()));
         let reply = bench.ask(wire.response()).await.reply();
         assert_eq!(reply.end.finish, finish);
     }
     for finish in rare {
-        let script = ScriptedReply::text(&["so far"]).finish(finish.clone());
+        let script = VendorReply::text(&["so far"]).finish(finish.clone());
         if let Some(wire) = harness.render(&script) {
             let reply = bench.ask(wire.response()).await.reply();
             assert_eq!(reply.end.finish, finish);
@@ -49,7 +49,7 @@ pub(in super::super) async fn finish_reasons_map_as_documented<H: ChatModelHarne
     }
     if harness.capabilities().tools {
         let call = ScriptedBlock::call("call_1", "weather", &["{}"]);
-        let wire = bench.wire(&ScriptedReply::of(vec![call]));
+        let wire = bench.wire(&VendorReply::of(vec![call]));
         let reply = bench.ask(wire.response()).await.reply();
         assert_eq!(reply.end.finish, FinishReason::ToolCalls);
     }
@@ -57,7 +57,7 @@ pub(in super::super) async fn finish_reasons_map_as_documented<H: ChatModelHarne
 
 pub(in super::super) async fn usage_is_reported_once<H: ChatModelHarness>(harness: &H) {
     let bench = Bench::new(harness).await;
-    let script = ScriptedReply::text(&["one ", "two ", "three"]);
+    let script = VendorReply::text(&["one ", "two ", "three"]);
     let wire = bench.wire(&script);
     let reply = bench.ask(wire.response()).await.reply();
     assert_eq!(reply.end.usage, Some(script.usage));
@@ -68,7 +68,7 @@ pub(in super::super) async fn usage_is_reported_once<H: ChatModelHarness>(harnes
 
 pub(in super::super) async fn usage_totals_hold_their_parts<H: ChatModelHarness>(harness: &H) {
     let bench = Bench::new(harness).await;
-    let mut script = ScriptedReply::text(&["done"]);
+    let mut script = VendorReply::text(&["done"]);
     script.usage = Usage {
         cache_read: 40_961,
         cache_write: 0,
@@ -108,26 +108,26 @@ pub(in super::super) async fn text_after_calls_is_kept<H: ChatModelHarness>(harn
         vec![call.clone(), words.clone()],
         vec![ScriptedBlock::text(&["Well. "]), call, words],
     ] {
-        let script = ScriptedReply::of(blocks);
+        let script = VendorReply::of(blocks);
         let wire = bench.wire(&script);
-        let said = Said::told(&bench.ask(wire.response()).await.reply());
-        assert_eq!(said, Said::scripted(&script));
+        let said = ReplyMeaning::told(&bench.ask(wire.response()).await.reply());
+        assert_eq!(said, ReplyMeaning::scripted(&script));
     }
 }
 
 pub(in super::super) async fn refusals_are_told_as_refusals<H: ChatModelHarness>(harness: &H) {
     let bench = Bench::new(harness).await;
     let refusal = ScriptedBlock::refusal(&["I will ", "not do ", "that 🙅."]);
-    let script = ScriptedReply::of(vec![refusal]);
+    let script = VendorReply::of(vec![refusal]);
     let Some(wire) = bench.with_block(BlockKind::Refusal, &script) else {
         return;
     };
-    let mut said = Said::told(&bench.ask(wire.response()).await.reply());
+    let mut said = ReplyMeaning::told(&bench.ask(wire.response()).await.reply());
     // Vendors that have words for it have no reason to end of their own; the dialect may give it one.
     if said.finish == FinishReason::Refused {
         said.finish = FinishReason::Stop;
     }
-    assert_eq!(said, Said::scripted(&script));
+    assert_eq!(said, ReplyMeaning::scripted(&script));
 }
 
 pub(in super::super) async fn custom_calls_come_as_text<H: ChatModelHarness>(harness: &H) {
@@ -135,7 +135,7 @@ pub(in super::super) async fn custom_calls_come_as_text<H: ChatModelHarness>(har
     // Text that looks like JSON is text all the same.
     for input in [["say ", "\"cheese\"\n"], ["{\"a\"", ": 1}"], ["", ""]] {
         let call = ScriptedBlock::custom("call_1", "note", &input);
-        let script = ScriptedReply::of(vec![call]);
+        let script = VendorReply::of(vec![call]);
         let Some(wire) = bench.with_block(BlockKind::CustomCall, &script) else {
             return;
         };
@@ -146,8 +146,8 @@ pub(in super::super) async fn custom_calls_come_as_text<H: ChatModelHarness>(har
         };
         Arc::make_mut(&mut request.tools).push(Arc::new(note));
         bench.server.answer(wire.response());
-        let said = Said::told(&bench.ask_this(&request).await.reply());
-        assert_eq!(said, Said::scripted(&script));
+        let said = ReplyMeaning::told(&bench.ask_this(&request).await.reply());
+        assert_eq!(said, ReplyMeaning::scripted(&script));
     }
 }
 
@@ -156,10 +156,15 @@ pub(in super::super) async fn recorded_replies_say_what_they_said<H: ChatModelHa
 ) {
     let bench = Bench::new(harness).await;
     for recording in harness.recordings() {
-        let said = Said::scripted(&recording.says);
+        let said = ReplyMeaning::scripted(&recording.says);
         let check = async |response: Response, how: String| {
             let reply = bench.ask(response).await.reply();
-            assert_eq!(Said::told(&reply), said, "`{}` {how}", recording.name);
+            assert_eq!(
+                ReplyMeaning::told(&reply),
+                said,
+                "`{}` {how}",
+                recording.name
+            );
         };
         let whole = recording.wire.response();
         check(whole.clone(), "as it came".to_owned()).await;

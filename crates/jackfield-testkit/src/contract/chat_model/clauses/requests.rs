@@ -13,14 +13,14 @@ use jackfield_domain::tool::ToolChoice;
 use jackfield_ports::chat_model::ChatModel as _;
 use serde_json::json;
 
-use super::super::bench::{Bench, KEY, Watched, request, told, tool};
-use super::super::{ChatModelHarness, ScriptedFailure, ScriptedFailureKind, ScriptedReply, spans};
+use super::super::bench::{Bench, KEY, WatchedSink, request, told, tool};
+use super::super::{ChatModelHarness, ScriptedFailure, ScriptedFailureKind, VendorReply, spans};
 use crate::server::{Gate, RefusingPort, Response};
 
 pub(in super::super) async fn one_call_makes_one_http_request<H: ChatModelHarness>(harness: &H) {
     let reply = Bench::new(harness)
         .await
-        .wire(&ScriptedReply::text(&["one ", "two"]));
+        .wire(&VendorReply::text(&["one ", "two"]));
     let failure = |kind| {
         harness
             .render_failure(&ScriptedFailure::new(kind))
@@ -50,13 +50,13 @@ pub(in super::super) async fn dropping_the_call_closes_the_connection<H: ChatMod
 ) {
     let (before, inside) = (Gate::new(), Gate::new());
     let bench = Bench::new(harness).await;
-    let wire = bench.wire(&ScriptedReply::text(&["one ", "two ", "three"]));
+    let wire = bench.wire(&VendorReply::text(&["one ", "two ", "three"]));
     let within = wire.until(wire.ending - 1).pause(&inside);
     for (response, gate) in [(Response::raw().pause(&before), before), (within, inside)] {
         let bench = Bench::new(harness).await;
         bench.server.answer(response);
         let request = bench.request();
-        let mut sink = Watched::new();
+        let mut sink = WatchedSink::new();
         tokio::select! {
             result = bench.ask_into(&request, &mut sink) => {
                 panic!("the answer is still coming, but the call ended: {result:?}")
@@ -145,7 +145,7 @@ pub(in super::super) async fn undeclared_capability_is_refused<H: ChatModelHarne
     }
     for (what, request) in cases {
         let bench = Bench::new(harness).await;
-        let wire = bench.wire(&ScriptedReply::text(&["fine"]));
+        let wire = bench.wire(&VendorReply::text(&["fine"]));
         bench.server.answer(wire.response());
         let asked = bench.ask_this(&request).await;
         if let Ok(end) = &asked.result {
@@ -184,7 +184,7 @@ pub(in super::super) async fn secrets_never_reach_debug_or_errors<H: ChatModelHa
     let bench = Bench::new(harness).await;
     let (recording, guard) = spans::record();
     kept_secret("`Debug` of the adapter", &format!("{:?}", bench.model));
-    let wire = bench.wire(&ScriptedReply::text(&["one ", "two"]));
+    let wire = bench.wire(&VendorReply::text(&["one ", "two"]));
     let reply = bench.ask(wire.response()).await;
     kept_secret("the reply", &format!("{reply:?}"));
     let seen = bench.server.request(0).await;
@@ -228,7 +228,7 @@ pub(in super::super) async fn secrets_never_reach_debug_or_errors<H: ChatModelHa
 
 pub(in super::super) async fn spans_carry_provider_and_model<H: ChatModelHarness>(harness: &H) {
     let bench = Bench::new(harness).await;
-    let wire = bench.wire(&ScriptedReply::text(&["one ", "two"]));
+    let wire = bench.wire(&VendorReply::text(&["one ", "two"]));
     let failure = harness.render_failure(&ScriptedFailure::new(ScriptedFailureKind::Overloaded));
     for response in [wire.response(), failure.response()] {
         let (recording, guard) = spans::record();

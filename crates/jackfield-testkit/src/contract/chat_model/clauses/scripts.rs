@@ -1,10 +1,10 @@
 //! The replies that the clauses about manners are tried with.
 
-use super::super::{ChatModelHarness, Manner, ScriptedBlock, ScriptedReply};
+use super::super::{ChatModelHarness, Manner, ScriptedBlock, VendorReply};
 
 /// Replies with calls: several at once where the adapter takes them, in pieces, whole, equal, and
 /// without arguments; none for an adapter without tools.
-pub(super) fn with_calls<H: ChatModelHarness>(harness: &H) -> Vec<ScriptedReply> {
+pub(super) fn with_calls<H: ChatModelHarness>(harness: &H) -> Vec<VendorReply> {
     let can = harness.capabilities();
     if !can.tools {
         return Vec::new();
@@ -34,12 +34,12 @@ pub(super) fn with_calls<H: ChatModelHarness>(harness: &H) -> Vec<ScriptedReply>
     let several = several.into_iter().filter(|_| can.parallel_calls);
     one.into_iter()
         .chain(several)
-        .map(ScriptedReply::of)
+        .map(VendorReply::of)
         .collect()
 }
 
 /// Replies for this manner; none where the adapter declares nothing that it could be about.
-pub(super) fn for_manner<H: ChatModelHarness>(harness: &H, manner: Manner) -> Vec<ScriptedReply> {
+pub(super) fn for_manner<H: ChatModelHarness>(harness: &H, manner: Manner) -> Vec<VendorReply> {
     let can = harness.capabilities();
     let (calls, several, streams) = match manner {
         Manner::ArgumentsInterleaved => (true, true, true),
@@ -74,7 +74,7 @@ pub(super) fn for_manner<H: ChatModelHarness>(harness: &H, manner: Manner) -> Ve
     }
     let mut scripts = with_calls(harness);
     if !calls {
-        scripts.push(ScriptedReply::text(&["one ", "two ", "three"]));
+        scripts.push(VendorReply::text(&["one ", "two ", "three"]));
     }
     scripts.into_iter().map(|one| one.sent(manner)).collect()
 }

@@ -3,9 +3,9 @@
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailureKind, Phase, RetryAdvice};
 
-use super::super::bench::{Bench, Watched};
+use super::super::bench::{Bench, WatchedSink};
 use super::super::{
-    ChatModelHarness, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, ScriptedReply,
+    ChatModelHarness, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, VendorReply,
 };
 use crate::server::{Framing, Gate, PATIENCE};
 
@@ -42,7 +42,7 @@ pub(in super::super) async fn broken_stream_is_interrupted_mid_reply<H: ChatMode
     harness: &H,
 ) {
     let bench = Bench::new(harness).await;
-    let wire = bench.wire(&ScriptedReply::text(&["one ", "two ", "three"]));
+    let wire = bench.wire(&VendorReply::text(&["one ", "two ", "three"]));
     for count in 0..wire.ending {
         let response = wire.until(count).cut_off();
         let failure = bench.ask(response).await.failure();
@@ -87,14 +87,14 @@ pub(in super::super) async fn ending_without_finish_is_an_error<H: ChatModelHarn
 pub(in super::super) async fn slow_stream_is_not_an_error<H: ChatModelHarness>(harness: &H) {
     let bench = Bench::new(harness).await;
     let pieces = ["one ", "two ", "three"];
-    let wire = bench.wire(&ScriptedReply::text(&pieces));
+    let wire = bench.wire(&VendorReply::text(&pieces));
     let gates: Vec<Gate> = wire.pieces.iter().map(|_| Gate::new()).collect();
     let steps = wire.pieces.iter().zip(&gates);
     let response = steps.fold(wire.head(), |response, (piece, gate)| {
         response.pause(gate).send(piece.clone())
     });
     bench.server.answer(response);
-    let mut sink = Watched::new();
+    let mut sink = WatchedSink::new();
     let mut pushed = sink.deltas.subscribe();
     let last = wire.ending - 1;
     let open = async {
@@ -120,7 +120,7 @@ pub(in super::super) async fn mid_stream_error_event_is_classified<H: ChatModelH
     harness: &H,
 ) {
     let bench = Bench::new(harness).await;
-    let wire = bench.wire(&ScriptedReply::text(&["one ", "two ", "three"]));
+    let wire = bench.wire(&VendorReply::text(&["one ", "two ", "three"]));
     for (scripted, kind, again) in [
         (
             ScriptedFailureKind::Overloaded,
@@ -182,7 +182,7 @@ pub(in super::super) async fn broken_events_are_a_protocol_violation<H: ChatMode
         return;
     };
     let bench = Bench::new(harness).await;
-    let wire = bench.wire(&ScriptedReply::text(&["one ", "two ", "three"]));
+    let wire = bench.wire(&VendorReply::text(&["one ", "two ", "three"]));
     for place in 0..wire.ending {
         let response = wire.with(place, event.clone()).response();
         let failure = bench.ask(response).await.failure();
@@ -196,7 +196,7 @@ pub(in super::super) async fn broken_events_are_a_protocol_violation<H: ChatMode
 }
 
 /// Words, and calls where there are any, with characters that a cut can hurt.
-fn everything<H: ChatModelHarness>(harness: &H) -> ScriptedReply {
+fn everything<H: ChatModelHarness>(harness: &H) -> VendorReply {
     let mut blocks = vec![ScriptedBlock::text(&[
         "Ø",
         "slo: −3 °C 🌨",
@@ -210,7 +210,7 @@ fn everything<H: ChatModelHarness>(harness: &H) -> ScriptedReply {
     if harness.capabilities().parallel_calls {
         blocks.push(ScriptedBlock::call("call_2", "clock", &[]));
     }
-    ScriptedReply::of(blocks)
+    VendorReply::of(blocks)
 }
 
 /// The words in pieces of a reply.

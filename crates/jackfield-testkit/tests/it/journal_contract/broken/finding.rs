@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use jackfield_domain::fact::Fact;
-use jackfield_ports::journal::marks::{Found, Mark};
+use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::{Journal as _, JournalError};
 
 use super::{Mistake, Mistaken};
@@ -19,19 +19,19 @@ impl Mistaken {
         principal: &str,
         marks: &[Mark],
         most: usize,
-    ) -> Result<Vec<Found>, JournalError> {
+    ) -> Result<Vec<FoundTurn>, JournalError> {
         let found = self.inner.find(principal, marks, most).await?;
-        let again: Vec<Found> = match self.is {
+        let again: Vec<FoundTurn> = match self.is {
             Mistake::DeletedFound => {
                 let mut ever = self.found.lock().expect("no panic");
                 let new = found
                     .iter()
                     .map(|found| (principal.to_owned(), found.clone()));
                 ever.extend(new);
-                let of = |(who, found): &(String, Found)| {
+                let of = |(who, found): &(String, FoundTurn)| {
                     who == principal && marks.contains(&found.mark)
                 };
-                let mut ever: Vec<Found> = ever
+                let mut ever: Vec<FoundTurn> = ever
                     .iter()
                     .filter(|known| of(known))
                     .map(|(_, found)| found.clone())
@@ -62,7 +62,7 @@ impl Mistaken {
                 [found.clone(), found].concat()
             }
             Mistake::ViewsForgotten => {
-                let known = |found: &Found| !matches!(found.mark, Mark::View(_));
+                let known = |found: &FoundTurn| !matches!(found.mark, Mark::View(_));
                 found.into_iter().filter(known).collect()
             }
             _ => found,

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
-use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{Epoch, Journal as _, JournalError};
 
@@ -127,7 +127,11 @@ impl Mistaken {
         self.inner.mark_restored(session).await
     }
 
-    pub(super) async fn have_to_do(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
+    pub(super) async fn have_to_do(
+        &self,
+        now: WallTime,
+        most: usize,
+    ) -> Result<DueSessions, JournalError> {
         let rows = self.inner.sessions(&every_session()).await?;
         let mut due = match self.is {
             Mistake::DueEarly => {
@@ -138,7 +142,7 @@ impl Mistaken {
                 let before = WallTime::from_millis(now.as_millis() - 1);
                 self.inner.due(before, most).await?
             }
-            Mistake::DueNever => Due::default(),
+            Mistake::DueNever => DueSessions::default(),
             Mistake::MostIgnored => self.inner.due(now, usize::MAX).await?,
             _ => self.inner.due(now, most).await?,
         };

@@ -1,0 +1,189 @@
+//! The journal of a command: opened while the rest is made ready, and closed in order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_assembly::{
+    Config, Flags, JournalConfig, JournalOpenError, OpenJournal, Origin, restored_help,
+};
+use jackfield_engine::Engine;
+use tokio::task::JoinHandle;
+
+use crate::commands::ask;
+use crate::exit::Exit;
+use crate::fault::CommandError;
+use crate::render;
+
+/// A journal that is being opened.
+pub(crate) struct PendingJournal(JoinHandle<Result<OpenJournal, JournalOpenError>>);
+
+/// Begins to open the journal of this configuration; what else has to be made ready can be made meanwhile.
+pub(crate) fn begin(config: &Config) -> PendingJournal {
+    let config = config.clone();
+    PendingJournal(tokio::task::spawn_blocking(move || config.open_journal()))
+}
+
+/// The same for who only reads: the file need not be writable.
+fn begin_to_read(config: &Config) -> PendingJournal {
+    let config = config.clone();
+    PendingJournal(tokio::task::spawn_blocking(move || {
+        config.open_journal_to_read()
+    }))
+}
+
+impl PendingJournal {
+    /// The journal. Says so where nothing can be kept.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fault`] if a file was named and cannot be opened.
+    pub(crate) async fn opened(self) -> Result<OpenJournal, CommandError> {
+        let opened = self.unsaid().await?;
+        if let Some(file) = &opened.file
+            && let Ok(Some(restored)) = file.restored().await
+            && restored.parked > 0
+        {
+            render::remark(&format!(
+                "warning: {restored}; {}",
+                restored_help(&restored)
+            ));
+        }
+        if let Some(unkept) = &opened.unkept {
+            let causes = unkept.causes.join(": ");
+            let help = unkept.help;
+            render::remark(&format!(
+                "warning: what is said is not kept: {causes}; {help}"
+            ));
+        }
+        Ok(opened)
+    }
+
+    /// The journal, with nothing said about it.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fault`] if a file was named and cannot be opened.
+    pub(crate) async fn unsaid(self) -> Result<OpenJournal, CommandError> {
+        match self.0.await {
+            Ok(opened) => Ok(opened?),
+            Err(error) => {
+                let message = "the journal cannot be opened";
+                Err(CommandError::new(Exit::Internal, message).because(&error))
+            }
+        }
+    }
+}
+
+/// What a command does with the journal.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum JournalAccess {
+    /// It reads what is there: a file that cannot be written will do.
+    Read,
+    /// It changes what is there.
+    Write,
+}
+
+/// The journal of a command that has nothing to do with models and tools, and an engine that has none.
+pub(crate) struct SessionJournal {
+    pub(crate) engine: Engine,
+    pub(crate) journal: OpenJournal,
+}
+
+/// Sees to it that no file is made by a command that looks for what is in it.
+///
+/// # Errors
+///
+/// A [`Fault`] if `--db` names a file that is not there.
+pub(crate) fn be_there(config: &Config) -> Result<(), CommandError> {
+    let Some((path, place)) = &config.journal.path else {
+        return Ok(());
+    };
+    // What a configuration names is made by the first conversation, and until then there is none.
+    if !matches!(place.origin, Origin::Flag(_)) || path.exists() {
+        return Ok(());
+    }
+    let message = format!("{place}: there is no file {}", path.display());
+    let fault = CommandError::new(Exit::Configuration, message);
+    Err(fault.with_help(NOT_THERE))
+}
+
+/// Opens the journal for a command that has to do with what is kept: no provider, no key and no server is
+/// needed. Says so where the file can only be read.
+///
+/// # Errors
+///
+/// A [`Fault`] if the configuration is wrong, or there is no file to look at.
+pub(crate) async fn open(
+    flags: &Flags,
+    access: JournalAccess,
+) -> Result<SessionJournal, CommandError> {
+    let (config, _) = ask::configured(flags)?;
+    be_there(&config)?;
+    let opening = match access {
+        JournalAccess::Read => begin_to_read(&config),
+        JournalAccess::Write => begin(&config),
+    };
+    let journal = opening.unsaid().await?;
+    if let Some(read_only) = &journal.read_only {
+        let causes = read_only.causes.join(": ");
+        render::remark(&format!("note: {causes}"));
+    } else if journal.file.is_none() {
+        let mut fault = CommandError::new(Exit::Configuration, "no sessions are kept");
+        match &journal.unkept {
+            Some(unkept) => {
+                fault.causes.extend(unkept.causes.clone());
+                fault = fault.with_help(unkept.help);
+            }
+            None => fault = fault.with_help(IN_MEMORY),
+        }
+        return Err(fault);
+    }
+    let engine = Engine::builder(Arc::clone(&journal.journal)).build();
+    Ok(SessionJournal { engine, journal })
+}
+
+impl SessionJournal {
+    /// Closes the journal behind what was done with it.
+    pub(crate) async fn close(self) {
+        close(&self.journal).await;
+    }
+}
+
+/// Leaves a journal that was written to: what is not to be kept goes, and it is closed.
+pub(crate) async fn leave(journal: &OpenJournal, config: &JournalConfig) {
+    let retention = config.retention();
+    if !retention.is_everything() && journal.file.is_some() {
+        let engine = Engine::builder(Arc::clone(&journal.journal)).build();
+        let pruning = engine.prune(retention, usize::MAX, false);
+        // What is not done in time is done the next time.
+        if let Ok(Err(error)) = tokio::time::timeout(CLOSE_TIMEOUT, pruning).await {
+            let why = CommandError::from(error).messages.join("; ");
+            render::remark(&format!("warning: old sessions were not deleted: {why}"));
+        }
+    }
+    close(journal).await;
+}
+
+/// Closes a journal in order, but holds nobody up for long: what was promised is in the file already.
+pub(crate) async fn close(journal: &OpenJournal) {
+    let _late = tokio::time::timeout(CLOSE_TIMEOUT, journal.close()).await;
+}
+
+impl From<JournalOpenError> for CommandError {
+    fn from(error: JournalOpenError) -> Self {
+        let message = error.to_string();
+        let fault = Self::new(Exit::Configuration, message).because(&error.source);
+        fault.with_help(error.help())
+    }
+}
+
+/// What to do where conversations are kept in memory because somebody wants that.
+const IN_MEMORY: &str =
+    "they are in memory, as `kind = \"memory\"` under [journal] says; name a file with `--db FILE`";
+
+/// What to do where a file that was named is not there.
+const NOT_THERE: &str =
+    "name one that is there, or leave --db out; `jackfield chat --db FILE` makes one";
+
+/// How long the end of a command may wait for its journal.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);

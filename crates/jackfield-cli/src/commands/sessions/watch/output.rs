@@ -1,0 +1,147 @@
+//! Where a watched session is shown: to people as turns are, to programs in lines that bear cursors.
+
+use std::io::{self, Write as _};
+
+use jackfield_domain::cursor::Cursor;
+use jackfield_domain::fact::Fact;
+use jackfield_engine::{AnswerFit, TurnReport};
+use serde_json::{Map, Value, json};
+
+use crate::render::json::Json;
+use crate::render::{self, RenderEvent, TurnRenderer, words};
+
+/// Where it is shown.
+pub(super) enum WatchOutput {
+    People(Box<dyn TurnRenderer>),
+    /// The lines of what is told just now.
+    Programs(Json<Vec<u8>>),
+}
+
+impl WatchOutput {
+    pub(super) fn new(json: bool, verbose: bool) -> Self {
+        if json {
+            Self::Programs(Json::new(Vec::new()))
+        } else {
+            Self::People(render::view(false, verbose, true))
+        }
+    }
+
+    pub(super) fn event(&mut self, event: &RenderEvent) -> io::Result<()> {
+        match self {
+            Self::People(view) => view.show(event),
+            Self::Programs(lines) => {
+                lines.show(event)?;
+                match event {
+                    RenderEvent::Fact { fact, .. } => {
+                        more(fact).map_or(Ok(()), |line| lines.line(&line))
+                    }
+                    RenderEvent::Delta { .. }
+                    | RenderEvent::Progress { .. }
+                    | RenderEvent::Queued { .. }
+                    | RenderEvent::Unavailable { .. }
+                    | RenderEvent::Undecided { .. } => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// What was told to programs before, by whomever: it is not told again.
+    pub(super) fn remember(&mut self, event: &RenderEvent) -> io::Result<()> {
+        if let Self::Programs(lines) = self {
+            lines.show(event)?;
+            drop(lines.take());
+        }
+        Ok(())
+    }
+
+    /// The message that a turn begins with.
+    pub(super) fn message(&mut self, text: &str) -> io::Result<()> {
+        match self {
+            Self::People(view) => view.say(&format!("> {}", text.replace('\n', "\n> "))),
+            Self::Programs(lines) => {
+                lines.line(&json!({ "event": "message", "role": "user", "text": text }))
+            }
+        }
+    }
+
+    /// A remark, for people alone.
+    pub(super) fn say(&mut self, remark: &str) -> io::Result<()> {
+        match self {
+            Self::People(view) => view.say(remark),
+            Self::Programs(_) => Ok(()),
+        }
+    }
+
+    /// A remark for whoever looks on, which is no line of the watching.
+    pub(super) fn warn(&mut self, remark: &str) -> io::Result<()> {
+        match self {
+            Self::People(view) => view.say(remark),
+            Self::Programs(_) => {
+                render::remark(remark);
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn finish(&mut self, report: &TurnReport) -> io::Result<()> {
+        match self {
+            Self::People(view) => view.finish(report, &AnswerFit::Free),
+            Self::Programs(lines) => lines.finish(report, &AnswerFit::Free),
+        }
+    }
+
+    /// One piece of news is told, up to this cursor. Only its last line bears the cursor: whoever goes on
+    /// from there has seen all of it.
+    pub(super) fn told(&mut self, cursor: Cursor, superseded: bool) -> io::Result<()> {
+        let Self::Programs(lines) = self else {
+            return Ok(());
+        };
+        let written = lines.take();
+        let mut lines: Vec<Map<String, Value>> = written
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .collect();
+        if let Some(last) = lines.last_mut() {
+            last.insert("cursor".to_owned(), cursor.to_string().into());
+            if superseded {
+                last.insert("superseded".to_owned(), true.into());
+            }
+        }
+        let mut out = io::stdout().lock();
+        for line in lines {
+            writeln!(out, "{}", words::escaped(serde_json::to_string(&line)?))?;
+        }
+        out.flush()
+    }
+}
+
+/// The line of a fact that says nothing to whoever sent the message, who knows it.
+fn more(fact: &Fact) -> Option<Value> {
+    match fact {
+        Fact::CallAccepted { attempt, .. } => Some(json!({
+            "event": "tool_accepted",
+            "id": attempt.call.as_str(), "attempt": attempt.attempt,
+        })),
+        Fact::CallLost {
+            attempt, message, ..
+        } => Some(json!({
+            "event": "tool_lost",
+            "id": attempt.call.as_str(), "attempt": attempt.attempt, "message": message,
+        })),
+        Fact::SessionForked { at, from, .. } => Some(json!({
+            "event": "forked",
+            "from": from.as_str(), "turn": at.ordinal, "round": at.round,
+        })),
+        Fact::TurnResumed { nth, .. } => Some(json!({ "event": "turn_resumed", "nth": nth })),
+        Fact::CallClosed { .. }
+        | Fact::CallStarted { .. }
+        | Fact::Late(_)
+        | Fact::ModelCallEnded { .. }
+        | Fact::ModelCallStarted { .. }
+        | Fact::ReplyReceived { .. }
+        | Fact::TurnEnded { .. }
+        | Fact::TurnOpened { .. }
+        | Fact::WaitClosed { .. }
+        | Fact::WaitOpened { .. } => None,
+    }
+}

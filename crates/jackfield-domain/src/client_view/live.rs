@@ -1,0 +1,317 @@
+//! The reply that is under way, as a client is shown it.
+
+use std::sync::Arc;
+
+use crate::block::{Block, Content, RanBy};
+use crate::client_view::ClientEvent;
+use crate::delta::{BlockStart, Delta};
+use crate::ids::ToolCallId;
+use crate::message::Message;
+use crate::round_break::RoundBreak;
+use crate::session_events::{TextEvent, TextEventKind, TextKind, TextStart};
+use crate::tool_input::JsonInput;
+use crate::turn::Turn;
+
+/// One try at a reply. Nothing of it is shown before there is something to see: a try that fails until
+/// then is made again without anybody having noticed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LiveAttempt {
+    /// The calls of the client's that were begun, in their order.
+    calls: Vec<ToolCallId>,
+    /// What came so far and was not shown.
+    held: Vec<ClientEvent>,
+    is_shown: bool,
+    /// Whether something was shown before it, and no words of it yet.
+    is_later: bool,
+    /// The number of its first block, once there is one.
+    first: Option<u32>,
+    /// The block that is told now, by its number; none if it is not shown here.
+    open: Option<LiveBlock>,
+    /// The block of a call whose arguments nobody can read: its end is kept back, and what comes after it,
+    /// until it is known what becomes of the turn.
+    unreadable: Option<u32>,
+    /// How much was told of each block of words that has any.
+    words: Vec<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct LiveBlock {
+    index: u32,
+    is_blank: bool,
+    kind: LiveBlockKind,
+}
+
+#[derive(Clone, Debug)]
+enum LiveBlockKind {
+    /// A call of the client's, with its arguments so far.
+    Arguments(String),
+    /// A call of the client's that takes text.
+    Input,
+    /// Anything else.
+    Other,
+    /// Words: how many bytes they have.
+    Words(usize),
+}
+
+impl LiveAttempt {
+    /// A try behind as many blocks.
+    pub(super) fn behind(blocks: u32) -> Self {
+        Self {
+            is_later: blocks > 0,
+            ..Self::default()
+        }
+    }
+
+    /// A piece of the reply.
+    pub(super) fn take(
+        &mut self,
+        piece: &TextEvent,
+        turn: &Turn,
+        next: &mut u32,
+        shown: &mut Vec<ClientEvent>,
+    ) {
+        match &piece.said {
+            TextEventKind::Started(started) => {
+                // Other calls are shown when it is decided what becomes of them.
+                if let Some((start, call)) = began(started, turn) {
+                    let is_visible =
+                        matches!(start, BlockStart::ToolCall { .. } | BlockStart::Whole(_));
+                    let index = self.start(start, call, next);
+                    if let TextStart::Thinking {
+                        begun: Some(state), ..
+                    } = started
+                    {
+                        let state = state.clone();
+                        self.held.push(alone(Delta::StateSet { index, state }));
+                    }
+                    if is_visible {
+                        self.show(shown);
+                    }
+                }
+            }
+            TextEventKind::Text { of, text } => {
+                if let Some(open) = &mut self.open {
+                    let index = open.index;
+                    open.is_blank &= text.trim().is_empty();
+                    match &mut open.kind {
+                        LiveBlockKind::Arguments(arguments) => arguments.push_str(text),
+                        LiveBlockKind::Words(words) => *words += text.len(),
+                        LiveBlockKind::Input | LiveBlockKind::Other => {}
+                    }
+                    let text = Arc::clone(text);
+                    self.held.push(alone(match of {
+                        TextKind::Arguments => Delta::ArgumentsAppended { index, text },
+                        TextKind::Refusal | TextKind::Text | TextKind::Thinking => {
+                            Delta::TextAppended { index, text }
+                        }
+                    }));
+                    self.show(shown);
+                }
+            }
+            TextEventKind::Ended {
+                annotations,
+                opaque,
+            } => {
+                if let Some(open) = &self.open {
+                    let index = open.index;
+                    if let LiveBlockKind::Arguments(arguments) = &open.kind
+                        && JsonInput::parse(arguments).object().is_err()
+                    {
+                        self.unreadable.get_or_insert(index);
+                    }
+                    let annotations = annotations.iter().cloned();
+                    self.held.extend(
+                        annotations
+                            .map(|annotation| alone(Delta::AnnotationAdded { index, annotation })),
+                    );
+                    let states = opaque.iter().cloned();
+                    self.held
+                        .extend(states.map(|state| alone(Delta::StateSet { index, state })));
+                    self.close();
+                }
+            }
+        }
+        if self.is_shown {
+            self.show(shown);
+        }
+    }
+
+    /// The reply is whole. Gives the calls of the client's that were begun.
+    pub(super) fn end(&mut self, shown: &mut Vec<ClientEvent>) -> Vec<ToolCallId> {
+        self.show(shown);
+        std::mem::take(&mut self.calls)
+    }
+
+    /// All that is said is told: the reply to the client ends with what nobody can read.
+    pub(super) fn release(&mut self, shown: &mut Vec<ClientEvent>) {
+        self.unreadable = None;
+        self.show(shown);
+    }
+
+    /// The reply broke off, and this is what is kept of it: the rest of its words is shown.
+    pub(super) fn break_off(
+        &mut self,
+        partial: Option<&Message>,
+        next: &mut u32,
+        shown: &mut Vec<ClientEvent>,
+    ) {
+        let Some(partial) = partial else {
+            return;
+        };
+        if let Some(unreadable) = self.unreadable.take() {
+            let ends = |shown: &ClientEvent| matches!(shown, ClientEvent::Piece { delta: Delta::BlockEnded { index }, .. } if *index == unreadable);
+            self.held.retain(|shown| !ends(shown));
+        }
+        self.show(shown);
+        let mut words = partial.blocks.iter().skip(self.words.len());
+        match self.open.as_ref().map(|open| (open.index, &open.kind)) {
+            Some((index, LiveBlockKind::Words(told))) => {
+                let rest = words.next().map(text_of);
+                let rest = rest.and_then(|text| text.get(*told..)).unwrap_or_default();
+                self.say(index, rest);
+                self.close();
+            }
+            Some((_, LiveBlockKind::Other)) => self.close(),
+            // Nobody is told that it is whole.
+            Some((_, LiveBlockKind::Arguments(_) | LiveBlockKind::Input)) => self.open = None,
+            None => {}
+        }
+        for block in words {
+            let index = self.start(BlockStart::Text, None, next);
+            self.say(index, text_of(block));
+            self.close();
+        }
+        shown.append(&mut self.held);
+    }
+
+    /// Nothing of it holds any more. Says whether something of it was shown.
+    pub(super) fn give_up(&mut self, next: &mut u32) -> bool {
+        let given_up = std::mem::take(self);
+        if let (Some(first), false) = (given_up.first, given_up.is_shown) {
+            *next = first;
+        }
+        given_up.is_shown
+    }
+
+    fn show(&mut self, shown: &mut Vec<ClientEvent>) {
+        self.is_shown = true;
+        if self.unreadable.is_none() {
+            // As a rule nothing else is shown: then the room goes along.
+            if shown.is_empty() {
+                *shown = std::mem::take(&mut self.held);
+            } else {
+                shown.append(&mut self.held);
+            }
+        }
+    }
+
+    fn start(&mut self, start: BlockStart, call: Option<ToolCallId>, next: &mut u32) -> u32 {
+        let index = *next;
+        *next += 1;
+        self.first.get_or_insert(index);
+        let is_text = matches!(start, BlockStart::Text);
+        let kind = match &start {
+            BlockStart::Text => LiveBlockKind::Words(0),
+            BlockStart::ToolCall {
+                ran_by: RanBy::Client,
+                json,
+                ..
+            } => {
+                self.calls.extend(call.clone());
+                if *json {
+                    LiveBlockKind::Arguments(String::new())
+                } else {
+                    LiveBlockKind::Input
+                }
+            }
+            BlockStart::Refusal
+            | BlockStart::Thinking { .. }
+            | BlockStart::ToolCall { .. }
+            | BlockStart::Whole(_) => LiveBlockKind::Other,
+        };
+        self.open = Some(LiveBlock {
+            index,
+            is_blank: true,
+            kind,
+        });
+        let delta = Delta::BlockStarted { index, start };
+        self.held.push(ClientEvent::Piece { call, delta });
+        if is_text && std::mem::take(&mut self.is_later) {
+            let state = RoundBreak::state();
+            self.held.push(alone(Delta::StateSet { index, state }));
+        }
+        index
+    }
+
+    fn say(&mut self, index: u32, text: &str) {
+        if !text.is_empty() {
+            let text = text.into();
+            self.held.push(alone(Delta::TextAppended { index, text }));
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some(open) = self.open.take() {
+            let index = open.index;
+            self.held.push(alone(Delta::BlockEnded { index }));
+            if let (LiveBlockKind::Words(words), false) = (open.kind, open.is_blank) {
+                self.words.push(words);
+            }
+        }
+    }
+}
+
+const fn alone(delta: Delta) -> ClientEvent {
+    ClientEvent::Piece { call: None, delta }
+}
+
+/// What begins with a block, if it is shown while it comes, and the id of its call.
+fn began(started: &TextStart, turn: &Turn) -> Option<(BlockStart, Option<ToolCallId>)> {
+    Some(match started {
+        TextStart::Call {
+            by_provider,
+            id,
+            json,
+            name,
+            upstream,
+        } => {
+            let ran_by = if *by_provider {
+                RanBy::Provider
+            } else if turn.shows_as_written(name.as_str(), *json) {
+                RanBy::Client
+            } else {
+                return None;
+            };
+            let start = BlockStart::ToolCall {
+                json: *json,
+                name: name.as_str().into(),
+                ran_by,
+                upstream: upstream.clone(),
+            };
+            (start, Some(id.clone()))
+        }
+        TextStart::Refusal => (BlockStart::Refusal, None),
+        TextStart::Text => (BlockStart::Text, None),
+        TextStart::Thinking { redacted, .. } => (
+            BlockStart::Thinking {
+                redacted: *redacted,
+            },
+            None,
+        ),
+        TextStart::Whole(content) => (BlockStart::Whole(content.clone()), None),
+    })
+}
+
+fn text_of(block: &Block) -> &str {
+    match &block.content {
+        Content::Text(text) => &text.text,
+        Content::Audio(_)
+        | Content::Document(_)
+        | Content::Image(_)
+        | Content::Opaque(_)
+        | Content::Refusal(_)
+        | Content::Thinking(_)
+        | Content::ToolCall(_)
+        | Content::ToolOutcome(_) => "",
+    }
+}

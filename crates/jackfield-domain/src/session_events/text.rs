@@ -1,0 +1,277 @@
+//! The text of a reply as a line of units: a block's start, the bytes of its text, its end.
+//!
+//! What is told: of text, refusals and reasoning the words, of tool calls the raw arguments. Of
+//! everything else a block's start holds all there is. Annotations and the state of providers come
+//! with the block's end, but for what a provider calls its reasoning.
+
+use std::sync::Arc;
+
+use crate::accumulator::ReplyAccumulator;
+use crate::block::{Annotation, Block, CalledName, Content, RanBy, UpstreamId};
+use crate::ids::ToolCallId;
+use crate::message::Message;
+use crate::opaque::OpaqueState;
+use crate::tool_input::ToolInput;
+
+/// One piece of a reply, as a watcher is told it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextEvent {
+    /// The block's place in the reply.
+    pub block: u32,
+    /// What came of it.
+    pub said: TextEventKind,
+}
+
+/// What came of a block.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TextEventKind {
+    /// Its end, and what hangs on it.
+    Ended {
+        /// The remarks on its words.
+        annotations: Vec<Annotation>,
+        /// The state of providers that belongs to it.
+        opaque: Vec<OpaqueState>,
+    },
+    /// Its start.
+    Started(TextStart),
+    /// More of its text.
+    Text {
+        /// What the text is.
+        of: TextKind,
+        /// The text.
+        text: Arc<str>,
+    },
+}
+
+/// What a text of a reply is.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum TextKind {
+    /// The raw arguments of a tool call.
+    Arguments,
+    /// The words of a refusal.
+    Refusal,
+    /// The words of the answer.
+    Text,
+    /// Reasoning.
+    Thinking,
+}
+
+/// What started with a block.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TextStart {
+    /// A tool call; its arguments follow.
+    Call {
+        /// Whether the provider runs it itself.
+        by_provider: bool,
+        /// Our id of it.
+        id: ToolCallId,
+        /// Whether the arguments are JSON, or free text.
+        json: bool,
+        /// The tool's name, as the model wrote it.
+        name: CalledName,
+        /// The provider's id of it.
+        upstream: Option<UpstreamId>,
+    },
+    /// A refusal; its words follow.
+    Refusal,
+    /// Words; they follow.
+    Text,
+    /// Reasoning; its text follows.
+    Thinking {
+        /// What its provider calls it, as [`OpaqueState::begun`] has it. The rest of its state comes with its
+        /// end.
+        begun: Option<OpaqueState>,
+        /// Whether the provider hides it.
+        redacted: bool,
+    },
+    /// A block that came whole.
+    Whole(Content),
+}
+
+/// The longest text of one piece, in bytes: a watcher that was away gets the rest in few of them,
+/// and nobody is kept from the reply for long.
+const LONGEST: usize = 256 * 1024;
+
+/// A reply, under way or recorded.
+#[derive(Clone, Copy)]
+pub(super) enum ReplyText<'r> {
+    SoFar(&'r ReplyAccumulator),
+    Whole(&'r Message),
+}
+
+/// A place between two units of a reply.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TextPosition {
+    /// The block that comes next, or goes on.
+    block: usize,
+    /// How many units of it come before: its start, and bytes.
+    inside: usize,
+    /// How many units of the reply come before.
+    units: usize,
+}
+
+impl TextPosition {
+    pub(super) const fn units(self) -> usize {
+        self.units
+    }
+}
+
+impl ReplyText<'_> {
+    /// The place behind this many units. Inside a character it is the place before it, beyond a whole
+    /// reply its end; a reply that is under way and not that far has none yet.
+    pub(super) fn find(self, units: usize) -> Option<TextPosition> {
+        let mut place = TextPosition::default();
+        while place.units < units {
+            let left = units - place.units;
+            let Some((text, ended)) = self.text_of(place.block) else {
+                return self.unless_under_way(place);
+            };
+            if ended && left >= text.len() + 2 {
+                place.block += 1;
+                place.units += text.len() + 2;
+                continue;
+            }
+            if left > text.len() + 1 {
+                return self.unless_under_way(place);
+            }
+            place.inside = 1 + text.floor_char_boundary(left - 1);
+            place.units += place.inside;
+            break;
+        }
+        Some(place)
+    }
+
+    /// The next piece; the place is behind it then.
+    pub(super) fn next(self, place: &mut TextPosition) -> Option<TextEvent> {
+        let (text, ended) = self.text_of(place.block)?;
+        let block = u32::try_from(place.block).unwrap_or(u32::MAX);
+        let said = if place.inside == 0 {
+            let started = self.start_of(place.block)?;
+            if matches!(started, TextStart::Thinking { .. }) && text.is_empty() && !ended {
+                // What it is called comes before its words.
+                return None;
+            }
+            place.inside = 1;
+            place.units += 1;
+            TextEventKind::Started(started)
+        } else if let Some(rest) = text.get(place.inside - 1..)
+            && !rest.is_empty()
+        {
+            let more = rest.get(..rest.floor_char_boundary(LONGEST))?;
+            place.inside += more.len();
+            place.units += more.len();
+            let of = self.kind_of(place.block)?;
+            let text = more.into();
+            TextEventKind::Text { of, text }
+        } else if ended {
+            let (annotations, opaque) = self.ending_of(place.block)?;
+            place.block += 1;
+            place.inside = 0;
+            place.units += 1;
+            TextEventKind::Ended {
+                annotations,
+                opaque,
+            }
+        } else {
+            return None;
+        };
+        Some(TextEvent { block, said })
+    }
+
+    const fn unless_under_way(self, place: TextPosition) -> Option<TextPosition> {
+        match self {
+            Self::SoFar(_) => None,
+            Self::Whole(_) => Some(place),
+        }
+    }
+
+    /// The text of the block at this place, and whether it has ended.
+    fn text_of(&self, place: usize) -> Option<(&str, bool)> {
+        match self {
+            Self::SoFar(reply) => reply.text_of(place),
+            Self::Whole(message) => message.blocks.get(place).map(|block| (text(block), true)),
+        }
+    }
+
+    /// What hangs on the block at this place, which has ended.
+    fn ending_of(self, place: usize) -> Option<(Vec<Annotation>, Vec<OpaqueState>)> {
+        match self {
+            Self::SoFar(reply) => reply.ending_of(place),
+            Self::Whole(message) => {
+                let block = message.blocks.get(place)?;
+                let annotations = match &block.content {
+                    Content::Text(text) => text.annotations.clone(),
+                    Content::Audio(_)
+                    | Content::Document(_)
+                    | Content::Image(_)
+                    | Content::Opaque(_)
+                    | Content::Refusal(_)
+                    | Content::Thinking(_)
+                    | Content::ToolCall(_)
+                    | Content::ToolOutcome(_) => Vec::new(),
+                };
+                Some((annotations, block.opaque.clone()))
+            }
+        }
+    }
+
+    fn kind_of(self, place: usize) -> Option<TextKind> {
+        match self.start_of(place)? {
+            TextStart::Call { .. } => Some(TextKind::Arguments),
+            TextStart::Refusal => Some(TextKind::Refusal),
+            TextStart::Text => Some(TextKind::Text),
+            TextStart::Thinking { .. } => Some(TextKind::Thinking),
+            TextStart::Whole(_) => None,
+        }
+    }
+
+    fn start_of(self, place: usize) -> Option<TextStart> {
+        match self {
+            Self::SoFar(reply) => reply.start_of(place),
+            Self::Whole(message) => message.blocks.get(place).map(started),
+        }
+    }
+}
+
+fn text(block: &Block) -> &str {
+    match &block.content {
+        Content::Refusal(text) => text,
+        Content::Text(text) => &text.text,
+        Content::Thinking(thinking) => &thinking.text,
+        Content::ToolCall(call) => match &call.input {
+            ToolInput::Json(input) => input.raw(),
+            ToolInput::Text(text) => text,
+        },
+        Content::Audio(_)
+        | Content::Document(_)
+        | Content::Image(_)
+        | Content::Opaque(_)
+        | Content::ToolOutcome(_) => "",
+    }
+}
+
+fn started(block: &Block) -> TextStart {
+    match &block.content {
+        Content::Refusal(_) => TextStart::Refusal,
+        Content::Text(_) => TextStart::Text,
+        Content::Thinking(thinking) => TextStart::Thinking {
+            begun: block.opaque.iter().find_map(OpaqueState::begun),
+            redacted: thinking.redacted,
+        },
+        Content::ToolCall(call) => TextStart::Call {
+            by_provider: call.ran_by == RanBy::Provider,
+            id: call.id.clone(),
+            json: match call.input {
+                ToolInput::Json(_) => true,
+                ToolInput::Text(_) => false,
+            },
+            name: call.name.clone(),
+            upstream: call.upstream.clone(),
+        },
+        content @ (Content::Audio(_)
+        | Content::Document(_)
+        | Content::Image(_)
+        | Content::Opaque(_)
+        | Content::ToolOutcome(_)) => TextStart::Whole(content.clone()),
+    }
+}

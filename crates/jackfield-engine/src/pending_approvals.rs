@@ -1,0 +1,153 @@
+//! Asking the approver: a task beside the turn, whose answer goes into the inbox like everybody's.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use jackfield_domain::ids::DeliveryId;
+use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::tool_loop::{Action, ToolLoop};
+use jackfield_domain::wait::{Answer, Approval, DeliveryBody, Wait, WaitKind};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tracing::Instrument as _;
+
+use crate::approver::{ApprovalRequest, Approver, Decision};
+use crate::engine::EngineState;
+use crate::events::{TaskEvent, ToolNotice};
+use crate::perform::chain;
+
+/// The questions that an approver is at. Dropping it drops them: they are put again on recovery.
+pub(crate) struct PendingApprovals {
+    open: Arc<AtomicUsize>,
+    tasks: JoinSet<()>,
+}
+
+impl PendingApprovals {
+    pub(crate) fn new() -> Self {
+        Self {
+            open: Arc::default(),
+            tasks: JoinSet::new(),
+        }
+    }
+
+    /// Whether an approver may still answer.
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.open.load(Ordering::SeqCst) > 0
+    }
+
+    /// Puts the questions that these actions open.
+    pub(crate) fn ask(
+        &mut self,
+        shared: &Arc<EngineState>,
+        sender: &mpsc::Sender<TaskEvent>,
+        turn: &ToolLoop,
+        actions: &[Action],
+    ) {
+        let Some(approver) = &shared.approver else {
+            return;
+        };
+        while self.tasks.try_join_next().is_some() {}
+        for action in actions {
+            if let Action::OpenWait(wait) = action
+                && let Some(asked) = undecided(turn, wait)
+            {
+                self.open.fetch_add(1, Ordering::SeqCst);
+                let (approver, shared) = (Arc::clone(approver), Arc::clone(shared));
+                let (open, sender) = (Arc::clone(&self.open), sender.clone());
+                self.tasks.spawn(async move {
+                    let decision = decide(&approver, &asked).await;
+                    let left = deliver(&shared, approver.name(), &asked, decision).await;
+                    open.fetch_sub(1, Ordering::SeqCst);
+                    if left {
+                        // The driver is gone only if nobody wants the answer any more.
+                        let _gone = sender
+                            .send(TaskEvent::News(ToolNotice::Undecided(asked.wait)))
+                            .await;
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// What the approver decides; one that crashes has said no.
+async fn decide(approver: &Arc<dyn Approver>, asked: &ApprovalRequest) -> Decision {
+    let mut task = JoinSet::new();
+    let (asks, question) = (Arc::clone(approver), asked.clone());
+    let ApprovalRequest {
+        call,
+        session,
+        turn,
+        ..
+    } = asked;
+    let span = tracing::warn_span!("approver", %session, %turn, %call);
+    task.spawn(async move { asks.decide(&question).await }.instrument(span.clone()));
+    let joined = task.join_next().await;
+    let _within = span.entered();
+    let decision = match joined {
+        Some(Ok(decision)) => decision,
+        Some(Err(_)) | None => Decision::failed(approver.name(), "it crashed"),
+    };
+    match (&decision, &asked.input) {
+        // Arguments that are the same are not changed.
+        (Decision::Allow(Some(edited)), ToolInput::Json(input)) if input.object() == Ok(edited) => {
+            Decision::Allow(None)
+        }
+        (Decision::Allow(Some(_)), ToolInput::Text(_)) => Decision::failed(
+            approver.name(),
+            "the call has no JSON arguments that could be changed",
+        ),
+        (Decision::Allow(_) | Decision::Ask | Decision::Deny(_), _) => decision,
+    }
+}
+
+/// Puts the decision into the inbox; says whether it is left to a person.
+async fn deliver(
+    shared: &EngineState,
+    by: &str,
+    asked: &ApprovalRequest,
+    decision: Decision,
+) -> bool {
+    let approval = match decision {
+        Decision::Allow(edited) => Approval::Granted {
+            edited,
+            for_session: false,
+        },
+        Decision::Ask => return true,
+        Decision::Deny(reason) => Approval::Denied { reason },
+    };
+    let body = DeliveryBody::Answer {
+        answer: Answer::Approval(approval),
+        wait: asked.wait.clone(),
+    };
+    let Ok(id) = DeliveryId::parse(&format!("approver-{}", asked.wait)) else {
+        return true;
+    };
+    let by = format!("the approver {by}").into();
+    // Whoever was first has answered; that is told to those who ask.
+    if let Err(error) = shared.journal.deliver(&asked.session, id, by, body).await {
+        let (error, ApprovalRequest { session, turn, .. }) = (chain(&error), asked);
+        tracing::warn!(%session, %turn, %error, "the answer of an approver cannot be delivered; the question stays open");
+        // Nobody would answer it: a person is asked, who is told if it was delivered all the same.
+        return true;
+    }
+    false
+}
+
+/// The call that a question asks to be allowed.
+fn undecided(turn: &ToolLoop, wait: &Wait) -> Option<ApprovalRequest> {
+    let WaitKind::Approval { subject } = &wait.kind else {
+        return None;
+    };
+    let (tool, input) = turn.turn().asked_about(wait)?;
+    Some(ApprovalRequest {
+        call: wait.call.clone(),
+        deadline: wait.deadline,
+        input: input.clone(),
+        session: turn.session().clone(),
+        subject: *subject,
+        tool: tool.origin.clone(),
+        turn: turn.turn().id().clone(),
+        wait: wait.id.clone(),
+    })
+}

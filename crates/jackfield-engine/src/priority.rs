@@ -1,0 +1,73 @@
+//! Turns that their clients ask for: a keeper takes them up before those that are merely due.
+
+use jackfield_domain::ids::{SessionId, TurnId, WaitId};
+use jackfield_domain::time::WallTime;
+use jackfield_domain::wait::DeliveryBody;
+use jackfield_ports::journal::Loaded;
+use jackfield_ports::journal::summary::{CallPlace, OpenTurnSummary, Summary};
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+
+impl Engine {
+    /// Has a keeper of this engine take up a turn before all others, because its client asks for it: if the
+    /// turn has something to do, and is not driven here. Without a keeper, this does nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the session cannot be read.
+    pub async fn take_up_first(
+        &self,
+        session: &SessionId,
+        turn: &TurnId,
+    ) -> Result<(), EngineError> {
+        if self.may_be_left(session) {
+            let loaded = self.shared.journal.load(session).await?;
+            self.take_up_first_of(session, turn, &loaded);
+        }
+        Ok(())
+    }
+
+    /// Does that in a session of which this is known.
+    pub(crate) fn take_up_first_of(&self, session: &SessionId, turn: &TurnId, loaded: &Loaded) {
+        let now = self.shared.clock.now().wall;
+        if self.may_be_left(session) && has_work(turn, loaded, now) {
+            self.shared.noticed.want(session);
+        }
+    }
+
+    /// Whether a keeper may have to take up a turn of this session.
+    fn may_be_left(&self, session: &SessionId) -> bool {
+        self.shared.noticed.is_heard() && self.shared.occupied.driven(session).is_none()
+    }
+}
+
+/// Whether a turn is open and has something to do at this instant: by itself, or because of a delivery that it
+/// has not taken in.
+fn has_work(turn: &TurnId, loaded: &Loaded, now: WallTime) -> bool {
+    let mut summary = Summary::default();
+    for step in &loaded.steps {
+        summary.apply(step);
+    }
+    let is_due = summary.due().is_some_and(|due| due <= now);
+    let Some(open) = summary.open.filter(|open| open.turn == *turn) else {
+        return false;
+    };
+    let is_for_it = |body: &DeliveryBody| match body {
+        DeliveryBody::Answer { wait, .. } => waits(&open).any(|open| open == wait),
+        DeliveryBody::Cancel { turn: of, .. } => of == turn,
+        DeliveryBody::Late { .. }
+        | DeliveryBody::Withdrawn { .. }
+        | DeliveryBody::Written { .. } => false,
+    };
+    let mut deliveries = loaded.deliveries.iter();
+    is_due || deliveries.any(|delivery| is_for_it(&delivery.body))
+}
+
+/// The questions of a turn that are open.
+fn waits(open: &OpenTurnSummary) -> impl Iterator<Item = &WaitId> {
+    open.calls.iter().filter_map(|(_, place)| match place {
+        CallPlace::Waiting { wait, .. } => Some(wait),
+        CallPlace::Going | CallPlace::Queued => None,
+    })
+}

@@ -1,0 +1,368 @@
+//! Listening: who is told a turn's answer in this process, and whether it was written whole.
+//!
+//! What was written whole is in the journal as a delivery, a moment later. Who is connected is known to
+//! this process alone: after a crash nobody is, and what was not written whole is owed.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
+use jackfield_domain::session::Session;
+use jackfield_domain::wait::{CancelCause, DeliveryBody};
+use jackfield_ports::journal::{JournalError, Loaded};
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+
+use crate::driven_sessions::SessionProgress;
+use crate::engine::Engine;
+use crate::options::Disconnect;
+use crate::patience::reached;
+use crate::perform::chain;
+
+/// Who is told which turn.
+#[derive(Debug, Default)]
+pub(crate) struct Subscribers(Mutex<HashMap<TurnId, TurnSubscribers>>);
+
+/// A turn that somebody is told, or was told a moment ago.
+#[derive(Debug, Default)]
+struct TurnSubscribers {
+    /// Its segments.
+    segments: BTreeMap<u32, Segment>,
+    /// Told when something was written.
+    written: Arc<Notify>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Segment {
+    is_written: bool,
+    /// How many connections it is being written to.
+    live: usize,
+}
+
+/// What is known in this process of a segment's answer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum DeliveryState {
+    /// It is being written to somebody.
+    Live,
+    /// Nothing: the journal knows whether it was written.
+    Nothing,
+    /// It was written whole.
+    Written,
+}
+
+impl Subscribers {
+    /// What is known of a segment's answer.
+    pub(crate) fn of(&self, turn: &TurnId, segment: u32) -> DeliveryState {
+        let turns = self.turns();
+        match turns
+            .get(turn)
+            .and_then(|heard| heard.segments.get(&segment))
+        {
+            Some(segment) if segment.is_written => DeliveryState::Written,
+            Some(segment) if segment.live > 0 => DeliveryState::Live,
+            Some(_) | None => DeliveryState::Nothing,
+        }
+    }
+
+    /// Waits until nobody is being written to and the last segment that anybody was told was written.
+    pub(crate) async fn last_written(&self, turn: &TurnId) {
+        self.until(turn, TurnSubscribers::is_written).await;
+    }
+
+    /// Waits until nobody is being written to; whether the last segment that anybody was told was written.
+    pub(crate) async fn quiet(&self, turn: &TurnId) -> bool {
+        self.until(turn, TurnSubscribers::is_unheard).await;
+        self.turns()
+            .get(turn)
+            .is_some_and(TurnSubscribers::is_written)
+    }
+
+    async fn until(&self, turn: &TurnId, is_so: fn(&TurnSubscribers) -> bool) {
+        let written = {
+            let mut turns = self.turns();
+            Arc::clone(&turns.entry(turn.clone()).or_default().written)
+        };
+        loop {
+            let mut told = std::pin::pin!(written.notified());
+            // Made before the look, so that nothing is written unnoticed in between.
+            told.as_mut().enable();
+            if self.turns().get(turn).is_some_and(is_so) {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    /// Forgets a turn that is gone.
+    pub(crate) fn forget(&self, turn: &TurnId) {
+        self.turns().remove(turn);
+    }
+
+    fn begin(&self, turn: &TurnId, segment: u32) {
+        let mut turns = self.turns();
+        let heard = turns.entry(turn.clone()).or_default();
+        heard.segments.entry(segment).or_default().live += 1;
+    }
+
+    /// Does that unless it is being written to somebody, or was: says whether it did.
+    fn begin_alone(&self, turn: &TurnId, segment: u32) -> bool {
+        let mut turns = self.turns();
+        let heard = turns.entry(turn.clone()).or_default();
+        let known = heard.segments.entry(segment).or_default();
+        let is_alone = known.live == 0 && !known.is_written;
+        if is_alone {
+            known.live += 1;
+        }
+        is_alone
+    }
+
+    /// Ends a connection; says whether it was the last one of the turn.
+    fn end(&self, turn: &TurnId, segment: u32, is_written: bool) -> bool {
+        let mut turns = self.turns();
+        let Some(heard) = turns.get_mut(turn) else {
+            return false;
+        };
+        if let Some(segment) = heard.segments.get_mut(&segment) {
+            segment.live = segment.live.saturating_sub(1);
+            segment.is_written |= is_written;
+        }
+        heard.written.notify_waiters();
+        let is_last = heard.is_unheard();
+        if heard.is_of_no_use() {
+            turns.remove(turn);
+        }
+        is_last
+    }
+
+    /// The journal has it: this process need not know it any more.
+    fn recorded(&self, turn: &TurnId, segment: u32) {
+        let mut turns = self.turns();
+        let Some(heard) = turns.get_mut(turn) else {
+            return;
+        };
+        if let Some(segment) = heard.segments.get_mut(&segment) {
+            segment.is_written = false;
+        }
+        if heard.is_of_no_use() {
+            turns.remove(turn);
+        }
+    }
+
+    fn is_unheard(&self, turn: &TurnId) -> bool {
+        self.turns()
+            .get(turn)
+            .is_none_or(TurnSubscribers::is_unheard)
+    }
+
+    fn turns(&self) -> MutexGuard<'_, HashMap<TurnId, TurnSubscribers>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TurnSubscribers {
+    fn is_unheard(&self) -> bool {
+        self.segments.values().all(|segment| segment.live == 0)
+    }
+
+    /// Whether nobody is being written the last segment that anybody was told, and it was written.
+    fn is_written(&self) -> bool {
+        let last = self.segments.values().next_back();
+        last.is_some_and(|last| last.is_written && last.live == 0)
+    }
+
+    fn is_of_no_use(&self) -> bool {
+        let mut segments = self.segments.values();
+        // Somebody may wait for what is written next.
+        Arc::strong_count(&self.written) == 1
+            && segments.all(|segment| segment.live == 0 && !segment.is_written)
+    }
+}
+
+/// A response to a client that is being written: which segment of which turn it tells.
+///
+/// Whoever writes it says when it is [written](Self::written) whole. Dropped before, it is broken: the
+/// answer is still owed, and the turn goes on or is cancelled as it was begun.
+#[derive(Debug)]
+#[must_use = "dropping it unwritten says that the connection broke"]
+pub struct Connection {
+    disconnect: Disconnect,
+    engine: Engine,
+    is_written: bool,
+    segment: u32,
+    session: SessionId,
+    turn: TurnId,
+}
+
+impl Connection {
+    fn new(
+        engine: &Engine,
+        session: &SessionId,
+        turn: &TurnId,
+        segment: u32,
+        disconnect: Disconnect,
+    ) -> Self {
+        Self {
+            disconnect,
+            engine: engine.clone(),
+            is_written: false,
+            segment,
+            session: session.clone(),
+            turn: turn.clone(),
+        }
+    }
+
+    /// The segment that it tells.
+    #[must_use]
+    pub const fn segment(&self) -> u32 {
+        self.segment
+    }
+
+    /// The session of the turn that it tells.
+    pub(crate) const fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// The turn that it tells.
+    pub(crate) const fn turn(&self) -> &TurnId {
+        &self.turn
+    }
+
+    /// Says that the client has all of it. Nothing has to be waited for.
+    pub fn written(mut self) {
+        self.is_written = true;
+    }
+}
+
+/// The delivery by which a turn is cancelled that nobody listens to.
+fn unheard(turn: &TurnId) -> Option<DeliveryId> {
+    DeliveryId::parse(&format!("unheard-{turn}")).ok()
+}
+
+/// Whether a turn was to end because nobody listened to it.
+pub(crate) fn was_unheard(turn: &TurnId, loaded: &Loaded) -> bool {
+    let unheard = unheard(turn);
+    loaded
+        .deliveries
+        .iter()
+        .any(|delivery| Some(&delivery.id) == unheard.as_ref())
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let listening = &self.engine.shared.listening;
+        let is_last = listening.end(&self.turn, self.segment, self.is_written);
+        let passing = self.engine.shared.passing;
+        let cancel = match (self.disconnect, passing) {
+            _ if self.is_written || !is_last => None,
+            (Disconnect::Cancel(after), _) => Some(after),
+            (Disconnect::Finish, Some(passing)) => Some(passing.unheard),
+            (Disconnect::Finish, None) => None,
+        };
+        // Where no runtime is left, nothing is at work any more.
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        let (engine, session, turn) =
+            (self.engine.clone(), self.session.clone(), self.turn.clone());
+        if let Some(after) = cancel {
+            runtime.spawn(async move { engine.cancel_unheard(&session, &turn, after).await });
+        } else if self.is_written && passing.is_none() {
+            let segment = self.segment;
+            let receipts = self.engine.shared.going.receipts.clone();
+            let record = async move { engine.record_written(&session, &turn, segment).await };
+            receipts.spawn_on(record, &runtime);
+        }
+    }
+}
+
+impl Engine {
+    /// Says that a response is being written from now on.
+    pub(crate) fn connect(
+        &self,
+        session: &SessionId,
+        turn: &TurnId,
+        segment: u32,
+        disconnect: Disconnect,
+    ) -> Connection {
+        self.shared.listening.begin(turn, segment);
+        Connection::new(self, session, turn, segment, disconnect)
+    }
+
+    /// The same, unless this process writes it to somebody already, or did a moment ago.
+    pub(crate) fn connect_alone(
+        &self,
+        session: &SessionId,
+        turn: &TurnId,
+        segment: u32,
+        disconnect: Disconnect,
+    ) -> Option<Connection> {
+        let is_alone = self.shared.listening.begin_alone(turn, segment);
+        is_alone.then(|| Connection::new(self, session, turn, segment, disconnect))
+    }
+
+    /// Cancels a turn that nobody has listened to for so long, if it is not over.
+    async fn cancel_unheard(&self, session: &SessionId, turn: &TurnId, after: Duration) {
+        if !after.is_zero() {
+            tokio::time::sleep(after).await;
+        }
+        // Whoever went away before the turn's first step was committed went away from it all the same.
+        if let Some(mut driven) = self.shared.occupied.driven(session) {
+            let has_begun = |known: &SessionProgress| known.turn.is_some();
+            let _driven_no_more = driven.wait_for(has_begun).await.is_err();
+        }
+        if !self.shared.listening.is_unheard(turn) {
+            return;
+        }
+        let is_over = || self.is_draining();
+        let journal = &self.shared.journal;
+        // One that is gone, or is damaged, has nothing to be cancelled.
+        let Ok(loaded) = reached(is_over, || journal.load(session)).await else {
+            return;
+        };
+        let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+        let folded = Session::fold(session.clone(), facts);
+        let is_open = folded.open_turn().is_some_and(|open| open.id() == turn);
+        let (true, Some(id)) = (is_open, unheard(turn)) else {
+            return;
+        };
+        let body = DeliveryBody::Cancel {
+            cause: CancelCause::Asked,
+            turn: turn.clone(),
+        };
+        let deliver =
+            || journal.deliver(session, id.clone(), "nobody listens".into(), body.clone());
+        match reached(is_over, deliver).await {
+            Ok(_) => self.shared.noticed.delivered(session),
+            Err(error) => {
+                let error = chain(&error);
+                tracing::warn!(%turn, %error, "a turn that nobody listens to could not be cancelled");
+            }
+        }
+    }
+
+    /// Puts it into the journal that an answer was written whole. Lost with a crash, it is owed again.
+    async fn record_written(&self, session: &SessionId, turn: &TurnId, segment: u32) {
+        if let Ok(id) = DeliveryId::parse(&format!("written-{turn}-{segment}")) {
+            let journal = &self.shared.journal;
+            let deliver = || {
+                let body = DeliveryBody::Written {
+                    segment,
+                    turn: turn.clone(),
+                };
+                journal.deliver(session, id.clone(), "the client's connection".into(), body)
+            };
+            // Until then it is known to this process alone. Whoever settles waits for one more try.
+            let is_over = || self.shared.going.receipts.is_closed();
+            match reached(is_over, deliver).await {
+                Ok(_) if segment == 0 => self.shared.settled.add(session.clone(), turn.clone()),
+                Ok(_) | Err(JournalError::UnknownSession { .. }) => {}
+                Err(error) => {
+                    let error = chain(&error);
+                    tracing::warn!(%turn, %error, "that an answer was written could not be kept");
+                }
+            }
+        }
+        self.shared.listening.recorded(turn, segment);
+    }
+}

@@ -1,0 +1,295 @@
+//! What a watcher is told, as events of the API: each under its cursor, so that whoever comes back with
+//! one misses nothing and is told nothing twice.
+
+use jackfield_domain::cursor::Cursor;
+use jackfield_domain::fact::{AfterLoss, Envelope, Fact, ModelCallEnd};
+use jackfield_domain::ids::{ModelAttempt, SessionId, ToolCallId, TurnId};
+use jackfield_domain::session_events::{
+    SessionEvent, TextEvent, TextEventKind, TextKind, TextStart,
+};
+use jackfield_domain::time::Now;
+use jackfield_domain::wait::WaitEnd;
+
+use jackfield_engine::EngineError;
+
+use super::story::TurnStory;
+use super::wire::blocks::{BlockView, MessageView};
+use super::wire::events::{
+    BlockEnded, BlockStarted, CallEnded, CallLost, CallMoved, EventView, ReplyBroken, ReplyTold,
+    RoundStarted, TextTold, TurnEnded, TurnResumed, TurnStarted, WaitEnded,
+};
+use super::wire::session::ForkedView;
+use super::wire::turn::{FailureView, NoteView, UsageView, WaitView};
+use super::wire::words;
+use crate::gateway::Gateway;
+
+/// Tells a session in events. It keeps the turn that is under way, for what an event says of it.
+#[derive(Debug)]
+pub(crate) struct SessionEvents {
+    /// Whether all of the step was told that was told of last: only then the state lasts that it leads to.
+    is_whole: bool,
+    session: SessionId,
+    turn: Option<TurnStory>,
+    /// What has to be closed before the turn can be at rest: what was just answered.
+    until_closed: Vec<ToolCallId>,
+}
+
+impl SessionEvents {
+    /// Those of a session, of which these steps have happened: what comes before the cursor is known, and
+    /// not told.
+    pub(crate) fn behind(session: SessionId, steps: &[Envelope], cursor: Cursor) -> Self {
+        let mut events = Self {
+            is_whole: true,
+            session,
+            turn: None,
+            until_closed: Vec::new(),
+        };
+        let known = usize::try_from(cursor.facts()).unwrap_or(usize::MAX);
+        let facts = steps
+            .iter()
+            .flat_map(|step| step.facts.iter().map(|fact| (fact, step.now)));
+        for (fact, now) in facts.take(known) {
+            events.remember(fact, now);
+        }
+        events
+    }
+
+    /// Those of a session from the opening of a turn on.
+    pub(crate) const fn of_turn(session: SessionId) -> Self {
+        Self {
+            is_whole: true,
+            session,
+            turn: None,
+            until_closed: Vec::new(),
+        }
+    }
+
+    /// The same, where the turn is at rest only when these calls are closed.
+    pub(crate) fn until_closed(mut self, calls: Vec<ToolCallId>) -> Self {
+        self.until_closed = calls;
+        self
+    }
+
+    /// The turn that was told last.
+    pub(crate) const fn turn(&self) -> Option<&TurnStory> {
+        self.turn.as_ref()
+    }
+
+    /// Whether the turn that was told last is this one, and there is nothing to tell of it before somebody
+    /// outside does something: it is over, or only waits.
+    pub(crate) fn is_at_rest(&self, turn: &TurnId) -> bool {
+        let its = self.turn.as_ref().filter(|story| story.turn == *turn);
+        its.is_some_and(|story| {
+            let are_closed = || self.until_closed.iter().all(|call| story.is_closed(call));
+            story.is_over() || (self.is_whole && story.only_waits() && are_closed())
+        })
+    }
+
+    /// Whether a turn at rest is left to people. Where somebody is asked before a person is, its driver
+    /// stays until they have said that they cannot decide.
+    pub(crate) async fn is_left(&self, gateway: &Gateway) -> Result<bool, EngineError> {
+        let engine = gateway.engine();
+        let is_over = self.turn.as_ref().is_some_and(TurnStory::is_over);
+        if is_over || !engine.has_approver() {
+            return Ok(true);
+        }
+        let row = engine.session(&self.session).await?;
+        Ok(row.is_none_or(|row| !row.owned))
+    }
+
+    /// The event of what is told; none for what only another one of the same instant says.
+    pub(crate) fn tell(&mut self, told: SessionEvent) -> Option<EventView> {
+        match told {
+            SessionEvent::Fact { fact, is_last, now } => {
+                self.is_whole = is_last;
+                self.remember(&fact, now);
+                self.fact(&fact, now)
+            }
+            SessionEvent::Superseded { fact, now, .. } => {
+                self.remember(&fact, now);
+                broken(&fact, now).map(EventView::Superseded)
+            }
+            SessionEvent::Text { attempt, piece } => Some(said(attempt, piece)),
+        }
+    }
+
+    fn remember(&mut self, fact: &Fact, now: Now) {
+        if let Some(opened) = TurnStory::opened(fact, now.wall) {
+            self.turn = Some(opened);
+        } else if let Some(turn) = &mut self.turn {
+            turn.see(fact, now);
+        }
+    }
+
+    fn fact(&self, fact: &Fact, now: Now) -> Option<EventView> {
+        Some(match fact {
+            Fact::CallAccepted { attempt, .. } => EventView::CallAccepted(CallMoved {
+                call: attempt.call.to_string(),
+                attempt: attempt.attempt,
+            }),
+            Fact::CallClosed { call, .. } => {
+                let call = self.turn.as_ref()?.call_of(call)?;
+                EventView::CallEnded(CallEnded { call })
+            }
+            Fact::CallLost {
+                attempt,
+                disposition,
+                kind,
+                message,
+                then,
+            } => EventView::CallLost(CallLost {
+                call: attempt.call.to_string(),
+                attempt: attempt.attempt,
+                kind: words::tool_failure(*kind).to_owned(),
+                message: message.to_string(),
+                disposition: words::disposition(*disposition).to_owned(),
+                then: match then {
+                    AfterLoss::Ask => "ask",
+                    AfterLoss::Repeat => "repeat",
+                    AfterLoss::Report => "report",
+                }
+                .to_owned(),
+            }),
+            Fact::CallStarted { attempt, .. } => EventView::CallStarted(CallMoved {
+                call: attempt.call.to_string(),
+                attempt: attempt.attempt,
+            }),
+            // It changes nothing that was told.
+            Fact::Late(_) => return None,
+            Fact::ModelCallEnded { .. } => EventView::ReplyFailed(broken(fact, now)?),
+            Fact::ModelCallStarted { attempt, tools, .. } => {
+                let (tools_allowed, why_not) = words::tool_use(*tools);
+                EventView::RoundStarted(RoundStarted {
+                    round: attempt.round,
+                    attempt: attempt.attempt,
+                    tools_allowed,
+                    why_not: why_not.map(str::to_owned),
+                })
+            }
+            Fact::ReplyReceived { attempt, reply } => EventView::Reply(ReplyTold {
+                round: attempt.round,
+                attempt: attempt.attempt,
+                message: MessageView {
+                    at: Some(now.wall.to_rfc3339()),
+                    round: Some(attempt.round),
+                    finish: Some(words::finish(&reply.end.finish).to_owned()),
+                    ..MessageView::of(&reply.message)
+                },
+                usage: reply.end.usage.as_ref().map(UsageView::from),
+                notes: reply.end.notes.iter().map(NoteView::from).collect(),
+            }),
+            Fact::SessionForked { at, from, .. } => EventView::Forked(ForkedView {
+                session: from.to_string(),
+                turn: at.ordinal,
+                round: at.round,
+            }),
+            Fact::TurnEnded { .. } => EventView::TurnEnded(TurnEnded {
+                turn: self.turn.as_ref()?.view(&self.session),
+            }),
+            Fact::TurnOpened { setup, .. } => {
+                let turn = self.turn.as_ref()?.view(&self.session);
+                let tools = setup.catalog.iter();
+                EventView::TurnStarted(TurnStarted {
+                    turn: turn.id,
+                    number: turn.number,
+                    model: turn.model,
+                    tools: tools.map(|tool| tool.definition.name.to_string()).collect(),
+                    messages: turn.messages,
+                })
+            }
+            Fact::TurnResumed { nth, .. } => EventView::TurnResumed(TurnResumed { times: *nth }),
+            Fact::WaitClosed { end, wait, .. } => EventView::WaitEnded(WaitEnded {
+                id: wait.to_string(),
+                how: words::wait_end(end.kind()).to_owned(),
+                by: match end {
+                    WaitEnd::Answered { by, .. } => Some(by.to_string()),
+                    WaitEnd::Cancelled | WaitEnd::Expired | WaitEnd::Superseded => None,
+                },
+            }),
+            Fact::WaitOpened { wait } => EventView::WaitStarted(WaitView::of(wait)),
+        })
+    }
+}
+
+/// A reply that came to no end.
+fn broken(fact: &Fact, now: Now) -> Option<ReplyBroken> {
+    let Fact::ModelCallEnded {
+        attempt,
+        partial,
+        retry_at,
+        why,
+        ..
+    } = fact
+    else {
+        return None;
+    };
+    let (why, failure) = match why {
+        ModelCallEnd::Cancelled => ("cancelled", None),
+        ModelCallEnd::Failed(failure) => ("failed", Some(FailureView::of(failure))),
+        ModelCallEnd::Lost => ("lost", None),
+    };
+    Some(ReplyBroken {
+        round: attempt.round,
+        attempt: attempt.attempt,
+        why: why.to_owned(),
+        failure,
+        after_ms: retry_at.map(|at| words::millis(at.since(now.wall))),
+        partial: partial
+            .as_ref()
+            .filter(|_| retry_at.is_none() && why != "lost")
+            .map(|partial| MessageView::of(partial)),
+    })
+}
+
+/// A piece of a reply.
+fn said(attempt: ModelAttempt, piece: TextEvent) -> EventView {
+    let ModelAttempt { round, attempt } = attempt;
+    let TextEvent { block, said, .. } = piece;
+    match said {
+        TextEventKind::Started(started) => {
+            let mut event = BlockStarted {
+                round,
+                attempt,
+                block,
+                kind: String::new(),
+                call: None,
+                name: None,
+                whole: None,
+            };
+            let kind = match started {
+                TextStart::Call { id, name, .. } => {
+                    event.call = Some(id.to_string());
+                    event.name = Some(name.as_str().to_owned());
+                    "tool_call"
+                }
+                TextStart::Refusal => "refusal",
+                TextStart::Text => "text",
+                TextStart::Thinking { .. } => "thinking",
+                TextStart::Whole(content) => {
+                    event.whole = Some(BlockView::of_content(&content));
+                    "whole"
+                }
+            };
+            kind.clone_into(&mut event.kind);
+            EventView::BlockStarted(event)
+        }
+        TextEventKind::Text { of, text } => EventView::Text(TextTold {
+            round,
+            attempt,
+            block,
+            kind: match of {
+                TextKind::Arguments => "arguments",
+                TextKind::Refusal => "refusal",
+                TextKind::Text => "text",
+                TextKind::Thinking => "thinking",
+            }
+            .to_owned(),
+            text: text.to_string(),
+        }),
+        TextEventKind::Ended { .. } => EventView::BlockEnded(BlockEnded {
+            round,
+            attempt,
+            block,
+        }),
+    }
+}

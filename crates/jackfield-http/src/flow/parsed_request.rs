@@ -1,0 +1,361 @@
+//! What a request asks, with everything that holds for it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http::HeaderMap;
+use jackfield_assembly::{self as assembly, ToolsUsed};
+use jackfield_dialect_kit::incoming::Incoming;
+use jackfield_dialect_kit::serve::{About, ServeDialect, ServeError, ServeErrorKind};
+use jackfield_domain::digest::Digest;
+use jackfield_domain::ids::{SessionId, ToolName};
+use jackfield_domain::locate::in_call_order;
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::request::ModelRef;
+use jackfield_domain::settings::Settings;
+use jackfield_domain::system_prompt::PartOrigin;
+use jackfield_domain::tool::ToolChoice;
+use jackfield_engine::{Disconnect, TurnOptions};
+
+use super::tools;
+use crate::auth::Principal;
+use crate::gateway::Gateway;
+use crate::ids;
+
+/// What a request asks.
+pub(crate) struct ParsedRequest {
+    /// Whether it may go on with the session that it names, and have it from then on, if that is nobody's.
+    pub(crate) adopts: bool,
+    /// What its reply says of itself, but for its id.
+    pub(crate) about: About,
+    /// The digest of its body, by which a repeat is known.
+    pub(crate) body: Digest,
+    /// Whether its client is shown the calls that it is to run while they are written.
+    pub(crate) calls_as_written: bool,
+    /// The dialect that it is in.
+    pub(crate) dialect: &'static str,
+    /// What it says.
+    pub(crate) incoming: Incoming,
+    /// Whether it says that it was sent before.
+    pub(crate) is_repeat: bool,
+    /// Whether its turn is kept when it is over.
+    pub(crate) is_kept: bool,
+    /// Its idempotency key.
+    pub(crate) key: Option<Arc<str>>,
+    /// What its turn is begun with.
+    pub(crate) options: TurnOptions,
+    /// Whose conversations it sees.
+    pub(crate) principal: Arc<str>,
+    /// The session that it names.
+    pub(crate) session: Option<SessionId>,
+    /// Whether its client is shown the calls of tools that run here.
+    pub(crate) shows_tools: bool,
+    /// The tools of this side that its token may use.
+    pub(crate) tools: ToolsUsed,
+    /// Whether it says itself which of those it uses.
+    pub(crate) wants_tools: bool,
+}
+
+impl ParsedRequest {
+    /// Reads a request.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, or what would be lost although it is strict.
+    pub(crate) fn read(
+        gateway: &Gateway,
+        dialect: &'static dyn ServeDialect,
+        asker: &Principal,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Result<Self, ServeError> {
+        let config = &gateway.shared.config;
+        let header = |name: &str| {
+            // A list may come in several lines, and what is no text is for its reader to refuse.
+            let values = headers.get_all(name).iter();
+            let values: Vec<_> = values
+                .map(|value| String::from_utf8_lossy(value.as_bytes()))
+                .collect();
+            (!values.is_empty()).then(|| values.join(","))
+        };
+        let key = ids::idempotency_key(headers).map_err(|why| {
+            let message = format!("the header `idempotency-key`: {why}");
+            ServeError::new(ServeErrorKind::Invalid, message)
+        })?;
+        let owner = |model: &str| owner_of(gateway, dialect.name(), model);
+        let mut incoming = dialect.request(&header, body, &owner)?;
+        in_call_order(&mut incoming.messages);
+        let model = gateway.model(&incoming.model)?;
+        check_calls(&incoming, dialect.name())?;
+        check_tools(&incoming, config.serve.limits.tools)?;
+        let strict = strict(
+            header("x-jackfield-strict").as_deref(),
+            config.options.strict,
+        )?;
+        if let Some(least) = strict {
+            refuse_losses(&incoming, least)?;
+        }
+        let wanted = header(tools::HEADER);
+        let used = tools::used(&asker.tools, wanted.as_deref(), !incoming.tools.is_empty())?;
+        let session = header("x-session-id")
+            .map(|id| session_of(&id))
+            .transpose()?;
+        // One that the own API made for this token, in which nothing has happened yet, is known by its id.
+        let is_made_for = |session: &SessionId| ids::is_of(session, &asker.principal);
+        let adopts = asker.admin || session.as_ref().is_some_and(is_made_for);
+        let retried = header("x-stainless-retry-count");
+        let asks_to_keep = incoming.store == Some(true) || incoming.background;
+        let offers_more = gateway.offers(&used, &model.provider);
+        // What runs tools of this side survives, whether or not its reply can be looked at later.
+        let is_kept =
+            session.is_some() || incoming.previous.is_some() || asks_to_keep || offers_more;
+        // Without a list of tools those of the session are meant, which is found later.
+        let are_known = !offers_more && (incoming.names_tools || !is_kept);
+        if are_known {
+            check_choice(&incoming)?;
+        }
+        let about = About {
+            created: now(),
+            dialect: gateway
+                .shared
+                .kept
+                .state_owner(&model.provider, &model.model)
+                .map(|owner| owner.dialect),
+            echo: incoming.echo.clone(),
+            id: String::new(),
+            model: incoming.model.to_string(),
+        };
+        Ok(Self {
+            about,
+            adopts,
+            body: Digest::of(body),
+            calls_as_written: incoming.stream && config.serve.stream_arguments,
+            dialect: dialect.name(),
+            is_repeat: retried.is_some_and(|count| count.parse::<u32>().is_ok_and(|n| n > 0)),
+            is_kept,
+            key,
+            options: options(gateway, model, &incoming, used, strict, is_kept),
+            principal: asker.principal_for(incoming.settings.end_user.as_deref()),
+            session,
+            shows_tools: config.serve.show_tools && dialect.shows_server_tools(),
+            tools: asker.tools.clone(),
+            wants_tools: wanted.is_some(),
+            incoming,
+        })
+    }
+}
+
+/// Whose the state is that a client of this dialect brings: the provider's own, where that is asked in the
+/// same one; nobody's here otherwise. What is wrong with the body, its dialect says.
+pub(crate) fn owner_of(gateway: &Gateway, dialect: &str, model: &str) -> StateOwner {
+    let own = gateway.model(model).ok().and_then(|model| {
+        let engine = &gateway.shared.kept;
+        engine.state_owner(&model.provider, &model.model)
+    });
+    own.filter(|owner| *owner.dialect == *dialect)
+        .unwrap_or_else(|| StateOwner {
+            dialect: dialect.into(),
+            endpoint: "".into(),
+            model: "".into(),
+        })
+}
+
+/// Two calls of one reply that have the same id: nobody knows which result is whose.
+fn check_calls(incoming: &Incoming, dialect: &str) -> Result<(), ServeError> {
+    let place = if dialect == "openai-responses" {
+        "input"
+    } else {
+        "messages"
+    };
+    for message in &incoming.messages {
+        let mut ids = BTreeSet::new();
+        for call in message.calls() {
+            let own = call.upstream.as_ref().map(|upstream| &*upstream.id);
+            let id = own.unwrap_or_else(|| call.id.as_str());
+            if !ids.insert(id) {
+                let message = format!("{place}: two calls of one reply have the id `{id}`");
+                return Err(ServeError::new(ServeErrorKind::Invalid, message).at(place));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A choice of a tool that is not offered, or of any tool where none is.
+fn check_choice(incoming: &Incoming) -> Result<(), ServeError> {
+    let is_offered = |name: &&ToolName| incoming.tools.iter().any(|tool| tool.name == **name);
+    let missing = match &incoming.choice {
+        ToolChoice::Auto | ToolChoice::Forbidden => None,
+        ToolChoice::Named(name) => Some(name).filter(|name| !is_offered(name)),
+        ToolChoice::Only { tools, .. } => tools.iter().find(|name| !is_offered(name)),
+        ToolChoice::Required if incoming.tools.is_empty() => {
+            let message = "tool_choice: a tool has to be called, and there is none in `tools`";
+            let error = ServeError::new(ServeErrorKind::Invalid, message);
+            return Err(error.at("tool_choice"));
+        }
+        ToolChoice::Required => None,
+    };
+    match missing {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("tool_choice: there is no tool `{name}` in `tools`");
+            Err(ServeError::new(ServeErrorKind::Invalid, message).at("tool_choice"))
+        }
+    }
+}
+
+fn check_tools(incoming: &Incoming, most: usize) -> Result<(), ServeError> {
+    let brought = incoming.tools.len();
+    if brought > most {
+        let message = format!("tools: there are {brought}, and at most {most} may be brought");
+        return Err(ServeError::new(ServeErrorKind::Invalid, message).at("tools"));
+    }
+    let mut names: Vec<&str> = incoming
+        .tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    names.sort_unstable();
+    let twice = names.windows(2).find_map(|pair| match pair {
+        [one, other] if one == other => Some(*one),
+        _ => None,
+    });
+    match twice {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("tools: two of them have the name `{name}`");
+            Err(ServeError::new(ServeErrorKind::Invalid, message).at("tools"))
+        }
+    }
+}
+
+/// What may not get lost: as the header says, or the configuration.
+fn strict(
+    header: Option<&str>,
+    configured: Option<NoteEffect>,
+) -> Result<Option<NoteEffect>, ServeError> {
+    let Some(word) = header else {
+        return Ok(configured);
+    };
+    match word.trim() {
+        "true" | "meaning" => Ok(Some(NoteEffect::Meaning)),
+        "quality" => Ok(Some(NoteEffect::Quality)),
+        "cost" => Ok(Some(NoteEffect::Cost)),
+        "cosmetic" => Ok(Some(NoteEffect::Cosmetic)),
+        "false" => Ok(None),
+        word => {
+            let message = format!(
+                "the header `x-jackfield-strict` is one of true, meaning, quality, cost, cosmetic \
+                 and false, not `{word}`"
+            );
+            Err(ServeError::new(ServeErrorKind::Invalid, message))
+        }
+    }
+}
+
+/// Refuses what is lost already when the request is read.
+fn refuse_losses(incoming: &Incoming, least: NoteEffect) -> Result<(), ServeError> {
+    match incoming.notes.iter().find(|note| note.effect >= least) {
+        None => Ok(()),
+        Some(note) => {
+            let message = format!(
+                "{}: this cannot be carried ({}), and the request is strict about that",
+                note.path, note.code
+            );
+            Err(ServeError::new(ServeErrorKind::Strict, message).at(note.path.clone()))
+        }
+    }
+}
+
+fn session_of(id: &str) -> Result<SessionId, ServeError> {
+    SessionId::parse(id).map_err(|error| {
+        let message = format!("the header `x-session-id`: {error}");
+        ServeError::new(ServeErrorKind::NoSuchSession, message)
+    })
+}
+
+fn options(
+    gateway: &Gateway,
+    model: ModelRef,
+    incoming: &Incoming,
+    used: ToolsUsed,
+    strict: Option<NoteEffect>,
+    is_kept: bool,
+) -> TurnOptions {
+    let shared = &gateway.shared;
+    let mut options = gateway
+        .options_of(&model.provider)
+        .unwrap_or_else(|| TurnOptions::new(model.clone()));
+    options.model = model;
+    options.can_supersede = false;
+    options.choice = incoming.choice.clone();
+    options.settings = merged(&options.settings, incoming.settings.clone());
+    options.strict = strict;
+    let uses_tools = gateway.offers(&used, &options.model.provider);
+    if !uses_tools || !incoming.system.parts.is_empty() {
+        // Our own words are about the tools that run here, and never stand before a client's.
+        let parts = &mut options.system.parts;
+        parts.retain(|part| part.origin != PartOrigin::Default);
+    }
+    options
+        .system
+        .parts
+        .extend(incoming.system.parts.iter().cloned());
+    options.client_tools.clone_from(&incoming.tools);
+    options.server_tools = tools::offered(used);
+    // Nobody but this client sees anything of it before it is whole.
+    let serve = &shared.config.serve;
+    let is_whole = serve.whole_replies && !is_kept && !incoming.stream;
+    options.whole = is_whole.then_some(serve.limits.whole_reply);
+    options.disconnect = match shared.config.serve.disconnect {
+        _ if incoming.background => Disconnect::Finish,
+        assembly::DisconnectSetting::Cancel => Disconnect::Cancel(Duration::ZERO),
+        assembly::DisconnectSetting::Finish => Disconnect::Finish,
+    };
+    options
+}
+
+/// What a client says, over what is configured.
+fn merged(configured: &Settings, asked: Settings) -> Settings {
+    let mut extensions = asked.extensions;
+    let own = extensions.len();
+    for extension in &configured.extensions {
+        let said = extensions.iter().take(own);
+        let mut said = said.map(|own| (&own.dialect, &own.path));
+        if !said.any(|place| place == (&extension.dialect, &extension.path)) {
+            extensions.push(extension.clone());
+        }
+    }
+    Settings {
+        effort: asked.effort.or(configured.effort),
+        end_user: asked.end_user.or_else(|| configured.end_user.clone()),
+        extensions,
+        frequency_penalty: asked.frequency_penalty.or(configured.frequency_penalty),
+        max_output_tokens: asked.max_output_tokens.or(configured.max_output_tokens),
+        parallel_calls: asked.parallel_calls.or(configured.parallel_calls),
+        presence_penalty: asked.presence_penalty.or(configured.presence_penalty),
+        response_format: asked.response_format,
+        seed: asked.seed.or(configured.seed),
+        service_tier: asked
+            .service_tier
+            .or_else(|| configured.service_tier.clone()),
+        stop: if asked.stop.is_empty() {
+            configured.stop.clone()
+        } else {
+            asked.stop
+        },
+        temperature: asked.temperature.or(configured.temperature),
+        thinking: asked.thinking.or(configured.thinking),
+        thinking_shown: asked.thinking_shown.or(configured.thinking_shown),
+        top_k: asked.top_k.or(configured.top_k),
+        top_p: asked.top_p.or(configured.top_p),
+        verbosity: asked.verbosity.or(configured.verbosity),
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}

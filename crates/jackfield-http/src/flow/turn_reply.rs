@@ -1,0 +1,119 @@
+//! A turn on its way to its client: what is told of it, as the pieces of one reply.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use http::{HeaderMap, HeaderValue};
+use jackfield_dialect_kit::serve::{About, EncodeReply, ServeDialect, ServeError};
+use jackfield_domain::ids::TurnId;
+use jackfield_domain::note::Note;
+use jackfield_domain::reply::Reply;
+use jackfield_engine::{Connection, Watcher};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::access::Access;
+use crate::failures;
+use crate::receipt::Receipt;
+use crate::router::PROVIDER_REQUEST;
+use jackfield_domain::client_view::{ClientEvent, ClientView};
+
+/// A turn on its way to its client.
+pub(crate) struct TurnReply {
+    about: About,
+    /// Where it is noted that the reply broke off.
+    pub(crate) access: Option<Access>,
+    dialect: &'static dyn ServeDialect,
+    pub(crate) request_id: String,
+    turn: TurnId,
+    viewer: ClientView,
+    watcher: Watcher,
+}
+
+/// What is held until the last byte has left.
+pub(crate) struct HeldUntilSent {
+    pub(crate) connection: Connection,
+    pub(crate) slot: OwnedSemaphorePermit,
+}
+
+impl HeldUntilSent {
+    /// What lets go of it, and says whether all was written: not of what broke off and is owed still.
+    pub(crate) fn receipt(self, broke_off: Arc<AtomicBool>) -> Receipt {
+        let Self { connection, slot } = self;
+        Receipt::new(move |whole| {
+            drop(slot);
+            if whole && !broke_off.load(Ordering::SeqCst) {
+                connection.written();
+            }
+        })
+    }
+}
+
+impl TurnReply {
+    /// Tells this segment of a turn.
+    pub(crate) fn new(
+        dialect: &'static dyn ServeDialect,
+        about: About,
+        turn: TurnId,
+        segment: u32,
+        watcher: Watcher,
+        request_id: String,
+    ) -> Self {
+        Self {
+            about: About {
+                id: format!("{turn}_{segment}"),
+                ..about
+            },
+            access: None,
+            dialect,
+            request_id,
+            viewer: ClientView::new(turn.clone(), segment),
+            turn,
+            watcher,
+        }
+    }
+
+    /// What comes next: at least one piece, and all that are there already. Can be dropped at any time
+    /// without losing anything.
+    ///
+    /// # Errors
+    ///
+    /// The journal cannot be read.
+    pub(crate) async fn next(&mut self) -> Result<Vec<ClientEvent>, ServeError> {
+        let mut shown = Vec::new();
+        while shown.is_empty() {
+            let told = self.watcher.next().await;
+            let (_, told) = told.map_err(|error| failures::of_engine(&error))?;
+            shown = self.viewer.see(&told);
+        }
+        while !matches!(shown.last(), Some(ClientEvent::End(_)))
+            && let Some((_, told)) = self.watcher.next_so_far()
+        {
+            shown.append(&mut self.viewer.see(&told));
+        }
+        Ok(shown)
+    }
+
+    /// Puts the provider's own id of the newest model request into the head of the answer, where it is known.
+    pub(crate) fn name_provider_request(&self, headers: &mut HeaderMap) {
+        if let Some(id) = self.watcher.provider_request()
+            && let Ok(id) = HeaderValue::try_from(id)
+        {
+            headers.insert(PROVIDER_REQUEST, id);
+        }
+    }
+
+    /// The turn.
+    pub(crate) const fn turn(&self) -> &TurnId {
+        &self.turn
+    }
+
+    /// What writes it as events.
+    pub(crate) fn encoder(&self) -> Box<dyn EncodeReply> {
+        self.dialect.encoder(&self.about)
+    }
+
+    /// A reply as one body.
+    pub(crate) fn body(&self, reply: &Reply) -> (Vec<u8>, Vec<Note>) {
+        self.dialect.reply(reply, &self.about)
+    }
+}

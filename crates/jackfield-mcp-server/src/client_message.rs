@@ -1,0 +1,161 @@
+//! A line from a client, taken apart.
+//!
+//! Whatever it is, it is answered or ignored, as JSON-RPC 2.0 says (section 5.1), and never ends the
+//! connection. What is a batch is refused: one revision of the protocol had them (2025-03-26), and the
+//! next one took them back.
+
+use rmcp::model::{ClientNotification, ClientRequest, ErrorCode, ErrorData, RequestId};
+use serde_json::{Map, Value, json};
+
+use crate::lines::Line;
+
+/// What a client said.
+#[derive(Debug)]
+pub(crate) enum ClientMessage {
+    /// It does not want this any more.
+    Cancelled(RequestId),
+    /// Nothing that is answered.
+    Ignored,
+    /// Something by the way.
+    Notification(Box<ClientNotification>),
+    /// Something that cannot be done; an answer without an id belongs to a message that had none.
+    Refused {
+        error: ErrorData,
+        id: Option<RequestId>,
+    },
+    /// A request.
+    Request {
+        id: RequestId,
+        request: Box<ClientRequest>,
+    },
+}
+
+impl ClientMessage {
+    pub(crate) fn read(line: Line, max: usize) -> Self {
+        let bytes = match line {
+            Line::TooLong => {
+                let message = format!("a message may have at most {max} bytes");
+                return refused(ErrorCode::INVALID_REQUEST, message, None);
+            }
+            Line::Whole(bytes) => bytes,
+        };
+        match serde_json::from_slice(&bytes) {
+            Ok(Value::Object(message)) => Self::message(message),
+            Ok(Value::Array(_)) => refused(
+                ErrorCode::INVALID_REQUEST,
+                "batches are not taken: send one message a line",
+                None,
+            ),
+            Ok(_) => refused(
+                ErrorCode::INVALID_REQUEST,
+                "a message is a JSON object",
+                None,
+            ),
+            Err(error) => refused(
+                ErrorCode::PARSE_ERROR,
+                format!("this is not JSON: {error}"),
+                None,
+            ),
+        }
+    }
+
+    fn message(mut message: Map<String, Value>) -> Self {
+        let id = message.get("id").map(request_id);
+        let known = id.clone().flatten();
+        let Some(method) = message.get("method") else {
+            // We ask nothing, so an answer is to nothing of ours; an error might be to an error.
+            if message.contains_key("result") || message.contains_key("error") {
+                return Self::Ignored;
+            }
+            return refused(ErrorCode::INVALID_REQUEST, "there is no `method`", known);
+        };
+        let Some(method) = method.as_str().map(str::to_owned) else {
+            return refused(ErrorCode::INVALID_REQUEST, "`method` is no string", known);
+        };
+        if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+            return match id {
+                Some(_) => refused(
+                    ErrorCode::INVALID_REQUEST,
+                    "`jsonrpc` is not \"2.0\"",
+                    known,
+                ),
+                None => Self::Ignored,
+            };
+        }
+        let params = message.remove("params");
+        match id {
+            None => Self::notification(&method, params),
+            Some(None) => refused(
+                ErrorCode::INVALID_REQUEST,
+                "`id` is neither a string nor an integer",
+                None,
+            ),
+            Some(Some(id)) => match request(&method, params) {
+                Ok(request) => Self::Request { id, request },
+                Err(message) => refused(ErrorCode::INVALID_PARAMS, message, Some(id)),
+            },
+        }
+    }
+
+    /// A notification has no answer, so what makes no sense is ignored.
+    fn notification(method: &str, params: Option<Value>) -> Self {
+        if method == "notifications/cancelled" {
+            let id = params.as_ref().and_then(|params| params.get("requestId"));
+            return id
+                .and_then(request_id)
+                .map_or(Self::Ignored, Self::Cancelled);
+        }
+        serde_json::from_value(with_params(method, params)).map_or(Self::Ignored, |notification| {
+            Self::Notification(Box::new(notification))
+        })
+    }
+}
+
+/// A request, if its parameters are those of its method.
+fn request(method: &str, params: Option<Value>) -> Result<Box<ClientRequest>, String> {
+    if !params
+        .as_ref()
+        .is_none_or(|params| params.is_object() || params.is_null())
+    {
+        return Err("`params` is no object".to_owned());
+    }
+    let unreadable = || format!("the parameters of `{method}` cannot be read");
+    let request: ClientRequest =
+        serde_json::from_value(with_params(method, params)).map_err(|_| unreadable())?;
+    // What fits none of its kinds, `rmcp` takes for a method that it does not know.
+    if matches!(request, ClientRequest::CustomRequest(_)) && OURS.contains(&method) {
+        return Err(unreadable());
+    }
+    Ok(Box::new(request))
+}
+
+fn with_params(method: &str, params: Option<Value>) -> Value {
+    match params {
+        Some(params) if !params.is_null() => json!({ "method": method, "params": params }),
+        Some(_) | None => json!({ "method": method }),
+    }
+}
+
+fn request_id(id: &Value) -> Option<RequestId> {
+    match id {
+        Value::Number(number) => number.as_i64().map(RequestId::Number),
+        Value::String(text) => Some(RequestId::String(text.as_str().into())),
+        Value::Array(_) | Value::Bool(_) | Value::Null | Value::Object(_) => None,
+    }
+}
+
+fn refused(code: ErrorCode, message: impl Into<String>, id: Option<RequestId>) -> ClientMessage {
+    ClientMessage::Refused {
+        error: ErrorData::new(code, message.into(), None),
+        id,
+    }
+}
+
+/// The methods that are known here.
+const OURS: &[&str] = &[
+    "initialize",
+    "ping",
+    "server/discover",
+    "tools/call",
+    "tools/list",
+];

@@ -1,0 +1,178 @@
+//! Halves of surrogate pairs in JSON: joined where a pair is parted over two events, and replaced where one is alone.
+//!
+//! Models write a character in several tokens, and some servers escape each by itself: `"\ud83d"`, then `"\ude00"`.
+//! Neither is a text, so that a reader of JSON refuses both.
+
+use crate::sse::RawEvent;
+
+/// The events of a stream with whole characters in them. An event is held while the pair that it begins may go on.
+#[derive(Debug, Default)]
+pub(super) struct SurrogateJoiner {
+    held: Option<RawEvent>,
+}
+
+impl SurrogateJoiner {
+    /// The events that are whole with this one, in order.
+    pub(super) fn push(&mut self, mut event: RawEvent) -> Vec<RawEvent> {
+        let mut whole = Vec::new();
+        if let Some(mut held) = self.held.take() {
+            join(&mut held.data, &mut event.data);
+            replace(&mut held.data);
+            whole.push(held);
+        }
+        if !some(&event.data, LoneSurrogate::may_go_on).is_empty() {
+            self.held = Some(event);
+        } else {
+            replace(&mut event.data);
+            whole.push(event);
+        }
+        whole
+    }
+
+    /// The event that is held at the end of the stream.
+    pub(super) fn finish(&mut self) -> Option<RawEvent> {
+        let mut held = self.held.take()?;
+        replace(&mut held.data);
+        Some(held)
+    }
+}
+
+/// Replaces the halves in JSON by U+FFFD. What is no UTF-8 is left alone.
+pub(super) fn whole(body: &[u8]) -> Option<String> {
+    let mut json = std::str::from_utf8(body).ok()?.to_owned();
+    replace(&mut json);
+    Some(json)
+}
+
+/// Whether JSON may have halves at all.
+pub(super) fn may_have_some(json: &[u8]) -> bool {
+    json.windows(3)
+        .any(|bytes| matches!(bytes, [b'\\', b'u', b'd' | b'D']))
+}
+
+/// Half of a pair that has no other half beside it.
+#[derive(Debug)]
+struct LoneSurrogate {
+    /// Where its escape begins.
+    at: usize,
+    /// Whether its string begins with it.
+    begins: bool,
+    /// Whether its string ends with it.
+    ends: bool,
+    /// Where the key before its string stands.
+    key: (usize, usize),
+    is_low: bool,
+}
+
+impl LoneSurrogate {
+    const fn may_go_on(&self) -> bool {
+        self.ends && !self.is_low
+    }
+}
+
+/// Moves the second halves at the beginning of strings behind the first halves at the end of strings under the same
+/// key.
+fn join(before: &mut String, behind: &mut String) {
+    for high in some(before, LoneSurrogate::may_go_on).iter().rev() {
+        let key = before.get(high.key.0..high.key.1);
+        let lows = some(behind, |half| half.is_low && half.begins);
+        let mut lows = lows.iter();
+        let low = lows.find(|low| behind.get(low.key.0..low.key.1) == key);
+        if let Some(low) = low
+            && let Some(escape) = behind.get(low.at..low.at + ESCAPE).map(str::to_owned)
+        {
+            behind.replace_range(low.at..low.at + ESCAPE, "");
+            before.insert_str(high.at + ESCAPE, &escape);
+        }
+    }
+}
+
+fn replace(json: &mut String) {
+    let (mut whole, mut taken) = (String::new(), 0);
+    each(json, |half| {
+        whole.push_str(json.get(taken..half.at).unwrap_or_default());
+        whole.push_str("\\ufffd");
+        taken = half.at + ESCAPE;
+    });
+    if taken > 0 {
+        whole.push_str(json.get(taken..).unwrap_or_default());
+        *json = whole;
+    }
+}
+
+/// The first halves of this kind in JSON, in order.
+fn some(json: &str, kind: impl Fn(&LoneSurrogate) -> bool) -> Vec<LoneSurrogate> {
+    let mut found = Vec::new();
+    each(json, |half| {
+        if found.len() < MOST && kind(&half) {
+            found.push(half);
+        }
+    });
+    found
+}
+
+/// Looks at each half in JSON, in order.
+fn each(json: &str, mut seen: impl FnMut(LoneSurrogate)) {
+    let bytes = json.as_bytes();
+    if !may_have_some(bytes) {
+        return;
+    }
+    let (mut at, mut key, mut string) = (0, (0, 0), None);
+    while let Some(byte) = bytes.get(at) {
+        let Some(start) = string else {
+            string = (*byte == b'"').then_some(at + 1);
+            at += 1;
+            continue;
+        };
+        match byte {
+            b'"' => {
+                if is_key(bytes, at + 1) {
+                    key = (start, at);
+                }
+                string = None;
+                at += 1;
+            }
+            b'\\' => match (unit(bytes, at), unit(bytes, at + ESCAPE)) {
+                (Some(HIGH_FIRST..=HIGH_LAST), Some(LOW_FIRST..=LOW_LAST)) => at += 2 * ESCAPE,
+                (Some(unit @ HIGH_FIRST..=LOW_LAST), _) => {
+                    seen(LoneSurrogate {
+                        at,
+                        begins: at == start,
+                        ends: bytes.get(at + ESCAPE) == Some(&b'"'),
+                        key,
+                        is_low: unit >= LOW_FIRST,
+                    });
+                    at += ESCAPE;
+                }
+                _ => at += 2,
+            },
+            _ => at += 1,
+        }
+    }
+}
+
+/// Whether a string that ends before this place is a key.
+fn is_key(bytes: &[u8], at: usize) -> bool {
+    let behind = bytes
+        .iter()
+        .skip(at)
+        .find(|byte| !byte.is_ascii_whitespace());
+    behind == Some(&b':')
+}
+
+/// The unit of UTF-16 that is escaped here, as `\u` and four digits.
+fn unit(bytes: &[u8], at: usize) -> Option<u16> {
+    let escape = bytes.get(at..at.checked_add(ESCAPE)?)?;
+    let digits = escape.strip_prefix(b"\\u")?;
+    let digits = std::str::from_utf8(digits).ok()?;
+    u16::from_str_radix(digits, 16).ok()
+}
+
+/// How many bytes an escape has.
+const ESCAPE: usize = 6;
+/// How many strings of an event may go on in the next one.
+const MOST: usize = 16;
+const HIGH_FIRST: u16 = 0xD800;
+const HIGH_LAST: u16 = 0xDBFF;
+const LOW_FIRST: u16 = 0xDC00;
+const LOW_LAST: u16 = 0xDFFF;
