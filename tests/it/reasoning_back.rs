@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use jackfield_dialect_openai::profile::Profile;
-use jackfield_dialect_openai::responses::validator;
+use jackfield_dialect_rules::openai;
 use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::block::{Block, Content};
 use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
@@ -94,7 +94,7 @@ impl Bench {
         let reply = self.ask(model).await;
         let requests = self.server.requests();
         let body = requests.last().expect("a request");
-        assert_eq!(validator::check(body, &Profile::openai(model)), []);
+        assert_eq!(openai::responses::check(body, &Profile::openai(model)), []);
         assert_eq!(self.server.violations(), [""; 0]);
         let items = body["input"].as_array().expect("items").iter().map(short);
         let notes = reply.end.notes.iter().map(|note| note.code.to_string());

@@ -28,7 +28,7 @@ use crate::signals::{self, Interrupts};
 
 /// Who answers the questions of a turn.
 #[derive(Debug)]
-pub enum ApprovalSource<'p> {
+pub enum AskMode<'p> {
     /// Nobody here, but somebody may elsewhere.
     Elsewhere,
     /// Somebody elsewhere, some time.
@@ -68,7 +68,7 @@ pub async fn run(
     engine: &Engine,
     message: SendMessage,
     view: &mut dyn TurnRenderer,
-    asks: ApprovalSource<'_>,
+    asks: AskMode<'_>,
 ) -> Result<CommandTurnEnd, CommandError> {
     let format = message.options.settings.response_format.clone();
     let session = message.session.clone();
@@ -112,7 +112,7 @@ pub async fn resume(
     engine: &Engine,
     resume: ResumeSession,
     view: &mut dyn TurnRenderer,
-    asks: ApprovalSource<'_>,
+    asks: AskMode<'_>,
 ) -> Result<CommandTurnEnd, CommandError> {
     let session = resume.session.clone();
     let loaded = engine.load(&session).await?;

@@ -23,7 +23,6 @@ pub mod reply;
 pub mod request;
 pub mod serve;
 pub mod stream;
-pub mod validator;
 pub mod wire;
 
 /// The name of this dialect in [`StateOwner`](jackfield_domain::opaque::StateOwner),

@@ -4,10 +4,10 @@
 //! beta, a field, a tool that the vendor runs, a file by its id. What Jackfield ran itself is shown as
 //! `mcp_tool_use` and `mcp_tool_result`, and known again when a client sends its history back.
 
-mod asked;
 mod betas;
 mod encoder;
 mod errors;
+mod gateway_fields;
 mod tokens;
 
 use jackfield_dialect_kit::serve::{
@@ -89,8 +89,8 @@ fn incoming(
     mut body: crate::wire::Request,
     owner: &dyn Fn(&str) -> StateOwner,
 ) -> Result<Incoming, ServeError> {
-    let mut notes = asked::leave_out_hosted(&mut body);
-    asked::check(&mut body)?;
+    let mut notes = gateway_fields::leave_out_hosted(&mut body);
+    gateway_fields::check(&mut body)?;
     let owner = owner(&body.model);
     // Whom nobody here asks in this dialect has no address.
     let is_asked = !owner.endpoint.is_empty();

@@ -12,7 +12,7 @@
 //! | state that goes back to its owner | [`find`](state::find) |
 //! | fields that only the dialect knows | [`set`](pointer::set) |
 //! | schemas that are broken, or that a vendor takes in part | [`object`](schema::object), [`Changes`](schema::Changes) |
-//! | the rules of schemas themselves, for validators | [`faults`](metaschema::faults) |
+//! | the rules of schemas themselves, for the vendors' rules | [`faults`](metaschema::faults) |
 //! | media where there is no place for them | [`source`](in_words::source) |
 //! | numbers and data URLs, as clients write them | [`whole`], [`data_url`] |
 //! | a body that is compressed | [`Encoding`](encoding::Encoding) |

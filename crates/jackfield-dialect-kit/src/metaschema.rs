@@ -1,4 +1,4 @@
-//! The rules that JSON Schema 2020-12 has for schemas themselves, for the validators of what vendors take.
+//! The rules that JSON Schema 2020-12 has for schemas themselves, for the crate of the vendors' rules.
 //!
 //! Written from the specification, and not from what mends schemas, which it judges in tests.
 

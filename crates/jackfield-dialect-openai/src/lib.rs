@@ -25,4 +25,3 @@ pub mod profile;
 pub mod responses;
 pub mod schema;
 mod serve_error;
-pub mod validator;

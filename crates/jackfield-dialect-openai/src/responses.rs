@@ -13,7 +13,6 @@ pub mod request;
 pub mod serve;
 pub(crate) mod state;
 pub mod stream;
-pub mod validator;
 pub mod wire;
 
 /// The name of this dialect in [`StateOwner`](jackfield_domain::opaque::StateOwner),

@@ -7,7 +7,8 @@ mod speak;
 use std::ops::Deref;
 
 use jackfield_dialect_claude::options::Profile;
-use jackfield_dialect_claude::{DIALECT, request, validator};
+use jackfield_dialect_claude::{DIALECT, request};
+use jackfield_dialect_rules::claude as dialect_rules;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_testkit::server::Response;
 use serde_json::{Value, json};
@@ -110,10 +111,10 @@ impl Vendor for ClaudeScript {
     }
 }
 
-/// What the dialect's own judge finds besides: two judges, and one report for each place.
+/// What the vendor's rules of `jackfield-dialect-rules` find besides: two judges, and one report for each place.
 fn second_opinion(asked: &Post<'_>, version: &str, known: &[Violation]) -> Vec<Violation> {
     let mut found = CheckFindings::default();
-    for violation in validator::check(asked.body, &profile(asked.model(), version)) {
+    for violation in dialect_rules::check(asked.body, &profile(asked.model(), version)) {
         if !known.iter().any(|known| known.at == violation.path) {
             found.add(&violation.path, &violation.rule.to_string());
         }

@@ -67,8 +67,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "an-approval-lets-two-calls-start",
         file: "crates/jackfield-domain/src/tool_loop/approvals.rs",
-        from: "None if call.attempts > 0 && tool.safety.may_repeat() => Leave::Given(None),",
-        to: "None if call.attempts > 0 => Leave::Given(None),",
+        from: "None if call.attempts > 0 && tool.safety.may_repeat() => {",
+        to: "None if call.attempts > 0 => {",
         package: "jackfield-domain",
         test: "loop_properties::an_approval_lets_one_call_start",
     },
@@ -90,7 +90,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "an-end-does-not-wait-for-what-was-written",
-        file: "crates/jackfield-engine/src/listening.rs",
+        file: "crates/jackfield-engine/src/subscribers.rs",
         from: "receipts.spawn_on(record, &runtime);",
         to: "drop((receipts, runtime.spawn(record)));",
         package: "jackfield-engine",
@@ -274,7 +274,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "facts-counted-per-turn",
-        file: "crates/jackfield-domain/src/telling.rs",
+        file: "crates/jackfield-domain/src/session_events.rs",
         from: "Fact::TurnOpened { .. } => self.is_open = true,",
         to: "Fact::TurnOpened { .. } => (self.is_open, self.facts) = (true, 1),",
         package: "jackfield-domain",
@@ -282,7 +282,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "superseded-not-told",
-        file: "crates/jackfield-domain/src/telling.rs",
+        file: "crates/jackfield-domain/src/session_events.rs",
         from: "Self::Superseded(*attempt)",
         to: "[Self::Fact, Self::Superseded(*attempt)][0]",
         package: "jackfield-domain",
@@ -290,7 +290,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "cursor-inside-a-character",
-        file: "crates/jackfield-domain/src/telling/text.rs",
+        file: "crates/jackfield-domain/src/session_events/text.rs",
         from: "place.inside = 1 + text.floor_char_boundary(left - 1);",
         to: "place.inside = left;",
         package: "jackfield-domain",
@@ -299,7 +299,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "text-told-when-the-reply-has-ended",
         file: "crates/jackfield-engine/src/driver.rs",
-        from: "self.speaker.say(attempt, delta);",
+        from: "self.speaker.push(attempt, delta);",
         to: "",
         package: "jackfield-engine",
         test: "watching::text_is_told_before_the_reply_has_ended",
@@ -338,7 +338,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "changed-tool-started-after-recovery",
-        file: "crates/jackfield-engine/src/today.rs",
+        file: "crates/jackfield-engine/src/drift.rs",
         from: "if today.digest != then.digest {",
         to: "if false {",
         package: "jackfield-engine",
@@ -403,14 +403,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "recovery-waits-for-what-waits",
         file: "crates/jackfield-engine/src/keeper.rs",
-        from: "impl Observer for Starting {\n    fn tell(&mut self, _news: News<'_>) {\n        self.0 = None;",
-        to: "impl Observer for Starting {\n    fn tell(&mut self, _news: News<'_>) {\n        self.0 = self.0.take();",
+        from: "impl Observer for StartWatch {\n    fn tell(&mut self, _news: ObserverEvent<'_>) {\n        self.0 = None;",
+        to: "impl Observer for StartWatch {\n    fn tell(&mut self, _news: ObserverEvent<'_>) {\n        self.0 = self.0.take();",
         package: "jackfield-engine",
         test: "recovering::a_hundred_turns_are_under_way_before_any_of_them_is_answered",
     },
     Mutant {
         name: "asking-again-waits-for-recovery",
-        file: "crates/jackfield-engine/src/begin.rs",
+        file: "crates/jackfield-engine/src/background.rs",
         from: "self.take_up_first_of(&session, &turn, loaded);",
         to: "",
         package: "jackfield-engine",
@@ -418,7 +418,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "the-same-body-starts-a-second-turn",
-        file: "crates/jackfield-engine/src/collect.rs",
+        file: "crates/jackfield-engine/src/reattach.rs",
         from: "self.find(&request.principal, &marks, MOST_EQUAL)",
         to: "self.find(&request.principal, &marks[..0], MOST_EQUAL)",
         package: "jackfield-engine",
@@ -426,7 +426,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "a-claim-ends-with-its-request",
-        file: "crates/jackfield-engine/src/begin.rs",
+        file: "crates/jackfield-engine/src/background.rs",
         from: "(self.held.take(), Handle::try_current())",
         to: "(self.held.take().filter(|_| false), Handle::try_current())",
         package: "jackfield-engine",
@@ -434,7 +434,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "a-repeat-overtakes-what-it-repeats",
-        file: "crates/jackfield-engine/src/collect.rs",
+        file: "crates/jackfield-engine/src/reattach.rs",
         from: "earlier.over().await;",
         to: "drop(earlier);",
         package: "jackfield-engine",
@@ -442,7 +442,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "a-reply-to-a-client-ends-within-a-step",
-        file: "crates/jackfield-domain/src/view/segments.rs",
+        file: "crates/jackfield-domain/src/client_view/segments.rs",
         from: "let ends = is_last",
         to: "let ends = (is_last || self.now < u32::MAX)",
         package: "jackfield-domain",

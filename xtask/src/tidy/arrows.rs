@@ -95,6 +95,7 @@ const DOMAIN_MAY_USE: &[&str] = &["serde_json", "sha2", "thiserror"];
 
 /// What every crate's tests may use.
 const FOR_TESTS: &[&str] = &[
+    "jackfield-dialect-rules",
     "jackfield-store-memory",
     "jackfield-testkit",
     "jackfield-testservers",
@@ -138,7 +139,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "jackfield-demo",
-        &["jackfield-dialect-claude", "jackfield-domain"],
+        &[
+            "jackfield-dialect-claude",
+            "jackfield-dialect-rules",
+            "jackfield-domain",
+        ],
     ),
     (
         "jackfield-dialect-claude",
@@ -148,6 +153,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "jackfield-dialect-openai",
         &["jackfield-dialect-kit", "jackfield-domain"],
+    ),
+    (
+        "jackfield-dialect-rules",
+        &[
+            "jackfield-dialect-claude",
+            "jackfield-dialect-kit",
+            "jackfield-dialect-openai",
+            "jackfield-domain",
+        ],
     ),
     ("jackfield-domain", &[]),
     ("jackfield-engine", &["jackfield-domain", "jackfield-ports"]),
@@ -224,7 +238,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "jackfield-testservers",
         &[
             "jackfield-dialect-claude",
-            "jackfield-dialect-openai",
+            "jackfield-dialect-rules",
             "jackfield-domain",
             "jackfield-testkit",
         ],

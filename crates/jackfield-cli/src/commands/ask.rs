@@ -26,7 +26,7 @@ use crate::fault::CommandError;
 use crate::person::Person;
 use crate::question;
 use crate::render::{self, words};
-use crate::turn::{self, ApprovalSource, CommandTurnEnd};
+use crate::turn::{self, AskMode, CommandTurnEnd};
 
 /// Asks the question.
 ///
@@ -109,14 +109,14 @@ pub async fn converse(
     let mut person = None;
     let asks = asks(output, yes, &mut person);
     // Whoever is asked before a person is may say yes where nobody else is.
-    options.policy.can_ask = !matches!(asks, ApprovalSource::Nobody) || engine.has_approver();
+    options.policy.can_ask = !matches!(asks, AskMode::Nobody) || engine.has_approver();
     let asks = match asks {
-        ApprovalSource::Nobody if kept && engine.has_approver() => ApprovalSource::Elsewhere,
-        asks @ (ApprovalSource::Elsewhere
-        | ApprovalSource::Later
-        | ApprovalSource::Nobody
-        | ApprovalSource::Person(_)
-        | ApprovalSource::Yes) => asks,
+        AskMode::Nobody if kept && engine.has_approver() => AskMode::Elsewhere,
+        asks @ (AskMode::Elsewhere
+        | AskMode::Later
+        | AskMode::Nobody
+        | AskMode::Person(_)
+        | AskMode::Yes) => asks,
     };
     let at_end = output.output == OutputFormat::Json;
     options.can_supersede = at_end || render::can_supersede(output.json);
@@ -328,16 +328,16 @@ pub const fn bound(flags: &mut Flags, bounds: &TurnLimitArgs) {
     flags.tools = if bounds.no_tools { Some(false) } else { None };
 }
 
-fn asks<'p>(output: &Output, yes: bool, person: &'p mut Option<Person>) -> ApprovalSource<'p> {
+fn asks<'p>(output: &Output, yes: bool, person: &'p mut Option<Person>) -> AskMode<'p> {
     if yes {
-        return ApprovalSource::Yes;
+        return AskMode::Yes;
     }
     if output.json || !io::stderr().is_terminal() {
-        return ApprovalSource::Nobody;
+        return AskMode::Nobody;
     }
     match Terminal::open() {
-        Ok(terminal) => ApprovalSource::Person(person.insert(Person::at(terminal))),
-        Err(_) => ApprovalSource::Nobody,
+        Ok(terminal) => AskMode::Person(person.insert(Person::at(terminal))),
+        Err(_) => AskMode::Nobody,
     }
 }
 

@@ -32,7 +32,7 @@ use crate::question;
 use crate::render::{self, chat as show};
 use crate::signals::{self, Interrupts, Signal};
 use crate::tty::EchoGuard;
-use crate::turn::{self, ApprovalSource, CommandTurnEnd};
+use crate::turn::{self, AskMode, CommandTurnEnd};
 
 /// Holds the conversation.
 ///
@@ -268,9 +268,9 @@ impl Conversation {
             session: self.session.clone(),
         };
         let asks = match (self.yes, self.at_terminal) {
-            (true, _) => ApprovalSource::Yes,
-            (false, true) => ApprovalSource::Person(&mut self.person),
-            (false, false) => ApprovalSource::Nobody,
+            (true, _) => AskMode::Yes,
+            (false, true) => AskMode::Person(&mut self.person),
+            (false, false) => AskMode::Nobody,
         };
         let prose = self.assembled.options.settings.response_format == ResponseFormat::Text;
         let mut view = render::view(false, self.verbose, prose);

@@ -16,7 +16,7 @@ use jackfield_engine::{DeliveryOutcome, Engine};
 use serde_json::{Map, Value};
 
 use self::texts::{ANSWER, ARGUMENTS, NOBODY, NOT_EDITED, hint, question};
-use super::{ApprovalSource, TurnOutput};
+use super::{AskMode, TurnOutput};
 use crate::approval::{self, ApprovalChoice};
 use crate::exit::Exit;
 use crate::fault::CommandError;
@@ -30,7 +30,7 @@ pub(super) struct QuestionTable<'a> {
     /// What was answered here, until it is in the journal: whatever is asked next may be answered by it.
     answered: Option<WaitId>,
     asked: Option<PendingQuestion>,
-    asks: ApprovalSource<'a>,
+    asks: AskMode<'a>,
     calls: Vec<Arc<ToolCall>>,
     cancelled: bool,
     engine: &'a Engine,
@@ -65,7 +65,7 @@ enum ParsedAnswer {
 }
 
 impl<'a> QuestionTable<'a> {
-    pub(super) fn new(engine: &'a Engine, session: SessionId, asks: ApprovalSource<'a>) -> Self {
+    pub(super) fn new(engine: &'a Engine, session: SessionId, asks: AskMode<'a>) -> Self {
         Self {
             answered: None,
             asked: None,
@@ -172,8 +172,7 @@ impl<'a> QuestionTable<'a> {
 
     /// Takes the question back that a person is at, and says how it ended.
     pub(super) async fn withdraw(&mut self, event: &RenderEvent, shown: &mut TurnOutput<'_>) {
-        let (Some(asked), ApprovalSource::Person(person)) = (self.asked.take(), &mut self.asks)
-        else {
+        let (Some(asked), AskMode::Person(person)) = (self.asked.take(), &mut self.asks) else {
             return;
         };
         person.withdraw().await;
@@ -240,12 +239,12 @@ impl<'a> QuestionTable<'a> {
                 self.deliver(&wait, answer, shown).await?;
                 continue;
             }
-            if matches!(self.asks, ApprovalSource::Elsewhere) {
+            if matches!(self.asks, AskMode::Elsewhere) {
                 let id = &wait.id;
                 let remark = format!("a call waits for `jackfield approvals allow {id}`");
                 shown.with(|view| view.say(&remark));
             }
-            let (ApprovalSource::Person(person), true) =
+            let (AskMode::Person(person), true) =
                 (&mut self.asks, wait.kind != WaitKind::ClientResult)
             else {
                 continue;
@@ -265,20 +264,20 @@ impl<'a> QuestionTable<'a> {
     fn answer_without_asking(&self, wait: &Wait) -> Option<Answer> {
         let nobody = matches!(
             self.asks,
-            ApprovalSource::Elsewhere | ApprovalSource::Nobody | ApprovalSource::Yes
+            AskMode::Elsewhere | AskMode::Nobody | AskMode::Yes
         );
-        if matches!(self.asks, ApprovalSource::Later) {
+        if matches!(self.asks, AskMode::Later) {
             return None;
         }
         match &wait.kind {
-            WaitKind::Approval { .. } if matches!(self.asks, ApprovalSource::Yes) => {
+            WaitKind::Approval { .. } if matches!(self.asks, AskMode::Yes) => {
                 Some(Answer::Approval(Approval::Granted {
                     edited: None,
                     for_session: false,
                 }))
             }
             // It waits for whoever answers with `jackfield approvals`.
-            WaitKind::Approval { .. } if matches!(self.asks, ApprovalSource::Elsewhere) => None,
+            WaitKind::Approval { .. } if matches!(self.asks, AskMode::Elsewhere) => None,
             WaitKind::Approval { .. } if nobody => {
                 let reason = NOBODY.into();
                 Some(Answer::Approval(Approval::Denied { reason }))
@@ -295,7 +294,7 @@ impl<'a> QuestionTable<'a> {
     /// What the person says, while one is asked.
     pub(super) async fn said(&mut self) -> Option<PersonAnswer> {
         match (&self.asked, &mut self.asks) {
-            (Some(_), ApprovalSource::Person(person)) => Some(person.said().await),
+            (Some(_), AskMode::Person(person)) => Some(person.said().await),
             _ => None,
         }
     }
@@ -320,7 +319,7 @@ impl<'a> QuestionTable<'a> {
                 return Ok(());
             }
             ParsedAnswer::Edit(initial) => {
-                if let ApprovalSource::Person(person) = &mut self.asks {
+                if let AskMode::Person(person) = &mut self.asks {
                     person.ask(question(ARGUMENTS, initial));
                 }
                 self.asked = Some(PendingQuestion {
@@ -335,7 +334,7 @@ impl<'a> QuestionTable<'a> {
                 }
                 match &mut self.asks {
                     // The question still stands there, and may be long.
-                    ApprovalSource::Person(person) if person.manner() == PromptPlace::Below => {
+                    AskMode::Person(person) if person.manner() == PromptPlace::Below => {
                         let hint = hint(&asked.wait);
                         shown.with(|view| view.say(hint));
                         person.ask(question(ANSWER, String::new()));
@@ -346,11 +345,11 @@ impl<'a> QuestionTable<'a> {
                         });
                         return Ok(());
                     }
-                    ApprovalSource::Elsewhere
-                    | ApprovalSource::Later
-                    | ApprovalSource::Nobody
-                    | ApprovalSource::Person(_)
-                    | ApprovalSource::Yes => {
+                    AskMode::Elsewhere
+                    | AskMode::Later
+                    | AskMode::Nobody
+                    | AskMode::Person(_)
+                    | AskMode::Yes => {
                         self.open.push_front(asked.wait);
                     }
                 }
@@ -467,16 +466,15 @@ impl<'a> QuestionTable<'a> {
         self.cancelled = true;
         // Ctrl-C may come before the line is there that would have taken it.
         if self.asked.take().is_some()
-            && let ApprovalSource::Person(person) = &mut self.asks
+            && let AskMode::Person(person) = &mut self.asks
         {
             person.withdraw().await;
         }
         let what = format!("cancel-{turn}");
-        let body = DeliveryBody::Cancel {
-            cause: CancelCause::Asked,
-            turn,
-        };
-        self.put(&what, body).await.is_ok()
+        let cause = CancelCause::Asked;
+        self.put(&what, DeliveryBody::Cancel { cause, turn })
+            .await
+            .is_ok()
     }
 
     async fn put(&self, what: &str, body: DeliveryBody) -> Result<DeliveryOutcome, CommandError> {
@@ -485,11 +483,9 @@ impl<'a> QuestionTable<'a> {
         };
         let id = approval::delivery_id(what).map_err(|error| internal(&error))?;
         let by: Arc<str> = match self.asks {
-            ApprovalSource::Elsewhere | ApprovalSource::Later | ApprovalSource::Nobody => {
-                "the command line".into()
-            }
-            ApprovalSource::Person(_) => format!("{}, at the prompt", approval::user()).into(),
-            ApprovalSource::Yes => "--yes".into(),
+            AskMode::Elsewhere | AskMode::Later | AskMode::Nobody => "the command line".into(),
+            AskMode::Person(_) => format!("{}, at the prompt", approval::user()).into(),
+            AskMode::Yes => "--yes".into(),
         };
         self.engine
             .deliver(&self.session, id, by, body)

@@ -10,7 +10,7 @@ use jackfield_cli::person::Person;
 use jackfield_cli::render::answers::too_late;
 use jackfield_cli::render::human::{HumanOptions, HumanRenderer};
 use jackfield_cli::render::screen::Screen;
-use jackfield_cli::turn::{self, ApprovalSource};
+use jackfield_cli::turn::{self, AskMode};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
 use jackfield_domain::policy::{PolicyRule, RuleVerdict};
@@ -100,7 +100,7 @@ async fn asked(typed: &str) -> (String, ScriptedClaude) {
         look,
     );
     let mut person = Person::at(Terminal::from(file));
-    let asks = ApprovalSource::Person(&mut person);
+    let asks = AskMode::Person(&mut person);
     turn::run(&assembled.engine, message, &mut view, asks)
         .await
         .unwrap();

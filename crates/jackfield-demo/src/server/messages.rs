@@ -9,7 +9,8 @@ use bytes::Bytes;
 use jackfield_dialect_claude::options::Profile;
 use jackfield_dialect_claude::request::{self, Incoming};
 use jackfield_dialect_claude::stream::{Encoder, SseEvent};
-use jackfield_dialect_claude::{DIALECT, reply, validator};
+use jackfield_dialect_claude::{DIALECT, reply};
+use jackfield_dialect_rules::claude;
 use jackfield_domain::accumulator::{ProtocolViolation, ReplyAccumulator};
 use jackfield_domain::block::RanBy;
 use jackfield_domain::delta::{BlockStart, Delta};
@@ -31,7 +32,7 @@ use crate::brain::{self, DemoReply};
 pub(super) fn answer(body: &[u8]) -> Result<RouteAnswer, DemoRefusal> {
     let json = serde_json::from_slice(body)
         .map_err(|fault| DemoRefusal::invalid(format!("the body is not JSON: {fault}")))?;
-    if let Some(broken) = validator::check(&json, &Profile::of(brain::NAME)).first() {
+    if let Some(broken) = claude::check(&json, &Profile::of(brain::NAME)).first() {
         let at = if broken.path.is_empty() {
             "body"
         } else {

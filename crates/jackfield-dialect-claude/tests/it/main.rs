@@ -18,4 +18,3 @@ mod serve;
 mod stream_laws;
 mod structured;
 mod tools;
-mod validator_rules;

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use jackfield_dialect_claude::options::Profile;
 use jackfield_dialect_claude::request::{self, Incoming};
 use jackfield_dialect_claude::serve::ClaudeServer;
-use jackfield_dialect_claude::{validator, wire};
+use jackfield_dialect_claude::wire;
 use jackfield_dialect_kit::serve::ServeDialect as _;
+use jackfield_dialect_rules::claude;
 use jackfield_domain::note::Note;
 use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_testkit::outline::{self, Node};
@@ -50,7 +51,7 @@ proptest! {
     ) {
         let (body, _) = made(&request, &profile)?;
         let body = without_custom_fields(body);
-        let found = validator::check(&body, &profile);
+        let found = claude::check(&body, &profile);
         prop_assert!(found.is_empty(), "{found:?}\n{body:#}");
     }
 
@@ -120,7 +121,7 @@ proptest! {
         if let Ok(body) = request::parse(bytes.as_bytes()) {
             drop(request::from_wire(body, &owner()));
         }
-        drop(validator::check(&body, &Profile::NEWEST));
+        drop(claude::check(&body, &Profile::NEWEST));
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use jackfield_dialect_claude::options::Profile;
 use jackfield_dialect_claude::stream::{DecodeReply as _, Decoder};
-use jackfield_dialect_claude::{request, validator, wire};
+use jackfield_dialect_claude::{request, wire};
+use jackfield_dialect_rules::claude;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::message::{Message, Role};
@@ -54,7 +55,7 @@ fn made(request: &ModelRequest) -> (wire::Request, Value, Vec<Note>) {
 /// The schema that is sent for this one, and the codes of the notes.
 fn sent(schema: Value) -> (Value, Vec<String>) {
     let (_, mut body, notes) = made(&with(vec![schema], None, vec![Message::user("hello")]));
-    let found = validator::check(&body, &Profile::NEWEST);
+    let found = claude::check(&body, &Profile::NEWEST);
     assert!(found.is_empty(), "{found:?}\n{body:#}");
     let codes = notes.into_iter().map(|note| note.code.into_owned());
     (body["tools"][0]["input_schema"].take(), codes.collect())
@@ -204,7 +205,7 @@ proptest! {
         let count = schemas.len();
         let request = with(schemas, strict, vec![Message::user("hello")]);
         let (_, body, notes) = made(&request);
-        let found = validator::check(&body, &Profile::NEWEST);
+        let found = claude::check(&body, &Profile::NEWEST);
         prop_assert!(found.is_empty(), "{found:?}\n{body:#}");
         prop_assert_eq!(body["tools"].as_array().expect("a list").len(), count);
         for (n, tool) in request.tools.iter().enumerate() {

@@ -1,10 +1,10 @@
 //! Requests: a domain request as a body, and a client's body as domain values.
 
-mod asking;
 mod assistant;
 mod calls;
 mod conversation;
 mod extensions;
+mod instructions;
 mod inward;
 mod media;
 mod outcomes;
@@ -84,7 +84,7 @@ pub fn to_wire(
     let settings = settings::to_wire(&request.settings, profile, &mut notes);
     let format = settings.text.as_ref().and_then(|text| text.format.as_ref());
     if matches!(format, Some(wire::TextFormat::JsonObject {})) {
-        asking::ask_for_json(&mut said, profile, &mut notes);
+        instructions::ask_for_json(&mut said, profile, &mut notes);
     }
     let offered = tools::to_wire(request, profile, &mut notes);
     let include = profile

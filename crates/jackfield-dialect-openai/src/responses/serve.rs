@@ -5,7 +5,7 @@
 //! to it. What the vendor would do besides answering (its own tools, conversations and prompts that it
 //! keeps, servers that it would call) is refused by name.
 
-mod asked;
+mod body;
 mod echo;
 mod input_items;
 mod refusing;
@@ -46,7 +46,7 @@ impl ServeDialect for Responses {
         owner: &dyn Fn(&str) -> StateOwner,
     ) -> Result<Incoming, ServeError> {
         refusing::betas(header)?;
-        asked::read(body, owner)
+        body::read(body, owner)
     }
 
     fn reply(&self, reply: &Reply, about: &About) -> (Vec<u8>, Vec<Note>) {

@@ -1,5 +1,6 @@
 //! Streamed replies: the events of a server as pieces, and pieces as events for a client.
 
+mod block_writer;
 mod decoder;
 mod encoder;
 mod item;
@@ -8,7 +9,6 @@ mod out;
 mod pieces;
 mod reasoning;
 mod slot;
-mod telling;
 mod thought;
 
 pub use decoder::Decoder;

@@ -10,6 +10,5 @@ mod errors;
 mod models;
 mod profiles;
 mod responses;
-mod rules;
 mod schema;
 mod validated;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use jackfield_dialect_openai::profile::Profile;
-use jackfield_dialect_openai::validator::Violation;
 use jackfield_dialect_openai::{chat, responses};
+use jackfield_dialect_rules::openai::{self, Violation};
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::settings::Settings;
@@ -75,7 +75,7 @@ fn in_chat(request: &ModelRequest, profile: &Profile, stream: bool) -> Vec<Viola
     match chat::request::to_wire(request, &owner, profile, stream) {
         Ok((body, _)) => {
             let body: Value = serde_json::to_value(&body).expect("JSON");
-            chat::validator::check(&body, profile)
+            openai::chat::check(&body, profile)
         }
         Err(_) => Vec::new(),
     }
@@ -86,7 +86,7 @@ fn in_responses(request: &ModelRequest, profile: &Profile, stream: bool) -> Vec<
     match responses::request::to_wire(request, &owner, profile, stream) {
         Ok((body, _)) => {
             let body: Value = serde_json::to_value(&body).expect("JSON");
-            responses::validator::check(&body, profile)
+            openai::responses::check(&body, profile)
         }
         Err(_) => Vec::new(),
     }

@@ -7,7 +7,7 @@ use super::Conversation;
 use crate::commands::servers;
 use crate::fault::CommandError;
 use crate::render;
-use crate::turn::{self, ApprovalSource, CommandTurnEnd};
+use crate::turn::{self, AskMode, CommandTurnEnd};
 
 impl Conversation {
     /// Shows what was said last, and goes on with a turn that was left open.
@@ -45,9 +45,9 @@ impl Conversation {
         let mut resume = ResumeSession::new(self.session.clone(), policy);
         resume.stay = true;
         let asks = match (self.yes, self.at_terminal) {
-            (true, _) => ApprovalSource::Yes,
-            (false, true) => ApprovalSource::Person(&mut self.person),
-            (false, false) => ApprovalSource::Nobody,
+            (true, _) => AskMode::Yes,
+            (false, true) => AskMode::Person(&mut self.person),
+            (false, false) => AskMode::Nobody,
         };
         let mut view = render::view(false, self.verbose, true);
         let _patience = servers::patience(&self.assembled.servers);

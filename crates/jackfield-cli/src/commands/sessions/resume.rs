@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::person::Person;
 use crate::render::{self, words};
-use crate::turn::{self, ApprovalSource, CommandTurnEnd};
+use crate::turn::{self, AskMode, CommandTurnEnd};
 
 pub(super) async fn run(resume: Resume, registry: &Registry) -> Result<Exit, CommandError> {
     let (config, environment) = ask::configured(&ask::flags(&resume.setup))?;
@@ -84,13 +84,13 @@ async fn one(
         return Ok(Exit::Answered);
     }
     let asks = match person {
-        _ if resume.yes => ApprovalSource::Yes,
-        Some(person) => ApprovalSource::Person(person),
-        None => ApprovalSource::Later,
+        _ if resume.yes => AskMode::Yes,
+        Some(person) => AskMode::Person(person),
+        None => AskMode::Later,
     };
     let mut request = ResumeSession::new(session.clone(), options.policy.clone());
     request.go_on = resume.again;
-    request.stay = !matches!(asks, ApprovalSource::Later);
+    request.stay = !matches!(asks, AskMode::Later);
     let mut view = render::view(resume.json, resume.verbose, true);
     match turn::resume(engine, request, &mut *view, asks).await? {
         CommandTurnEnd::BeforeItBegan => Ok(Exit::Cancelled),

@@ -1,9 +1,9 @@
 //! A client's body as domain values.
 
+mod assistant;
 mod content;
 mod messages;
 mod settings;
-mod spoken;
 mod tools;
 
 use jackfield_dialect_kit::body;

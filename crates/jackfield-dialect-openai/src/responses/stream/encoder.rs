@@ -10,8 +10,8 @@ use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::reply::ReplyEnd;
 use serde_json::json;
 
+use super::block_writer::Waiting;
 use super::out::Out;
-use super::telling::Waiting;
 use crate::responses::reply::{self, item_id};
 use crate::responses::wire::{Response, ResponseError};
 

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
+use super::block_writer::Waiting;
 use super::out::{Out, Told};
-use super::telling::Waiting;
 use crate::responses::reply::item_id;
 use crate::responses::state;
 use crate::responses::wire::Item;

@@ -6,7 +6,8 @@ use jackfield_dialect_kit::serve::ServeDialect as _;
 use jackfield_dialect_openai::profile::{Profile, SystemRole};
 use jackfield_dialect_openai::responses::request::{self, Incoming};
 use jackfield_dialect_openai::responses::serve::Responses;
-use jackfield_dialect_openai::responses::{validator, wire};
+use jackfield_dialect_openai::responses::wire;
+use jackfield_dialect_rules::openai;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::Note;
 use jackfield_domain::request::{ModelRef, ModelRequest};
@@ -53,7 +54,7 @@ proptest! {
     ) {
         let Some((body, _)) = made(&request, &profile) else { return Ok(()) };
         let body = without_custom_fields(&body);
-        let found = validator::check(&body, &profile);
+        let found = openai::responses::check(&body, &profile);
         prop_assert!(found.is_empty(), "{found:?}\n{body:#}");
     }
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use jackfield_dialect_kit::serve::ServeDialect as _;
 use jackfield_dialect_openai::profile::Profile;
+use jackfield_dialect_openai::responses::request;
 use jackfield_dialect_openai::responses::serve::{Responses, response_of_item};
-use jackfield_dialect_openai::responses::{request, validator};
+use jackfield_dialect_rules::openai;
 use jackfield_domain::block::{
     Block, CalledName, Content, OpaqueBlock, RanBy, Thinking, ToolCall, UpstreamId,
 };
@@ -57,7 +58,7 @@ fn sent(mut blocks: Vec<Block>) -> (Vec<Value>, Vec<String>) {
     let profile = Profile::OPENAI;
     let (body, notes) = request::to_wire(&of(messages), &owner(), &profile, true).expect("a body");
     let body = serde_json::to_value(&body).expect("JSON");
-    assert_eq!(validator::check(&body, &profile), []);
+    assert_eq!(openai::responses::check(&body, &profile), []);
     let items = body["input"].as_array().expect("items");
     let notes = notes
         .iter()
@@ -273,7 +274,7 @@ fn what_a_client_sends_without_ids_keeps_the_rules() {
     let (body, notes) =
         request::to_wire(&request, &owner(), &Profile::OPENAI, true).expect("a body");
     let body = serde_json::to_value(&body).expect("JSON");
-    assert_eq!(validator::check(&body, &Profile::OPENAI), []);
+    assert_eq!(openai::responses::check(&body, &Profile::OPENAI), []);
     let words = |text: &str| json!({ "type": "message", "role": "assistant", "content": text });
     assert_eq!(body["input"][1], words("One."));
     assert_eq!(body["input"][2], words("Two."));
@@ -366,7 +367,7 @@ fn an_answer_that_is_to_be_any_json_is_asked_for_where_the_vendor_looks() {
         };
         let (body, notes) = request::to_wire(&request, &owner(), &profile, true).expect("a body");
         let body = serde_json::to_value(&body).expect("JSON");
-        assert_eq!(validator::check(&body, &profile), []);
+        assert_eq!(openai::responses::check(&body, &profile), []);
         assert_eq!(
             body.get("instructions").unwrap_or(&Value::Null),
             &instructions

@@ -1,6 +1,6 @@
 //! The schemas of tools: what is taken at all.
 
-use jackfield_dialect_claude::validator::schema_faults;
+use jackfield_dialect_rules::schema_faults;
 use serde_json::Value;
 
 use crate::checks::CheckFindings;

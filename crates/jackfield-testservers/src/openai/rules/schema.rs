@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use jackfield_dialect_claude::validator::schema_faults;
+use jackfield_dialect_rules::schema_faults;
 use serde_json::Value;
 
 use super::{fields, has, items};
