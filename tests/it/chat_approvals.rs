@@ -48,11 +48,11 @@ async fn once_is_once_and_for_the_session_is_for_all_turns() {
     ])
     .await;
     terminal
-        .shows("may 🧮 calculator(expression: \"1+1\") run?")
+        .shows("Run 🧮 calculator(expression: \"1+1\")?")
         .await;
     terminal.line("y").await;
     terminal
-        .shows("may 🧮 calculator(expression: \"2+2\") run?")
+        .shows("Run 🧮 calculator(expression: \"2+2\")?")
         .await;
     terminal
         .until("asked again", |screen| screen.ends_with("answer:"))
@@ -74,7 +74,7 @@ async fn once_is_once_and_for_the_session_is_for_all_turns() {
     terminal.shows("\nall done\n").await;
     terminal.prompts().await;
     assert_eq!(
-        terminal.screen().matches("run?").count(),
+        terminal.screen().matches("? Run ").count(),
         2,
         "{}",
         terminal.screen()
@@ -194,7 +194,7 @@ async fn two_calls_are_asked_about_one_after_another_at_forty_columns() {
     for (nth, answer) in ["y", "n не сейчас"].into_iter().enumerate() {
         terminal
             .until("a question", |screen| {
-                screen.matches("run?").count() == nth + 1 && screen.ends_with("answer:")
+                screen.matches("? Run ").count() == nth + 1 && screen.ends_with("answer:")
             })
             .await;
         terminal.line(answer).await;
@@ -204,8 +204,8 @@ async fn two_calls_are_asked_about_one_after_another_at_forty_columns() {
     let told = outcome(&claude, 1).to_string();
     assert!(told.contains("не сейчас"), "{told}");
     let screen = terminal.screen();
-    let question = "? may 🧮 calculator(expression: \"1 + 1\")\n  run?\n  \
-                    yes, all in this session, edit, or no\n    and why:\nanswer: y\n";
+    let question = "? Run 🧮 calculator(expression: \"1 +\n  1\")?\n  \
+                    [y]es  [a]lways this session  [e]dit\n    [n]o, because …\nanswer: y\n";
     assert!(screen.contains(question), "{screen}");
     kept(&claude);
 }

@@ -87,7 +87,7 @@ async fn a_question_of_a_dead_process_is_asked_again_and_answered() {
     let mut terminal = shared.chat(&claude, "sums", USUAL);
     terminal.shows("which was left open").await;
     terminal
-        .shows("may 🧮 calculator(expression: \"6*7\") run?")
+        .shows("Run 🧮 calculator(expression: \"6*7\")?")
         .await;
     terminal
         .until("asked", |screen| screen.ends_with("answer:"))

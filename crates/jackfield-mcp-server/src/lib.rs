@@ -1,6 +1,6 @@
 //! Tools of ours as an MCP server: whatever an engine offers, over any two streams.
 //!
-//! A [`McpServer`] speaks both eras of the protocol at once (MCP specification, revisions 2024-11-05 to
+//! A [`ToolServer`] speaks both eras of the protocol at once (MCP specification, revisions 2024-11-05 to
 //! 2026-07-28): a client that begins with `initialize` gets a handshake, and one that says its version
 //! with every request needs none. A call goes through the engine like any other: arguments are checked
 //! against the tool's schema, time and size are limited, the policy holds.
@@ -10,10 +10,10 @@
 //!
 //! ```no_run
 //! use jackfield_engine::{Engine, TurnOptions};
-//! use jackfield_mcp_server::McpServer;
+//! use jackfield_mcp_server::ToolServer;
 //!
 //! # async fn serve(engine: Engine, options: TurnOptions) {
-//! let server = McpServer::new(engine, options).offering(["builtin/*"]);
+//! let server = ToolServer::new(engine, options).offering(["builtin/*"]);
 //! let never = std::future::pending();
 //! server.serve(tokio::io::stdin(), tokio::io::stdout(), never).await;
 //! # }

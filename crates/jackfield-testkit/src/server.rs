@@ -5,9 +5,9 @@
 //!
 //! ```no_run
 //! # async fn example() {
-//! use jackfield_testkit::server::{Gate, Response, Server};
+//! use jackfield_testkit::server::{Gate, Response, TestServer};
 //!
-//! let server = Server::start().await;
+//! let server = TestServer::start().await;
 //! let gate = Gate::new();
 //! server.answer(
 //!     Response::event_stream("data: one\n\n")

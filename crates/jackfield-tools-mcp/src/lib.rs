@@ -8,17 +8,17 @@
 //! ```no_run
 //! use jackfield_domain::ids::ToolboxId;
 //! use jackfield_ports::toolbox::Toolbox as _;
-//! use jackfield_tools_mcp::{GuardProgram, McpToolbox, ServerConfig, Settings};
+//! use jackfield_tools_mcp::{GuardProgram, McpToolbox, ServerConfig, ClientSettings};
 //!
 //! # async fn tools() -> Result<(), Box<dyn std::error::Error>> {
 //! let config = ServerConfig {
 //!     arguments: vec!["--local-timezone".to_owned(), "UTC".to_owned()],
 //!     ..ServerConfig::new(ToolboxId::parse("time")?, "mcp-server-time")
 //! };
-//! let settings = Settings {
+//! let settings = ClientSettings {
 //!     // This program calls `guard::main` when `mcp-guard` is its first argument.
 //!     guard: Some(GuardProgram::this_program("mcp-guard")?),
-//!     ..Settings::default()
+//!     ..ClientSettings::default()
 //! };
 //! let server = McpToolbox::new(config, settings);
 //! for tool in server.list().await? {

@@ -82,7 +82,6 @@ impl<'a> QuestionTable<'a> {
         }
     }
 
-    /// Whether the turn is there, as far as was told.
     pub(super) const fn has_begun(&self) -> bool {
         self.turn.is_some()
     }
@@ -91,7 +90,6 @@ impl<'a> QuestionTable<'a> {
         self.asked.is_some()
     }
 
-    /// Takes up a turn of which nothing was told.
     pub(super) fn take_up(&mut self, turn: TurnId) {
         self.turn = Some(turn);
     }
@@ -450,7 +448,7 @@ impl<'a> QuestionTable<'a> {
                 let remark = answers::too_late(how, by.as_deref());
                 shown.with(|view| view.say(&remark));
             }
-            DeliveryOutcome::NoSuchWait => shown.with(|view| view.say("nobody asks that any more")),
+            DeliveryOutcome::NoSuchWait => shown.with(|view| view.say("this question is closed")),
         }
         Ok(())
     }

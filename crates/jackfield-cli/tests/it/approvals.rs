@@ -116,7 +116,7 @@ fn rewind(file: &mut File) -> io::Result<()> {
 async fn a_person_lets_a_call_run_once_and_denies_the_next_with_a_reason() {
     let (err, claude) = asked("what?\ny\nn not that one\ny\n").await;
     assert_eq!(
-        err.matches("? may ⚙ calculator").count() + err.matches("? may 🧮 calculator").count(),
+        err.matches("? Run ⚙ calculator").count() + err.matches("? Run 🧮 calculator").count(),
         4,
         "{err}"
     );
@@ -130,7 +130,7 @@ async fn a_person_lets_a_call_run_once_and_denies_the_next_with_a_reason() {
 #[tokio::test]
 async fn all_of_a_tool_is_asked_about_once() {
     let (err, _claude) = asked("a\n").await;
-    assert_eq!(err.matches("? may ").count(), 1, "{err}");
+    assert_eq!(err.matches("? Run ").count(), 1, "{err}");
     assert_eq!(err.matches("calculator · done in ").count(), 3, "{err}");
 }
 

@@ -291,7 +291,7 @@ fn a_question_names_the_call() {
     }
     human.ask(&wait, PromptPlace::Inline).unwrap();
     assert!(strip_str(&tty.text()).to_string().ends_with(
-        "? may ⚙ remove(path: \"a.txt\") run? yes, all in this session, edit, or no and why: "
+        "? Run ⚙ remove(path: \"a.txt\")? [y]es  [a]lways this session  [e]dit  [n]o, because … "
     ));
 }
 
@@ -311,7 +311,7 @@ fn a_call_that_was_edited_is_asked_about_as_it_runs() {
     human.ask(&wait, PromptPlace::Inline).unwrap();
     let shown = strip_str(&tty.text()).to_string();
     assert!(
-        shown.contains("? may ⚙ remove(path: \"b.txt\") run?"),
+        shown.contains("? Run ⚙ remove(path: \"b.txt\")?"),
         "{shown}"
     );
 }

@@ -151,14 +151,14 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         let label = shown.map_or("a call", |shown| &shown.label);
         let (question, choices) = match wait.kind {
             WaitKind::UnknownOutcome => (
-                format!("{WARM}?{WARM:#} nobody knows whether {label} took effect:"),
-                format!("{NAME}r{NAME:#}un it again, or {NAME}t{NAME:#}ell the model so?"),
+                format!("{WARM}?{WARM:#} It is not known whether {label} took effect."),
+                format!("[{NAME}r{NAME:#}]un again  [{NAME}t{NAME:#}]ell the model"),
             ),
             WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => (
-                format!("{WARM}?{WARM:#} may {label} run?"),
+                format!("{WARM}?{WARM:#} Run {label}?"),
                 format!(
-                    "{NAME}y{NAME:#}es, {NAME}a{NAME:#}ll in this session, {NAME}e{NAME:#}dit, \
-                         or {NAME}n{NAME:#}o and why:"
+                    "[{NAME}y{NAME:#}]es  [{NAME}a{NAME:#}]lways this session  [{NAME}e{NAME:#}]dit  \
+                         [{NAME}n{NAME:#}]o, because …"
                 ),
             ),
         };
