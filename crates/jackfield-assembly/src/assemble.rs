@@ -40,7 +40,7 @@ pub struct Assembly {
     /// The providers, by name.
     pub providers: BTreeMap<Arc<str>, ProviderState>,
     /// The MCP servers, those that are switched off included. They are started by whoever needs them
-    /// first; [`Server::stop`] ends them.
+    /// first; [`ServerToolbox::stop`] ends them.
     pub servers: Vec<ServerToolbox>,
 }
 

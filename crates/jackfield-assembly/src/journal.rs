@@ -160,7 +160,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// [`JournalError`] if a file was named and cannot be opened.
+    /// [`JournalOpenError`] if a file was named and cannot be opened.
     pub fn open_journal(&self) -> Result<OpenJournal, JournalOpenError> {
         self.open(Err)
     }
@@ -169,7 +169,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// [`JournalError`] if a file was named and cannot be opened.
+    /// [`JournalOpenError`] if a file was named and cannot be opened.
     pub fn open_journal_to_read(&self) -> Result<OpenJournal, JournalOpenError> {
         self.open(|source| {
             if let OpenError::ReadOnly { path, .. } = &source {

@@ -37,7 +37,7 @@ use crate::fault::CommandError;
 ///
 /// # Errors
 ///
-/// A [`Fault`], which says what to do and how the run ends.
+/// A [`CommandError`], which says what to do and how the run ends.
 pub async fn run(command: Command, registry: &Registry) -> Result<Exit, CommandError> {
     match command {
         Command::Approvals(approvals) => approvals::run(approvals, registry).await,

@@ -18,7 +18,7 @@ pub enum StdinKind {
 ///
 /// # Errors
 ///
-/// A [`Fault`] if there is none, or standard input is not text or too much of it.
+/// A [`CommandError`] if there is none, or standard input is not text or too much of it.
 pub fn read(words: &[String], input: StdinKind, stdin: impl Read) -> Result<String, CommandError> {
     let waits = words.iter().any(|word| word == "-");
     let words: Vec<&str> = words

@@ -63,7 +63,7 @@ pub enum CommandTurnEnd {
 ///
 /// # Errors
 ///
-/// A [`Fault`] if the turn could not be driven; a turn that failed is a report.
+/// A [`CommandError`] if the turn could not be driven; a turn that failed is a report.
 pub async fn run(
     engine: &Engine,
     message: SendMessage,
@@ -107,7 +107,7 @@ pub async fn run(
 ///
 /// # Errors
 ///
-/// A [`Fault`] if the turn could not be driven; a turn that failed is a report.
+/// A [`CommandError`] if the turn could not be driven; a turn that failed is a report.
 pub async fn resume(
     engine: &Engine,
     resume: ResumeSession,

@@ -53,7 +53,7 @@ impl DemoServer {
     ///
     /// # Errors
     ///
-    /// [`CannotListen`] if there is no such port.
+    /// [`ListenError`] if there is no such port.
     pub async fn start(pace: ReplyPace) -> Result<Self, ListenError> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;

@@ -2,7 +2,7 @@
 //!
 //! Durable news is a pure function of a fact, so that whoever watches live and whoever comes back
 //! are told the same. The text of a reply is an offset into it, wherever the reply is at the time:
-//! under way in this process, or recorded. The [`Teller`] puts both into one line.
+//! under way in this process, or recorded. The [`EventStream`] puts both into one line.
 
 use std::collections::VecDeque;
 

@@ -91,7 +91,7 @@ impl ToolServer {
 
     /// Serves one client until it says nothing more, takes nothing more, or `stop` comes to its end.
     ///
-    /// When the input ends, calls under way have a moment ([`Settings::grace`]) for their outcome; then,
+    /// When the input ends, calls under way have a moment ([`ServerSettings::grace`]) for their outcome; then,
     /// and at once when `stop` ends, they are aborted. Dropping the future aborts them, too.
     pub async fn serve<R, W>(&self, input: R, output: W, stop: impl Future<Output = ()> + Send)
     where

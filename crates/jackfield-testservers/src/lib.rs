@@ -10,7 +10,7 @@
 //! | [`ScriptedOpenAi`](openai::ScriptedOpenAi) | Chat Completions, Responses; with the manners of compatible servers | `scripted-openai` |
 //!
 //! [`mcp`] is a scripted MCP server over standard input and output, the program `scripted-mcp`.
-//! What can be asked of the others is in [`Scripted`](scripted::Scripted), the same for every vendor.
+//! What can be asked of the others is in [`ScriptedServer`](scripted::ScriptedServer), the same for every vendor.
 //! Their programs are the same servers as processes, with the script in a file ([`script::json`]).
 
 pub mod checks;

@@ -1,6 +1,6 @@
-//! What is a vendor's own: its paths, its rules and its words. Everything else is [`Scripted`]'s.
+//! What is a vendor's own: its paths, its rules and its words. Everything else is [`ScriptedServer`]'s.
 //!
-//! [`Scripted`]: crate::scripted::Scripted
+//! [`ScriptedServer`]: crate::scripted::ScriptedServer
 
 use jackfield_testkit::server::{RecordedRequest, Response};
 use serde_json::Value;

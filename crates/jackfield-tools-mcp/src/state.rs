@@ -37,7 +37,7 @@ pub enum ServerState {
 /// server's configuration, and forgets it when that changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerMemory {
-    /// What it said of its tools, as it said it; of each what a [`Gate`](crate::Gate) is shown. A server
+    /// What it said of its tools, as it said it; of each what a [`DefinitionGate`](crate::DefinitionGate) is shown. A server
     /// that is started by its first call is offered with these.
     pub definitions: Vec<Arc<Value>>,
     /// How it spoke: spares an old server that does not answer what it does not know its wait.

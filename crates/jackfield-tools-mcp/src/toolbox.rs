@@ -125,7 +125,7 @@ impl McpToolbox {
         self.connection(None).await.map(drop)
     }
 
-    /// Ends it, within the bounds of [`Settings::grace`]. The next that needs it starts it again.
+    /// Ends it, within the bounds of [`ClientSettings::grace`]. The next that needs it starts it again.
     pub async fn stop(&self) {
         let Some(demands) = self.demands.get() else {
             return;

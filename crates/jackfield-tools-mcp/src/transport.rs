@@ -23,7 +23,7 @@ use crate::writer::ServerWriter;
 
 /// A child's pipes as `rmcp` wants them.
 ///
-/// Requests bear their [`Mark`] in the extensions, which never go over the wire. Answers are handed on
+/// Requests bear their [`RequestMark`] in the extensions, which never go over the wire. Answers are handed on
 /// unread. What is said by the way (progress, changes of the list, log messages) is told right here,
 /// in order: `rmcp` would start a task for each of them.
 pub(crate) struct ChildPipes<R> {

@@ -65,7 +65,7 @@ impl<'de> Visitor<'de> for PointerStep<'_> {
         while let Some(name) = fields.next_key::<String>()? {
             match self.0 {
                 [part, rest @ ..] if *part == name => {
-                    found = fields.next_value_seed(PointerStep(rest))?
+                    found = fields.next_value_seed(PointerStep(rest))?;
                 }
                 [..] => {
                     fields.next_value::<IgnoredAny>()?;

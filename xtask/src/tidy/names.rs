@@ -79,7 +79,7 @@ fn is_source(path: &Path) -> bool {
 /// Whether its types count: a wire language and the stored form have the words of others.
 fn is_counted(path: &Path) -> bool {
     let name = path.components().nth(1);
-    let name = name.map_or("".into(), |name| name.as_os_str().to_string_lossy());
+    let name = name.map_or_else(|| "".into(), |name| name.as_os_str().to_string_lossy());
     is_source(path)
         && !name.starts_with("jackfield-dialect-")
         && name != "jackfield-record"

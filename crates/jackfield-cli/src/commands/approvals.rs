@@ -20,7 +20,7 @@ use crate::render::approvals as show;
 ///
 /// # Errors
 ///
-/// A [`Fault`], which says what to do and how the run ends.
+/// A [`CommandError`], which says what to do and how the run ends.
 pub async fn run(approvals: Approvals, _registry: &Registry) -> Result<Exit, CommandError> {
     let (Approvals::Allow { source, .. }
     | Approvals::Deny { source, .. }

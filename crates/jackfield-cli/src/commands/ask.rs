@@ -32,7 +32,7 @@ use crate::turn::{self, AskMode, CommandTurnEnd};
 ///
 /// # Errors
 ///
-/// A [`Fault`], which says what to do and how the run ends.
+/// A [`CommandError`], which says what to do and how the run ends.
 pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError> {
     let files = attach::read(&ask.file, &ask.image)?;
     let format = ask.schema.as_deref().map(attach::schema).transpose()?;
@@ -91,7 +91,7 @@ fn read_question(words: &[String], has_files: bool) -> Result<String, CommandErr
 ///
 /// # Errors
 ///
-/// A [`Fault`] if the turn failed.
+/// A [`CommandError`] if the turn failed.
 pub async fn converse(
     assembled: Assembly,
     message: Message,
@@ -181,7 +181,7 @@ async fn usable(format: &ResponseFormat) -> Result<(), CommandError> {
 ///
 /// # Errors
 ///
-/// A [`Fault`] if the turn failed, or came to no answer that it should have come to.
+/// A [`CommandError`] if the turn failed, or came to no answer that it should have come to.
 pub async fn exit_of(
     engine: &Engine,
     report: TurnReport,
@@ -247,7 +247,7 @@ pub async fn exit_of(
 ///
 /// # Errors
 ///
-/// A [`Fault`] with file, line and key of everything that is wrong.
+/// A [`CommandError`] with file, line and key of everything that is wrong.
 pub fn assemble(flags: &Flags, registry: &Registry) -> Result<Assembly, CommandError> {
     let (config, environment) = configured(flags)?;
     Ok(registry.assemble(&config, &environment)?)
@@ -257,7 +257,7 @@ pub fn assemble(flags: &Flags, registry: &Registry) -> Result<Assembly, CommandE
 ///
 /// # Errors
 ///
-/// A [`Fault`] with file, line and key of everything that is wrong.
+/// A [`CommandError`] with file, line and key of everything that is wrong.
 pub fn configured(flags: &Flags) -> Result<(Config, Environment), CommandError> {
     let surroundings = surroundings()?;
     let config = configured_in(flags, &surroundings)?;
@@ -268,7 +268,7 @@ pub fn configured(flags: &Flags) -> Result<(Config, Environment), CommandError> 
 ///
 /// # Errors
 ///
-/// A [`Fault`] if the working directory is gone.
+/// A [`CommandError`] if the working directory is gone.
 pub fn surroundings() -> Result<Surroundings, CommandError> {
     Surroundings::of_process().map_err(|error| {
         CommandError::new(Exit::Configuration, "the working directory cannot be seen")
@@ -280,7 +280,7 @@ pub fn surroundings() -> Result<Surroundings, CommandError> {
 ///
 /// # Errors
 ///
-/// A [`Fault`] with file, line and key of everything that is wrong.
+/// A [`CommandError`] with file, line and key of everything that is wrong.
 pub fn configured_in(flags: &Flags, surroundings: &Surroundings) -> Result<Config, CommandError> {
     let config = load(surroundings, flags)?;
     for remark in &config.remarks {
@@ -391,7 +391,7 @@ pub(crate) fn new_session() -> Result<SessionId, CommandError> {
 ///
 /// # Errors
 ///
-/// A [`Fault`] if it can be none.
+/// A [`CommandError`] if it can be none.
 pub(crate) fn parse_session(id: &str) -> Result<SessionId, CommandError> {
     SessionId::parse(id).map_err(|error| {
         let help = "`jackfield sessions list` shows those that there are";

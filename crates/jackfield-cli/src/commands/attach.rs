@@ -20,7 +20,7 @@ use crate::fault::CommandError;
 ///
 /// # Errors
 ///
-/// A [`Fault`] if one cannot be read, is too large, or is nothing that a model reads.
+/// A [`CommandError`] if one cannot be read, is too large, or is nothing that a model reads.
 pub(crate) fn read(files: &[PathBuf], images: &[PathBuf]) -> Result<Vec<Block>, CommandError> {
     let mut left = MOST_OF_ALL;
     let mut blocks = Vec::new();
@@ -51,7 +51,7 @@ pub(crate) fn message(mut blocks: Vec<Block>, question: &str) -> Message {
 ///
 /// # Errors
 ///
-/// A [`Fault`] if it cannot be read, or is no JSON object.
+/// A [`CommandError`] if it cannot be read, or is no JSON object.
 pub(crate) fn schema(path: &Path) -> Result<ResponseFormat, CommandError> {
     let wrong = || {
         let message = format!(

@@ -22,7 +22,7 @@ pub type SeenSessions = (WallTime, SessionId, AuditEntry);
 ///
 /// # Errors
 ///
-/// A [`Fault`], which says what to do and how the run ends.
+/// A [`CommandError`], which says what to do and how the run ends.
 pub async fn run(audit: Audit, _registry: &Registry) -> Result<Exit, CommandError> {
     let from = audit.since.as_deref().map(since::since).transpose()?;
     let kept = session_journal::open(

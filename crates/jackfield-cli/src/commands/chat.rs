@@ -38,7 +38,7 @@ use crate::turn::{self, AskMode, CommandTurnEnd};
 ///
 /// # Errors
 ///
-/// A [`Fault`], which says what to do and how the run ends.
+/// A [`CommandError`], which says what to do and how the run ends.
 pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandError> {
     let mut flags = ask::flags(&chat.setup);
     (flags.model, flags.system) = (chat.model.clone(), chat.system.clone());

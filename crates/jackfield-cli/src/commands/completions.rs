@@ -13,7 +13,7 @@ use crate::fault::CommandError;
 ///
 /// # Errors
 ///
-/// A [`Fault`] if they cannot be written.
+/// A [`CommandError`] if they cannot be written.
 pub fn run(completions: &Completions) -> Result<Exit, CommandError> {
     // Into memory first: whoever reads may go away, and the generator would not bear it.
     let mut script = Vec::new();

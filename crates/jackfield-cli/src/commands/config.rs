@@ -13,7 +13,7 @@ use crate::render;
 ///
 /// # Errors
 ///
-/// A [`Fault`], which says what to do and how the run ends.
+/// A [`CommandError`], which says what to do and how the run ends.
 pub async fn run(config: &ConfigCommand, registry: &Registry) -> Result<Exit, CommandError> {
     let surroundings = surroundings()?;
     let out = &mut anstream::stdout();
@@ -37,7 +37,7 @@ pub async fn run(config: &ConfigCommand, registry: &Registry) -> Result<Exit, Co
 ///
 /// # Errors
 ///
-/// A [`Fault`] if the working directory is gone.
+/// A [`CommandError`] if the working directory is gone.
 pub(crate) fn surroundings() -> Result<Surroundings, CommandError> {
     Surroundings::of_process().map_err(|error| {
         CommandError::new(Exit::Configuration, "the working directory cannot be seen")

@@ -23,7 +23,7 @@ use crate::render;
 ///
 /// # Errors
 ///
-/// A [`Fault`], which says what to do and how the run ends.
+/// A [`CommandError`], which says what to do and how the run ends.
 pub async fn run(demo: Demo) -> Result<Exit, CommandError> {
     let question = demo.question.join(" ");
     let is_asked = !question.trim().is_empty();

@@ -25,7 +25,7 @@ use crate::render;
 ///
 /// # Errors
 ///
-/// A [`Fault`] if nothing can be looked at, or the result cannot be written.
+/// A [`CommandError`] if nothing can be looked at, or the result cannot be written.
 pub async fn run(doctor: Doctor, registry: &Registry) -> Result<Exit, CommandError> {
     let surroundings = config::surroundings()?;
     let flags = ask::flags_of(&doctor.source);

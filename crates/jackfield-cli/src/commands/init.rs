@@ -24,7 +24,7 @@ use crate::render;
 ///
 /// # Errors
 ///
-/// A [`Fault`] if the file is there already, or cannot be written.
+/// A [`CommandError`] if the file is there already, or cannot be written.
 pub(crate) async fn run(
     init: &Init,
     surroundings: &Surroundings,

@@ -14,7 +14,7 @@ use crate::fault::CommandError;
 ///
 /// # Errors
 ///
-/// A [`Fault`] if there is no such command, or the pages cannot be written.
+/// A [`CommandError`] if there is no such command, or the pages cannot be written.
 pub fn run(man: &Man) -> Result<Exit, CommandError> {
     let mut all = Args::command().disable_help_subcommand(true);
     all.build();

@@ -20,7 +20,7 @@ use crate::render;
 ///
 /// # Errors
 ///
-/// A [`Fault`], which says what to do and how the run ends.
+/// A [`CommandError`], which says what to do and how the run ends.
 pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
     let source = match &mcp {
         Mcp::Accept { source, .. }

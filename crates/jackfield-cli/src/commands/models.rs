@@ -17,7 +17,7 @@ use crate::render::{self, ProviderModels, ProviderStatus};
 ///
 /// # Errors
 ///
-/// A [`Fault`], which says what to do and how the run ends.
+/// A [`CommandError`], which says what to do and how the run ends.
 pub async fn list(models: ModelsArgs, registry: &Registry) -> Result<Exit, CommandError> {
     let (config, assembled) = assemble(&models.source, registry)?;
     let names = named(&models.providers, &config, &assembled)?;
@@ -47,7 +47,7 @@ pub async fn list(models: ModelsArgs, registry: &Registry) -> Result<Exit, Comma
 ///
 /// # Errors
 ///
-/// A [`Fault`], which says what to do and how the run ends.
+/// A [`CommandError`], which says what to do and how the run ends.
 pub async fn providers(providers: Providers, registry: &Registry) -> Result<Exit, CommandError> {
     let (config, assembled) = assemble(&providers.source, registry)?;
     let mut names = chosen(&config, &assembled);

@@ -9,7 +9,7 @@ use crate::fault::CommandError;
 ///
 /// # Errors
 ///
-/// A [`Fault`] if standard output cannot be written; whoever read it may go away.
+/// A [`CommandError`] if standard output cannot be written; whoever read it may go away.
 pub(crate) fn ended(printed: io::Result<()>, exit: Exit) -> Result<Exit, CommandError> {
     match printed {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CommandError::new(

@@ -19,7 +19,7 @@ use crate::render::replay::{self as show, ReplayedStep};
 ///
 /// # Errors
 ///
-/// A [`Fault`], which says what to do and how the run ends.
+/// A [`CommandError`], which says what to do and how the run ends.
 pub async fn run(asked: ReplayArgs) -> Result<Exit, CommandError> {
     let (recording, turn) = match (&asked.facts, &asked.of) {
         (Some(file), _) => (read(file)?, None),

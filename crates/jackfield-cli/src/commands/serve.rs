@@ -15,7 +15,7 @@ use crate::render;
 ///
 /// # Errors
 ///
-/// A [`Fault`], which says what to do and how the run ends.
+/// A [`CommandError`], which says what to do and how the run ends.
 pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError> {
     let mut flags = ask::flags(&serve.setup);
     flags.model = serve.model;

@@ -36,7 +36,7 @@ impl PendingJournal {
     ///
     /// # Errors
     ///
-    /// A [`Fault`] if a file was named and cannot be opened.
+    /// A [`CommandError`] if a file was named and cannot be opened.
     pub(crate) async fn opened(self) -> Result<OpenJournal, CommandError> {
         let opened = self.unsaid().await?;
         if let Some(file) = &opened.file
@@ -62,7 +62,7 @@ impl PendingJournal {
     ///
     /// # Errors
     ///
-    /// A [`Fault`] if a file was named and cannot be opened.
+    /// A [`CommandError`] if a file was named and cannot be opened.
     pub(crate) async fn unsaid(self) -> Result<OpenJournal, CommandError> {
         match self.0.await {
             Ok(opened) => Ok(opened?),
@@ -93,7 +93,7 @@ pub(crate) struct SessionJournal {
 ///
 /// # Errors
 ///
-/// A [`Fault`] if `--db` names a file that is not there.
+/// A [`CommandError`] if `--db` names a file that is not there.
 pub(crate) fn be_there(config: &Config) -> Result<(), CommandError> {
     let Some((path, place)) = &config.journal.path else {
         return Ok(());
@@ -112,7 +112,7 @@ pub(crate) fn be_there(config: &Config) -> Result<(), CommandError> {
 ///
 /// # Errors
 ///
-/// A [`Fault`] if the configuration is wrong, or there is no file to look at.
+/// A [`CommandError`] if the configuration is wrong, or there is no file to look at.
 pub(crate) async fn open(
     flags: &Flags,
     access: JournalAccess,

@@ -27,7 +27,7 @@ use crate::render::sessions as show;
 ///
 /// # Errors
 ///
-/// A [`Fault`], which says what to do and how the run ends.
+/// A [`CommandError`], which says what to do and how the run ends.
 pub async fn run(sessions: SessionsCommand, registry: &Registry) -> Result<Exit, CommandError> {
     if let SessionsCommand::Resume(resume) = sessions {
         return resume::run(resume, registry).await;

@@ -15,7 +15,7 @@ use crate::fault::CommandError;
 ///
 /// # Errors
 ///
-/// A [`Fault`] if it is neither a day nor a length of time.
+/// A [`CommandError`] if it is neither a day nor a length of time.
 pub(crate) fn since(text: &str) -> Result<WallTime, CommandError> {
     if let Ok(day) = text.parse::<Date>()
         && let Ok(midnight) = day.to_zoned(TimeZone::system())

@@ -17,7 +17,7 @@ use crate::render::{self, words};
 ///
 /// # Errors
 ///
-/// A [`Fault`], which says what to do and how the run ends.
+/// A [`CommandError`], which says what to do and how the run ends.
 pub async fn run(tools: Tools, registry: &Registry) -> Result<Exit, CommandError> {
     let (Tools::Call { setup, .. } | Tools::List { setup, .. } | Tools::Show { setup, .. }) =
         &tools;
@@ -111,7 +111,7 @@ async fn perform(
 ///
 /// # Errors
 ///
-/// A [`Fault`] that says what the arguments are instead.
+/// A [`CommandError`] that says what the arguments are instead.
 pub fn parse_arguments(
     arguments: &[String],
     input: &InputFormat,

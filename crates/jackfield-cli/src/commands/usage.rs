@@ -19,7 +19,7 @@ use crate::render::usage as show;
 ///
 /// # Errors
 ///
-/// A [`Fault`], which says what to do and how the run ends.
+/// A [`CommandError`], which says what to do and how the run ends.
 pub async fn run(usage: UsageArgs, _registry: &Registry) -> Result<Exit, CommandError> {
     let flags = ask::flags_without_servers(&usage.source);
     let out = &mut anstream::stdout();

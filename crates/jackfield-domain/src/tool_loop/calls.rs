@@ -181,7 +181,7 @@ impl Decider<'_> {
             };
             match self.leave(&next) {
                 StartPermission::Granted(approval) => {
-                    self.start(&call, next.edited, attempt, approval)
+                    self.start(&call, next.edited, attempt, approval);
                 }
                 // Only a journal that was tampered with leads here; nothing of it may run.
                 StartPermission::Mismatch | StartPermission::NeedsApproval(_) => {

@@ -21,7 +21,7 @@ pub trait Adapter: Send + Sync {
 
     /// The media types of a stream that has one JSON document a line, such as `application/x-ndjson`; none
     /// where the provider streams server-sent events, which need no word. Each line is then an event without
-    /// a name: see [`Lines`](crate::lines::Lines).
+    /// a name: see [`JsonLines`](crate::lines::JsonLines).
     const LINES: &'static [&'static str] = &[];
 
     /// The header in which the provider names a request, and the span's field that this goes into.

@@ -41,7 +41,7 @@ struct FakeJournalState {
     unreachable: bool,
 }
 
-/// What a journal is asked for, other than an append, for which there are [`Fault`]s.
+/// What a journal is asked for, other than an append, for which there are [`AppendFault`]s.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum JournalRequest {
     /// `delete`.

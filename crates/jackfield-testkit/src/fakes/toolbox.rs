@@ -305,7 +305,7 @@ impl FakeToolboxHandle {
             match act {
                 FakeCallAct::Accept(handle) => events.accepted(handle).await,
                 FakeCallAct::Progress(done, of, message) => {
-                    events.progressed(done, of, message).await
+                    events.progressed(done, of, message).await;
                 }
                 FakeCallAct::Wait(gate) => gate.pass().await,
             }

@@ -20,7 +20,7 @@ pub struct Response {
 /// How the client is told where the body ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Framing {
-    /// Chunk by chunk: every [`Step::Send`] is one chunk, and a client sees them one by one.
+    /// Chunk by chunk: every [`ResponseStep::Send`] is one chunk, and a client sees them one by one.
     Chunked,
     /// By closing the connection.
     CloseDelimited,

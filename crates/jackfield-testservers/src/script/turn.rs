@@ -241,7 +241,7 @@ impl ScriptReply {
         for part in &self.parts {
             match part {
                 ScriptPart::Call { .. } | ScriptPart::TextCall { .. } => {
-                    usual = FinishReason::ToolCalls
+                    usual = FinishReason::ToolCalls;
                 }
                 ScriptPart::Refusal(_) => usual = FinishReason::Refused,
                 ScriptPart::Text(_) | ScriptPart::Thinking { .. } => {}

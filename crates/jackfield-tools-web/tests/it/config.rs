@@ -98,7 +98,7 @@ fn what_cannot_be_is_told() {
     let three = || json!({ "a": {}, "b": {}, "c": {} });
     check(
         faults(URL, &three(), |c| {
-            c.parameters[2].part = Some(ParameterPlace::Body)
+            c.parameters[2].part = Some(ParameterPlace::Body);
         }),
         "parameters.c.in: a GET has no body",
     );

@@ -26,7 +26,7 @@ pub struct Accept {
 ///
 /// # Errors
 ///
-/// A [`Fault`], which says what to do and how the run ends.
+/// A [`CommandError`], which says what to do and how the run ends.
 pub async fn run(server: ServerToolbox, accept: Accept) -> Result<Exit, CommandError> {
     let done = perform(&server, &accept).await;
     servers::stop(vec![server]).await;

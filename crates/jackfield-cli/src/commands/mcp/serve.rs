@@ -20,7 +20,7 @@ use crate::signals::Interrupts;
 ///
 /// # Errors
 ///
-/// A [`Fault`] if the configuration is wrong.
+/// A [`CommandError`] if the configuration is wrong.
 pub(super) async fn run(serve: &McpServe, registry: &Registry) -> Result<Exit, CommandError> {
     let mut interrupts = Interrupts::watch();
     let (mut config, environment) = if serve.no_config {

@@ -51,7 +51,7 @@ impl<'e> AllSessions<'e> {
     ///
     /// # Errors
     ///
-    /// A [`Fault`] if the journal cannot be read.
+    /// A [`CommandError`] if the journal cannot be read.
     pub(crate) async fn next(&mut self) -> Result<Option<SessionRow>, CommandError> {
         loop {
             while let Some(row) = self.rows.pop_front() {
@@ -90,7 +90,7 @@ impl<'e> AllSessions<'e> {
     ///
     /// # Errors
     ///
-    /// A [`Fault`] if the journal cannot be read at all.
+    /// A [`CommandError`] if the journal cannot be read at all.
     pub(crate) async fn load(&mut self, row: &SessionRow) -> Result<Option<Loaded>, CommandError> {
         if self.began.elapsed() >= PATIENCE {
             let read = words::counted(self.seen.len() as u64, "session");

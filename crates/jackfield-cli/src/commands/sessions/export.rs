@@ -17,7 +17,7 @@ use jackfield_export::{Format, document};
 ///
 /// # Errors
 ///
-/// A [`Fault`] if there is no such session, it cannot be read, or the document cannot be written.
+/// A [`CommandError`] if there is no such session, it cannot be read, or the document cannot be written.
 pub(super) async fn run(
     engine: &Engine,
     session: &SessionId,

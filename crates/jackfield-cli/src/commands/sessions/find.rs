@@ -12,7 +12,7 @@ use crate::render::words;
 ///
 /// # Errors
 ///
-/// A [`Fault`] if there is none, or more than one.
+/// A [`CommandError`] if there is none, or more than one.
 pub(crate) async fn one(engine: &Engine, name: &str) -> Result<SessionId, CommandError> {
     if name.is_empty() {
         // Every id begins with nothing: a variable that is not set would mean the only session there is.
@@ -52,7 +52,7 @@ pub(crate) async fn one(engine: &Engine, name: &str) -> Result<SessionId, Comman
 ///
 /// # Errors
 ///
-/// A [`Fault`] if the journal cannot be read, or more than one turn begins so.
+/// A [`CommandError`] if the journal cannot be read, or more than one turn begins so.
 pub(crate) async fn turn(
     engine: &Engine,
     name: &str,
@@ -96,7 +96,7 @@ pub(crate) async fn turn(
 ///
 /// # Errors
 ///
-/// A [`Fault`] if the journal cannot be read.
+/// A [`CommandError`] if the journal cannot be read.
 pub(crate) async fn listed(
     engine: &Engine,
     text: Option<String>,
@@ -120,7 +120,7 @@ pub(crate) async fn listed(
 ///
 /// # Errors
 ///
-/// A [`Fault`] if the journal cannot be read.
+/// A [`CommandError`] if the journal cannot be read.
 pub(crate) async fn row(
     engine: &Engine,
     session: &SessionId,

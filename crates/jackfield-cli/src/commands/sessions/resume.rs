@@ -107,7 +107,7 @@ async fn one(
 ///
 /// # Errors
 ///
-/// A [`Fault`] if a process is at work on it, before anything of the turn is shown.
+/// A [`CommandError`] if a process is at work on it, before anything of the turn is shown.
 async fn is_at_rest(engine: &Engine, session: &SessionId) -> Result<bool, CommandError> {
     let Some(row) = find::row(engine, session).await? else {
         return Ok(false);

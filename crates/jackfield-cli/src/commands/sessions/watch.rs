@@ -27,7 +27,7 @@ use crate::signals::{self, Interrupts};
 ///
 /// # Errors
 ///
-/// A [`Fault`] if there is no such session, it cannot be read, or the cursor is none of it.
+/// A [`CommandError`] if there is no such session, it cannot be read, or the cursor is none of it.
 pub(super) async fn run(
     engine: &Engine,
     session: SessionId,

@@ -49,7 +49,7 @@ impl PartGiven {
     ///
     /// # Errors
     ///
-    /// [`Problem`] that names the field.
+    /// [`ProblemDetails`] that names the field.
     pub(crate) fn block(self, place: &str) -> Result<Block, ProblemDetails> {
         Ok(match self.outcome(place)? {
             OutcomePart::Audio(audio) => Content::Audio(audio).into(),
@@ -63,7 +63,7 @@ impl PartGiven {
     ///
     /// # Errors
     ///
-    /// [`Problem`] that names the field.
+    /// [`ProblemDetails`] that names the field.
     pub(crate) fn outcome(mut self, place: &str) -> Result<OutcomePart, ProblemDetails> {
         let kind = self.kind;
         if kind != PartKind::Document && self.title.is_some() {

@@ -192,7 +192,7 @@ impl PostTurn {
     ///
     /// # Errors
     ///
-    /// [`Problem`] that names the field.
+    /// [`ProblemDetails`] that names the field.
     pub(crate) fn take_message(&mut self) -> Result<Message, ProblemDetails> {
         let blocks = match (self.message.take(), self.content.take()) {
             (Some(_), Some(_)) => {
@@ -226,7 +226,7 @@ impl PostTurn {
     ///
     /// # Errors
     ///
-    /// [`Problem`] that names the field.
+    /// [`ProblemDetails`] that names the field.
     pub(crate) fn take_tools(&mut self) -> Result<Vec<Arc<ToolDefinition>>, ProblemDetails> {
         if self.tools.len() > MOST_TOOLS {
             let why = format!(
@@ -272,7 +272,7 @@ impl ToolChoiceGiven {
     ///
     /// # Errors
     ///
-    /// [`Problem`] that names the field.
+    /// [`ProblemDetails`] that names the field.
     pub(crate) fn choice(self) -> Result<ToolChoice, ProblemDetails> {
         let names = self.tools.map(|tools| {
             let tools = tools.iter().enumerate();
@@ -311,7 +311,7 @@ impl PostResults {
     ///
     /// # Errors
     ///
-    /// [`Problem`] that names the field.
+    /// [`ProblemDetails`] that names the field.
     pub(crate) fn take(self) -> Result<Vec<(ToolCallId, ToolResult)>, ProblemDetails> {
         if self.results.is_empty() {
             return Err(ProblemDetails::field("/results", "there are no results"));

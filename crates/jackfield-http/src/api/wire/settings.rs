@@ -105,7 +105,7 @@ impl SettingsGiven {
     ///
     /// # Errors
     ///
-    /// [`Problem`] that names the field.
+    /// [`ProblemDetails`] that names the field.
     pub(crate) fn over(self, settings: &mut Settings) -> Result<(), ProblemDetails> {
         let Self {
             effort,

@@ -29,7 +29,7 @@ pub trait ChatModelHarness: Sync {
     /// The vendor, as `gen_ai.provider.name` has it.
     fn provider(&self) -> &str;
 
-    /// How the vendor would send this reply, in this [manner](ScriptedReply::manner); `None` if its
+    /// How the vendor would send this reply, in this [manner](VendorReply::manner); `None` if its
     /// language cannot say it.
     ///
     /// Plain text, and calls where the adapter declares tools, have to be rendered in the usual manner; so
