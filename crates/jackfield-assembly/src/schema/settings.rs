@@ -348,12 +348,12 @@ pub(super) const SETTINGS: &[SchemaKey] = &[
     entry(
         "serve.tokens.NAME.tools",
         Tools,
-        "The tools of this side that the token may use",
+        "The server tools that the token may use",
     ),
     entry(
         "serve.tools",
         Tools,
-        "The tools of this side that a request may use",
+        "The server tools that a request may use",
     ),
     entry(
         "serve.whole_replies",

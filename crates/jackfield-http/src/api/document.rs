@@ -18,7 +18,7 @@ use super::{approvals, events, health, listing, sessions, turns, usage};
 #[openapi(
     info(
         title = "Jackfield API",
-        description = "Sessions and turns of Jackfield: conversations that are kept, tools of both sides, \
+        description = "Sessions and turns of Jackfield: conversations that are kept, server tools and client tools, \
                        events that miss nothing.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
     ),
