@@ -1,5 +1,5 @@
-//! One line of the log for each request, when its answer has left: what was asked, and how it ended.
-//! Nothing of what was said is in it.
+//! The access log: one line per request, written after its response was sent, with the path and the outcome.
+//! It contains no conversation text.
 
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use jackfield_domain::ids::{SessionId, TurnId};
 use tracing::field::display;
 
-/// The line of a request, while it is not written.
+/// The access log line of a request, until it is written.
 #[derive(Clone, Debug)]
 pub(crate) struct Access(Arc<AccessLine>);
 
@@ -39,17 +39,17 @@ impl Access {
         }))
     }
 
-    /// Says which turn the request is told, and in which session, where that is kept.
+    /// Records the turn that the response shows, and its session if the turn is kept.
     pub(crate) fn tells(&self, session: Option<&SessionId>, turn: &TurnId) {
         let _once = self.0.told.set((session.cloned(), turn.clone()));
     }
 
-    /// Says why there is no answer, or no whole one.
+    /// Records the error code of a missing or incomplete response. The first code wins.
     pub(crate) fn fails(&self, code: &'static str) {
         let _first = self.0.code.set(code);
     }
 
-    /// Writes the line: at once, or, where the answer comes in pieces, with the last of them.
+    /// Writes the line: immediately, or with the last chunk of a streamed body.
     fn follow(self, response: Response) -> Response {
         let status = response.status();
         if let Some(RefusalCode(code)) = response.extensions().get() {
@@ -84,7 +84,7 @@ impl Access {
         let (code, ms) = (code.get().map(display), millis(begun.elapsed()));
         let number = status.map(|status| status.as_u16());
         let broken = (!whole).then_some(true);
-        // One macro for each level, as that is a part of the place of the line.
+        // One macro arm per level, because the level is part of tracing's static callsite metadata.
         macro_rules! line {
             ($level:ident) => {
                 tracing::$level!(
@@ -103,11 +103,11 @@ impl Access {
     }
 }
 
-/// Why a request was refused, beside its refusal.
+/// The error code of a refusal, attached to the response as an extension.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RefusalCode(pub(crate) &'static str);
 
-/// A request that is not answered. Dropped so, its client went away before.
+/// Guards a request that has no response yet. If it is dropped, the client disconnected first.
 #[derive(Debug)]
 pub(crate) struct UnansweredGuard(Option<Access>);
 
@@ -116,7 +116,7 @@ impl UnansweredGuard {
         Self(access)
     }
 
-    /// It is answered so.
+    /// Disarms the guard and follows this response.
     pub(crate) fn answered(mut self, response: Response) -> Response {
         match self.0.take() {
             Some(access) => access.follow(response),
@@ -133,12 +133,12 @@ impl Drop for UnansweredGuard {
     }
 }
 
-/// With a tenth of a millisecond.
+/// Milliseconds, rounded to a tenth.
 fn millis(time: Duration) -> f64 {
     (time.as_secs_f64() * 10_000.0).round() / 10.0
 }
 
-/// An answer in pieces, which is followed to its end.
+/// A streamed body that is followed to its end.
 struct FollowedBody {
     access: Access,
     body: Body,
@@ -178,7 +178,7 @@ impl Drop for FollowedBody {
     }
 }
 
-/// What is asked every few seconds by those who watch over the process; it is of interest when it fails.
+/// Paths that health checks poll every few seconds. Only their failures are logged at the usual level.
 const PROBES: [&str; 2] = ["/healthz", "/readyz"];
-/// How much of a path is in the log, in characters.
+/// The maximum length of a logged path, in characters.
 const LONGEST_PATH: usize = 200;

@@ -1,10 +1,9 @@
-//! The API of Jackfield's own, `/api/v1`: sessions, turns and their events, approvals, what there is and
-//! what was used. And whether the gateway is well.
+//! Jackfield's own API, `/api/v1`: sessions, turns and their events, approvals, listings and usage; and the
+//! health endpoints of the gateway.
 //!
-//! A session belongs to the principal of the token that made it, and no other token sees it; one that is
-//! marked as admin sees all, and so does everybody where no token is needed.
-//! This surface can take text back: what was told of a reply that is asked for again is told to be
-//! superseded.
+//! A session belongs to the principal of the token that created it, and other tokens cannot see it. An admin
+//! token sees all sessions, and so does every client where no token is required.
+//! This API can retract text: when a reply is requested again, the text streamed so far is marked as superseded.
 
 mod answer;
 mod approvals;
@@ -36,7 +35,7 @@ pub(crate) use self::keys::IdempotencyKeys;
 use self::problem::{ProblemDetails, ProblemKind};
 use crate::gateway::Gateway;
 
-/// Whether a path is one of the API's, or of the gateway's health.
+/// Whether a path belongs to this API or to the health endpoints.
 pub(crate) fn is_its(path: &str) -> bool {
     let behind = path.strip_prefix("/api");
     behind.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -44,12 +43,12 @@ pub(crate) fn is_its(path: &str) -> bool {
         || path == "/readyz"
 }
 
-/// A refusal in the form of the API.
+/// Renders a refusal as a problem document.
 pub(crate) fn refused(error: ServeError) -> Response {
     ProblemDetails::from(error).into_response()
 }
 
-/// The routes.
+/// The routes of the API and of the health endpoints.
 pub(crate) fn router() -> Router<Gateway> {
     let api = Router::new()
         .route("/approvals", get(approvals::list))
@@ -95,7 +94,7 @@ pub(crate) fn router() -> Router<Gateway> {
         .nest(document::ROOT, api)
 }
 
-// What is nested is told its path from there on.
+// A nested router sees the path without its prefix.
 async fn no_such_address(uri: Uri) -> Response {
     let (root, path) = (document::ROOT, uri.path());
     let detail = format!("there is nothing at {root}{path}; {root}/docs shows what there is");

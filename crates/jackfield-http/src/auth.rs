@@ -1,4 +1,4 @@
-//! Who asks: the token of a request, against those that are configured.
+//! Authentication: matches the token of a request against the configured tokens.
 
 use std::sync::Arc;
 
@@ -11,22 +11,22 @@ use subtle::{Choice, ConstantTimeEq as _};
 
 use crate::gateway::Gateway;
 
-/// Somebody who may ask.
+/// An authenticated client.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Principal {
-    /// Whether it sees the conversations of all.
+    /// Whether it sees the sessions of all principals.
     pub(crate) admin: bool,
     /// The name of the token.
     pub(crate) name: Arc<str>,
-    /// Whose conversations it sees.
+    /// The principal whose sessions it sees.
     pub(crate) principal: Arc<str>,
-    /// The tools of this side that it may use.
+    /// The server tools that it may use.
     pub(crate) tools: ToolsUsed,
 }
 
 impl Principal {
-    /// Whose a request is that says that it is for this end user: neither sees what is the other's. The name of
-    /// a token has no `/`.
+    /// The principal of a request made for an end user. The token's own principal and each end user have separate
+    /// conversations. Token names contain no `/`, so the two cannot collide.
     pub(crate) fn principal_for(&self, end_user: Option<&str>) -> Arc<str> {
         match end_user {
             None => Arc::clone(&self.principal),
@@ -35,20 +35,20 @@ impl Principal {
     }
 }
 
-/// The tokens that there are.
+/// The configured tokens.
 #[derive(Debug)]
 pub(crate) struct ApiKeys {
-    /// Who asks without one, where none is needed.
+    /// The principal of requests without a token, where no token is required.
     anybody: Option<Arc<Principal>>,
     known: Vec<(Digest, Arc<Principal>)>,
 }
 
 impl ApiKeys {
-    /// Those of a configuration.
+    /// Reads the tokens of a configuration.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] for one that cannot be had.
+    /// [`ConfigError`] if a token cannot be read.
     pub(crate) fn of(config: &ServeConfig, environment: &Environment) -> Result<Self, ConfigError> {
         let mut known = Vec::new();
         let digests = config.digests(environment).into_iter();
@@ -64,7 +64,7 @@ impl ApiKeys {
         }
         let anybody = known.is_empty().then(|| {
             Arc::new(Principal {
-                // Whoever reaches it is the one whose machine it is.
+                // The gateway only listens on this machine then, so every client is its owner.
                 admin: true,
                 name: ANYBODY.into(),
                 principal: ANYBODY.into(),
@@ -74,12 +74,13 @@ impl ApiKeys {
         Ok(Self { anybody, known })
     }
 
-    /// Whether everybody may ask who can reach the address.
+    /// Whether every client that reaches the address is accepted.
     pub(crate) const fn is_open(&self) -> bool {
         self.anybody.is_some()
     }
 
-    /// Who has this token. Takes the same time whichever it is, and whether there is one.
+    /// The principal of this token. Runs in constant time, regardless of which token matches and whether one
+    /// does.
     fn find(&self, token: &str) -> Option<&Arc<Principal>> {
         let digest = Digest::of(token.as_bytes());
         let mut found = None;
@@ -94,7 +95,7 @@ impl ApiKeys {
 }
 
 impl Gateway {
-    /// Who asks, by `Authorization: Bearer` or `x-api-key`.
+    /// Authenticates a request by `Authorization: Bearer` or `x-api-key`.
     ///
     /// # Errors
     ///
@@ -118,11 +119,11 @@ impl Gateway {
     }
 }
 
-/// The token behind the scheme, whose case does not matter (RFC 9110, section 11.1).
+/// The token after the scheme, which is case-insensitive (RFC 9110, section 11.1).
 fn bearer(value: &str) -> Option<&str> {
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token)
 }
 
-/// Who asks where no token is needed.
+/// The principal where no token is required.
 const ANYBODY: &str = "local";

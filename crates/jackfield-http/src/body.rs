@@ -1,4 +1,4 @@
-//! Bodies: read whole, within bounds of size and time, and decompressed.
+//! Reads whole request bodies, with limits on size and time, and decompresses them.
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -10,19 +10,19 @@ use jackfield_assembly::ServeLimits;
 use jackfield_dialect_kit::encoding::Encoding;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 
-/// Reads a body, and decompresses it by its `content-encoding` (`gzip`, `deflate` or `zstd`). The limit of its
-/// size holds before and after that.
+/// Reads a body, and decompresses it by its `content-encoding` (`gzip`, `deflate` or `zstd`). The size limit
+/// applies before and after decompression.
 ///
 /// # Errors
 ///
-/// It is too large, too slow, broken off, compressed in another way, or holds too many JSON values.
+/// The body is too large, too slow, truncated, in an unsupported encoding, or holds too many JSON values.
 pub(crate) async fn read(
     headers: &HeaderMap,
     body: Body,
     limits: &ServeLimits,
 ) -> Result<Bytes, ServeError> {
     let encoding = encoding(headers)?;
-    // Said before anything of it is read.
+    // Refused by its declared length, before any of it is read.
     if body.size_hint().lower() > limits.body as u64 {
         return Err(too_large(limits));
     }
@@ -61,7 +61,7 @@ fn is_about_length(error: &(dyn std::error::Error + 'static)) -> bool {
         .any(|error| error.is::<LengthLimitError>())
 }
 
-/// How a body is compressed; `None` if it is not.
+/// The encoding of a body; `None` if it is not compressed.
 fn encoding(headers: &HeaderMap) -> Result<Option<Encoding>, ServeError> {
     let named = headers.get(CONTENT_ENCODING);
     let named = named.map_or("", |named| named.to_str().unwrap_or("?"));
@@ -85,10 +85,10 @@ fn decoded(encoding: Encoding, bytes: &[u8], limits: &ServeLimits) -> Result<Byt
     }
 }
 
-/// Whether JSON holds more values than are read: each costs far more memory than its bytes. Counts what
-/// separates values outside of strings, before any value is built.
+/// Whether JSON holds too many values. Each value costs far more memory than its bytes, so this counts the
+/// separators outside of strings before any value is built.
 fn has_too_many_values(json: &[u8]) -> bool {
-    // A value takes two bytes at least, with what separates it from the next one.
+    // A value takes at least two bytes with its separator.
     if json.len() / 2 < MOST_VALUES {
         return false;
     }
@@ -105,5 +105,6 @@ fn has_too_many_values(json: &[u8]) -> bool {
     count > MOST_VALUES
 }
 
-/// The most JSON values of a body: a conversation that fills a window of a million tokens has a tenth of that.
+/// The maximum number of JSON values in a body. A conversation that fills a window of a million tokens has a
+/// tenth of that.
 const MOST_VALUES: usize = 1 << 18;

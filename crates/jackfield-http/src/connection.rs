@@ -1,4 +1,4 @@
-//! One connection: HTTP/1.1 within bounds, and a ledger of what has left it.
+//! One HTTP/1.1 connection: its limits, and the tracking of written bytes.
 
 use std::convert::Infallible;
 use std::io;
@@ -19,14 +19,14 @@ use crate::front;
 use crate::gateway::Gateway;
 use crate::receipt::ReceiptLedger;
 
-/// Answers the requests of a connection until it ends, or until the server does.
+/// Serves the requests of a connection until it ends or the server shuts down.
 pub(crate) async fn serve(
     stream: TcpStream,
     gateway: Gateway,
     router: Router,
     mut closing: watch::Receiver<bool>,
 ) {
-    // Events are small, and are to arrive one by one.
+    // Events are small and must not wait for more data.
     let _may_be_slow = stream.set_nodelay(true);
     let limits = gateway.shared.config.serve.limits;
     bound(&stream, limits.write_time);
@@ -39,7 +39,7 @@ pub(crate) async fn serve(
     };
     let service = service_fn(move |request| {
         let (gateway, ledger, router) = (gateway.clone(), ledger.clone(), router.clone());
-        // The connection keeps the room of this for as long as it lives: there is no more in it than a place.
+        // hyper keeps space for this future as long as the connection lives. Boxed, that is only a pointer.
         Box::pin(async move {
             Ok::<_, Infallible>(front::answer(request, &gateway, ledger, router).await)
         })
@@ -49,10 +49,10 @@ pub(crate) async fn serve(
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_time)
         .max_buf_size(BUFFER)
-        // What the buffer takes in one go may be more than it is to hold.
+        // One read may put more into the buffer than its maximum, so the head has a limit of its own.
         .max_header_size(BUFFER);
     if limits.headers != HEADERS {
-        // As many as it takes by itself, it keeps in place.
+        // With its default maximum, hyper keeps the headers inline; a configured maximum makes it allocate.
         builder.max_headers(limits.headers);
     }
     let connection = builder.serve_connection(io, service);
@@ -69,15 +69,15 @@ pub(crate) async fn serve(
     }
 }
 
-/// Waits until the server ends.
+/// Waits for the shutdown of the server.
 async fn closed(closing: &mut watch::Receiver<bool>) {
-    // A server that is gone has ended, too.
+    // A dropped sender means that the server has ended, too.
     let _gone = closing.wait_for(|closing| *closing).await.is_err();
 }
 
-/// Has the system hold no more for a client than [`AHEAD`], which would be megabytes for one that reads
-/// nothing; and give up a client that does not say for so long that anything has arrived: one that is gone
-/// without a word would have its place for a quarter of an hour otherwise (`TCP_USER_TIMEOUT`, RFC 5482).
+/// Limits the socket's send buffer to [`AHEAD`], as the system would buffer megabytes for a client that reads
+/// nothing. Also sets `TCP_USER_TIMEOUT` (RFC 5482), which closes the connection of a client that acknowledges
+/// nothing for this long. Without it, a client that vanished would keep its slot for a quarter of an hour.
 fn bound(stream: &TcpStream, patience: Duration) {
     #[cfg(unix)]
     if let Err(error) = rustix::net::sockopt::set_socket_send_buffer_size(stream, AHEAD) {
@@ -94,19 +94,19 @@ fn bound(stream: &TcpStream, patience: Duration) {
     let _elsewhere = (stream, patience);
 }
 
-/// A connection that says when everything that was written to it has been taken, and that fails when its
-/// client takes nothing for too long.
+/// A connection that reports when all written bytes were flushed, and fails when its client reads nothing for too
+/// long.
 struct CountedConnection {
-    /// When it fails, while its client takes nothing.
+    /// The write timeout, armed while the client reads nothing.
     given_up: Option<Pin<Box<Sleep>>>,
     io: TokioIo<TcpStream>,
     ledger: ReceiptLedger,
-    /// How long a client may take nothing.
+    /// How long the client may read nothing.
     patience: Duration,
 }
 
 impl CountedConnection {
-    /// What became of a write.
+    /// Updates the write timeout with the result of a write.
     fn wrote(
         &mut self,
         context: &mut Context<'_>,
@@ -147,7 +147,7 @@ impl Write for CountedConnection {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Asked for when the buffer above is empty.
+        // hyper flushes when its own buffer is empty.
         ready!(Pin::new(&mut self.io).poll_flush(context))?;
         self.ledger.flushed();
         Poll::Ready(Ok(()))
@@ -171,13 +171,13 @@ impl Write for CountedConnection {
     }
 }
 
-/// How many headers are taken where nothing is said.
+/// hyper's default maximum of headers.
 const HEADERS: usize = 100;
 
-/// How much lies between a client and what is written to it. It takes some of that before more is written,
-/// and that is all that is seen of what it takes.
+/// The size of the send buffer. Bytes count as read by the client once they fit into it, so this bounds how far
+/// that is wrong.
 #[cfg(unix)]
 const AHEAD: usize = 128 << 10;
 
-/// The largest head of a request, and what is read of a body at once.
+/// The maximum size of a request head, and of one read of a body.
 const BUFFER: usize = 64 << 10;

@@ -1,5 +1,5 @@
-//! What was said, in the log: the bodies of requests and of answers, as they come. Only where that is asked
-//! for, since whoever reads the log then reads every conversation.
+//! Logs the bodies of requests and responses as they pass. Off unless configured, since the log then contains
+//! every conversation.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -7,14 +7,14 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
-/// Whose body it is.
+/// Which side sent the body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BodySide {
     Answer,
     Request,
 }
 
-/// A body of which every piece is logged with the id of its request.
+/// A body whose chunks are logged with the request id.
 pub(crate) struct LoggedBody<B> {
     body: B,
     request: String,
@@ -26,7 +26,7 @@ where
     B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<axum::BoxError>,
 {
-    /// The same body, logged.
+    /// Wraps a body so that it is logged.
     pub(crate) fn of(body: B, request: &str, side: BodySide) -> Body {
         Body::new(Self {
             body,

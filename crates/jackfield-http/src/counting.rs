@@ -12,7 +12,7 @@ use crate::gateway::Gateway;
 use crate::router::{self, HttpRefusal};
 use crate::{body, notes};
 
-/// Answers with how many tokens a request has, as far as that can be told without asking anybody.
+/// Answers with the token count of a request, estimated locally without a call to the provider.
 pub(crate) async fn answer(
     State(gateway): State<Gateway>,
     request: Request<Body>,

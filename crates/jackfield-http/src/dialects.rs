@@ -1,4 +1,4 @@
-//! The dialects that are served, and which one a path is in.
+//! The dialects of the gateway, and the choice of one by path.
 
 use http::HeaderMap;
 use jackfield_dialect_claude::serve::ClaudeServer;
@@ -9,7 +9,7 @@ use jackfield_dialect_openai::responses::serve::Responses;
 /// Chat Completions.
 pub(crate) static CHAT: ChatCompletions = ChatCompletions::new();
 
-/// Chat Completions with what the vendor has no field for.
+/// Chat Completions with Jackfield's extension fields.
 pub(crate) static CHAT_EXTENDED: ChatCompletions = ChatCompletions::new().with_extensions();
 
 /// Claude Messages.
@@ -18,8 +18,8 @@ pub(crate) static CLAUDE: ClaudeServer = ClaudeServer;
 /// Responses.
 pub(crate) static RESPONSES: Responses = Responses;
 
-/// The dialect of an error: that of the path. Where the vendors share a path, the header that only Claude's
-/// clients send decides.
+/// The dialect in which an error is written: that of the path. Where the vendors share a path, the header that
+/// only Claude clients send decides.
 pub(crate) fn of(path: &str, headers: &HeaderMap) -> &'static dyn ServeDialect {
     if path.starts_with("/v1/messages") {
         &CLAUDE
@@ -32,7 +32,7 @@ pub(crate) fn of(path: &str, headers: &HeaderMap) -> &'static dyn ServeDialect {
     }
 }
 
-/// Whether a request is one of Claude's clients, which all say which version of the API they speak.
+/// Whether a request comes from a Claude client. Those always send the API version.
 pub(crate) fn is_claude(headers: &HeaderMap) -> bool {
     headers.contains_key("anthropic-version")
 }

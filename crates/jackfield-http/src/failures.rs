@@ -1,4 +1,4 @@
-//! What went wrong behind a request, as its client is told it.
+//! Translates internal errors into the errors that clients see.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
 use jackfield_engine::{EngineError, JournalError};
 
-/// What a client is told of an error of the engine. What only an operator can mend is logged.
+/// The client's error for an error of the engine. Errors that only an operator can fix are logged.
 pub(crate) fn of_engine(error: &EngineError) -> ServeError {
     let kind = match error {
         EngineError::Busy { .. } | EngineError::LeftOpen { .. } => ServeErrorKind::Busy,
@@ -40,15 +40,14 @@ pub(crate) fn of_engine(error: &EngineError) -> ServeError {
     ServeError::new(kind, error.to_string())
 }
 
-/// What a client is told when the journal does not do what is asked of it: it may soon, as when there is
-/// room on the disk again.
+/// The client's error when the journal fails. It is retryable: for example, the disk may have space again soon.
 fn unkept(error: &EngineError) -> ServeError {
     log(error, "the journal fails");
     let message = "conversations cannot be read or kept now: come again in a while";
     ServeError::new(ServeErrorKind::Unavailable, message)
 }
 
-/// Writes down what only an operator can mend, with the request, where one is being answered.
+/// Logs an error that only an operator can fix, with the id of the current request if there is one.
 pub(crate) fn log(error: &(dyn Error + 'static), what: &str) {
     let error = chain(error);
     let request = REQUEST.try_with(Clone::clone).ok();
@@ -56,7 +55,7 @@ pub(crate) fn log(error: &(dyn Error + 'static), what: &str) {
     tracing::error!(request, %error, "{what}");
 }
 
-/// Writes down why a provider that is asked has no key.
+/// Logs why a requested provider has no key.
 pub(crate) fn no_key(provider: &str, why: &str) {
     let request = REQUEST.try_with(Clone::clone).ok();
     let request = request.map(tracing::field::display);
@@ -68,24 +67,24 @@ pub(crate) fn no_key(provider: &str, why: &str) {
     );
 }
 
-/// Answers a request of this id.
+/// Runs the handler of a request with this id as the task-local request id.
 pub(crate) fn within<F: Future>(id: &str, answering: F) -> impl Future<Output = F::Output> {
     REQUEST.scope(id.into(), answering)
 }
 
 tokio::task_local! {
-    /// The id of the request that is being answered.
+    /// The id of the current request.
     static REQUEST: Arc<str>;
 }
 
-/// What a client is told of what cannot happen.
+/// The client's error for an internal invariant violation.
 pub(crate) fn internal(error: &(dyn Error + 'static)) -> ServeError {
     log(error, "a request could not be answered");
     let message = "the gateway could not answer this; its log says why";
     ServeError::new(ServeErrorKind::Internal, message)
 }
 
-/// What a client is told of a turn that came to no answer.
+/// The client's error for a turn that ended without an answer.
 pub(crate) fn of_end(end: &TurnEnd) -> ServeError {
     let (kind, message) = match end {
         TurnEnd::Answered(_)
@@ -117,7 +116,8 @@ pub(crate) fn of_end(end: &TurnEnd) -> ServeError {
     ServeError::new(kind, message)
 }
 
-/// What a client is told that a provider says. What it says of a key is not about the client's own.
+/// The provider's message as the client sees it. A message about a key is replaced, because the key is the
+/// operator's and not the client's.
 fn of_provider(failure: &ModelFailure) -> String {
     let message = &failure.message;
     match failure.kind {
@@ -143,7 +143,7 @@ fn of_provider(failure: &ModelFailure) -> String {
     }
 }
 
-/// An error and its sources in a line.
+/// An error and its sources in one line.
 #[must_use]
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let sources = std::iter::successors(Some(error), |error| (*error).source());

@@ -1,4 +1,4 @@
-//! A request from its first byte to its last, in whichever dialect.
+//! Handles a request for a reply from its first byte to its last, in any dialect.
 
 mod opening;
 mod parsed_request;
@@ -33,7 +33,7 @@ use crate::{body, notes, stored};
 ///
 /// # Errors
 ///
-/// What is refused, and what failed before anything was told.
+/// The request is refused, or fails before the first byte of the response.
 pub(crate) async fn answer(
     gateway: &Gateway,
     dialect: &'static dyn ServeDialect,
@@ -65,15 +65,15 @@ pub(crate) async fn answer(
     Ok(response)
 }
 
-/// What a request begins.
+/// The result of starting a request.
 enum RequestStart {
-    /// An answer, which is told as it comes.
+    /// A reply that is sent as it arrives.
     Answering(Box<PendingAnswer>),
-    /// A turn whose reply is asked for later.
+    /// An accepted turn whose reply the client fetches later.
     Later(Box<Response>),
 }
 
-/// An answer on its way, with what is needed of its request still.
+/// A reply in progress, with the parts of the request that it still needs.
 struct PendingAnswer {
     held: HeldUntilSent,
     is_stream: bool,
@@ -124,13 +124,13 @@ async fn begin(
     } = asked;
     incoming.notes.extend(notes::of_problems(&problems));
     if incoming.background && !incoming.stream {
-        // It goes on without anybody who waits: what its client gets of it now is all that is owed.
+        // A background turn needs no client: the response to this request is all that the client waits for.
         connection.written();
         let about = About {
             id: format!("{turn}_{segment}"),
             ..about
         };
-        // What begins a turn is in the journal by now; what answers one is a moment later.
+        // The opening of a turn is in the journal by now; client results reach it a moment later.
         if segment > 0 && incoming.store != Some(false) {
             stored::is_there(gateway, &asker.principal, &about.id, &mut watcher).await;
         }
@@ -149,7 +149,7 @@ async fn begin(
     })))
 }
 
-/// A place among those that are answered at once, held until the last byte has left.
+/// A slot of the limit on concurrent requests, held until the last byte was sent.
 pub(crate) fn slot(gateway: &Gateway) -> Result<OwnedSemaphorePermit, ServeError> {
     let slots = std::sync::Arc::clone(&gateway.shared.slots);
     slots.try_acquire_owned().map_err(|_| {
@@ -159,9 +159,8 @@ pub(crate) fn slot(gateway: &Gateway) -> Result<OwnedSemaphorePermit, ServeError
     })
 }
 
-/// Whether one more turn may begin. Turns go on whose clients went away, and such that nobody waits for: of
-/// those, too, there are no more at once than requests that are answered. Turns that were recovered have a
-/// limit of their own, and keep no request out.
+/// Refuses a new turn at the limit. Turns whose client disconnected and background turns keep running, and share
+/// the limit on concurrent requests. Recovered turns have a limit of their own, and keep no request out.
 pub(crate) fn room(gateway: &Gateway) -> Result<(), ServeError> {
     let most = gateway.shared.config.serve.limits.streams;
     let under_way = [true, false].map(|is_kept| {

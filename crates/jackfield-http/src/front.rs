@@ -1,4 +1,4 @@
-//! What holds for every request, wherever it leads: its id, where it comes from, the log.
+//! Applies to every request on any path: request id, origin check and access log.
 
 use std::time::Instant;
 
@@ -89,8 +89,9 @@ pub(crate) async fn answer(
     response
 }
 
-/// Where no token is needed, a page of anywhere could have a browser send requests under a name of its own
-/// that leads here. Neither its name nor its origin is one of this machine's.
+/// Refuses requests of foreign web pages where no token is required. A page of any site could have a browser send
+/// requests to this address, also under a host name that the site controls (DNS rebinding). Neither `Host` nor
+/// `Origin` names this machine then.
 fn check_origin(gateway: &Gateway, headers: &HeaderMap) -> Result<(), ServeError> {
     if !gateway.is_open() {
         return Ok(());
@@ -116,7 +117,7 @@ fn check_origin(gateway: &Gateway, headers: &HeaderMap) -> Result<(), ServeError
     Ok(())
 }
 
-/// Whether a host, perhaps with its port, is a name of the machine itself.
+/// Whether a host, with or without a port, is a name of this machine.
 fn is_this_machine(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,

@@ -1,4 +1,4 @@
-//! The gateway: engines, models and limits, as one value that every handler shares.
+//! The gateway: engines, models and limits, in one value that all handlers share.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::auth::ApiKeys;
 use crate::failures;
 use crate::listing::ListingCache;
 
-/// What a server is made of. Cloning shares it.
+/// The shared state of a server. Clones share it.
 #[derive(Clone)]
 pub struct Gateway {
     pub(crate) shared: Arc<GatewayState>,
@@ -26,27 +26,27 @@ pub struct Gateway {
 
 pub(crate) struct GatewayState {
     pub(crate) config: Config,
-    /// Requests with an idempotency key, which begin one turn at a time.
+    /// Locks for requests with an idempotency key, which begin one turn at a time.
     pub(crate) keys: IdempotencyKeys,
-    /// On the journal that lasts.
+    /// The engine of the durable journal.
     pub(crate) kept: Engine,
-    /// Whether there are any tools of this side.
+    /// Whether server tools are configured.
     has_tools: bool,
     pub(crate) listed: ListingCache,
-    /// The providers that need a key and have none.
+    /// The providers without the key that they need.
     pub(crate) missing_keys: BTreeMap<Arc<str>, MissingKey>,
-    /// What turns are sent with, by provider.
+    /// The options of turns, by provider.
     pub(crate) options: BTreeMap<Arc<str>, TurnOptions>,
-    /// What may run, whichever model asks.
+    /// The tool policy, for all models.
     pub(crate) policy: Policy,
     pub(crate) providers: BTreeMap<Arc<str>, ProviderState>,
     pub(crate) servers: Vec<ServerToolbox>,
-    /// One for each request that is answered.
+    /// One permit for each request in progress.
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) tokens: ApiKeys,
-    /// On memory, for requests that leave nothing behind.
+    /// The engine of the journal in memory, for requests that are not stored.
     pub(crate) unkept: Engine,
-    /// Whether the journal can be written, as it was seen last.
+    /// Whether the journal was writable at the last check.
     pub(crate) written: WriteProbe,
 }
 
@@ -59,18 +59,18 @@ impl fmt::Debug for Gateway {
 }
 
 impl Gateway {
-    /// A gateway of what was assembled.
+    /// Builds a gateway from an assembly.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] if a token cannot be had.
+    /// [`ConfigError`] if a token cannot be read.
     pub fn new(
         assembled: Assembly,
         config: Config,
         environment: &Environment,
     ) -> Result<Self, ConfigError> {
         let mut assembled = assembled;
-        // Whoever is asked before a person is may say yes where nobody else is.
+        // An approver may allow a call even where no person can be asked.
         let can_ask = config.serve.approvals == ApprovalsMode::Wait;
         assembled.options.policy.can_ask = can_ask || assembled.engine.has_approver();
         let tokens = ApiKeys::of(&config.serve, environment)?;
@@ -113,26 +113,26 @@ impl Gateway {
         })
     }
 
-    /// What may run.
+    /// The tool policy.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.shared.policy
     }
 
-    /// Whether everybody may ask who can reach the address.
+    /// Whether every client that reaches the address is accepted.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.shared.tokens.is_open()
     }
 
-    /// Whether a turn with these tools of this side may come to run one.
+    /// Whether a turn with these server tools may run one of them.
     pub(crate) fn offers(&self, used: &ToolsUsed, provider: &str) -> bool {
         let can = || self.shared.kept.capabilities(provider);
         self.shared.has_tools && *used != ToolsUsed::None && can().is_none_or(|can| can.tools)
     }
 
-    /// What turns of this provider are sent with, as far as it is configured. That its key is missing is told to
-    /// the operator alone, so that clients do not learn where keys are.
+    /// The configured options of turns of this provider. A missing key is only logged for the operator, so that
+    /// clients do not learn where keys are stored.
     pub(crate) fn options_of(&self, provider: &str) -> Option<TurnOptions> {
         if let Some(missing) = self.shared.missing_keys.get(provider) {
             failures::no_key(provider, &missing.why);
@@ -149,7 +149,7 @@ impl Gateway {
         }
     }
 
-    /// The engine on the journal that lasts.
+    /// The engine of the durable journal.
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.shared.kept

@@ -1,4 +1,4 @@
-//! Ids that nobody can guess: of sessions and of requests.
+//! Unguessable ids of sessions and requests.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
@@ -9,11 +9,11 @@ use http::HeaderMap;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{InvalidId, SessionId};
 
-/// The idempotency key of a request, if it bears one: it is kept with the turn.
+/// The idempotency key of a request, if it has one. The key is kept with the turn.
 ///
 /// # Errors
 ///
-/// Why it is none, for people.
+/// Why the key is invalid, as text for people.
 pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<Arc<str>>, String> {
     let Some(key) = headers.get("idempotency-key") else {
         return Ok(None);
@@ -26,7 +26,7 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<Arc<str>>, S
     }
 }
 
-/// The id of a request, as its answer names it.
+/// The id of a request, which its response repeats.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct RequestId(pub(crate) String);
 
@@ -36,27 +36,27 @@ impl RequestId {
     }
 }
 
-/// A session of its own.
+/// A new random session id.
 ///
 /// # Errors
 ///
-/// None: letters and digits are an id.
+/// None: letters and digits are a valid id.
 pub(crate) fn session() -> Result<SessionId, InvalidId> {
     SessionId::parse(&random())
 }
 
-/// A session of this principal: its id tells so as long as nothing has happened in it. It begins with what
-/// nobody can guess, and ends with a digest of that and the principal.
+/// A new session id for this principal. It is 24 random digits and a digest of those with the principal, so it
+/// proves the owner before the session has any steps.
 ///
 /// # Errors
 ///
-/// None: letters, digits and `-` are an id.
+/// None: letters, digits and `-` are a valid id.
 pub(crate) fn session_of(principal: &str) -> Result<SessionId, InvalidId> {
     let random = random();
     SessionId::parse(&format!("{random}-{}", tag(&random, principal)))
 }
 
-/// Whether a session has the id of one that was made for this principal.
+/// Whether a session id was made for this principal.
 pub(crate) fn is_of(session: &SessionId, principal: &str) -> bool {
     let parts = session.as_str().rsplit_once('-');
     parts.is_some_and(|(random, told)| told == tag(random, principal))
@@ -70,15 +70,15 @@ fn tag(random: &str, principal: &str) -> String {
 
 /// 24 random hexadecimal digits.
 ///
-/// The states are keyed by the operating system's random numbers, once a thread; what tells two numbers of
-/// a process apart is counted.
+/// The hasher states are keyed by the operating system's random numbers, once per thread; a counter separates the
+/// numbers of one process.
 pub(crate) fn random() -> String {
     let nth = NEXT.fetch_add(1, Ordering::Relaxed);
     let [one, other] = [0_u8, 1].map(|word| RandomState::new().hash_one((word, nth)));
     format!("{one:016x}{:08x}", other >> 32)
 }
 
-/// The longest idempotency key.
+/// The maximum length of an idempotency key.
 const LONGEST_KEY: usize = 255;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);

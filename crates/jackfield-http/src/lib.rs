@@ -1,18 +1,17 @@
-//! The gateway: the APIs that programs already speak, in front of any provider.
+//! The gateway: vendor-compatible APIs and Jackfield's own API, in front of any provider.
 //!
-//! A client's request is one *segment* of a turn: what comes from its message, or from the results of its
-//! own tools, until the turn is over or waits for the client. [`serve`] takes connections in, a
-//! [`Gateway`] has the engines and the limits, and the dialects say how a request reads and how a reply is
-//! written: no mapper is here.
+//! A client's request is one *segment* of a turn: from the user's message, or from client results, until the turn
+//! ends or waits for the client. [`serve`] accepts connections, a [`Gateway`] has the engines and the limits, and
+//! the dialect crates parse requests and write replies: this crate contains no mapper.
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `server`, `connection` | the accept loop, its bounds, and when bytes have left |
-//! | `front` | what holds for every request: its id, `Host` and `Origin`, the log |
-//! | `auth` | who asks |
-//! | `router` | which path leads where |
-//! | `gateway` | what a server is made of |
-//! | `run`, `threads` | a server from the configuration: journal, keeper, listening, the orderly end; its threads |
+//! | `server`, `connection` | the accept loop, connection limits, and the tracking of written bytes |
+//! | `front` | applies to every request: its id, `Host` and `Origin`, the access log |
+//! | `auth` | authentication |
+//! | `router` | the routes |
+//! | `gateway` | the shared state of a server |
+//! | `run`, `threads` | a server from the configuration: journal, recovery, listener, shutdown; its threads |
 
 mod access;
 mod api;

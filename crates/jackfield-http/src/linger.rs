@@ -1,8 +1,8 @@
-//! Request bodies that are read on after an early answer.
+//! Drains request bodies after an early response.
 //!
-//! A request that is answered before its body was read (401, 404, 413) must not end its connection at once: the
-//! system would reset it, and the client would lose the answer while it still sends. So what is left of the
-//! body is read and thrown away, for a bounded time.
+//! A response sent before the body was read (401, 404, 413) must not close the connection at once: the system
+//! would reset it, and the client, which is still sending, would lose the response. So the rest of the body is
+//! read and discarded, for a bounded time.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -15,16 +15,17 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::runtime::Handle;
 
-/// A body of which the rest is read when it is dropped.
+/// A body whose rest is drained when it is dropped.
 #[derive(Debug)]
 pub(crate) struct LingerBody {
     body: Option<Incoming>,
-    /// Whether the client sends its body without waiting for `100 Continue`, which an early answer replaces.
+    /// Whether to drain it. A client that waits for `100 Continue` gets the early response instead, and sends no
+    /// body.
     lingers: bool,
 }
 
 impl LingerBody {
-    /// The request, with a body that lingers.
+    /// Wraps the body of a request.
     pub(crate) fn of(request: Request<Incoming>) -> Request<Self> {
         let lingers = !request.headers().contains_key(EXPECT);
         request.map(|body| Self {
@@ -74,5 +75,6 @@ impl Body for LingerBody {
     }
 }
 
-/// How long a body is read after its answer. Clients on this machine and its network have sent 20 MB by then.
+/// How long a body is drained after its response. Clients on this machine and its network have sent 20 MB by
+/// then.
 const LINGER: Duration = Duration::from_secs(5);

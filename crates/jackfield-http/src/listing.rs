@@ -1,4 +1,4 @@
-//! The models, as clients ask which there are.
+//! The model listing of the gateway.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use crate::dialects::is_claude;
 use crate::gateway::Gateway;
 use crate::router::{self, HttpRefusal, PathTail};
 
-/// What providers said last, and when.
+/// The latest listing of the providers, and its time.
 #[derive(Debug, Default)]
 pub(crate) struct ListingCache(Mutex<Option<(Instant, Arc<ModelCatalog>)>>);
 
 /// The models that clients may name.
 #[derive(Debug, Default)]
 pub(crate) struct ModelCatalog {
-    /// What each provider says that it has; a provider that does not say is not in it.
+    /// The models of each provider; a provider that does not list models is missing.
     by_provider: BTreeMap<Arc<str>, Vec<ListedModel>>,
-    /// The list for clients.
+    /// The listing for clients.
     pub(crate) listed: Vec<ListedModel>,
 }
 
@@ -73,7 +73,7 @@ pub(crate) async fn one(
         let message = format!("`{}` lists no model `{}`", asked.provider, asked.model);
         return Err(ServeError::new(ServeErrorKind::NoSuchModel, message).into());
     }
-    // A provider that does not list its models may have it all the same.
+    // A provider may have models that it does not list.
     let model = ListedModel {
         id: name.as_str().into(),
         ..known.unwrap_or_else(|| ListedModel::new(""))
@@ -87,8 +87,8 @@ pub(crate) async fn one(
 }
 
 impl Gateway {
-    /// The models that clients may name: the aliases first, then what each provider with a key says that it
-    /// has. A provider that cannot be asked is left out.
+    /// The models that clients may name: the aliases first, then the models of each provider with a key. A
+    /// provider that cannot be reached is left out.
     pub(crate) async fn listed(&self) -> Arc<ModelCatalog> {
         let mut listed = self.shared.listed.0.lock().await;
         if let Some((at, models)) = &*listed
@@ -150,9 +150,9 @@ impl Gateway {
     }
 }
 
-/// For how long what was said is good.
+/// How long a listing stays fresh.
 const FRESH: Duration = Duration::from_secs(60);
-/// When a model was made, nobody tells.
+/// The creation time of models without one.
 const MADE: u64 = 0;
-/// How long a provider has to say what it has.
+/// The timeout of one provider's listing.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -8,7 +8,7 @@ use jackfield_assembly::{Flags, Registry, Surroundings, load};
 use jackfield_http::{RunningGateway, asked_at_once, asked_to_end, start_log};
 
 fn main() -> ExitCode {
-    // Before anything else: what a guard is given is no command line.
+    // Before anything else: a guard process has its own arguments, which are not a command line.
     if let Some(code) = jackfield_assembly::guard() {
         return code;
     }
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     match jackfield_http::runtime() {
         Ok(runtime) => {
             let code = runtime.block_on(serve());
-            // A thread that is stuck must not hold the process.
+            // A stuck thread must not keep the process alive.
             runtime.shutdown_background();
             code
         }
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what it is to whoever asks; there is nothing else that it takes.
+/// Answers `--help` and `--version`. There are no other arguments.
 fn say(argument: Option<OsString>) -> Option<ExitCode> {
     let argument = argument?;
     let version = concat!("jackfield-http ", env!("CARGO_PKG_VERSION"));
@@ -47,7 +47,7 @@ fn say(argument: Option<OsString>) -> Option<ExitCode> {
             return Some(ExitCode::from(MISUSED));
         }
     };
-    // Whoever closes it early has read enough.
+    // A closed pipe is no error.
     let _closed = writeln!(std::io::stdout(), "{asked}");
     Some(ExitCode::SUCCESS)
 }
@@ -73,7 +73,8 @@ async fn serve() -> ExitCode {
     let registry = Registry::default().guarded();
     match RunningGateway::start(config, &surroundings.environment, &registry).await {
         Ok(running) => {
-            // Whoever reads that it listens may ask it to end.
+            // Signal handlers are installed before the log line that announces the address, so that a reader of
+            // it can end the process.
             let ends = asked_to_end();
             tracing::info!(address = %running.address, "listening");
             running.until(ends, asked_at_once()).await;
@@ -86,7 +87,7 @@ async fn serve() -> ExitCode {
     }
 }
 
-/// What `--help` says.
+/// The text of `--help`.
 const HELP: &str = "\
 Jackfield's gateway alone: OpenAI Chat Completions and Responses, Claude Messages and its own API.
 
@@ -106,8 +107,8 @@ Options:
   -h, --help     says this
   -V, --version  says which version it is";
 
-/// The exit code of a wrong command line, as that of `jackfield`.
+/// The exit code of an invalid command line, as in `jackfield`.
 const MISUSED: u8 = 2;
 
-/// The exit code of a wrong configuration, as that of `jackfield`.
+/// The exit code of an invalid configuration, as in `jackfield`.
 const WRONG: u8 = 3;

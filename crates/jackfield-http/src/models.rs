@@ -1,4 +1,4 @@
-//! The models that clients may name.
+//! Resolves the model names of clients.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use jackfield_domain::request::ModelRef;
 use crate::gateway::Gateway;
 
 impl Gateway {
-    /// The model of a name: an alias, `provider/model`, or a model of the default provider by its bare name.
+    /// The model of a name: an alias, `provider/model`, or a bare model name of the default provider.
     ///
     /// # Errors
     ///
-    /// [`ServeErrorKind::NoSuchModel`] with the nearest name. Whether a provider has a model that is named in
-    /// full, it says itself.
+    /// [`ServeErrorKind::NoSuchModel`] with the nearest name. A full name is not checked here: the provider
+    /// answers whether the model exists.
     pub(crate) fn model(&self, name: &str) -> Result<ModelRef, ServeError> {
         let shared = &self.shared;
         let config = &shared.config;

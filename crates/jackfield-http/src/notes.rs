@@ -1,4 +1,4 @@
-//! Notes in a header: what of a request or its reply was lost or changed on the way.
+//! The notes header: what was lost or changed in the translation of a request or its reply.
 
 use std::fmt::Write as _;
 
@@ -7,9 +7,9 @@ use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_engine::ToolboxProblem;
 use serde_json::json;
 
-/// Compact JSON of notes that fits into a header, the gravest first; none where nothing was lost.
+/// Notes as compact JSON that fits into a header, the most severe first; `None` without notes.
 ///
-/// What does not fit is counted by a last entry, `{"more":n}`. Beyond ASCII, characters are escaped.
+/// A last entry, `{"more":n}`, counts those that do not fit. Characters beyond ASCII are escaped.
 pub(crate) fn header<'n>(notes: impl IntoIterator<Item = &'n Note>) -> Option<HeaderValue> {
     let mut notes: Vec<&Note> = notes.into_iter().collect();
     if notes.is_empty() {
@@ -37,7 +37,7 @@ pub(crate) fn header<'n>(notes: impl IntoIterator<Item = &'n Note>) -> Option<He
     HeaderValue::try_from(text).ok()
 }
 
-/// Notes of the toolboxes that are wanting in this turn, or some of whose tools are; the log says why.
+/// Notes of toolboxes that are missing in this turn, entirely or in part; the log has the reasons.
 pub(crate) fn of_problems(problems: &[ToolboxProblem]) -> Vec<Note> {
     let mut toolboxes: Vec<&str> = problems.iter().map(|one| one.toolbox.as_str()).collect();
     toolboxes.sort_unstable();
@@ -49,7 +49,7 @@ pub(crate) fn of_problems(problems: &[ToolboxProblem]) -> Vec<Note> {
     notes.collect()
 }
 
-/// Puts notes into the head of an answer.
+/// Adds notes to the headers of a response.
 pub(crate) fn insert(headers: &mut HeaderMap, notes: Option<HeaderValue>) {
     if let Some(notes) = notes {
         headers.insert(HEADER, notes);
@@ -60,11 +60,11 @@ const fn comma(nth: usize) -> &'static str {
     if nth == 0 { "" } else { "," }
 }
 
-/// JSON without a character beyond ASCII.
+/// JSON in pure ASCII.
 fn ascii(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
-        // Of ASCII, a header takes no control characters, and JSON leaves one of them as it is.
+        // A header allows no control characters, and JSON leaves DEL unescaped.
         if c.is_ascii() && c != '\u{7f}' {
             text.push(c);
         } else {
@@ -94,8 +94,8 @@ const fn kind(kind: NoteKind) -> &'static str {
     }
 }
 
-/// The header that has them.
+/// The name of the header.
 pub(crate) const HEADER: &str = "x-jackfield-notes";
 
-/// The most bytes of it.
+/// The maximum size of its value, in bytes.
 const MOST: usize = 2048;

@@ -1,4 +1,4 @@
-//! Receipts: whether the whole of an answer was taken by the socket.
+//! Receipts: whether the socket accepted a whole response.
 
 use std::fmt;
 use std::pin::Pin;
@@ -9,16 +9,16 @@ use axum::body::Body;
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
-/// What is to be done when an answer was written whole, or was not. Dropping it says that it was not.
+/// A callback with the outcome of writing a response. Dropping it reports an incomplete response.
 pub(crate) struct Receipt(Option<Box<dyn FnOnce(bool) + Send>>);
 
 impl Receipt {
-    /// A receipt that says whether the answer was written whole.
+    /// A receipt that reports whether the response was written whole.
     pub(crate) fn new(tell: impl FnOnce(bool) + Send + 'static) -> Self {
         Self(Some(Box::new(tell)))
     }
 
-    /// The whole answer was taken.
+    /// Reports a complete response.
     pub(crate) fn written(mut self) {
         if let Some(tell) = self.0.take() {
             tell(true);
@@ -40,13 +40,13 @@ impl fmt::Debug for Receipt {
     }
 }
 
-/// The receipts of a connection whose answers are in its buffer. Those that are there when it ends were
-/// not written.
+/// The receipts of responses that are still in a connection's buffer. Those left at the end of the connection
+/// report an incomplete response.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReceiptLedger(Arc<Mutex<Vec<Receipt>>>);
 
 impl ReceiptLedger {
-    /// Everything that was in the buffer has been taken.
+    /// Completes all receipts: the buffer was flushed.
     pub(crate) fn flushed(&self) {
         let written = std::mem::take(&mut *self.lock());
         written.into_iter().for_each(Receipt::written);
@@ -61,7 +61,7 @@ impl ReceiptLedger {
     }
 }
 
-/// A body whose receipt goes to the ledger of its connection with its last bytes.
+/// A body that hands its receipt to the ledger of its connection with its last bytes.
 pub(crate) struct ReceiptBody<B> {
     body: B,
     ended: bool,
@@ -74,7 +74,7 @@ where
     B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<axum::BoxError>,
 {
-    /// This body as that of an answer; without a ledger, what was asked for was written.
+    /// Attaches a receipt to a body. Without a ledger, the response counts as written at the last chunk.
     pub(crate) fn of(body: B, receipt: Receipt, ledger: Option<ReceiptLedger>) -> Body {
         Body::new(Self {
             body,

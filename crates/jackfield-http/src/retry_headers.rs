@@ -1,12 +1,11 @@
-//! What a refusal says of sending the request again.
+//! Retry headers of a refusal.
 
 use std::time::Duration;
 
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
-/// Says when to come again: in whole seconds, never too early, and to the millisecond, as the vendors' SDKs read it
-/// first.
+/// Sets when to retry: in whole seconds, rounded up, and in milliseconds, which the vendors' SDKs read first.
 pub(crate) fn insert(headers: &mut HeaderMap, wait: Duration) {
     let millis = wait.as_millis();
     let number = |number: u128| HeaderValue::from(u64::try_from(number).unwrap_or(u64::MAX));
@@ -14,7 +13,8 @@ pub(crate) fn insert(headers: &mut HeaderMap, wait: Duration) {
     headers.insert("retry-after-ms", number(millis));
 }
 
-/// What `x-should-retry` says, where the status alone would say otherwise: SDKs go by it unless they are told.
+/// The value of `x-should-retry`, if it differs from what the status implies. Without the header, SDKs decide by
+/// the status.
 pub(crate) fn should(may_pass_later: bool, status: StatusCode) -> Option<&'static str> {
     let again = status.is_server_error()
         || matches!(

@@ -1,4 +1,4 @@
-//! Which path leads where, and how a refusal looks there.
+//! The routes of the gateway, and the rendering of refusals.
 
 use axum::Router;
 use axum::body::Body;
@@ -14,11 +14,11 @@ use crate::access::RefusalCode;
 use crate::gateway::Gateway;
 use crate::{api, counting, dialects, flow, listing, retry_headers, stored};
 
-/// Everything that the gateway answers.
+/// The router with all paths of the gateway.
 pub fn router(gateway: &Gateway) -> Router {
     Router::new()
         .merge(api::router())
-        // Clients of Claude look whether anything is there before they ask.
+        // Claude clients probe for a server before their first request.
         .route("/api/hello", get(hello))
         .route("/v1/chat/completions", post(chat))
         .route("/v1/messages", post(messages))
@@ -80,7 +80,7 @@ async fn wrong_method(method: Method, uri: Uri) -> HttpRefusal {
     }
 }
 
-/// The text that an address ends with.
+/// The rest of a path as text.
 #[derive(Clone, Debug)]
 pub(crate) struct PathTail(pub(crate) String);
 
@@ -98,7 +98,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PathTail {
     }
 }
 
-/// A body of JSON.
+/// A response with a JSON body.
 pub(crate) fn json(body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     let json = HeaderValue::from_static("application/json");
@@ -106,11 +106,11 @@ pub(crate) fn json(body: impl Into<Body>) -> Response {
     response
 }
 
-/// What a request is refused with. It is written in front of everything, in the dialect of its path.
+/// A refusal. The outermost layer writes it in the dialect of its path.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpRefusal {
     error: ServeError,
-    /// In place of the dialect's own.
+    /// Overrides the status of the dialect.
     status: Option<StatusCode>,
 }
 
@@ -133,7 +133,7 @@ impl IntoResponse for HttpRefusal {
 }
 
 impl HttpRefusal {
-    /// Writes the refusal of a response, if it is one.
+    /// Writes the refusal attached to a response, if there is one.
     pub(crate) fn write(
         mut response: Response,
         dialect: &dyn ServeDialect,
@@ -145,7 +145,7 @@ impl HttpRefusal {
         }
     }
 
-    /// The same as a problem document, which the own API has for refusals.
+    /// Writes the refusal as a problem document, as `/api/v1` does.
     pub(crate) fn write_problem(mut response: Response) -> Response {
         match response.extensions_mut().remove::<Self>() {
             None => response,
@@ -166,7 +166,7 @@ impl HttpRefusal {
         *response.status_mut() = status.unwrap_or(own);
         *response.body_mut() = Body::from(refused.body);
         let headers = response.headers_mut();
-        // That of the body that stood there before.
+        // The length of the replaced body.
         headers.remove(CONTENT_LENGTH);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         response
@@ -186,12 +186,12 @@ impl HttpRefusal {
             headers.insert(PROVIDER_REQUEST, id);
         }
         if own == StatusCode::REQUEST_TIMEOUT || own == StatusCode::PAYLOAD_TOO_LARGE {
-            // What is still to come of the body is not read.
+            // The rest of the request body is not read.
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }
 }
 
-/// The header that has the provider's id of the model request that failed, or that gave the reply.
+/// The header with the provider's id of the model request that failed or that produced the reply.
 pub(crate) const PROVIDER_REQUEST: &str = "x-jackfield-provider-request-id";

@@ -1,4 +1,4 @@
-//! A server from the configuration: its journal, what takes up what was left, and an orderly end.
+//! Runs a server from the configuration: journal, recovery, listener and graceful shutdown.
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,25 +24,25 @@ use crate::server;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// It cannot listen there.
+    /// The address cannot be bound.
     #[error("the gateway cannot listen on {address}")]
     CannotListen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// The file of the journal is damaged: what is written to it may be lost, or make it worse.
+    /// The file of the journal is damaged. Further writes could be lost, or make it worse.
     #[error("{0}")]
     Damaged(Damage),
-    /// The configuration is wrong.
+    /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Conversations cannot be kept where they are to be kept.
+    /// The journal cannot be opened.
     #[error(transparent)]
     Journal(#[from] JournalOpenError),
-    /// Everybody could ask who reaches the address.
+    /// The address is public, and no token is configured.
     #[error(
         "{address} can be reached from elsewhere, and no token is configured: \
          add one under [serve.tokens], or listen on 127.0.0.1"
@@ -60,7 +60,7 @@ pub enum RunError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RunningGateway {
-    /// Where it listens.
+    /// Its address.
     pub address: SocketAddr,
     gateway: Gateway,
     journal: OpenJournal,
@@ -70,12 +70,12 @@ pub struct RunningGateway {
 }
 
 impl RunningGateway {
-    /// Opens the journal, takes up what was left in it, and listens. Connections are taken in by
-    /// [`until`](Self::until).
+    /// Opens the journal, recovers the turns in it, and binds the address. [`until`](Self::until) accepts
+    /// connections.
     ///
     /// # Errors
     ///
-    /// [`RunError`], before anything of a conversation was touched.
+    /// [`RunError`], before any conversation was touched.
     pub async fn start(
         config: Config,
         environment: &Environment,
@@ -94,7 +94,7 @@ impl RunningGateway {
             address: bind,
             source,
         };
-        // The address is taken, and nobody is let in before the journal is open.
+        // The address is bound early, and connections are refused until the journal is open.
         let socket = taken(bind).map_err(cannot)?;
         let address = socket.local_addr().map_err(cannot)?;
         let opening = config.clone();
@@ -116,7 +116,7 @@ impl RunningGateway {
         }
         let assembled = prepared.on(Arc::clone(&journal.journal));
         for (provider, missing) in &assembled.missing_keys {
-            // Many are there by default, and the one that is asked where nobody says otherwise counts.
+            // Many providers are configured by default. Only the one of the default model deserves a warning.
             if *provider == assembled.options.model.provider {
                 tracing::warn!(%provider, why = missing.why, "the provider of the model has no key");
             } else {
@@ -141,14 +141,14 @@ impl RunningGateway {
         })
     }
 
-    /// Whether a token is needed.
+    /// Whether the gateway accepts requests without a token.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.gateway.is_open()
     }
 
-    /// Serves until `shutdown`, and ends in order: what is under way has a while, but no longer than until
-    /// `at_once`, and the rest goes on at the next start.
+    /// Serves until `shutdown`, then shuts down gracefully: work in flight has the drain time, but no longer than
+    /// until `at_once`. The rest is recovered at the next start.
     pub async fn until(
         self,
         shutdown: impl Future<Output = ()>,
@@ -171,22 +171,22 @@ impl RunningGateway {
     }
 }
 
-/// A socket that has this address, and refuses whoever connects.
+/// A socket bound to this address, which refuses connections.
 fn taken(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = if address.is_ipv4() {
         TcpSocket::new_v4()?
     } else {
         TcpSocket::new_v6()?
     };
-    // A gateway that is started again has its address at once; elsewhere than on Unix that means more.
+    // Lets a restarted gateway bind at once. Elsewhere than on Unix, the option permits more.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     Ok(socket)
 }
 
-/// Lets the process have as many files open as it may, within reason: each client is one, and so is what is
-/// asked for it.
+/// Raises the limit of open files as far as allowed, up to [`MOST_OPEN`]. Each client needs one descriptor, and
+/// so does its request to the provider.
 fn raise_open_files() {
     #[cfg(unix)]
     {
@@ -220,9 +220,9 @@ fn keep(gateway: &Gateway, engine: &Engine) -> Keeper {
                 };
                 tracing::info!(%session, %turn, "a turn was taken up");
             }
-            // It goes on at the next start, which is said once for all of them.
+            // Recovered at the next start, which is logged once for all turns.
             Err(EngineError::Draining) => {}
-            // Somebody else was quicker, such as the client of the turn: it goes on all the same.
+            // Another driver was faster, such as the turn's own client. The turn continues all the same.
             Err(error @ EngineError::Busy { .. }) => {
                 tracing::debug!(%error, "a turn was taken up by somebody else");
             }
@@ -233,7 +233,7 @@ fn keep(gateway: &Gateway, engine: &Engine) -> Keeper {
     })
 }
 
-/// Ends all servers at once. Those that take their time are left to their guards.
+/// Stops all servers concurrently. Slow ones are left to their guards.
 async fn stop(servers: &[ServerToolbox]) {
     let mut stopping = JoinSet::new();
     for server in servers {
@@ -243,17 +243,17 @@ async fn stop(servers: &[ServerToolbox]) {
     let _in_time = tokio::time::timeout(FAREWELL, stopping.join_all()).await;
 }
 
-/// How many files may be open at most.
+/// The maximum number of open files.
 #[cfg(unix)]
 const MOST_OPEN: u64 = 65_536;
 
-/// How long the journal's file is looked at before anybody is let in, at most.
+/// The time limit of the integrity check before connections are accepted.
 const LONGEST_LOOK: Duration = Duration::from_secs(1);
-/// How many connections may wait to be taken in.
+/// The listen backlog: connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
 
-/// How long the end waits for servers, and for the journal.
+/// How long the shutdown waits for servers, and for the journal.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// How long a session stays in any case that somebody went on with: its answer may still be asked for.
+/// How long a recently used session is retained in any case: its client may still fetch the reply.
 const RECENT: Duration = Duration::from_secs(15 * 60);

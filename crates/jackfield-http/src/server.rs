@@ -1,4 +1,4 @@
-//! The accept loop: no more connections than the limit, and an end that waits for what is under way.
+//! The accept loop: the connection limit and graceful shutdown.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use crate::connection;
 use crate::gateway::Gateway;
 use crate::router::router;
 
-/// Answers requests until `shutdown`; then no connection is taken in any more, and those that there are
-/// have the time of `serve.limits.drain` to end. A turn that is not over then goes on where it was left
-/// when the gateway starts again. With `at_once`, that time is over.
+/// Serves requests until `shutdown`. Then it accepts no more connections, and the open ones have
+/// `serve.limits.drain` to finish; `at_once` ends that time early. Turns that are still open are recovered at the
+/// next start.
 pub async fn serve(
     listener: TcpListener,
     gateway: Gateway,
@@ -28,7 +28,7 @@ pub async fn serve(
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {
-        // Whoever finds no place waits in the queue of the operating system, which is bounded.
+        // At the limit, clients wait in the accept queue of the operating system, which is bounded.
         let place = tokio::select! {
             biased;
             () = &mut shutdown => break,
@@ -49,7 +49,7 @@ pub async fn serve(
                     drop(place);
                 });
             }
-            // Out of file handles, as a rule: taking the next one at once would only spin.
+            // Usually out of file descriptors: accepting again at once would only spin.
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be taken in");
                 tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
@@ -85,5 +85,5 @@ pub async fn serve(
     connections.shutdown().await;
 }
 
-/// How long nobody is taken in when that failed.
+/// The pause after a failed accept.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);

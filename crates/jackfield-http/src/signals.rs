@@ -1,7 +1,7 @@
-//! The signals that end a server.
+//! The signals that shut a server down.
 
-/// Listens, from now on, for what ends the process, and waits for it: Ctrl-C, the request to terminate, or a
-/// hang-up, unless the process was started deaf to that, as by `nohup`.
+/// Installs the signal handlers now, and waits for Ctrl-C, SIGTERM or SIGHUP. SIGHUP is skipped if the process
+/// was started to ignore it, as by `nohup`.
 ///
 /// # Panics
 ///
@@ -13,7 +13,7 @@ pub fn asked_to_end() -> impl Future<Output = ()> {
         let listen = |kind| signal(kind).ok();
         let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
         let (interrupt, terminate) = (listen(interrupt), listen(terminate));
-        // What is listened for is not ignored any more.
+        // Installing a handler would end the ignoring.
         let hangup = if ignores_hangup() {
             None
         } else {
@@ -31,7 +31,7 @@ pub fn asked_to_end() -> impl Future<Output = ()> {
     asked_at_once()
 }
 
-/// Waits for a signal. One that cannot be listened for never comes.
+/// Waits for a signal; forever, if its handler could not be installed.
 #[cfg(unix)]
 async fn received(signal: Option<tokio::signal::unix::Signal>) {
     match signal {
@@ -40,8 +40,8 @@ async fn received(signal: Option<tokio::signal::unix::Signal>) {
     }
 }
 
-/// Waits until the process is to end without waiting for anything: Ctrl-C, or the request to terminate. Of a
-/// terminal that is closed some processes hear twice, which is no haste.
+/// Waits for the signal of an immediate shutdown: Ctrl-C or SIGTERM. SIGHUP does not count, as some processes get
+/// it twice when a terminal closes.
 pub async fn asked_at_once() {
     #[cfg(unix)]
     {
@@ -57,8 +57,8 @@ pub async fn asked_at_once() {
     until_heard(tokio::signal::ctrl_c().await).await;
 }
 
-/// Whether whoever started the process told it not to mind a hang-up. Where the system does not say, those
-/// are taken to be told so that read from no terminal.
+/// Whether the parent process set SIGHUP to be ignored. Where the system does not say, a process whose standard
+/// input is no terminal counts as such.
 #[cfg(unix)]
 fn ignores_hangup() -> bool {
     use std::io::IsTerminal as _;
@@ -66,12 +66,12 @@ fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // The first bit is the first signal, which this is.
+    // The lowest bit is signal 1, SIGHUP.
     let ignored = ignored.map(|mask| mask & 1 != 0);
     ignored.unwrap_or_else(|| !std::io::stdin().is_terminal())
 }
 
-/// A signal that cannot be listened for never comes.
+/// Waits for a signal; forever, if its handler could not be installed.
 async fn until_heard(heard: std::io::Result<()>) {
     if heard.is_err() {
         std::future::pending::<()>().await;

@@ -1,7 +1,6 @@
-//! Responses that are kept: looked at again, told again, cancelled and withdrawn.
+//! Stored responses: retrieve, stream again, cancel and delete.
 //!
-//! A response is found by its id alone, for the token that it was told to; one of anybody else is as if
-//! there were none.
+//! A response is found by its id, and only with the token that received it; for others, it does not exist.
 
 mod references;
 mod response;
@@ -32,16 +31,16 @@ use crate::ids::RequestId;
 use crate::receipt::ReceiptLedger;
 use crate::router::{self, HttpRefusal, PathTail};
 
-/// How long a cancel waits until the turn is over.
+/// How long a cancel waits for the end of the turn.
 const CANCELLED_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long a client waits until a response of its own can be looked at.
+/// How long a client waits until its own response can be retrieved.
 const THERE_WITHIN: Duration = Duration::from_secs(1);
 
-/// The fields of a query.
+/// The query parameters.
 type QueryFields = BTreeMap<String, String>;
 
-/// `GET /v1/responses/{id}`: the response as it stands, or its events once more.
+/// `GET /v1/responses/{id}`: the current state of the response, or its events again.
 pub(crate) async fn show(
     State(gateway): State<Gateway>,
     PathTail(id): PathTail,
@@ -64,7 +63,7 @@ pub(crate) async fn show(
     }
 }
 
-/// `DELETE /v1/responses/{id}`: nobody is given it any more.
+/// `DELETE /v1/responses/{id}`: the response can no longer be retrieved.
 pub(crate) async fn withdraw(
     State(gateway): State<Gateway>,
     PathTail(id): PathTail,
@@ -77,7 +76,7 @@ pub(crate) async fn withdraw(
     Ok(router::json(responses::deleted(&kept.about.id)))
 }
 
-/// `POST /v1/responses/{id}/cancel`: ends what goes on in the background; what is over stays as it is.
+/// `POST /v1/responses/{id}/cancel`: ends a background turn. A finished response stays as it is.
 pub(crate) async fn cancel(
     State(gateway): State<Gateway>,
     PathTail(id): PathTail,
@@ -95,7 +94,7 @@ pub(crate) async fn cancel(
     let cause = CancelCause::Asked;
     let body = DeliveryBody::Cancel { cause, turn };
     deliver(&gateway, &kept, "cancelled", body).await?;
-    // Whoever drives the turn ends it in one step; where that is late, it is told as it stands.
+    // The driver of the turn ends it in one step. If that is late, the current state is returned.
     if let Ok(over) = timeout(CANCELLED_WITHIN, over(&gateway, &kept)).await {
         over?;
     }
@@ -103,7 +102,7 @@ pub(crate) async fn cancel(
     Ok(router::json(kept.body()))
 }
 
-/// `GET /v1/responses/{id}/input_items`: what it was asked with.
+/// `GET /v1/responses/{id}/input_items`: the input of the request.
 pub(crate) async fn input_items(
     State(gateway): State<Gateway>,
     PathTail(id): PathTail,
@@ -116,13 +115,13 @@ pub(crate) async fn input_items(
     Ok(router::json(body))
 }
 
-/// The body of a response that is worked at while nobody waits for it.
+/// The body of an accepted background response.
 pub(crate) fn accepted(about: &About) -> Response {
     router::json(responses::standing(about, [], &Standing::Queued))
 }
 
-/// Waits until a response that nobody waits for is found by its id. What a client brings to a turn is in the
-/// inbox of its session for a moment, and only then in the turn.
+/// Waits until a background response can be found by its id. Client results are in the session's inbox for a
+/// moment before they reach the turn.
 pub(crate) async fn is_there(
     gateway: &Gateway,
     principal: &str,
@@ -136,11 +135,11 @@ pub(crate) async fn is_there(
             }
         }
     };
-    // Where that is late, it is accepted all the same.
+    // If that is late, the request is accepted all the same.
     let _late = timeout(THERE_WITHIN, there).await;
 }
 
-/// The response of this id, for whoever asks.
+/// The response of this id, if it belongs to the client.
 async fn found(
     gateway: &Gateway,
     headers: &HeaderMap,
@@ -165,7 +164,7 @@ async fn deliver(
     Ok(())
 }
 
-/// Waits until nothing more comes of a response.
+/// Waits until a response is finished.
 async fn over(gateway: &Gateway, kept: &KeptResponse) -> Result<(), ServeError> {
     let (connection, mut telling) = tell(gateway, kept, String::new()).await?;
     while !matches!(telling.next().await?.last(), Some(ClientEvent::End(_))) {}
@@ -173,7 +172,7 @@ async fn over(gateway: &Gateway, kept: &KeptResponse) -> Result<(), ServeError> 
     Ok(())
 }
 
-/// A response as events, for a client that has those up to a number.
+/// The events of a response after a given sequence number.
 async fn stream(
     gateway: &Gateway,
     kept: KeptResponse,
@@ -195,7 +194,7 @@ async fn stream(
     Ok(flow::again(telling, encoder, held, keep_alive, ledger))
 }
 
-/// Tells a response from its beginning on.
+/// Reads a response again from its beginning.
 async fn tell(
     gateway: &Gateway,
     kept: &KeptResponse,

@@ -1,16 +1,15 @@
-//! The threads of a gateway.
+//! The async runtime of a gateway.
 
 use std::io;
 
 use tokio::runtime::{Builder, Runtime};
 
-/// A runtime for a gateway: a worker for each core that it may use, as more would only wake each other. Where
-/// that is one core there is no worker at all but the thread that calls: it would have to be woken for every
-/// connection.
+/// A runtime with one worker per available core, as more workers would only wake each other. On a single core it
+/// has no worker thread: everything runs on the calling thread, which saves a wake-up per connection.
 ///
 /// # Errors
 ///
-/// If the system has no threads or descriptors left.
+/// The system has no threads or descriptors left.
 pub fn runtime() -> io::Result<Runtime> {
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let mut builder = if cores == 1 {

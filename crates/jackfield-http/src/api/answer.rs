@@ -1,4 +1,4 @@
-//! A turn on its way to its client: told whole, as events, or left to itself.
+//! Answers with a turn: as a whole, as events, or in the background.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use super::turns::find;
 use super::wire::request::Mode;
 use crate::gateway::Gateway;
 
-/// Answers with a turn that is there already.
+/// Answers with an existing turn.
 pub(super) async fn collect(
     gateway: Gateway,
     slot: OwnedSemaphorePermit,
@@ -52,24 +52,24 @@ pub(super) async fn collect(
     Ok(response)
 }
 
-/// A turn that is to be told.
+/// A turn to answer with.
 pub(super) struct AnswerOptions {
-    /// What says that its answer is being written, where that is owed.
+    /// The connection to mark as written, if the response is still owed.
     pub(super) connection: Option<Connection>,
-    /// What makes events of what is told.
+    /// Converts session events to API events.
     pub(super) events: SessionEvents,
     /// The session.
     pub(super) session: SessionId,
-    /// A place among the requests that are answered at once.
+    /// A slot of the limit on concurrent requests.
     pub(super) slot: OwnedSemaphorePermit,
     /// The turn.
     pub(super) turn: TurnId,
-    /// Tells it from its opening on, or from the results on that it goes on with.
+    /// Reads the turn from its opening, or from the results that continue it.
     pub(super) watcher: Watcher,
 }
 
 impl AnswerOptions {
-    /// A turn that has just begun.
+    /// Options for a turn that has just begun.
     pub(super) fn of(begun: StartedTurn, slot: OwnedSemaphorePermit) -> Self {
         Self {
             connection: Some(begun.connection),
@@ -81,7 +81,7 @@ impl AnswerOptions {
         }
     }
 
-    /// Answers with the turn, in the way that its client wants.
+    /// Answers with the turn in the requested mode.
     pub(super) async fn answer(
         self,
         gateway: Gateway,
@@ -131,7 +131,7 @@ impl AnswerOptions {
     }
 }
 
-/// Watches until a turn is over or only waits.
+/// Reads events until the turn is over or only waits.
 async fn rest(
     gateway: &Gateway,
     watcher: &mut Watcher,
@@ -145,7 +145,7 @@ async fn rest(
         if events.is_at_rest(turn) && events.is_left(gateway).await? {
             return Ok(());
         }
-        // Who asks the approver is told by nobody.
+        // No event announces that the approver left the decision to a person, so this polls.
         if let Ok(told) = timeout(MOMENT, watcher.next()).await {
             let (_, told) = told?;
             events.tell(told);
@@ -153,5 +153,5 @@ async fn rest(
     }
 }
 
-/// How long it may go unnoticed that a question was left to a person.
+/// The poll interval while an approver may still decide before a person does.
 const MOMENT: Duration = Duration::from_millis(250);

@@ -1,4 +1,4 @@
-//! Approvals: the questions of the asker's sessions that a person can say yes or no to, and the answers.
+//! Approvals: lists and answers the open questions of the client's sessions.
 
 use axum::Json;
 use axum::extract::State;
@@ -148,7 +148,7 @@ pub(crate) async fn deny(
     deliver(&gateway, &asker, asked, answer).await
 }
 
-/// The question of this id, if it is of a session that the asker sees.
+/// The question of this id, if the client sees its session.
 async fn find(
     gateway: &Gateway,
     asker: &Principal,
@@ -210,7 +210,7 @@ async fn deliver(
     }
 }
 
-/// The question ended before.
+/// The error for a question that is closed.
 fn closed(how: WaitEndKind, by: Option<&str>, at: &str) -> ProblemDetails {
     let detail = match (how, by) {
         (WaitEndKind::Answered, Some(by)) => format!("{by} answered it at {at}"),
@@ -227,5 +227,5 @@ fn closed(how: WaitEndKind, by: Option<&str>, at: &str) -> ProblemDetails {
     }
 }
 
-/// The longest reason.
+/// The maximum length of a reason, in bytes.
 const LONGEST_REASON: usize = 10_000;

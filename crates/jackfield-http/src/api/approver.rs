@@ -1,13 +1,12 @@
-//! Who is asked before a tool runs: a person, through this API. What would run where nobody can be asked,
-//! runs without a question here, too.
+//! Configures approvals by people through this API. Tools that run without a question where no person is
+//! available do so here, too.
 
 use std::sync::Arc;
 
 use jackfield_domain::policy::{Permission, PolicyRule, RuleVerdict};
 use jackfield_engine::{Engine, TurnOptions};
 
-/// Has people asked, about what would be denied where there are none. What the configuration says of a tool
-/// comes before that.
+/// Lets people approve the calls that would be denied without them. The configured rules take precedence.
 pub(crate) async fn people(engine: &Engine, options: &mut TurnOptions) {
     options.policy.can_ask = false;
     let offered = engine.tools(options).await;
@@ -16,13 +15,13 @@ pub(crate) async fn people(engine: &Engine, options: &mut TurnOptions) {
         .iter()
         .filter(|tool| tool.permission == Permission::Allow)
         .map(|tool| format!("{}/{}", tool.origin.toolbox, tool.origin.tool))
-        // It would be a pattern of others, too.
+        // As a pattern, a name with a star would match other tools, too.
         .filter(|name| !name.contains('*'));
     let rules = allowed.map(|name| PolicyRule {
         pattern: Arc::from(name),
         verdict: RuleVerdict::Allow,
     });
-    // The last rule that matches decides.
+    // The last matching rule decides.
     let mut rules: Vec<PolicyRule> = rules.collect();
     rules.append(&mut options.policy.rules);
     options.policy.rules = rules;

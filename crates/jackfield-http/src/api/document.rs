@@ -1,4 +1,4 @@
-//! The document of the API: OpenAPI 3.1, made of the code that it is about.
+//! The OpenAPI 3.1 document of the API, generated from its code.
 
 use std::sync::OnceLock;
 
@@ -43,7 +43,7 @@ use super::{approvals, events, health, listing, sessions, turns, usage};
         turns::cancel, turns::get, turns::post, turns::results,
         usage::usage,
     ),
-    // What no single path names: it stands for all that is not done.
+    // No path names this schema explicitly; it describes all error responses.
     components(schemas(ProblemView))
 )]
 struct ApiDocument;
@@ -64,7 +64,7 @@ impl Modify for ApiKeyScheme {
     }
 }
 
-/// The document, as it is served.
+/// The complete document.
 pub(crate) fn document() -> utoipa::openapi::OpenApi {
     let mut api = ApiDocument::openapi();
     let paths = std::mem::take(&mut api.paths.paths);
@@ -76,7 +76,7 @@ pub(crate) fn document() -> utoipa::openapi::OpenApi {
     api
 }
 
-/// Answers with the document, which is made once.
+/// Answers with the document, which is generated once.
 pub(crate) async fn json() -> Response {
     static WRITTEN: OnceLock<Bytes> = OnceLock::new();
     let written = WRITTEN.get_or_init(|| {
@@ -89,5 +89,5 @@ pub(crate) async fn json() -> Response {
     response
 }
 
-/// Under which all paths of the API are.
+/// The common prefix of all API paths.
 pub(crate) const ROOT: &str = "/api/v1";

@@ -1,4 +1,4 @@
-//! Sessions and turns as server-sent events (WHATWG HTML, section 9.2), each with its cursor as its id.
+//! Sessions and turns as server-sent events (WHATWG HTML, section 9.2). The id of each event is its cursor.
 
 use std::fmt;
 use std::time::Duration;
@@ -64,7 +64,7 @@ pub(crate) async fn watch(
     let cursor = cursor(&headers, watched.after.as_deref())?;
     let engine = gateway.engine();
     let slot = flow::slot(&gateway)?;
-    // Before what is known is read: nothing is missed in between.
+    // Before the steps are loaded, so that no event is missed in between.
     let watcher = engine.watch(own.session.clone(), cursor).await?;
     let steps = if cursor == Cursor::START {
         Vec::new()
@@ -86,7 +86,7 @@ pub(crate) async fn watch(
     Ok(told.response())
 }
 
-/// The cursor that a client has: of the header, if it is there.
+/// The start cursor; the header takes precedence.
 fn cursor(headers: &HeaderMap, after: Option<&str>) -> Result<Cursor, ProblemDetails> {
     let header = headers.get("last-event-id");
     let (name, text) = match (header, after) {
@@ -98,22 +98,22 @@ fn cursor(headers: &HeaderMap, after: Option<&str>) -> Result<Cursor, ProblemDet
         .map_err(|error| ProblemDetails::parameter(name, format!("{error}")))
 }
 
-/// A stream of events, half told.
+/// A stream of events.
 pub(crate) struct Stream {
-    /// What says that a turn's answer is being written, where one is waited for.
+    /// The connection to mark as written, if the client waits for a turn's answer.
     pub(crate) connection: Option<Connection>,
-    /// What makes events of what is told.
+    /// Converts session events to API events.
     pub(crate) events: SessionEvents,
     /// The gateway.
     pub(crate) gateway: Gateway,
-    /// When something was said last.
+    /// When anything was last sent.
     pub(crate) said: Instant,
-    /// A place among the requests that are answered at once.
+    /// A slot of the limit on concurrent requests.
     #[expect(dead_code, reason = "it is held until the last byte has left")]
     pub(crate) slot: OwnedSemaphorePermit,
-    /// When it ends.
+    /// When the stream ends.
     pub(crate) until: StreamEnd,
-    /// What is told.
+    /// The source of session events.
     pub(crate) watcher: Watcher,
 }
 
@@ -124,7 +124,7 @@ pub(crate) enum StreamEnd {
     Never,
     /// When no turn is open.
     Rest,
-    /// When this turn is over, or only waits.
+    /// When this turn is over or only waits.
     Turn(TurnId),
 }
 
@@ -137,7 +137,7 @@ impl fmt::Debug for Stream {
 }
 
 impl Stream {
-    /// The response whose body it is.
+    /// The response with this stream as its body.
     pub(crate) fn response(self) -> Response {
         let told = stream::unfold(Some(self), |stream| async {
             let mut stream = stream?;
@@ -149,12 +149,12 @@ impl Stream {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        // A proxy that collects what is sent would keep it from its reader.
+        // Tells proxies not to buffer the stream.
         headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
         response
     }
 
-    /// What comes next; nothing at its end.
+    /// The next chunk; `None` at the end.
     async fn next(&mut self) -> Option<EventChunk> {
         let keep_alive = self.gateway.shared.config.serve.keep_alive;
         loop {
@@ -168,7 +168,7 @@ impl Stream {
             let (cursor, told) = match told {
                 Ok(Ok(told)) => told,
                 Ok(Err(error)) => return Some(EventChunk::problem(error)),
-                // Nobody waits for a stream when the gateway ends: whoever reads it comes back.
+                // A shutdown does not wait for streams: subscribers reconnect with their cursor.
                 Err(_) if self.gateway.engine().is_draining() => return None,
                 Err(_) if self.said.elapsed() < keep_alive => continue,
                 Err(_) => {
@@ -188,7 +188,7 @@ impl Stream {
             StreamEnd::Never => false,
             StreamEnd::Rest => self.watcher.is_at_rest(),
             StreamEnd::Turn(turn) => {
-                // That it cannot be asked shows with what is told next.
+                // An error here shows up with the next event.
                 self.events.is_at_rest(turn)
                     && self.events.is_left(&self.gateway).await.unwrap_or(true)
             }
@@ -196,7 +196,7 @@ impl Stream {
     }
 }
 
-/// A piece of a stream.
+/// A chunk of a stream.
 struct EventChunk {
     is_last: bool,
     text: String,
@@ -211,7 +211,7 @@ impl EventChunk {
     }
 
     fn event(event: &EventView, cursor: Cursor) -> Self {
-        // JSON in one line: a line break in a text is an escape there.
+        // JSON on one line: line breaks in texts are escaped.
         let data = serde_json::to_string(event).unwrap_or_default();
         Self::more(format!(
             "id: {cursor}\nevent: {}\ndata: {data}\n\n",
@@ -219,7 +219,7 @@ impl EventChunk {
         ))
     }
 
-    /// The session is gone, or cannot be read: the stream ends with that.
+    /// The last event of a session that was deleted or cannot be read.
     fn problem(error: EngineError) -> Self {
         let problem = ProblemDetails::from(error).into_json();
         Self {
@@ -229,5 +229,5 @@ impl EventChunk {
     }
 }
 
-/// How long a stream may not notice that the gateway ends.
+/// The longest time until a stream notices the shutdown of the gateway.
 const TICK: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! What handlers take: who asks, a session that is theirs, a body within bounds, parameters.
+//! Extractors for handlers: the client, its session, a bounded body and parameters.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::auth::Principal;
 use crate::body;
 use crate::gateway::Gateway;
 
-/// Who asks.
+/// The authenticated client.
 #[derive(Clone, Debug)]
 pub(crate) struct Requester(pub(crate) Arc<Principal>);
 
@@ -33,11 +33,11 @@ impl FromRequestParts<Gateway> for Requester {
     }
 }
 
-/// The session of the address: there, and one that the asker sees. One that somebody else made is
-/// answered as if there were none.
+/// The session in the path. It exists and the client sees it. A session of another principal is reported as
+/// missing.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnedSession {
-    /// Who asks.
+    /// The authenticated client.
     pub(crate) asker: Arc<Principal>,
     /// The session.
     pub(crate) session: SessionId,
@@ -62,7 +62,7 @@ impl FromRequestParts<Gateway> for OwnedSession {
     }
 }
 
-/// The turn of the address; whether there is one shows when it is looked for.
+/// The turn in the path. Its existence is checked later, by the lookup.
 #[derive(Clone, Debug)]
 pub(crate) struct TurnPath(pub(crate) TurnId);
 
@@ -80,7 +80,7 @@ impl FromRequestParts<Gateway> for TurnPath {
     }
 }
 
-/// A text of the address.
+/// The approval id in the path.
 #[derive(Clone, Debug)]
 pub(crate) struct ApprovalPath(pub(crate) String);
 
@@ -95,7 +95,7 @@ impl FromRequestParts<Gateway> for ApprovalPath {
     }
 }
 
-/// The parameters behind the `?` of the address.
+/// The query parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parameters<T>(pub(crate) T);
 
@@ -119,12 +119,12 @@ impl<T: DeserializeOwned> FromRequestParts<Gateway> for Parameters<T> {
     }
 }
 
-/// A body of JSON, and the digest of its bytes.
+/// A JSON body, and the digest of its bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonBody<T> {
     /// The digest of the bytes.
     pub(crate) digest: Digest,
-    /// What it says.
+    /// The parsed value.
     pub(crate) value: T,
 }
 
@@ -140,7 +140,7 @@ impl<T: DeserializeOwned> FromRequest<Gateway> for JsonBody<T> {
     }
 }
 
-/// The same where nothing at all may be said, too.
+/// A JSON body that may be empty.
 #[derive(Clone, Debug)]
 pub(crate) struct OptionalJsonBody<T>(pub(crate) T);
 
@@ -159,7 +159,7 @@ impl<T: Default + DeserializeOwned> FromRequest<Gateway> for OptionalJsonBody<T>
     }
 }
 
-/// There is no turn of this id.
+/// The error for an unknown turn.
 pub(crate) fn no_turn(id: &str) -> ProblemDetails {
     ProblemDetails::new(
         ProblemKind::NotFound,
@@ -180,7 +180,7 @@ async fn path_parameter(
     found.map(|(_, text)| text.to_owned()).ok_or_else(wrong)
 }
 
-/// All bytes of a body, within its bounds.
+/// Reads a whole body, within the limits.
 async fn read(request: Request<Body>, gateway: &Gateway) -> Result<Bytes, ProblemDetails> {
     let (parts, body) = request.into_parts();
     check_kind(&parts.headers)?;
@@ -209,7 +209,7 @@ fn check_kind(headers: &HeaderMap) -> Result<(), ProblemDetails> {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<JsonBody<T>, ProblemDetails> {
-    // An array would be read as the fields of an object, by their place.
+    // serde would read an array as the fields of an object, by position.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         return Err(ProblemDetails::field(
             "",
@@ -230,7 +230,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<JsonBody<T>, ProblemDetail
     })
 }
 
-/// A path as a JSON Pointer (RFC 6901).
+/// A serde path as a JSON Pointer (RFC 6901).
 fn pointer(path: &serde_path_to_error::Path) -> String {
     use serde_path_to_error::Segment;
     let mut pointer = String::new();
@@ -255,7 +255,7 @@ fn causes(error: &dyn std::error::Error) -> String {
     last.to_string()
 }
 
-/// The beginning of a text of somebody else's, to be said back.
+/// The beginning of a foreign text, to quote in an error.
 fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
 }

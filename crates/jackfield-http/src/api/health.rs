@@ -1,5 +1,5 @@
-//! Whether the gateway lives, and whether it can take requests: for whoever watches over it. Neither needs a
-//! token, and neither says anything of what is kept.
+//! Liveness and readiness endpoints for monitoring. Neither needs a token, and neither reveals anything about
+//! sessions.
 
 use std::time::Duration;
 
@@ -54,8 +54,8 @@ pub(crate) async fn ready(State(gateway): State<Gateway>) -> Response {
     ok()
 }
 
-/// Whether the journal took what was written to it a moment ago. Whoever asks often, which everybody may,
-/// has nothing written more often.
+/// Caches whether the journal is writable. The endpoint is public, so frequent probes must not cause frequent
+/// writes.
 #[derive(Debug, Default)]
 pub(crate) struct WriteProbe(Mutex<Option<(Instant, bool)>>);
 
@@ -65,7 +65,7 @@ impl WriteProbe {
         if let Some((at, is_written)) = *last
             && at.elapsed() < GOOD_FOR
         {
-            // What a turn could not write since then is newer.
+            // A write failure of a turn since then is newer than the cached result.
             return is_written && !engine.writes_fail();
         }
         let tried = engine.check_writable().await;
@@ -90,5 +90,5 @@ fn ok() -> Response {
     (StatusCode::OK, Json(health)).into_response()
 }
 
-/// For how long it is taken to be as it was.
+/// How long a result stays valid.
 const GOOD_FOR: Duration = Duration::from_secs(2);

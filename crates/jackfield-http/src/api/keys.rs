@@ -1,5 +1,4 @@
-//! One request at a time for each session, where requests carry an idempotency key: the second one finds
-//! the turn of the first.
+//! Serializes requests with an idempotency key per session, so that the second one finds the turn of the first.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -7,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use jackfield_domain::ids::SessionId;
 use tokio::sync::OwnedMutexGuard;
 
-/// The sessions that are waited for.
+/// The locks of sessions with such requests.
 #[derive(Debug, Default)]
 pub(crate) struct IdempotencyKeys(Mutex<HashMap<SessionId, Weak<tokio::sync::Mutex<()>>>>);
 

@@ -1,4 +1,4 @@
-//! What there is: tools, servers, providers, models.
+//! Listings: tools, servers, providers, models.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,7 +1,7 @@
-//! Whose a session is: of the principal that made it. Whoever is marked as admin sees all.
+//! Session ownership: a session belongs to the principal that created it. Admins see all sessions.
 //!
-//! A session that a caller began a turn in says so in its facts. One in which nothing has happened yet, or
-//! that is a fork, has no such fact; the id that the API gave it tells, as it is made with the principal.
+//! A session in which a client began a turn records its principal in its facts. A session without turns, or a
+//! fork, has no such fact; there the id proves the owner, as the API derives it from the principal.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::flow::tools;
 use crate::gateway::Gateway;
 use crate::ids;
 
-/// Whether there is such a session, and this asker sees it.
+/// Whether the session exists and this client sees it.
 pub(crate) async fn sees(
     gateway: &Gateway,
     asker: &Principal,
@@ -24,7 +24,7 @@ pub(crate) async fn sees(
     Ok(row.is_some_and(|row| sees_row(asker, &row)))
 }
 
-/// Whether this asker sees a session of a list.
+/// Whether this client sees a listed session.
 pub(crate) fn sees_row(asker: &Principal, row: &SessionRow) -> bool {
     asker.admin
         || match &row.principal {
@@ -33,14 +33,14 @@ pub(crate) fn sees_row(asker: &Principal, row: &SessionRow) -> bool {
         }
 }
 
-/// Whether a principal is the asker, or somebody behind its token.
+/// Whether a principal is the client's own, or an end user of it.
 fn is_its(asker: &Principal, principal: &str) -> bool {
     let behind = principal.strip_prefix(&*asker.principal);
     behind.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The asker, or somebody behind its token: neither sees what is the other's where conversations are found
-/// by what was said. The name of a token has no `/`.
+/// The client's principal, or that of one of its end users. Their conversations are found separately. Token names
+/// contain no `/`, so the names cannot collide.
 pub(crate) fn principal(asker: &Principal, user: Option<&str>) -> Arc<str> {
     match user {
         None => Arc::clone(&asker.principal),
@@ -48,7 +48,7 @@ pub(crate) fn principal(asker: &Principal, user: Option<&str>) -> Arc<str> {
     }
 }
 
-/// The gateway's tools that a turn is offered: those that are asked for, of those that the token may use.
+/// The server tools that a turn is offered: the requested ones that the token may use.
 pub(crate) fn server_tools(
     asker: &Principal,
     wanted: Option<&[String]>,
@@ -71,7 +71,7 @@ pub(crate) fn server_tools(
     Ok(tools::offered(used))
 }
 
-/// The id of a new session of this asker.
+/// A new session id for this client.
 pub(crate) fn new_session(asker: &Principal) -> Result<SessionId, ProblemDetails> {
     ids::session_of(&asker.principal)
         .map_err(|error| ProblemDetails::new(ProblemKind::Internal, error.to_string()))

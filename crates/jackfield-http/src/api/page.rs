@@ -1,21 +1,21 @@
-//! The page that shows the document of the API: three small files of our own, which ask nobody else.
+//! The page that displays the API document: three small files of our own, without external resources.
 
 use axum::body::Body;
 use axum::response::Response;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 
-/// The page.
+/// Its HTML.
 pub(crate) async fn html() -> Response {
     file("text/html; charset=utf-8", include_str!("page/page.html"))
 }
 
-/// How it looks.
+/// Its style sheet.
 pub(crate) async fn css() -> Response {
     file("text/css; charset=utf-8", include_str!("page/page.css"))
 }
 
-/// What it does.
+/// Its script.
 pub(crate) async fn js() -> Response {
     file(
         "text/javascript; charset=utf-8",
@@ -33,6 +33,7 @@ fn file(kind: &'static str, text: &'static str) -> Response {
     response
 }
 
-/// It loads its own files, talks to its own server, and stands in no other page.
+/// The content security policy: the page loads only its own files, connects only to this server, and cannot be
+/// framed.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,6 +1,6 @@
-//! Problem documents: what the API answers instead of what was asked for (RFC 9457).
+//! Problem documents, the error responses of the API (RFC 9457).
 //!
-//! Programs go by `type`, which is one of a few and never changes; people read `detail`.
+//! Programs use `type`, which is one of a few stable values; people read `detail`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,11 +20,11 @@ use crate::access::RefusalCode;
 use crate::failures::log;
 use crate::retry_headers;
 
-/// Why a request is not done.
+/// An error of the API.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ProblemDetails {
     detail: String,
-    /// Fields that only this kind has.
+    /// Extra fields of this kind of problem.
     more: Map<String, Value>,
     kind: ProblemKind,
     retry_after: Option<Duration>,
@@ -33,37 +33,37 @@ pub(crate) struct ProblemDetails {
 /// What kind of problem it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum ProblemKind {
-    /// The session is at work on a turn.
+    /// A turn is in progress in the session.
     Busy,
-    /// It contradicts what was said before.
+    /// The request contradicts an earlier one.
     Conflict,
-    /// The caller may not do this.
+    /// The client may not do this.
     Forbidden,
-    /// The gateway itself failed.
+    /// An internal error of the gateway.
     Internal,
-    /// The request is none, or breaks a rule.
+    /// The request is malformed or breaks a rule.
     Invalid,
-    /// There is no such model.
+    /// The model does not exist.
     NoSuchModel,
-    /// There is nothing of this name for this caller.
+    /// The resource does not exist, or not for this client.
     NotFound,
-    /// The address does not take this method.
+    /// The path does not support this method.
     MethodNotAllowed,
-    /// What was to be answered has been, or is not wanted any more.
+    /// The question is already answered, or was withdrawn.
     Closed,
-    /// Results are missing.
+    /// Client results are missing.
     ResultsMissing,
     /// A part of the request is too large.
     TooLarge,
-    /// There are too many requests.
+    /// The client sends too many requests.
     TooMany,
-    /// The request did not come in time.
+    /// The request did not arrive in time.
     TooSlow,
-    /// No token, or a wrong one.
+    /// The token is missing or wrong.
     Unauthenticated,
-    /// Nothing can be served now.
+    /// The gateway cannot serve requests now.
     Unavailable,
-    /// The body is not JSON by its media type, or is compressed in a way that is not read.
+    /// The body has a media type other than JSON, or an unsupported encoding.
     UnsupportedMediaType,
 }
 
@@ -182,7 +182,7 @@ impl ProblemDetails {
         }
     }
 
-    /// A field that cannot be what it is; the place is a JSON Pointer (RFC 6901).
+    /// An invalid field; its place is a JSON Pointer (RFC 6901).
     pub(crate) fn field(place: impl Into<String>, why: impl Into<String>) -> Self {
         let (place, why) = (place.into(), why.into());
         let detail = match place.as_str() {
@@ -193,13 +193,13 @@ impl ProblemDetails {
         Self::new(ProblemKind::Invalid, detail).with("pointer", place)
     }
 
-    /// A parameter of the address that cannot be what it is.
+    /// An invalid query parameter.
     pub(crate) fn parameter(name: &str, why: impl Into<String>) -> Self {
         let why = why.into();
         Self::new(ProblemKind::Invalid, format!("{name}: {why}")).with("parameter", name)
     }
 
-    /// The session is at work on this turn.
+    /// The error for a session with a turn in progress.
     pub(crate) fn at_work(session: &SessionId, turn: &TurnId) -> Self {
         let detail = format!(
             "session {session} is at work on turn {turn}: wait until it is over, or cancel it"
@@ -207,7 +207,7 @@ impl ProblemDetails {
         Self::new(ProblemKind::Busy, detail).with("turn", turn.as_str())
     }
 
-    /// There is no session of this id for the caller.
+    /// The error for a session that does not exist for the client.
     pub(crate) fn no_session(id: &str) -> Self {
         let detail = format!(
             "there is no session `{id}`; `GET /api/v1/sessions` lists those that there are"
@@ -215,19 +215,19 @@ impl ProblemDetails {
         Self::new(ProblemKind::NotFound, detail)
     }
 
-    /// The same with one more field.
+    /// Adds a field.
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.more.insert(name.to_owned(), value.into());
         self
     }
 
-    /// The same with the time after which to come again.
+    /// Sets the time to wait before a retry.
     pub(crate) const fn after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
         self
     }
 
-    /// The document, in one line.
+    /// The document as JSON on one line.
     pub(crate) fn into_json(self) -> String {
         let Self {
             detail,
@@ -256,7 +256,7 @@ impl IntoResponse for ProblemDetails {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
         if matches!(kind, ProblemKind::TooLarge | ProblemKind::TooSlow) {
-            // What is still to come of the body is not read.
+            // The rest of the request body is not read.
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         if let Some(wait) = retry_after {
@@ -375,7 +375,7 @@ impl From<EngineError> for ProblemDetails {
 }
 
 impl ProblemDetails {
-    /// What is the gateway's own fault: the cause goes to the log, and not to the client.
+    /// An internal error. The cause is logged, and not sent to the client.
     fn internal(error: &EngineError) -> Self {
         log(error, "a request of the API failed");
         Self::new(
@@ -384,7 +384,7 @@ impl ProblemDetails {
         )
     }
 
-    /// The journal does not do what is asked of it.
+    /// The error for a failing journal.
     fn unavailable(error: &EngineError) -> Self {
         log(error, "the journal fails");
         let detail = "the journal cannot be read or written now: come again";
@@ -396,7 +396,7 @@ fn ids(calls: &[ToolCallId]) -> Vec<String> {
     calls.iter().map(ToString::to_string).collect()
 }
 
-/// What every `type` begins with.
+/// The prefix of every `type`.
 const TYPE: &str = "urn:jackfield:problem:";
 /// The media type of a problem document.
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";

@@ -1,5 +1,5 @@
-//! What a watcher is told, as events of the API: each under its cursor, so that whoever comes back with
-//! one misses nothing and is told nothing twice.
+//! Converts session events to API events. Each has a cursor, so that a subscriber that reconnects with it gets
+//! each event exactly once.
 
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::fact::{AfterLoss, Envelope, Fact, ModelCallEnd};
@@ -23,20 +23,19 @@ use super::wire::turn::{FailureView, NoteView, UsageView, WaitView};
 use super::wire::words;
 use crate::gateway::Gateway;
 
-/// Tells a session in events. It keeps the turn that is under way, for what an event says of it.
+/// Converts the events of one session. It tracks the current turn, which later events refer to.
 #[derive(Debug)]
 pub(crate) struct SessionEvents {
-    /// Whether all of the step was told that was told of last: only then the state lasts that it leads to.
+    /// Whether all events of the last step were received: only then is the tracked state stable.
     is_whole: bool,
     session: SessionId,
     turn: Option<TurnStory>,
-    /// What has to be closed before the turn can be at rest: what was just answered.
+    /// Calls that must be closed before the turn counts as at rest: those that were just answered.
     until_closed: Vec<ToolCallId>,
 }
 
 impl SessionEvents {
-    /// Those of a session, of which these steps have happened: what comes before the cursor is known, and
-    /// not told.
+    /// Converts the events of a session after a cursor. The steps so far are known, and produce no events.
     pub(crate) fn behind(session: SessionId, steps: &[Envelope], cursor: Cursor) -> Self {
         let mut events = Self {
             is_whole: true,
@@ -54,7 +53,7 @@ impl SessionEvents {
         events
     }
 
-    /// Those of a session from the opening of a turn on.
+    /// Converts the events of a session from the opening of a turn on.
     pub(crate) const fn of_turn(session: SessionId) -> Self {
         Self {
             is_whole: true,
@@ -64,19 +63,18 @@ impl SessionEvents {
         }
     }
 
-    /// The same, where the turn is at rest only when these calls are closed.
+    /// Delays the rest state of the turn until these calls are closed.
     pub(crate) fn until_closed(mut self, calls: Vec<ToolCallId>) -> Self {
         self.until_closed = calls;
         self
     }
 
-    /// The turn that was told last.
+    /// The current turn.
     pub(crate) const fn turn(&self) -> Option<&TurnStory> {
         self.turn.as_ref()
     }
 
-    /// Whether the turn that was told last is this one, and there is nothing to tell of it before somebody
-    /// outside does something: it is over, or only waits.
+    /// Whether the current turn is this one and at rest: it is over, or only waits for an answer from outside.
     pub(crate) fn is_at_rest(&self, turn: &TurnId) -> bool {
         let its = self.turn.as_ref().filter(|story| story.turn == *turn);
         its.is_some_and(|story| {
@@ -85,8 +83,8 @@ impl SessionEvents {
         })
     }
 
-    /// Whether a turn at rest is left to people. Where somebody is asked before a person is, its driver
-    /// stays until they have said that they cannot decide.
+    /// Whether a turn at rest waits for a person. If there is an approver, the driver stays until the approver
+    /// has left the decision to a person.
     pub(crate) async fn is_left(&self, gateway: &Gateway) -> Result<bool, EngineError> {
         let engine = gateway.engine();
         let is_over = self.turn.as_ref().is_some_and(TurnStory::is_over);
@@ -97,7 +95,7 @@ impl SessionEvents {
         Ok(row.is_none_or(|row| !row.owned))
     }
 
-    /// The event of what is told; none for what only another one of the same instant says.
+    /// The API event for a session event; `None` if another one of the same step covers it.
     pub(crate) fn tell(&mut self, told: SessionEvent) -> Option<EventView> {
         match told {
             SessionEvent::Fact { fact, is_last, now } => {
@@ -154,7 +152,7 @@ impl SessionEvents {
                 call: attempt.call.to_string(),
                 attempt: attempt.attempt,
             }),
-            // It changes nothing that was told.
+            // Late results change no earlier event.
             Fact::Late(_) => return None,
             Fact::ModelCallEnded { .. } => EventView::ReplyFailed(broken(fact, now)?),
             Fact::ModelCallStarted { attempt, tools, .. } => {
@@ -211,7 +209,7 @@ impl SessionEvents {
     }
 }
 
-/// A reply that came to no end.
+/// A reply that broke off.
 fn broken(fact: &Fact, now: Now) -> Option<ReplyBroken> {
     let Fact::ModelCallEnded {
         attempt,
@@ -241,7 +239,7 @@ fn broken(fact: &Fact, now: Now) -> Option<ReplyBroken> {
     })
 }
 
-/// A piece of a reply.
+/// A text event of a reply.
 fn said(attempt: ModelAttempt, piece: TextEvent) -> EventView {
     let ModelAttempt { round, attempt } = attempt;
     let TextEvent { block, said, .. } = piece;

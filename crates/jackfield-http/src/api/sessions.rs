@@ -1,4 +1,4 @@
-//! Sessions: made, listed, looked at, forked, deleted, exported.
+//! Sessions: create, list, get, fork, delete and export.
 
 use std::borrow::Cow;
 
@@ -166,7 +166,8 @@ pub(crate) async fn delete(
     let engine = gateway.engine();
     match engine.delete(&own.session).await {
         Ok(()) => Ok(StatusCode::NO_CONTENT),
-        // The journal does not know on what: it is told by the turn, wherever that is driven.
+        // The journal does not know the turn that is in progress. The row of the session has it, whichever
+        // process drives it.
         Err(error @ EngineError::Journal(JournalError::Owned { .. })) => {
             let row = engine.session(&own.session).await?;
             let open = row.and_then(|row| row.open).map(|open| open.turn);
@@ -268,7 +269,7 @@ pub(crate) async fn export(
     let mut response = Response::new(Body::from(body));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-    // An id has no character that would need quoting.
+    // The characters of an id need no quoting.
     let name = format!("attachment; filename=\"{}.{ending}\"", own.session);
     if let Ok(name) = HeaderValue::from_str(&name) {
         headers.insert(CONTENT_DISPOSITION, name);
@@ -276,7 +277,7 @@ pub(crate) async fn export(
     Ok(response)
 }
 
-/// The document for programs.
+/// The export in JSON.
 fn json(own: &OwnedSession, steps: &[Envelope], redacted: bool) -> Vec<u8> {
     let steps = if redacted {
         Cow::Owned(jackfield_export::without_private(steps))
@@ -309,11 +310,11 @@ fn json(own: &OwnedSession, steps: &[Envelope], redacted: bool) -> Vec<u8> {
     } else {
         serde_json::to_vec(&document)
     };
-    // Nothing in a document refuses to be written: all keys are text.
+    // Serialization cannot fail: all keys are strings.
     written.unwrap_or_default()
 }
 
-/// A session that was just made.
+/// The response for a session that was just created.
 async fn made(gateway: &Gateway, session: &SessionId) -> Result<Response, ProblemDetails> {
     let view = view(gateway, session).await?;
     let mut response = (StatusCode::CREATED, Json(view)).into_response();
@@ -355,7 +356,7 @@ fn limit(given: Option<usize>) -> Result<usize, ProblemDetails> {
     }
 }
 
-/// Where a page begins, as it is written.
+/// A page token.
 fn written((changed, session): &(WallTime, SessionId)) -> String {
     format!("{}.{session}", changed.as_millis())
 }
@@ -370,13 +371,13 @@ fn place(text: &str) -> Result<(WallTime, SessionId), ProblemDetails> {
 
 const JSON: &str = "application/json";
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
-/// The longest text that is searched for.
+/// The maximum length of a search text.
 const LONGEST_SEARCH: usize = 1_000;
-/// The most of a page.
+/// The maximum page size.
 const MOST: usize = 200;
-/// How many sessions are looked at for one page, where most of them are somebody else's.
+/// The maximum number of sessions examined for one page, where most belong to other principals.
 const MOST_LOOKED_AT: usize = 2_000;
 /// How many rows are read at once.
 const PAGE: usize = 200;
-/// How many are on a page if nothing is said.
+/// The default page size.
 const USUAL_LIMIT: usize = 50;

@@ -1,4 +1,4 @@
-//! Turns put together from the facts of a session, ended or not, for whoever asks how they stand.
+//! Rebuilds turns from the facts of a session, including turns in progress.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::wire::turn::{
 };
 use super::wire::words;
 
-/// One turn of a session, as its facts tell it so far.
+/// The state of one turn so far.
 #[derive(Debug)]
 pub(crate) struct TurnStory {
     answer: String,
@@ -59,7 +59,7 @@ struct ClosedCall {
     took: Option<u64>,
 }
 
-/// The turns that these steps tell.
+/// The turns in these steps.
 pub(crate) fn turns(steps: &[Envelope]) -> Vec<TurnStory> {
     let mut turns: Vec<TurnStory> = Vec::new();
     for step in steps {
@@ -75,7 +75,7 @@ pub(crate) fn turns(steps: &[Envelope]) -> Vec<TurnStory> {
 }
 
 impl TurnStory {
-    /// The turn that a fact opens, if it opens one.
+    /// The turn that a fact opens, if any.
     pub(crate) fn opened(fact: &Fact, at: WallTime) -> Option<Self> {
         let Fact::TurnOpened {
             opening,
@@ -105,7 +105,7 @@ impl TurnStory {
         })
     }
 
-    /// Takes in what has happened in it.
+    /// Applies a fact of the turn.
     pub(crate) fn see(&mut self, fact: &Fact, now: Now) {
         if let Some((attempt, usage)) = fact.usage() {
             let used = self.used.entry(attempt).or_insert(usage);
@@ -181,7 +181,7 @@ impl TurnStory {
             Fact::TurnEnded { end, .. } => self.end = Some((end.clone(), now.wall)),
             Fact::TurnResumed { nth, .. } => {
                 self.resumed = *nth;
-                // Another process has another clock.
+                // Start times of another process are on another monotonic clock.
                 self.calls.iter_mut().for_each(|call| call.started = None);
             }
             Fact::WaitClosed { wait, .. } => self.waits.retain(|open| open.id != *wait),
@@ -194,7 +194,7 @@ impl TurnStory {
         }
     }
 
-    /// The turn as it is told.
+    /// The turn as an API view.
     pub(crate) fn view(&self, session: &SessionId) -> TurnView {
         let mut usage = Usage::default();
         self.used.values().for_each(|used| usage += *used);
@@ -220,25 +220,25 @@ impl TurnStory {
         }
     }
 
-    /// Whether it is over.
+    /// Whether it has ended.
     pub(crate) const fn is_over(&self) -> bool {
         self.end.is_some()
     }
 
-    /// Whether it is open, and nothing can be done for it but wait for somebody outside.
+    /// Whether it is open and only waits for answers from outside.
     pub(crate) fn only_waits(&self) -> bool {
         let open = || self.calls.iter().filter(|call| call.closed.is_none());
         let is_asked = |call: &CallStory| self.waits.iter().any(|wait| wait.call == call.call.id);
         !self.is_over() && !self.is_asking && open().next().is_some() && open().all(is_asked)
     }
 
-    /// Whether a call has its outcome; one that is not there needs none.
+    /// Whether a call has its result. An unknown call counts as closed.
     pub(crate) fn is_closed(&self, id: &ToolCallId) -> bool {
         let mut calls = self.calls.iter();
         calls.all(|known| known.call.id != *id || known.closed.is_some())
     }
 
-    /// One call as it is told.
+    /// One call as an API view.
     pub(crate) fn call_of(&self, id: &ToolCallId) -> Option<CallView> {
         let known = self.calls.iter().rev().find(|known| known.call.id == *id);
         known.map(|known| self.call_view(known))
@@ -294,7 +294,7 @@ impl TurnStory {
         calls.find(|known| known.call.id == *id)
     }
 
-    /// A reply that came to no end, and whose text is kept.
+    /// Applies a reply that broke off and whose text is kept.
     fn broke_off(
         &mut self,
         attempt: ModelAttempt,
@@ -305,7 +305,7 @@ impl TurnStory {
         let how = match why {
             ModelCallEnd::Cancelled => "cancelled",
             ModelCallEnd::Failed(_) => "failed",
-            // It is asked for again.
+            // The call is repeated.
             ModelCallEnd::Lost => return,
         };
         self.answer = partial.to_text();
@@ -318,7 +318,7 @@ impl TurnStory {
     }
 }
 
-/// What came of a call that a provider ran by itself: it stands in the same reply.
+/// The result of a call that the provider ran: it is in the same reply.
 fn ran_there(call: &ToolCall, blocks: &[Block]) -> Option<ClosedCall> {
     if call.ran_by != RanBy::Provider {
         return None;
@@ -341,7 +341,7 @@ fn ran_there(call: &ToolCall, blocks: &[Block]) -> Option<ClosedCall> {
     })
 }
 
-/// An outcome as a message.
+/// A tool result as a message.
 fn outcome(call: &ToolCallId, result: &ToolResult) -> MessageView {
     let block = BlockView::ToolResult {
         id: call.to_string(),
@@ -356,7 +356,7 @@ fn outcome(call: &ToolCallId, result: &ToolResult) -> MessageView {
     }
 }
 
-/// What a turn brings: of a whole conversation, which comes again with each turn, only what is new.
+/// The input of a turn. A client that sends the whole conversation adds only its new messages.
 fn brought(opening: &Opening, ordinal: u32) -> Vec<MessageView> {
     match opening {
         Opening::ClientResults(results) => results

@@ -1,4 +1,4 @@
-//! Turns: begun by a message, gone on with by results, cancelled, looked at.
+//! Turns: begin, continue with results, cancel and get.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,7 +67,7 @@ pub(crate) async fn post(
     let opening = Opening::UserMessage(Arc::new(asked.take_message()?));
     let mut options = options(&gateway, &own.asker, asked, mode).await?;
     let engine = gateway.engine();
-    // Two requests with one key at once: the second one finds the turn of the first.
+    // Of two concurrent requests with one key, the second finds the turn of the first.
     let first = match &key {
         Some(_) => Some(gateway.shared.keys.first(&own.session).await),
         None => None,
@@ -97,7 +97,7 @@ pub(crate) async fn post(
         options,
         session: own.session,
     };
-    // Where this request is dropped meanwhile, its turn may begin all the same.
+    // If this request is cancelled meanwhile, its turn may begin all the same.
     let begun = engine.begin_holding(message, first).await?;
     AnswerOptions::of(begun, slot).answer(gateway, mode).await
 }
@@ -132,7 +132,7 @@ pub(crate) async fn results(
         return Err(no_turn(turn.as_str()));
     }
     let calls: Vec<ToolCallId> = results.iter().map(|(call, _)| call.clone()).collect();
-    // What is told begins with the results: with those that are there, if they come again.
+    // The events begin with the results, also when they are sent again.
     let facts = loaded.steps.iter().flat_map(|step| &step.facts);
     let is_later =
         |fact: &&Fact| matches!(fact, Fact::CallClosed { call, .. } if calls.contains(call));
@@ -202,7 +202,7 @@ pub(crate) async fn cancel(
         turn: turn.clone(),
     };
     let by = Arc::clone(&own.asker.principal);
-    // That it is there already is as good.
+    // An earlier delivery is as good.
     let _delivered = engine.deliver(&own.session, id, by, body).await?;
     engine.take_up_first(&own.session, &turn).await?;
     let mut watcher = engine.watch(own.session.clone(), Cursor::START).await?;
@@ -222,14 +222,14 @@ pub(crate) async fn cancel(
             over?;
             StatusCode::OK
         }
-        // Another process is at it: it hears of it in its own time.
+        // Another process drives the turn, and sees the cancel later.
         Err(_) => StatusCode::ACCEPTED,
     };
     let found = find(engine, &own.session, &turn).await?;
     Ok((status, Json(found)).into_response())
 }
 
-/// How a turn is sent.
+/// The options of a new turn.
 async fn options(
     gateway: &Gateway,
     asker: &Principal,
@@ -282,7 +282,7 @@ async fn options(
     Ok(options)
 }
 
-/// What becomes of a turn whose client goes away: one that was never waited for goes on.
+/// The effect of a client disconnect on a turn. A background turn continues.
 fn disconnect(gateway: &Gateway, mode: Mode) -> Disconnect {
     match (mode, gateway.shared.config.serve.disconnect) {
         (Mode::Stream | Mode::Wait, OnDisconnect::Cancel) => Disconnect::Cancel(Duration::ZERO),
@@ -321,7 +321,7 @@ async fn earlier(
     }
 }
 
-/// A turn of a session as it is now.
+/// The current state of a turn.
 pub(super) async fn find(
     engine: &Engine,
     session: &SessionId,
@@ -334,7 +334,7 @@ pub(super) async fn find(
     view.ok_or_else(|| no_turn(turn.as_str()))
 }
 
-/// Who asks behind a token.
+/// Validates the name of an end user.
 fn user(user: Option<String>) -> Result<Option<String>, ProblemDetails> {
     match user {
         Some(user) if user.trim().is_empty() || user.len() > LONGEST_USER => {
@@ -345,15 +345,15 @@ fn user(user: Option<String>) -> Result<Option<String>, ProblemDetails> {
     }
 }
 
-/// An id for something that is delivered from here.
+/// A new id for a delivery from this API.
 pub(crate) fn delivery_id(what: &str) -> Result<DeliveryId, ProblemDetails> {
     DeliveryId::parse(&format!("api-{}-{what}", ids::random()))
         .map_err(|error| ProblemDetails::new(ProblemKind::Internal, error.to_string()))
 }
 
-/// The dialect of turns that the API began.
+/// The dialect recorded for turns of this API.
 const DIALECT: &str = "api";
-/// The longest name of somebody behind a token.
+/// The maximum length of an end user's name.
 const LONGEST_USER: usize = 128;
-/// How long a cancel waits for the turn's end.
+/// How long a cancel waits for the end of the turn.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! What was used, and what it cost: sums over the asker's sessions.
+//! Usage and cost, summed over the client's sessions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -128,7 +128,7 @@ pub(crate) async fn usage(
         let rows = engine.sessions(&query).await?;
         let is_last = rows.len() < PAGE;
         for row in rows {
-            // They come in the order of their last change.
+            // Rows are ordered by last change, newest first.
             let is_older = since.is_some_and(|since| *row.changed.to_rfc3339() < *since);
             if is_older {
                 break 'pages;
@@ -143,7 +143,7 @@ pub(crate) async fn usage(
                         gathered.add(row.session.as_str(), &turn, since);
                     }
                 }
-                // Deleted meanwhile, or not for this build to read.
+                // Deleted in the meantime, or written by a newer version.
                 Err(EngineError::Journal(
                     JournalError::UnknownSession { .. }
                     | JournalError::Newer { .. }
@@ -295,7 +295,7 @@ impl Tool {
     }
 }
 
-/// A day as it is written: texts of instants behind it are greater.
+/// Validates a date. Timestamps compare to it as text.
 fn day(text: &str) -> Result<&str, ProblemDetails> {
     let mut bytes = text.bytes().enumerate();
     let fits = bytes.all(|(at, byte)| match at {
@@ -310,7 +310,7 @@ fn day(text: &str) -> Result<&str, ProblemDetails> {
     }
 }
 
-/// How many characters a day has.
+/// The length of a date.
 const DAY: usize = 10;
 /// How many rows are read at once.
 const PAGE: usize = 200;

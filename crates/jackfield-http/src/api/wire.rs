@@ -1,8 +1,7 @@
-//! What the API takes and gives, in forms of its own: no value of the domain is written as it is.
+//! The wire types of the API. They are separate from the domain types, which are never serialized directly.
 //!
-//! Names are in snake case, instants are texts as RFC 3339 writes them, and lengths of time are in
-//! milliseconds. Fields may be added to what is given; those that are there keep their meaning. What is
-//! taken is refused if it has a field that is not known.
+//! Names are in snake case, timestamps are RFC 3339 strings, and durations are in milliseconds. Responses may
+//! gain fields; existing ones keep their meaning. Requests with unknown fields are refused.
 
 pub(crate) mod approval;
 pub(crate) mod blocks;

@@ -1,5 +1,5 @@
-//! Which turn answers a request: one that was begun for it before, one that waits for what it brings, or a
-//! new one. The search and the decision are the engine's and the domain's; here is what is done about it.
+//! Selects the turn that answers a request: one that an earlier identical request began, one that waits for these
+//! client results, or a new one. The engine and the domain search and decide; this module acts on the decision.
 
 use std::sync::Arc;
 
@@ -32,16 +32,16 @@ use crate::ids;
 /// The turn that answers a request.
 pub(crate) struct AnsweringTurn {
     pub(crate) begun: StartedTurn,
-    /// Whether its session can be gone on with by its id.
+    /// Whether its session can be continued by its id.
     pub(crate) is_kept: bool,
 }
 
-/// Where a request belongs, and what stands there.
+/// The position of a request in the conversations, and the state there.
 pub(crate) struct RequestPlace {
-    /// The messages that it goes on from.
+    /// The messages before the request.
     pub(crate) before: Arc<Vec<Arc<Message>>>,
     pub(crate) located: Located,
-    /// What the last turn there was set up with.
+    /// The setup of the last turn there.
     pub(crate) setup: Option<Arc<Setup>>,
 }
 
@@ -59,7 +59,7 @@ impl From<Destination> for RequestPlace {
 ///
 /// # Errors
 ///
-/// What is wrong with the conversation, or with the session.
+/// The conversation or the session does not allow it.
 pub(crate) async fn open(
     gateway: &Gateway,
     asked: &ParsedRequest,
@@ -95,8 +95,8 @@ pub(crate) async fn open(
     Ok(AnsweringTurn { begun, is_kept })
 }
 
-/// The journals in which a request may have been before, or go on: the one that lasts, and the one that does
-/// not. What says nothing of any earlier reply has not been in the one that it does not go to now.
+/// The journals to search for the request or its conversation: the durable one and the one in memory. A request
+/// without assistant messages cannot exist in the other journal.
 fn journals(asked: &ParsedRequest) -> Vec<bool> {
     let goes_on = |message: &Message| message.role == Role::Assistant;
     if asked.session.is_some() || asked.incoming.previous.is_some() {
@@ -108,7 +108,7 @@ fn journals(asked: &ParsedRequest) -> Vec<bool> {
     }
 }
 
-/// Where a request belongs, and whether that is in the journal that lasts.
+/// The position of a request, and whether it is in the durable journal.
 async fn belongs(
     gateway: &Gateway,
     asked: &ParsedRequest,
@@ -142,7 +142,7 @@ async fn belongs(
     Ok((belongs, asked.is_kept))
 }
 
-/// A request, as far as that tells whether it was sent before.
+/// The parts of a request that identify a repeat of it.
 fn request(asked: &ParsedRequest) -> RequestIdentity {
     RequestIdentity {
         body: asked.body,
@@ -154,16 +154,16 @@ fn request(asked: &ParsedRequest) -> RequestIdentity {
     }
 }
 
-/// What opens a turn for a request.
+/// Opens a turn for a request.
 struct TurnOpener<'a> {
     asked: &'a ParsedRequest,
-    /// What keeps those waiting that send the same, until it is found what it begins.
+    /// Claims that make identical requests wait until the turn of this one is known.
     claims: Vec<Claim>,
     engine: &'a Engine,
     gateway: &'a Gateway,
-    /// Whether its engine is that of the journal that lasts.
+    /// Whether its engine is that of the durable journal.
     is_kept: bool,
-    /// The key of its history.
+    /// The key of the client's view of the history.
     view: Option<Digest>,
 }
 
@@ -203,7 +203,8 @@ impl TurnOpener<'_> {
                     Some(at) => self.fork(&session, &at).await?,
                     None => session,
                 };
-                // Whoever brings results need not say again which tools there were, wherever that is known.
+                // A client that brings results need not repeat the tool list, where the setup of the turn is
+                // known.
                 self.begin(session, Opening::ClientResults(results), setup)
                     .await
             }
@@ -212,7 +213,7 @@ impl TurnOpener<'_> {
                     Some(at) => self.fork(&session, &at).await?,
                     None => session,
                 };
-                // The request is one that brings results: so it is here, too.
+                // The request brings results, so the setup applies here, too.
                 self.begin(session, Opening::UserMessage(words), setup)
                     .await
             }
@@ -224,14 +225,14 @@ impl TurnOpener<'_> {
         }
     }
 
-    /// What a message goes on with that says nothing of tools. Of conversations that are not kept, which
-    /// their clients keep alone, nothing is added to what they say.
+    /// The setup that a message without a tool list inherits. For conversations that are not kept, the client's
+    /// request is complete as it is, and nothing is added.
     fn recorded(&self, setup: Option<Arc<Setup>>) -> Option<Arc<Setup>> {
         setup.filter(|_| self.is_kept)
     }
 
-    /// Has the tools of the turn before hold where the request names none: those of the client, and with
-    /// them those of this side, of which it uses no others than its token may.
+    /// Inherits the tools of the previous turn where the request names none: the client tools, and those of its
+    /// server tools that the token may use.
     fn hold_tools(&self, options: &mut TurnOptions, setup: &Setup) {
         let own = |tool: &CatalogEntry| tool.ran_by == RanBy::Client;
         if self.asked.incoming.names_tools || !setup.catalog.iter().any(own) {
@@ -244,18 +245,18 @@ impl TurnOpener<'_> {
             options.server_tools = tools::within(&self.asked.tools, held);
         }
         if options.server_tools == ServerTools::None {
-            // Our own words are about the tools that run here.
+            // The default system prompt is about server tools.
             let parts = &mut options.system.parts;
             parts.retain(|part| part.origin != PartOrigin::Default);
         }
     }
 
-    /// What the next turn begins with behind what is known of the history.
+    /// The opening of the next turn, given how much of the history is known.
     fn opening(&self, before: &[Arc<Message>], known: usize) -> Result<Opening, ServeError> {
         let history = &self.asked.incoming.messages;
         let new = history.get(known..).unwrap_or_default();
         locate::opening(before, new).map_err(|error| match locate::results(new).first() {
-            // What it brings answers nothing that anybody asked.
+            // The result answers no open call.
             Some(result) if !new.iter().any(|message| message.calls().next().is_some()) => {
                 refusal(ResultsRefused::Unknown {
                     call: result.call.clone(),
@@ -310,7 +311,7 @@ impl TurnOpener<'_> {
         let results = results
             .iter()
             .map(|outcome| (outcome.call.clone(), outcome.result.clone()));
-        // No other language has replies that are asked for once more.
+        // Only Responses has replies that are fetched later.
         let is_told_later = self.asked.dialect == RESPONSES.name();
         let answers = ClientResultsOptions {
             by: Arc::clone(&self.asked.principal),
@@ -392,7 +393,7 @@ fn new_session() -> Result<SessionId, ServeError> {
     ids::session().map_err(|error| failures::internal(&error))
 }
 
-/// Why results are not taken, with the ids of the calls.
+/// The error for refused client results, with the ids of their calls.
 fn refusal(refused: ResultsRefused) -> ServeError {
     let (kind, message) = match refused {
         ResultsRefused::Conflict { call } => (

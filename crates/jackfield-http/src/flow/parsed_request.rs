@@ -1,4 +1,4 @@
-//! What a request asks, with everything that holds for it.
+//! A parsed request with its effective options.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,37 +24,37 @@ use crate::auth::Principal;
 use crate::gateway::Gateway;
 use crate::ids;
 
-/// What a request asks.
+/// A parsed request.
 pub(crate) struct ParsedRequest {
-    /// Whether it may go on with the session that it names, and have it from then on, if that is nobody's.
+    /// Whether it may continue the session that it names, and take it over if the session has no owner.
     pub(crate) adopts: bool,
-    /// What its reply says of itself, but for its id.
+    /// The metadata of its reply, except for the id.
     pub(crate) about: About,
-    /// The digest of its body, by which a repeat is known.
+    /// The digest of its body, which identifies a repeat.
     pub(crate) body: Digest,
-    /// Whether its client is shown the calls that it is to run while they are written.
+    /// Whether its client sees calls of client tools while the model still writes them.
     pub(crate) calls_as_written: bool,
-    /// The dialect that it is in.
+    /// The name of its dialect.
     pub(crate) dialect: &'static str,
-    /// What it says.
+    /// The request as its dialect parsed it.
     pub(crate) incoming: Incoming,
-    /// Whether it says that it was sent before.
+    /// Whether it is marked as a retry.
     pub(crate) is_repeat: bool,
-    /// Whether its turn is kept when it is over.
+    /// Whether its turn is kept after its end.
     pub(crate) is_kept: bool,
     /// Its idempotency key.
     pub(crate) key: Option<Arc<str>>,
-    /// What its turn is begun with.
+    /// The options of its turn.
     pub(crate) options: TurnOptions,
-    /// Whose conversations it sees.
+    /// The principal whose conversations it sees.
     pub(crate) principal: Arc<str>,
     /// The session that it names.
     pub(crate) session: Option<SessionId>,
-    /// Whether its client is shown the calls of tools that run here.
+    /// Whether its client sees the calls of server tools.
     pub(crate) shows_tools: bool,
-    /// The tools of this side that its token may use.
+    /// The server tools that its token may use.
     pub(crate) tools: ToolsUsed,
-    /// Whether it says itself which of those it uses.
+    /// Whether the request itself selects server tools.
     pub(crate) wants_tools: bool,
 }
 
@@ -63,7 +63,7 @@ impl ParsedRequest {
     ///
     /// # Errors
     ///
-    /// What is wrong with it, or what would be lost although it is strict.
+    /// The request is invalid, or something would be lost although it is strict.
     pub(crate) fn read(
         gateway: &Gateway,
         dialect: &'static dyn ServeDialect,
@@ -73,7 +73,8 @@ impl ParsedRequest {
     ) -> Result<Self, ServeError> {
         let config = &gateway.shared.config;
         let header = |name: &str| {
-            // A list may come in several lines, and what is no text is for its reader to refuse.
+            // A list may be spread over several header lines. Invalid UTF-8 is left for the parser of the header
+            // to refuse.
             let values = headers.get_all(name).iter();
             let values: Vec<_> = values
                 .map(|value| String::from_utf8_lossy(value.as_bytes()))
@@ -102,16 +103,16 @@ impl ParsedRequest {
         let session = header("x-session-id")
             .map(|id| session_of(&id))
             .transpose()?;
-        // One that the own API made for this token, in which nothing has happened yet, is known by its id.
+        // A session that `/api/v1` created for this token is known by its id, before anything has happened in it.
         let is_made_for = |session: &SessionId| ids::is_of(session, &asker.principal);
         let adopts = asker.admin || session.as_ref().is_some_and(is_made_for);
         let retried = header("x-stainless-retry-count");
         let asks_to_keep = incoming.store == Some(true) || incoming.background;
         let offers_more = gateway.offers(&used, &model.provider);
-        // What runs tools of this side survives, whether or not its reply can be looked at later.
+        // Turns that run server tools survive a restart, even if the reply cannot be fetched later.
         let is_kept =
             session.is_some() || incoming.previous.is_some() || asks_to_keep || offers_more;
-        // Without a list of tools those of the session are meant, which is found later.
+        // Without a list of tools, those of the session apply. They are looked up later.
         let are_known = !offers_more && (incoming.names_tools || !is_kept);
         if are_known {
             check_choice(&incoming)?;
@@ -147,8 +148,8 @@ impl ParsedRequest {
     }
 }
 
-/// Whose the state is that a client of this dialect brings: the provider's own, where that is asked in the
-/// same one; nobody's here otherwise. What is wrong with the body, its dialect says.
+/// The owner of provider state in a request of this dialect: the provider that speaks the same dialect, or none.
+/// Errors in the body are left to its dialect.
 pub(crate) fn owner_of(gateway: &Gateway, dialect: &str, model: &str) -> StateOwner {
     let own = gateway.model(model).ok().and_then(|model| {
         let engine = &gateway.shared.kept;
@@ -162,7 +163,7 @@ pub(crate) fn owner_of(gateway: &Gateway, dialect: &str, model: &str) -> StateOw
         })
 }
 
-/// Two calls of one reply that have the same id: nobody knows which result is whose.
+/// Refuses two calls of one reply with the same id, whose results could not be told apart.
 fn check_calls(incoming: &Incoming, dialect: &str) -> Result<(), ServeError> {
     let place = if dialect == "openai-responses" {
         "input"
@@ -183,7 +184,7 @@ fn check_calls(incoming: &Incoming, dialect: &str) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// A choice of a tool that is not offered, or of any tool where none is.
+/// Refuses the choice of a tool that is not offered, and of any tool where none is.
 fn check_choice(incoming: &Incoming) -> Result<(), ServeError> {
     let is_offered = |name: &&ToolName| incoming.tools.iter().any(|tool| tool.name == **name);
     let missing = match &incoming.choice {
@@ -231,7 +232,7 @@ fn check_tools(incoming: &Incoming, most: usize) -> Result<(), ServeError> {
     }
 }
 
-/// What may not get lost: as the header says, or the configuration.
+/// The strictness of a request, by its header or the configuration: the least effect that must not be lost.
 fn strict(
     header: Option<&str>,
     configured: Option<NoteEffect>,
@@ -255,7 +256,7 @@ fn strict(
     }
 }
 
-/// Refuses what is lost already when the request is read.
+/// Refuses what was already lost when the request was parsed.
 fn refuse_losses(incoming: &Incoming, least: NoteEffect) -> Result<(), ServeError> {
     match incoming.notes.iter().find(|note| note.effect >= least) {
         None => Ok(()),
@@ -295,7 +296,7 @@ fn options(
     options.strict = strict;
     let uses_tools = gateway.offers(&used, &options.model.provider);
     if !uses_tools || !incoming.system.parts.is_empty() {
-        // Our own words are about the tools that run here, and never stand before a client's.
+        // The default system prompt is about server tools, and never precedes a client's own.
         let parts = &mut options.system.parts;
         parts.retain(|part| part.origin != PartOrigin::Default);
     }
@@ -305,7 +306,7 @@ fn options(
         .extend(incoming.system.parts.iter().cloned());
     options.client_tools.clone_from(&incoming.tools);
     options.server_tools = tools::offered(used);
-    // Nobody but this client sees anything of it before it is whole.
+    // Only this client sees the reply, and only when it is whole.
     let serve = &shared.config.serve;
     let is_whole = serve.whole_replies && !is_kept && !incoming.stream;
     options.whole = is_whole.then_some(serve.limits.whole_reply);
@@ -317,7 +318,7 @@ fn options(
     options
 }
 
-/// What a client says, over what is configured.
+/// The client's settings over the configured ones.
 fn merged(configured: &Settings, asked: Settings) -> Settings {
     let mut extensions = asked.extensions;
     let own = extensions.len();

@@ -1,4 +1,4 @@
-//! Replies by their ids: gone on from, looked at, withdrawn.
+//! Previous replies, found by id: to continue, read or delete them.
 
 use std::sync::Arc;
 
@@ -18,18 +18,18 @@ use crate::failures::of_engine;
 
 /// A reply that was found by its id.
 pub(crate) struct PreviousReply {
-    /// What it repeats of its request.
+    /// The fields of its request that the response repeats.
     pub(crate) echo: Map<String, Value>,
     pub(crate) loaded: Loaded,
-    /// The model, by its client's name for it.
+    /// The model, by the name that the client used.
     pub(crate) model: Arc<str>,
     pub(crate) segment: u32,
     pub(crate) session: SessionId,
     pub(crate) turn: TurnId,
 }
 
-/// The reply of an id without its dialect's prefix, if it is one of this principal's that is kept, and was not
-/// withdrawn.
+/// Finds the reply of an id without its dialect's prefix. It must belong to this principal, be kept and not be
+/// deleted.
 ///
 /// # Errors
 ///
@@ -66,8 +66,8 @@ pub(crate) async fn find(
     })
 }
 
-/// What a response repeats of its request, with the name of its model. `None` unless it is one that is kept: a turn
-/// may be in the journal because of its tools, and its client may have said that nothing of it is to be found.
+/// The request fields that a response repeats, and the name of its model. `None` unless the reply is kept: a turn
+/// may be in the journal because of its tools although the client asked not to store the reply.
 fn repeated(
     loaded: &Loaded,
     turn: &TurnId,
@@ -97,7 +97,7 @@ fn repeated(
     let (echo, model) = if let Some(own) = own {
         (read(&own), Arc::clone(&own.model))
     } else {
-        // What was kept of the request that began the turn is the nearest to it.
+        // The fields stored with the request that began the turn are the closest match.
         let first = client_view::repeats(&loaded.steps, turn, 0);
         let mut echo = first.as_deref().map(read).unwrap_or_default();
         echo.remove(CREATED);
@@ -110,17 +110,17 @@ fn repeated(
     (echo.get("store") != Some(&Value::Bool(false))).then_some((echo, model))
 }
 
-/// The field of what is kept of a request that says when it came, in seconds since 1970.
+/// The stored field with the time of the request, in seconds since 1970.
 pub(crate) const CREATED: &str = "created_at";
 
-/// There is no such reply.
+/// The error for an id without a reply.
 pub(crate) fn none(id: &str) -> ServeError {
     let id = id.strip_prefix("resp_").unwrap_or(id);
     let message = format!("there is no response `resp_{id}`, or it is not kept");
     ServeError::new(ServeErrorKind::NoSuchReply, message)
 }
 
-/// Where a request belongs that goes on from a reply.
+/// The position of a request that continues a reply.
 ///
 /// # Errors
 ///
@@ -130,7 +130,7 @@ pub(crate) async fn place(
     asked: &ParsedRequest,
     previous: &str,
 ) -> Result<Destination, ServeError> {
-    // With its prefix or without, as the dialect reads it.
+    // With its prefix or without, depending on the dialect.
     let id = about_id(previous).unwrap_or(previous);
     let told = find(engine, &asked.principal, id).await;
     let told = told.map_err(|error| error.at("previous_response_id"))?;

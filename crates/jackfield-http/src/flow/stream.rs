@@ -1,4 +1,4 @@
-//! A reply as events, as they come.
+//! A reply as a stream of server-sent events.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -22,14 +22,14 @@ use crate::failures;
 use crate::receipt::{ReceiptBody, ReceiptLedger};
 use jackfield_domain::client_view::{ClientEvent, SegmentEnd};
 
-/// Answers with a stream of events that says something at least every so often.
+/// Answers with a stream of events, with a keep-alive at regular intervals.
 ///
-/// Its head is sent with the first piece, so that what fails before has its own status; or after a while,
-/// so that the client knows that something lives.
+/// The head is sent with the first piece, so that an earlier failure has its own status code. If the first piece
+/// takes long, the head is sent without it, so that the client sees a live connection.
 ///
 /// # Errors
 ///
-/// What failed before the first piece.
+/// A failure before the first piece.
 pub(crate) async fn answer(
     mut told: TurnReply,
     encoder: Box<dyn EncodeReply>,
@@ -45,11 +45,11 @@ pub(crate) async fn answer(
         }
         Ok::<(), ServeError>(())
     };
-    // What takes long begins without a piece.
+    // After the keep-alive interval, the stream begins without a piece.
     timeout(keep_alive, begins).await.unwrap_or(Ok(()))?;
     let seen = first.iter().find(is_seen);
     if let Some(ClientEvent::End(SegmentEnd::Failed(end))) = seen {
-        // The client has all that there is.
+        // The error is the complete response.
         held.connection.written();
         return Err(failures::of_end(end));
     }
@@ -62,7 +62,7 @@ pub(crate) async fn answer(
     Ok(sending.response(held, ledger))
 }
 
-/// The same for a reply that its client knows of: it begins at once, and ends in an event if it failed.
+/// Streams a reply that the client already knows. The stream begins at once, and a failure ends it with an event.
 pub(crate) fn again(
     told: TurnReply,
     encoder: Box<dyn EncodeReply>,
@@ -72,31 +72,31 @@ pub(crate) fn again(
 ) -> Response {
     let mut sending = EventBody::begun(told, encoder, keep_alive);
     if sending.text.is_empty() {
-        // The client has the first events; its head is sent with the first piece otherwise.
+        // Sends the first events. The head would wait for the first piece otherwise.
         sending.keep_alive();
     }
     sending.response(held, ledger)
 }
 
-/// A reply that is being written.
+/// A stream of reply events.
 struct EventBody {
-    /// Whether it was not told to its end, which is owed still.
+    /// Whether the stream broke off before the end of the reply, which the client may still fetch.
     broke_off: Arc<AtomicBool>,
-    /// What writes it, until its end is written.
+    /// The encoder, until it has written the end.
     encoder: Option<Box<dyn EncodeReply>>,
     keep_alive: Duration,
-    /// Wakes when nothing may have been said for long enough. It is not set anew with every piece, but when it
-    /// wakes in vain: pieces come far more often than anybody is silent.
+    /// Wakes when a keep-alive may be due. It is not reset with every piece, but when it wakes too early: pieces
+    /// are far more frequent than silences.
     quiet: Pin<Box<Sleep>>,
-    /// When something was said last.
+    /// When a piece was last sent.
     said: Instant,
-    /// What is written and not sent.
+    /// Encoded text that is not sent yet.
     text: String,
     told: TurnReply,
 }
 
 impl EventBody {
-    /// The first events.
+    /// A stream with the opening events.
     fn begun(told: TurnReply, mut encoder: Box<dyn EncodeReply>, keep_alive: Duration) -> Self {
         let mut text = String::new();
         write(&mut text, &encoder.begin());
@@ -111,12 +111,12 @@ impl EventBody {
         }
     }
 
-    /// What is sent, piece by piece.
+    /// The response with this stream as its body.
     fn response(self, held: HeldUntilSent, ledger: Option<ReceiptLedger>) -> Response {
         let mut head = HeaderMap::new();
         self.told.name_provider_request(&mut head);
         let receipt = held.receipt(Arc::clone(&self.broke_off));
-        // In a box, as it is moved with every piece.
+        // Boxed, because it is moved with every piece.
         let frames = stream::unfold(Box::new(self), |mut sending| async move {
             let text = sending.next().await?;
             Some((Ok::<_, Infallible>(Frame::data(text)), sending))
@@ -128,12 +128,12 @@ impl EventBody {
         let events = HeaderValue::from_static("text/event-stream; charset=utf-8");
         headers.insert(CONTENT_TYPE, events);
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        // Proxies that keep answers back are told not to.
+        // Tells proxies not to buffer the response.
         headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
         response
     }
 
-    /// What is sent next; nothing when all of it was.
+    /// The next chunk; `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         while self.text.is_empty() {
             self.encoder.as_ref()?;
@@ -185,7 +185,7 @@ impl EventBody {
         }
     }
 
-    /// Says nothing but that the connection lives.
+    /// Writes a keep-alive.
     fn keep_alive(&mut self) {
         if let Some(encoder) = &mut self.encoder {
             self.text.push_str(&encoder.keep_alive());

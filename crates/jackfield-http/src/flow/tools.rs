@@ -1,4 +1,4 @@
-//! Which tools of this side a request may use: what its token may, and what it asks for.
+//! The server tools of a request: the intersection of its token's permissions and its own selection.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use jackfield_assembly::ToolsUsed;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_engine::ServerTools;
 
-/// The tools that a request uses of those that it may: those that the header names, or all of them, unless
-/// it brings tools of its own.
+/// The server tools that a request uses, out of the permitted ones: those that the header names, or all, unless
+/// the request brings client tools.
 ///
 /// # Errors
 ///
-/// The header cannot be read.
+/// The header cannot be parsed.
 pub(crate) fn used(
     may: &ToolsUsed,
     header: Option<&str>,
@@ -24,7 +24,7 @@ pub(crate) fn used(
     }
 }
 
-/// The tools that these are, as a turn is set up with them.
+/// Converts a selection to the server tools of a turn setup.
 pub(crate) fn offered(used: ToolsUsed) -> ServerTools {
     match used {
         ToolsUsed::All => ServerTools::All,
@@ -33,7 +33,7 @@ pub(crate) fn offered(used: ToolsUsed) -> ServerTools {
     }
 }
 
-/// Those of these that a token may use.
+/// Restricts server tools to those that a token may use.
 pub(crate) fn within(may: &ToolsUsed, held: ServerTools) -> ServerTools {
     match held {
         ServerTools::All => offered(may.clone()),
@@ -58,8 +58,8 @@ fn wanted(text: &str) -> Result<ToolsUsed, ServeError> {
     }
 }
 
-/// What both say. A pattern of one side counts where the other side has one that holds all of it, so that
-/// nothing is used that only one side says.
+/// The intersection of two selections. A pattern counts if a pattern of the other side covers it completely, so
+/// nothing is used that only one side permits.
 fn both(one: &ToolsUsed, other: &ToolsUsed) -> ToolsUsed {
     match (one, other) {
         (ToolsUsed::None, _) | (_, ToolsUsed::None) => ToolsUsed::None,
@@ -81,8 +81,8 @@ fn both(one: &ToolsUsed, other: &ToolsUsed) -> ToolsUsed {
     }
 }
 
-/// Whether everything that is of the one pattern is of the other, as far as their text says so: a star of
-/// the narrow one is held by a star of the wide one, and by nothing else.
+/// Whether one pattern covers another, judged by their text: a star of the narrow pattern must be covered by a
+/// star of the wide one.
 fn holds(wide: &str, narrow: &str) -> bool {
     let mut parts = wide.split('*');
     let Some(mut rest) = parts.next().and_then(|first| narrow.strip_prefix(first)) else {
@@ -100,5 +100,5 @@ fn holds(wide: &str, narrow: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// The header that says which tools of this side are used.
+/// The header that selects server tools.
 pub(crate) const HEADER: &str = "x-jackfield-tools";

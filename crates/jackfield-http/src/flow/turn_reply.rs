@@ -1,4 +1,4 @@
-//! A turn on its way to its client: what is told of it, as the pieces of one reply.
+//! A turn as a reply to its client: reads the turn's events and shapes them into one segment.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,10 +17,10 @@ use crate::receipt::Receipt;
 use crate::router::PROVIDER_REQUEST;
 use jackfield_domain::client_view::{ClientEvent, ClientView};
 
-/// A turn on its way to its client.
+/// A turn that is sent to its client.
 pub(crate) struct TurnReply {
     about: About,
-    /// Where it is noted that the reply broke off.
+    /// The access log line, which records a broken reply.
     pub(crate) access: Option<Access>,
     dialect: &'static dyn ServeDialect,
     pub(crate) request_id: String,
@@ -29,14 +29,15 @@ pub(crate) struct TurnReply {
     watcher: Watcher,
 }
 
-/// What is held until the last byte has left.
+/// Resources held until the last byte was sent.
 pub(crate) struct HeldUntilSent {
     pub(crate) connection: Connection,
     pub(crate) slot: OwnedSemaphorePermit,
 }
 
 impl HeldUntilSent {
-    /// What lets go of it, and says whether all was written: not of what broke off and is owed still.
+    /// The receipt that releases them, and marks the reply as delivered if all of it was written. A reply that
+    /// broke off stays undelivered.
     pub(crate) fn receipt(self, broke_off: Arc<AtomicBool>) -> Receipt {
         let Self { connection, slot } = self;
         Receipt::new(move |whole| {
@@ -49,7 +50,7 @@ impl HeldUntilSent {
 }
 
 impl TurnReply {
-    /// Tells this segment of a turn.
+    /// The reply of one segment of a turn.
     pub(crate) fn new(
         dialect: &'static dyn ServeDialect,
         about: About,
@@ -72,8 +73,8 @@ impl TurnReply {
         }
     }
 
-    /// What comes next: at least one piece, and all that are there already. Can be dropped at any time
-    /// without losing anything.
+    /// The next events: at least one, and all others that are available. Cancel-safe: dropping the future loses
+    /// nothing.
     ///
     /// # Errors
     ///
@@ -93,7 +94,7 @@ impl TurnReply {
         Ok(shown)
     }
 
-    /// Puts the provider's own id of the newest model request into the head of the answer, where it is known.
+    /// Adds the provider's id of the newest model request to the response headers, if it is known.
     pub(crate) fn name_provider_request(&self, headers: &mut HeaderMap) {
         if let Some(id) = self.watcher.provider_request()
             && let Ok(id) = HeaderValue::try_from(id)
@@ -102,17 +103,17 @@ impl TurnReply {
         }
     }
 
-    /// The turn.
+    /// The turn's id.
     pub(crate) const fn turn(&self) -> &TurnId {
         &self.turn
     }
 
-    /// What writes it as events.
+    /// The encoder of its event stream.
     pub(crate) fn encoder(&self) -> Box<dyn EncodeReply> {
         self.dialect.encoder(&self.about)
     }
 
-    /// A reply as one body.
+    /// The reply as one body.
     pub(crate) fn body(&self, reply: &Reply) -> (Vec<u8>, Vec<Note>) {
         self.dialect.reply(reply, &self.about)
     }

@@ -1,4 +1,4 @@
-//! A reply told whole.
+//! A reply as one body, without streaming.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use crate::failures;
 use crate::notes;
 use crate::receipt::{ReceiptBody, ReceiptLedger};
 
-/// Answers with the whole reply, when it is there.
+/// Answers with the whole reply, once it is complete.
 ///
 /// # Errors
 ///
-/// What failed.
+/// The failure of the turn.
 pub(crate) async fn answer(
     mut told: TurnReply,
     held: HeldUntilSent,
@@ -45,7 +45,7 @@ pub(crate) async fn answer(
     let end = match end {
         SegmentEnd::Whole(end) => end,
         SegmentEnd::Failed(end) => {
-            // The client has all that there is.
+            // The error is the complete response.
             held.connection.written();
             return Err(failures::of_end(&end));
         }

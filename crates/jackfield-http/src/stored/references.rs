@@ -1,4 +1,4 @@
-//! References to items: clients that know that responses are kept send an item's id in place of the item.
+//! Item references: a client may send the id of a stored item in place of the item.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use super::response;
 use crate::auth::Principal;
 use crate::gateway::Gateway;
 
-/// The body with the items themselves where it refers to them.
+/// The body with its item references resolved.
 ///
-/// What refers to reasoning that is not found is left out: reasoning of a provider has the provider's own
-/// id, and it is in the session anyway where the conversation goes on.
+/// A reference to unknown reasoning is dropped: provider reasoning has the provider's own id, and the session has
+/// it already when the conversation continues.
 ///
 /// # Errors
 ///
-/// [`ServeErrorKind::Invalid`] for an item that is not kept, or somebody else's.
+/// [`ServeErrorKind::Invalid`] for an item that is not stored or belongs to another client.
 pub(crate) async fn resolved(
     gateway: &Gateway,
     asker: &Principal,
@@ -28,7 +28,7 @@ pub(crate) async fn resolved(
     if !body.windows(REFERENCE.len()).any(|part| part == REFERENCE) {
         return Ok(body);
     }
-    // What is no body of this form is said by whoever reads it next.
+    // The dialect refuses an invalid body later.
     let Ok(mut fields) = serde_json::from_slice::<Map<String, Value>>(&body) else {
         return Ok(body);
     };
@@ -49,7 +49,7 @@ pub(crate) async fn resolved(
             continue;
         };
         match known.items.get_mut(id) {
-            // A call and its outcome are one item, and some refer to it for each.
+            // A call and its result are one stored item, and some clients reference it once for each.
             Some(found) => told.extend(found.take()),
             None if id.starts_with("rs_") => {}
             None => {
@@ -66,22 +66,22 @@ pub(crate) async fn resolved(
 
 const REFERENCE: &[u8] = b"item_reference";
 
-/// The id that an item refers to, if it is a reference.
+/// The id in an item reference; `None` for other items.
 fn referred(item: &Value) -> Option<&str> {
     let is_reference = item.get("type").and_then(Value::as_str) == Some("item_reference");
     item.get("id")?.as_str().filter(|_| is_reference)
 }
 
-/// The items of the responses that were looked up.
+/// The items of the responses that were loaded.
 #[derive(Default)]
 struct ReferencedItems {
-    /// Each until it is told.
+    /// Each item until its first use.
     items: HashMap<String, Option<Value>>,
     responses: HashSet<String>,
 }
 
 impl ReferencedItems {
-    /// Looks up the response of an item.
+    /// Loads the response that contains an item.
     async fn learn(
         &mut self,
         gateway: &Gateway,
@@ -99,7 +99,7 @@ impl ReferencedItems {
             Err(error) if error.kind == ServeErrorKind::NoSuchReply => return Ok(()),
             Err(error) => return Err(error),
         };
-        // Another end user's is none here.
+        // Responses of another end user do not count.
         if kept.principal.as_ref() != Some(principal) {
             return Ok(());
         }
@@ -114,5 +114,5 @@ impl ReferencedItems {
     }
 }
 
-/// How many responses a request may refer to items of.
+/// The maximum number of responses that a request may reference.
 const MOST: usize = 256;

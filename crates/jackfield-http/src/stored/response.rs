@@ -1,4 +1,4 @@
-//! A response as its journal tells it.
+//! A stored response, rebuilt from its journal.
 
 use std::sync::Arc;
 
@@ -22,27 +22,27 @@ use crate::failures::of_end;
 use crate::flow::previous;
 use crate::gateway::Gateway;
 
-/// A response that is kept.
+/// A stored response.
 pub(super) struct KeptResponse {
     pub(super) about: About,
-    /// The messages of the request that it answers.
+    /// The messages of its request.
     pub(super) asked: Vec<Message>,
-    /// Whose it is, the end user included.
+    /// Its principal, with the end user.
     pub(super) principal: Option<Arc<str>>,
     pub(super) segment: u32,
     pub(super) session: SessionId,
     pub(super) turn: TurnId,
-    /// What was told of it so far.
+    /// The end of the segment, if it has ended.
     end: Option<SegmentEnd>,
     pieces: Vec<(Delta, Option<ToolCallId>)>,
 }
 
-/// The response of this id, behind its prefix, for whoever it was told to.
+/// Loads the response of this id, without its prefix, for the client that received it.
 ///
 /// # Errors
 ///
-/// [`ServeErrorKind::NoSuchReply`](jackfield_dialect_kit::serve::ServeErrorKind): there is none, or it is
-/// somebody else's.
+/// [`NoSuchReply`](jackfield_dialect_kit::serve::ServeErrorKind): it does not exist, or belongs to another
+/// client.
 pub(super) async fn find(
     gateway: &Gateway,
     principal: &str,
@@ -65,7 +65,7 @@ pub(super) async fn find(
 }
 
 impl KeptResponse {
-    /// The response as it stands.
+    /// The body of its current state.
     pub(super) fn body(&self) -> Vec<u8> {
         let pieces = self.pieces.iter();
         let pieces = pieces.map(|(delta, call)| (delta, call.as_ref()));
@@ -78,12 +78,12 @@ impl KeptResponse {
         dialect::standing(&self.about, pieces, &standing)
     }
 
-    /// Whether it was asked for in the background.
+    /// Whether it is a background response.
     pub(super) fn is_in_background(&self) -> bool {
         self.about.echo.get("background") == Some(&Value::Bool(true))
     }
 
-    /// Whether nothing more comes of it.
+    /// Whether it is finished.
     pub(super) const fn is_over(&self) -> bool {
         self.end.is_some()
     }
@@ -104,7 +104,7 @@ fn opened_with(opening: &Opening) -> Vec<Message> {
     }
 }
 
-/// What a response says of itself; `None` if the turn has none of this place.
+/// The metadata of a response; `None` if the turn has no such segment.
 fn about(
     gateway: &Gateway,
     reading: &ResponseFold,
@@ -118,7 +118,7 @@ fn about(
         .engine()
         .state_owner(&setup.model.provider, &setup.model.model);
     Some(About {
-        // The journal's time of the turn can be a second later than that of its request.
+        // The turn's time in the journal can be a second later than that of its request.
         created: created
             .and_then(|created| created.as_u64())
             .unwrap_or(begun),
@@ -129,10 +129,10 @@ fn about(
     })
 }
 
-/// What the steps of a session tell of a response.
+/// Folds the steps of a session into a response.
 struct ResponseFold {
     asked: Vec<Message>,
-    /// When its request came, in seconds since 1970.
+    /// The time of its request, in seconds since 1970.
     begun: Option<i64>,
     end: Option<SegmentEnd>,
     pieces: Vec<(Delta, Option<ToolCallId>)>,
@@ -143,7 +143,7 @@ struct ResponseFold {
 }
 
 impl ResponseFold {
-    /// Reads this segment of a turn.
+    /// Reads one segment of a turn.
     fn of(steps: Vec<Envelope>, turn: &TurnId, segment: u32) -> Self {
         let mut reading = Self {
             asked: Vec::new(),
@@ -205,7 +205,7 @@ impl ResponseFold {
             }
             return;
         };
-        // A later segment begins with what its client brings.
+        // A later segment begins with client results.
         if let Fact::WaitClosed { end, wait, .. } = &**fact
             && let WaitEnd::Answered { answer, .. } = end
             && let Answer::ClientResult(given) = answer

@@ -1,4 +1,4 @@
-//! Questions about calls as they are told.
+//! Wire types of approvals.
 
 use jackfield_domain::wait::WaitEnd;
 use jackfield_engine::OpenQuestion;
@@ -59,7 +59,7 @@ pub(crate) struct ApprovalList {
 }
 
 impl ApprovalView {
-    /// A question.
+    /// Converts an open question.
     pub(crate) fn of(asked: &OpenQuestion) -> Self {
         let tool = asked.tool.as_ref();
         Self {

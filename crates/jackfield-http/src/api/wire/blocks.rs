@@ -1,4 +1,4 @@
-//! Messages as they are told: what was said, in blocks.
+//! Wire types of messages and their blocks.
 
 use jackfield_domain::block::{Block, Content};
 use jackfield_domain::media::MediaSource;
@@ -150,7 +150,7 @@ pub(crate) struct ResultView {
 }
 
 impl MessageView {
-    /// A message that no model said.
+    /// Converts a message that no model wrote.
     pub(crate) fn of(message: &Message) -> Self {
         Self {
             role: words::role(message.role).to_owned(),
@@ -163,12 +163,12 @@ impl MessageView {
 }
 
 impl BlockView {
-    /// A block.
+    /// Converts a block.
     pub(crate) fn of(block: &Block) -> Self {
         Self::of_content(&block.content)
     }
 
-    /// The content of a block.
+    /// Converts the content of a block.
     pub(crate) fn of_content(content: &Content) -> Self {
         match content {
             Content::Audio(audio) => Self::Audio {
@@ -243,7 +243,7 @@ impl MediaView {
 }
 
 impl ResultView {
-    /// What a tool answered.
+    /// Converts a tool result.
     pub(crate) fn of(result: &ToolResult) -> Self {
         let files = result.content.iter().filter_map(|part| match part {
             OutcomePart::Audio(audio) => Some(BlockView::Audio {
@@ -268,7 +268,7 @@ impl ResultView {
     }
 }
 
-/// The arguments as an object, or the text that is none.
+/// The arguments as an object, or as the raw text if they are no object.
 pub(crate) fn arguments(input: &ToolInput) -> Value {
     match input {
         ToolInput::Json(input) => match input.object() {

@@ -1,4 +1,4 @@
-//! What a stream of events tells: one event for each thing that a watcher is told, under its cursor.
+//! Wire types of events: one for each session event, with its cursor.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -218,7 +218,7 @@ pub(crate) struct WaitEnded {
 }
 
 impl EventView {
-    /// Its kind, which is the name of the server-sent event.
+    /// Its kind, which is also the name of the server-sent event.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::BlockEnded(_) => "block_ended",

@@ -1,4 +1,4 @@
-//! What there is, as it is told: tools, servers, providers, models.
+//! Wire types of listings: tools, servers, providers, models.
 
 use jackfield_assembly::{KeyState, ProviderState, ServerStatus, ServerToolbox};
 use jackfield_domain::listing::ListedModel;
@@ -158,7 +158,7 @@ pub(crate) struct ModelView {
 }
 
 impl ToolView {
-    /// A tool.
+    /// Converts a tool.
     pub(crate) fn of(tool: &CatalogEntry) -> Self {
         let definition = &tool.definition;
         Self {
@@ -193,7 +193,8 @@ impl From<&ToolboxProblem> for MissingView {
 }
 
 impl ServerView {
-    /// A server. What is wrong with one may name files and variables of this machine.
+    /// Converts a server. Its error is only included on request, as it may name files and variables of this
+    /// machine.
     pub(crate) fn of(server: &ServerToolbox, is_told_why: bool) -> Self {
         let config = &server.config;
         let (state, reason, protocol) = match server.state() {
@@ -216,7 +217,7 @@ impl ServerView {
 }
 
 impl ProviderView {
-    /// A provider.
+    /// Converts a provider.
     pub(crate) fn of(name: &str, state: &ProviderState, can: Option<Capabilities>) -> Self {
         Self {
             name: name.to_owned(),
@@ -242,7 +243,7 @@ impl ProviderView {
 }
 
 impl ModelView {
-    /// A model that can be named, and what it stands for if that is an alias.
+    /// Converts a model, with the model that it stands for if it is an alias.
     pub(crate) fn of(model: &ListedModel, alias_of: Option<String>) -> Self {
         Self {
             id: model.id.to_string(),

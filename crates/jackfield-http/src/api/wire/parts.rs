@@ -1,4 +1,4 @@
-//! Parts of messages and results, as a client gives them.
+//! Wire types of message and result parts in requests.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub(crate) enum PartKind {
 }
 
 impl PartGiven {
-    /// As a block of a message.
+    /// Converts to a block of a message.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl PartGiven {
         })
     }
 
-    /// As a part of a result.
+    /// Converts to a part of a result.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What a client asks: a message and how it is to be answered, results of its tools, answers to questions.
+//! Wire types of requests: messages with their options, client results, and answers to questions.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -222,7 +222,7 @@ impl PostTurn {
         Ok(Message::new(Role::User, blocks))
     }
 
-    /// The client's tools.
+    /// The client tools.
     ///
     /// # Errors
     ///
@@ -268,7 +268,7 @@ impl ToolGiven {
 }
 
 impl ToolChoiceGiven {
-    /// What is chosen.
+    /// The tool choice.
     ///
     /// # Errors
     ///
@@ -348,7 +348,7 @@ impl ResultGiven {
                 parts.collect::<Result<_, _>>()?
             }
             (None, None) => match &self.structured {
-                // A model reads text: what is only JSON is told as that.
+                // A model reads text, so a result with only JSON is passed as text.
                 Some(json) => vec![OutcomePart::Text(json.to_string().into())],
                 None => {
                     let why = "there is no result: give `text`, `content` or `structured`";
@@ -364,5 +364,5 @@ impl ResultGiven {
     }
 }
 
-/// The most tools of a client.
+/// The maximum number of client tools.
 const MOST_TOOLS: usize = 1_000;

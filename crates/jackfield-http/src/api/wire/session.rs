@@ -1,4 +1,4 @@
-//! Sessions as they are told.
+//! Wire types of sessions.
 
 use jackfield_domain::history::ForkOrigin;
 use jackfield_engine::SessionRow;

@@ -1,4 +1,4 @@
-//! Settings of a turn's model calls, as a client gives them.
+//! Wire types of model settings in requests.
 
 use std::sync::Arc;
 
@@ -101,7 +101,7 @@ pub(crate) struct ResponseFormatGiven {
 }
 
 impl SettingsGiven {
-    /// These settings, with what this says in their place.
+    /// Applies these settings over the given ones.
     ///
     /// # Errors
     ///
@@ -234,7 +234,7 @@ fn at_least_one(given: Option<u32>, place: &str) -> Result<(), ProblemDetails> {
     }
 }
 
-/// The most characters of the name of a form.
+/// The maximum length of a response format's name.
 const LONGEST_NAME: usize = 64;
-/// The most texts that end a reply.
+/// The maximum number of stop sequences.
 const MOST_STOPS: usize = 16;

@@ -1,4 +1,4 @@
-//! A turn as it is told: its answer, its calls, what it waits for and what it used.
+//! Wire types of turns: answer, calls, waits and usage.
 
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::ModelFailure;
@@ -191,7 +191,7 @@ pub(crate) struct NoteView {
 }
 
 impl EndView {
-    /// How a turn ended.
+    /// Converts the end of a turn.
     pub(crate) fn of(end: &TurnEnd) -> Self {
         let kind = |kind: &str| Self {
             kind: kind.to_owned(),
@@ -227,7 +227,7 @@ impl EndView {
 }
 
 impl FailureView {
-    /// A failure.
+    /// Converts a model failure.
     pub(crate) fn of(failure: &ModelFailure) -> Self {
         Self {
             kind: words::model_failure(failure.kind).to_owned(),
@@ -237,7 +237,7 @@ impl FailureView {
 }
 
 impl WaitView {
-    /// A question.
+    /// Converts a wait.
     pub(crate) fn of(wait: &Wait) -> Self {
         let question = match &wait.kind {
             WaitKind::Elicitation { question, .. } => Some(question.message.to_string()),

@@ -1,4 +1,4 @@
-//! Kinds and reasons of the domain in the words of the API, which never change.
+//! The API's stable names for kinds and reasons of the domain.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use jackfield_domain::failure::{Disposition, ToolFailureKind};
 use jackfield_domain::message::Role;
 use jackfield_domain::tool::Safety;
 
-// What documents and lines have, too, is said in the same words.
+// Names shared with exported documents and JSON lines.
 pub(crate) use jackfield_export::values::{
     cause, failure_kind as model_failure, finish, limit_kind as limit, model, wait_end, wait_kind,
 };
 pub(crate) use jackfield_export::words::{note_effect, note_kind};
 
-/// Milliseconds.
+/// A duration in milliseconds.
 pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Who runs a tool.
+/// The runner of a tool.
 pub(crate) const fn ran_by(ran_by: RanBy) -> &'static str {
     match ran_by {
         RanBy::Client => "client",
@@ -28,7 +28,7 @@ pub(crate) const fn ran_by(ran_by: RanBy) -> &'static str {
     }
 }
 
-/// Who a message is from.
+/// The author of a message.
 pub(crate) const fn role(role: Role) -> &'static str {
     match role {
         Role::Assistant => "assistant",
@@ -38,7 +38,7 @@ pub(crate) const fn role(role: Role) -> &'static str {
     }
 }
 
-/// How a call that ended came out.
+/// The status of a closed call.
 pub(crate) const fn status(end: CallEnd, is_error: bool) -> &'static str {
     match end {
         CallEnd::Cancelled => "cancelled",
@@ -55,7 +55,7 @@ pub(crate) const fn status(end: CallEnd, is_error: bool) -> &'static str {
     }
 }
 
-/// What happened to a tool call.
+/// The kind of a tool failure.
 pub(crate) const fn tool_failure(kind: ToolFailureKind) -> &'static str {
     match kind {
         ToolFailureKind::Cancelled => "cancelled",
@@ -68,7 +68,7 @@ pub(crate) const fn tool_failure(kind: ToolFailureKind) -> &'static str {
     }
 }
 
-/// What is known of a call's effects.
+/// What is known about the effects of a failed call.
 pub(crate) const fn disposition(disposition: Disposition) -> &'static str {
     match disposition {
         Disposition::Landed => "landed",
@@ -86,7 +86,7 @@ pub(crate) const fn tool_use(tools: ToolUse) -> (bool, Option<&'static str>) {
     }
 }
 
-/// What is known of a tool's effects.
+/// What is known about the effects of a tool.
 pub(crate) const fn safety(safety: Safety) -> &'static str {
     match safety {
         Safety::Idempotent => "idempotent",
