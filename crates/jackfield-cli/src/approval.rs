@@ -1,4 +1,4 @@
-//! Approvals: what a person may answer, and who is asked.
+//! Approvals at the terminal: parsing an answer, and reading it.
 
 use std::io::{self, BufRead as _, BufReader};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,26 +9,26 @@ use jackfield_domain::ids::{DeliveryId, InvalidId};
 use crate::render::words;
 use crate::withdrawal::ReadQuestion;
 
-/// What a person says about a call.
+/// A person's answer to an approval question.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ApprovalChoice {
-    /// It may run, and so may every later call of this tool in the session.
+    /// Allows this call and every later call of this tool in the session.
     All,
-    /// It may not, for this reason; the reason may be empty.
+    /// Denies the call with this reason, which may be empty.
     Deny(String),
-    /// It may run with other arguments: these, or those that are yet to be typed.
+    /// Allows the call with other arguments. If the text is empty, they are still to be typed.
     Edit(String),
-    /// It may run.
+    /// Allows this call.
     Once,
 }
 
-/// Understands an answer; nothing comes of one that is none.
+/// Parses an answer; `None` if it is unclear.
 #[must_use]
 pub fn parse(line: &str) -> Option<ApprovalChoice> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     match word.to_lowercase().as_str() {
-        // Whoever says "yes, but" has not said yes, and a sentence can begin with "a".
+        // "yes, but ..." is not a yes, and a sentence can begin with "a".
         "y" | "yes" if rest.trim().is_empty() => Some(ApprovalChoice::Once),
         "a" | "all" if rest.trim().is_empty() => Some(ApprovalChoice::All),
         "e" | "edit" => Some(ApprovalChoice::Edit(rest.trim().to_owned())),
@@ -37,7 +37,7 @@ pub fn parse(line: &str) -> Option<ApprovalChoice> {
     }
 }
 
-/// Who answers here, for people and for audits: as they are called on this machine.
+/// The name of the current user, as recorded with an answer: the login name on this machine.
 #[must_use]
 pub fn user() -> String {
     let named = |variable| std::env::var(variable).ok();
@@ -47,11 +47,11 @@ pub fn user() -> String {
         .unwrap_or_else(|| "somebody".to_owned())
 }
 
-/// An id for something that is delivered from here: no other run has it.
+/// A delivery id that is unique to this run.
 ///
 /// # Errors
 ///
-/// Only if `what` is not made of the characters of ids.
+/// Only if `what` has characters that ids do not allow.
 pub fn delivery_id(what: &str) -> Result<DeliveryId, InvalidId> {
     static DELIVERED: AtomicU32 = AtomicU32::new(0);
     let nth = DELIVERED.fetch_add(1, Ordering::Relaxed);
@@ -61,10 +61,10 @@ pub fn delivery_id(what: &str) -> Result<DeliveryId, InvalidId> {
     DeliveryId::parse(&format!("cli-{now:x}-{process:x}-{nth:x}-{what}"))
 }
 
-/// The most characters of a person's name.
+/// The maximum length of a person's name, in characters.
 const LONGEST_NAME: usize = 64;
 
-/// A terminal with a person at it.
+/// An interactive terminal.
 #[derive(Debug)]
 pub struct Terminal {
     lines: BufReader<std::fs::File>,
@@ -79,17 +79,17 @@ impl From<std::fs::File> for Terminal {
 }
 
 impl Terminal {
-    /// The terminal of this process, even where standard input is something else.
+    /// Opens the controlling terminal of this process, even if standard input is redirected.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// There is no terminal.
     pub fn open() -> io::Result<Self> {
         let path = if cfg!(windows) { "CONIN$" } else { "/dev/tty" };
         Ok(std::fs::File::open(path)?.into())
     }
 
-    /// Waits for a line; `None` if the person is gone, or the question was taken back.
+    /// Waits for a line; `None` at the end of input, or if the question was withdrawn.
     #[must_use]
     pub fn line(&mut self, question: &ReadQuestion) -> Option<String> {
         if self.lines.buffer().is_empty() && !question.waits_for(self.lines.get_ref()) {

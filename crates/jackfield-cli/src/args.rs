@@ -1,4 +1,4 @@
-//! What can be asked for on the command line; no behaviour.
+//! The definition of the command line, without behavior.
 
 mod approvals;
 mod ask;

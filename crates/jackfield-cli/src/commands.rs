@@ -1,4 +1,4 @@
-//! The commands.
+//! The implementations of the commands.
 
 pub mod approvals;
 pub mod ask;
@@ -37,7 +37,7 @@ use crate::fault::CommandError;
 ///
 /// # Errors
 ///
-/// A [`CommandError`], which says what to do and how the run ends.
+/// [`CommandError`] with the exit code and help.
 pub async fn run(command: Command, registry: &Registry) -> Result<Exit, CommandError> {
     match command {
         Command::Approvals(approvals) => approvals::run(approvals, registry).await,

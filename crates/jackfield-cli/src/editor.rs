@@ -1,4 +1,4 @@
-//! The line that a person edits, with history, on a thread of its own.
+//! The line editor with history, on a thread of its own.
 
 use std::borrow::Cow;
 use std::fs;
@@ -26,25 +26,25 @@ use crate::withdrawal::ReadQuestion as Open;
 /// Prints above the line that is being edited.
 pub(crate) type ExternalPrinter = Box<dyn Fn(String) -> io::Result<()> + Send + Sync>;
 
-/// What is edited, and what was said before.
+/// The line editors for messages and answers.
 pub(crate) struct LineEditor {
-    /// Answers are no messages: they have no history, and what was typed ahead is none of them.
+    /// Answers have no history, and ignore text that was typed ahead.
     answers: Editor<(), MemHistory>,
-    /// Where what is said is kept, if it is.
+    /// The history file, if there is one.
     file: Option<PathBuf>,
     messages: Editor<EditorHelper, FileHistory>,
-    /// What was typed ahead of a question, for the next message.
+    /// Text that was typed ahead of a question, for the next message.
     typed: String,
 }
 
 impl LineEditor {
-    /// An editor on the terminal; what is said is kept in this file, if it can be.
+    /// An editor on the terminal, with this history file.
     ///
-    /// Gives the reason, too, if it cannot.
+    /// Returns the reason as well if the history file cannot be used.
     ///
     /// # Errors
     ///
-    /// There is no terminal that lines can be edited on.
+    /// The terminal does not support line editing.
     pub(crate) fn new(
         file: Option<PathBuf>,
         words: Vec<String>,
@@ -55,7 +55,7 @@ impl LineEditor {
             .behavior(if io::stdout().is_terminal() {
                 Behavior::Stdio
             } else {
-                // The answers go elsewhere: the line must not.
+                // Answers may go to a pipe; the edited line must not.
                 Behavior::PreferTerm
             })
             .bell_style(BellStyle::None)
@@ -90,7 +90,7 @@ impl LineEditor {
         Ok((editor, why))
     }
 
-    /// What prints above the line while it is edited; none where no line is.
+    /// A printer above the edited line; `None` if the terminal does not support it.
     pub(crate) fn above(&mut self) -> Option<ExternalPrinter> {
         let printer = Mutex::new(self.messages.create_external_printer().ok()?);
         Some(Box::new(move |text| {
@@ -99,11 +99,11 @@ impl LineEditor {
         }))
     }
 
-    /// Asks, and waits for what is said.
+    /// Asks a question, and waits for the answer.
     pub(crate) fn ask(&mut self, question: PersonQuestion, open: &Open) -> PersonAnswer {
         let line = match &question {
             PersonQuestion::Answer { initial, prompt } => {
-                // What was typed before the question cannot be its answer.
+                // Text that was typed before the question cannot be its answer.
                 self.typed.push_str(&tty::typed_ahead());
                 if initial.is_empty() && !stands(prompt, open) {
                     return PersonAnswer::Gone;
@@ -129,7 +129,7 @@ impl LineEditor {
         let typed = std::mem::take(&mut self.typed);
         let message = self.messages.readline_with_initial(PROMPT, (&typed, ""))?;
         let mut message = message.replace(&format!("\\{TYPED}\n"), "\n");
-        // Where no line is edited, a backslash is only seen when its line has ended.
+        // On a dumb terminal, a trailing backslash is only seen after the line has ended.
         while render::is_dumb() && message.ends_with('\\') {
             message.pop();
             message.push('\n');
@@ -138,7 +138,7 @@ impl LineEditor {
         Ok(message)
     }
 
-    /// Reads what was said in earlier runs.
+    /// Loads the history of earlier runs.
     fn recall(&mut self) -> io::Result<()> {
         let Some(file) = &self.file else {
             return Ok(());
@@ -153,7 +153,7 @@ impl LineEditor {
             }
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // Empty, so that it is seen now if it cannot be written.
+                // Creates an empty file, so that an unwritable place is noticed now.
                 return self.messages.save_history(file).map_err(io::Error::other);
             }
             Err(error) => return Err(error),
@@ -169,27 +169,27 @@ impl LineEditor {
         if let (Ok(true), Some(file)) = (added, &self.file)
             && line.len() <= LONGEST
         {
-            // What cannot be kept is still there until the end.
+            // A message that cannot be saved stays in memory until the end.
             let _kept = self.messages.append_history(file);
         }
     }
 }
 
-/// Shows the prompt until something is typed; says whether the question still stands by then. From there
-/// on the line is edited, which cannot be interrupted.
+/// Shows the prompt until a key is pressed. Returns whether the question is still open then. From there on, the
+/// editor has the line, and cannot be interrupted.
 fn stands(prompt: &str, open: &Open) -> bool {
     let mut out = io::stdout();
     if render::is_dumb() || !out.is_terminal() {
         return true;
     }
-    // A terminal that is gone is noticed by whoever reads.
+    // The next read detects a closed terminal.
     let _shown = out.write_all(prompt.as_bytes()).and_then(|()| out.flush());
     let stands = open.waits_for(&io::stdin());
     let _cleared = out.write_all(b"\r\x1b[K").and_then(|()| out.flush());
     stands
 }
 
-/// Makes a folder that nobody else sees into.
+/// Creates a private folder.
 fn make_private(folder: &std::path::Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -198,7 +198,7 @@ fn make_private(folder: &std::path::Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Enter: behind a backslash it goes on in a new line.
+/// Enter: continues on a new line after a backslash.
 struct EnterKey;
 
 impl ConditionalEventHandler for EnterKey {
@@ -215,7 +215,7 @@ impl ConditionalEventHandler for EnterKey {
     }
 }
 
-/// Ctrl-C: clears what is there, and is told only where there is nothing.
+/// Ctrl-C: clears the line, and interrupts only if it is empty.
 struct InterruptKey;
 
 impl ConditionalEventHandler for InterruptKey {
@@ -230,7 +230,7 @@ impl ConditionalEventHandler for InterruptKey {
     }
 }
 
-/// What helps to edit: the prompt has a colour, and commands are completed.
+/// The colored prompt, and the completion of commands.
 struct EditorHelper {
     styled: bool,
     words: Vec<String>,
@@ -271,17 +271,17 @@ impl Hinter for EditorHelper {
 }
 impl Validator for EditorHelper {}
 
-/// The longest message that is kept for later runs.
+/// The maximum size of a message in the history file.
 const LONGEST: usize = 16 << 10;
 
-/// No history file of ours is larger.
+/// The maximum size of a history file.
 const MOST_BYTES: u64 = 32 << 20;
 
-/// How many messages are kept.
+/// The maximum number of messages in the history.
 const MOST_ENTRIES: usize = 1000;
 
-/// Tells the end of a line that was typed behind a backslash from one that was pasted so. It has no width.
+/// Marks a line end that was typed after a backslash, as opposed to a pasted one. It has no width.
 const TYPED: char = '\u{200b}';
 
-/// What stands before a message.
+/// The prompt of messages.
 const PROMPT: &str = "> ";

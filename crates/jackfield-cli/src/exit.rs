@@ -1,4 +1,4 @@
-//! The exit codes: what a script learns from a run.
+//! The exit codes, for scripts.
 //!
 //! | code | meaning |
 //! |---|---|
@@ -6,22 +6,22 @@
 //! | 1 | Jackfield itself failed |
 //! | 2 | the command line or the question was wrong |
 //! | 3 | the configuration was wrong, or a key is missing or not accepted |
-//! | 4 | the model's provider failed, or cannot be asked this |
-//! | 5 | a limit was met, and there is no answer or `on_limit` is `"error"` |
-//! | 6 | the answer broke off; what had come was printed |
+//! | 4 | the model's provider failed, or does not support the request |
+//! | 5 | a limit was reached, and there is no answer or `on_limit` is `"error"` |
+//! | 6 | the answer broke off; the part received was printed |
 //! | 7 | the tool of `tools call` failed |
 //! | 8 | an MCP server of `mcp test` or `mcp accept` cannot be used |
-//! | 9 | the answer is not of the form that was asked for, as with `--schema` |
+//! | 9 | the answer does not have the requested form, as with `--schema` |
 //! | 10 | the question of `approvals` was answered before, or has expired |
-//! | 11 | what was recorded does not come out the same in `replay` |
-//! | 12 | the session has a turn that is not over: at work elsewhere, left open or parked |
-//! | 13 | what is kept is damaged, or older than what was written; what can be read was printed |
+//! | 11 | a recording does not come out the same in `replay` |
+//! | 12 | the session has an open turn: in progress elsewhere, left open or parked |
+//! | 13 | the journal is damaged, or older than what was written; the readable part was printed |
 //! | 130 | cancelled |
 
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
 
-/// How a run ended.
+/// The exit code of a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Exit {
     /// The question was answered, or the command did what it was asked for.
@@ -32,32 +32,32 @@ pub enum Exit {
     Usage,
     /// The configuration was wrong, or a key is missing or not accepted.
     Configuration,
-    /// The model's provider failed, or cannot be asked this.
+    /// The model's provider failed, or does not support the request.
     Provider,
-    /// A limit was met, and there is no answer, or that is to be an error.
+    /// A limit was reached, and there is no answer, or that counts as an error.
     Limit,
-    /// The answer broke off; what had come was printed.
+    /// The answer broke off; the part received was printed.
     Interrupted,
     /// The tool of `tools call` failed.
     Tool,
     /// An MCP server of `mcp test` or `mcp accept` cannot be used.
     Server,
-    /// The answer is not of the form that was asked for; it was printed.
+    /// The answer does not have the requested form; it was printed.
     Misfit,
     /// The question of `approvals` was answered before, or has expired.
     TooLate,
-    /// What was recorded does not come out the same.
+    /// The recording does not come out the same.
     Differs,
-    /// The session has a turn that is not over: a process is at work on it, or it was left open or parked.
+    /// The session has an open turn: a process works on it, or it was left open or parked.
     Unfinished,
-    /// What is kept is damaged, or older than what was written; what can be read was printed.
+    /// The journal is damaged, or older than what was written; the readable part was printed.
     Damaged,
     /// Cancelled.
     Cancelled,
 }
 
 impl Exit {
-    /// All of them, by code.
+    /// All exit codes, in order.
     pub const ALL: [Self; 15] = [
         Self::Answered,
         Self::Internal,
@@ -76,7 +76,7 @@ impl Exit {
         Self::Cancelled,
     ];
 
-    /// The code.
+    /// The numeric code.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -98,7 +98,7 @@ impl Exit {
         }
     }
 
-    /// The exit of a turn that ended so.
+    /// The exit code for the end of a turn.
     #[must_use]
     pub const fn of(end: &TurnEnd) -> Self {
         match end {
@@ -107,7 +107,7 @@ impl Exit {
                 is_error: false, ..
             } => Self::Answered,
             TurnEnd::Cancelled(_) => Self::Cancelled,
-            // Only a program that brings tools of its own can be late with them.
+            // Only a program with client tools can miss their deadline.
             TurnEnd::ClientExpired => Self::Internal,
             TurnEnd::Failed(failure) => Self::of_failure(failure),
             TurnEnd::Interrupted(_) => Self::Interrupted,

@@ -1,4 +1,4 @@
-//! What stops a command: the cause in one line, its causes, and what to do about it.
+//! The error of a command: a message in one line, its causes, and help.
 
 use std::error::Error;
 use std::io::ErrorKind::NotFound;
@@ -10,21 +10,21 @@ use jackfield_engine::{EngineError, JournalError, ParkReason};
 
 use crate::exit::Exit;
 
-/// What stops a command.
+/// The error of a command.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CommandError {
-    /// The causes of each other, the first one before all.
+    /// The chain of causes, the first cause first.
     pub causes: Vec<String>,
-    /// How the run ends.
+    /// The exit code of the run.
     pub exit: Exit,
-    /// What to do about it.
+    /// How to fix it.
     pub help: Vec<String>,
-    /// What happened, in a line; more lines are more of the same.
+    /// The error, in one line; further lines are further errors.
     pub messages: Vec<String>,
 }
 
 impl CommandError {
-    /// A fault of one line.
+    /// An error with one message.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self {
             causes: Vec::new(),
@@ -34,14 +34,14 @@ impl CommandError {
         }
     }
 
-    /// The same, with an error and its sources as the causes.
+    /// Adds an error and its sources as causes.
     #[must_use]
     pub fn because(mut self, error: &(dyn Error + 'static)) -> Self {
         self.causes.extend(chain(Some(error)));
         self
     }
 
-    /// The same, with what to do about it.
+    /// Adds help.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help.push(help.into());
@@ -94,7 +94,7 @@ impl From<EngineError> for CommandError {
             | _ => Exit::Internal,
         };
         let mut fault = Self::new(exit, error.to_string());
-        // The errors that are another's in all but name say the same once.
+        // Errors that only wrap another one are printed once.
         fault.causes.extend(chain(error.source()));
         if matches!(error, EngineError::UnknownTool { .. }) {
             fault = fault.with_help("`jackfield tools list` shows the tools that there are");
@@ -149,7 +149,7 @@ impl From<EngineError> for CommandError {
     }
 }
 
-/// What to do about a session that a process is at work on.
+/// Help for a session that a process is working on.
 pub(crate) fn at_work(session: &SessionId) -> String {
     format!(
         "`jackfield sessions watch {session}` shows how it goes on; Ctrl-C where it runs cancels it"

@@ -1,7 +1,7 @@
-//! The `jackfield` command line: arguments, commands, and everything that is printed.
+//! The `jackfield` command line: arguments, commands, and output.
 //!
-//! [`args`] says what can be asked for, [`commands`] does it, [`render`] is the only place that
-//! prints, and [`exit`] has the exit codes.
+//! [`args`] defines the command line, [`commands`] implements it, [`render`] is the only module that prints, and
+//! [`exit`] has the exit codes.
 
 pub mod approval;
 pub mod args;
@@ -27,17 +27,17 @@ use tokio::runtime::{Builder, Runtime};
 use crate::args::{Args, Command};
 use crate::exit::Exit;
 
-/// Runs the command of this process's arguments, with everything that comes with Jackfield.
+/// Runs the command in this process's arguments, with everything that comes with Jackfield.
 #[must_use]
 pub fn main() -> ExitCode {
     main_with(&Registry::default())
 }
 
-/// Runs the command of this process's arguments, with what is registered here: a whole `jackfield` with
-/// providers of one's own is a `main` of one line.
+/// Runs the command in this process's arguments, with this registry: a complete `jackfield` with additional
+/// providers is a `main` of one line.
 #[must_use]
 pub fn main_with(registry: &Registry) -> ExitCode {
-    // Before anything else: what a guard is given is no command line.
+    // Before anything else: a guard process has its own arguments, which are not a command line.
     if let Some(code) = jackfield_assembly::guard() {
         return code;
     }
@@ -50,7 +50,7 @@ pub fn main_with(registry: &Registry) -> ExitCode {
     let exit = match runtime {
         Ok(runtime) => {
             let ended = runtime.block_on(commands::run(args.command, &registry.clone().guarded()));
-            // A thread that is stuck must not hold the process.
+            // A stuck thread must not keep the process alive.
             runtime.shutdown_background();
             ended.unwrap_or_else(|fault| render::fault(&fault))
         }
@@ -61,8 +61,8 @@ pub fn main_with(registry: &Registry) -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-/// The threads of a command: two workers, so that a tool that computes holds up neither Ctrl-C nor the answer,
-/// unless it is a gateway.
+/// The runtime of a command: two workers, so that a computing tool delays neither Ctrl-C nor the answer. A
+/// gateway has its own runtime.
 #[cfg_attr(
     not(feature = "serve"),
     expect(unused_variables, reason = "only a gateway has other threads")

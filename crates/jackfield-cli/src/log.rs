@@ -1,8 +1,8 @@
-//! The log: on standard error, and only where `JACKFIELD_LOG` asks for it.
+//! The log, on standard error, if `JACKFIELD_LOG` is set.
 
 use tracing_subscriber::EnvFilter;
 
-/// Starts the log, if it is asked for. A filter that cannot be read logs everything at `info`.
+/// Starts the log if it is enabled. With an invalid filter, everything from `info` up is logged.
 pub(crate) fn start() {
     let Ok(filter) = std::env::var("JACKFIELD_LOG") else {
         return;
@@ -11,6 +11,6 @@ pub(crate) fn start() {
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr);
-    // Somebody else's log is as good as ours.
+    // A subscriber that the embedding program installed is kept.
     let _started = log.try_init();
 }

@@ -1,4 +1,5 @@
-//! A person who is asked, on a thread of their own: nothing else can wait for a line.
+//! A person at the terminal. A thread of its own waits for their input, since a blocking read would stop
+//! everything else.
 
 use std::fmt;
 use std::io;
@@ -11,36 +12,36 @@ use crate::editor::{ExternalPrinter, LineEditor};
 use crate::render::PromptPlace;
 use crate::withdrawal::{ReadQuestion as Open, Withdrawal};
 
-/// What is asked.
+/// A question to the person.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum PersonQuestion {
-    /// An answer to something else.
+    /// An answer to something other than the next message.
     Answer {
-        /// What stands there to be edited.
+        /// The initial text of the line.
         initial: String,
-        /// What stands before the line.
+        /// The prompt of the line.
         prompt: &'static str,
     },
     /// The next message.
     Message,
 }
 
-/// What a person says.
+/// The person's input.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum PersonAnswer {
-    /// Nothing: the person is gone.
+    /// End of input.
     Gone,
-    /// Nothing: Ctrl-C was pressed where there was nothing to clear.
+    /// Ctrl-C on an empty line.
     Interrupted,
-    /// This.
+    /// A line of text.
     Line(String),
 }
 
-/// A person.
+/// A person at the terminal, or piped input.
 pub struct Person {
-    /// Prints above the line that they edit, if they do.
+    /// Prints above the edited line, if there is one.
     above: Option<ExternalPrinter>,
-    /// The question that they are at.
+    /// The number of the open question.
     asked: Option<u64>,
     manner: PromptPlace,
     said: mpsc::UnboundedReceiver<(u64, PersonAnswer)>,
@@ -57,7 +58,7 @@ impl fmt::Debug for Person {
 }
 
 impl Person {
-    /// A person who answers behind the question, as the terminal lets them.
+    /// A person who answers after the question, without line editing.
     #[must_use]
     pub fn at(mut terminal: Terminal) -> Self {
         Self::by(PromptPlace::Inline, move |_, open| {
@@ -68,7 +69,7 @@ impl Person {
         })
     }
 
-    /// A person who has a line to edit.
+    /// A person with a line editor.
     pub(crate) fn editing(mut editor: LineEditor) -> Self {
         let above = editor.above();
         let person = Self::by(PromptPlace::Below, move |question, open| {
@@ -77,7 +78,7 @@ impl Person {
         Self { above, ..person }
     }
 
-    /// Nobody who could be asked anything: messages come from elsewhere.
+    /// Piped messages; questions cannot be answered.
     pub(crate) fn piped(mut next: impl FnMut() -> Option<String> + Send + 'static) -> Self {
         Self::by(PromptPlace::Inline, move |_, _| {
             next().map_or(PersonAnswer::Gone, PersonAnswer::Line)
@@ -112,7 +113,7 @@ impl Person {
         self.manner
     }
 
-    /// Shows this, above the line that they are editing, if they are.
+    /// Shows a text, above the edited line if there is one.
     ///
     /// # Errors
     ///
@@ -124,26 +125,26 @@ impl Person {
         }
     }
 
-    /// Whether they can be shown something while they are being asked.
+    /// Whether text can be shown while a question is open.
     pub(crate) const fn can_be_shown(&self) -> bool {
         self.above.is_some()
     }
 
-    /// Asks; whoever is being asked already answers this in place of that.
+    /// Asks a question. If one is open already, its answer counts for this one.
     pub(crate) fn ask(&mut self, question: PersonQuestion) {
         if self.asked.is_none() {
             let open = self.withdrawal.open();
             self.asked = Some(open.number());
-            // A thread that is gone has said so.
+            // A stopped thread has already reported the end of input.
             let _asked = self.wanted.send((open, question));
         }
     }
 
-    /// What is said. Can be dropped at any time without losing it.
+    /// The next input. Cancel-safe: dropping the future loses nothing.
     pub(crate) async fn said(&mut self) -> PersonAnswer {
         loop {
             match self.said.recv().await {
-                // What is typed at a question that was taken back answers no other one.
+                // Input for a withdrawn question answers no other one.
                 Some((number, _)) if self.asked != Some(number) => {}
                 Some((_, said)) => {
                     self.asked = None;
@@ -154,8 +155,7 @@ impl Person {
         }
     }
 
-    /// Takes the question back that they are at. Whoever types already finishes their line, which is
-    /// thrown away.
+    /// Withdraws the open question. A line that is being typed is finished and discarded.
     pub(crate) async fn withdraw(&mut self) {
         let Some(asked) = self.asked.take() else {
             return;
@@ -173,5 +173,5 @@ impl Person {
     }
 }
 
-/// How long it takes at most to clear a line at which nobody types.
+/// The longest time to clear an idle line.
 const CLEARING: Duration = Duration::from_millis(200);

@@ -5,20 +5,20 @@ use std::io::{self, BufRead as _, Read};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 
-/// What standard input is.
+/// The kind of standard input.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StdinKind {
-    /// A pipe or a file: somebody meant it to be read.
+    /// A pipe or a file, meant to be read.
     Given,
-    /// A terminal, or nothing at all.
+    /// A terminal, or nothing.
     NotGiven,
 }
 
-/// The question of these words and this standard input.
+/// The question in these words and this standard input.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if there is none, or standard input is not text or too much of it.
+/// [`CommandError`] if there is no question, or standard input is not text or too large.
 pub fn read(words: &[String], input: StdinKind, stdin: impl Read) -> Result<String, CommandError> {
     let waits = words.iter().any(|word| word == "-");
     let words: Vec<&str> = words
@@ -41,7 +41,7 @@ pub fn read(words: &[String], input: StdinKind, stdin: impl Read) -> Result<Stri
     Ok(question)
 }
 
-/// What is said where there is no question.
+/// The error for a missing question.
 #[must_use]
 pub fn none() -> CommandError {
     let fault = CommandError::new(Exit::Usage, "there is no question");
@@ -79,9 +79,9 @@ fn text_of(bytes: Vec<u8>) -> Result<String, CommandError> {
     })
 }
 
-/// Reads messages by line; a backslash at the end of a line goes on in the next one.
+/// Reads one message per line; a backslash at the end of a line continues it.
 ///
-/// The error of a line is told by `complain`, and ends the messages.
+/// `complain` receives a read error, which ends the messages.
 pub fn lines(
     stdin: impl Read,
     mut complain: impl FnMut(&CommandError),
@@ -123,10 +123,10 @@ pub fn lines(
     }
 }
 
-/// The most that is read.
+/// The maximum size of the input, in bytes.
 const MOST: u64 = 10_000_000;
 
-/// What the standard input of this process is.
+/// The kind of this process's standard input.
 #[must_use]
 pub fn input() -> StdinKind {
     #[cfg(unix)]
@@ -139,7 +139,7 @@ pub fn input() -> StdinKind {
         let kind = file
             .and_then(|file| file.metadata())
             .map(|metadata| metadata.file_type());
-        // A socket is what many programs give their children without a thought.
+        // Many programs pass a socket to their children without meaning it as input.
         if kind.is_ok_and(|kind| kind.is_file() || kind.is_fifo()) {
             StdinKind::Given
         } else {

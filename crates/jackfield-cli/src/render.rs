@@ -1,4 +1,4 @@
-//! The only place that prints: answers to standard output, everything else to standard error.
+//! The only module that prints: answers to standard output, everything else to standard error.
 
 pub mod answers;
 pub mod approvals;
@@ -47,66 +47,66 @@ use crate::render::human::{HumanOptions, HumanRenderer};
 use crate::render::json::Json;
 use crate::render::screen::Screen;
 
-/// Shows a turn while it goes on.
+/// Renders a turn in progress.
 pub trait TurnRenderer: Send {
-    /// Shows a piece of news.
+    /// Shows an event.
     ///
     /// # Errors
     ///
-    /// Whoever read the answer is gone.
+    /// The output pipe is closed.
     fn show(&mut self, event: &RenderEvent) -> io::Result<()>;
 
-    /// Asks about a wait, without waiting for the answer; only views at a terminal are asked to.
+    /// Shows a question, without waiting for the answer; only called for renderers at a terminal.
     ///
     /// # Errors
     ///
-    /// Whoever read the answer is gone.
+    /// The output pipe is closed.
     fn ask(&mut self, wait: &Wait, manner: PromptPlace) -> io::Result<()>;
 
-    /// Shows that a question was answered elsewhere, by whom and how.
+    /// Shows that a question was answered elsewhere, by whose answer and how.
     ///
     /// # Errors
     ///
-    /// Whoever read the answer is gone.
+    /// The output pipe is closed.
     fn answered(&mut self, wait: &Wait, end: &WaitEnd, manner: PromptPlace) -> io::Result<()>;
 
-    /// Says something about the run itself.
+    /// Shows a remark about the run itself.
     ///
     /// # Errors
     ///
-    /// Whoever read the answer is gone.
+    /// The output pipe is closed.
     fn say(&mut self, remark: &str) -> io::Result<()>;
 
-    /// Shows what came of the turn, and whether its answer has the form that was asked for.
+    /// Shows the result of the turn, and whether its answer has the requested form.
     ///
     /// # Errors
     ///
-    /// Whoever read the answer is gone.
+    /// The output pipe is closed.
     fn finish(&mut self, report: &TurnReport, fit: &AnswerFit) -> io::Result<()>;
 }
 
 /// Where the answer to a question is typed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PromptPlace {
-    /// In a line of its own, which is edited.
+    /// On a line of its own, with the line editor.
     Below,
-    /// Behind the question.
+    /// After the question.
     Inline,
 }
 
-/// The view of this process: for people, or for programs. `prose` says that the answer may be Markdown, and
-/// not JSON that was asked for.
+/// The renderer of this process, for people or for programs. `prose` says that the answer may be Markdown, as
+/// opposed to requested JSON.
 #[must_use]
 pub fn view(json: bool, verbose: bool, prose: bool) -> Box<dyn TurnRenderer> {
     if json {
         return Box::new(Json::new(io::stdout()));
     }
     let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
-    // A terminal that cannot take a line back would keep every turn of the spinner.
+    // A terminal that cannot rewrite a line would keep every frame of the spinner.
     let dumb = is_dumb();
     let styled = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
     let look = HumanOptions {
-        // A dumb terminal is often a program, which has its own idea of lines.
+        // A dumb terminal is often a program with its own layout.
         markdown: (out && prose && !dumb).then_some(styled),
         spins: err && !dumb,
         terminal: out,
@@ -117,8 +117,8 @@ pub fn view(json: bool, verbose: bool, prose: bool) -> Box<dyn TurnRenderer> {
     Box::new(HumanRenderer::new(screen.wrapping(look.spins), look))
 }
 
-/// The view of this process for programs that want no more than the end: one document on standard output,
-/// and the turn for people on standard error.
+/// A renderer for programs that only need the result: one document on standard output, and the live turn for
+/// people on standard error.
 #[must_use]
 pub fn whole(verbose: bool) -> Box<dyn TurnRenderer> {
     let look = HumanOptions {
@@ -133,38 +133,38 @@ pub fn whole(verbose: bool) -> Box<dyn TurnRenderer> {
     Box::new(whole::WholeRenderer::new(io::stdout(), told))
 }
 
-/// Whether the terminal can do nothing but take lines.
+/// Whether the terminal supports nothing but plain lines.
 pub(crate) fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// How wide the terminal is that the answer goes to.
+/// The width of the terminal on standard output, in columns.
 pub(crate) fn columns() -> usize {
     columns_of(&io::stdout())
 }
 
-/// How wide the terminal of this stream is.
+/// The terminal width of this stream, in columns.
 #[cfg(unix)]
 fn columns_of(stream: &impl std::os::fd::AsFd) -> usize {
     width_of(terminal_size::terminal_size_of(stream))
 }
 
-/// How wide the terminal of this stream is.
+/// The terminal width of this stream, in columns.
 #[cfg(windows)]
 fn columns_of(stream: &impl std::os::windows::io::AsHandle) -> usize {
     width_of(terminal_size::terminal_size_of(stream))
 }
 
 fn width_of(size: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
-    // Some terminals say that they have no width at all.
+    // Some terminals report a width of zero.
     let wide = size.map(|(width, _)| usize::from(width.0));
     wide.filter(|columns| *columns > 0).unwrap_or(USUAL_WIDTH)
 }
 
-/// The width where there is nothing to see it from.
+/// The default width.
 const USUAL_WIDTH: usize = 80;
 
-/// Whether both streams lead to one file or pipe: whoever reads the answer there reads the rest, too.
+/// Whether both streams are the same file or pipe, so that a reader of the answer sees the rest, too.
 fn is_one_file() -> bool {
     #[cfg(unix)]
     {
@@ -184,20 +184,20 @@ fn is_one_file() -> bool {
     }
 }
 
-/// Whether an answer that was shown can be taken back: on a terminal by saying so, in JSON by its attempt.
+/// Whether a shown answer can be superseded: by a remark on a terminal, by its attempt number in JSON.
 #[must_use]
 pub fn can_supersede(json: bool) -> bool {
     json || io::stdout().is_terminal()
 }
 
-/// Prints what stops a command; gives the exit.
+/// Prints an error; returns its exit code.
 pub fn fault(fault: &CommandError) -> Exit {
-    // Nobody is there to be told that nobody is there.
+    // A closed standard error leaves no place to report that.
     let _told = write_fault(&mut anstream::stderr(), fault);
     fault.exit
 }
 
-/// Writes what stops a command: the causes, then the help.
+/// Writes an error: the causes, then the help.
 ///
 /// # Errors
 ///
@@ -216,13 +216,13 @@ pub fn write_fault(err: &mut impl Write, fault: &CommandError) -> io::Result<()>
     err.flush()
 }
 
-/// Says something that stops nothing.
+/// Prints a remark.
 pub fn remark(text: &str) {
     let dim = plain::DIM;
     let mut line = format!("{dim}{}{dim:#}", words::printable(text));
     if io::stderr().is_terminal() && !is_dumb() {
         line = wrap::wrapped(&line, columns_of(&io::stderr()));
     }
-    // Nobody is there to be told that nobody is there.
+    // A closed standard error leaves no place to report that.
     let _told = writeln!(anstream::stderr(), "{line}");
 }

@@ -1,7 +1,6 @@
-//! Signals: the first one asks for the turn to end, the second one leaves at once.
+//! Signals: the first one cancels the turn, the second one exits immediately.
 //!
-//! They are watched by a task of their own, so that they are heard while the answer is being written
-//! to somebody who does not read.
+//! A task of its own watches them, so that they are handled even while writing to a reader that does not read.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,36 +10,36 @@ use tokio::task::JoinHandle;
 use crate::exit::Exit;
 use crate::tty;
 
-/// What was heard.
+/// A received signal.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Signal {
     /// Ctrl-C.
     Interrupt,
-    /// The process is to end.
+    /// SIGTERM or SIGHUP.
     Terminate,
 }
 
-/// Keeps in mind that the process is to end, once what is under way has ended.
+/// Records that the process should end after the current work.
 pub(crate) fn remember(signal: Signal) {
     if signal == Signal::Terminate {
         TERMINATING.store(true, Ordering::Relaxed);
     }
 }
 
-/// Whether the process is to end.
+/// Whether the process should end.
 pub(crate) fn is_terminating() -> bool {
     TERMINATING.load(Ordering::Relaxed)
 }
 
 static TERMINATING: AtomicBool = AtomicBool::new(false);
 
-/// Leaves at once. Nothing holds what is left: it is what a crash would leave.
+/// Exits immediately. The state left behind is the same as after a crash.
 pub(crate) fn leave() -> ! {
     tty::restore();
     std::process::exit(i32::from(Exit::Cancelled.code()))
 }
 
-/// Watches for Ctrl-C, and for the request to terminate, until it is dropped.
+/// Watches for Ctrl-C and SIGTERM, until it is dropped.
 pub(crate) struct Interrupts {
     heard: mpsc::UnboundedReceiver<Signal>,
     watching: JoinHandle<()>,
@@ -64,16 +63,16 @@ impl Interrupts {
         Self { heard, watching }
     }
 
-    /// A signal that has come already.
+    /// A signal that was already received.
     pub(crate) fn heard(&mut self) -> Option<Signal> {
         self.heard.try_recv().ok()
     }
 
-    /// The first signal. Can be dropped at any time without losing it.
+    /// The first signal. Cancel-safe: dropping the future loses nothing.
     pub(crate) async fn asked(&mut self) -> Signal {
         match self.heard.recv().await {
             Some(signal) => signal,
-            // Signals cannot be watched here: there are none.
+            // Signals cannot be watched here, so none ever arrives.
             None => std::future::pending().await,
         }
     }
@@ -85,10 +84,11 @@ impl Drop for Interrupts {
     }
 }
 
-/// What is watched; kept, so that nothing gets lost between two signals.
+/// The signal streams; kept open, so that no signal is lost between two.
 #[cfg(unix)]
 struct Signals {
-    /// The terminal is gone. Whoever reads from none may have been told not to mind, as by `nohup`.
+    /// The terminal was closed. Not watched if standard input is no terminal: the process may have been started
+    /// to ignore it, as by `nohup`.
     hangup: Option<tokio::signal::unix::Signal>,
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
@@ -113,7 +113,7 @@ impl Signals {
         })
     }
 
-    /// Waits for a signal, if there can be any more.
+    /// Waits for a signal; `None` if no more can arrive.
     async fn next(&mut self) -> Option<Signal> {
         let hangup = async {
             match &mut self.hangup {
@@ -129,7 +129,7 @@ impl Signals {
     }
 }
 
-/// What is watched.
+/// The signal streams.
 #[cfg(not(unix))]
 struct Signals;
 
@@ -139,7 +139,7 @@ impl Signals {
         Some(Self)
     }
 
-    /// Waits for a signal, if there can be any more.
+    /// Waits for a signal; `None` if no more can arrive.
     async fn next(&mut self) -> Option<Signal> {
         let heard = tokio::signal::ctrl_c().await;
         heard.ok().map(|()| Signal::Interrupt)

@@ -1,14 +1,14 @@
-//! The terminal between two lines that are edited: what is typed then is kept, and not shown.
+//! The terminal between two edited lines: input is kept, and not echoed.
 //!
-//! While an answer is written, an echo would stand in the middle of it. What was typed waits in the
-//! terminal until the next line is read. Ctrl-C works all the time.
+//! An echo would appear in the middle of the answer. Input waits in the terminal until the next line is read.
+//! Ctrl-C works all the time.
 
-/// Keeps the terminal quiet until it is dropped, or the process leaves.
+/// Disables the echo until it is dropped, or the process exits.
 #[derive(Debug)]
 pub(crate) struct EchoGuard(());
 
 impl EchoGuard {
-    /// Makes the terminal of standard input quiet; nothing comes of what is none.
+    /// Disables the echo on standard input; no effect if that is no terminal.
     pub(crate) fn begin() -> Self {
         unix::begin();
         Self(())
@@ -21,23 +21,23 @@ impl Drop for EchoGuard {
     }
 }
 
-/// Gives the terminal back as it was.
+/// Restores the terminal.
 pub(crate) fn restore() {
     unix::restore();
 }
 
-/// Says again what the line editor takes back at the end of each line: that what is pasted is marked.
+/// Enables bracketed paste again, which the line editor disables at the end of each line.
 pub(crate) fn mark_pastes() {
     unix::mark_pastes();
 }
 
-/// Takes what was typed and not read, as text.
+/// Takes unread input, as text.
 pub(crate) fn typed_ahead() -> String {
     let bytes = unix::typed_ahead();
     text_of(&String::from_utf8_lossy(&bytes))
 }
 
-/// What was typed, without the keys that are no text.
+/// The typed text, without keys that are no text.
 fn text_of(typed: &str) -> String {
     let mut text = String::new();
     let mut signs = typed.chars().peekable();
@@ -83,7 +83,7 @@ mod unix {
         let mut quiet = before.clone();
         quiet.local_modes &= !(LocalModes::ECHO | LocalModes::ICANON);
         quiet.input_modes &= !InputModes::ICRNL;
-        // Reading what was typed ahead does not wait for more.
+        // Reading the typed-ahead input does not wait for more.
         quiet.special_codes[SpecialCodeIndex::VMIN] = 0;
         quiet.special_codes[SpecialCodeIndex::VTIME] = 0;
         let _before = BEFORE.set(before);
@@ -123,13 +123,13 @@ mod unix {
         if !out.is_terminal() {
             return;
         }
-        // A terminal that is gone needs to be told nothing.
+        // A closed terminal needs no escape sequence.
         let _told = out
             .write_all(sequence.as_bytes())
             .and_then(|()| out.flush());
     }
 
-    /// No person types more in advance.
+    /// The maximum amount of typed-ahead input, in bytes.
     const MOST: usize = 1 << 20;
 }
 

@@ -1,4 +1,4 @@
-//! One turn at the command line: shown as it goes, cancelled by Ctrl-C, its questions put to a person.
+//! One turn at the command line: rendered as it runs, cancelled by Ctrl-C, with its questions put to a person.
 
 mod past;
 mod table;
@@ -29,32 +29,32 @@ use crate::signals::{self, Interrupts};
 /// Who answers the questions of a turn.
 #[derive(Debug)]
 pub enum AskMode<'p> {
-    /// Nobody here, but somebody may elsewhere.
+    /// Not here; another process may answer while this one waits.
     Elsewhere,
-    /// Somebody elsewhere, some time.
+    /// Not now; another process may answer later.
     Later,
-    /// Nobody.
+    /// No one: calls that need approval are denied.
     Nobody,
     /// A person at a terminal.
     Person(&'p mut Person),
-    /// Nobody: every call may run.
+    /// No one: every call is allowed.
     Yes,
 }
 
 /// How a turn at the command line ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommandTurnEnd {
-    /// It was cancelled before it began: there is no trace of it.
+    /// It was cancelled before it began, and left no trace.
     BeforeItBegan,
-    /// Whoever read the answer went away.
+    /// The output pipe was closed.
     Unread,
-    /// It did not: it waits for somebody, and nobody is at work on it.
+    /// It has not ended: it waits for an answer from outside, and no process works on it.
     Waits(WaitingTurn),
-    /// So.
+    /// It ended.
     With {
-        /// Whether the answer has the form that was asked for.
+        /// Whether the answer has the requested form.
         fit: AnswerFit,
-        /// What came of it.
+        /// The report.
         report: Box<TurnReport>,
     },
 }
@@ -63,7 +63,7 @@ pub enum CommandTurnEnd {
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if the turn could not be driven; a turn that failed is a report.
+/// [`CommandError`] if the turn could not be driven. A failed turn is a report, not an error.
 pub async fn run(
     engine: &Engine,
     message: SendMessage,
@@ -92,7 +92,8 @@ pub async fn run(
     };
     match ended {
         Some(driven) => return run.finish(driven).await,
-        // It was dropped while it began, and may be there all the same: then it is cancelled like any other.
+        // The future was dropped while the turn began. If the turn exists all the same, it is cancelled like any
+        // other.
         None => match engine.left_open(&session).await? {
             None => return Ok(CommandTurnEnd::BeforeItBegan),
             Some(turn) => run.table.take_up(turn),
@@ -103,11 +104,11 @@ pub async fn run(
     run.finish(driven).await
 }
 
-/// Takes up a session's open turn, shows what has come of it until now, and then how it goes on.
+/// Resumes the open turn of a session: shows its past events, and then the new ones.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if the turn could not be driven; a turn that failed is a report.
+/// [`CommandError`] if the turn could not be driven. A failed turn is a report, not an error.
 pub async fn resume(
     engine: &Engine,
     resume: ResumeSession,
@@ -144,14 +145,14 @@ pub async fn resume(
     }
 }
 
-/// What ends a turn that has been cancelled: nothing of today has a say in that.
+/// Resumes a cancelled turn only to end it, so the current policy does not matter.
 fn withdrawn(session: SessionId) -> ResumeSession {
     let mut resume = ResumeSession::new(session, Policy::default());
     resume.go_on = true;
     resume
 }
 
-/// A turn that is under way, as it is shown and asked about.
+/// A turn in progress, with its output and questions.
 struct CommandTurn<'r, 'v> {
     events: mpsc::UnboundedReceiver<RenderEvent>,
     format: ResponseFormat,
@@ -161,8 +162,8 @@ struct CommandTurn<'r, 'v> {
 }
 
 impl CommandTurn<'_, '_> {
-    /// Waits for the end of a turn, shows what happens until then, and cancels it if that is wanted; nothing
-    /// if that was wanted before the turn began, as far as was told.
+    /// Waits for the end of a turn, shows its events, and cancels it on request; `None` if it was cancelled
+    /// before the turn was seen to begin.
     async fn drive(
         &mut self,
         mut turn: Pin<Box<impl Future<Output = Result<DriveOutcome, EngineError>>>>,
@@ -190,7 +191,7 @@ impl CommandTurn<'_, '_> {
                 }
                 driven = &mut turn => return Ok(Some(driven?)),
             }
-            // What happens while somebody is asked is shown when they have answered.
+            // Events that arrive during a question are shown after its answer.
             while !self.table.is_asking()
                 && let Some(event) = self.held.pop_front()
             {
@@ -202,7 +203,7 @@ impl CommandTurn<'_, '_> {
         }
     }
 
-    /// Shows a piece of news, and takes up what it asks.
+    /// Shows an event, and handles its question.
     async fn see(&mut self, event: &RenderEvent) -> Result<(), CommandError> {
         self.shown.with(|view| view.show(event));
         match event {
@@ -215,7 +216,7 @@ impl CommandTurn<'_, '_> {
         }
     }
 
-    /// Shows the rest, and what came of it.
+    /// Shows the rest, and the result.
     async fn finish(mut self, driven: DriveOutcome) -> Result<CommandTurnEnd, CommandError> {
         for event in std::mem::take(&mut self.held) {
             self.shown.with(|view| view.show(&event));
@@ -245,7 +246,7 @@ impl CommandTurn<'_, '_> {
     }
 }
 
-/// Whether the answer of a turn has the form that was asked for. A turn that came to none has none to look at.
+/// Whether the answer of a turn has the requested form. A turn without an answer is not checked.
 async fn fit(format: &ResponseFormat, report: &TurnReport) -> AnswerFit {
     match report.end {
         TurnEnd::Answered(_)
@@ -260,10 +261,10 @@ async fn fit(format: &ResponseFormat, report: &TurnReport) -> AnswerFit {
     }
 }
 
-/// How long it may take to check an answer.
+/// The time limit of checking an answer.
 pub(crate) const CHECK: Duration = Duration::from_secs(5);
 
-/// A view, until it cannot be written any more.
+/// A renderer, until a write fails.
 struct TurnOutput<'v> {
     broken: Option<io::Error>,
     view: &'v mut dyn TurnRenderer,

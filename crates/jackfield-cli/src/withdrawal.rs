@@ -1,16 +1,16 @@
-//! Taking a question back from a person who has not begun to answer it.
+//! Withdraws a question that a person has not begun to answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Takes questions back.
+/// Withdraws questions.
 #[derive(Debug, Default)]
 pub(crate) struct Withdrawal {
     asked: u64,
     shared: Arc<WithdrawalState>,
 }
 
-/// A question, as whoever reads its answer knows it.
+/// A question, as seen by the reader of its answer.
 #[derive(Debug)]
 pub struct ReadQuestion {
     number: u64,
@@ -20,12 +20,12 @@ pub struct ReadQuestion {
 #[derive(Debug, Default)]
 struct WithdrawalState {
     bell: unix::Bell,
-    /// The questions up to this one are taken back.
+    /// The last question that is withdrawn, with all before it.
     withdrawn: AtomicU64,
 }
 
 impl Withdrawal {
-    /// The next question.
+    /// Opens the next question.
     pub(crate) fn open(&mut self) -> ReadQuestion {
         self.asked += 1;
         ReadQuestion {
@@ -34,7 +34,7 @@ impl Withdrawal {
         }
     }
 
-    /// Takes back every question so far.
+    /// Withdraws all questions so far.
     pub(crate) fn withdraw(&self) {
         self.shared.withdrawn.store(self.asked, Ordering::SeqCst);
         self.shared.bell.ring();
@@ -42,7 +42,7 @@ impl Withdrawal {
 }
 
 impl ReadQuestion {
-    /// A question that nobody takes back.
+    /// A question that is never withdrawn.
     #[must_use]
     pub fn for_good() -> Self {
         Withdrawal::default().open()
@@ -59,7 +59,7 @@ impl ReadQuestion {
 
 #[cfg(unix)]
 impl ReadQuestion {
-    /// Waits until there is something to read, or the question is taken back; says whether it still stands.
+    /// Waits for input or the withdrawal of the question; returns whether it is still open.
     pub(crate) fn waits_for(&self, input: &impl std::os::fd::AsFd) -> bool {
         while !self.is_withdrawn() {
             if self.shared.bell.or(input) {
@@ -72,7 +72,7 @@ impl ReadQuestion {
 
 #[cfg(not(unix))]
 impl ReadQuestion {
-    /// Whether the question still stands: it cannot be taken back from whoever reads already.
+    /// Whether the question is still open. A blocking read cannot be interrupted.
     pub(crate) fn waits_for<T>(&self, _input: &T) -> bool {
         !self.is_withdrawn()
     }
@@ -86,13 +86,13 @@ mod unix {
 
     use rustix::event::{PollFd, PollFlags, poll};
 
-    /// What wakes a thread that waits for input.
+    /// Wakes a thread that waits for input.
     #[derive(Debug)]
     pub(super) struct Bell(Option<(UnixStream, UnixStream)>);
 
     impl Default for Bell {
         fn default() -> Self {
-            // Without one, a question stands until it is answered.
+            // Without a socket pair, a question stays open until it is answered.
             Self(UnixStream::pair().ok().filter(|(rings, hears)| {
                 let quiet = |end: &UnixStream| end.set_nonblocking(true).is_ok();
                 quiet(rings) && quiet(hears)
@@ -103,12 +103,12 @@ mod unix {
     impl Bell {
         pub(super) fn ring(&self) {
             if let Some((rings, _)) = &self.0 {
-                // One that is full rings already.
+                // A full pipe wakes the reader already.
                 let _rung = (&*rings).write(&[0]);
             }
         }
 
-        /// Waits for input or the bell; says whether there is input.
+        /// Waits for input or the bell; returns whether there is input.
         pub(super) fn or(&self, input: &impl AsFd) -> bool {
             let Some((_, hears)) = &self.0 else {
                 return true;
@@ -131,7 +131,7 @@ mod unix {
 
 #[cfg(not(unix))]
 mod unix {
-    /// Nothing can be woken.
+    /// No way to wake a thread.
     #[derive(Debug, Default)]
     pub(super) struct Bell;
 

@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield approvals`.
+//! The arguments of `jackfield approvals`.
 
 use clap::Subcommand;
 

@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield ask`.
+//! The arguments of `jackfield ask`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield audit`.
+//! The arguments of `jackfield audit`.
 
 use clap::ValueEnum;
 

@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield chat`.
+//! The arguments of `jackfield chat`.
 
 use super::{ConfigArgs, TurnLimitArgs};
 

@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield completions`.
+//! The arguments of `jackfield completions`.
 
 use clap_complete::Shell;
 

@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield config`.
+//! The arguments of `jackfield config`.
 
 use std::path::PathBuf;
 

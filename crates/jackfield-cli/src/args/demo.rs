@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield demo`.
+//! The arguments of `jackfield demo`.
 
 use super::{Output, TurnLimitArgs};
 

@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield doctor`.
+//! The arguments of `jackfield doctor`.
 
 use super::Source;
 

@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield sessions export`.
+//! The arguments of `jackfield sessions export`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield man`.
+//! The arguments of `jackfield man`.
 
 use std::path::PathBuf;
 

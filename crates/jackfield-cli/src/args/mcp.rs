@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield mcp`.
+//! The arguments of `jackfield mcp`.
 
 use clap::Subcommand;
 

@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield models` and `jackfield providers`.
+//! The arguments of `jackfield models` and `jackfield providers`.
 
 use super::Source;
 

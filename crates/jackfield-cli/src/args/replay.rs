@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield replay`.
+//! The arguments of `jackfield replay`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield serve`.
+//! The arguments of `jackfield serve`.
 
 use std::net::SocketAddr;
 

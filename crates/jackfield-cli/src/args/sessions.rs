@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield sessions`.
+//! The arguments of `jackfield sessions`.
 
 use clap::{ArgGroup, Subcommand};
 

@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield tools`.
+//! The arguments of `jackfield tools`.
 
 use clap::Subcommand;
 

@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield usage`.
+//! The arguments of `jackfield usage`.
 
 use clap::ValueEnum;
 

@@ -1,4 +1,4 @@
-//! What can be asked of `jackfield sessions watch`.
+//! The arguments of `jackfield sessions watch`.
 
 use jackfield_domain::cursor::Cursor;
 

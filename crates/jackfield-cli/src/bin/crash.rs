@@ -1,4 +1,5 @@
-//! The `jackfield` command, which kills itself where `JACKFIELD_CRASH` says: for tests alone.
+//! The `jackfield` command with crash points: it kills itself at the point named by `JACKFIELD_CRASH`. For tests
+//! only.
 
 use std::process::ExitCode;
 

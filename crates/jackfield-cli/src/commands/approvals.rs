@@ -1,4 +1,4 @@
-//! `jackfield approvals`: yes and no from elsewhere than the prompt.
+//! `jackfield approvals`: lists open questions and answers them outside of the prompt.
 
 use std::sync::Arc;
 
@@ -16,17 +16,17 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render::approvals as show;
 
-/// Lists, shows or answers.
+/// Lists, shows or answers approvals.
 ///
 /// # Errors
 ///
-/// A [`CommandError`], which says what to do and how the run ends.
+/// [`CommandError`] with the exit code and help.
 pub async fn run(approvals: Approvals, _registry: &Registry) -> Result<Exit, CommandError> {
     let (Approvals::Allow { source, .. }
     | Approvals::Deny { source, .. }
     | Approvals::List { source, .. }
     | Approvals::Show { source, .. }) = &approvals;
-    // Before anything is opened: what was typed is wrong wherever it goes.
+    // Invalid arguments are reported before the journal is opened.
     let answer = answer(&approvals)?;
     let access = match &approvals {
         Approvals::Allow { .. } | Approvals::Deny { .. } => session_journal::JournalAccess::Write,
@@ -48,7 +48,7 @@ async fn perform(
         (Approvals::List { json, .. }, _) => {
             let now = now();
             let mut open = engine.open_questions(None).await?;
-            // Nobody can answer them any more; whoever takes the turn up closes them.
+            // Expired questions cannot be answered; the next driver of the turn closes them.
             open.retain(|asked| asked.wait.deadline >= now);
             printed::ended(show::list(out, &open, now, *json), Exit::Answered)
         }
@@ -69,7 +69,7 @@ async fn perform(
     }
 }
 
-/// What is to be said.
+/// The answer to deliver.
 enum ApprovalAnswer {
     Allow {
         edited: Option<Arc<Map<String, Value>>>,
@@ -92,7 +92,7 @@ fn answer(approvals: &Approvals) -> Result<Option<ApprovalAnswer>, CommandError>
     }
 }
 
-/// The arguments that stand there, or in the file that is named.
+/// The arguments in the text, or in the file that it names with `@`.
 fn edited(text: &str) -> Result<Arc<Map<String, Value>>, CommandError> {
     let text = match text.strip_prefix('@') {
         Some(path) => {
@@ -112,7 +112,7 @@ fn edited(text: &str) -> Result<Arc<Map<String, Value>>, CommandError> {
         }
         None => text.to_owned(),
     };
-    // Nothing at all would be no arguments, which somebody may have meant otherwise.
+    // Empty input could be a mistake, so it does not count as empty arguments.
     let input = JsonInput::parse(if text.trim().is_empty() {
         "null"
     } else {
@@ -126,7 +126,7 @@ fn edited(text: &str) -> Result<Arc<Map<String, Value>>, CommandError> {
     Ok(fields)
 }
 
-/// The one question of this id.
+/// The only question whose id begins with this text.
 async fn find(engine: &Engine, id: &str) -> Result<OpenQuestion, CommandError> {
     let id = id.trim();
     let mut found = if id.is_empty() {
@@ -148,7 +148,7 @@ async fn find(engine: &Engine, id: &str) -> Result<OpenQuestion, CommandError> {
     }
 }
 
-/// Puts the answer into the inbox; gives the question as it stands afterwards, too.
+/// Puts the answer into the inbox, and returns the question as it is afterwards.
 async fn deliver(
     engine: &Engine,
     asked: OpenQuestion,
@@ -217,5 +217,5 @@ async fn deliver(
     Ok((said, now.unwrap_or(asked)))
 }
 
-/// No arguments are larger.
+/// The maximum size of arguments, in bytes.
 const MOST_BYTES: u64 = 4 << 20;

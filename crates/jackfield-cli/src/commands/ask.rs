@@ -1,4 +1,4 @@
-//! `jackfield ask`: a question, and its answer.
+//! `jackfield ask`: one question and its answer.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, IsTerminal as _};
@@ -32,7 +32,7 @@ use crate::turn::{self, AskMode, CommandTurnEnd};
 ///
 /// # Errors
 ///
-/// A [`CommandError`], which says what to do and how the run ends.
+/// [`CommandError`] with the exit code and help.
 pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError> {
     let files = attach::read(&ask.file, &ask.image)?;
     let format = ask.schema.as_deref().map(attach::schema).transpose()?;
@@ -70,7 +70,7 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
     ended
 }
 
-/// Reads the question, and says what it waits for if that takes long.
+/// Reads the question. If standard input is slow, a notice says that it is being read.
 fn read_question(words: &[String], has_files: bool) -> Result<String, CommandError> {
     let (read, reads) = mpsc::channel::<()>();
     std::thread::spawn(move || {
@@ -81,17 +81,18 @@ fn read_question(words: &[String], has_files: bool) -> Result<String, CommandErr
     let question = question::read(words, question::input(), io::stdin());
     drop(read);
     match question {
-        // What to do with a file may be said in the system prompt alone.
+        // With files, the system prompt alone may say what to do.
         Err(fault) if has_files && fault == question::none() => Ok(String::new()),
         question => question,
     }
 }
 
-/// Sends the message, shows the turn, and gives the exit. `kept` says that others can answer its questions.
+/// Sends the message, shows the turn, and returns the exit code. `kept` says that other processes can answer its
+/// questions.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if the turn failed.
+/// [`CommandError`] if the turn failed.
 pub async fn converse(
     assembled: Assembly,
     message: Message,
@@ -108,7 +109,7 @@ pub async fn converse(
     } = assembled;
     let mut person = None;
     let asks = asks(output, yes, &mut person);
-    // Whoever is asked before a person is may say yes where nobody else is.
+    // An approver may allow a call even where no person can be asked.
     options.policy.can_ask = !matches!(asks, AskMode::Nobody) || engine.has_approver();
     let asks = match asks {
         AskMode::Nobody if kept && engine.has_approver() => AskMode::Elsewhere,
@@ -144,7 +145,7 @@ pub async fn converse(
     servers::stop(servers).await;
     match ended? {
         CommandTurnEnd::BeforeItBegan => Ok(Exit::Cancelled),
-        // Whoever read the answer went away with what they wanted.
+        // A closed pipe is no error: the reader has what it wants.
         CommandTurnEnd::Unread => Ok(Exit::Answered),
         CommandTurnEnd::Waits(waiting) => Ok(waits(&waiting)),
         CommandTurnEnd::With { fit, report } => {
@@ -153,7 +154,7 @@ pub async fn converse(
     }
 }
 
-/// Says that a turn waits for somebody who is not here.
+/// Reports that a turn waits for an answer from elsewhere.
 pub(crate) fn waits(waiting: &WaitingTurn) -> Exit {
     let session = &waiting.session;
     let what = words::counted(waiting.waits.len() as u64, "answer");
@@ -163,7 +164,7 @@ pub(crate) fn waits(waiting: &WaitingTurn) -> Exit {
     Exit::Answered
 }
 
-/// Tries a schema before anybody is asked: an answer could not be checked against one that cannot be used.
+/// Compiles the schema before the request is sent: an answer could not be validated against an invalid schema.
 async fn usable(format: &ResponseFormat) -> Result<(), CommandError> {
     match AnswerFit::of(format, "null", turn::CHECK).await {
         AnswerFit::Unchecked { why, .. } => {
@@ -177,11 +178,11 @@ async fn usable(format: &ResponseFormat) -> Result<(), CommandError> {
     }
 }
 
-/// The exit of a turn that ended so.
+/// The exit code for the end of a turn.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if the turn failed, or came to no answer that it should have come to.
+/// [`CommandError`] if the turn failed, or ended without an answer.
 pub async fn exit_of(
     engine: &Engine,
     report: TurnReport,
@@ -243,32 +244,32 @@ pub async fn exit_of(
     }
 }
 
-/// The engine of this process's configuration.
+/// Assembles the engine from the configuration of this process.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] with file, line and key of everything that is wrong.
+/// [`CommandError`] with file, line and key of each problem.
 pub fn assemble(flags: &Flags, registry: &Registry) -> Result<Assembly, CommandError> {
     let (config, environment) = configured(flags)?;
     Ok(registry.assemble(&config, &environment)?)
 }
 
-/// This process's configuration and environment; says what is to be remarked.
+/// Loads the configuration and environment of this process, and prints remarks.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] with file, line and key of everything that is wrong.
+/// [`CommandError`] with file, line and key of each problem.
 pub fn configured(flags: &Flags) -> Result<(Config, Environment), CommandError> {
     let surroundings = surroundings()?;
     let config = configured_in(flags, &surroundings)?;
     Ok((config, surroundings.environment))
 }
 
-/// What this process is surrounded by.
+/// The surroundings of this process.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if the working directory is gone.
+/// [`CommandError`] if the working directory is gone.
 pub fn surroundings() -> Result<Surroundings, CommandError> {
     Surroundings::of_process().map_err(|error| {
         CommandError::new(Exit::Configuration, "the working directory cannot be seen")
@@ -276,11 +277,11 @@ pub fn surroundings() -> Result<Surroundings, CommandError> {
     })
 }
 
-/// What is configured in these surroundings; says what is to be remarked.
+/// Loads the configuration of these surroundings, and prints remarks.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] with file, line and key of everything that is wrong.
+/// [`CommandError`] with file, line and key of each problem.
 pub fn configured_in(flags: &Flags, surroundings: &Surroundings) -> Result<Config, CommandError> {
     let config = load(surroundings, flags)?;
     for remark in &config.remarks {
@@ -290,7 +291,7 @@ pub fn configured_in(flags: &Flags, surroundings: &Surroundings) -> Result<Confi
     Ok(config)
 }
 
-/// The flags that all commands with a configuration have.
+/// The flags common to all commands with a configuration.
 #[must_use]
 pub fn flags(setup: &ConfigArgs) -> Flags {
     let mut flags = flags_of(&setup.source);
@@ -298,7 +299,7 @@ pub fn flags(setup: &ConfigArgs) -> Flags {
     flags
 }
 
-/// The flags that say where the configuration is.
+/// The flags that locate the configuration.
 #[must_use]
 pub fn flags_of(source: &Source) -> Flags {
     let mut flags = Flags::default();
@@ -308,7 +309,7 @@ pub fn flags_of(source: &Source) -> Flags {
     flags
 }
 
-/// The same for a command that needs no tools: files of MCP servers are none of its concern.
+/// Like [`flags_of`], for commands that need no tools: files of MCP servers are not read.
 #[must_use]
 pub fn flags_without_servers(source: &Source) -> Flags {
     Flags {
@@ -317,7 +318,7 @@ pub fn flags_without_servers(source: &Source) -> Flags {
     }
 }
 
-/// Adds what the turn may do.
+/// Adds the limits of the turn.
 pub const fn bound(flags: &mut Flags, bounds: &TurnLimitArgs) {
     flags.cost = bounds.max_cost;
     flags.rounds = bounds.max_rounds;
@@ -341,7 +342,7 @@ fn asks<'p>(output: &Output, yes: bool, person: &'p mut Option<Person>) -> AskMo
     }
 }
 
-/// What to say about a provider without a key.
+/// The error for a provider without a key.
 #[must_use]
 pub fn no_key(provider: &str, missing: &MissingKey, other: Option<&Arc<str>>) -> CommandError {
     let way = key_help(missing);
@@ -357,7 +358,7 @@ pub fn no_key(provider: &str, missing: &MissingKey, other: Option<&Arc<str>>) ->
     })
 }
 
-/// What to do about a key that is not there.
+/// Help for a missing key.
 pub(crate) fn key_help(missing: &MissingKey) -> String {
     let page = missing
         .page
@@ -370,13 +371,12 @@ pub(crate) fn key_help(missing: &MissingKey) -> String {
     }
 }
 
-/// A session of its own, as ids and idempotency keys are made of it: nobody has ever had this id, and few
-/// of its characters tell it from all others.
+/// A new random session id. Its first few characters suffice to distinguish it from others.
 pub(crate) fn new_session() -> Result<SessionId, CommandError> {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    // The state is keyed by the operating system's random numbers.
+    // The hasher state is keyed by the operating system's random numbers.
     let mut bits = RandomState::new().hash_one((now.as_nanos(), std::process::id()));
     let mut id = String::new();
     while id.len() < ID_LENGTH {
@@ -387,11 +387,11 @@ pub(crate) fn new_session() -> Result<SessionId, CommandError> {
     SessionId::parse(&id).map_err(|error| CommandError::new(Exit::Internal, error.to_string()))
 }
 
-/// The session of an id that was given.
+/// Parses a session id from the command line.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if it can be none.
+/// [`CommandError`] if it is invalid.
 pub(crate) fn parse_session(id: &str) -> Result<SessionId, CommandError> {
     SessionId::parse(id).map_err(|error| {
         let help = "`jackfield sessions list` shows those that there are";
@@ -399,19 +399,19 @@ pub(crate) fn parse_session(id: &str) -> Result<SessionId, CommandError> {
     })
 }
 
-/// Where strictness comes from.
+/// Help: where strictness is set.
 const STRICT: &str = "what must not get lost is said by `--strict`, or by `strict` under [settings]; \
                       `--strict=false` lets everything pass";
 
-/// What to do about an answer of another form.
+/// Help for an answer that does not match its schema.
 const MISFIT: &str = "ask again, say in the question what is wanted, or take a model that keeps to a form: \
                       `jackfield providers` says which do (structured_output)";
 
-/// What the ids of sessions are made of: 32 letters and digits that are not taken for each other.
+/// The characters of session ids: 32 letters and digits that are not confused with each other.
 const ID_LETTERS: &str = "abcdefghijkmnpqrstuvwxyz23456789";
 
-/// How long the ids of sessions are: 60 bits.
+/// The length of session ids: 60 bits.
 const ID_LENGTH: usize = 12;
 
-/// How long standard input is waited for in silence.
+/// How long standard input may be silent before the notice.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,4 +1,4 @@
-//! What is sent along with a question: files, images, and the schema of the answer.
+//! Attachments of a question: files, images, and the schema of the answer.
 
 use std::io::ErrorKind::FileTooLarge;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,12 @@ use serde_json::Value;
 use crate::exit::Exit;
 use crate::fault::CommandError;
 
-/// The blocks of these files and images, in their order. What a file is, its content says and not its name.
+/// The blocks of these files and images, in order. The type of a file is detected from its content, not from its
+/// name.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if one cannot be read, is too large, or is nothing that a model reads.
+/// [`CommandError`] if one cannot be read, is too large, or has an unsupported type.
 pub(crate) fn read(files: &[PathBuf], images: &[PathBuf]) -> Result<Vec<Block>, CommandError> {
     let mut left = MOST_OF_ALL;
     let mut blocks = Vec::new();
@@ -39,7 +40,7 @@ pub(crate) fn read(files: &[PathBuf], images: &[PathBuf]) -> Result<Vec<Block>, 
     Ok(blocks)
 }
 
-/// The message of these blocks and this question, which comes last: models are told best in this order.
+/// A message of these blocks followed by the question, the order in which models answer best.
 pub(crate) fn message(mut blocks: Vec<Block>, question: &str) -> Message {
     if !question.is_empty() || blocks.is_empty() {
         blocks.push(Block::text(question));
@@ -47,11 +48,11 @@ pub(crate) fn message(mut blocks: Vec<Block>, question: &str) -> Message {
     Message::new(Role::User, blocks)
 }
 
-/// The form of an answer by the JSON Schema in this file.
+/// The response format with the JSON Schema in this file.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if it cannot be read, or is no JSON object.
+/// [`CommandError`] if the file cannot be read, or contains no JSON object.
 pub(crate) fn schema(path: &Path) -> Result<ResponseFormat, CommandError> {
     let wrong = || {
         let message = format!(
@@ -116,7 +117,7 @@ fn block(path: &Path, bytes: Vec<u8>, only_image: bool) -> Result<Block, Command
         let help = "convert it first, for example with `iconv -f ISO-8859-1 -t UTF-8`";
         CommandError::new(Exit::Usage, message).with_help(help)
     })?;
-    // A name cannot end the mark that it stands in.
+    // The name must not close the tag that it stands in.
     let name = name.unwrap_or_default().replace(['"', '<', '>', '\n'], "_");
     let text = text.trim_end();
     Ok(Block::text(format!(
@@ -140,7 +141,7 @@ fn image_type(bytes: &[u8]) -> Option<&'static str> {
         .or_else(|| is_webp.then_some("image/webp"))
 }
 
-/// All bytes of a file that is not too large.
+/// Reads a whole file up to this size.
 fn bytes(path: &Path, most: usize) -> Result<Vec<u8>, CommandError> {
     let shown = path.display();
     read_at_most(path, most as u64).map_err(|error| {
@@ -159,21 +160,21 @@ const fn mega(bytes: usize) -> usize {
     bytes / 1_000_000
 }
 
-/// How images begin: PNG (ISO/IEC 15948), JPEG (ISO/IEC 10918-1), GIF (87a and 89a).
+/// The first bytes of image files: PNG (ISO/IEC 15948), JPEG (ISO/IEC 10918-1), GIF (87a and 89a).
 const IMAGES: &[(&[u8], &str)] = &[
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 ];
-/// The most characters of the name of a form.
+/// The maximum length of a response format's name, in characters.
 const LONGEST_NAME: usize = 64;
-/// The most bytes of a file.
+/// The maximum size of a file, in bytes.
 const MOST: usize = 10_000_000;
-/// The most bytes of all files together: no provider takes more than 32 MB in a request (2026-11), and
-/// base64 makes them a third larger.
+/// The maximum size of all files together, in bytes: no provider takes more than 32 MB in a request (2026-11),
+/// and base64 makes the files a third larger.
 const MOST_OF_ALL: usize = 23_000_000;
-/// The most bytes of a schema.
+/// The maximum size of a schema, in bytes.
 const MOST_OF_SCHEMA: usize = 1_000_000;
-/// What to do about files that are too large.
+/// Help for files that are too large.
 const SMALLER: &str = "make it smaller, or send a part: no model reads that much at once";

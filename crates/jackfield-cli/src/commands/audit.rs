@@ -1,4 +1,4 @@
-//! `jackfield audit`: every call and every decision, who made it, and what came of it.
+//! `jackfield audit`: every call and decision, with its author and outcome.
 
 use jackfield_assembly::Registry;
 use jackfield_domain::audit::{self, AuditEntry, AuditedCall, AuditedWait};
@@ -15,14 +15,14 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render::audit as show;
 
-/// What is told of which session, and when that last changed.
+/// An audit entry with its time and session.
 pub type SeenSessions = (WallTime, SessionId, AuditEntry);
 
-/// Does what is asked.
+/// Prints the audit.
 ///
 /// # Errors
 ///
-/// A [`CommandError`], which says what to do and how the run ends.
+/// [`CommandError`] with the exit code and help.
 pub async fn run(audit: Audit, _registry: &Registry) -> Result<Exit, CommandError> {
     let from = audit.since.as_deref().map(since::since).transpose()?;
     let kept = session_journal::open(
@@ -41,7 +41,7 @@ pub async fn run(audit: Audit, _registry: &Registry) -> Result<Exit, CommandErro
     printed::ended(shown, Exit::Answered)
 }
 
-/// The newest entries that are asked for, the newest one last.
+/// The newest matching entries, the newest last.
 async fn gather(
     audit: &Audit,
     from: Option<WallTime>,
@@ -63,7 +63,7 @@ async fn gather(
     }
     let mut every = AllSessions::new(engine);
     while let Some(row) = every.next().await? {
-        // The sessions come in the order of their last change: what is older cannot be among the newest.
+        // Sessions are ordered by last change: older ones cannot contain newer entries.
         let is_over = from.is_some_and(|from| row.changed < from)
             || (told.len() >= most && told.first().is_some_and(|(at, _, _)| row.changed < *at));
         if is_over {
@@ -91,7 +91,7 @@ fn add(
     told.extend(asked);
 }
 
-/// In order, and no more than are asked for.
+/// Sorts the entries, and keeps the newest ones up to the limit.
 fn newest(mut told: Vec<SeenSessions>, most: usize) -> Vec<SeenSessions> {
     told.sort_by_key(|(at, _, _)| *at);
     let more = told.len().saturating_sub(most);
@@ -99,7 +99,7 @@ fn newest(mut told: Vec<SeenSessions>, most: usize) -> Vec<SeenSessions> {
     told
 }
 
-/// When something was last heard of it.
+/// The time of an entry's last event.
 fn last_of(one: &AuditEntry) -> WallTime {
     match one {
         AuditEntry::Cancelled { at, .. } | AuditEntry::LateUsage { at, .. } => *at,
@@ -140,8 +140,7 @@ fn is_asked_for(audit: &Audit, one: &AuditEntry) -> bool {
     by_tool && by_who && by_outcome
 }
 
-/// How a call ended; more than one holds where nobody answered a question of it in time, or something
-/// came late.
+/// The outcomes of a call. There can be several: a question may have expired, or a result may have arrived late.
 #[must_use]
 pub fn outcomes(call: &AuditedCall) -> Vec<AuditOutcome> {
     let ended = match &call.closed {

@@ -1,4 +1,4 @@
-//! `jackfield chat`: a conversation.
+//! `jackfield chat`: an interactive conversation.
 
 mod back;
 mod elsewhere;
@@ -34,11 +34,11 @@ use crate::signals::{self, Interrupts, Signal};
 use crate::tty::EchoGuard;
 use crate::turn::{self, AskMode, CommandTurnEnd};
 
-/// Holds the conversation.
+/// Runs the conversation.
 ///
 /// # Errors
 ///
-/// A [`CommandError`], which says what to do and how the run ends.
+/// [`CommandError`] with the exit code and help.
 pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandError> {
     let mut flags = ask::flags(&chat.setup);
     (flags.model, flags.system) = (chat.model.clone(), chat.system.clone());
@@ -60,7 +60,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
         Some(name) => find::one(&assembled.engine, name).await?,
         None => ask::new_session()?,
     };
-    // Before it is looked at: from here on nobody deletes it.
+    // Before the session is read: from here on, no other process can delete it.
     let hold = assembled.engine.hold(&session).await?;
     let at_terminal = io::stdin().is_terminal();
     assembled.options.policy.can_ask = at_terminal || chat.yes || assembled.engine.has_approver();
@@ -70,7 +70,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
         let offered = assembled.engine.tools(&assembled.options).await;
         patterns::warn(&chat.setup, &offered);
     }
-    // Dropped after everything else, also where something fails.
+    // Dropped last, also after an error.
     let _quiet = (at_terminal && !render::is_dumb()).then(EchoGuard::begin);
     let wrong = Arc::new(AtomicBool::new(false));
     let person = if at_terminal {
@@ -110,7 +110,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
     ended
 }
 
-/// The person at the terminal, whose messages are kept in this file.
+/// The person at the terminal, with a history file for messages.
 fn person(file: Option<std::path::PathBuf>, verbose: bool) -> Result<Person, CommandError> {
     let shown = file.as_ref().map(|file| file.display().to_string());
     let words = COMMANDS.iter().map(|(name, argument, _)| {
@@ -130,23 +130,23 @@ fn person(file: Option<std::path::PathBuf>, verbose: bool) -> Result<Person, Com
     Ok(Person::editing(editor))
 }
 
-/// A conversation that goes on.
+/// A running conversation.
 struct Conversation {
     assembled: Assembly,
     at_terminal: bool,
     config: Config,
     exit: Exit,
-    /// Keeps other processes from deleting the session.
+    /// Prevents other processes from deleting the session.
     hold: Hold,
-    /// Watches between two turns, which have a watch of their own.
+    /// Watches for signals between turns. Each turn has a watch of its own.
     interrupts: Option<Interrupts>,
-    /// Whether what is said outlasts the process.
+    /// Whether the session outlasts the process.
     keeps: bool,
     person: Person,
-    /// What is known of the session here.
+    /// The part of the session that was shown here.
     seen: ChatSnapshot,
     session: SessionId,
-    /// Whether something was said in the session.
+    /// Whether the session has messages.
     said: bool,
     used: Vec<(ModelRef, Usage, Option<Cost>)>,
     verbose: bool,
@@ -154,7 +154,7 @@ struct Conversation {
 }
 
 impl Conversation {
-    /// Holds it to its end, and says how to come back.
+    /// Runs the conversation to its end, and says how to resume it.
     async fn converse(mut self, goes_on: bool) -> Result<Exit, CommandError> {
         if self.at_terminal {
             self.print(|out| show::hello(out, &self.assembled.options.model));
@@ -199,7 +199,7 @@ impl Conversation {
         }
     }
 
-    /// What is said next.
+    /// Waits for the next input.
     async fn next(&mut self) -> ChatStep {
         let signal = loop {
             let interrupts = self.interrupts.get_or_insert_with(Interrupts::watch);
@@ -209,7 +209,7 @@ impl Conversation {
             self.person.ask(PersonQuestion::Message);
             let engine = &self.assembled.engine;
             tokio::select! {
-                // What is said is asked for before anything is shown.
+                // Pending input takes precedence over new output.
                 biased;
                 said = self.person.said() => return ChatStep::Said(said),
                 signal = interrupts.asked() => break signal,
@@ -218,13 +218,13 @@ impl Conversation {
             self.catch_up().await;
         };
         match signal {
-            // Where no line is being edited, Ctrl-C is a signal.
+            // Ctrl-C is a signal while no line is edited.
             Signal::Interrupt if self.at_terminal => ChatStep::Said(PersonAnswer::Interrupted),
             Signal::Interrupt | Signal::Terminate => ChatStep::Leave(Exit::Cancelled),
         }
     }
 
-    /// Does what is said; says whether the conversation goes on.
+    /// Executes an input line. Returns whether the conversation continues.
     async fn take(&mut self, line: &str) -> Result<bool, CommandError> {
         match slash::read(line) {
             ChatInput::Clear => {
@@ -279,7 +279,7 @@ impl Conversation {
         turn::run(engine, message, &mut *view, asks).await
     }
 
-    /// Looks at how a turn ended. The conversation goes on, whatever became of it.
+    /// Handles the end of a turn. The conversation continues after any outcome.
     async fn after(
         &mut self,
         ended: Result<CommandTurnEnd, CommandError>,
@@ -321,7 +321,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// Keeps in mind for a script that something went wrong.
+    /// Records a failure for the exit code of a script.
     fn failed(&mut self, exit: Exit) {
         if !self.at_terminal && self.exit == Exit::Answered {
             self.exit = exit;
@@ -357,7 +357,7 @@ impl Conversation {
             .keys()
             .map(|name| (&**name, missing.get(name).map(|missing| &*missing.why)))
             .collect();
-        // Those that can be taken come first.
+        // Usable providers come first.
         providers.sort_by_key(|(_, missing)| missing.is_some());
         let current = &self.assembled.options.model;
         self.print(|out| show::models(out, current, aliases, &providers));
@@ -394,12 +394,12 @@ impl Conversation {
     }
 
     fn print(&self, show: impl FnOnce(&mut anstream::AutoStream<io::Stderr>) -> io::Result<()>) {
-        // Nobody is there to be told that nobody is there.
+        // A closed standard error leaves no place to report that.
         let _shown = show(&mut anstream::stderr());
     }
 }
 
-/// What comes next.
+/// The next step of the conversation.
 enum ChatStep {
     Leave(Exit),
     Said(PersonAnswer),

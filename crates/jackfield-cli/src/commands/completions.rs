@@ -1,4 +1,4 @@
-//! `jackfield completions`: what a shell completes.
+//! `jackfield completions`: shell completions.
 
 use std::io::{self, Write as _};
 
@@ -13,9 +13,9 @@ use crate::fault::CommandError;
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if they cannot be written.
+/// [`CommandError`] if they cannot be written.
 pub fn run(completions: &Completions) -> Result<Exit, CommandError> {
-    // Into memory first: whoever reads may go away, and the generator would not bear it.
+    // Generated into memory first, as the generator panics on a closed pipe.
     let mut script = Vec::new();
     clap_complete::generate(
         completions.shell,

@@ -1,4 +1,4 @@
-//! `jackfield config`: what holds, and where it comes from.
+//! `jackfield config`: the effective configuration and its origins.
 
 use jackfield_assembly::{Registry, Surroundings, load, looked_for, servers_schema};
 
@@ -9,11 +9,11 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
 
-/// Shows the configuration, or where it is looked for.
+/// Shows the effective configuration, or the places where files are looked for.
 ///
 /// # Errors
 ///
-/// A [`CommandError`], which says what to do and how the run ends.
+/// [`CommandError`] with the exit code and help.
 pub async fn run(config: &ConfigCommand, registry: &Registry) -> Result<Exit, CommandError> {
     let surroundings = surroundings()?;
     let out = &mut anstream::stdout();
@@ -33,11 +33,11 @@ pub async fn run(config: &ConfigCommand, registry: &Registry) -> Result<Exit, Co
     printed::ended(done, Exit::Answered)
 }
 
-/// What this process is surrounded by.
+/// The surroundings of this process.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if the working directory is gone.
+/// [`CommandError`] if the working directory is gone.
 pub(crate) fn surroundings() -> Result<Surroundings, CommandError> {
     Surroundings::of_process().map_err(|error| {
         CommandError::new(Exit::Configuration, "the working directory cannot be seen")

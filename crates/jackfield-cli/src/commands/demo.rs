@@ -1,4 +1,4 @@
-//! `jackfield demo`: the same as `ask`, in front of a model that needs neither key nor network.
+//! `jackfield demo`: like `ask`, with a model that needs neither key nor network.
 
 use std::io::{self, IsTerminal as _};
 
@@ -23,7 +23,7 @@ use crate::render;
 ///
 /// # Errors
 ///
-/// A [`CommandError`], which says what to do and how the run ends.
+/// [`CommandError`] with the exit code and help.
 pub async fn run(demo: Demo) -> Result<Exit, CommandError> {
     let question = demo.question.join(" ");
     let is_asked = !question.trim().is_empty();
@@ -69,7 +69,7 @@ pub async fn run(demo: Demo) -> Result<Exit, CommandError> {
         config.options.limits.rounds = rounds;
     }
     config.providers.insert("claude".into(), provider);
-    // The person's own configuration and keys have no part in it.
+    // The user's own configuration and keys are not used.
     let environment = [(KEY, "opens-nothing")]
         .into_iter()
         .collect::<Environment>();
@@ -79,7 +79,7 @@ pub async fn run(demo: Demo) -> Result<Exit, CommandError> {
     ask::converse(assembled, message, session, &demo.output, false, false).await
 }
 
-/// The tools: the built-in ones, in a process of their own, over MCP.
+/// The built-in tools, as an MCP server in a separate process.
 fn tools() -> Result<McpServerEntry, CommandError> {
     let broken = |error: &(dyn std::error::Error + 'static)| {
         CommandError::new(Exit::Internal, "the demo's tools cannot be started").because(error)
@@ -88,16 +88,16 @@ fn tools() -> Result<McpServerEntry, CommandError> {
     let arguments = ["mcp", "serve", "--no-config"];
     let mut server =
         McpServerEntry::of_this_program(id, arguments).map_err(|error| broken(&error))?;
-    // Their own names say it all.
+    // Without a prefix, as their own names are clear.
     server.prefix = Some("".into());
     Ok(server)
 }
 
-/// What is asked where nothing is.
+/// The default question.
 const QUESTION: &str = "What is 15% of 2500, and what time is it in Tokyo?";
 
-/// The variable of a key that opens nothing.
+/// The variable of a dummy key.
 const KEY: &str = "JACKFIELD_DEMO_KEY";
 
-/// The id of the server of the tools.
+/// The id of the tool server.
 const TOOLS: &str = "demo-tools";

@@ -1,4 +1,4 @@
-//! `jackfield doctor`: everything that can be wrong, and what to do about it.
+//! `jackfield doctor`: checks the installation, and suggests fixes.
 
 mod check;
 mod journal;
@@ -21,11 +21,11 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
 
-/// Checks everything, and prints what came of it.
+/// Runs all checks, and prints the results.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if nothing can be looked at, or the result cannot be written.
+/// [`CommandError`] if nothing can be checked, or the result cannot be written.
 pub async fn run(doctor: Doctor, registry: &Registry) -> Result<Exit, CommandError> {
     let surroundings = config::surroundings()?;
     let flags = ask::flags_of(&doctor.source);
@@ -49,7 +49,7 @@ pub async fn run(doctor: Doctor, registry: &Registry) -> Result<Exit, CommandErr
     report.end(out)
 }
 
-/// Checks what the configuration names: all of it at once, told in its order.
+/// Runs the checks of everything configured: concurrently, reported in order.
 async fn examine(
     doctor: Doctor,
     surroundings: &Surroundings,
@@ -80,7 +80,7 @@ async fn examine(
     done.sort_by_key(|(order, _)| *order);
     let all_servers = assembled.servers.clone();
     let mut checks: Vec<DoctorCheck> = done.into_iter().flat_map(|(_, checks)| checks).collect();
-    // All of an area stand together: each provider has checks of itself, and of its models.
+    // Grouped by area: each provider has checks of its own and of its models.
     checks.sort_by_key(|check| check.area);
     report.tell(checks)?;
     let checks = tools::offered(&assembled, report.has_failed(Area::Servers)).await;
@@ -92,7 +92,7 @@ async fn examine(
     Ok(())
 }
 
-/// What was found so far. For people it is told as it is found.
+/// The results so far. For people, each is printed immediately.
 struct Report {
     area: Option<Area>,
     checks: Vec<DoctorCheck>,
@@ -113,7 +113,7 @@ impl Report {
             let out = &mut anstream::stdout();
             for check in &checks {
                 let is_first = self.area.replace(check.area) != Some(check.area);
-                // Whoever reads no further is told the end by the exit code.
+                // If the pipe is closed, the exit code still has the result.
                 printed::ended(render::checked(out, check, is_first), Exit::Answered)?;
             }
         }

@@ -1,4 +1,4 @@
-//! `jackfield config init`: a first configuration, of what is found here.
+//! `jackfield config init`: writes a first configuration from what is found on this machine.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
@@ -20,11 +20,11 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
 
-/// Looks around, and writes a configuration file, or prints it.
+/// Detects keys and servers, and writes a configuration file, or prints it.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if the file is there already, or cannot be written.
+/// [`CommandError`] if the file exists already, or cannot be written.
 pub(crate) async fn run(
     init: &Init,
     surroundings: &Surroundings,
@@ -60,7 +60,7 @@ pub(crate) async fn run(
     Ok(Exit::Answered)
 }
 
-/// What is found: keys in the environment, servers of models on this machine, files of MCP servers.
+/// Detects keys in the environment, local model servers, and files of MCP servers.
 async fn look_around(
     init: &Init,
     surroundings: &Surroundings,
@@ -113,15 +113,15 @@ async fn look_around(
     })
 }
 
-/// Where a server of models may listen.
+/// An address at which a local model server may listen.
 struct Address {
     base_url: String,
-    /// Whether it is where its kind is looked for anyway.
+    /// Whether it is the default address of its kind.
     is_usual: bool,
     kind: &'static str,
 }
 
-/// The servers of models that people run, at their usual places on this machine, and on no other.
+/// The usual addresses of local model servers, on this machine only.
 fn candidates(surroundings: &Surroundings) -> Vec<(&'static str, Address)> {
     let usual = |name: &'static str, base_url: &str| {
         let address = Address {
@@ -142,7 +142,7 @@ fn candidates(surroundings: &Surroundings) -> Vec<(&'static str, Address)> {
         kind: "openai-compatible",
     };
     all.push(("lm-studio", studio));
-    // Ollama itself is told by this variable where to listen.
+    // Ollama itself reads its listen address from this variable.
     let moved = surroundings.environment.named("OLLAMA_HOST");
     let moved = moved.and_then(Result::ok).and_then(|host| loopback(&host));
     if let (Some(base_url), Some((_, ollama))) = (moved, all.first_mut()) {
@@ -152,13 +152,13 @@ fn candidates(surroundings: &Surroundings) -> Vec<(&'static str, Address)> {
     all
 }
 
-/// The address of a host of this machine, such as `127.0.0.1:11434`; none for any other.
+/// A base URL for a host on this machine, such as `127.0.0.1:11434`; `None` for other hosts.
 fn loopback(host: &str) -> Option<String> {
     let host = host.trim().trim_start_matches("http://");
     let host = host.trim_end_matches('/');
     let (name, port) = host.rsplit_once(':')?;
     let port: u16 = port.parse().ok()?;
-    // To listen everywhere is to listen here, too.
+    // The wildcard address includes this machine.
     let is_here = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", ""].contains(&name);
     is_here.then(|| match name {
         "[::1]" => format!("http://[::1]:{port}"),
@@ -166,7 +166,7 @@ fn loopback(host: &str) -> Option<String> {
     })
 }
 
-/// Writes a file whole or not at all; over another one only if that is wanted.
+/// Writes a file atomically. Replaces an existing one only with `force`.
 fn write(file: &Path, text: &str, force: bool) -> Result<(), CommandError> {
     let new = beside(file);
     let written = || -> io::Result<()> {
@@ -179,11 +179,11 @@ fn write(file: &Path, text: &str, force: bool) -> Result<(), CommandError> {
         if force {
             return fs::rename(&new, file);
         }
-        // Unlike renaming, this fails where somebody else was faster.
+        // Unlike a rename, a hard link fails if the file was created in the meantime.
         fs::hard_link(&new, file).and_then(|()| fs::remove_file(&new))
     };
     written().map_err(|error| {
-        // What is half written is of no use; where it was never made there is nothing to remove.
+        // Removes the partial file; it may not exist.
         let _removed = fs::remove_file(&new).is_ok();
         if error.kind() == ErrorKind::AlreadyExists && file.symlink_metadata().is_ok() {
             return there_already(file);
@@ -207,5 +207,5 @@ fn there_already(file: &Path) -> CommandError {
     CommandError::new(Exit::Configuration, message).with_help(help)
 }
 
-/// How long a server on this machine may take to list its models.
+/// How long a local server may take to list its models.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,4 +1,4 @@
-//! `jackfield man`: the manual pages, made of the same words as `--help`.
+//! `jackfield man`: the manual pages, generated from the `--help` texts.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::fault::CommandError;
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if there is no such command, or the pages cannot be written.
+/// [`CommandError`] if there is no such command, or the pages cannot be written.
 pub fn run(man: &Man) -> Result<Exit, CommandError> {
     let mut all = Args::command().disable_help_subcommand(true);
     all.build();
@@ -44,7 +44,7 @@ pub fn run(man: &Man) -> Result<Exit, CommandError> {
     )
 }
 
-/// Writes the page of every command into a folder, which is made if it is not there.
+/// Writes the page of every command into a folder, and creates the folder if needed.
 fn write_all(all: &Command, folder: &Path) -> Result<Exit, CommandError> {
     let written = || -> io::Result<()> {
         std::fs::create_dir_all(folder)?;
@@ -69,7 +69,7 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// `jackfield-mcp-list`, as its page is called.
+/// The name of a page, such as `jackfield-mcp-list`.
 fn full_name(command: &Command) -> String {
     let name = command
         .get_display_name()

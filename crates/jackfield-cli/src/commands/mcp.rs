@@ -1,4 +1,4 @@
-//! `jackfield mcp`: the servers, whether they work, and being one.
+//! `jackfield mcp`: lists and tests MCP servers, and serves tools over MCP.
 
 mod serve;
 
@@ -16,11 +16,11 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
 
-/// Lists, tries, shows what a server said, or is one.
+/// Lists or tests servers, shows their logs, accepts changes, or serves.
 ///
 /// # Errors
 ///
-/// A [`CommandError`], which says what to do and how the run ends.
+/// [`CommandError`] with the exit code and help.
 pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
     let source = match &mcp {
         Mcp::Accept { source, .. }
@@ -73,12 +73,12 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
             "standard output cannot be written",
         )
         .because(&error)),
-        // Whoever read it went away with what they wanted.
+        // A closed pipe is no error: the reader has what it wants.
         Ok(()) | Err(_) => Ok(exit),
     }
 }
 
-/// Tries all of them at once; the answers are in their order. A list waits for them as long as a turn does.
+/// Tests all servers concurrently; the results keep their order. A list waits for them as long as a turn does.
 async fn test(servers: &[ServerToolbox], is_list: bool) -> Vec<(ServerToolbox, ServerTest)> {
     let mut testing = JoinSet::new();
     for (place, server) in servers.iter().cloned().enumerate() {

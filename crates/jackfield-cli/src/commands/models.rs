@@ -1,4 +1,4 @@
-//! `jackfield models` and `jackfield providers`: who can be asked, and for what.
+//! `jackfield models` and `jackfield providers`: the available models and providers.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render::{self, ProviderModels, ProviderStatus};
 
-/// Lists what providers say that they have.
+/// Lists the models of the providers.
 ///
 /// # Errors
 ///
-/// A [`CommandError`], which says what to do and how the run ends.
+/// [`CommandError`] with the exit code and help.
 pub async fn list(models: ModelsArgs, registry: &Registry) -> Result<Exit, CommandError> {
     let (config, assembled) = assemble(&models.source, registry)?;
     let names = named(&models.providers, &config, &assembled)?;
@@ -43,11 +43,11 @@ pub async fn list(models: ModelsArgs, registry: &Registry) -> Result<Exit, Comma
     printed::ended(render::models(out, &listed, models.json), exit)
 }
 
-/// Lists the providers, and how they stand.
+/// Lists the providers and their states.
 ///
 /// # Errors
 ///
-/// A [`CommandError`], which says what to do and how the run ends.
+/// [`CommandError`] with the exit code and help.
 pub async fn providers(providers: Providers, registry: &Registry) -> Result<Exit, CommandError> {
     let (config, assembled) = assemble(&providers.source, registry)?;
     let mut names = chosen(&config, &assembled);
@@ -56,7 +56,7 @@ pub async fn providers(providers: Providers, registry: &Registry) -> Result<Exit
         let others = assembled.providers.keys();
         names.extend(others.filter(|name| !shown.contains(name)).cloned());
     }
-    // Of those that nobody speaks of, nobody is asked.
+    // Built-in providers that are not in use are not contacted.
     let asked = if providers.offline { Vec::new() } else { shown };
     let asked = asked.into_iter().filter(|name| {
         let state = assembled.providers.get(name);
@@ -108,7 +108,7 @@ fn named(
     named.collect()
 }
 
-/// Asks all of them at once; the answers are in their order.
+/// Contacts all providers concurrently; the results keep their order.
 async fn ask_all(assembled: &Assembly, names: Vec<Arc<str>>) -> Vec<(Arc<str>, ReachResult)> {
     let mut asking = JoinSet::new();
     for (place, name) in names.into_iter().enumerate() {
@@ -124,7 +124,7 @@ async fn ask_all(assembled: &Assembly, names: Vec<Arc<str>>) -> Vec<(Arc<str>, R
     all.map(|(_, name, reached)| (name, reached)).collect()
 }
 
-/// What to do about a provider that cannot be asked.
+/// Help for a provider that cannot be reached.
 fn help(assembled: &Assembly, name: &Arc<str>, reached: &ReachResult) -> Option<String> {
     if reached.is_well() {
         return None;

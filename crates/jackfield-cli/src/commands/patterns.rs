@@ -1,4 +1,4 @@
-//! The patterns of `--allow` and `--deny`, held against the tools that there are.
+//! Checks the patterns of `--allow` and `--deny` against the available tools.
 
 use jackfield_domain::policy::{Permission, Policy, PolicyRule, RuleVerdict};
 use jackfield_domain::tool::{Catalog, CatalogEntry, Safety};
@@ -7,9 +7,9 @@ use jackfield_engine::ToolOffer;
 use crate::args::ConfigArgs;
 use crate::render;
 
-/// Warns of patterns that no tool has: they do nothing, and most are slips.
+/// Warns of patterns that match no tool: they have no effect, and are usually typing errors.
 ///
-/// Says nothing where no tools are offered, or where a toolbox that failed may have them.
+/// Prints nothing if no tools are offered, or if a failed toolbox may have them.
 pub(crate) fn warn(setup: &ConfigArgs, offered: &ToolOffer) {
     if offered.problems.is_empty() && offered.catalog.iter().next().is_some() {
         for warning in idle(setup, &offered.catalog) {
@@ -38,7 +38,7 @@ fn name(tool: &CatalogEntry) -> String {
     format!("{}/{}", tool.origin.toolbox, tool.origin.tool)
 }
 
-/// Whether a rule of this pattern, and nothing else, would decide about the tool.
+/// Whether a policy rule with only this pattern would match the tool.
 fn fits(pattern: &str, tool: &CatalogEntry) -> bool {
     let rule = PolicyRule {
         pattern: pattern.into(),

@@ -1,15 +1,15 @@
-//! What comes of printing.
+//! The outcome of printing.
 
 use std::io;
 
 use crate::exit::Exit;
 use crate::fault::CommandError;
 
-/// The exit of a command whose last deed was to print this.
+/// The exit code of a command that ends by printing.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if standard output cannot be written; whoever read it may go away.
+/// [`CommandError`] if standard output cannot be written. A closed pipe is no error.
 pub(crate) fn ended(printed: io::Result<()>, exit: Exit) -> Result<Exit, CommandError> {
     match printed {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CommandError::new(
@@ -17,7 +17,7 @@ pub(crate) fn ended(printed: io::Result<()>, exit: Exit) -> Result<Exit, Command
             "standard output cannot be written",
         )
         .because(&error)),
-        // Whoever read it went away with what they wanted.
+        // A closed pipe is no error: the reader has what it wants.
         Ok(()) | Err(_) => Ok(exit),
     }
 }

@@ -1,4 +1,4 @@
-//! Providers asked for their models: the cheapest thing that shows whether they can be asked at all.
+//! Contacts providers by listing their models, the cheapest test of whether they can be reached.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,17 +8,17 @@ use jackfield_domain::listing::ListedModel;
 use jackfield_engine::Engine;
 use tokio::time::timeout;
 
-/// What came of asking a provider.
+/// The result of contacting a provider.
 #[derive(Clone, Debug)]
 pub(crate) struct ReachResult {
-    /// Its models, or why there are none.
+    /// Its models, or the failure.
     pub(crate) listed: Result<Vec<ListedModel>, ModelFailure>,
     /// How long it took.
     pub(crate) took: Duration,
 }
 
 impl ReachResult {
-    /// Whether the provider is there, and takes our key: also if it has no list to show.
+    /// Whether the provider is reachable and accepts the key, even if it has no model list.
     pub(crate) fn is_well(&self) -> bool {
         match &self.listed {
             Ok(_) => true,
@@ -27,7 +27,7 @@ impl ReachResult {
     }
 }
 
-/// Asks a provider, and waits no longer than [`LIMIT`].
+/// Contacts a provider, for at most [`LIMIT`].
 pub(crate) async fn reach(engine: Engine, provider: Arc<str>) -> ReachResult {
     let since = Instant::now();
     let listed = match timeout(LIMIT, engine.models(&provider)).await {

@@ -1,4 +1,4 @@
-//! `jackfield replay`: decides again what was decided, offline.
+//! `jackfield replay`: replays recorded decisions, offline.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use crate::render::replay::{self as show, ReplayedStep};
 ///
 /// # Errors
 ///
-/// A [`CommandError`], which says what to do and how the run ends.
+/// [`CommandError`] with the exit code and help.
 pub async fn run(asked: ReplayArgs) -> Result<Exit, CommandError> {
     let (recording, turn) = match (&asked.facts, &asked.of) {
         (Some(file), _) => (read(file)?, None),
@@ -44,7 +44,7 @@ pub async fn run(asked: ReplayArgs) -> Result<Exit, CommandError> {
     printed::ended(shown, exit(&replayed))
 }
 
-/// What is kept under this name, and the turn of it that was meant, if it was one.
+/// The stored session of this name, and the turn if the name is a turn's.
 async fn kept_as(
     name: &str,
     asked: &ReplayArgs,
@@ -84,7 +84,7 @@ fn read(file: &Path) -> Result<Recording, CommandError> {
     })
 }
 
-/// Every step, or every step of one turn, decided again.
+/// Replays every step, or every step of one turn.
 fn replayed<'a>(recording: &'a Recording, turn: Option<&TurnId>) -> Vec<ReplayedStep<'a>> {
     let mut replay = domain::Replay::new(recording.session.clone(), &recording.deliveries);
     let mut within = turn.is_none();

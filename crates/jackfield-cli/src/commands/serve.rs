@@ -11,11 +11,11 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
 
-/// Serves until it is to end.
+/// Serves until shutdown.
 ///
 /// # Errors
 ///
-/// A [`CommandError`], which says what to do and how the run ends.
+/// [`CommandError`] with the exit code and help.
 pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError> {
     let mut flags = ask::flags(&serve.setup);
     flags.model = serve.model;
@@ -31,11 +31,11 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError
     } else {
         ""
     };
-    // Whoever reads that it listens may ask it to end.
+    // Signal handlers are installed before the address is announced, so that a reader of it can end the process.
     let ends = asked_to_end();
     let says = format!("listening on http://{}{open}", running.address);
     match log {
-        // Whoever collects a log of objects can read nothing else.
+        // A collector of JSON logs cannot parse other lines.
         LogFormat::Json => tracing::info!("{says}"),
         LogFormat::Text => render::remark(&says),
     }

@@ -1,4 +1,4 @@
-//! The MCP servers of a run: waited for in words, and ended with it.
+//! The MCP servers of a run: startup notices and shutdown.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::render;
 
-/// Says which servers are waited for, if that takes long; until it is dropped.
+/// Names the servers that take long to start, until it is dropped.
 pub(crate) struct StartNotice(JoinHandle<()>);
 
 impl Drop for StartNotice {
@@ -17,7 +17,7 @@ impl Drop for StartNotice {
     }
 }
 
-/// Begins to wait for servers.
+/// Starts the notices.
 pub(crate) fn patience(servers: &[ServerToolbox]) -> StartNotice {
     let servers = servers.to_vec();
     StartNotice(tokio::spawn(async move {
@@ -33,7 +33,7 @@ pub(crate) fn patience(servers: &[ServerToolbox]) -> StartNotice {
     }))
 }
 
-/// Waits for the servers that a list did not wait for. Says whether there was one.
+/// Waits for the servers that a list did not wait for. Returns whether there was one.
 pub(crate) async fn caught_up(servers: &[ServerToolbox]) -> bool {
     let mut late = JoinSet::new();
     for server in servers {
@@ -43,7 +43,7 @@ pub(crate) async fn caught_up(servers: &[ServerToolbox]) -> bool {
     late.join_all().await.contains(&true)
 }
 
-/// Ends all servers at once. Those that take their time are left to their guards.
+/// Stops all servers concurrently. Slow ones are left to their guards.
 pub(crate) async fn stop(servers: Vec<ServerToolbox>) {
     let mut stopping = JoinSet::new();
     for server in servers {
@@ -52,7 +52,7 @@ pub(crate) async fn stop(servers: Vec<ServerToolbox>) {
     let _in_time = timeout(FAREWELL, stopping.join_all()).await;
 }
 
-/// How long servers are waited for when everything else is done.
+/// How long the end of a command waits for servers.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// How long servers are waited for in silence.
+/// The delay before the notice.
 const PATIENCE: Duration = Duration::from_secs(2);

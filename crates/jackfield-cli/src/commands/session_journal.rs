@@ -1,4 +1,4 @@
-//! The journal of a command: opened while the rest is made ready, and closed in order.
+//! The journal of a command: opened in the background, and closed in order.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,13 +17,13 @@ use crate::render;
 /// A journal that is being opened.
 pub(crate) struct PendingJournal(JoinHandle<Result<OpenJournal, JournalOpenError>>);
 
-/// Begins to open the journal of this configuration; what else has to be made ready can be made meanwhile.
+/// Starts opening the configured journal in the background.
 pub(crate) fn begin(config: &Config) -> PendingJournal {
     let config = config.clone();
     PendingJournal(tokio::task::spawn_blocking(move || config.open_journal()))
 }
 
-/// The same for who only reads: the file need not be writable.
+/// Starts opening it for reading only: the file need not be writable.
 fn begin_to_read(config: &Config) -> PendingJournal {
     let config = config.clone();
     PendingJournal(tokio::task::spawn_blocking(move || {
@@ -32,11 +32,11 @@ fn begin_to_read(config: &Config) -> PendingJournal {
 }
 
 impl PendingJournal {
-    /// The journal. Says so where nothing can be kept.
+    /// Waits for the journal. Prints a warning if it is only in memory.
     ///
     /// # Errors
     ///
-    /// A [`CommandError`] if a file was named and cannot be opened.
+    /// [`CommandError`] if an explicitly named file cannot be opened.
     pub(crate) async fn opened(self) -> Result<OpenJournal, CommandError> {
         let opened = self.unsaid().await?;
         if let Some(file) = &opened.file
@@ -58,11 +58,11 @@ impl PendingJournal {
         Ok(opened)
     }
 
-    /// The journal, with nothing said about it.
+    /// Waits for the journal, without a warning.
     ///
     /// # Errors
     ///
-    /// A [`CommandError`] if a file was named and cannot be opened.
+    /// [`CommandError`] if an explicitly named file cannot be opened.
     pub(crate) async fn unsaid(self) -> Result<OpenJournal, CommandError> {
         match self.0.await {
             Ok(opened) => Ok(opened?),
@@ -74,31 +74,31 @@ impl PendingJournal {
     }
 }
 
-/// What a command does with the journal.
+/// How a command uses the journal.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum JournalAccess {
-    /// It reads what is there: a file that cannot be written will do.
+    /// It reads only, so a read-only file is enough.
     Read,
-    /// It changes what is there.
+    /// It writes.
     Write,
 }
 
-/// The journal of a command that has nothing to do with models and tools, and an engine that has none.
+/// The journal of a command without models and tools, and an engine that has none.
 pub(crate) struct SessionJournal {
     pub(crate) engine: Engine,
     pub(crate) journal: OpenJournal,
 }
 
-/// Sees to it that no file is made by a command that looks for what is in it.
+/// Checks that the file exists, so that a command that only reads does not create it.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if `--db` names a file that is not there.
+/// [`CommandError`] if `--db` names a file that does not exist.
 pub(crate) fn be_there(config: &Config) -> Result<(), CommandError> {
     let Some((path, place)) = &config.journal.path else {
         return Ok(());
     };
-    // What a configuration names is made by the first conversation, and until then there is none.
+    // A file named in the configuration is created by the first conversation; until then it is empty.
     if !matches!(place.origin, Origin::Flag(_)) || path.exists() {
         return Ok(());
     }
@@ -107,12 +107,12 @@ pub(crate) fn be_there(config: &Config) -> Result<(), CommandError> {
     Err(fault.with_help(NOT_THERE))
 }
 
-/// Opens the journal for a command that has to do with what is kept: no provider, no key and no server is
-/// needed. Says so where the file can only be read.
+/// Opens the journal for a command on stored sessions, which needs no provider, key or server. Prints a warning
+/// if the file is read-only.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if the configuration is wrong, or there is no file to look at.
+/// [`CommandError`] if the configuration is invalid, or the file does not exist.
 pub(crate) async fn open(
     flags: &Flags,
     access: JournalAccess,
@@ -143,19 +143,19 @@ pub(crate) async fn open(
 }
 
 impl SessionJournal {
-    /// Closes the journal behind what was done with it.
+    /// Closes the journal.
     pub(crate) async fn close(self) {
         close(&self.journal).await;
     }
 }
 
-/// Leaves a journal that was written to: what is not to be kept goes, and it is closed.
+/// Closes a journal that was written to, after applying the retention.
 pub(crate) async fn leave(journal: &OpenJournal, config: &JournalConfig) {
     let retention = config.retention();
     if !retention.is_everything() && journal.file.is_some() {
         let engine = Engine::builder(Arc::clone(&journal.journal)).build();
         let pruning = engine.prune(retention, usize::MAX, false);
-        // What is not done in time is done the next time.
+        // Unfinished pruning continues next time.
         if let Ok(Err(error)) = tokio::time::timeout(CLOSE_TIMEOUT, pruning).await {
             let why = CommandError::from(error).messages.join("; ");
             render::remark(&format!("warning: old sessions were not deleted: {why}"));
@@ -164,7 +164,7 @@ pub(crate) async fn leave(journal: &OpenJournal, config: &JournalConfig) {
     close(journal).await;
 }
 
-/// Closes a journal in order, but holds nobody up for long: what was promised is in the file already.
+/// Closes a journal within [`CLOSE_TIMEOUT`]: everything acknowledged is in the file already.
 pub(crate) async fn close(journal: &OpenJournal) {
     let _late = tokio::time::timeout(CLOSE_TIMEOUT, journal.close()).await;
 }
@@ -177,11 +177,11 @@ impl From<JournalOpenError> for CommandError {
     }
 }
 
-/// What to do where conversations are kept in memory because somebody wants that.
+/// Help where the configuration keeps conversations in memory.
 const IN_MEMORY: &str =
     "they are in memory, as `kind = \"memory\"` under [journal] says; name a file with `--db FILE`";
 
-/// What to do where a file that was named is not there.
+/// Help where a named file does not exist.
 const NOT_THERE: &str =
     "name one that is there, or leave --db out; `jackfield chat --db FILE` makes one";
 

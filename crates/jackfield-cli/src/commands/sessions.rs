@@ -1,4 +1,4 @@
-//! `jackfield sessions`: what is kept, and going on with it.
+//! `jackfield sessions`: lists, shows, resumes and deletes stored sessions.
 
 mod delete;
 pub(crate) mod every;
@@ -23,11 +23,11 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render::sessions as show;
 
-/// Does what is asked.
+/// Runs a subcommand.
 ///
 /// # Errors
 ///
-/// A [`CommandError`], which says what to do and how the run ends.
+/// [`CommandError`] with the exit code and help.
 pub async fn run(sessions: SessionsCommand, registry: &Registry) -> Result<Exit, CommandError> {
     if let SessionsCommand::Resume(resume) = sessions {
         return resume::run(resume, registry).await;
@@ -127,7 +127,7 @@ async fn perform(
     }
 }
 
-/// Every row, page by page.
+/// The query for one page of rows.
 pub(crate) fn page(
     before: Option<&jackfield_engine::SessionRow>,
     text: Option<String>,

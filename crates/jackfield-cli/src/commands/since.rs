@@ -1,4 +1,4 @@
-//! Since when: a day as people write it, or a length of time, in the time zone of this machine.
+//! Parses `--since`: a date or a duration, in the time zone of this machine.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,11 +11,11 @@ use jiff::{Timestamp, Zoned};
 use crate::exit::Exit;
 use crate::fault::CommandError;
 
-/// The instant that is meant.
+/// The start time.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if it is neither a day nor a length of time.
+/// [`CommandError`] if it is neither a date nor a duration.
 pub(crate) fn since(text: &str) -> Result<WallTime, CommandError> {
     if let Ok(day) = text.parse::<Date>()
         && let Ok(midnight) = day.to_zoned(TimeZone::system())
@@ -34,14 +34,14 @@ pub(crate) fn since(text: &str) -> Result<WallTime, CommandError> {
     ))
 }
 
-/// This instant.
+/// The current time.
 #[must_use]
 pub(crate) fn now() -> WallTime {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     WallTime::from_millis(0).after(since.unwrap_or_default())
 }
 
-/// The day of an instant, such as `2026-11-22`.
+/// The date of a timestamp, such as `2026-11-22`.
 #[must_use]
 pub(crate) fn day(at: WallTime) -> String {
     zoned(at).map_or_else(
@@ -50,7 +50,7 @@ pub(crate) fn day(at: WallTime) -> String {
     )
 }
 
-/// An instant for people, such as `2026-11-22 12:30:05`.
+/// A timestamp for people, such as `2026-11-22 12:30:05`.
 #[must_use]
 pub(crate) fn shown(at: WallTime) -> String {
     zoned(at).map_or_else(
@@ -59,7 +59,7 @@ pub(crate) fn shown(at: WallTime) -> String {
     )
 }
 
-/// An instant for programs, such as `2026-11-22T11:30:05.123Z`.
+/// A timestamp for programs, such as `2026-11-22T11:30:05.123Z`.
 #[must_use]
 pub(crate) fn exact(at: WallTime) -> String {
     Timestamp::from_millisecond(at.as_millis())
@@ -71,5 +71,5 @@ fn zoned(at: WallTime) -> Option<Zoned> {
     Some(at.to_zoned(TimeZone::system()))
 }
 
-/// An instant that no calendar has.
+/// A timestamp outside of the calendar.
 const UNKNOWN: &str = "?";

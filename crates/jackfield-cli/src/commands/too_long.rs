@@ -1,4 +1,4 @@
-//! The way out of a conversation that is too long for its model.
+//! Help for a conversation that exceeds the context window of its model.
 
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::ModelFailureKind;
@@ -7,10 +7,10 @@ use jackfield_engine::{Engine, TurnReport};
 
 use crate::render::sessions::place;
 
-/// What to do about a session whose last turn was too long for the model; none if it was not.
+/// Help for a session whose last turn was too long for the model; `None` otherwise.
 ///
-/// What was too long is kept and is sent again with every further question, so that a shorter one helps
-/// nobody in this session.
+/// The long turn is stored and sent again with every later question, so a shorter question does not help in this
+/// session.
 pub(crate) async fn way_out(engine: &Engine, report: &TurnReport) -> Option<String> {
     if !is_too_long(&report.end) {
         return None;
@@ -21,7 +21,7 @@ pub(crate) async fn way_out(engine: &Engine, report: &TurnReport) -> Option<Stri
     let fits = history
         .turns
         .iter()
-        // One that was cancelled, or failed in another way, proves nothing.
+        // A cancelled or otherwise failed turn does not prove that its context fits.
         .rfind(|turn| matches!(turn.end, Some((TurnEnd::Answered(_), _))));
     let from = match (fits, &history.forked) {
         (Some(turn), _) => Some((session, place(turn.ordinal, None))),
@@ -47,5 +47,5 @@ fn is_too_long(end: &TurnEnd) -> bool {
     matches!(failure.kind, ModelFailureKind::ContextTooLong { .. })
 }
 
-/// What to do where nothing of the session fits.
+/// Help where no part of the session fits.
 pub(crate) const ANOTHER: &str = "begin another one";

@@ -1,4 +1,4 @@
-//! `jackfield tools`: what there is, and calls by hand.
+//! `jackfield tools`: lists, shows and calls tools.
 
 use std::io::{self, IsTerminal as _};
 
@@ -13,11 +13,11 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render::{self, words};
 
-/// Lists, shows or calls.
+/// Lists, shows or calls tools.
 ///
 /// # Errors
 ///
-/// A [`CommandError`], which says what to do and how the run ends.
+/// [`CommandError`] with the exit code and help.
 pub async fn run(tools: Tools, registry: &Registry) -> Result<Exit, CommandError> {
     let (Tools::Call { setup, .. } | Tools::List { setup, .. } | Tools::Show { setup, .. }) =
         &tools;
@@ -42,7 +42,7 @@ async fn perform(
         mut options,
         ..
     } = assembled;
-    // What holds where somebody can be asked, which is what people want to know.
+    // As in an interactive run, where a person can be asked.
     options.policy.can_ask = true;
     let mut offered = engine.tools(&options).await;
     if let Tools::Call { name, .. } | Tools::Show { name, .. } = &tools
@@ -89,7 +89,7 @@ async fn perform(
             if let Some(files) = words::files(&result).filter(|_| !json) {
                 render::remark(&format!("the outcome has {files}, which models see"));
             }
-            // What a tool says is no style of ours: a file gets it as it is.
+            // Tool output is not styled; a file gets it unchanged.
             let (mut out, terminal) = (io::stdout(), io::stdout().is_terminal());
             (exit, render::called(&mut out, &result, json, terminal))
         }
@@ -100,18 +100,18 @@ async fn perform(
             "standard output cannot be written",
         )
         .because(&error)),
-        // Whoever read it went away with what they wanted.
+        // A closed pipe is no error: the reader has what it wants.
         Ok(()) | Err(_) => Ok(exit),
     }
 }
 
 /// The arguments of a call: one JSON object, or `key=value` pairs.
 ///
-/// The value of a pair is a text where the tool's schema says so, and otherwise JSON if it is JSON.
+/// The value of a pair is a string if the tool's schema says so; otherwise it is parsed as JSON where possible.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] that says what the arguments are instead.
+/// [`CommandError`] that says what is wrong with the arguments.
 pub fn parse_arguments(
     arguments: &[String],
     input: &InputFormat,

@@ -1,4 +1,4 @@
-//! `jackfield usage`: what was used and what it cost, by day, model, reply, session, tool or turn.
+//! `jackfield usage`: usage and cost by day, model, reply, session, tool or turn.
 
 mod lines;
 
@@ -15,11 +15,11 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render::usage as show;
 
-/// Does what is asked.
+/// Prints the usage.
 ///
 /// # Errors
 ///
-/// A [`CommandError`], which says what to do and how the run ends.
+/// [`CommandError`] with the exit code and help.
 pub async fn run(usage: UsageArgs, _registry: &Registry) -> Result<Exit, CommandError> {
     let flags = ask::flags_without_servers(&usage.source);
     let out = &mut anstream::stdout();
@@ -56,7 +56,7 @@ async fn gather(
     }
     let mut every = AllSessions::new(engine);
     while let Some(row) = every.next().await? {
-        // The sessions come in the order of their last change.
+        // Sessions are ordered by last change.
         if from.is_some_and(|from| row.changed < from) {
             every.skip_older();
         } else if let Some(loaded) = every.load(&row).await? {

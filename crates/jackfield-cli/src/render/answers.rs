@@ -1,11 +1,11 @@
-//! Answers in words: how a question ended, and by whom. Pure.
+//! Text for answers: how a question ended, and by whose answer. Pure.
 
 use jackfield_domain::wait::{Answer, Approval, UnknownAnswer, WaitEnd, WaitEndKind};
 
 use super::hidden::revealed;
 use super::words::{one_line, shortened};
 
-/// How a question ended, and by whom, in words.
+/// How a question ended, and by whose answer, as text.
 #[must_use]
 pub fn wait_end(end: &WaitEnd) -> String {
     let (answer, by) = match end {
@@ -45,10 +45,10 @@ const CANCELLED: &str = "the turn was cancelled";
 const EXPIRED: &str = "nobody answered in time";
 const SUPERSEDED: &str = "a new message took its place";
 
-/// The most characters of a reason.
+/// The maximum length of a reason, in characters.
 const REASON: usize = 400;
 
-/// What somebody is told whose answer was not the first.
+/// The message for an answer that came too late.
 #[must_use]
 pub fn too_late(how: WaitEndKind, by: Option<&str>) -> String {
     let by = by.map(|by| format!(" by {}", revealed(&one_line(by))));
@@ -61,7 +61,7 @@ pub fn too_late(how: WaitEndKind, by: Option<&str>) -> String {
     format!("that comes too late: {why}")
 }
 
-/// How a question ended, in a word.
+/// How a question ended, in one word.
 #[must_use]
 pub const fn how(end: WaitEndKind) -> &'static str {
     match end {

@@ -1,4 +1,4 @@
-//! Questions to people, for people and for programs.
+//! Approval questions, for people and for programs.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::{answers, words};
 
-/// Prints the questions that are open.
+/// Prints the open questions.
 ///
 /// # Errors
 ///
@@ -44,7 +44,7 @@ pub fn list(
     Ok(())
 }
 
-/// Prints everything about a question.
+/// Prints the details of a question.
 ///
 /// # Errors
 ///
@@ -92,7 +92,7 @@ pub fn one(
     row("state", &left(asked, now))
 }
 
-/// Prints what came of an answer.
+/// Prints the outcome of an answer.
 ///
 /// # Errors
 ///
@@ -137,7 +137,7 @@ pub fn said(
     }
 }
 
-/// As much of an id as people have to type.
+/// The part of an id that people have to type.
 pub(crate) fn short(id: &WaitId) -> String {
     let id = id.as_str();
     let id = id.strip_prefix("wait_").unwrap_or(id);
@@ -152,7 +152,7 @@ fn label(asked: &OpenQuestion, arguments: fn(&ToolInput) -> String) -> String {
     format!("{icon} {NAME}{name}{NAME:#}({arguments})")
 }
 
-/// How a question stands.
+/// The state of a question.
 fn left(asked: &OpenQuestion, now: WallTime) -> String {
     match &asked.end {
         Some((at, end)) => format!("{} {}", answers::wait_end(end), ago(*at, now)),
@@ -167,7 +167,7 @@ fn ago(at: WallTime, now: WallTime) -> String {
     format!("{} ago", rough(now.since(at)))
 }
 
-/// A length of time, roughly.
+/// A rounded duration.
 fn rough(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
@@ -243,5 +243,5 @@ fn document(out: &mut impl Write, value: &Value) -> io::Result<()> {
     writeln!(out, "{}", words::escaped(format!("{value:#}")))
 }
 
-/// How many characters of an id are shown; enough for more questions than anybody answers.
+/// How many characters of an id are shown; enough to be unique among open questions.
 const SHORT: usize = 8;

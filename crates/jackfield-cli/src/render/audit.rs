@@ -21,7 +21,7 @@ use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
 use crate::render::{spent, words};
 
-/// Prints all entries, the newest one last.
+/// Prints all entries, the newest last.
 ///
 /// # Errors
 ///
@@ -126,7 +126,7 @@ fn show_call(
     writeln!(out, "  {DIM}key {}{DIM:#}", call.key)
 }
 
-/// Who decided what, a line each.
+/// The decisions about a call, one line each.
 fn decisions(call: &AuditedCall, now: WallTime) -> Vec<String> {
     let mut lines = Vec::new();
     match &call.permission {
@@ -145,7 +145,7 @@ fn decisions(call: &AuditedCall, now: WallTime) -> Vec<String> {
     for question in &call.questions {
         let kind = kind(&question.wait.kind).replace('_', " ");
         let Some((_, end)) = &question.closed else {
-            // Whoever takes the turn up closes what is overdue.
+            // The next driver of the turn closes an overdue question.
             lines.push(if question.wait.deadline < now {
                 format!("{kind}: {IN_TIME}")
             } else {
@@ -185,7 +185,7 @@ fn arguments(input: &ToolInput) -> String {
     }
 }
 
-/// A text of somebody else, in a line, with nothing hidden in it.
+/// A foreign text in one line, with hidden characters made visible.
 fn seen(text: &str) -> String {
     revealed(&words::shortened(text, LINE))
 }
@@ -377,7 +377,7 @@ fn raw(input: &ToolInput) -> &str {
     }
 }
 
-/// What is said of a question whose time is over.
+/// The text for an expired question.
 const IN_TIME: &str = "nobody answered in time";
-/// How long a line of somebody else's words may be, in characters.
+/// The maximum length of a foreign text, in characters.
 const LINE: usize = 200;

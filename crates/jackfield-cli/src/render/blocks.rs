@@ -1,4 +1,4 @@
-//! The blocks of a reply in their order, however their pieces come in.
+//! Puts the blocks of a reply in order, as their deltas may interleave.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 
-/// What can be shown of a reply, in the order in which it is to be shown.
+/// A displayable part of a reply, in display order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum BlockEvent {
     /// A whole call.
@@ -16,19 +16,19 @@ pub(crate) enum BlockEvent {
         input: ToolInput,
         name: Arc<str>,
     },
-    /// A call begins; its arguments are not there yet.
+    /// The start of a call, before its arguments.
     CallBegan { name: Arc<str> },
-    /// More of the answer; never begins with white space after a beginning.
+    /// More of the answer; the first one does not begin with white space.
     Text(String),
-    /// A text begins that says something.
+    /// The start of a text that is not blank.
     TextBegan,
     /// More of the reasoning.
     Thinking(String),
-    /// Reasoning begins that says something.
+    /// The start of reasoning that is not blank.
     ThinkingBegan,
 }
 
-/// The open blocks of a reply, in the order of their starts. Those behind the first wait for it.
+/// The open blocks of a reply, in the order of their starts. Later blocks wait for the first one.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     open: VecDeque<OpenBlock>,
@@ -57,7 +57,7 @@ enum OpenBlockKind {
 }
 
 impl Blocks {
-    /// Takes a piece of the reply, and gives what can be shown now.
+    /// Takes a delta, and returns what can be shown now.
     pub(crate) fn take(&mut self, delta: &Delta, call: Option<&ToolCallId>) -> Vec<BlockEvent> {
         if let Delta::BlockStarted { index, start } = delta {
             let mut open = OpenBlock::new(*index, start, call.cloned());

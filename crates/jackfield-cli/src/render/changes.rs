@@ -1,4 +1,4 @@
-//! Definitions that have changed, for people who have to judge them, and for programs.
+//! Changed tool definitions, for people who review them, and for programs.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::render::hidden::revealed;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
 
-/// Prints what has changed; as JSON with whether it was accepted, if that is said.
+/// Prints the changes. The JSON includes whether they were accepted, if known.
 ///
 /// # Errors
 ///
@@ -58,8 +58,8 @@ fn described(id: &str, changed: &[ChangedTool], accepted: bool) -> Value {
     })
 }
 
-/// Prints what has changed of one tool. Small differences are not looked for any more after that
-/// moment: a server can change thousands of long texts at once.
+/// Prints the changes of one tool. After `until`, the diff is no longer minimal: a server can change thousands of
+/// long texts at once.
 ///
 /// # Errors
 ///
@@ -110,7 +110,7 @@ pub fn definition(
     writeln!(out)
 }
 
-/// Tells how two texts differ, as far as they are not too long for that.
+/// Prints the difference of two texts, unless they are too long.
 fn told<W: Write>(
     out: &mut W,
     old: &str,
@@ -141,7 +141,7 @@ fn bounded(text: &str) -> (&str, &str) {
     text.split_at(text.floor_char_boundary(MOST_SHOWN))
 }
 
-/// Tells how prose differs: word by word, in its lines.
+/// Prints a word diff of prose, line by line.
 fn words_diff(out: &mut impl Write, old: &str, new: &str, until: Instant) -> io::Result<()> {
     let (old, new) = (unmarked(old), unmarked(new));
     let (old, new) = (tokens(&old), tokens(&new));
@@ -164,7 +164,7 @@ fn words_diff(out: &mut impl Write, old: &str, new: &str, until: Instant) -> io:
     lines.write(out)
 }
 
-/// Tells how JSON differs: line by line.
+/// Prints a line diff of JSON.
 fn lines_diff(out: &mut impl Write, old: &str, new: &str, until: Instant) -> io::Result<()> {
     let diff = TextDiff::configure().deadline(until).diff_lines(old, new);
     for (place, hunk) in diff.grouped_ops(AROUND).iter().enumerate() {
@@ -183,7 +183,7 @@ fn lines_diff(out: &mut impl Write, old: &str, new: &str, until: Instant) -> io:
     Ok(())
 }
 
-/// Prose with its changes, in lines.
+/// Prose with marked changes, in lines.
 #[derive(Default)]
 struct ChangedLines {
     done: Vec<(bool, String)>,
@@ -194,7 +194,7 @@ impl ChangedLines {
     fn push(&mut self, tag: ChangeTag, text: &str) {
         let mut pieces = text.split('\n').enumerate().peekable();
         while let Some((place, piece)) = pieces.next() {
-            // The end of a line can be what has changed, and is seen by its sign then.
+            // The changed part can be a line end, which is then shown as a sign.
             let changed = tag != ChangeTag::Equal;
             if place > 0 {
                 if changed {
@@ -230,7 +230,7 @@ impl ChangedLines {
             .collect();
         let mut left_out = false;
         for (place, (_, line)) in self.done.iter().enumerate() {
-            // The changed line that is next, and the one before: no other can be nearer.
+            // The nearest changed line is the next one or the one before.
             let next = changed.partition_point(|line| *line < place);
             let near = [next.checked_sub(1), Some(next)].into_iter().flatten();
             let near = near.filter_map(|nth| changed.get(nth));
@@ -250,7 +250,7 @@ impl ChangedLines {
     }
 }
 
-/// The same text, in which nothing looks like the mark of a change that is none.
+/// The text with everything escaped that looks like a change mark.
 fn unmarked(text: &str) -> String {
     text.replace("[-", "<U+005B>-")
         .replace("-]", "-<U+005D>")
@@ -258,7 +258,7 @@ fn unmarked(text: &str) -> String {
         .replace("+}", "+<U+007D>")
 }
 
-/// Words, and every other character alone. A language without spaces has words of one character.
+/// Splits a text into words and single other characters. In a language without spaces, each character is a word.
 fn tokens(text: &str) -> Vec<&str> {
     let is_word = |c: char| c.is_alphanumeric() && c < '\u{2e80}';
     let mut tokens = Vec::new();
@@ -276,7 +276,7 @@ fn tokens(text: &str) -> Vec<&str> {
     tokens
 }
 
-/// The same with the keys of every object sorted: their order says nothing.
+/// Sorts the keys of every object, as their order is irrelevant.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(sorted).collect(),
@@ -293,24 +293,24 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// The fields of a definition that are prose, with what they are called.
+/// The prose fields of a definition, with their labels.
 const TEXTS: &[(&str, &str)] = &[
     ("instructions", "what it says of itself"),
     ("title", "title"),
     ("description", "description"),
 ];
-/// The fields that are JSON.
+/// The JSON fields.
 const VALUES: &[(&str, &str)] = &[
     ("_meta", "icon"),
     ("annotations", "annotations: what it says of its effects"),
     ("inputSchema", "arguments"),
     ("outputSchema", "structured results"),
 ];
-/// How many lines stand around a change.
+/// The number of context lines around a change.
 const AROUND: usize = 2;
-/// The most bytes of each text that are shown.
+/// The maximum number of bytes shown of each text.
 const MOST_SHOWN: usize = 64 << 10;
-/// How long the smallest difference is looked for; a larger one is told then.
+/// How long a minimal diff is searched for; after that, a larger one is shown.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// The same for all that has changed of a server.
+/// The same limit for all changes of a server.
 const PATIENCE_IN_ALL: Duration = Duration::from_secs(5);

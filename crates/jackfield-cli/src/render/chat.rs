@@ -1,4 +1,4 @@
-//! What a conversation prints between its turns.
+//! The output of a chat between turns.
 
 use std::io::{self, Write};
 
@@ -10,12 +10,12 @@ use crate::render::plain::{DIM, GOOD, NAME, WARM};
 use crate::render::wrap::wrapped;
 use crate::render::{columns, spent, words};
 
-/// The prompt with its colour.
+/// The colored prompt.
 pub(crate) fn prompt(text: &str) -> String {
     format!("{GOOD}{text}{GOOD:#}")
 }
 
-/// Says how a conversation begins.
+/// Prints the greeting of a conversation.
 ///
 /// # Errors
 ///
@@ -28,7 +28,7 @@ pub fn hello(out: &mut impl Write, model: &ModelRef) -> io::Result<()> {
     out.flush()
 }
 
-/// Parts two turns.
+/// Separates two turns.
 ///
 /// # Errors
 ///
@@ -57,7 +57,7 @@ pub fn help(out: &mut impl Write, commands: &[(&str, &str, &str)]) -> io::Result
     out.flush()
 }
 
-/// Lists models, of which one is taken.
+/// Lists models, and marks the current one.
 ///
 /// # Errors
 ///
@@ -108,7 +108,7 @@ pub fn system(out: &mut impl Write, text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Shows what each turn used, and all of them.
+/// Shows the usage of each turn, and the total.
 ///
 /// # Errors
 ///
@@ -150,7 +150,7 @@ pub fn usage(out: &mut impl Write, turns: &[(ModelRef, Usage, Option<Cost>)]) ->
             words::printable(&model)
         )?;
     }
-    // What has no price is not in it, and a sum without it would look like all there is.
+    // A total without the unpriced turns would look complete.
     let unpriced = turns
         .iter()
         .any(|(_, usage, cost)| cost.is_none() && usage.total() > 0);

@@ -12,7 +12,7 @@ use crate::render::plain::{DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
 use crate::render::words;
 
-/// Prints every value that holds, with its origin.
+/// Prints the effective configuration, each value with its origin.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ pub fn settings(out: &mut impl Write, config: &Config, as_json: bool) -> io::Res
     out.flush()
 }
 
-/// Prints where files are looked for.
+/// Prints the places where files are looked for.
 ///
 /// # Errors
 ///
@@ -108,7 +108,7 @@ pub fn schema(out: &mut impl Write, schema: &Value) -> io::Result<()> {
     document(out, schema)
 }
 
-/// What was found on this machine, a line each.
+/// The findings on this machine, one line each.
 #[must_use]
 pub fn found(found: &LocalFindings) -> Vec<String> {
     let keys = found.keys.iter();
@@ -151,7 +151,7 @@ fn server(server: &McpServerEntry) -> Value {
     })
 }
 
-/// Where a value comes from, for programs.
+/// The origin of a value, for programs.
 pub(super) fn origin(place: &ValueSource) -> Value {
     match &place.origin {
         Origin::File(path) => json!({ "kind": "file", "file": path, "line": place.line }),
@@ -161,7 +161,7 @@ pub(super) fn origin(place: &ValueSource) -> Value {
     }
 }
 
-/// A value as it would be written in a file.
+/// A value in TOML syntax.
 fn toml(value: &Value) -> String {
     match value {
         Value::Array(items) => {
@@ -179,5 +179,5 @@ fn toml(value: &Value) -> String {
     }
 }
 
-/// The most characters of a value.
+/// The maximum length of a value, in characters.
 const LONGEST: usize = 100;

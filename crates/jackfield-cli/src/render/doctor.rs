@@ -1,4 +1,4 @@
-//! What was checked, for people and for programs.
+//! Check results, for people and for programs.
 
 use std::io::{self, Write};
 
@@ -40,7 +40,7 @@ pub fn checked(out: &mut impl Write, check: &DoctorCheck, is_first: bool) -> io:
     out.flush()
 }
 
-/// Prints how many checks failed; all of them for programs.
+/// Prints the number of failed checks; for programs, all checks.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! News that is kept until it is shown.
+//! Owned events of a turn, queued until they are rendered.
 
 use jackfield_domain::delta::Delta;
 use jackfield_domain::fact::Fact;
@@ -7,55 +7,55 @@ use jackfield_domain::time::Now;
 use jackfield_engine::{Observer, ObserverEvent, ToolboxProblem};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
-/// A piece of news of one's own.
+/// An owned event of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RenderEvent {
-    /// A piece of a reply that is under way.
+    /// A delta of a reply in progress.
     Delta {
-        /// The try that it belongs to.
+        /// The attempt that it belongs to.
         attempt: ModelAttempt,
-        /// Our id of the call, if the piece belongs to a tool call.
+        /// The engine's id of the call, if the delta belongs to a tool call.
         call: Option<ToolCallId>,
-        /// The piece.
+        /// The delta.
         delta: Delta,
     },
-    /// A fact, committed.
+    /// A committed fact.
     Fact {
         /// The fact.
         fact: Box<Fact>,
         /// When it was decided.
         now: Now,
     },
-    /// A tool call is this far.
+    /// The progress of a tool call.
     Progress {
-        /// The try.
+        /// The attempt.
         attempt: ToolAttempt,
-        /// How much is done.
+        /// The completed amount.
         done: f64,
-        /// A word about it.
+        /// A progress message.
         message: Option<String>,
-        /// Of how much, if that is known.
+        /// The total amount, if known.
         of: Option<f64>,
     },
-    /// A message waits for the turn before it to end.
+    /// A message waits for the end of the previous turn.
     Queued {
-        /// The session that is at work.
+        /// The busy session.
         session: SessionId,
     },
     /// The approver leaves a question to a person.
     Undecided {
-        /// Which.
+        /// The question.
         wait: WaitId,
     },
-    /// A toolbox, or a tool of one, that the turn begins without.
+    /// A toolbox or tool is missing from the turn.
     Unavailable {
-        /// Why.
+        /// The reason.
         problem: ToolboxProblem,
     },
 }
 
 impl RenderEvent {
-    /// The news as one's own; nothing of kinds that came later than this.
+    /// Converts an observer event; `None` for kinds added after this code.
     #[must_use]
     pub fn of(news: ObserverEvent<'_>) -> Option<Self> {
         match news {
@@ -95,12 +95,12 @@ impl RenderEvent {
     }
 }
 
-/// Passes news on to whoever shows it; never waits.
+/// Forwards events to a renderer without waiting.
 #[derive(Debug)]
 pub struct Forward(pub UnboundedSender<RenderEvent>);
 
 impl Forward {
-    /// One, and where what it passes on comes out.
+    /// A forwarder, and its receiving end.
     #[must_use]
     pub fn new() -> (Self, UnboundedReceiver<RenderEvent>) {
         let (news, events) = mpsc::unbounded_channel();
@@ -111,7 +111,7 @@ impl Forward {
 impl Observer for Forward {
     fn tell(&mut self, news: ObserverEvent<'_>) {
         if let Some(event) = RenderEvent::of(news) {
-            // Whoever showed it may have gone; the turn goes on until it is told.
+            // The renderer may be gone; the turn continues until it is cancelled.
             let _shown = self.0.send(event);
         }
     }

@@ -1,15 +1,15 @@
-//! Characters that nobody sees, made to be seen: where people judge a text, it must not look like another.
+//! Makes invisible characters visible, so that a text under review cannot look like another one.
 
 use std::fmt::Write as _;
 
-/// The text with a sign in place of every character that is not seen, or that changes how others are
-/// seen: `<U+202E>`. Line ends stay, and nothing of it is obeyed by a terminal.
+/// The text with a sign such as `<U+202E>` in place of every character that is invisible or changes how others
+/// look. Line ends stay. A terminal obeys nothing in the result.
 #[must_use]
 pub fn revealed(text: &str) -> String {
     let mut revealed = String::with_capacity(text.len());
     for c in text.chars() {
         if c != '\n' && is_hidden(c) {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _written = write!(revealed, "<U+{:04X}>", u32::from(c));
         } else {
             revealed.push(c);
@@ -18,10 +18,10 @@ pub fn revealed(text: &str) -> String {
     revealed
 }
 
-/// Whether a character is not seen, or changes how others are seen.
+/// Whether a character is invisible, or changes how others look.
 pub(super) const fn is_hidden(c: char) -> bool {
-    // Unicode 17, general categories Cc, Cf, Co, Zl and Zp, spaces that are none of ours, fillers and
-    // variation selectors; read 2026-11-22.
+    // Unicode 17, general categories Cc, Cf, Co, Zl and Zp, unusual spaces, fillers and variation selectors; read
+    // 2026-11-22.
     matches!(c,
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}'
         | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'

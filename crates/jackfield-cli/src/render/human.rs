@@ -1,4 +1,4 @@
-//! A turn for people: the answer as it comes, and every call in its place.
+//! Renders a turn for people: the answer as it arrives, and each call in its place.
 
 mod calls;
 
@@ -26,22 +26,22 @@ use crate::render::spinner::Spinner;
 use crate::render::words;
 use crate::render::{self, PromptPlace, TurnRenderer, answers};
 
-/// Where a turn is shown.
+/// The options of the renderer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct HumanOptions {
-    /// Whether the answer is drawn as Markdown, and if so, whether with styles.
+    /// Whether the answer is rendered as Markdown, and if so, whether with styles.
     pub markdown: Option<bool>,
-    /// Whether a spinner says what is under way.
+    /// Whether a spinner shows the current activity.
     pub spins: bool,
     /// Whether the answer goes to a terminal, which would obey control characters.
     pub terminal: bool,
-    /// Whether both streams are one terminal, or one file.
+    /// Whether both streams are the same terminal or file.
     pub together: bool,
-    /// Whether notes, reasoning and whole outcomes are shown, too.
+    /// Whether notes, reasoning and whole results are shown, too.
     pub verbose: bool,
 }
 
-/// Shows a turn to a person.
+/// Renders a turn for a person.
 #[derive(Debug)]
 pub struct HumanRenderer<O, E> {
     blocks: Blocks,
@@ -58,7 +58,7 @@ pub struct HumanRenderer<O, E> {
 }
 
 impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
-    /// A view on this screen.
+    /// A renderer on this screen.
     pub fn new(screen: Screen<O, E>, look: HumanOptions) -> Self {
         Self {
             blocks: Blocks::default(),
@@ -75,12 +75,12 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         }
     }
 
-    /// The screen, with everything that was printed.
+    /// The screen, with everything printed to it.
     pub fn into_screen(self) -> Screen<O, E> {
         self.screen
     }
 
-    /// Prints what is held back of the answer.
+    /// Prints the part of the answer that was held back.
     fn settle(&mut self) -> io::Result<()> {
         let Some(markdown) = &mut self.markdown else {
             return Ok(());
@@ -201,7 +201,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         Ok(())
     }
 
-    /// Spins on a line of its own, which is all that it takes away with it.
+    /// Shows the spinner on a line of its own, the only line that it clears.
     fn spin(&mut self, words: String) -> io::Result<()> {
         if self.look.spins {
             self.screen.leave()?;
@@ -212,7 +212,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
 
     fn notes(&mut self, notes: &[Note]) -> io::Result<()> {
         for note in notes {
-            // Whoever asked something else than was meant wants to know that in any case.
+            // A change of meaning is shown in any case.
             let grave = note.effect == NoteEffect::Meaning && note.kind != NoteKind::Carried;
             if self.notes.contains(note) || !(grave || self.look.verbose) {
                 continue;

@@ -1,4 +1,4 @@
-//! A turn for programs: one JSON event a line, as docs/cli.md describes them.
+//! Renders a turn for programs: one JSON event per line, as docs/cli.md describes.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -23,10 +23,10 @@ pub(crate) use jackfield_export::values::{
     arguments, end, failure, finish, limit_kind, model, note, wait_end, wait_kind, with,
 };
 
-/// Shows a turn to a program.
+/// Renders a turn for a program.
 #[derive(Debug)]
 pub struct Json<O> {
-    /// The place of each call of the reply that is under way.
+    /// The position of each call in the current reply.
     blocks: Vec<(ToolCallId, u32)>,
     noted: BTreeSet<(String, String)>,
     out: O,
@@ -35,7 +35,7 @@ pub struct Json<O> {
 }
 
 impl<O: Write + Send> Json<O> {
-    /// A view that writes to this stream.
+    /// A renderer that writes to this stream.
     pub const fn new(out: O) -> Self {
         Self {
             blocks: Vec::new(),
@@ -46,12 +46,12 @@ impl<O: Write + Send> Json<O> {
         }
     }
 
-    /// The stream, with everything that was written.
+    /// The stream, with everything written to it.
     pub fn into_inner(self) -> O {
         self.out
     }
 
-    /// The stream, with a new one in its place.
+    /// Takes the stream, and leaves a new one.
     pub(crate) fn take(&mut self) -> O
     where
         O: Default,
@@ -251,7 +251,7 @@ impl<O: Write + Send> TurnRenderer for Json<O> {
     }
 }
 
-/// What came of a turn, for programs.
+/// The result of a turn, for programs.
 pub(super) fn ended(report: &TurnReport) -> Value {
     let mut noted = BTreeSet::new();
     let notes = report.notes.iter().filter(|one| noted.insert(subject(one)));
@@ -312,7 +312,7 @@ fn call_report(report: &CallReport) -> Value {
     with(call, outcome(&report.result))
 }
 
-/// What the answer to an approval is bound to, for programs.
+/// The subject of an approval, for programs; its answer is bound to that.
 fn wait_subject(kind: &WaitKind) -> Option<String> {
     match kind {
         WaitKind::Approval { subject } => subject.map(|subject| subject.to_hex()),
@@ -320,7 +320,7 @@ fn wait_subject(kind: &WaitKind) -> Option<String> {
     }
 }
 
-/// What a note is about: every round has it anew, and a turn is told once.
+/// The identity of a note: every round repeats it, but a turn reports it once.
 fn subject(note: &Note) -> (String, String) {
     (note.code.to_string(), note.path.clone())
 }

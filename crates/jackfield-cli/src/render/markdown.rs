@@ -1,9 +1,8 @@
-//! Answers in Markdown, drawn on a terminal while they come.
+//! Renders Markdown answers on a terminal as they arrive.
 //!
-//! What was printed is never taken back: text appears as soon as nothing that may come behind it can
-//! change how it looks, a word of a paragraph at once, a table when it has ended. However a text is cut
-//! into pieces, the same is printed. Nothing of the text reaches the terminal as an escape sequence,
-//! not even one that is written as an entity.
+//! Printed text is never taken back: text appears as soon as nothing that may follow can change its look. That is
+//! at once for a word of a paragraph, and at the end for a table. The output does not depend on how the text is
+//! split into pieces. No escape sequence of the text reaches the terminal, not even one written as an entity.
 
 mod draw;
 mod flow;
@@ -16,23 +15,23 @@ use self::flow::{Flow, Gap};
 use self::hold::settled;
 use crate::render::words;
 
-/// A text in Markdown that is being drawn.
+/// A Markdown text in progress.
 #[derive(Debug)]
 pub struct Markdown {
     begun: bool,
-    /// What parts the block from what is before it, where its beginning was forgotten.
+    /// The gap before the block, where its beginning was dropped.
     gap: Option<Gap>,
-    /// The source of the block that is not whole.
+    /// The source of the incomplete block.
     pending: String,
-    /// What was printed of that block.
+    /// The printed part of that block.
     shown: String,
     styled: bool,
-    /// The width that this block is drawn with.
+    /// The width of this block.
     width: usize,
 }
 
 impl Markdown {
-    /// Nothing yet; `styled` says whether the terminal has styles.
+    /// An empty text; `styled` says whether the terminal has styles.
     #[must_use]
     pub const fn new(styled: bool) -> Self {
         Self {
@@ -45,16 +44,16 @@ impl Markdown {
         }
     }
 
-    /// Takes more of the text, and gives what can be printed now, on a terminal of this width.
+    /// Takes more of the text, and returns what can be printed now, on a terminal of this width.
     #[must_use]
     pub fn push(&mut self, text: &str, columns: usize) -> String {
-        // A block that is being shown keeps its width: what stands there cannot be changed.
+        // A partly printed block keeps its width, as printed lines cannot change.
         if self.shown.is_empty() {
             self.width = columns.min(WIDEST).saturating_sub(1).max(NARROWEST);
         }
         self.pending.push_str(&words::printable(text));
         if self.pending.len() > LONG && !text.contains('\n') {
-            // A block is read again for each piece, which is too much for a long one.
+            // Each piece parses the whole block again, which is too expensive for a long one.
             return String::new();
         }
         if self.pending.len() > LONGEST {
@@ -78,7 +77,7 @@ impl Markdown {
         out
     }
 
-    /// Forgets what of a long block was drawn and changes nothing any more.
+    /// Drops the rendered part of a long block that affects nothing after it.
     fn forget(&mut self) {
         let Some(kept) = forget::kept(&self.pending, &masked(&self.pending)) else {
             return;
@@ -90,7 +89,7 @@ impl Markdown {
         self.shown = draw(self.flow(), &masked(source), settled.limit, false);
     }
 
-    /// Ends the text, and gives the rest of it.
+    /// Ends the text, and returns the rest.
     #[must_use]
     pub fn finish(&mut self) -> String {
         let drawn = draw(self.flow(), &masked(&self.pending), usize::MAX, true);
@@ -107,12 +106,12 @@ impl Markdown {
         Flow::new(self.width, self.styled, self.gap.unwrap_or(gap))
     }
 
-    /// What this drawing has more than was printed.
+    /// The part of this rendering that is not printed yet.
     fn more(&mut self, drawn: String) -> String {
         let more = match drawn.strip_prefix(&self.shown) {
             Some(more) => more.to_owned(),
-            // The text was understood in another way after all. It is better told with a wrong style
-            // than twice, or not at all.
+            // The text turned out to parse differently. A wrong style is better than printing it twice, or not at
+            // all.
             None => behind(&drawn, visible(&self.shown)),
         };
         if !more.is_empty() {
@@ -122,12 +121,12 @@ impl Markdown {
     }
 }
 
-/// How many characters of a drawing are seen, spaces aside.
+/// The number of visible characters of a rendering, without spaces.
 fn visible(drawn: &str) -> usize {
     seen(drawn).count()
 }
 
-/// What comes behind this many characters.
+/// The text after this many visible characters.
 fn behind(drawn: &str, count: usize) -> String {
     let end = match count.checked_sub(1) {
         Some(last) => seen(drawn)
@@ -138,7 +137,7 @@ fn behind(drawn: &str, count: usize) -> String {
     drawn.get(end..).unwrap_or_default().to_owned()
 }
 
-/// The characters of a drawing that are seen, and where they are.
+/// The visible characters of a rendering, with their positions.
 fn seen(drawn: &str) -> impl Iterator<Item = (usize, char)> {
     let mut escaped = false;
     drawn.char_indices().filter(move |(_, c)| {
@@ -148,16 +147,16 @@ fn seen(drawn: &str) -> impl Iterator<Item = (usize, char)> {
     })
 }
 
-/// Longer blocks are looked at by line.
+/// Longer blocks are parsed only at line ends.
 const LONG: usize = 4 << 10;
 
 /// Longer blocks are cut.
 const LONGEST: usize = 64 << 10;
 
-/// Narrower terminals get lines that they have to break themselves.
+/// Narrower terminals break the lines themselves.
 const NARROWEST: usize = 20;
 
-/// The width where there is nothing to see it from.
+/// The default width.
 const USUAL: usize = 80;
 
 /// Wider lines are hard to read.

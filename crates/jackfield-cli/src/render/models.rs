@@ -17,9 +17,9 @@ use crate::render::words;
 /// The models of a provider.
 #[derive(Clone, Debug)]
 pub struct ProviderModels {
-    /// Short names, and the model of each.
+    /// Aliases, with the model of each.
     pub aliases: Vec<(Arc<str>, Arc<str>)>,
-    /// What to do about it, if it could not be asked.
+    /// Help if it could not be reached.
     pub help: Option<String>,
     /// Whether the configured model is one of its models.
     pub is_current: bool,
@@ -27,22 +27,22 @@ pub struct ProviderModels {
     pub model: Arc<str>,
     /// The provider.
     pub provider: Arc<str>,
-    /// What it says that it has.
+    /// The models that it lists, or the failure.
     pub reached: Result<Vec<ListedModel>, ModelFailure>,
 }
 
-/// How a provider stands.
+/// The status of a provider.
 #[derive(Clone, Debug)]
 pub struct ProviderStatus {
-    /// What its models can do.
+    /// The capabilities of its models.
     pub can: Option<Capabilities>,
     /// Whether the configured model is one of its models.
     pub is_current: bool,
     /// Its name.
     pub name: Arc<str>,
-    /// What came of asking it, if it was asked.
+    /// The result of contacting it, if it was contacted.
     pub(crate) reached: Option<ReachResult>,
-    /// What is configured.
+    /// Its configuration state.
     pub state: ProviderState,
 }
 
@@ -128,7 +128,7 @@ pub fn providers(out: &mut impl Write, all: &[ProviderStatus], as_json: bool) ->
     out.flush()
 }
 
-/// What is said of a model besides its name.
+/// The details of a model besides its id.
 fn about(model: &ListedModel) -> String {
     let name = model.name.as_ref();
     let name = name.map(|name| words::shortened(name, 60));
@@ -156,7 +156,7 @@ fn marks(listed: &ProviderModels, id: &str) -> String {
     }
 }
 
-/// What is configured of a provider and not listed by it.
+/// The configured models of a provider that it does not list.
 fn unlisted(listed: &ProviderModels) -> Vec<(String, &str)> {
     let ids: Vec<&str> = match &listed.reached {
         Ok(models) => models.iter().map(|model| &*model.id).collect(),

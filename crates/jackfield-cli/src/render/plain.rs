@@ -1,18 +1,18 @@
-//! The few styles that there are; whatever prints them strips them where they do not belong.
+//! The few styles in use. The output streams strip them where they are not supported.
 
 use anstyle::{AnsiColor, Style};
 
-/// What went wrong.
+/// Errors.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 
-/// What is less important.
+/// Less important text.
 pub const DIM: Style = Style::new().dimmed();
 
-/// What went well.
+/// Success.
 pub const GOOD: Style = AnsiColor::Green.on_default();
 
-/// A name.
+/// Names.
 pub const NAME: Style = Style::new().bold();
 
-/// What wants attention.
+/// Warnings.
 pub const WARM: Style = AnsiColor::Yellow.on_default();

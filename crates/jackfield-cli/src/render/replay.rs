@@ -12,16 +12,16 @@ use serde_json::{Value, json};
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
 
-/// A step, and what came of deciding it again.
+/// A recorded step, and its replay.
 #[derive(Debug)]
 pub struct ReplayedStep<'a> {
-    /// As it is recorded.
+    /// The recorded step.
     pub recorded: &'a Envelope,
-    /// As it comes out.
+    /// The replayed step.
     pub replayed: StepReplay,
 }
 
-/// Prints what does not come out the same, and how many steps do.
+/// Prints the steps that differ, and the counts.
 ///
 /// # Errors
 ///
@@ -81,7 +81,7 @@ pub fn all(
     writeln!(out)
 }
 
-/// Prints one step: what it answered, its facts, and what was to be done.
+/// Prints one step: its input, facts and actions.
 ///
 /// # Errors
 ///
@@ -150,7 +150,7 @@ pub fn one(out: &mut impl Write, shown: &ReplayedStep<'_>, as_json: bool) -> io:
     Ok(())
 }
 
-/// How a step came out, in a line.
+/// The result of a step, in one line.
 fn heading(out: &mut impl Write, shown: &ReplayedStep<'_>) -> io::Result<()> {
     let StepReplay {
         input,
@@ -210,7 +210,7 @@ fn step(shown: &ReplayedStep<'_>) -> Value {
     })
 }
 
-/// What is to be done, in a line.
+/// An action, in one line.
 fn action(action: &Action) -> String {
     match action {
         Action::Abort(Attempt::Model(attempt)) => {
@@ -248,7 +248,7 @@ fn action(action: &Action) -> String {
     }
 }
 
-/// What a step answered, under the name that it is stored by.
+/// The input of a step, by its stored name.
 const fn kind(input: InputKind) -> &'static str {
     match input {
         InputKind::Began => "began",
@@ -266,7 +266,7 @@ const fn kind(input: InputKind) -> &'static str {
     }
 }
 
-/// How many steps came out how.
+/// The number of steps per result.
 #[derive(Default)]
 struct Counts {
     differs: usize,

@@ -1,34 +1,34 @@
-//! Where text and chrome meet: two streams, which may be one terminal or one file.
+//! Coordinates the answer and the chrome on two streams, which may be one terminal or one file.
 
 use std::io::{self, Write};
 
 use crate::render::{self, wrap::wrapped};
 
-/// Standard output for the answer, standard error for everything else.
+/// Standard output for the answer, standard error for everything else (chrome).
 ///
-/// A standard error that cannot be written stops nothing: the answer is what was asked for.
+/// A write error on standard error is ignored: the answer matters more.
 #[derive(Debug)]
 pub struct Screen<O, E> {
     err: E,
     last: LastPrinted,
     out: O,
-    /// Where the answer's stream is, by itself.
+    /// The position in the answer's stream alone.
     text: AnswerText,
     together: bool,
     wraps: bool,
 }
 
-/// What was printed last, on either stream.
+/// The last output on either stream.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum LastPrinted {
     Chrome,
     Nothing,
-    /// Chrome, in the middle of a line.
+    /// Chrome in the middle of a line.
     Part,
     Text,
 }
 
-/// Where the answer's stream is.
+/// The position in the answer's stream.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum AnswerText {
     AtLineStart,
@@ -37,7 +37,7 @@ enum AnswerText {
 }
 
 impl<O: Write, E: Write> Screen<O, E> {
-    /// A screen; `together` says that both streams are one terminal, or one file.
+    /// A screen; `together` says that both streams are the same terminal or file.
     pub const fn new(out: O, err: E, together: bool) -> Self {
         Self {
             err,
@@ -49,14 +49,14 @@ impl<O: Write, E: Write> Screen<O, E> {
         }
     }
 
-    /// The same screen; `wraps` says that chrome goes to a terminal, whose lines are broken between words.
+    /// Sets whether chrome goes to a terminal, where its lines are wrapped between words.
     #[must_use]
     pub const fn wrapping(mut self, wraps: bool) -> Self {
         self.wraps = wraps;
         self
     }
 
-    /// Begins a block of text: an empty line parts it from what was before.
+    /// Begins a block of text after an empty line.
     pub fn begin(&mut self) -> io::Result<()> {
         self.end_part();
         let parted = match (self.together, self.last) {
@@ -67,7 +67,7 @@ impl<O: Write, E: Write> Screen<O, E> {
         self.feed(parted)
     }
 
-    /// More of the answer.
+    /// Prints more of the answer.
     pub fn text(&mut self, text: &str) -> io::Result<()> {
         if text.is_empty() {
             return Ok(());
@@ -83,7 +83,7 @@ impl<O: Write, E: Write> Screen<O, E> {
         Ok(())
     }
 
-    /// A line of chrome.
+    /// Prints a line of chrome.
     pub fn line(&mut self, line: impl std::fmt::Display) -> io::Result<()> {
         self.leave()?;
         if self.wraps {
@@ -95,7 +95,7 @@ impl<O: Write, E: Write> Screen<O, E> {
         Ok(())
     }
 
-    /// A piece of chrome that goes on with the next one.
+    /// Prints a piece of chrome, which the next piece continues.
     pub fn part(&mut self, part: impl std::fmt::Display) -> io::Result<()> {
         if self.last != LastPrinted::Part {
             self.leave()?;
@@ -105,20 +105,20 @@ impl<O: Write, E: Write> Screen<O, E> {
         Ok(())
     }
 
-    /// A question, whose answer ends the line.
+    /// Prints a question, whose answer ends the line.
     pub fn question(&mut self, question: impl std::fmt::Display) -> io::Result<()> {
         self.leave()?;
         self.tell(format_args!("{question}"));
         Ok(())
     }
 
-    /// Ends the answer with the end of a line.
+    /// Ends the answer with a line end.
     pub fn end(&mut self) -> io::Result<()> {
         self.feed(usize::from(self.text == AnswerText::InLine))
     }
 
-    /// Goes to the start of a line, to print what is no answer; where both streams are one, an empty
-    /// line parts that from the text before it.
+    /// Moves to the start of a line, to print chrome. If both streams are one, an empty line separates it from
+    /// the text before.
     pub fn leave(&mut self) -> io::Result<()> {
         self.end_part();
         if self.together && self.last == LastPrinted::Text {
@@ -136,7 +136,7 @@ impl<O: Write, E: Write> Screen<O, E> {
     }
 
     fn tell(&mut self, chrome: std::fmt::Arguments<'_>) {
-        // Nobody is there to be told that nobody is there.
+        // A closed standard error leaves no place to report that.
         let _told = self.err.write_fmt(chrome).and_then(|()| self.err.flush());
     }
 

@@ -42,7 +42,7 @@ pub fn list(
     out.flush()
 }
 
-/// Prints what came of trying servers, and what to do.
+/// Prints the test results of servers, with help.
 ///
 /// # Errors
 ///
@@ -100,7 +100,7 @@ pub fn tested(
     out.flush()
 }
 
-/// Prints what servers said, as it is but for what a terminal would obey.
+/// Prints server logs unchanged, except for control characters of a terminal.
 ///
 /// # Errors
 ///
@@ -128,15 +128,15 @@ pub fn logs(
     out.flush()
 }
 
-/// The last words of a server that failed.
+/// The last log lines of a failed server.
 fn last_lines(out: &mut impl Write, log: &[String]) -> io::Result<()> {
-    // A server that is tried in both ways of beginning says the same twice.
+    // A server that is tried in both ways of starting logs the same twice.
     let half = log.len() / 2;
     let (first, second) = log.split_at(half);
     let log = if first == second { second } else { log };
     let from = log.len().saturating_sub(LAST_LINES);
     let lines = log.get(from..).unwrap_or_default();
-    // One line stands in the reason already.
+    // A single line is already in the reason.
     if lines.len() < 2 {
         return Ok(());
     }
@@ -148,7 +148,7 @@ fn last_lines(out: &mut impl Write, log: &[String]) -> io::Result<()> {
     Ok(())
 }
 
-/// A server in a line.
+/// A server in one line.
 fn about(server: &ServerToolbox, tested: &ServerTest) -> String {
     let mut about = match &tested.state {
         ServerStatus::Failed { advice, reason } => vec![format!("{reason}; {advice}")],
@@ -234,8 +234,8 @@ fn state(tested: &ServerTest) -> (&'static str, anstyle::Style) {
     }
 }
 
-/// How many lines of a server that failed are shown.
+/// How many log lines of a failed server are shown.
 const LAST_LINES: usize = 5;
-/// Where servers are configured, where there are none.
+/// Help where no servers are configured.
 const NONE: &str = "there are no MCP servers; put them into mcp-servers.json beside your own jackfield.toml, \
                     or name a file with --mcp-config";

@@ -79,7 +79,7 @@ fn table(out: &mut impl Write, rows: &[SessionRow]) -> io::Result<()> {
     Ok(())
 }
 
-/// Prints what was pruned, or would be.
+/// Prints the pruned sessions, or those that would be.
 ///
 /// # Errors
 ///
@@ -113,22 +113,22 @@ pub fn pruned(
     out.flush()
 }
 
-/// Where a session is.
+/// The status of a session.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum SessionStatus {
-    /// No turn is open, and a process has it.
+    /// No turn is open, and a process has the session open.
     InUse,
     /// No turn is open.
     Idle,
-    /// A turn is open that nobody is at work on.
+    /// A turn is open, and no process works on it.
     Open,
-    /// One that was taken up too often in vain.
+    /// An open turn failed to resume too often.
     Parked,
-    /// A turn is open, and a process is at work on it.
+    /// A turn is open, and a process works on it.
     Running,
     /// It cannot be read.
     Unreadable,
-    /// A turn is open that only waits for somebody.
+    /// An open turn only waits for an answer from outside.
     Waits,
 }
 
@@ -145,7 +145,7 @@ impl SessionStatus {
         }
     }
 
-    /// The word for programs.
+    /// The name for programs.
     const fn code(self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -158,7 +158,7 @@ impl SessionStatus {
         }
     }
 
-    /// The word for people.
+    /// The text for people.
     const fn words(self) -> &'static str {
         match self {
             Self::Idle => "-",
@@ -216,7 +216,7 @@ fn title(row: &SessionRow) -> String {
     }
 }
 
-/// A length of time, as roughly as people want it.
+/// A rounded duration.
 fn age(age: Duration) -> String {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
@@ -229,7 +229,7 @@ fn age(age: Duration) -> String {
     }
 }
 
-/// A size, as roughly as people want it.
+/// A rounded size.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if bytes < 1 << 10 {
@@ -245,7 +245,7 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{left} PiB")
 }
 
-/// An instant in UTC, to the second.
+/// A time in UTC, to the second.
 fn time(at: WallTime) -> String {
     let since = at.since(WallTime::from_millis(0));
     let since = Duration::from_secs(since.as_secs());

@@ -1,4 +1,4 @@
-//! Tokens and money in words and as JSON; an estimate is marked in either.
+//! Tokens and costs as text and as JSON, with estimates marked.
 
 use jackfield_domain::price::{Cost, Money};
 use jackfield_domain::usage::Usage;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::render::words;
 
-/// Tokens in and out; `~` where some of them are an estimate.
+/// Input and output tokens; `~` if part of them is an estimate.
 #[must_use]
 pub fn tokens(usage: &Usage) -> String {
     let mark = |estimated: u64| if estimated > 0 { "~" } else { "" };
@@ -20,20 +20,20 @@ pub fn tokens(usage: &Usage) -> String {
     )
 }
 
-/// What something cost, for people.
+/// A cost, for people.
 #[must_use]
 pub fn cost(cost: &Cost) -> String {
     amount(&cost.currency, cost.amount, cost.estimated)
 }
 
-/// An amount, rounded up to four decimals; `~` where some of it is an estimate.
+/// An amount, rounded up to four decimals; `~` if part of it is an estimate.
 #[must_use]
 pub fn amount(currency: &str, amount: Money, estimated: Money) -> String {
     let mark = if estimated > Money::ZERO { "~" } else { "" };
     format!("{mark}{amount:.4} {}", words::one_line(currency))
 }
 
-/// A cost, for programs: exact, as a text.
+/// A cost, for programs: exact, as a string.
 #[must_use]
 pub fn of_cost(currency: &str, amount: Money, estimated: Money) -> Value {
     json!({

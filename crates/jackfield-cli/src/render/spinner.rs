@@ -1,10 +1,10 @@
-//! The spinner: what is under way, on a terminal and nowhere else.
+//! The spinner, which shows the current activity on a terminal.
 
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Says what is under way, until something is printed.
+/// Shows the current activity until something is printed.
 #[derive(Debug, Default)]
 pub(crate) struct Spinner {
     bar: Option<ProgressBar>,
@@ -12,12 +12,12 @@ pub(crate) struct Spinner {
 }
 
 impl Spinner {
-    /// A spinner; one that never spins, where there is no terminal.
+    /// A spinner; disabled without a terminal.
     pub(crate) const fn new(spins: bool) -> Self {
         Self { bar: None, spins }
     }
 
-    /// Spins beside these words.
+    /// Shows the spinner with this text.
     pub(crate) fn say(&mut self, words: String) {
         if !self.spins {
             return;
@@ -33,7 +33,7 @@ impl Spinner {
         self.bar = Some(bar);
     }
 
-    /// Leaves nothing behind.
+    /// Removes the spinner.
     pub(crate) fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();

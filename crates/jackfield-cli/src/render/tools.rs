@@ -61,7 +61,7 @@ pub fn list<'a>(
     out.flush()
 }
 
-/// Prints everything about a tool.
+/// Prints the details of a tool.
 ///
 /// # Errors
 ///
@@ -118,7 +118,7 @@ pub fn show(out: &mut impl Write, tool: &CatalogEntry, as_json: bool) -> io::Res
     out.flush()
 }
 
-/// Prints what a tool answered: as it is, or without what a terminal would obey.
+/// Prints the result of a tool: unchanged, or without the control characters of a terminal.
 ///
 /// # Errors
 ///

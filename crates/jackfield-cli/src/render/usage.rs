@@ -1,4 +1,4 @@
-//! What was used and what it cost, for people and for programs.
+//! Usage and cost, for people and for programs.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use crate::render::plain::{DIM, NAME};
 use crate::render::tools::document;
 use crate::render::{spent, words};
 
-/// Prints all lines and their sum.
+/// Prints all rows and their total.
 ///
 /// # Errors
 ///
@@ -93,7 +93,7 @@ fn costs(sums: &UsageTotals) -> String {
     parts.join(" + ")
 }
 
-/// Prints the prices that hold.
+/// Prints the effective prices.
 ///
 /// # Errors
 ///

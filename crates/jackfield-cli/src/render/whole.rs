@@ -1,4 +1,4 @@
-//! A turn for programs that want no more than its end: one JSON document, as docs/cli.md describes it.
+//! Renders a turn for programs that only need the result: one JSON document, as docs/cli.md describes.
 
 use std::io::{self, Write};
 
@@ -11,14 +11,14 @@ use crate::render::json::ended;
 use crate::render::tools::document;
 use crate::render::{PromptPlace, TurnRenderer};
 
-/// Shows a turn to a program when it has ended, and to a person meanwhile.
+/// Renders the result for a program, and the turn in progress for a person.
 pub(super) struct WholeRenderer<O> {
     out: O,
     told: Box<dyn TurnRenderer>,
 }
 
 impl<O: Write + Send> WholeRenderer<O> {
-    /// A view that writes to this stream, and has a person told on the way.
+    /// A renderer that writes to this stream, and shows progress through another one.
     pub(super) fn new(out: O, told: Box<dyn TurnRenderer>) -> Self {
         Self { out, told }
     }
@@ -44,7 +44,7 @@ impl<O: Write + Send> TurnRenderer for WholeRenderer<O> {
     fn finish(&mut self, report: &TurnReport, fit: &AnswerFit) -> io::Result<()> {
         self.told.finish(report, fit)?;
         let mut whole = ended(report);
-        // Whoever takes `parsed` may rely on its form.
+        // Programs rely on the form of `parsed`.
         let (parsed, misfit) = match fit {
             AnswerFit::Fits(value) | AnswerFit::Unchecked { value, .. } => (value.clone(), None),
             AnswerFit::Free => (Value::Null, None),

@@ -1,4 +1,4 @@
-//! Values in words: calls, outcomes, ends, failures. Pure.
+//! Text for values: calls, results, ends, failures. Pure.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -24,14 +24,14 @@ pub use jackfield_export::words::{
     Status, cancelled, escaped, finish, limit, note_effect, note_kind, one_line, printable,
 };
 
-/// The icon of a tool, which is a character or a few that make up one.
+/// The icon of a tool: one character, or a few that form one.
 #[must_use]
 pub fn icon(tool: &CatalogEntry) -> Option<String> {
     let icon = shortened(tool.icon.as_deref()?, ICON);
     (!icon.is_empty()).then_some(icon)
 }
 
-/// That a message waits for its turn.
+/// The notice that a message is queued.
 #[must_use]
 pub fn queued(session: &SessionId) -> String {
     format!("session {session} is at work; this message is sent when its turn is over")
@@ -57,14 +57,14 @@ pub fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// The arguments of a call as they would be written: `expression: "15% of 2500"`.
+/// The arguments of a call in short: `expression: "15% of 2500"`.
 #[must_use]
 pub fn arguments(input: &ToolInput) -> String {
     shortened(&whole_arguments(input, ", "), ARGUMENTS)
 }
 
-/// All arguments of a call, one after another, with this between them: as they are sent, with nothing
-/// hidden in them, and no name or value that could be taken for several.
+/// All arguments of a call, with this separator: as they are sent, with hidden characters made visible, and no
+/// name or value that could pass for several.
 #[must_use]
 pub fn whole_arguments(input: &ToolInput, between: &str) -> String {
     match input {
@@ -82,8 +82,8 @@ pub fn whole_arguments(input: &ToolInput, between: &str) -> String {
     }
 }
 
-/// The name of an argument, between quotes unless it is one word: a model chooses names, too, and one
-/// with a colon or a line end in it must not look like another argument.
+/// The name of an argument, quoted unless it is one word: a model chooses names, too, and one with a colon or a
+/// line end must not look like another argument.
 fn argument(name: &str) -> Cow<'_, str> {
     let in_a_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     if !name.is_empty() && name.chars().all(in_a_word) {
@@ -93,14 +93,14 @@ fn argument(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text with nothing hidden in it; tabs are what they are in code.
+/// The text with hidden characters made visible. Tabs are shown as in code.
 fn revealed_text(text: &str) -> String {
     let parts: Vec<String> = text.split('\t').map(revealed).collect();
     parts.join("\t")
 }
 
-/// The arguments of a call as JSON that can be typed: as they are sent, and with everything that is not
-/// seen as an escape of JSON's own.
+/// The arguments of a call as JSON that can be typed: as they are sent, with invisible characters as JSON
+/// escapes.
 #[must_use]
 pub fn typed(fields: &Map<String, Value>) -> String {
     let json = serde_json::to_string(fields).unwrap_or_default();
@@ -108,7 +108,7 @@ pub fn typed(fields: &Map<String, Value>) -> String {
     for c in json.chars() {
         if is_hidden(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {
-                // Such characters stand in texts alone. Writing to a string does not fail.
+                // Such characters occur in strings only. Writing to a string cannot fail.
                 let _written = write!(typed, "\\u{unit:04x}");
             }
         } else {
@@ -122,7 +122,7 @@ fn compact(value: &Value) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// What came of a call, in one line.
+/// The result of a call, in one line.
 #[must_use]
 pub fn outcome(result: &ToolResult) -> String {
     let text = result.to_text();
@@ -135,7 +135,7 @@ pub fn outcome(result: &ToolResult) -> String {
     format!("{}{files}", shortened(&text, OUTCOME))
 }
 
-/// How many parts of a result are no text; `None` where all are.
+/// How many parts of a result are not text; `None` if all are.
 #[must_use]
 pub fn files(result: &ToolResult) -> Option<String> {
     let all = result.content.iter();
@@ -146,7 +146,7 @@ pub fn files(result: &ToolResult) -> Option<String> {
     }
 }
 
-/// A length of time, as exactly as people want it.
+/// A duration, rounded for people.
 #[must_use]
 pub fn time(took: Duration) -> String {
     let seconds = took.as_secs();
@@ -158,7 +158,7 @@ pub fn time(took: Duration) -> String {
     }
 }
 
-/// What a turn used, in a line.
+/// The usage of a turn, in one line.
 #[must_use]
 pub fn usage(
     model: &ModelRef,
@@ -190,7 +190,7 @@ pub fn counted(number: u64, what: &str) -> String {
     format!("{number} {what}{s}")
 }
 
-/// What came of a call after it had been given up, without its words.
+/// A late result of a call, without its text.
 #[must_use]
 pub fn late(late: &LateOutcome) -> String {
     let size = counted(late.size as u64, "byte");
@@ -198,7 +198,7 @@ pub fn late(late: &LateOutcome) -> String {
     format!("{size} of try {}{failed}", late.attempt.attempt)
 }
 
-/// A note in a line.
+/// A note, in one line.
 #[must_use]
 pub fn note(note: &Note) -> String {
     let done = match note.kind {
@@ -207,20 +207,20 @@ pub fn note(note: &Note) -> String {
         NoteKind::Dropped => "is not sent",
         NoteKind::Refused => "is not passed on",
     };
-    // Paths may hold names that somebody else chose.
+    // Paths may contain foreign names.
     let (path, code) = (shortened(&note.path, OUTCOME), shortened(&note.code, 64));
     let effect = note_effect(note.effect);
     format!("note: {path} {done} ({code}; {effect})")
 }
 
-/// A toolbox, or a tool of one, that cannot be had, in a line.
+/// A missing toolbox or tool, in one line.
 #[must_use]
 pub fn problem(problem: &ToolboxProblem) -> String {
     let message = shortened(&problem.message, OUTCOME * 2);
     format!("{}: {message}", problem.toolbox)
 }
 
-/// What to do about a failure of a model call.
+/// Help for a failed model call.
 #[must_use]
 pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
     let provider = &model.provider;
@@ -301,7 +301,7 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
     }
 }
 
-/// How long a provider wants to be left alone, if it says so.
+/// The pause that a provider asks for, if any.
 fn said_pause(failure: &ModelFailure) -> Option<String> {
     let RetryAdvice::After(pause) = failure.advice else {
         return None;
@@ -315,18 +315,18 @@ fn said_pause(failure: &ModelFailure) -> Option<String> {
     Some(format!("{many} {unit}, as the provider says,"))
 }
 
-/// Whether a provider says that it, or the model, takes no tools; there is no code for that.
+/// Whether a provider reports that it or the model does not support tools; there is no error code for that.
 fn refuses_tools(message: &str) -> bool {
     let message = message.to_lowercase();
     let refuses = ["not support", "n't support", "unsupported", "not available"];
     message.contains("tool") && refuses.iter().any(|words| message.contains(words))
 }
 
-/// The most characters of arguments in a line.
+/// The maximum length of arguments in a line, in characters.
 const ARGUMENTS: usize = 160;
 
-/// The most characters of an icon.
+/// The maximum length of an icon, in characters.
 const ICON: usize = 8;
 
-/// The most characters of an outcome in a line.
+/// The maximum length of a result in a line, in characters.
 const OUTCOME: usize = 200;

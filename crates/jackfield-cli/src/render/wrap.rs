@@ -1,11 +1,11 @@
-//! Lines for a terminal, broken between words and not within them.
+//! Wraps lines for a terminal between words.
 
 use anstream::adapter::strip_str;
 use unicode_width::UnicodeWidthStr as _;
 
-/// The same lines, none wider than this where a space lets it be broken; what goes on is indented.
+/// Wraps lines at spaces to this width; continuation lines are indented.
 ///
-/// What is styled stays so. A word that is wider than a line is left to the terminal.
+/// Styles are kept. The terminal breaks a word that is wider than a line.
 #[must_use]
 pub fn wrapped(lines: &str, width: usize) -> String {
     let lines: Vec<String> = lines.split('\n').map(|line| wrap(line, width)).collect();
@@ -36,10 +36,10 @@ fn wrap(line: &str, width: usize) -> String {
     out
 }
 
-/// How many columns are seen of this.
+/// The visible width of a styled text, in columns.
 fn seen(styled: &str) -> usize {
     strip_str(styled).map(|piece| piece.width()).sum()
 }
 
-/// How far a line that goes on is indented.
+/// The indentation of continuation lines.
 const HANGING: usize = 2;

@@ -1,4 +1,4 @@
-//! What has come of an open turn until now, as if it were told again.
+//! The past events of an open turn, as if they happened again.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use jackfield_domain::tool_input::ToolInput;
 
 use crate::render::event::RenderEvent;
 
-/// What was told of the turn that began last.
+/// The past events of the last turn.
 #[derive(Default)]
 pub(super) struct PastTurnOutput {
     pub(super) events: Vec<RenderEvent>,
-    /// The form of its answer.
+    /// The response format of its answer.
     pub(super) format: ResponseFormat,
 }
 
-/// What was told of the turn that began last.
+/// The past events of the last turn in these steps.
 pub(super) fn events(steps: &[Envelope]) -> PastTurnOutput {
     let mut past = PastTurnOutput::default();
     for step in steps {
@@ -55,7 +55,7 @@ pub(super) fn events(steps: &[Envelope]) -> PastTurnOutput {
     past
 }
 
-/// A reply in pieces, one block after another.
+/// A reply as deltas, one block after another.
 fn said(events: &mut Vec<RenderEvent>, attempt: ModelAttempt, message: &Message) {
     for (index, block) in (0..).zip(&message.blocks) {
         let (start, piece, call) = pieces(index, &block.content);

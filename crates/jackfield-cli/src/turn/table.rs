@@ -1,4 +1,4 @@
-//! The questions of a turn that are on the table, and the one that a person is at.
+//! The open questions of a turn, and the one that a person is answering.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,42 +25,42 @@ use crate::render::{PromptPlace, RenderEvent, answers, words};
 
 mod texts;
 
-/// The questions that are on the table, and the one that a person is at.
+/// The open questions of a turn, and the one that a person is answering.
 pub(super) struct QuestionTable<'a> {
-    /// What was answered here, until it is in the journal: whatever is asked next may be answered by it.
+    /// The last answer from here, until it is in the journal: it may close the next questions, too.
     answered: Option<WaitId>,
     asked: Option<PendingQuestion>,
     asks: AskMode<'a>,
     calls: Vec<Arc<ToolCall>>,
     cancelled: bool,
     engine: &'a Engine,
-    /// What was asked last.
+    /// The last question asked.
     last: Option<Wait>,
-    /// What the approver is at.
+    /// Questions that the approver has not decided.
     undecided: Vec<Wait>,
     open: VecDeque<Wait>,
     session: SessionId,
     setup: Option<Arc<Setup>>,
-    /// The turn, from the moment that it is there, as far as was told.
+    /// The turn, once an event has shown that it began.
     turn: Option<TurnId>,
 }
 
-/// What a person is asked.
+/// The question that a person is answering.
 struct PendingQuestion {
-    /// Whether these are the arguments, and not whether the call may run.
+    /// Whether it asks for the arguments, and not for the approval.
     arguments: bool,
     wait: Wait,
 }
 
-/// What an answer comes to.
+/// A parsed answer.
 enum ParsedAnswer {
-    /// It answers the question.
+    /// An answer to the question.
     Answer(Answer),
-    /// The turn is to end.
+    /// A request to end the turn.
     Cancel,
-    /// The arguments are to be typed; these stand there.
+    /// A request to edit the arguments, with this initial text.
     Edit(String),
-    /// It has to be asked again, for this reason.
+    /// Unclear: the question is asked again, with this reason.
     Unclear(Option<String>),
 }
 
@@ -94,7 +94,7 @@ impl<'a> QuestionTable<'a> {
         self.turn = Some(turn);
     }
 
-    /// Takes up a question, and forgets those that are closed.
+    /// Adds a new question, and removes closed ones.
     pub(super) async fn see(
         &mut self,
         fact: &Fact,
@@ -106,7 +106,7 @@ impl<'a> QuestionTable<'a> {
         Ok(())
     }
 
-    /// Keeps in mind what a fact says; says whether it is about a question.
+    /// Records a fact; returns whether it is about a question.
     pub(super) fn remember(&mut self, fact: &Fact) -> bool {
         match fact {
             Fact::ReplyReceived { reply, .. } => {
@@ -120,7 +120,7 @@ impl<'a> QuestionTable<'a> {
             } => {
                 let mut calls = self.calls.iter_mut().rev();
                 if let Some(call) = calls.find(|call| call.id == attempt.call) {
-                    // Whoever is asked about it again is asked about what runs.
+                    // A later question is about what would run.
                     *call = Arc::new(ToolCall {
                         input: ToolInput::clone(input),
                         ..ToolCall::clone(call)
@@ -133,7 +133,7 @@ impl<'a> QuestionTable<'a> {
                 self.turn = Some(turn.clone());
                 return false;
             }
-            // A person is asked what the approver leaves to one.
+            // The approver decides first, and may leave the question to a person.
             Fact::WaitOpened { wait }
                 if self.engine.has_approver() && matches!(wait.kind, WaitKind::Approval { .. }) =>
             {
@@ -155,7 +155,7 @@ impl<'a> QuestionTable<'a> {
         true
     }
 
-    /// Whether this ends the question that a person is at: somebody else has answered it.
+    /// Whether the event closes the current question: it was answered elsewhere.
     pub(super) fn is_settled_by(&self, event: &RenderEvent) -> bool {
         let RenderEvent::Fact { fact, .. } = event else {
             return false;
@@ -168,7 +168,7 @@ impl<'a> QuestionTable<'a> {
             .is_some_and(|asked| asked.wait.id == *wait)
     }
 
-    /// Takes the question back that a person is at, and says how it ended.
+    /// Withdraws the current question, and shows how it ended.
     pub(super) async fn withdraw(&mut self, event: &RenderEvent, shown: &mut TurnOutput<'_>) {
         let (Some(asked), AskMode::Person(person)) = (self.asked.take(), &mut self.asks) else {
             return;
@@ -182,7 +182,7 @@ impl<'a> QuestionTable<'a> {
         }
     }
 
-    /// Forgets a question that is closed, and those that the same answer closes in the same step.
+    /// Removes a closed question, and those that the same answer closes in the same step.
     fn close(&mut self, id: &WaitId, end: &WaitEnd) {
         self.answered.take_if(|answered| answered == id);
         self.undecided.retain(|wait| wait.id != *id);
@@ -211,7 +211,7 @@ impl<'a> QuestionTable<'a> {
         }
     }
 
-    /// Asks a person what the approver has left to one.
+    /// Asks a person a question that the approver has left open.
     pub(super) async fn ask_person(
         &mut self,
         wait: &WaitId,
@@ -224,7 +224,7 @@ impl<'a> QuestionTable<'a> {
         self.ask_next(shown).await
     }
 
-    /// Answers what needs nobody, and asks about the next of the rest.
+    /// Answers what needs no person, and asks the next question.
     pub(super) async fn ask_next(
         &mut self,
         shown: &mut TurnOutput<'_>,
@@ -274,7 +274,7 @@ impl<'a> QuestionTable<'a> {
                     for_session: false,
                 }))
             }
-            // It waits for whoever answers with `jackfield approvals`.
+            // It waits for an answer by `jackfield approvals`.
             WaitKind::Approval { .. } if matches!(self.asks, AskMode::Elsewhere) => None,
             WaitKind::Approval { .. } if nobody => {
                 let reason = NOBODY.into();
@@ -283,13 +283,13 @@ impl<'a> QuestionTable<'a> {
             WaitKind::UnknownOutcome if nobody => {
                 Some(Answer::UnknownOutcome(UnknownAnswer::Report))
             }
-            // No form can be filled in here.
+            // Forms are not supported here.
             WaitKind::Elicitation { .. } => Some(Answer::Elicitation(ElicitationAnswer::Declined)),
             WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::UnknownOutcome => None,
         }
     }
 
-    /// What the person says, while one is asked.
+    /// The person's input, while a question is open.
     pub(super) async fn said(&mut self) -> Option<PersonAnswer> {
         match (&self.asked, &mut self.asks) {
             (Some(_), AskMode::Person(person)) => Some(person.said().await),
@@ -297,7 +297,7 @@ impl<'a> QuestionTable<'a> {
         }
     }
 
-    /// Takes what the person says as the answer; asks again if it is none.
+    /// Handles the input as an answer; asks again if it is unclear.
     pub(super) async fn answer(
         &mut self,
         said: PersonAnswer,
@@ -331,7 +331,7 @@ impl<'a> QuestionTable<'a> {
                     shown.with(|view| view.say(&why));
                 }
                 match &mut self.asks {
-                    // The question still stands there, and may be long.
+                    // The question is still visible, and may be long.
                     AskMode::Person(person) if person.manner() == PromptPlace::Below => {
                         let hint = hint(&asked.wait);
                         shown.with(|view| view.say(hint));
@@ -399,7 +399,7 @@ impl<'a> QuestionTable<'a> {
         }
     }
 
-    /// The call may run with these arguments, if they can be arguments.
+    /// Allows the call with these arguments, if they are valid.
     fn edited(&self, wait: &Wait, arguments: &str) -> ParsedAnswer {
         let Some(sent) = self.sent(wait) else {
             return ParsedAnswer::Unclear(Some(NOT_EDITED.to_owned()));
@@ -418,8 +418,8 @@ impl<'a> QuestionTable<'a> {
         }
     }
 
-    /// The arguments of the call that is asked about, if they are JSON: what is sent, and not what was
-    /// written, in which a name may stand twice.
+    /// The arguments of the call as JSON: as they are sent, and not as the model wrote them, as those may repeat
+    /// a name.
     fn sent(&self, wait: &Wait) -> Option<&Map<String, Value>> {
         match &self.call(wait)?.input {
             ToolInput::Json(input) => input.object().ok().map(|fields| &**fields),
@@ -453,7 +453,7 @@ impl<'a> QuestionTable<'a> {
         Ok(())
     }
 
-    /// Ends the turn in one step; says whether there is a turn to end.
+    /// Ends the turn in one step; returns whether there is a turn to end.
     pub(super) async fn cancel(&mut self) -> bool {
         if self.cancelled {
             return true;
@@ -462,7 +462,7 @@ impl<'a> QuestionTable<'a> {
             return false;
         };
         self.cancelled = true;
-        // Ctrl-C may come before the line is there that would have taken it.
+        // Ctrl-C may arrive before the line editor that would have handled it.
         if self.asked.take().is_some()
             && let AskMode::Person(person) = &mut self.asks
         {

@@ -1,4 +1,4 @@
-//! Coming back to a session: what was said last, and a turn that was left open.
+//! Resuming a session: shows the last turns, and continues an open turn.
 
 use jackfield_domain::history::History;
 use jackfield_engine::ResumeSession;
@@ -10,7 +10,7 @@ use crate::render;
 use crate::turn::{self, AskMode, CommandTurnEnd};
 
 impl Conversation {
-    /// Shows what was said last, and goes on with a turn that was left open.
+    /// Shows the last turns, and continues an open one.
     pub(super) async fn come_back(&mut self) -> Result<(), CommandError> {
         self.said = true;
         let engine = &self.assembled.engine;
@@ -39,7 +39,7 @@ impl Conversation {
         self.after(ended).await
     }
 
-    /// Goes on with the turn that was left open.
+    /// Continues the open turn.
     async fn take_up(&mut self) -> Result<CommandTurnEnd, CommandError> {
         let policy = self.assembled.options.policy.clone();
         let mut resume = ResumeSession::new(self.session.clone(), policy);
@@ -55,8 +55,8 @@ impl Conversation {
     }
 }
 
-/// How many messages are shown of those that a fork begins with.
+/// How many of the messages before a fork are shown.
 const SHOWN_MESSAGES: usize = 6;
 
-/// How many turns are shown of a session that is come back to.
+/// How many turns of a resumed session are shown.
 const SHOWN_TURNS: usize = 3;

@@ -1,4 +1,4 @@
-//! Turns that other processes put into the session while a chat is open in it.
+//! Shows turns that other processes add to the session while a chat is open.
 
 use anstream::AutoStream;
 use jackfield_domain::history::{History, PastTurn};
@@ -10,28 +10,28 @@ use crate::fault::CommandError;
 use crate::render;
 use crate::turn::CommandTurnEnd;
 
-/// What is known of the session of a chat.
+/// The part of the session that was already shown.
 #[derive(Debug, Default)]
 pub(super) struct ChatSnapshot {
-    /// The turn that was held here last.
+    /// The last turn of this chat.
     ours: Option<TurnId>,
-    /// How many steps it has had.
+    /// How many steps the session had.
     steps: u64,
     /// How many of its turns were shown.
     turns: u32,
-    /// The turn that was shown while it waited; how it ends is to be shown, too.
+    /// A turn that was shown while it waited; its end is still to be shown.
     waiting: Option<TurnId>,
 }
 
 impl ChatSnapshot {
-    /// All that there is was shown, but for a turn that is not over.
+    /// Marks everything as shown, except for an open turn.
     pub(super) fn all(&mut self, loaded: &Loaded, history: &History) {
         self.steps = loaded.steps.len() as u64;
         let mut over = history.turns.iter().filter(|turn| turn.end.is_some());
         self.turns = over.next_back().map_or(self.turns, |turn| turn.ordinal);
     }
 
-    /// The turn that ended so was held here.
+    /// Marks the turn with this end as one of this chat.
     pub(super) fn is_ours(&mut self, ended: &Result<CommandTurnEnd, CommandError>) {
         match ended {
             Ok(CommandTurnEnd::Waits(waiting)) => self.waiting = Some(waiting.turn.clone()),
@@ -40,15 +40,15 @@ impl ChatSnapshot {
         }
     }
 
-    /// Waits until there is more of the session; for ever where that cannot be told.
+    /// Waits until the session grows; forever if it cannot be watched.
     pub(super) async fn more(&self, engine: &Engine, session: &SessionId) {
         if engine.grown(session, self.steps).await.is_err() {
-            // Whoever sends the next message is told what is wrong.
+            // The next message reports the problem.
             std::future::pending::<()>().await;
         }
     }
 
-    /// The turns that are to be shown now.
+    /// The turns to show now.
     fn news<'h>(&mut self, history: &'h History) -> Vec<&'h PastTurn> {
         let mut news = Vec::new();
         for turn in &history.turns {
@@ -71,7 +71,7 @@ impl ChatSnapshot {
 }
 
 impl Conversation {
-    /// Shows the turns of other processes that were not shown yet: those that are over, and one that waits.
+    /// Shows finished turns of other processes that were not shown yet, and one that waits.
     pub(super) async fn catch_up(&mut self) {
         let Ok(loaded) = self.assembled.engine.load(&self.session).await else {
             return;
@@ -83,14 +83,14 @@ impl Conversation {
         let choice = AutoStream::choice(&std::io::stderr());
         let mut out = AutoStream::new(Vec::new(), choice);
         for turn in self.seen.news(&history) {
-            // Memory can always be written.
+            // Writing to memory cannot fail.
             let _written = render::sessions::elsewhere(&mut out, turn, self.verbose);
         }
         self.seen.all(&loaded, &history);
         let text = String::from_utf8_lossy(&out.into_inner()).into_owned();
         if !text.is_empty() {
             self.said = true;
-            // A terminal that is gone is noticed by whoever reads.
+            // The next read detects a closed terminal.
             let _shown = self.person.show(text);
         }
     }

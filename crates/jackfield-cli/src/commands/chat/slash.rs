@@ -1,33 +1,33 @@
-//! What is typed: a message, or a command behind a slash.
+//! Parses chat input: a message, or a command that begins with a slash.
 
 use jackfield_assembly::did_you_mean;
 
-/// What a line is.
+/// A parsed input line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ChatInput {
-    /// Begin anew.
+    /// Begin a new session.
     Clear,
     /// List the commands.
     Help,
     /// A message for the model.
     Message(String),
-    /// Show the models, or take this one.
+    /// List the models, or switch to this one.
     Model(Option<String>),
-    /// Nothing.
+    /// An empty line.
     Nothing,
-    /// Leave.
+    /// Leave the chat.
     Quit,
-    /// Show the system prompt, or take this one.
+    /// Show the system prompt, or set it.
     System(Option<String>),
     /// List the tools, or show this one.
     Tools(Option<String>),
-    /// No command, in words.
+    /// Not a command; the text is the error.
     Unknown(String),
-    /// Show what was used.
+    /// Show the usage.
     Usage,
 }
 
-/// The commands: the name, what may come behind it, and what it does.
+/// The commands: name, arguments and description.
 pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("/clear", "", "begin anew: what was said is forgotten"),
     ("/exit", "", "leave, as /quit and Ctrl-D do"),
@@ -51,10 +51,10 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("/usage", "", "show the tokens of each turn, and of all"),
 ];
 
-/// What a line is.
+/// Parses a line.
 ///
-/// Only a word of letters behind a slash is a command, so that a path is none; `//` begins a message
-/// that begins with a slash.
+/// Only a slash with a word of letters is a command, so that a path is none. `//` begins a message that starts
+/// with a slash.
 #[must_use]
 pub fn read(line: &str) -> ChatInput {
     let text = line.trim();

@@ -1,32 +1,32 @@
-//! One thing that was looked at.
+//! One check and its result.
 
 use std::time::Duration;
 
 use crate::exit::Exit;
 
-/// One thing that was looked at, and what came of it.
+/// One check and its result.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DoctorCheck {
-    /// What it belongs to.
+    /// Its area.
     pub area: Area,
-    /// What to do, if there is anything to do.
+    /// How to fix it, if there is anything to fix.
     pub help: Option<String>,
-    /// Where more about it stands.
+    /// The section of the troubleshooting page.
     pub page: Option<TroubleshootingSection>,
-    /// What was found, in a sentence.
+    /// The finding, in one sentence.
     pub says: String,
-    /// How long it took, if it was waited for.
+    /// How long it took, if it had to wait.
     pub took: Option<Duration>,
-    /// Whether that is as it should be.
+    /// The verdict.
     pub verdict: CheckResult,
 }
 
-/// What a check belongs to, in the order in which they are told.
+/// The area of a check, in the order of the report.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Area {
     /// The program itself.
     Version,
-    /// The folders of the user.
+    /// The user's directories.
     Folders,
     /// The configuration files.
     Configuration,
@@ -34,28 +34,28 @@ pub enum Area {
     Keys,
     /// The providers.
     Providers,
-    /// The models that are configured.
+    /// The configured models.
     Models,
     /// The MCP servers.
     Servers,
-    /// The tools that a model would be offered, and the limits of a turn.
+    /// The tools offered to a model, and the limits of a turn.
     Tools,
-    /// The sessions that are kept.
+    /// The stored sessions.
     Sessions,
     /// The terminal.
     Terminal,
 }
 
-/// Whether something is as it should be.
+/// The verdict of a check.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum CheckResult {
-    /// It does not work.
+    /// Broken.
     Failed,
-    /// It is.
+    /// In order.
     Fine,
-    /// It was not looked at.
+    /// Not checked.
     Skipped,
-    /// It works, and is perhaps not what is wanted.
+    /// Working, but possibly not as intended.
     Warning,
 }
 
@@ -72,7 +72,7 @@ pub enum TroubleshootingSection {
     Gateway,
     /// A key is missing or not accepted.
     Keys,
-    /// The model calls and calls.
+    /// The model keeps calling tools.
     Loops,
     /// A model is not known.
     Models,
@@ -91,7 +91,7 @@ pub enum TroubleshootingSection {
 }
 
 impl DoctorCheck {
-    /// Something that is as it should be.
+    /// A check without findings.
     pub(super) fn fine(area: Area, says: impl Into<String>) -> Self {
         Self {
             area,
@@ -103,7 +103,7 @@ impl DoctorCheck {
         }
     }
 
-    /// Something that does not work, and what to do.
+    /// A failed check, with its fix.
     pub(super) fn failed(area: Area, says: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
             help: Some(help.into()),
@@ -112,7 +112,7 @@ impl DoctorCheck {
         }
     }
 
-    /// Something that is perhaps not what is wanted, and what to do then.
+    /// A warning, with a suggestion.
     pub(super) fn warning(area: Area, says: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
             verdict: CheckResult::Warning,
@@ -120,7 +120,7 @@ impl DoctorCheck {
         }
     }
 
-    /// Something that was not looked at.
+    /// A skipped check.
     pub(super) fn skipped(area: Area, says: impl Into<String>) -> Self {
         Self {
             verdict: CheckResult::Skipped,
@@ -128,7 +128,7 @@ impl DoctorCheck {
         }
     }
 
-    /// The same, with where more about it stands.
+    /// Adds the section of the troubleshooting page.
     pub(super) fn see(self, page: TroubleshootingSection) -> Self {
         Self {
             page: Some(page),
@@ -136,7 +136,7 @@ impl DoctorCheck {
         }
     }
 
-    /// The same, with the time that it took.
+    /// Adds the time that it took.
     pub(super) fn in_time(self, took: Duration) -> Self {
         Self {
             took: Some(took),
@@ -146,7 +146,8 @@ impl DoctorCheck {
 }
 
 impl DoctorCheck {
-    /// How a run ends in which this failed first. A key that is not accepted is one, whoever says so.
+    /// The exit code if this check failed first. A rejected key is a configuration error, whichever check reports
+    /// it.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self.page {
@@ -157,7 +158,7 @@ impl DoctorCheck {
 }
 
 impl Area {
-    /// The word for programs, and the heading for people.
+    /// The name for programs, and the heading for people.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -174,7 +175,7 @@ impl Area {
         }
     }
 
-    /// How a run ends in which something of this area failed first.
+    /// The exit code if a check of this area failed first.
     #[must_use]
     pub const fn exit(self) -> Exit {
         match self {
@@ -192,7 +193,7 @@ impl Area {
 }
 
 impl CheckResult {
-    /// The word for programs.
+    /// The name for programs.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -205,7 +206,7 @@ impl CheckResult {
 }
 
 impl TroubleshootingSection {
-    /// All of them.
+    /// All sections.
     pub const ALL: [Self; 13] = [
         Self::CallsOneAfterAnother,
         Self::Configuration,

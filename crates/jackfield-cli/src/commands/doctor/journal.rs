@@ -1,4 +1,4 @@
-//! The journal: whether it can be used, and what stands open in it.
+//! Checks the journal: whether it works, and what is open in it.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use crate::render;
 use crate::render::sessions::size;
 use crate::render::words::counted;
 
-/// All of it.
+/// Runs all checks of the journal.
 pub(super) async fn all(config: &Config) -> Vec<DoctorCheck> {
     if config.journal.kind == JournalKind::Memory {
         let says = "sessions are kept in memory, as `kind` under [journal] says: they end with the process";
@@ -75,8 +75,8 @@ pub(super) async fn all(config: &Config) -> Vec<DoctorCheck> {
     checks
 }
 
-/// Writes to the journal, and beside it as much as a few turns take, syncs that and removes it: that a file is
-/// there and can be read says nothing of whether there is room.
+/// Checks that the journal is writable and the disk has room: writes to the journal, and syncs and removes a file
+/// beside it that is as large as a few turns. A readable file says nothing about free space.
 async fn written(engine: &Engine, file: &Path) -> Option<DoctorCheck> {
     let (folder, shown) = (file.parent()?.to_owned(), file.display());
     if let Err(error) = engine.check_writable().await {
@@ -94,8 +94,8 @@ async fn written(engine: &Engine, file: &Path) -> Option<DoctorCheck> {
     Some(DoctorCheck::failed(Area::Sessions, says, NO_ROOM).see(TroubleshootingSection::Sessions))
 }
 
-/// Warns of a file that others may read. One that is made here is for nobody else; one that was copied
-/// may have any mode, which is left as it is.
+/// Warns of a journal that other users can read. Jackfield creates it private; a copied file keeps its mode,
+/// which is not changed.
 fn private(file: &Path) -> Option<DoctorCheck> {
     #[cfg(unix)]
     {
@@ -115,7 +115,7 @@ fn private(file: &Path) -> Option<DoctorCheck> {
     }
 }
 
-/// Says that the file went back to an older state, if it did.
+/// Reports that the file went back to an older state.
 async fn restored(opened: &OpenJournal) -> Option<DoctorCheck> {
     let restored = opened.file.as_ref()?.restored().await.ok()??;
     let help = restored_help(&restored);
@@ -125,7 +125,7 @@ async fn restored(opened: &OpenJournal) -> Option<DoctorCheck> {
     )
 }
 
-/// Reads the whole file, as far as there is time, and says what is wrong in it.
+/// Checks the integrity of the whole file, within the time limit.
 async fn sound(opened: &OpenJournal, shown: &str) -> Vec<DoctorCheck> {
     let Some(file) = &opened.file else {
         return Vec::new();
@@ -181,7 +181,7 @@ async fn sound(opened: &OpenJournal, shown: &str) -> Vec<DoctorCheck> {
     checks
 }
 
-/// What the list of sessions says.
+/// Checks the list of sessions.
 fn looked(file: &str, rows: &[SessionRow]) -> Vec<DoctorCheck> {
     let bytes = rows.iter().map(|row| row.bytes).sum();
     let sessions = counted(rows.len() as u64, "session");
@@ -247,21 +247,21 @@ fn failed(fault: &CommandError) -> DoctorCheck {
     check.see(TroubleshootingSection::Sessions)
 }
 
-/// What to do where nothing can be written.
+/// Help where nothing can be written.
 const NO_ROOM: &str = "make room on the disk that the file is on, or raise `journal.max_size` where that is reached; \
                        `jackfield sessions prune` deletes old sessions, and `--db FILE` names a file on another disk";
 
-/// How many bytes there has to be room for.
+/// The free space to check for, in bytes.
 const ROOM: u64 = 1024 * 1024;
 
-/// How long the file is looked over at most.
+/// The time limit of the integrity check.
 const LONGEST_LOOK: Duration = Duration::from_secs(10);
 
-/// How long nothing is said while it is looked over.
+/// How long the integrity check runs without a notice.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// What to do where no file can be made.
+/// Help where no file can be created.
 const NAME_ANOTHER: &str = "name a file that can be written with `--db FILE` or JACKFIELD_DB";
 
-/// How many sessions are named that cannot be read.
+/// How many unreadable sessions are named.
 const MOST_NAMED: usize = 10;

@@ -1,4 +1,4 @@
-//! Keys, providers and models.
+//! Checks keys, providers and models.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::commands::ask::key_help;
 use crate::commands::reach::{ReachResult, reach};
 use crate::render::words;
 
-/// The providers that are looked at, that of the model first: those that are configured, that a model is
-/// named of, or that have a key. Of the others nobody has said that they are wanted.
+/// The providers to check, that of the model first: those that are configured, that a model refers to, or that
+/// have a key. The other built-in providers are not in use.
 pub(crate) fn chosen(config: &Config, assembled: &Assembly) -> Vec<Arc<str>> {
     let first = &config.options.model.provider;
     let named: BTreeSet<&Arc<str>> = config
@@ -31,7 +31,7 @@ pub(crate) fn chosen(config: &Config, assembled: &Assembly) -> Vec<Arc<str>> {
     std::iter::once(Arc::clone(first)).chain(others).collect()
 }
 
-/// The keys of these providers; never what they are.
+/// Checks the keys of these providers, without printing them.
 pub(super) fn keys(assembled: &Assembly, chosen: &[Arc<str>]) -> Vec<DoctorCheck> {
     let first = &assembled.options.model.provider;
     let states = chosen
@@ -56,7 +56,7 @@ pub(super) fn keys(assembled: &Assembly, chosen: &[Arc<str>]) -> Vec<DoctorCheck
     checks.collect()
 }
 
-/// A provider, tried by asking for its models, and the models of it that are configured.
+/// Checks a provider by listing its models, and its configured models.
 pub(super) fn provider(
     config: &Config,
     assembled: &Assembly,
@@ -121,7 +121,7 @@ fn reachable(
     check.in_time(took)
 }
 
-/// What to do about a provider that could not be asked for its models.
+/// Help for a provider whose models could not be listed.
 pub(crate) fn advice(failure: &ModelFailure, name: &str) -> String {
     if failure.kind == ModelFailureKind::Timeout {
         return format!(
@@ -157,7 +157,7 @@ const fn page(failure: &ModelFailure) -> TroubleshootingSection {
     }
 }
 
-/// The models of a provider that are configured, each with what names it.
+/// The configured models of a provider, each with the key that names it.
 fn wanted(config: &Config, provider: &str) -> Vec<(String, Arc<str>)> {
     let chosen = &config.options.model;
     let chosen = [("the model".to_owned(), chosen)].into_iter();
@@ -188,17 +188,17 @@ fn model((what, model): &(String, Arc<str>), listed: &[ListedModel]) -> DoctorCh
     DoctorCheck::warning(Area::Models, says, help).see(TroubleshootingSection::Models)
 }
 
-/// Whether a listed model is meant: many are listed with a date or a tag behind the name.
+/// Whether a listed model matches: many are listed with a date or a tag after the name.
 fn is_named(listed: &str, model: &str) -> bool {
     let rest = listed.strip_prefix(model);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@']))
 }
 
-/// How many characters two names begin with in common.
+/// The length of the common prefix of two names, in characters.
 fn common(one: &str, other: &str) -> usize {
     let pairs = one.chars().zip(other.chars());
     pairs.take_while(|(a, b)| a == b).count()
 }
 
-/// The most models that are named.
+/// How many models are named.
 const MOST_NAMED: usize = 4;

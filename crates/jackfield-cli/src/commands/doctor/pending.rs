@@ -1,4 +1,4 @@
-//! What is still waited for: whoever waits long is told for what.
+//! Progress notices: names the checks that take long.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,23 +9,23 @@ use tokio::time::sleep;
 
 use crate::render;
 
-/// What is waited for, in a few words each.
+/// The pending checks, in a few words each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pending(Arc<Mutex<BTreeSet<String>>>);
 
-/// Something that is waited for, until it is dropped.
+/// A pending check, until it is dropped.
 #[derive(Debug)]
 pub(super) struct PendingCheck {
     all: Pending,
     what: String,
 }
 
-/// Tells what is waited for, until it is dropped.
+/// Prints notices, until it is dropped.
 #[derive(Debug)]
 pub(super) struct PendingNotice(JoinHandle<()>);
 
 impl Pending {
-    /// Begins to wait for something.
+    /// Adds a pending check.
     pub(super) fn wait(&self, what: String) -> PendingCheck {
         self.with(|waits| waits.insert(what.clone()));
         PendingCheck {
@@ -34,7 +34,7 @@ impl Pending {
         }
     }
 
-    /// Tells again and again what is waited for.
+    /// Prints the pending checks at intervals.
     pub(super) fn tell(&self) -> PendingNotice {
         let all = self.clone();
         PendingNotice(tokio::spawn(async move {
@@ -67,7 +67,7 @@ impl Drop for PendingNotice {
     }
 }
 
-/// How long is waited in silence.
+/// The delay before the first notice.
 const FIRST: Duration = Duration::from_secs(2);
-/// How long until it is said again.
+/// The interval between later notices.
 const LATER: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! The folders of the user: whether they are there, and can be written.
+//! Checks the user's directories: whether they exist and are writable.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind::NotADirectory, ErrorKind::NotFound, Write as _};
@@ -8,7 +8,7 @@ use jackfield_assembly::Surroundings;
 
 use super::check::{Area, DoctorCheck, TroubleshootingSection};
 
-/// All folders.
+/// Checks all directories.
 pub(super) fn all(surroundings: &Surroundings) -> Vec<DoctorCheck> {
     let mut checks = vec![home(surroundings)];
     if let Some(folder) = &surroundings.cache_directory {
@@ -43,13 +43,13 @@ fn home(surroundings: &Surroundings) -> DoctorCheck {
     }
 }
 
-/// Whether something can be kept there; the folder is made.
+/// Creates the folder, and checks that files can be created in it.
 pub(super) fn usable(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     can_be_written(folder)
 }
 
-/// Something is kept there; it is made when it is needed.
+/// Checks a folder for data. Jackfield creates it when it is needed.
 fn written(folder: &Path, help: &str) -> DoctorCheck {
     let shown = folder.display();
     match usable(folder) {
@@ -63,7 +63,7 @@ fn written(folder: &Path, help: &str) -> DoctorCheck {
     }
 }
 
-/// It is only read, so that it need not be writable.
+/// Checks the configuration folder, which is only read and need not be writable.
 fn config(folder: &Path) -> DoctorCheck {
     let shown = folder.display();
     match fs::read_dir(folder) {
@@ -81,14 +81,14 @@ fn config(folder: &Path) -> DoctorCheck {
     }
 }
 
-/// Whether so many bytes can be written there, and are on the disk then. They are taken away again.
+/// Checks that this many bytes can be written and synced there, and removes them again.
 pub(super) fn has_room(folder: &Path, bytes: u64) -> io::Result<()> {
     let path = folder.join(format!(".doctor-room-{}", std::process::id()));
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
         .open(&path)?;
-    // Zeros would be a hole on some file systems, or nothing at all on those that compress.
+    // Some file systems store zeros as a hole, or compress them away.
     let noise = (0..bytes).map(|nth| (nth.wrapping_mul(2_654_435_761) >> 13) as u8);
     let written = file
         .write_all(&noise.collect::<Vec<u8>>())
@@ -98,7 +98,7 @@ pub(super) fn has_room(folder: &Path, bytes: u64) -> io::Result<()> {
     written.and(removed)
 }
 
-/// Whether a file can be made there: rights alone do not say so.
+/// Checks that a file can be created there, which permissions alone do not show.
 fn can_be_written(folder: &Path) -> io::Result<()> {
     let file = folder.join(format!(".doctor-{}", std::process::id()));
     OpenOptions::new()

@@ -1,4 +1,4 @@
-//! The program, its configuration, and the terminal.
+//! Checks the program, its configuration, and the terminal.
 
 use std::io::IsTerminal as _;
 
@@ -7,7 +7,7 @@ use jackfield_assembly::{Config, ConfigError, Environment, Surroundings};
 use super::check::{Area, DoctorCheck, TroubleshootingSection};
 use crate::fault::CommandError;
 
-/// The program itself.
+/// Reports the version.
 pub(super) fn version() -> DoctorCheck {
     let says = format!(
         "jackfield {} on {} ({})",
@@ -18,7 +18,7 @@ pub(super) fn version() -> DoctorCheck {
     DoctorCheck::fine(Area::Version, says)
 }
 
-/// The files that were read, and what was found and is not used.
+/// Reports the files that were read, and what was found but is not used.
 pub(super) fn files(config: &Config) -> Vec<DoctorCheck> {
     let read = config.files.iter().map(|file| {
         let says = format!("{} is read", file.display());
@@ -37,7 +37,7 @@ pub(super) fn files(config: &Config) -> Vec<DoctorCheck> {
     checks
 }
 
-/// The tokens of the gateway: without one of them `serve` does not start.
+/// Checks the gateway tokens: `serve` does not start if one is missing.
 pub(super) fn tokens(config: &Config, environment: &Environment) -> Vec<DoctorCheck> {
     let tokens = config.serve.digests(environment).into_iter();
     let checks = tokens.map(|(name, digest)| match digest {
@@ -52,7 +52,7 @@ pub(super) fn tokens(config: &Config, environment: &Environment) -> Vec<DoctorCh
     checks.collect()
 }
 
-/// What is wrong with the configuration, each with its line.
+/// The configuration errors, each with its line.
 pub(super) fn wrong(error: ConfigError) -> Vec<DoctorCheck> {
     let failed = |says: String, help: String| {
         DoctorCheck::failed(Area::Configuration, says, help)
@@ -74,7 +74,7 @@ pub(super) fn wrong(error: ConfigError) -> Vec<DoctorCheck> {
     checks
 }
 
-/// What is printed to.
+/// Reports the terminal.
 pub(super) fn terminal(surroundings: &Surroundings) -> Vec<DoctorCheck> {
     let said = |name: &str| said(&surroundings.environment, name);
     let out = std::io::stdout().is_terminal();

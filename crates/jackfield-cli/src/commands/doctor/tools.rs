@@ -1,4 +1,4 @@
-//! MCP servers, and the five problems that people have with tools.
+//! Checks MCP servers, and the five common problems with tools.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::check::{Area, DoctorCheck, TroubleshootingSection};
 use super::pending::Pending;
 use crate::render::words;
 
-/// A server, tried as `mcp test` does.
+/// Tests a server, as `mcp test` does.
 pub(super) fn server(
     server: ServerToolbox,
     pending: &Pending,
@@ -67,10 +67,10 @@ pub(super) fn server(
     }
 }
 
-/// Whether tools reach the model.
+/// Checks whether tools reach the model.
 pub(super) async fn offered(assembled: &Assembly, servers_failed: bool) -> Vec<DoctorCheck> {
     let mut options = assembled.options.clone();
-    // What holds where somebody can be asked.
+    // As in an interactive run, where a person can be asked.
     options.policy.can_ask = true;
     let provider = &options.model.provider;
     let takes_tools = assembled
@@ -119,7 +119,7 @@ pub(super) async fn offered(assembled: &Assembly, servers_failed: bool) -> Vec<D
     checks
 }
 
-/// Limits that lead to what people complain about.
+/// Checks for limits that lead to common complaints.
 pub(super) fn limits(config: &Config) -> Vec<DoctorCheck> {
     let limits = &config.options.limits;
     let mut checks = Vec::new();
@@ -172,15 +172,15 @@ pub(super) fn limits(config: &Config) -> Vec<DoctorCheck> {
     checks
 }
 
-/// No server may take longer than two minutes to start, and a little more to list its tools.
+/// No server may take longer than two minutes to start, plus a little to list its tools.
 const LONGEST: Duration = Duration::from_secs(150);
-/// Servers that have just listed their tools are asked again.
+/// The time limit of a second listing by servers that have just listed their tools.
 const OFFERED: Duration = Duration::from_secs(15);
-/// The most characters of names.
+/// The maximum length of a list of names, in characters.
 const NAMES: usize = 200;
-/// More rounds than a turn of sense has.
+/// More rounds than a reasonable turn has.
 const MANY_ROUNDS: u32 = 100;
-/// More repetitions than lead anywhere.
+/// More repetitions than ever help.
 const MANY_REPEATS: u32 = 20;
-/// Fewer bytes than most outcomes have.
+/// Fewer bytes than most results have.
 const LITTLE: usize = 1024;

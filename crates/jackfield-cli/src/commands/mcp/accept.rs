@@ -1,4 +1,4 @@
-//! `jackfield mcp accept`: what has changed in a server's tools, and a person's word about it.
+//! `jackfield mcp accept`: shows changed tool definitions of a server, and accepts them.
 
 use std::io::{self, IsTerminal as _, Write};
 
@@ -11,22 +11,22 @@ use crate::fault::CommandError;
 use crate::render::{self, words};
 use crate::withdrawal::ReadQuestion;
 
-/// What is to be accepted.
+/// The arguments of the command.
 #[derive(Clone, Debug)]
 pub struct Accept {
-    /// Whether JSON is printed.
+    /// Whether to print JSON.
     pub json: bool,
-    /// The tools, by the server's own names; all if none is named.
+    /// The tools, by the server's own names; all if empty.
     pub tools: Vec<String>,
-    /// Whether nobody is asked.
+    /// Whether to accept without asking.
     pub yes: bool,
 }
 
-/// Starts the server, shows what has changed, asks, and accepts what was shown.
+/// Starts the server, shows the changes, asks, and accepts what was shown.
 ///
 /// # Errors
 ///
-/// A [`CommandError`], which says what to do and how the run ends.
+/// [`CommandError`] with the exit code and help.
 pub async fn run(server: ServerToolbox, accept: Accept) -> Result<Exit, CommandError> {
     let done = perform(&server, &accept).await;
     servers::stop(vec![server]).await;
@@ -84,7 +84,7 @@ async fn perform(server: &ServerToolbox, accept: &Accept) -> Result<Exit, Comman
     if !accepted {
         return Err(nobody(server));
     }
-    // What it says by now was not shown to anybody.
+    // The server may have changed again since; that was not shown.
     server.test().await;
     let mut again = server.changed();
     again.retain(|now| shown.iter().any(|one| one.tool == now.tool));
@@ -95,7 +95,7 @@ async fn perform(server: &ServerToolbox, accept: &Accept) -> Result<Exit, Comman
     Ok(Exit::Answered)
 }
 
-/// Asks whether what stands above is accepted; anything but a yes is a no.
+/// Asks whether to accept what was shown; only a yes counts.
 pub fn confirmed(terminal: &mut Terminal, err: &mut impl Write) -> bool {
     let asked = write!(err, "accept this? [y/N] ").and_then(|()| err.flush());
     let line = asked
@@ -105,7 +105,7 @@ pub fn confirmed(terminal: &mut Terminal, err: &mut impl Write) -> bool {
     word == "y" || word == "yes"
 }
 
-/// Who is asked.
+/// How acceptance is asked for.
 enum AcceptPrompt {
     Nobody,
     Person(Terminal),
@@ -116,7 +116,7 @@ fn asks(accept: &Accept) -> AcceptPrompt {
     if accept.yes {
         return AcceptPrompt::Yes;
     }
-    // Whoever is asked has to have seen what about.
+    // A person can only accept what they have seen.
     let sees = io::stdout().is_terminal() && io::stderr().is_terminal();
     if accept.json || !sees {
         return AcceptPrompt::Nobody;
@@ -150,7 +150,7 @@ fn usable(server: &ServerToolbox, tested: &ServerTest) -> Result<(), CommandErro
     }
 }
 
-/// Those of the changes that are meant.
+/// The selected changes.
 fn chosen(
     server: &ServerToolbox,
     changed: Vec<ChangedTool>,
@@ -221,12 +221,12 @@ fn unkept(server: &ServerToolbox, error: &AcceptError) -> CommandError {
     }
 }
 
-/// Whoever read it and went away has not seen it.
+/// After a failed write, the changes were not seen.
 fn printed(printed: io::Result<()>) -> Result<(), CommandError> {
     printed.map_err(|error| {
         CommandError::new(Exit::Internal, "standard output cannot be written").because(&error)
     })
 }
 
-/// The most tools that are named in a sentence.
+/// How many tools are named in a sentence.
 const MOST_NAMED: usize = 50;

@@ -1,4 +1,4 @@
-//! `jackfield mcp serve`: tools of ours for other programs.
+//! `jackfield mcp serve`: serves Jackfield's tools to other programs.
 
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
@@ -14,13 +14,13 @@ use crate::fault::CommandError;
 use crate::render::{self, words};
 use crate::signals::Interrupts;
 
-/// Serves one client, until its input ends or somebody ends the process.
+/// Serves one client, until its input ends or a signal arrives.
 ///
-/// Standard output is the protocol's alone.
+/// Standard output is reserved for the protocol.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if the configuration is wrong.
+/// [`CommandError`] if the configuration is invalid.
 pub(super) async fn run(serve: &McpServe, registry: &Registry) -> Result<Exit, CommandError> {
     let mut interrupts = Interrupts::watch();
     let (mut config, environment) = if serve.no_config {
@@ -28,16 +28,16 @@ pub(super) async fn run(serve: &McpServe, registry: &Registry) -> Result<Exit, C
         (Config::default(), Environment::from_iter(nothing))
     } else {
         let mut flags = ask::flags(&serve.setup);
-        // What offers nothing of any server has nothing to do with their file.
+        // If only built-in tools are offered, the file of servers is not read.
         let mut tools = serve.tools.iter();
         flags.without_servers = tools.all(|pattern| pattern.starts_with("builtin/"));
         ask::configured(&flags)?
     };
-    // A server none of whose tools can be offered is not started.
+    // A server without any offered tool is not started.
     let patterns = serve.tools.iter().map(|pattern| pattern.as_str().into());
     let wanted = ServerTools::Only(patterns.collect());
     config.servers.retain(|id, _| wanted.may_be_of(id));
-    // Many clients list tools once, and never learn of those that come later.
+    // Many clients list tools once, and miss those that appear later.
     config.start_wait = config.start_wait.max(LONG_WAIT);
     let Assembly {
         engine,
@@ -61,7 +61,7 @@ pub(super) async fn run(serve: &McpServe, registry: &Registry) -> Result<Exit, C
     Ok(Exit::Answered)
 }
 
-/// Says what is not offered, and why.
+/// Warns of tools that are not offered, with the reason.
 fn warn(offer: &Offer) {
     for problem in &offer.problems {
         render::remark(&format!("warning: {}", words::problem(problem)));
@@ -70,7 +70,7 @@ fn warn(offer: &Offer) {
         let (name, why) = (&withheld.name, &withheld.why);
         render::remark(&format!("warning: `{name}` is not offered: {why}"));
     }
-    // A toolbox that failed may have them.
+    // A failed toolbox may have the tools.
     if offer.problems.is_empty() {
         for pattern in &offer.idle {
             render::remark(&format!("warning: --tools '{pattern}' fits no tool"));
@@ -78,10 +78,10 @@ fn warn(offer: &Offer) {
     }
 }
 
-/// How long a list waits for servers that start, at least.
+/// The minimum time a list waits for starting servers.
 const LONG_WAIT: Duration = Duration::from_secs(30);
 
-/// What is said to somebody who starts it by hand.
+/// A notice for people who start it by hand.
 const WAITING: &str = "this is an MCP server: it waits for a client's messages on standard input and \
                        answers on standard output; Ctrl-D ends it, and `jackfield mcp serve --help` \
                        says how a client is told of it";

@@ -1,4 +1,4 @@
-//! `jackfield sessions delete`: for good, after somebody was asked.
+//! `jackfield sessions delete`: deletes sessions for good, after a confirmation.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -56,7 +56,7 @@ pub(super) async fn run(
     }
 }
 
-/// Asks a person whether these are to go.
+/// Asks a person to confirm the deletion.
 async fn confirmed(engine: &Engine, sessions: &[SessionId]) -> Result<bool, CommandError> {
     let nobody = || {
         let fault = CommandError::new(

@@ -1,4 +1,4 @@
-//! Every session that is kept, one at a time: what adds up over all of them holds one in memory.
+//! Iterates over all stored sessions, with only one of them in memory.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, IsTerminal as _};
@@ -13,18 +13,18 @@ use crate::fault::CommandError;
 use crate::render::spinner::Spinner;
 use crate::render::{self, words};
 
-/// Goes over all sessions, the one that was changed last first.
+/// Iterates over all sessions, the last changed first.
 ///
-/// What others change in the meantime moves to the front: at the end it is looked there once more, so
-/// that no session is missed; none comes twice.
+/// Sessions that change meanwhile move to the front, so the front is read again at the end. No session is missed,
+/// and none is returned twice.
 pub(crate) struct AllSessions<'e> {
     began: Instant,
     engine: &'e Engine,
-    /// Whether it is looked at the front once more.
+    /// Whether the front is being read again.
     is_again: bool,
     is_whole: bool,
     last: Option<SessionRow>,
-    /// When the first one was changed last.
+    /// The last change of the first session.
     newest: Option<WallTime>,
     rows: VecDeque<SessionRow>,
     seen: BTreeSet<SessionId>,
@@ -47,11 +47,11 @@ impl<'e> AllSessions<'e> {
         }
     }
 
-    /// The next one.
+    /// The next row.
     ///
     /// # Errors
     ///
-    /// A [`CommandError`] if the journal cannot be read.
+    /// [`CommandError`] if the journal cannot be read.
     pub(crate) async fn next(&mut self) -> Result<Option<SessionRow>, CommandError> {
         loop {
             while let Some(row) = self.rows.pop_front() {
@@ -79,18 +79,17 @@ impl<'e> AllSessions<'e> {
         }
     }
 
-    /// Passes over all that were changed before the one that came last.
+    /// Skips all sessions that changed before the last returned one.
     pub(crate) fn skip_older(&mut self) {
         self.rows.clear();
         self.is_whole = true;
     }
 
-    /// Everything that is kept of it; nothing, with a word to people, where that cannot be read, and
-    /// nothing where it was deleted a moment ago.
+    /// Loads a session; `None` if it was just deleted, or with a warning if it cannot be read.
     ///
     /// # Errors
     ///
-    /// A [`CommandError`] if the journal cannot be read at all.
+    /// [`CommandError`] if the journal cannot be read at all.
     pub(crate) async fn load(&mut self, row: &SessionRow) -> Result<Option<Loaded>, CommandError> {
         if self.began.elapsed() >= PATIENCE {
             let read = words::counted(self.seen.len() as u64, "session");
@@ -125,5 +124,5 @@ impl<'e> AllSessions<'e> {
     }
 }
 
-/// How long nothing is said of what is read, and then how much was.
+/// The interval of progress notices.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -17,7 +17,7 @@ use jackfield_export::{Format, document};
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if there is no such session, it cannot be read, or the document cannot be written.
+/// [`CommandError`] if there is no such session, it cannot be read, or the document cannot be written.
 pub(super) async fn run(
     engine: &Engine,
     session: &SessionId,
@@ -54,7 +54,7 @@ pub(super) async fn run(
     Ok(Exit::Answered)
 }
 
-/// The session as a file that can be replayed.
+/// The session as a file for `replay`.
 fn facts(session: &SessionId, loaded: Loaded, redact: bool) -> Result<String, CommandError> {
     if redact {
         let message = "facts cannot be redacted: what is decided again hangs on the very bytes";
@@ -72,8 +72,8 @@ fn facts(session: &SessionId, loaded: Loaded, redact: bool) -> Result<String, Co
     recording.to_lines().map_err(cannot)
 }
 
-/// Writes a file of which nobody sees a part, and which nobody else can read. What is no file, such as
-/// `/dev/stdout`, is written to and stays what it is; a link goes on leading where it leads.
+/// Writes a private file atomically. Special files such as `/dev/stdout` are written directly, and symbolic links
+/// are kept.
 fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
     if std::fs::metadata(file).is_ok_and(|there| !there.is_file()) {
         let mut open = std::fs::OpenOptions::new().write(true).open(file)?;
@@ -87,7 +87,7 @@ fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let beside = file.with_file_name(hidden);
     let written = write_new(&beside, bytes).and_then(|()| std::fs::rename(&beside, file));
     if written.is_err() {
-        // What is left of it is of no use; that it cannot be removed is no news beside the error.
+        // Removes the partial file; a failure here adds nothing to the error.
         let _removed = std::fs::remove_file(&beside);
     }
     written

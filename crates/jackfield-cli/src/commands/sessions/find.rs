@@ -1,4 +1,4 @@
-//! Sessions by what people call them: an id, the beginning of one, or `last`.
+//! Finds sessions by name: an id, a prefix of one, or `last`.
 
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_engine::{Engine, JournalError, SessionRow};
@@ -8,14 +8,14 @@ use crate::exit::Exit;
 use crate::fault::{CommandError, at_work};
 use crate::render::words;
 
-/// The session that is meant.
+/// The session of a name.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if there is none, or more than one.
+/// [`CommandError`] if there is none, or more than one.
 pub(crate) async fn one(engine: &Engine, name: &str) -> Result<SessionId, CommandError> {
     if name.is_empty() {
-        // Every id begins with nothing: a variable that is not set would mean the only session there is.
+        // An empty prefix, as from an unset variable, would match the only session.
         let fault = CommandError::new(Exit::Usage, "an empty name names no session");
         return Err(fault.with_help(LISTED));
     }
@@ -48,11 +48,11 @@ pub(crate) async fn one(engine: &Engine, name: &str) -> Result<SessionId, Comman
     }
 }
 
-/// The turn that is meant by an id or the beginning of one, and its session; none if it is no turn's.
+/// The turn of an id or its prefix, and its session; `None` if no turn matches.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if the journal cannot be read, or more than one turn begins so.
+/// [`CommandError`] if the journal cannot be read, or several turns match.
 pub(crate) async fn turn(
     engine: &Engine,
     name: &str,
@@ -67,7 +67,7 @@ pub(crate) async fn turn(
         let whole = rows.len() < PAGE;
         last = rows.last().cloned();
         for row in rows {
-            // A turn's id follows from the session's and its place.
+            // The id of a turn is derived from the session's and its ordinal.
             let turns = (1..=row.turns).map(|nth| TurnId::derive(&row.session, nth));
             for turn in turns.filter(|turn| turn.as_str().starts_with(name)) {
                 if turn.as_str() == name {
@@ -92,11 +92,11 @@ pub(crate) async fn turn(
     }
 }
 
-/// Sessions that something was said in, the one that was changed last first.
+/// Sessions with messages, the last changed first.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if the journal cannot be read.
+/// [`CommandError`] if the journal cannot be read.
 pub(crate) async fn listed(
     engine: &Engine,
     text: Option<String>,
@@ -120,7 +120,7 @@ pub(crate) async fn listed(
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if the journal cannot be read.
+/// [`CommandError`] if the journal cannot be read.
 pub(crate) async fn row(
     engine: &Engine,
     session: &SessionId,
@@ -128,18 +128,18 @@ pub(crate) async fn row(
     Ok(engine.session(session).await?)
 }
 
-/// Whether nothing was ever said in it: it was made for a turn that was given up before it began.
+/// Whether it has no steps: it was created for a turn that was abandoned before it began.
 fn is_empty(row: &SessionRow) -> bool {
     row.steps == 0 && row.unreadable.is_none()
 }
 
-/// A session that may be meant, in a line.
+/// A matching session, in one line.
 fn shown(row: &SessionRow) -> String {
     let title = words::shortened(&row.title, TITLE_WIDTH);
     format!("{}  {title}", row.session)
 }
 
-/// More than one of these is called so.
+/// The error for an ambiguous name.
 fn several(what: &str, name: &str, all: impl ExactSizeIterator<Item = String>) -> CommandError {
     let message = format!("{} {what} begin with `{name}`", all.len());
     let mut fault = CommandError::new(Exit::Usage, message);
@@ -147,7 +147,7 @@ fn several(what: &str, name: &str, all: impl ExactSizeIterator<Item = String>) -
     fault.with_help("say more of the id")
 }
 
-/// There is no such session.
+/// The error for an unknown name.
 fn none(name: &str) -> CommandError {
     let message = if name == LAST {
         "there are no sessions yet".to_owned()
@@ -157,7 +157,7 @@ fn none(name: &str) -> CommandError {
     CommandError::new(Exit::Usage, message).with_help(LISTED)
 }
 
-/// What a session is called that cannot be gone on with, as an error of the command line.
+/// The command error for a session that is in use by another process.
 pub(crate) fn in_use(error: jackfield_engine::EngineError, session: &SessionId) -> CommandError {
     if let jackfield_engine::EngineError::Journal(JournalError::Owned { .. }) = &error {
         let message = format!("a process is at work on session {session}");
@@ -166,17 +166,17 @@ pub(crate) fn in_use(error: jackfield_engine::EngineError, session: &SessionId) 
     error.into()
 }
 
-/// What the session is called that was changed last.
+/// The name of the last changed session.
 pub(crate) const LAST: &str = "last";
 
-/// What to do where no session is meant.
+/// Help for an unknown name.
 const LISTED: &str = "`jackfield sessions list` shows those that there are";
 
-/// What the id of a turn begins with.
+/// The prefix of turn ids.
 const TURN: &str = "turn_";
 
-/// How many sessions are named that could be meant.
+/// How many matching sessions are named.
 const MOST_SHOWN: usize = 5;
 
-/// How much of a title is shown of them.
+/// How much of their titles is shown.
 const TITLE_WIDTH: usize = 40;

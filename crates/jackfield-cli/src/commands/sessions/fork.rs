@@ -1,4 +1,4 @@
-//! `jackfield sessions fork`: a new session with what was said in another one.
+//! `jackfield sessions fork`: a new session with the conversation of another one so far.
 
 use jackfield_domain::fork::ForkPlace;
 use jackfield_engine::Engine;
@@ -30,7 +30,7 @@ pub(super) async fn run(
     printed::ended(shown, Exit::Answered)
 }
 
-/// The place that is meant: the end of the last turn, if nothing is said.
+/// The selected place; by default, the end of the last turn.
 fn chosen<'p>(places: &'p [ForkPlace], at: Option<&str>) -> Result<&'p ForkPlace, CommandError> {
     let found = match at {
         None => places.iter().rev().find(|place| place.round.is_none()),
@@ -50,7 +50,7 @@ fn chosen<'p>(places: &'p [ForkPlace], at: Option<&str>) -> Result<&'p ForkPlace
     }))
 }
 
-/// All places, in short: those of each turn side by side.
+/// All places in short form, those of each turn together.
 fn all(places: &[ForkPlace]) -> String {
     let shown: Vec<String> = places.iter().map(words).collect();
     match shown.as_slice() {
@@ -62,7 +62,7 @@ fn all(places: &[ForkPlace]) -> String {
     }
 }
 
-/// A place as it is said: `2`, or `2.1`.
+/// The short form of a place: `2`, or `2.1`.
 pub(crate) fn words(place: &ForkPlace) -> String {
     match place.round {
         Some(round) => format!("{}.{round}", place.ordinal),

@@ -1,4 +1,4 @@
-//! `jackfield sessions list`: what is there, and whether that is everything.
+//! `jackfield sessions list`: the stored sessions, and whether the list is complete.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(super) async fn run(
     } = kept.journal.condition(LONGEST_LOOK).await;
     let rows = match (listed, &kept.journal.file) {
         (Ok(rows), _) => rows,
-        // What can still be read of a damaged file is better than nothing.
+        // The readable part of a damaged file is better than nothing.
         (Err(_), Some(file)) if damage.is_some() && search.is_none() => {
             file.readable_sessions(most).await.unwrap_or_default()
         }
@@ -43,5 +43,5 @@ pub(super) async fn run(
     Ok(exit)
 }
 
-/// How long the file is looked at, at most: enough for a file of about a gigabyte that is in memory.
+/// The time limit of the integrity check: enough for a file of about a gigabyte in the page cache.
 const LONGEST_LOOK: Duration = Duration::from_secs(1);

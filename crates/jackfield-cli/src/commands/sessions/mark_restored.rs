@@ -1,4 +1,4 @@
-//! `jackfield sessions mark-restored`: leaves the open turns of a file that was restored from a copy to a person.
+//! `jackfield sessions mark-restored`: leaves the open turns of a file restored from a copy to a person.
 
 use jackfield_domain::ids::SessionId;
 use jackfield_engine::Engine;
@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render::sessions as show;
 
-/// Marks the sessions that are named, or all with an open turn.
+/// Marks the named sessions, or all with an open turn.
 pub(super) async fn run(
     engine: &Engine,
     names: &[String],

@@ -1,4 +1,4 @@
-//! `jackfield sessions prune`: what is old, or too much, goes.
+//! `jackfield sessions prune`: deletes sessions by age or total size.
 
 use jackfield_assembly::{length_of_time, size_in_bytes};
 use jackfield_engine::{Engine, Retention, SessionRow};

@@ -1,4 +1,4 @@
-//! `jackfield sessions resume`: goes on with turns that were left open.
+//! `jackfield sessions resume`: continues turns that were left open.
 
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
@@ -57,7 +57,7 @@ async fn resume_all(
         }
         let ended = one(engine, &options, session, resume, person.as_mut()).await;
         let came = ended.unwrap_or_else(|fault| {
-            // With one, the error is the run's; with several, the others still go on.
+            // With one session, the error is the result; with several, the others still continue.
             render::fault(&fault)
         });
         if came == Exit::Cancelled {
@@ -103,11 +103,11 @@ async fn one(
     }
 }
 
-/// Whether no turn is open in it.
+/// Whether no turn is open in the session.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if a process is at work on it, before anything of the turn is shown.
+/// [`CommandError`] if a process is working on it, before anything of the turn is shown.
 async fn is_at_rest(engine: &Engine, session: &SessionId) -> Result<bool, CommandError> {
     let Some(row) = find::row(engine, session).await? else {
         return Ok(false);
@@ -119,19 +119,19 @@ async fn is_at_rest(engine: &Engine, session: &SessionId) -> Result<bool, Comman
             Err(EngineError::Busy { session, turn }.into())
         }
         Some(_) => Ok(false),
-        // What cannot be read says so itself.
+        // An unreadable session reports its own error.
         None => Ok(row.unreadable.is_none()),
     }
 }
 
-/// The sessions that are meant.
+/// The sessions to resume.
 struct ResumeTarget {
-    /// How many others are parked.
+    /// How many other sessions are parked.
     parked: u64,
     sessions: Vec<SessionId>,
 }
 
-/// Finds the sessions that are meant.
+/// Finds the sessions to resume.
 async fn chosen(engine: &Engine, resume: &Resume) -> Result<ResumeTarget, CommandError> {
     let (mut parked, mut sessions): (u64, Vec<SessionId>) = (0, Vec::new());
     for name in &resume.sessions {
@@ -157,7 +157,7 @@ async fn chosen(engine: &Engine, resume: &Resume) -> Result<ResumeTarget, Comman
             }
         }
         if whole {
-            // The one that was left first goes on first.
+            // Oldest first.
             sessions.reverse();
             return Ok(ResumeTarget { parked, sessions });
         }

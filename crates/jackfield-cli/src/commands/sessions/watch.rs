@@ -1,4 +1,4 @@
-//! `jackfield sessions watch`: a session as it goes on, whoever drives it.
+//! `jackfield sessions watch`: follows a session live, in any process.
 
 mod output;
 mod replies;
@@ -23,11 +23,11 @@ use crate::fault::CommandError;
 use crate::render::RenderEvent;
 use crate::signals::{self, Interrupts};
 
-/// Shows the session until it is at rest, where that is wanted, or until Ctrl-C.
+/// Shows the session until Ctrl-C, or until it is at rest if requested.
 ///
 /// # Errors
 ///
-/// A [`CommandError`] if there is no such session, it cannot be read, or the cursor is none of it.
+/// [`CommandError`] if the session does not exist or cannot be read, or the cursor does not belong to it.
 pub(super) async fn run(
     engine: &Engine,
     session: SessionId,
@@ -44,7 +44,7 @@ pub(super) async fn run(
     let ended = watched.follow(asked).await;
     match ended {
         Ok(exit) => Ok(exit),
-        // Whoever read it went away with what they wanted.
+        // A closed pipe is no error: the reader has what it wants.
         Err(WatchStop::Unread(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             Ok(Exit::Answered)
         }
@@ -55,7 +55,7 @@ pub(super) async fn run(
     }
 }
 
-/// What stops the watching.
+/// Why the watch stopped.
 enum WatchStop {
     Unread(io::Error),
     Unreadable(EngineError),
@@ -73,15 +73,15 @@ impl From<EngineError> for WatchStop {
     }
 }
 
-/// A session that is shown.
+/// A watched session.
 struct WatchedSession<'e> {
     engine: &'e Engine,
     replies: Replies,
     session: SessionId,
     shown: WatchOutput,
-    /// The turn that was opened last.
+    /// The last opened turn.
     turn: Option<TurnId>,
-    /// Whether it was said that nobody is at work on it.
+    /// Whether the notice that no process works on it was printed.
     was_told: bool,
 }
 
@@ -120,7 +120,7 @@ impl WatchedSession<'_> {
         }
     }
 
-    /// Says so if nothing comes because nobody is at work on the turn.
+    /// Prints a notice if no events arrive because no process works on the turn.
     async fn tell_if_left(&mut self) -> Result<(), WatchStop> {
         let Some(row) = self.engine.session(&self.session).await? else {
             return Ok(());
@@ -137,7 +137,7 @@ impl WatchedSession<'_> {
         Ok(())
     }
 
-    /// Takes in what was told before the cursor, which says when calls began and what was noted.
+    /// Reads the events before the cursor, which have the start times of calls and the notes.
     async fn remember(&mut self, asked: &WatchArgs) -> Result<(), WatchStop> {
         let known = usize::try_from(asked.from.facts()).unwrap_or(usize::MAX);
         if known == 0 {
@@ -164,7 +164,7 @@ impl WatchedSession<'_> {
                     self.shown.message(&message.to_text())?;
                 }
             }
-            // What it came to is kept, and may never have been told as text.
+            // The partial reply is stored, and may never have arrived as text events.
             Fact::ModelCallEnded {
                 attempt,
                 partial: Some(partial),
@@ -212,7 +212,7 @@ impl WatchedSession<'_> {
         Ok(())
     }
 
-    /// What came of the turn that has just ended.
+    /// The report of the turn that has just ended.
     async fn ended(&mut self) -> Result<(), WatchStop> {
         let loaded = self.engine.load(&self.session).await?;
         let mut reports = reports(&self.session, &loaded.steps).into_iter();
@@ -227,5 +227,5 @@ impl WatchedSession<'_> {
     }
 }
 
-/// After how long without news it is asked whether anybody is at work.
+/// The silence after which the watch checks whether a process works on the turn.
 const SILENCE: Duration = Duration::from_secs(1);

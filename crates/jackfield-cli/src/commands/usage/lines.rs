@@ -1,4 +1,4 @@
-//! Sums of what was used, line by line.
+//! Sums usage into rows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,64 +13,64 @@ use jackfield_domain::usage::Usage;
 use crate::args::UsageGrouping;
 use crate::commands::since;
 
-/// All lines, and what they come to.
+/// All rows and their total.
 #[derive(Clone, Debug)]
 pub struct UsageTable {
-    /// All of it.
+    /// The total.
     pub all: UsageTotals,
-    /// What a line is about.
+    /// The grouping of the rows.
     pub by: UsageGrouping,
     from: Option<WallTime>,
-    /// By what orders them.
+    /// Rows by their sort key.
     lines: BTreeMap<(i64, String), UsageRow>,
     tools: BTreeMap<String, ToolLine>,
 }
 
-/// A line.
+/// A row.
 #[derive(Clone, Debug, Default)]
 pub struct UsageRow {
-    /// What it is about.
+    /// Its label.
     pub about: String,
-    /// The session that it is of, if it is of one.
+    /// Its session, if it belongs to one.
     pub session: Option<SessionId>,
     /// The sums.
     pub sums: UsageTotals,
 }
 
-/// What was used, and what it cost.
+/// Usage and cost.
 #[derive(Clone, Debug, Default)]
 pub struct UsageTotals {
-    /// How much of each currency, and how much of that is an estimate.
+    /// The cost per currency, and how much of it is an estimate.
     pub costs: BTreeMap<Arc<str>, (Money, Money)>,
-    /// How many model calls used something.
+    /// How many model calls used tokens.
     pub replies: u64,
     /// How many turns began.
     pub turns: u64,
-    /// Tokens of models that had no price.
+    /// Tokens of models without a price.
     pub unpriced: u64,
     /// What was used.
     pub usage: Usage,
 }
 
-/// What a tool did.
+/// The statistics of a tool.
 #[derive(Clone, Debug, Default)]
 pub struct ToolLine {
     /// The bytes that it returned.
     pub bytes: u64,
     /// How many of its calls have ended.
     pub calls: u64,
-    /// How many of them with an error.
+    /// How many of them failed.
     pub errors: u64,
     /// How often it was started.
     pub starts: u64,
-    /// An estimate of the tokens of its outcomes, as models were shown them.
+    /// An estimate of the tokens of its results, as sent to models.
     pub tokens: u64,
     /// How long its calls took.
     pub took: Duration,
 }
 
 impl UsageTable {
-    /// No lines yet.
+    /// An empty table.
     #[must_use]
     pub fn new(by: UsageGrouping, from: Option<WallTime>) -> Self {
         Self {
@@ -82,7 +82,7 @@ impl UsageTable {
         }
     }
 
-    /// Adds what a session used.
+    /// Adds the usage of a session.
     pub fn add(&mut self, session: &SessionId, title: &str, turns: &[TurnSpending]) {
         let from = self.from;
         let is_in = |at: WallTime| from.is_none_or(|from| at >= from);
@@ -108,20 +108,20 @@ impl UsageTable {
         }
     }
 
-    /// The lines, in order; none where tools are asked for.
+    /// The rows, in order; empty when grouped by tool.
     pub fn lines(&self) -> impl Iterator<Item = &UsageRow> {
         self.lines
             .values()
             .filter(|_| self.by != UsageGrouping::Tool)
     }
 
-    /// The tools, by name; none where something else is asked for.
+    /// The tools, by name; empty for other groupings.
     pub fn tools(&self) -> impl Iterator<Item = (&str, &ToolLine)> {
         let tools = self.tools.iter().filter(|_| self.by == UsageGrouping::Tool);
         tools.map(|(name, tool)| (name.as_str(), tool))
     }
 
-    /// The sums that this belongs to.
+    /// The row for these keys.
     fn line(
         &mut self,
         session: &SessionId,

@@ -1,4 +1,4 @@
-//! Calls on the screen: what is called, what came of it, and whether it may run.
+//! Renders calls: the call line, the result, and the approval question.
 
 use std::io::{self, Write};
 
@@ -66,7 +66,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         format!("{icon} {NAME}{name}{NAME:#}({arguments})")
     }
 
-    /// The call is another one now: whoever is asked about it again is asked about what runs.
+    /// Replaces the arguments of a call: a later question is about what would run.
     pub(super) fn edited(&mut self, call: &ToolCallId, input: &ToolInput) -> io::Result<()> {
         let name = self.name(call);
         let arguments = words::arguments(input);
@@ -143,8 +143,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         self.spin_calls()
     }
 
-    /// Asks about a call. Nobody says yes to what is not shown: arguments that were cut in the line of the
-    /// call come whole.
+    /// Asks about a call. Nothing is approved unseen: arguments that were cut in the call line are shown in full.
     pub(super) fn question(&mut self, wait: &Wait, manner: PromptPlace) -> io::Result<()> {
         self.spinner.clear();
         let shown = self.calls.get(&wait.call);
@@ -188,7 +187,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         }
     }
 
-    /// Spins beside the names of the calls that run.
+    /// Shows the spinner with the names of the running calls.
     fn spin_calls(&mut self) -> io::Result<()> {
         let running = self
             .calls
@@ -203,7 +202,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
     }
 }
 
-/// The arguments by line, where the line of the call does not have all of them.
+/// The arguments line by line, if the call line does not show all of them.
 fn in_full(input: &ToolInput) -> Vec<String> {
     if words::arguments(input) == words::whole_arguments(input, ", ") {
         return Vec::new();
@@ -221,11 +220,11 @@ fn in_full(input: &ToolInput) -> Vec<String> {
     lines
 }
 
-/// The icon of tools that have none.
+/// The default icon of tools.
 const ICON: &str = "⚙";
 
-/// The most characters of a tool's name.
+/// The maximum length of a tool's name, in characters.
 pub(super) const NAME_WIDTH: usize = 64;
 
-/// The most characters of arguments that are asked about.
+/// The maximum length of arguments in a question, in characters.
 const WHOLE: usize = 8000;

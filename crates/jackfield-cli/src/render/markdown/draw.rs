@@ -1,4 +1,4 @@
-//! A piece of Markdown, drawn as far as it can be.
+//! Renders a piece of Markdown as far as it is settled.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use super::table::MarkdownTable;
 use crate::render::plain::{DIM, NAME};
 use crate::render::words;
 
-/// What is understood beside CommonMark.
+/// The supported extensions of CommonMark.
 pub(super) const OPTIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_STRIKETHROUGH)
     .union(Options::ENABLE_TASKLISTS);
 
-/// Draws the source up to here; `whole` says that nothing will be added to it.
+/// Renders the source up to the limit; `whole` says that nothing will be added to it.
 pub(super) fn draw(flow: Flow, source: &str, limit: usize, whole: bool) -> String {
     let mut drawing = Drawing {
         bold: 0,
@@ -37,7 +37,7 @@ pub(super) fn draw(flow: Flow, source: &str, limit: usize, whole: bool) -> Strin
         if range.start >= limit && !matches!(event, Event::End(_)) {
             return drawing.flow.finish();
         }
-        // The address behind a link is a part of the word that may go on behind the limit.
+        // The address after a link is part of the word, which may continue after the limit.
         if matches!(event, Event::End(TagEnd::Link | TagEnd::Image)) && range.end > limit {
             return drawing.flow.finish();
         }
@@ -52,7 +52,7 @@ pub(super) fn draw(flow: Flow, source: &str, limit: usize, whole: bool) -> Strin
 
 struct Drawing<'s> {
     bold: u32,
-    /// The style of the code block, if this is one.
+    /// The style of the code block, inside of one.
     code: Option<Style>,
     flow: Flow,
     /// Whether an item or a quote has just begun.
@@ -60,7 +60,7 @@ struct Drawing<'s> {
     heading: Option<Style>,
     italic: u32,
     links: Vec<Link>,
-    /// The next number of each list, if it has numbers.
+    /// The next number of each list; `None` for bullets.
     lists: Vec<Option<u64>>,
     quotes: u32,
     source: &'s str,
@@ -116,7 +116,7 @@ impl Drawing<'_> {
             Tag::Paragraph | Tag::HtmlBlock => self.block(range),
             Tag::Heading { level, .. } => {
                 self.block(range);
-                // Whatever has its line below it is text above a line: it was shown before the line came.
+                // A heading underlined by the next line was shown as a paragraph before that line arrived.
                 if self.is_marked(range) {
                     self.heading = Some(match level {
                         HeadingLevel::H1 => NAME.underline(),
@@ -148,7 +148,7 @@ impl Drawing<'_> {
             Tag::List(first) => {
                 self.block(range);
                 self.lists.push(first);
-                // The list itself was parted from what is before it.
+                // The gap before the list applies to its first item.
                 self.fresh = true;
             }
             Tag::Item => {
@@ -261,8 +261,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Ends an item or a quote; one that has nothing in it has its mark all the same, but not before it
-    /// is known that nothing comes.
+    /// Ends an item or a quote. An empty one gets its marker, too, but only once it is certain to be empty.
     fn outdent(&mut self, range: &Range<usize>) {
         let ended = self.whole || range.end < self.source.len();
         self.flow.outdent(ended);
@@ -302,7 +301,7 @@ impl Drawing<'_> {
         };
         match &mut self.table {
             Some(table) => table.text(&words::printable(&marked)),
-            // Two spaces in a row mean something.
+            // Double spaces are significant in code.
             None if code.contains("  ") => self.flow.glue(CODE, &words::printable(&marked)),
             None => self.flow.text(CODE, &marked),
         }
@@ -330,10 +329,10 @@ impl Drawing<'_> {
         self.flow.line(DIM, &rule);
     }
 
-    /// What parts a block from what is before it; never changed by what comes later.
+    /// The gap before a block; later text never changes it.
     fn gap(&mut self, range: &Range<usize>) -> Gap {
         if std::mem::take(&mut self.fresh) {
-            // The first block of an item or a quote stands behind its mark.
+            // The first block of an item or a quote follows its marker.
             Gap::None
         } else if (self.lists.is_empty() && self.quotes == 0)
             || is_after_blank(self.source, range.start)
@@ -344,16 +343,15 @@ impl Drawing<'_> {
         }
     }
 
-    /// Whether a heading has its marks before it.
+    /// Whether a heading begins with `#` marks.
     fn is_marked(&self, range: &Range<usize>) -> bool {
         let block = self.source.get(range.clone()).unwrap_or_default();
         block.trim_start().starts_with('#')
     }
 }
 
-/// Hides from the parser what changes how something looks that was said long before: definitions of
-/// addresses, `[name]: address`, which are not shown themselves, and bars of tables in lines that do not
-/// begin with one.
+/// Hides from the parser what would change the look of earlier text: link reference definitions, `[name]:
+/// address`, which are not shown themselves, and table bars in lines that do not begin with one.
 pub(super) fn masked(source: &str) -> String {
     let mut masked = String::with_capacity(source.len());
     for line in source.split_inclusive('\n') {
@@ -391,14 +389,14 @@ fn is_fenced(block: &str) -> bool {
     block.starts_with("```") || block.starts_with("~~~")
 }
 
-/// Code, wherever it stands.
+/// The style of code.
 const CODE: Style = AnsiColor::Cyan.on_default();
 
 /// Stands for `|`, like [`MASK`].
 const BAR: char = '\u{2}';
 
-/// Stands for `[`; as long as that, and in no text that is shown.
+/// Stands for `[`: it has the same length, and occurs in no shown text.
 const MASK: char = '\u{1}';
 
-/// The longest line across.
+/// The maximum length of a horizontal rule.
 const RULE: usize = 40;

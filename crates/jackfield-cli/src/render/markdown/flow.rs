@@ -1,4 +1,4 @@
-//! Words in lines of a width, below what every line of their block begins with. Only ever appends.
+//! Fills lines of a given width with words, after the margin of their block. Append-only.
 
 use anstyle::Style;
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -6,27 +6,27 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::render::words;
 
-/// What parts a block from the one before it.
+/// The gap between two blocks.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Gap {
     /// Nothing.
     None,
-    /// The end of the line.
+    /// A line end.
     Line,
     /// An empty line.
     Blank,
 }
 
-/// What every line of a block begins with.
+/// The margin of the lines of a block.
 #[derive(Clone, Debug)]
 struct Margin {
-    /// What the first line begins with, until there is one.
+    /// The margin of the first line, until it is printed.
     first: Option<String>,
     rest: String,
     style: Style,
 }
 
-/// Lines that are being filled.
+/// The lines in progress.
 #[derive(Debug)]
 pub(super) struct Flow {
     column: usize,
@@ -34,7 +34,7 @@ pub(super) struct Flow {
     margins: Vec<Margin>,
     out: String,
     space: bool,
-    /// What parts the first line from what is before it, until there is one.
+    /// The gap before the first line, until it is printed.
     start: Option<Gap>,
     styled: bool,
     width: usize,
@@ -42,7 +42,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Nothing yet, after this gap.
+    /// An empty flow after this gap.
     pub(super) const fn new(width: usize, styled: bool, start: Gap) -> Self {
         Self {
             column: 0,
@@ -57,7 +57,7 @@ impl Flow {
         }
     }
 
-    /// Everything so far. The last word and the last margin are part of it.
+    /// The text so far, including the last word and the last margin.
     pub(super) fn finish(mut self) -> String {
         self.end_word();
         self.out
@@ -67,13 +67,13 @@ impl Flow {
         self.styled
     }
 
-    /// The columns that are left beside the margins.
+    /// The columns left by the margins.
     pub(super) fn room(&self) -> usize {
         let margins = self.margins.iter().map(|margin| margin.rest.width());
         self.width.saturating_sub(margins.sum()).max(NARROWEST)
     }
 
-    /// Ends the block before, at least by this.
+    /// Ends the previous block with at least this gap.
     pub(super) fn part(&mut self, gap: Gap) {
         self.end_word();
         self.space = false;
@@ -84,7 +84,7 @@ impl Flow {
         self.gap = self.gap.max(gap);
     }
 
-    /// Begins every line with this from now on; the next one begins with `first`.
+    /// Adds a margin to all lines from now on; the next line begins with `first`.
     pub(super) fn indent(&mut self, style: Style, first: &str, rest: &str) {
         self.margins.push(Margin {
             first: Some(first.to_owned()),
@@ -93,7 +93,7 @@ impl Flow {
         });
     }
 
-    /// Takes the last margin away again; if it never began a line, `begin` says that it does now.
+    /// Removes the last margin. With `begin`, a margin that was never printed is printed now.
     pub(super) fn outdent(&mut self, begin: bool) {
         self.end_word();
         if begin
@@ -108,7 +108,7 @@ impl Flow {
         self.margins.pop();
     }
 
-    /// Words, with places to break at between them.
+    /// Adds text that may be broken between words.
     pub(super) fn text(&mut self, style: Style, text: &str) {
         for piece in words::printable(text).graphemes(true) {
             if piece.chars().all(char::is_whitespace) {
@@ -124,7 +124,7 @@ impl Flow {
         }
     }
 
-    /// A word that is not broken, whatever it holds.
+    /// Adds text that is not broken.
     pub(super) fn glue(&mut self, style: Style, text: &str) {
         match self.word.last_mut() {
             Some((last, word)) if *last == style => word.push_str(text),
@@ -132,11 +132,11 @@ impl Flow {
         }
     }
 
-    /// A line as it is, which is not wrapped.
+    /// Adds a line as it is, without wrapping.
     pub(super) fn line(&mut self, style: Style, text: &str) {
         self.part(Gap::None);
         if text.is_empty() && self.margins.is_empty() {
-            // A line of nothing is a line, too.
+            // An empty line counts as a line.
             self.begin_line();
             self.column = 1;
         } else {
@@ -193,8 +193,8 @@ impl Flow {
     }
 }
 
-/// Whether a line may end between these: between signs of Chinese and Japanese, but not before a
-/// closing mark, and not after an opening one.
+/// Whether a line may break here: between Chinese or Japanese characters, but not before a closing mark or after
+/// an opening one.
 fn may_break(before: char, after: &str) -> bool {
     let Some(after) = after.chars().next() else {
         return false;
@@ -204,7 +204,7 @@ fn may_break(before: char, after: &str) -> bool {
         && !OPENING.contains(before)
 }
 
-/// Whether the sign is one of those that are written without spaces between.
+/// Whether the character belongs to a script without spaces between words.
 pub(super) fn is_ideographic(c: char) -> bool {
     matches!(
         u32::from(c),
@@ -213,12 +213,12 @@ pub(super) fn is_ideographic(c: char) -> bool {
     )
 }
 
-/// What must not begin a line.
+/// Characters that must not begin a line.
 pub(super) const CLOSING: &str =
     "、。，．！？：；）」』】》〉〕｝］”’%,.!?:;)]}ーっゃゅょッャュョ…";
 
-/// What must not end a line.
+/// Characters that must not end a line.
 const OPENING: &str = "（「『【《〈〔｛［“‘([{";
 
-/// Less than this is no room.
+/// The minimum width of a line.
 const NARROWEST: usize = 10;

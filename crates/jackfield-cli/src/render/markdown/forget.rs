@@ -1,21 +1,21 @@
-//! What of a long block need not be looked at again: without this, a list of a thousand items would be read
-//! a thousand times, and code that is too long to be held would be cut and go on as text.
+//! Drops the settled part of a long block. Without this, a list of a thousand items would be parsed a thousand
+//! times, and a code block longer than the limit would be cut and continue as text.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 
 use super::draw::{OPTIONS, is_after_blank};
 use super::flow::Gap;
 
-/// What is left of a block whose beginning was forgotten.
+/// The rest of a block whose beginning was dropped.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct BlockRest {
-    /// What parts it from what is before it, if that has changed.
+    /// The gap before it, if it has changed.
     pub(super) gap: Option<Gap>,
     pub(super) source: String,
 }
 
-/// Leaves out what was drawn of the block that this is, and changes nothing that comes: lines of code but
-/// for the first and the last one, or items of a list but for the last one.
+/// Drops the rendered part of the block that affects nothing after it: lines of code between the first and the
+/// last, or all items of a list but the last.
 pub(super) fn kept(pending: &str, masked: &str) -> Option<BlockRest> {
     let whole = masked.rfind('\n').map(|feed| feed + 1)?;
     let text = masked.get(..whole)?;
@@ -79,7 +79,7 @@ enum LastBlock {
     Other,
 }
 
-/// Whether an item that stands alone is drawn with the same mark.
+/// Whether the item alone would be rendered with the same marker.
 fn is_numbered(text: &str, at: usize, number: Option<u64>) -> bool {
     let Some(number) = number else { return true };
     let item = text.get(at..).unwrap_or_default().trim_start();

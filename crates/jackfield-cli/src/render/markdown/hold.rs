@@ -1,4 +1,4 @@
-//! What of a piece of Markdown will be drawn the same, whatever comes behind it.
+//! Finds the settled part of a piece of Markdown, which later text cannot change.
 
 use std::ops::Range;
 
@@ -7,18 +7,18 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use super::draw::OPTIONS;
 use super::flow::{CLOSING, is_ideographic};
 
-/// How far a piece is settled.
+/// The settled part of a piece.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct SettledPrefix {
-    /// Where its last block begins: everything before can be forgotten once it is drawn.
+    /// The start of its last block. Everything before can be dropped once it is rendered.
     pub(super) last: usize,
-    /// How far the last block can be drawn.
+    /// How far the last block can be rendered.
     pub(super) limit: usize,
-    /// How much of the source may be looked at.
+    /// How much of the source may be parsed.
     pub(super) source: usize,
 }
 
-/// Looks how far a piece is settled that is not at its end.
+/// Finds the settled part of an incomplete piece.
 pub(super) fn settled(pending: &str) -> SettledPrefix {
     let line = line_of(pending, pending.len());
     let source = last_break(pending);
@@ -74,7 +74,7 @@ pub(super) fn settled(pending: &str) -> SettledPrefix {
         }
         PieceKind::Table => limit = limit.min(leaf.range.start),
         PieceKind::Inline => {
-            // What is open may be a part of the word before it.
+            // An undecided construct may be part of the word before it.
             let open = leaf
                 .open
                 .and_then(|open| pending.get(..open))
@@ -87,7 +87,7 @@ pub(super) fn settled(pending: &str) -> SettledPrefix {
         }
         PieceKind::None | PieceKind::Whole => {}
     }
-    // White space before a block can be a part of it.
+    // White space before a block can be part of it.
     SettledPrefix {
         last: line_of(text, last.min(limit)),
         limit,
@@ -95,23 +95,23 @@ pub(super) fn settled(pending: &str) -> SettledPrefix {
     }
 }
 
-/// The last block that holds text.
+/// The last block with text.
 #[derive(Debug, Default)]
 struct Leaf {
     inline: Vec<usize>,
     kind: PieceKind,
-    /// Where something begins that is not decided.
+    /// The start of an undecided construct.
     open: Option<usize>,
     range: Range<usize>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 enum PieceKind {
-    /// Text that flows.
+    /// Flowing text.
     Inline,
-    /// Text in lines: code and HTML.
+    /// Line-based text: code and HTML.
     Lines,
-    /// Nothing that can grow.
+    /// A block that cannot grow.
     #[default]
     None,
     Table,
@@ -188,7 +188,7 @@ fn is_inline(tag: &Tag<'_>) -> bool {
     )
 }
 
-/// Whether something may begin here that has not come to its end.
+/// Whether a construct may begin here that has not ended.
 fn is_open(source: &str, at: usize) -> bool {
     let (before, rest) = (source.get(..at), source.get(at..));
     let (Some(before), Some(rest)) = (before, rest) else {
@@ -203,7 +203,7 @@ fn is_open(source: &str, at: usize) -> bool {
     let is_before_space = next.is_none_or(char::is_whitespace);
     match sign {
         Some('`' | '~') => true,
-        // The end of a line may be meant.
+        // An escaped line end is possible.
         Some('\\') => next.is_none_or(|next| next == '\n'),
         Some('*') => !is_before_space,
         Some('_') => !is_before_space && !before.is_some_and(char::is_alphanumeric),
@@ -214,7 +214,7 @@ fn is_open(source: &str, at: usize) -> bool {
     }
 }
 
-/// Whether the bracket is closed, and no address can come behind it any more.
+/// Whether the bracket is closed, and no address can follow it.
 fn is_bracketed(rest: &str) -> bool {
     let mut depth = 0_u32;
     let mut signs = rest.chars();
@@ -234,13 +234,13 @@ fn is_bracketed(rest: &str) -> bool {
     false
 }
 
-/// Where the line of this place begins.
+/// The start of the line of this position.
 fn line_of(text: &str, at: usize) -> usize {
     let before = text.get(..at).and_then(|before| before.rfind('\n'));
     before.map_or(0, |feed| feed + 1)
 }
 
-/// Where the head of a table may begin that is not known to be one.
+/// The start of a possible table head.
 fn head(pending: &str, line: usize) -> Option<usize> {
     let before = pending.get(..line.saturating_sub(1)).unwrap_or_default();
     let start = line_of(before, before.len());
@@ -252,10 +252,10 @@ fn head(pending: &str, line: usize) -> Option<usize> {
     }
 }
 
-/// Whether it is open of what kind the last line is.
+/// Whether the kind of the last line is undecided.
 fn is_undecided(line: &str) -> bool {
     let text = line.trim_start_matches(|c: char| MARKS.contains(c));
-    // The marks themselves may be the beginning of something longer.
+    // The markers may be the beginning of a longer one.
     let marks = line.get(..line.len() - text.len()).unwrap_or_default();
     text.is_empty()
         || text.starts_with(['<', '['])
@@ -265,7 +265,7 @@ fn is_undecided(line: &str) -> bool {
         || marks.ends_with(['`', '~'])
 }
 
-/// Behind the last place where a line could be broken.
+/// The position after the last possible line break.
 fn last_break(text: &str) -> usize {
     let mut signs = text.char_indices().rev();
     let mut after = None;
@@ -283,8 +283,8 @@ fn last_break(text: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// No address stands behind brackets that are deeper; to look for one would take longer with each of them.
+/// Brackets nested deeper have no address; searching for one would take longer with each level.
 const DEEPEST: u32 = 32;
 
-/// What lines of every kind can begin with.
+/// The characters that lines of any kind can begin with.
 const MARKS: &str = " \t-*_=+#>|:`~0123456789.)[]xX";

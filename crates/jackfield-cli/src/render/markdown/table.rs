@@ -1,5 +1,4 @@
-//! Tables: columns as wide as they need, narrower if there is no room, and one below the other if there
-//! is none at all.
+//! Tables: columns as wide as needed, narrower if space is short, and cells below each other if there is none.
 
 use anstyle::Style;
 use pulldown_cmark::Alignment;
@@ -9,11 +8,11 @@ use unicode_width::UnicodeWidthStr as _;
 use super::flow::{Flow, Gap};
 use crate::render::plain::{DIM, NAME};
 
-/// A table that is being read.
+/// A table in progress.
 #[derive(Debug, Default)]
 pub(super) struct MarkdownTable {
     alignments: Vec<Alignment>,
-    /// The first row is the head.
+    /// The rows; the first is the head.
     rows: Vec<Vec<String>>,
 }
 
@@ -72,7 +71,7 @@ impl MarkdownTable {
         }
     }
 
-    /// Every row as lines of head and cell.
+    /// Renders every row as lines of head and cell.
     fn draw_below(&self, flow: &mut Flow) {
         let Some((head, rows)) = self.rows.split_first() else {
             return;
@@ -91,7 +90,7 @@ impl MarkdownTable {
         }
     }
 
-    /// The widths of the columns, if they fit in here.
+    /// The column widths, if they fit.
     fn fit(&self, room: usize) -> Option<Vec<usize>> {
         let columns = self.rows.iter().map(Vec::len).max()?;
         let between = columns.checked_sub(1)? * 3;
@@ -102,7 +101,7 @@ impl MarkdownTable {
                 cells.map(|cell| cell.width()).max().unwrap_or(0).max(1)
             })
             .collect();
-        // The widest gives first, as it loses least by it.
+        // The widest column shrinks first, as it loses least.
         let mut over = widths.iter().sum::<usize>().saturating_sub(room);
         while over > 0 {
             let widest = widths.iter_mut().max()?;
@@ -115,7 +114,7 @@ impl MarkdownTable {
     }
 }
 
-/// The text in lines of at most this width.
+/// Breaks a text into lines of at most this width.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_word_bounds() {
@@ -152,5 +151,5 @@ fn padded(text: &str, width: usize, alignment: Option<Alignment>, last: bool) ->
     format!("{}{text}{}", " ".repeat(left), " ".repeat(right))
 }
 
-/// A column is not made narrower than this.
+/// The minimum width of a column.
 const NARROWEST: usize = 6;

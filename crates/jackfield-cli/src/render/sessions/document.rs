@@ -1,4 +1,4 @@
-//! What was said and done in a session, for programs.
+//! The history of a session, for programs.
 
 use jackfield_domain::block::{Content, ToolCall};
 use jackfield_domain::fact::ModelCallEnd;
@@ -13,7 +13,7 @@ use super::{SessionStatus, place, time};
 use crate::render::words::Status;
 use crate::render::{json, spent};
 
-/// Everything that was said and done, for programs.
+/// The whole history, for programs.
 pub(super) fn whole(session: &SessionId, row: Option<&SessionRow>, history: &History) -> Value {
     let forked = history
         .forked
@@ -60,7 +60,7 @@ fn turn(turn: &PastTurn) -> Value {
     })
 }
 
-/// A try at a call that came to no outcome, and what was done about it.
+/// A failed attempt at a call, and its handling.
 fn lost(entry: &HistoryEntry) -> Option<Value> {
     let HistoryEntry::Lost {
         at,
@@ -82,7 +82,7 @@ fn lost(entry: &HistoryEntry) -> Option<Value> {
     }))
 }
 
-/// What came of a call after it had been given up. No model was told.
+/// A late result of a call. Models do not see it.
 fn late(late: &PastLate) -> Value {
     let PastLate { call, outcome } = late;
     json!({
@@ -115,7 +115,7 @@ fn entry(entry: &HistoryEntry) -> Vec<Value> {
                 "failure": failure,
             })]
         }
-        // Told beside what was said.
+        // Included elsewhere in the document.
         HistoryEntry::Lost { .. } | HistoryEntry::Resumed { .. } => Vec::new(),
         HistoryEntry::Outcome {
             at,
@@ -146,7 +146,7 @@ fn entry(entry: &HistoryEntry) -> Vec<Value> {
     }
 }
 
-/// A message as it stands in a conversation.
+/// A message as it appears in a conversation.
 fn spoken(message: &Message) -> Vec<Value> {
     let text = message.to_text();
     match message.role {

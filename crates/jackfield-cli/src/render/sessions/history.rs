@@ -1,4 +1,4 @@
-//! What was said and done in a session, for people.
+//! The history of a session, for people.
 
 use std::io::{self, Write};
 
@@ -19,7 +19,7 @@ use crate::render::tools::document;
 use crate::render::words::{self, Status};
 use crate::render::wrap::wrapped;
 
-/// Prints what was said and done in a session.
+/// Prints the history of a session.
 ///
 /// # Errors
 ///
@@ -53,7 +53,7 @@ pub fn show(
     out.flush()
 }
 
-/// Prints what a fork began with: at most so many messages, the last ones.
+/// Prints the last messages before a fork, up to a limit.
 ///
 /// # Errors
 ///
@@ -78,7 +78,7 @@ pub(crate) fn began(
     Ok(())
 }
 
-/// Prints what an open turn began with. It was left, or somebody is at work on it.
+/// Prints the opening of an open turn, which was left or is in progress.
 ///
 /// # Errors
 ///
@@ -98,7 +98,7 @@ pub(crate) fn opening(out: &mut impl Write, turn: &PastTurn, is_left: bool) -> i
     Ok(())
 }
 
-/// Prints a turn as it went.
+/// Prints a past turn.
 ///
 /// # Errors
 ///
@@ -107,7 +107,7 @@ pub(crate) fn past(out: &mut impl Write, turn: &PastTurn, verbose: bool) -> io::
     headed(out, turn, "", verbose)
 }
 
-/// The same for a turn that another process put into the session.
+/// Prints a turn that another process added to the session.
 ///
 /// # Errors
 ///
@@ -145,7 +145,7 @@ fn headed(out: &mut impl Write, turn: &PastTurn, whence: &str, verbose: bool) ->
                 let then = match then {
                     AfterLoss::Ask => "somebody was asked what to do",
                     AfterLoss::Repeat => "it was called again",
-                    // Its outcome says so.
+                    // The result of the call reports it.
                     AfterLoss::Report => continue,
                 };
                 let (name, why) = (
@@ -242,7 +242,7 @@ fn message(out: &mut impl Write, message: &Message, verbose: bool) -> io::Result
     Ok(())
 }
 
-/// Words, with a mark before those of the person.
+/// Prints text, with a mark before the user's.
 fn text_of(out: &mut impl Write, text: &str, role: Role) -> io::Result<()> {
     let text = words::printable(text.trim());
     if text.is_empty() {
@@ -268,7 +268,7 @@ fn text_of(out: &mut impl Write, text: &str, role: Role) -> io::Result<()> {
     Ok(())
 }
 
-/// How a turn ended that did not simply end, and whether that is bad.
+/// How a turn ended other than normally, and whether that is an error.
 fn ended(end: &TurnEnd) -> Option<(String, bool)> {
     match end {
         TurnEnd::Answered(finish) => words::finish(finish).map(|words| (words, false)),
@@ -284,7 +284,7 @@ fn ended(end: &TurnEnd) -> Option<(String, bool)> {
     }
 }
 
-/// What is asked of somebody, and where it is answered.
+/// The open question, and where to answer it.
 fn asked(turn: &PastTurn, wait: &Wait) -> String {
     let replies = turn.entries.iter().filter_map(|entry| {
         if let HistoryEntry::Reply { reply, .. } = entry {

@@ -1,15 +1,15 @@
-//! What a person is told at the table: what stands before a line, and what may be answered.
+//! The texts of questions: prompts and hints.
 
 use jackfield_domain::wait::{Wait, WaitKind};
 
 use crate::person::PersonQuestion;
 
-/// An answer to something else than the next message; this stands there to be edited.
+/// A question with this initial text, other than for the next message.
 pub(super) const fn question(prompt: &'static str, initial: String) -> PersonQuestion {
     PersonQuestion::Answer { initial, prompt }
 }
 
-/// What may be answered, in short.
+/// The possible answers, in short.
 pub(super) const fn hint(wait: &Wait) -> &'static str {
     match wait.kind {
         WaitKind::UnknownOutcome => "an answer is r, to run it again, or t, to tell the model",
@@ -19,14 +19,14 @@ pub(super) const fn hint(wait: &Wait) -> &'static str {
     }
 }
 
-/// What stands before an answer.
+/// The prompt of an answer.
 pub(super) const ANSWER: &str = "answer: ";
 
-/// What stands before arguments that are edited.
+/// The prompt of edited arguments.
 pub(super) const ARGUMENTS: &str = "arguments: ";
 
-/// Why nobody said yes.
+/// The reason of a denial without a person.
 pub(super) const NOBODY: &str = "nobody is there to ask";
 
-/// Why there is nothing to edit.
+/// The reason why the arguments cannot be edited.
 pub(super) const NOT_EDITED: &str = "this call has no JSON arguments that could be edited";

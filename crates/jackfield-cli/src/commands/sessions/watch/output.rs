@@ -1,4 +1,4 @@
-//! Where a watched session is shown: to people as turns are, to programs in lines that bear cursors.
+//! The output of a watch: for people like a turn, for programs in lines with cursors.
 
 use std::io::{self, Write as _};
 
@@ -10,10 +10,10 @@ use serde_json::{Map, Value, json};
 use crate::render::json::Json;
 use crate::render::{self, RenderEvent, TurnRenderer, words};
 
-/// Where it is shown.
+/// The output of a watch.
 pub(super) enum WatchOutput {
     People(Box<dyn TurnRenderer>),
-    /// The lines of what is told just now.
+    /// The lines of the current event.
     Programs(Json<Vec<u8>>),
 }
 
@@ -45,7 +45,7 @@ impl WatchOutput {
         }
     }
 
-    /// What was told to programs before, by whomever: it is not told again.
+    /// Records an event before the cursor, so that it is not printed again.
     pub(super) fn remember(&mut self, event: &RenderEvent) -> io::Result<()> {
         if let Self::Programs(lines) = self {
             lines.show(event)?;
@@ -54,7 +54,7 @@ impl WatchOutput {
         Ok(())
     }
 
-    /// The message that a turn begins with.
+    /// Prints the message that a turn begins with.
     pub(super) fn message(&mut self, text: &str) -> io::Result<()> {
         match self {
             Self::People(view) => view.say(&format!("> {}", text.replace('\n', "\n> "))),
@@ -64,7 +64,7 @@ impl WatchOutput {
         }
     }
 
-    /// A remark, for people alone.
+    /// Prints a remark, for people only.
     pub(super) fn say(&mut self, remark: &str) -> io::Result<()> {
         match self {
             Self::People(view) => view.say(remark),
@@ -72,7 +72,7 @@ impl WatchOutput {
         }
     }
 
-    /// A remark for whoever looks on, which is no line of the watching.
+    /// Prints a warning on standard error.
     pub(super) fn warn(&mut self, remark: &str) -> io::Result<()> {
         match self {
             Self::People(view) => view.say(remark),
@@ -90,8 +90,8 @@ impl WatchOutput {
         }
     }
 
-    /// One piece of news is told, up to this cursor. Only its last line bears the cursor: whoever goes on
-    /// from there has seen all of it.
+    /// Ends the output of an event. Only its last line has the cursor, so a reader that resumes from it has seen
+    /// the whole event.
     pub(super) fn told(&mut self, cursor: Cursor, superseded: bool) -> io::Result<()> {
         let Self::Programs(lines) = self else {
             return Ok(());
@@ -115,7 +115,7 @@ impl WatchOutput {
     }
 }
 
-/// The line of a fact that says nothing to whoever sent the message, who knows it.
+/// The line of a fact that the sender of the message does not need.
 fn more(fact: &Fact) -> Option<Value> {
     match fact {
         Fact::CallAccepted { attempt, .. } => Some(json!({

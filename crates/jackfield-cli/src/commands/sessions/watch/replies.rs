@@ -1,4 +1,4 @@
-//! The text of replies as the views know it: in deltas.
+//! Converts the text of watched replies to deltas for the renderers.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use jackfield_domain::session_events::{TextEvent, TextEventKind, TextKind, TextS
 
 use crate::render::RenderEvent;
 
-/// What has been shown of the reply that was told last.
+/// The state of the current reply.
 #[derive(Debug, Default)]
 pub(super) struct Replies {
     attempt: Option<ModelAttempt>,
-    /// The block that is open, and its call, if it is one.
+    /// The open block, and its call if it is one.
     open: Option<(u32, Option<ToolCallId>)>,
 }
 
 impl Replies {
-    /// A piece of a reply, for the views. Where the watching begins inside a block, they are told of its
-    /// start before.
+    /// Converts a text event to render events. If the watch begins inside a block, the start of the block comes
+    /// first.
     pub(super) fn take(&mut self, attempt: ModelAttempt, piece: TextEvent) -> Vec<RenderEvent> {
         if self.attempt != Some(attempt) {
             (self.attempt, self.open) = (Some(attempt), None);
@@ -28,7 +28,7 @@ impl Replies {
         let TextEvent { block, said } = piece;
         let mut deltas = Vec::new();
         match said {
-            // What hangs on it comes with the whole reply.
+            // Data attached to the block comes with the whole reply.
             TextEventKind::Ended { .. } => {
                 if self.open.is_some() {
                     deltas.push(Delta::BlockEnded { index: block });
@@ -44,7 +44,7 @@ impl Replies {
             }
             TextEventKind::Text { of, text } => {
                 let start = match of {
-                    // Whose call it is comes with the reply, which has it whole.
+                    // The call of the arguments comes with the whole reply.
                     TextKind::Arguments => None,
                     TextKind::Refusal => Some(BlockStart::Refusal),
                     TextKind::Text => Some(BlockStart::Text),
@@ -83,7 +83,7 @@ impl Replies {
         events.collect()
     }
 
-    /// What is kept of a reply that broke off, unless something of it was shown while it came.
+    /// The stored part of a reply that broke off, unless some of it was shown live.
     pub(super) fn partial(&mut self, attempt: ModelAttempt, partial: &Message) -> Vec<RenderEvent> {
         if self.attempt == Some(attempt) {
             return Vec::new();
@@ -103,14 +103,14 @@ impl Replies {
     }
 }
 
-/// The start of a block, and the call, if it is one.
+/// The start of a block, and its call if it is one.
 fn began(started: TextStart) -> (BlockStart, Option<ToolCallId>) {
     match started {
         TextStart::Call { id, json, name, .. } => {
             let start = BlockStart::ToolCall {
                 json,
                 name: name.as_str().into(),
-                // Who runs it comes with the reply.
+                // The runner comes with the whole reply.
                 ran_by: RanBy::Engine,
                 upstream: None,
             };
