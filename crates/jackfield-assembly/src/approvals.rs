@@ -1,4 +1,5 @@
-//! Who is asked before a person is: a program of the user, or a tool of one of the servers.
+//! Configured approvers, which decide before a person is asked: a program of the user, or a tool of an MCP
+//! server.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,15 +17,15 @@ use tokio::process::{Child, Command};
 
 use crate::place::{ConfigProblem, ValueSource};
 
-/// Who is asked before a person is.
+/// The configured approver.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ApprovalsConfig {
-    /// A program and its arguments, and where that is said.
+    /// A program with its arguments, and where it is configured.
     pub command: Option<(Vec<String>, ValueSource)>,
-    /// How long it has for an answer.
+    /// The time limit of its answer.
     pub timeout: Duration,
-    /// A tool, as `server/tool`, and where that is said.
+    /// A tool, as `server/tool`, and where it is configured.
     pub tool: Option<(Arc<str>, ValueSource)>,
 }
 
@@ -39,7 +40,7 @@ impl Default for ApprovalsConfig {
 }
 
 impl ApprovalsConfig {
-    /// Adds whoever is asked to an engine; `is_there` knows the servers.
+    /// Adds the approver to an engine. `is_there` returns whether a server exists.
     pub(crate) fn join(
         &self,
         builder: EngineBuilder,
@@ -87,7 +88,7 @@ fn origin(tool: &str) -> Option<ToolOrigin> {
     })
 }
 
-/// A program that is asked: a call as JSON on its standard input, a decision as JSON on its standard output.
+/// An approver program: reads a call as JSON on standard input, and writes a decision as JSON on standard output.
 struct Program {
     arguments: Vec<String>,
     name: Arc<str>,
@@ -128,7 +129,7 @@ impl Program {
             // A program may decide without reading.
             let _read = input.write_all(question.as_bytes()).await;
         };
-        // What it leaves behind would hold the streams open, and nobody waits for that.
+        // A child that it leaves running would hold the streams open, so that is not waited for.
         let (answer, said, (), ended) =
             tokio::join!(read(output), read(errors), tell, running.end());
         let answer = answer.ok_or("its answer is longer than 1 MiB")?;
@@ -160,29 +161,30 @@ impl Program {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        // A group of its own, so that whatever it starts ends with it; and Ctrl-C at our terminal is ours.
+        // A process group of its own, so that its children end with it, and Ctrl-C at the terminal does not reach
+        // it.
         #[cfg(unix)]
         command.process_group(0);
         command.spawn().map(|child| ApprovalProcess { child })
     }
 }
 
-/// A program that runs. Dropping it ends it, with its group.
+/// A running program. Dropping it kills its process group.
 struct ApprovalProcess {
     child: Child,
 }
 
 impl ApprovalProcess {
-    /// Waits for its end, and ends what it has left of its group.
+    /// Waits for its exit, and kills the rest of its process group.
     async fn end(&mut self) -> io::Result<ExitStatus> {
         let group = self.group();
         let ended = self.child.wait().await;
-        // Its id is nobody else's while one of its group is there.
+        // The group id is not reused while a member of the group exists.
         kill(group);
         ended
     }
 
-    /// Its group, which has an id as long as its end was not seen, and is still its own.
+    /// The id of its process group; `None` once its exit was observed, as the id may be reused then.
     fn group(&self) -> Option<u32> {
         self.child.id()
     }
@@ -194,7 +196,7 @@ impl Drop for ApprovalProcess {
     }
 }
 
-/// Ends a group at once.
+/// Kills a process group.
 fn kill(group: Option<u32>) {
     #[cfg(unix)]
     if let Some(group) = group
@@ -208,16 +210,16 @@ fn kill(group: Option<u32>) {
     let _none = group;
 }
 
-/// What is said, to its end; nothing if that is too much.
+/// Reads a stream to its end; `None` if it is too long.
 async fn read(mut stream: impl AsyncRead + Unpin) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let most = MOST_BYTES as u64 + 1;
-    // What came before an error is an answer that was cut, which is none.
+    // The output before a read error is truncated, and does not parse as an answer.
     let _broken = (&mut stream).take(most).read_to_end(&mut bytes).await;
     (bytes.len() <= MOST_BYTES).then_some(bytes)
 }
 
-/// What programs need, and no keys.
+/// The variables that programs need, without keys.
 fn environment() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| {
         let name = name.to_string_lossy();
@@ -225,10 +227,10 @@ fn environment() -> impl Iterator<Item = (OsString, OsString)> {
     })
 }
 
-/// No answer is longer.
+/// The maximum length of an answer, in bytes.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The variables that are passed on.
+/// The variables passed on.
 const PASSED: &[&str] = &[
     "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER",
 ];

@@ -1,4 +1,4 @@
-//! Assembly: from a configuration and a registry to an engine.
+//! Assembles an engine from a configuration and a registry.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as _;
@@ -23,7 +23,7 @@ use crate::servers::{ServerPaths, ServerToolbox};
 use crate::surroundings::{Environment, read_small};
 use crate::web;
 
-/// An engine, and what turns on it are sent with.
+/// An engine with the default options of its turns.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Assembly {
@@ -33,18 +33,18 @@ pub struct Assembly {
     pub engine: Engine,
     /// The providers whose key was found.
     pub keys_found: BTreeSet<Arc<str>>,
-    /// The providers that need a key and have none. They can be asked, and say so.
+    /// The providers without the key that they need. A request to one fails with the reason.
     pub missing_keys: BTreeMap<Arc<str>, MissingKey>,
-    /// What turns are sent with, unless they say otherwise.
+    /// The default options of turns.
     pub options: TurnOptions,
     /// The providers, by name.
     pub providers: BTreeMap<Arc<str>, ProviderState>,
-    /// The MCP servers, those that are switched off included. They are started by whoever needs them
-    /// first; [`ServerToolbox::stop`] ends them.
+    /// The MCP servers, including disabled ones. The first use of a server starts it; [`ServerToolbox::stop`]
+    /// ends it.
     pub servers: Vec<ServerToolbox>,
 }
 
-/// What an [`Assembly`] is made of, but for its journal.
+/// The parts of an [`Assembly`] without the journal.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Prepared {
@@ -57,54 +57,54 @@ pub struct Prepared {
     servers: Vec<ServerToolbox>,
 }
 
-/// A provider of an assembly.
+/// The state of a provider.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ProviderState {
-    /// Whether a file says anything about it; some are there without.
+    /// Whether a file configures it. Some providers exist without configuration.
     pub configured: bool,
-    /// The wire language that it is asked in.
+    /// Its dialect.
     pub dialect: Arc<str>,
-    /// Where it is, without path, user and password.
+    /// Its address, without path, user and password.
     pub endpoint: Arc<str>,
-    /// How it stands with its key.
+    /// The state of its key.
     pub key: KeyState,
-    /// What it is: a name of the registry.
+    /// Its kind: a name of the registry.
     pub kind: Arc<str>,
 }
 
-/// How a provider stands with its key.
+/// The state of a provider's key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum KeyState {
-    /// It is there and can be sent: the environment variable or the file that holds it.
+    /// Present and valid: the environment variable or the file that holds it.
     Found(String),
-    /// It is needed, and not there or not fit to be sent.
+    /// Required, but missing or not valid as a header value.
     Missing(MissingKey),
-    /// None is needed.
+    /// Not required.
     NotNeeded,
 }
 
-/// A key that is needed and not there.
+/// A required key that is missing.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct MissingKey {
-    /// Where a person gets one, if that is known.
+    /// The page where a person gets one, if known.
     pub page: Option<String>,
-    /// The environment variable that it could be in, if there is one.
+    /// The environment variable that is expected to hold it, if there is one.
     pub variable: Option<Arc<str>>,
-    /// Why there is none, in a sentence.
+    /// The reason, in one sentence.
     pub why: String,
 }
 
 impl Assembly {
-    /// Sends later turns to this model, with what is configured for its dialect. What a turn is sent with
-    /// otherwise stays as it is.
+    /// Switches later turns to this model, with the configured extensions of its dialect. Other options stay as
+    /// they are.
     pub fn switch(&mut self, config: &Config, model: ModelRef) {
         switch(&mut self.options, &self.dialects, config, model);
     }
 }
 
 impl Prepared {
-    /// The engine, which keeps its facts in this journal.
+    /// Builds the engine on this journal.
     #[must_use]
     pub fn on(self, journal: Arc<dyn Journal>) -> Assembly {
         let Self {
@@ -128,7 +128,7 @@ impl Prepared {
     }
 }
 
-/// Sends turns to this model, with what is configured for its dialect.
+/// Switches the options to this model, with the configured extensions of its dialect.
 fn switch(
     options: &mut TurnOptions,
     dialects: &BTreeMap<Arc<str>, Arc<str>>,
@@ -144,15 +144,16 @@ fn switch(
 }
 
 impl Registry {
-    /// Makes the engine: all configured providers, the built-in tools, the toolboxes of the program's own,
-    /// the MCP servers, the web APIs, and a journal in memory; another one takes its place [before the engine is made](Prepared::on).
+    /// Builds the engine with all configured providers, the built-in tools, the program's own toolboxes, the MCP
+    /// servers, the web APIs, and a journal in memory. To use another journal, set it [before the engine is
+    /// built](Prepared::on).
     ///
-    /// A provider without a key is made all the same, and says so when it is asked;
-    /// an MCP server or a web API that lacks a variable says so when tools are listed.
+    /// A missing key is no error here: requests to that provider fail. A missing variable of an MCP server or a
+    /// web API is reported when tools are listed.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] for kinds and options that no factory knows, and for settings that it refuses.
+    /// [`ConfigError`] for unknown kinds and options, and for settings that a factory refuses.
     pub fn assemble(
         &self,
         config: &Config,
@@ -162,11 +163,11 @@ impl Registry {
         Ok(prepared.on(Arc::new(MemoryJournal::default())))
     }
 
-    /// Makes everything that an engine needs but its journal, which may be opened meanwhile.
+    /// Builds everything but the journal, which may be opened concurrently.
     ///
     /// # Errors
     ///
-    /// As those of [`Registry::assemble`].
+    /// Those of [`Registry::assemble`].
     pub fn prepare(
         &self,
         config: &Config,
@@ -183,7 +184,7 @@ impl Registry {
         let (mut keys_found, mut providers) = (BTreeSet::new(), BTreeMap::new());
         for (name, provider) in &config.providers {
             if provider.is_default() && !self.providers.contains_key(name) {
-                // A registry of somebody's own need not know what stands here by default.
+                // A custom registry need not know the default providers.
                 continue;
             }
             match self.make(name, provider, environment, &transport) {
@@ -226,7 +227,7 @@ impl Registry {
         let servers = config.servers.values();
         let servers = servers.map(|one| ServerToolbox::new(one, environment, &places, self));
         let servers: Vec<ServerToolbox> = servers.collect();
-        // A name that a server gets by its id goes before one that it was given.
+        // Names from a server's id take precedence over configured prefixes.
         for prefixed in [false, true] {
             for server in &servers {
                 if server.config.prefix.is_some() == prefixed {
@@ -289,7 +290,7 @@ impl Registry {
         unknown_options(&**factory, provider)?;
         let (key, state) = find_key(&**factory, provider, environment);
         let missing_key = match &state {
-            // Whoever asks a server neither can mend it nor has to know where its keys are.
+            // Clients of a gateway cannot fix a missing key, and must not learn where keys are stored.
             KeyState::Missing(_) if self.discreet => Some(format!(
                 "the provider `{name}` has no key, and the log says why"
             )),
@@ -320,9 +321,9 @@ impl Registry {
     }
 }
 
-/// The dialects of extensions that nobody speaks.
+/// Problems of extensions whose dialect no provider speaks.
 fn unspoken(config: &Config, dialects: &BTreeMap<Arc<str>, Arc<str>>) -> Vec<ConfigProblem> {
-    // A file may be written for more providers than are configured at the moment.
+    // A file may be written for more providers than are currently configured.
     let spoken = dialects.values().map(|dialect| &**dialect);
     let known: BTreeSet<&str> = DIALECTS.iter().copied().chain(spoken).collect();
     let known: Vec<&str> = known.into_iter().collect();
@@ -340,7 +341,7 @@ fn unspoken(config: &Config, dialects: &BTreeMap<Arc<str>, Arc<str>>) -> Vec<Con
     problems
 }
 
-/// What to do about an address that cannot be one; it is not repeated, as a secret may be in it.
+/// Help for an invalid address. The address is not repeated, as it may contain a secret.
 fn address_help(base_url: &str) -> Option<&'static str> {
     match BaseUrl::parse(base_url) {
         Ok(_) => None,
@@ -352,10 +353,10 @@ fn address_help(base_url: &str) -> Option<&'static str> {
     }
 }
 
-/// What all providers are reached through.
+/// The HTTP transport of all providers.
 fn transport(config: &Config) -> Result<Transport, ConfigProblem> {
     let mut settings = TransportSettings::default();
-    // A safety net below the loop's own limit has to be the longer one.
+    // As a safety net below the engine's own limit, this timeout has to be longer.
     settings.read_idle = settings
         .read_idle
         .max(config.options.limits.model_idle.saturating_mul(2))
@@ -369,7 +370,7 @@ fn transport(config: &Config) -> Result<Transport, ConfigProblem> {
     Transport::new(settings).map_err(|error| unreachable(config, &error))
 }
 
-/// What is wrong with how everything is reached.
+/// The problem of an invalid network configuration.
 pub(crate) fn unreachable(config: &Config, error: &TransportError) -> ConfigProblem {
     let proxy = config.network.proxy.as_ref();
     let place = proxy.map_or_else(|| Origin::Default.into(), |(_, place)| place.clone());
@@ -401,7 +402,7 @@ fn unknown_options(
     }
 }
 
-/// The key if there is one, and how it stands.
+/// Looks up the key, and returns its state.
 fn find_key(
     factory: &dyn ProviderFactory,
     provider: &ProviderConfig,
@@ -440,7 +441,7 @@ fn find_key(
         }
     };
     let key = Secret::new(&text);
-    // A key that cannot be sent is as good as none: it is missed only when the provider is asked.
+    // An invalid key counts as missing, which is only reported on a request.
     let why = match (key.header_value(""), &variable) {
         _ if text.trim().is_empty() => Some(none),
         (Ok(_), _) => None,
@@ -459,14 +460,14 @@ fn find_key(
     (Some(key), KeyState::Found(found))
 }
 
-/// A provider that was made.
+/// A provider that was built.
 struct BuiltProvider {
     key: KeyState,
     model: Arc<dyn ChatModel>,
 }
 
-/// The dialects that come with Jackfield.
+/// The built-in dialects.
 const DIALECTS: &[&str] = &["claude", "openai-chat", "openai-responses"];
 
-/// The keys that every provider has, for suggestions.
+/// The options of every provider, for suggestions.
 const COMMON: &[&str] = &["api_key_env", "api_key_file", "base_url", "kind"];

@@ -1,4 +1,4 @@
-//! Files that people name, read within bounds.
+//! Reads user-named files, with limits on size and time.
 
 use std::fs::{File, metadata};
 use std::io::{self, Read as _};
@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Reads a file of at most this many bytes whole.
+/// Reads a whole file of at most this many bytes.
 ///
-/// A pipe is read until whoever writes to it ends, and one that nobody writes to is given up soon.
+/// A pipe is read until its writer closes it. A pipe without a writer fails after a short wait.
 ///
 /// # Errors
 ///
@@ -29,7 +29,7 @@ fn open(path: &Path) -> io::Result<File> {
     if kind.is_file() || kind.is_dir() {
         return File::open(path);
     }
-    // To open a pipe waits for whoever writes to it, without an end.
+    // Opening a pipe waits for a writer indefinitely, so a thread does it.
     let (opened, opens) = mpsc::channel();
     let own = path.to_owned();
     std::thread::Builder::new().spawn(move || opened.send(File::open(own)))?;
@@ -40,5 +40,5 @@ fn open(path: &Path) -> io::Result<File> {
     })
 }
 
-/// How long a pipe waits for whoever writes to it.
+/// How long to wait for the writer of a pipe.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -1,4 +1,4 @@
-//! How a provider of the kind `claude` is made.
+//! The factory of providers of the kind `claude`.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::quirks;
 use crate::registry::{ProviderFactory, ProviderSettings};
 
-/// Makes models behind the Claude Messages API.
+/// Builds models behind the Claude Messages API.
 pub(crate) struct ClaudeFactory;
 
 impl ProviderFactory for ClaudeFactory {
@@ -53,7 +53,7 @@ impl ProviderFactory for ClaudeFactory {
                         .ok_or("version is a text such as \"2023-06-01\"")?;
                     config.version = Some(version.to_owned());
                 }
-                // The registry lets no others through.
+                // The registry refuses unknown options before.
                 _ => {}
             }
         }

@@ -1,4 +1,4 @@
-//! What a look at the journal's file shows: whether it is sound, and whether it is the newest one.
+//! The condition of the journal's file: whether it is intact, and whether it is the newest state.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,23 +8,23 @@ use jackfield_store_sqlite::RestoredState;
 
 use crate::journal::OpenJournal;
 
-/// What a look at the journal's file showed.
+/// The condition of the journal's file.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Condition {
-    /// What is wrong with it.
+    /// The damage found, if any.
     pub damage: Option<Damage>,
-    /// What is known of it having gone back to an older state.
+    /// Evidence that the file went back to an older state.
     pub restored: Option<RestoredState>,
 }
 
-/// A file that is damaged.
+/// A damaged file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Damage {
     /// The file.
     pub file: PathBuf,
-    /// What is wrong, each in a sentence; at least one.
+    /// The findings, each in one sentence; at least one.
     pub what: Vec<String>,
 }
 
@@ -42,13 +42,13 @@ impl fmt::Display for Damage {
 }
 
 impl Damage {
-    /// What to do about it.
+    /// How to handle a damaged file.
     pub const HELP: &'static str = "`jackfield doctor` names what is damaged, and `jackfield sessions export ID` writes what can \
          still be read; then end what has the file open, move it away with its `-wal` and `-shm`, and put a copy \
          in its place, or what `sqlite3 FILE .recover` finds in it";
 }
 
-/// What to do about a file that went back to an older state.
+/// How to handle a file that went back to an older state.
 #[must_use]
 pub fn restored_help(restored: &RestoredState) -> String {
     format!(
@@ -59,7 +59,7 @@ pub fn restored_help(restored: &RestoredState) -> String {
 }
 
 impl OpenJournal {
-    /// Looks at the file for at most about that long. What could not be looked at in time is not told.
+    /// Checks the file for about `limit` at most. Parts that were not reached in time are not reported.
     pub async fn condition(&self, limit: Duration) -> Condition {
         let Some(file) = &self.file else {
             return Condition::default();

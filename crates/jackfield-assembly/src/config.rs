@@ -1,4 +1,4 @@
-//! The configuration: what holds when files, environment and flags have been read.
+//! The effective configuration, from files, environment and flags.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,58 +25,57 @@ use crate::serve::ServeConfig;
 use crate::servers::McpServerEntry;
 use crate::web::Web;
 
-/// What is configured, checked, with defaults for everything that is not.
+/// The validated configuration, with all defaults.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// Short names of models.
+    /// Model aliases.
     pub aliases: BTreeMap<Arc<str>, ModelRef>,
-    /// Who is asked before a person is.
+    /// The approver.
     pub approvals: ApprovalsConfig,
-    /// Whether the built-in tools are there.
+    /// Whether the built-in tools are enabled.
     pub builtins: bool,
-    /// Where what may be deleted is kept; nowhere by default.
+    /// The cache folder; `None` by default.
     pub cache: Option<PathBuf>,
-    /// The currency of a budget, where it was written beside the amount, and where.
+    /// The currency written with a budget, and its place.
     pub(crate) cost_place: Option<(Arc<str>, ValueSource)>,
     /// The currency of prices and budgets.
     pub currency: Arc<str>,
-    /// Where what has to stay is kept, such as which definitions of tools are accepted; nowhere by
-    /// default.
+    /// The folder of durable data, such as accepted tool definitions; `None` by default.
     pub data: Option<PathBuf>,
-    /// Fields that one dialect knows and the settings do not, and where each stands. Those of the dialect
-    /// that the model is asked in become part of its settings.
+    /// Request fields of one dialect that the settings do not cover, each with its place. Those of the model's
+    /// dialect become part of its settings.
     pub extensions: Vec<(Extension, ValueSource)>,
-    /// The files that were read, from the weakest to the strongest.
+    /// The files that were read, from the lowest to the highest precedence.
     pub files: Vec<PathBuf>,
-    /// Where conversations are kept.
+    /// The journal.
     pub journal: JournalConfig,
-    /// Where the model was chosen.
+    /// The source of the model.
     pub model_place: ValueSource,
-    /// How providers are reached.
+    /// The network settings.
     pub network: Network,
-    /// What turns are sent with.
+    /// The default options of turns.
     pub options: TurnOptions,
-    /// The prices that files say.
+    /// The prices from files.
     pub(crate) prices: Prices,
     /// The providers, by name.
     pub providers: BTreeMap<Arc<str>, ProviderConfig>,
-    /// What was found and is not used, and what to do about that.
+    /// Files and values that were found but are not used, with help.
     pub remarks: Vec<ConfigProblem>,
-    /// What files, environment and flags say, by key, as it is written, and where. For people to be shown
-    /// through [`Config::explain`], which leaves out what is secret.
+    /// The raw values of files, environment and flags, by key, with their sources. Show them through
+    /// [`Config::explain`], which redacts secrets.
     pub(crate) said: ConfiguredValues,
-    /// What is configured of the gateway.
+    /// The gateway.
     pub serve: ServeConfig,
     /// The MCP servers, by id.
     pub servers: BTreeMap<ToolboxId, McpServerEntry>,
-    /// How long a turn waits for MCP servers that start.
+    /// How long a turn waits for starting MCP servers.
     pub start_wait: Duration,
-    /// The web APIs that are tools.
+    /// The web APIs as tools.
     pub web: Web,
 }
 
-/// What was said, by key. Some of it is secret.
+/// Raw values by key. Some are secret.
 #[derive(Clone, Default)]
 pub(crate) struct ConfiguredValues(pub(crate) BTreeMap<String, (Value, ValueSource)>);
 
@@ -90,40 +89,40 @@ impl fmt::Debug for ConfiguredValues {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Network {
-    /// What tools may reach although it is not public.
+    /// The non-public addresses that tools may reach.
     pub allow_private: Allowed,
-    /// How long a connection may take to be made, if that is not the default.
+    /// The connect timeout, if it is not the default.
     pub connect_timeout: Option<Duration>,
-    /// Whether connections to plain `http` addresses of providers are kept for the next request.
+    /// Whether connections to plain `http` addresses of providers are reused.
     pub keep_http: bool,
-    /// A proxy for everything but this machine, and where it is configured.
+    /// A proxy for everything except this machine, and where it is configured.
     pub proxy: Option<(Arc<str>, ValueSource)>,
 }
 
-/// A provider as it is configured.
+/// The configuration of a provider.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ProviderConfig {
-    /// Its address, if it is not the kind's own.
+    /// Its address, if it differs from that of its kind.
     pub base_url: Option<Arc<str>>,
-    /// Where its key is; the kind's own environment variable if nothing is said.
+    /// The source of its key; by default, the environment variable of its kind.
     pub key: Option<KeySource>,
-    /// The kind, which is a name of the registry; the provider's own name if nothing is said.
+    /// Its kind, a name of the registry; by default, its own name.
     pub kind: Option<(Arc<str>, ValueSource)>,
-    /// What only this kind knows.
+    /// The options of its kind.
     pub options: BTreeMap<Arc<str>, (Value, ValueSource)>,
     /// Where it is configured, if it is.
     pub place: Option<ValueSource>,
 }
 
-/// Where a key is. Never the key itself.
+/// The source of a key. Never the key itself.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum KeySource {
-    /// Nowhere: this provider needs none.
+    /// No key is needed.
     None,
-    /// The file that holds nothing else.
+    /// A file that contains only the key.
     File(PathBuf),
-    /// The environment variable of this name.
+    /// An environment variable.
     Variable(Arc<str>),
 }
 
@@ -136,7 +135,7 @@ impl Default for Config {
         };
         let mut options = TurnOptions::new(model);
         options.system = system_prompt(PartOrigin::Default, DEFAULT_PROMPT);
-        // Every kind that has an address stands without being configured.
+        // Every kind with an address is available without configuration.
         let kinds = PRESETS.iter().filter(|preset| preset.base_url.is_some());
         let names = kinds.map(|preset| preset.kind).chain([provider]);
         let providers = names.map(|name| (name.into(), ProviderConfig::default()));
@@ -167,14 +166,14 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Keeps what is said of a key, over what was said before.
+    /// Records the raw value of a key, over an earlier one.
     pub(crate) fn say(&mut self, value: Value, place: ValueSource) {
         if let Some(key) = place.key.clone() {
             self.said.0.insert(key, (value, place));
         }
     }
 
-    /// Finds a model by an alias or by `provider/model`.
+    /// Resolves an alias or `provider/model`.
     ///
     /// # Errors
     ///
@@ -199,10 +198,9 @@ impl Config {
         Ok(model)
     }
 
-    /// What models cost, as far as that is known: what files say, over the prices of the vendors themselves.
+    /// The known model prices: those of files, over the built-in list prices of the vendors.
     ///
-    /// Those count where nothing but the vendor is asked, in the way that its list is made for: not at
-    /// an address of one's own, not in another class of service, and not in another currency.
+    /// List prices apply only to the vendor's own address, a standard service tier, and the currency of the list.
     #[must_use]
     pub fn prices(&self) -> PriceList {
         let mut list = PriceList::default();
@@ -228,7 +226,7 @@ impl Config {
         list
     }
 
-    /// Checks that a budget is in the currency of the prices.
+    /// Checks that a budget has the currency of the prices.
     pub(crate) fn check_currency(&self) -> Option<ConfigProblem> {
         let (written, place) = self.cost_place.as_ref()?;
         (*written != self.currency).then(|| {
@@ -241,7 +239,7 @@ impl Config {
         })
     }
 
-    /// The prices of providers that there are none of.
+    /// The prices of providers that do not exist.
     pub(crate) fn idle_prices(&self) -> Vec<ConfigProblem> {
         let providers: Vec<&Arc<str>> = self.providers.keys().collect();
         let idle = self
@@ -262,7 +260,7 @@ impl Config {
         idle.collect()
     }
 
-    /// Checks that the provider of a model is there.
+    /// Checks that the provider of a model exists.
     pub(crate) fn provider(
         &self,
         model: &ModelRef,
@@ -283,7 +281,7 @@ impl Config {
 }
 
 impl ProviderConfig {
-    /// Whether nothing is said of it: it is only one of those that stand without being configured.
+    /// Whether it has no configuration of its own.
     pub(crate) fn is_default(&self) -> bool {
         let Self {
             base_url,
@@ -299,7 +297,7 @@ impl ProviderConfig {
             && place.is_none()
     }
 
-    /// Makes the path of the key's file absolute.
+    /// Makes the path of the key file absolute.
     pub(crate) fn resolve_key_file(&mut self, resolve: impl Fn(&str) -> PathBuf) {
         if let Some(KeySource::File(path)) = &mut self.key
             && let Some(text) = path.to_str()
@@ -309,7 +307,7 @@ impl ProviderConfig {
     }
 }
 
-/// The model of a name of the form `provider/model`; the model's name may hold more slashes.
+/// Parses `provider/model`. The model name may contain more slashes.
 pub(crate) fn parse_model(name: &str) -> Option<ModelRef> {
     let (provider, model) = name.split_once('/')?;
     let filled = !provider.is_empty() && !model.trim().is_empty();
@@ -319,7 +317,7 @@ pub(crate) fn parse_model(name: &str) -> Option<ModelRef> {
     })
 }
 
-/// A system prompt of one part; of none, if the text says nothing.
+/// A system prompt of one part; empty if the text is blank.
 pub(crate) fn system_prompt(origin: PartOrigin, text: &str) -> SystemPrompt {
     let text = text.trim();
     let part = SystemPart {
@@ -335,16 +333,16 @@ pub(crate) fn system_prompt(origin: PartOrigin, text: &str) -> SystemPrompt {
     }
 }
 
-/// The classes of service that cost what the lists of the vendors say.
+/// The service tiers to which the vendors' list prices apply.
 const USUAL_TIERS: &[&str] = &["auto", "default", "standard", "standard_only"];
 
-/// The provider and the model that are used where nothing is said.
+/// The default provider and model.
 const DEFAULT_MODEL: (&str, &str) = ("claude", "claude-opus-5-5");
 
-/// How long a turn waits for MCP servers that start, by default.
+/// The default of how long a turn waits for starting MCP servers.
 const START_WAIT: Duration = Duration::from_secs(5);
 
-/// What a model is told where nothing is said. Which tools there are, the request itself says.
+/// The default system prompt. The request itself lists the tools.
 pub(crate) const DEFAULT_PROMPT: &str = "\
 You answer the question of a person, and you may call the tools that come with this request.
 

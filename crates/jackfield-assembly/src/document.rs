@@ -1,4 +1,4 @@
-//! One TOML file: its sections, and the line of everything in them.
+//! Reads one TOML file: its sections, with the line of each value.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::near::did_you_mean;
 use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::values::any;
 
-/// Reads one file, and collects everything that is wrong with it.
+/// Reads one file, and collects all problems in it.
 pub(crate) struct DocumentReader<'a> {
     asked: RefCell<Vec<String>>,
     file: Arc<Path>,
@@ -22,19 +22,19 @@ pub(crate) struct DocumentReader<'a> {
     text: &'a str,
 }
 
-/// What was read of a file.
+/// The result of reading a file.
 #[derive(Debug, Default)]
 pub(crate) struct ParsedFile {
-    /// Every key that was asked for.
+    /// Every key that the readers know.
     pub(crate) asked: Vec<String>,
-    /// What is wrong.
+    /// The problems.
     pub(crate) problems: Vec<ConfigProblem>,
-    /// Every value that was understood, as it is written, and where it stands.
+    /// Every valid value as written, with its place.
     pub(crate) said: Vec<(Value, ValueSource)>,
 }
 
 impl<'a> DocumentReader<'a> {
-    /// A reader of a file, by the name that people are shown.
+    /// A reader for a file with this display name.
     pub(crate) fn new(file: &Path, text: &'a str) -> Self {
         Self {
             asked: RefCell::default(),
@@ -46,7 +46,7 @@ impl<'a> DocumentReader<'a> {
         }
     }
 
-    /// Parses the file and has all of it read.
+    /// Parses the file, and passes its root table to `all`.
     pub(crate) fn read(self, all: impl FnOnce(Section<'_>)) -> ParsedFile {
         let (table, errors) = DeTable::parse_recoverable(self.text);
         if errors.is_empty() {
@@ -89,7 +89,7 @@ impl<'a> DocumentReader<'a> {
     }
 }
 
-/// Where the lines of a text end. A place is asked for with every key, so they are found once.
+/// The line ends of a text. Every key looks up its line, so they are found once.
 pub(crate) struct LineEnds(Vec<usize>);
 
 impl LineEnds {
@@ -98,13 +98,13 @@ impl LineEnds {
         Self(ends.map(|(end, _)| end).collect())
     }
 
-    /// The line that this byte is on, from 1.
+    /// The line of this byte, from 1.
     pub(crate) fn at(&self, byte: usize) -> usize {
         1 + self.0.partition_point(|end| *end < byte)
     }
 }
 
-/// A table of the file, or the place where one could be.
+/// A table of the file, which may be absent.
 #[must_use = "call `finish`, which finds the keys that nobody asked for"]
 pub(crate) struct Section<'a> {
     asked: Vec<&'static str>,
@@ -113,7 +113,7 @@ pub(crate) struct Section<'a> {
     table: Option<&'a DeTable<'a>>,
 }
 
-/// An entry of a table in which the names are free.
+/// An entry of a table with free names.
 pub(crate) struct TableEntry<'a> {
     pub(crate) name: Arc<str>,
     pub(crate) place: ValueSource,
@@ -121,7 +121,7 @@ pub(crate) struct TableEntry<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// Puts the value of a key into its slot, if the file has one.
+    /// Stores the value of a key in its slot, if present.
     pub(crate) fn set<T, S: From<T>>(
         &mut self,
         name: &'static str,
@@ -133,7 +133,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The value of a key and where it stands, if the file has one that can be read.
+    /// The value of a key with its place, if present and valid.
     pub(crate) fn take<T>(
         &mut self,
         name: &'static str,
@@ -143,12 +143,12 @@ impl<'a> Section<'a> {
         self.parsed(place, value, parse)
     }
 
-    /// Where a key stands whose value is none of ours to keep.
+    /// The place of a key whose value is not recorded.
     pub(crate) fn place_of(&mut self, name: &'static str) -> Option<ValueSource> {
         Some(self.find(name)?.0)
     }
 
-    /// The table of this name.
+    /// The subtable of this name.
     pub(crate) fn section(&mut self, name: &'static str) -> Self {
         let table = self
             .find(name)
@@ -161,7 +161,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// All entries, in the order of the file, for a table in which the names are free.
+    /// All entries, in file order, of a table with free names.
     pub(crate) fn entries(self) -> Vec<TableEntry<'a>> {
         let mut entries: Vec<_> = self.table.iter().flat_map(|table| table.iter()).collect();
         entries.sort_by_key(|(name, _)| name.span().start);
@@ -175,7 +175,7 @@ impl<'a> Section<'a> {
         entries.collect()
     }
 
-    /// The table that an entry of this section's table is.
+    /// The table in this entry.
     pub(crate) fn of(reader: &Self, entry: &TableEntry<'a>) -> Self {
         let table = reader.table_of(entry.place.clone(), entry.value);
         let path = entry.place.key.clone().unwrap_or_default();
@@ -187,7 +187,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The value of an entry, if it can be read.
+    /// The value of an entry, if valid.
     pub(crate) fn value<T>(
         &self,
         entry: &TableEntry<'_>,
@@ -196,7 +196,7 @@ impl<'a> Section<'a> {
         Some(self.parsed(entry.place.clone(), entry.value, parse)?.0)
     }
 
-    /// The keys that nobody asked for, taken as they are.
+    /// The keys that were not read, without validation.
     pub(crate) fn rest(self) -> Vec<TableEntry<'a>> {
         let asked = self.asked.clone();
         let mut entries = self.entries();
@@ -204,7 +204,7 @@ impl<'a> Section<'a> {
         entries
     }
 
-    /// Ends the reading of this table: keys that nobody asked for are unknown.
+    /// Ends the reading of this table: keys that were not read are unknown.
     pub(crate) fn finish(self) {
         let (asked, reader) = (self.asked.clone(), self.reader);
         for entry in self.rest() {
@@ -213,18 +213,18 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Says that something is wrong at a place of the file.
+    /// Records a problem.
     pub(crate) fn problem(&self, problem: ConfigProblem) {
         self.reader.problem(problem);
     }
 
-    /// Where this table begins, if the file has it.
+    /// The place where this table begins, if present.
     pub(crate) fn first_place(&self) -> Option<ValueSource> {
         let first = self.table?.keys().map(|name| name.span().start).min()?;
         Some(self.reader.place(first, Some(self.path.clone())))
     }
 
-    /// An equal section with nothing asked, to be gone through in another way.
+    /// A copy of this section with no keys read, to read it in another way.
     pub(crate) fn again(&self) -> Self {
         Self {
             asked: Vec::new(),
@@ -286,7 +286,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// A part of a key as it would be written.
+/// A part of a key in TOML syntax.
 pub(crate) fn quoted(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let quote = if name.chars().all(plain) && !name.is_empty() {
@@ -297,7 +297,7 @@ pub(crate) fn quoted(name: &str) -> String {
     format!("{quote}{name}{quote}")
 }
 
-/// The name of a kind of value, with its article.
+/// The name of a type, with its article.
 pub(crate) fn with_article(kind: &str) -> String {
     let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) {
         "an"

@@ -1,4 +1,4 @@
-//! The configuration as people are shown it: each value, and where it comes from.
+//! Explains the effective configuration: each value, and its source.
 
 use std::time::Duration;
 
@@ -17,22 +17,22 @@ use crate::redact;
 use crate::serve::{ApprovalsMode, DisconnectSetting, LogFormat};
 use crate::servers::McpServerEntry;
 
-/// A value that holds, and where it comes from.
+/// An effective value, and its source.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Explanation {
     /// Its key, with dots, as in `limits.rounds`.
     pub key: String,
-    /// Where it comes from.
+    /// Its source.
     pub place: ValueSource,
-    /// The value as it would be written, without what is secret in it.
+    /// The value as it would be written, with secrets redacted.
     pub value: Value,
 }
 
 impl Config {
-    /// Every value that holds, by key: what files, environment and flags say, and defaults for the rest.
+    /// All effective values by key: those of files, environment and flags, and defaults for the rest.
     ///
-    /// What is neither said nor has a default is left out, and what is secret is hidden.
+    /// Keys without a value or default are left out, and secrets are redacted.
     #[must_use]
     pub fn explain(&self) -> Vec<Explanation> {
         let said = self.said.0.iter().map(|(key, (value, place))| Explanation {
@@ -55,7 +55,7 @@ impl Config {
 }
 
 impl McpServerEntry {
-    /// The command as it is configured, without what is secret in its arguments.
+    /// The configured command, with secrets in its arguments redacted.
     #[must_use]
     pub fn shown_command(&self) -> Vec<String> {
         let arguments = self.arguments.iter().map(|argument| &**argument);
@@ -65,7 +65,7 @@ impl McpServerEntry {
     }
 }
 
-/// What holds where nothing is said, by key, as it would be written in a file.
+/// The defaults by key, as they would be written in a file.
 pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
     let config = Config::default();
     let Limits {
@@ -186,7 +186,7 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// The word of an effect, as files have it.
+/// The name of an effect in files.
 pub(crate) const fn effect_word(effect: NoteEffect) -> &'static str {
     match effect {
         NoteEffect::Cosmetic => "cosmetic",

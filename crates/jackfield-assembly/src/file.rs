@@ -1,4 +1,4 @@
-//! One configuration file, read over what holds so far.
+//! Reads one configuration file over the previous ones.
 
 mod extensions;
 pub(crate) mod prices;
@@ -22,33 +22,33 @@ use crate::document::{DocumentReader, LineEnds, ParsedFile, Section};
 use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::values;
 
-/// What files, environment and flags say, before names are looked up.
+/// The merged files, environment and flags, before names are resolved.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
-    /// Where each alias stands.
+    /// The place of each alias.
     pub(crate) aliases: BTreeMap<Arc<str>, ValueSource>,
     pub(crate) config: Config,
-    /// The file with MCP servers that the last file names.
+    /// The file of MCP servers that the current file names.
     pub(crate) mcp_config: Option<Arc<str>>,
     pub(crate) model: Option<(Arc<str>, ValueSource)>,
     pub(crate) problems: Vec<ConfigProblem>,
     pub(crate) trusted_projects: Vec<Arc<str>>,
-    /// Whether files of MCP servers are left unread.
+    /// Whether files of MCP servers are not read.
     pub(crate) without_servers: bool,
 }
 
-/// Whose word a file is.
+/// How far a file is trusted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Trust {
-    /// The user named this file, or trusts the project that it is in.
+    /// Named by the user, or in a project that the user trusts.
     Named,
-    /// It was found beside other people's work: it may not say where keys go or what may run.
+    /// Found in a project: it may not configure where keys are sent or what may run.
     Found,
-    /// It is the user's own.
+    /// The user's own file.
     Own,
 }
 
-/// Reads a file over the draft; problems are kept there, too. Gives every key that may be in a file.
+/// Reads a file over the draft, and records problems there. Returns every known key.
 pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) -> Vec<String> {
     let text = match str::from_utf8(bytes) {
         Ok(text) => text,
@@ -77,7 +77,7 @@ pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) 
     draft.problems.extend(problems);
     let said = web::whole(&mut draft.config, said, trust);
     for (value, place) in said {
-        // A rule of a file that was merely found gives way to the user's own of the same pattern.
+        // A rule of a merely found file yields to the user's own rule of the same pattern.
         let key = place.key.as_deref().unwrap_or_default();
         let is_asked = value == "ask" && key.starts_with("policy.tools.");
         let is_weak = trust == Trust::Found && (is_asked || key.starts_with("policy.unknown_of."));
@@ -88,7 +88,7 @@ pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) 
     asked
 }
 
-/// Every key that may be in a file, with `NAME` where a name is free.
+/// Every key that a file may have, with `NAME` for free names.
 #[must_use]
 pub fn keys() -> Vec<String> {
     let sample = "[aliases]\nNAME = \"a/b\"\n[prices.NAME]\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n\
@@ -166,8 +166,8 @@ fn aliases(draft: &mut Draft, section: Section<'_>, mine: impl Fn(&ModelRef) -> 
     }
 }
 
-/// The providers that the user uses, by what was said so far. Many more stand by default, but whether
-/// any conversation goes there is not for a file to say that was merely found.
+/// The providers that the user uses, according to the draft. Many more exist by default, but a merely found file
+/// must not decide whether conversations go there.
 fn used(draft: &Draft) -> BTreeSet<Arc<str>> {
     let config = &draft.config;
     let configured = config.providers.iter();
@@ -212,7 +212,7 @@ fn system(config: &mut Config, mut section: Section<'_>) {
     section.finish();
 }
 
-/// What to do about a key that a found file may not have.
+/// Help for a key that a found file may not have.
 pub(crate) fn trust_help(place: &ValueSource) -> String {
     let file = match &place.origin {
         Origin::File(path) => path.display().to_string(),

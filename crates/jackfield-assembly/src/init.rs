@@ -1,4 +1,4 @@
-//! A first configuration file: commented, and working with what was found.
+//! Generates a first configuration file: commented, and working with what was found on the machine.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,23 +8,23 @@ use serde_json::Value;
 
 use crate::others::FoundServers;
 
-/// What was found on this machine.
+/// The findings on this machine.
 #[derive(Clone, Debug, Default)]
 pub struct LocalFindings {
     /// The providers whose key is in the environment, with the variable of each.
     pub keys: Vec<(Arc<str>, String)>,
-    /// The servers of models on this machine.
+    /// The local model servers.
     pub local: Vec<LocalServer>,
     /// The files of MCP servers.
     pub servers: Vec<FoundServers>,
 }
 
-/// A server of models on this machine.
+/// A local model server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LocalServer {
     /// Its address, if it has to be configured.
     pub base_url: Option<String>,
-    /// The kind of provider, if the name is none.
+    /// The kind of provider, if it differs from the name.
     pub kind: Option<&'static str>,
     /// Its models.
     pub models: Vec<Arc<str>>,
@@ -33,7 +33,7 @@ pub struct LocalServer {
 }
 
 impl LocalFindings {
-    /// The model that a question would best be sent to, with what was found; none if nothing was.
+    /// The best available model; `None` without findings.
     #[must_use]
     pub fn model(&self) -> Option<String> {
         let known = MODELS
@@ -43,7 +43,7 @@ impl LocalFindings {
         known.or_else(|| self.local_model())
     }
 
-    /// The first model on this machine that answers questions.
+    /// The first local model that answers questions.
     fn local_model(&self) -> Option<String> {
         let mut local = self.local.iter();
         local.find_map(|server| {
@@ -53,7 +53,7 @@ impl LocalFindings {
         })
     }
 
-    /// The text of a `jackfield.toml`. What is not known stands behind `#`.
+    /// The text of a `jackfield.toml`. Unknown values are commented out.
     #[must_use]
     pub fn file(&self, home: Option<&Path>) -> String {
         let mut text = HEAD.to_owned();
@@ -141,22 +141,22 @@ fn shown(path: &Path, home: Option<&Path>) -> String {
 }
 
 fn push(text: &mut String, line: &str) {
-    // Writing into a text cannot fail.
+    // Writing to a string cannot fail.
     let _written = writeln!(text, "{line}");
 }
 
-/// A text as TOML has it.
+/// A TOML string.
 fn quoted(text: &str) -> String {
-    // JSON's is one of TOML's, but for the one sign that it leaves as it is.
+    // A JSON string is a valid TOML string, except for one character that JSON does not escape.
     Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
 
-/// A text without anything that would end a comment.
+/// A text that cannot end a comment.
 fn one_line(text: &str) -> String {
     text.replace(|c: char| c.is_control(), " ")
 }
 
-/// The model of each provider that is taken first, the best provider first.
+/// The preferred model of each provider, the best provider first.
 const MODELS: &[(&str, &str)] = &[
     ("claude", "claude-opus-5-5"),
     ("openai", "gpt-6-sol"),

@@ -1,4 +1,4 @@
-//! Where conversations are kept: in one file of the user, or as long as the process lasts.
+//! The journal of conversations: a file of the user, or memory for the life of the process.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,79 +13,79 @@ use thiserror::Error;
 use crate::config::Config;
 use crate::place::{Origin, ValueSource};
 
-/// What is configured of the journal.
+/// The journal's configuration.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct JournalConfig {
-    /// How many bytes the conversations may have together before the oldest go; `None` is any number.
+    /// The total size of conversations in bytes before the oldest are deleted; `None` for no limit.
     pub keep_bytes: Option<u64>,
-    /// How many days a conversation is kept that nobody goes on with; `None` is for ever.
+    /// How many days an unused conversation is kept; `None` for ever.
     pub keep_days: Option<u32>,
-    /// In what.
+    /// The kind of journal.
     pub kind: JournalKind,
-    /// The most bytes that the file may grow to; `None` is as far as there is room.
+    /// The maximum size of the file in bytes; `None` for no limit.
     pub max_size: Option<u64>,
-    /// The file that was named, and where it is; none is the one of the user's data folder.
+    /// The configured file, and where it is configured; by default, a file in the user's data folder.
     pub path: Option<(PathBuf, ValueSource)>,
 }
 
-/// What conversations are kept in.
+/// The kind of journal.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum JournalKind {
-    /// Memory: they end with the process.
+    /// Memory: conversations end with the process.
     Memory,
-    /// One SQLite file.
+    /// A SQLite file.
     #[default]
     Sqlite,
 }
 
-/// A journal that is open.
+/// An open journal.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct OpenJournal {
-    /// The file, unless it is all in memory.
+    /// The file, unless the journal is in memory.
     pub file: Option<Arc<SqliteJournal>>,
     /// The journal.
     pub journal: Arc<dyn Journal>,
-    /// The file, where it cannot be written and is only read, and why.
+    /// The reason why the file is open for reading only, if it is.
     pub read_only: Option<ReadOnly>,
-    /// Why it is in memory although nobody wanted that, and what to do about it.
+    /// The reason why the journal is in memory although that was not configured.
     pub unkept: Option<NoJournalReason>,
 }
 
-/// A file that is only read.
+/// A file that is open for reading only.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReadOnly {
-    /// The causes of each other, the first one before all.
+    /// The chain of causes, the first cause first.
     pub causes: Vec<String>,
     file: Arc<ReadOnlyJournal>,
 }
 
-/// Why nothing is kept.
+/// The reason why conversations are not stored.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct NoJournalReason {
-    /// The causes of each other, the first one before all.
+    /// The chain of causes, the first cause first.
     pub causes: Vec<String>,
-    /// What to do about it.
+    /// Help.
     pub help: &'static str,
 }
 
-/// A journal that was named and cannot be opened.
+/// The error for a named journal that cannot be opened.
 #[derive(Debug, Error)]
 #[error("{place}: conversations cannot be kept there")]
 #[non_exhaustive]
 pub struct JournalOpenError {
     /// Where the file was named.
     pub place: ValueSource,
-    /// Why, and what to do about it.
+    /// The cause, which has help of its own.
     #[source]
     pub source: OpenError,
 }
 
 impl JournalOpenError {
-    /// What to do about it, besides what it says itself.
+    /// Help beyond that of the cause.
     #[must_use]
     pub fn help(&self) -> String {
         if matches!(self.source, OpenError::ReadOnly { .. }) {
@@ -113,7 +113,7 @@ impl JournalOpenError {
 }
 
 impl JournalConfig {
-    /// What is kept of sessions that nobody goes on with.
+    /// The retention of unused sessions.
     #[must_use]
     pub fn retention(&self) -> Retention {
         let day = Duration::from_secs(24 * 60 * 60);
@@ -124,7 +124,7 @@ impl JournalConfig {
         }
     }
 
-    /// Takes a file that was named, which is what conversations are kept in from then on.
+    /// Sets the file, and selects the SQLite journal.
     pub(crate) fn name(&mut self, path: PathBuf, place: ValueSource) {
         self.kind = JournalKind::Sqlite;
         self.path = Some((path, place));
@@ -141,8 +141,7 @@ impl JournalConfig {
 }
 
 impl Config {
-    /// The file that conversations are kept in; none where they are kept in memory, and where the user has
-    /// no folder for data.
+    /// The journal's file; `None` for a journal in memory, or if the user has no data folder.
     #[must_use]
     pub fn journal_file(&self) -> Option<PathBuf> {
         match (self.journal.kind, &self.journal.path) {
@@ -152,24 +151,22 @@ impl Config {
         }
     }
 
-    /// Opens the journal. Blocks for as long as that takes; what is opened has to be used within a Tokio
-    /// runtime.
+    /// Opens the journal. Blocks meanwhile. The open journal must be used within a Tokio runtime.
     ///
-    /// Where nobody said where conversations are kept and they cannot be kept, they are in memory, and it
-    /// says why.
+    /// If no file was configured and the default one cannot be used, the journal is in memory, with the reason.
     ///
     /// # Errors
     ///
-    /// [`JournalOpenError`] if a file was named and cannot be opened.
+    /// [`JournalOpenError`] if a named file cannot be opened.
     pub fn open_journal(&self) -> Result<OpenJournal, JournalOpenError> {
         self.open(Err)
     }
 
-    /// The same for who only reads: a file that cannot be written is opened to be read.
+    /// Opens the journal for reading: a read-only file is accepted.
     ///
     /// # Errors
     ///
-    /// [`JournalOpenError`] if a file was named and cannot be opened.
+    /// [`JournalOpenError`] if a named file cannot be opened.
     pub fn open_journal_to_read(&self) -> Result<OpenJournal, JournalOpenError> {
         self.open(|source| {
             if let OpenError::ReadOnly { path, .. } = &source {
@@ -205,8 +202,7 @@ impl Config {
         }
     }
 
-    /// What there is instead of the default file. One that is there and is not ours to use is no reason to
-    /// keep nothing in silence.
+    /// The fallback for the default file. If that exists but cannot be used, the reason is reported.
     fn without(source: OpenError) -> Result<OpenJournal, JournalOpenError> {
         match source {
             OpenError::Io { .. }
@@ -227,7 +223,7 @@ impl Config {
 }
 
 impl OpenJournal {
-    /// A journal that lasts as long as the process.
+    /// A journal in memory, for the life of the process.
     #[must_use]
     pub fn in_memory() -> Self {
         Self {
@@ -238,7 +234,7 @@ impl OpenJournal {
         }
     }
 
-    /// The same, for sessions that are gone a moment later and that nobody lists or searches.
+    /// A journal in memory for short-lived sessions, without listing and search.
     #[must_use]
     pub fn in_passing() -> Self {
         Self {
@@ -275,7 +271,7 @@ impl OpenJournal {
         }
     }
 
-    /// Writes what was asked for until now, and lets go of every session. Afterwards everything else fails.
+    /// Writes what was requested so far, and releases every session. Afterwards everything else fails.
     pub async fn close(&self) {
         if let Some(file) = &self.file {
             file.close().await;
@@ -302,16 +298,16 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> Vec<String> {
     chain.map(ToString::to_string).collect()
 }
 
-/// How the file is called that conversations are kept in.
+/// The name of the default file.
 const FILE_NAME: &str = "jackfield.db";
 
-/// Why there is no file.
+/// The reason without a data folder.
 const NO_FOLDER: &str = "the user has no folder for data";
 
-/// What to do about a file that cannot be written.
+/// Help for a read-only file.
 const WRITABLE: &str = "give yourself the right to write to the file and to its folder, or copy both it and what \
                         stands beside it to a folder that can be written, and name the copy with `--db FILE`";
 
-/// What to do where nothing is kept.
+/// Help if conversations are not stored.
 const HELP: &str = "name a file that can be written with `--db FILE` or JACKFIELD_DB, or say \
                     `kind = \"memory\"` under [journal]";

@@ -70,7 +70,7 @@ pub use self::surroundings::{Environment, Surroundings};
 pub use self::values::{length_of_time, size_in_bytes};
 pub use self::web::{Web, WebApi};
 
-/// The example of the README, held to compile.
+/// Compiles the example in the README.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

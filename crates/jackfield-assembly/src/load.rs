@@ -1,4 +1,5 @@
-//! Reads the configuration: the user's file, the project's, the environment, the flags; the later wins.
+//! Loads the configuration: the user's file, the project's, the environment, the flags. Later sources override
+//! earlier ones.
 
 use std::io::{self, ErrorKind::NotADirectory, ErrorKind::NotFound};
 use std::path::{Path, PathBuf};
@@ -21,37 +22,37 @@ use crate::place::{ConfigError, ConfigProblem, Origin, ValueSource};
 use crate::servers::ServersFile;
 use crate::surroundings::{Surroundings, read_small};
 
-/// What was said for this run alone. It wins over everything else.
+/// The flags of this run. They override everything else.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
-    /// Patterns of tools that may run.
+    /// Patterns of allowed tools.
     pub allow: Vec<String>,
-    /// The file that is read in place of all others.
+    /// The only file to read.
     pub config: Option<PathBuf>,
-    /// The most that a turn may cost, in the currency of the prices.
+    /// The maximum cost of a turn, in the currency of the prices.
     pub cost: Option<Money>,
-    /// The file that conversations are kept in.
+    /// The journal's file.
     pub db: Option<PathBuf>,
-    /// Patterns of tools that may not run; they win over those that may.
+    /// Patterns of denied tools; they override the allowed ones.
     pub deny: Vec<String>,
-    /// The file of MCP servers that is read in place of all others.
+    /// The only file of MCP servers to read.
     pub mcp_config: Option<PathBuf>,
     /// The model: an alias, or `provider/model`.
     pub model: Option<String>,
-    /// How many rounds a turn may have.
+    /// The maximum number of rounds of a turn.
     pub rounds: Option<u32>,
-    /// What the turn is strict about, if that is said at all: `Some(None)` is nothing, whatever files say.
+    /// The strictness of the turn, if given; `Some(None)` overrides files with none.
     pub strict: Option<Option<NoteEffect>>,
-    /// The system prompt, in place of any other.
+    /// The system prompt, which replaces any other.
     pub system: Option<String>,
     /// Whether tools are offered at all.
     pub tools: Option<bool>,
-    /// Whether files of MCP servers are left unread, and so no server asked for approvals: for what needs no
+    /// Whether files of MCP servers are not read, which also disables a server as approver. For commands without
     /// tools.
     pub without_servers: bool,
 }
 
-/// Reads everything there is, and says everything that is wrong with it at once.
+/// Loads all sources, and reports all problems at once.
 ///
 /// # Errors
 ///
@@ -140,7 +141,7 @@ fn files(draft: &mut Draft, surroundings: &Surroundings, flags: &Flags) -> Resul
     project(draft, surroundings, user.as_deref())
 }
 
-/// The project's files, as far as they are trusted.
+/// Reads the project's files, as far as they are trusted.
 fn project(
     draft: &mut Draft,
     surroundings: &Surroundings,
@@ -157,7 +158,7 @@ fn project(
             Trust::Found
         };
         add(draft, surroundings, &path, &bytes, trust);
-        // What a found file names was refused when it was read.
+        // A file named by a found file was refused before.
         named = trust == Trust::Found && draft.mcp_config.take().is_some()
             || named_servers(draft, surroundings, &path)?;
     }
@@ -183,7 +184,7 @@ fn project(
     Ok(())
 }
 
-/// Reads the servers of the file that this one names, if it names one.
+/// Reads the file of servers that this file names, if any.
 fn named_servers(
     draft: &mut Draft,
     surroundings: &Surroundings,
@@ -197,7 +198,7 @@ fn named_servers(
     Ok(true)
 }
 
-/// Reads servers over those that there are.
+/// Reads servers over the existing ones.
 fn servers(draft: &mut Draft, surroundings: &Surroundings, path: &Path) -> Result<(), ConfigError> {
     if draft.without_servers {
         return Ok(());
@@ -237,7 +238,7 @@ fn add(draft: &mut Draft, surroundings: &Surroundings, path: &Path, bytes: &[u8]
 fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, ConfigError> {
     match read_small(path) {
         Ok(bytes) => Ok(Some(bytes)),
-        // A home of `/dev/null` is that of many services.
+        // Many services have `/dev/null` as their home.
         Err(error) if [NotFound, NotADirectory].contains(&error.kind()) => Ok(None),
         Err(error) => Err(unreadable(path, error)),
     }
@@ -250,13 +251,13 @@ fn unreadable(path: &Path, source: io::Error) -> ConfigError {
     }
 }
 
-/// Whether the user's own file names a folder that this file is in, wherever links lead.
+/// Whether the user's own file trusts a folder that contains this file, with links resolved.
 fn is_trusted(draft: &Draft, surroundings: &Surroundings, path: &Path) -> bool {
     let Ok(path) = path.canonicalize() else {
         return false;
     };
     draft.trusted_projects.iter().any(|project| {
-        // What is relative would be the folder of whoever asks, and so any folder.
+        // A relative path would depend on the working directory, and so match any folder.
         let project = surroundings.resolve(project, Path::new(""));
         project.is_absolute()
             && project
@@ -291,14 +292,14 @@ fn environment(draft: &mut Draft, surroundings: &Surroundings) {
     }
 }
 
-/// Takes the file of the journal that was named elsewhere than in a file.
+/// Sets the journal's file from a flag or variable.
 fn name_journal(draft: &mut Draft, path: PathBuf, origin: Origin) {
     let shown = path.display().to_string();
     say(draft, "journal.path", shown, origin.clone());
     draft.config.journal.name(path, origin.into());
 }
 
-/// Takes down what is said of a key elsewhere than in a file.
+/// Records a raw value from a flag or variable.
 fn say(draft: &mut Draft, key: &str, value: impl Into<Value>, origin: Origin) {
     let place = ValueSource {
         key: Some(key.to_owned()),
@@ -307,7 +308,7 @@ fn say(draft: &mut Draft, key: &str, value: impl Into<Value>, origin: Origin) {
     draft.config.say(value.into(), place);
 }
 
-/// Takes down what flags say.
+/// Records the raw values of the flags.
 fn say_flags(draft: &mut Draft, flags: &Flags) {
     if let Some(model) = &flags.model {
         say(draft, "model", model.as_str(), Origin::Flag("--model"));
@@ -380,5 +381,5 @@ fn apply(draft: &mut Draft, flags: &Flags) {
         }));
 }
 
-/// The most bytes of a file of servers: other programs keep more than servers in theirs.
+/// The maximum size of a file of servers, in bytes: other programs keep more than servers in theirs.
 pub(crate) const MOST_SERVERS: u64 = 16 << 20;

@@ -1,6 +1,6 @@
-//! Names that are near to a wrong one.
+//! Suggests known names for a wrong one.
 
-/// `; did you mean …?` if a known name is near, and what there is otherwise.
+/// `; did you mean …?` if a known name is near, and a list of the known names otherwise.
 #[must_use]
 pub fn did_you_mean(name: &str, known: &[impl AsRef<str>]) -> String {
     match nearest(name, known) {
@@ -15,7 +15,7 @@ pub fn did_you_mean(name: &str, known: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// The known name that is nearest, if it is near enough to have been meant.
+/// The nearest known name, if it is near enough.
 fn nearest<'a>(name: &str, known: &'a [impl AsRef<str>]) -> Option<&'a str> {
     let name = name.to_lowercase();
     let scored = known.iter().map(|known| {
@@ -26,10 +26,10 @@ fn nearest<'a>(name: &str, known: &'a [impl AsRef<str>]) -> Option<&'a str> {
     (score >= NEAR_ENOUGH).then_some(near)
 }
 
-/// What stands before a suggestion.
+/// The text before a suggestion.
 pub(crate) const DID_YOU_MEAN: &str = "; did you mean ";
 
-/// As near as `roundz` is to `rounds`; `top_p` and `model` are far apart.
+/// The similarity of `roundz` and `rounds` is above this; that of `top_p` and `model` is far below.
 const NEAR_ENOUGH: f64 = 0.8;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How a provider is made that speaks a language of OpenAI's: OpenAI itself, and those that are like it.
+//! The factories of providers with an OpenAI dialect: OpenAI itself, and compatible servers.
 
 use std::sync::Arc;
 
@@ -12,24 +12,24 @@ use crate::near::did_you_mean;
 use crate::quirks;
 use crate::registry::{ProviderFactory, ProviderSettings};
 
-/// What is known of one kind of server.
+/// The presets of one kind of server.
 #[derive(Debug)]
 pub(crate) struct Preset {
     api: Api,
-    /// Its address; none if everybody has another.
+    /// Its address; `None` if it has no common one.
     pub(crate) base_url: Option<&'static str>,
     key_page: Option<&'static str>,
-    /// The environment variable of its key; none if it needs no key.
+    /// The environment variable of its key; `None` if it needs no key.
     key_variable: Option<&'static str>,
     pub(crate) kind: &'static str,
-    /// The path of an address that names none.
+    /// The default path of its address.
     path: &'static str,
     profile: &'static str,
-    /// As `gen_ai.provider.name` has it; none for the provider's own name.
+    /// The value of `gen_ai.provider.name`; `None` for the provider's own name.
     provider: Option<&'static str>,
 }
 
-/// Makes models behind servers of one kind.
+/// Builds models behind servers of one kind.
 pub(crate) struct OpenAiFactory(pub(crate) &'static Preset);
 
 impl ProviderFactory for OpenAiFactory {
@@ -96,7 +96,7 @@ impl ProviderFactory for OpenAiFactory {
     }
 }
 
-/// What is known of the models of servers like this one.
+/// The profiles of the models of such servers.
 fn profile(name: &str) -> Result<ByModel<Profile>, String> {
     let found = PROFILES.iter().find(|(known, _)| *known == name);
     match found {
@@ -109,10 +109,10 @@ fn profile(name: &str) -> Result<ByModel<Profile>, String> {
     }
 }
 
-/// What a profile knows of a model by its name.
+/// The profile of a model, by its name.
 type ProfileLookup = fn(&str) -> Profile;
 
-/// The profiles by their names.
+/// The profiles, by name.
 const PROFILES: &[(&str, ProfileLookup)] = &[
     ("compatible", |_| Profile::COMPATIBLE),
     ("deepseek", |_| Profile::DEEPSEEK),
@@ -123,11 +123,11 @@ const PROFILES: &[(&str, ProfileLookup)] = &[
     ("vllm", |_| Profile::VLLM),
 ];
 
-/// The kinds of servers. Addresses, variables and pages are those of the vendors' documentation (2026-11).
+/// The kinds of servers. Addresses, variables and pages are from the vendors' documentation (2026-11).
 pub(crate) const PRESETS: &[Preset] = &[
     Preset {
         api: Api::ChatCompletions,
-        // Its own pages name no `/v1` any more.
+        // Its documentation no longer includes `/v1`.
         base_url: Some("https://api.deepseek.com"),
         key_page: Some("https://platform.deepseek.com/api_keys"),
         key_variable: Some("DEEPSEEK_API_KEY"),

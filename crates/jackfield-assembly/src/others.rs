@@ -1,4 +1,4 @@
-//! Files of MCP servers that other programs keep: named, never copied.
+//! Finds files of MCP servers that other programs keep, to refer to them without copying.
 
 use std::path::PathBuf;
 
@@ -12,18 +12,18 @@ use crate::surroundings::Surroundings;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct FoundServers {
-    /// Whose it is, or what it is called.
+    /// Its owner, or its description.
     pub of: &'static str,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// The ids of its servers; nothing else of it is kept.
+    /// The ids of its servers; nothing else is retained.
     pub servers: Vec<String>,
-    /// Why it cannot be named in `mcp.config` as it is, in a sentence.
+    /// Why it cannot be used as `mcp.config` as it is, in one sentence.
     pub unfit: Option<String>,
 }
 
-/// The files of MCP servers in this project, and those that other programs keep at well-known places below
-/// the home (their documentation, 2026-11). Those without servers are left out.
+/// The files of MCP servers in this project, and those of other programs at well-known places below the home
+/// (their documentation, 2026-11). Files without servers are left out.
 #[must_use]
 pub fn found_servers(surroundings: &Surroundings) -> Vec<FoundServers> {
     let home = surroundings.home.as_ref();
@@ -43,7 +43,7 @@ pub fn found_servers(surroundings: &Surroundings) -> Vec<FoundServers> {
 }
 
 fn found(surroundings: &Surroundings, of: &'static str, path: PathBuf) -> Option<FoundServers> {
-    // What is not there, not ours to read or enormous is none of our concern.
+    // A missing, unreadable or huge file is skipped.
     let bytes = read_at_most(&path, MOST_SERVERS).ok()?;
     let (root, _) = crate::servers::json(&bytes).ok()?;
     let tables = ["mcpServers", "servers"].map(|name| root.get(name));
@@ -87,7 +87,7 @@ const HOME: &[(&str, &str)] = &[
     ),
     ("VS Code", "Library/Application Support/Code/User/mcp.json"),
 ];
-/// Below the folder of configurations.
+/// Below the configuration folder.
 const CONFIG: &[(&str, &str)] = &[
     ("Claude Desktop", "Claude/claude_desktop_config.json"),
     ("VS Code", "Code/User/mcp.json"),
@@ -99,5 +99,5 @@ const PROJECT: &[(&str, &str)] = &[
     ("Cursor, of this project", ".cursor/mcp.json"),
     ("VS Code, of this project", ".vscode/mcp.json"),
 ];
-/// The most servers that are named.
+/// The maximum number of servers listed.
 const MOST: usize = 50;

@@ -1,4 +1,4 @@
-//! Where a value of the configuration stands, and what is wrong with it there.
+//! Sources of configuration values, and configuration errors.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,24 +8,24 @@ use thiserror::Error;
 
 use crate::near::DID_YOU_MEAN;
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ValueSource {
     /// Its key, with dots, such as `limits.rounds`.
     pub key: Option<String>,
-    /// Its line, from 1, if it stands in a file.
+    /// Its line, from 1, in a file.
     pub line: Option<usize>,
-    /// What it stands in.
+    /// Its origin.
     pub origin: Origin,
 }
 
-/// What a value stands in.
+/// The origin of a value.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Origin {
-    /// Nowhere: it is a default.
+    /// A default.
     Default,
-    /// A file, as it is shown to people.
+    /// A file, by its display path.
     File(Arc<Path>),
     /// A flag, with its dashes.
     Flag(&'static str),
@@ -44,8 +44,7 @@ impl From<Origin> for ValueSource {
 }
 
 impl ValueSource {
-    /// Where it is in a word or two, without the key: `jackfield.toml:12`, `JACKFIELD_MODEL`, `--model`,
-    /// `default`.
+    /// The place in short, without the key: `jackfield.toml:12`, `JACKFIELD_MODEL`, `--model`, `default`.
     #[must_use]
     pub fn short(&self) -> String {
         match (&self.origin, self.line) {
@@ -56,7 +55,7 @@ impl ValueSource {
         }
     }
 
-    /// What it stands in, as people are shown it.
+    /// The origin as text.
     pub(crate) fn origin_in_words(&self) -> String {
         let origin = Self::from(self.origin.clone());
         origin.to_string()
@@ -80,14 +79,14 @@ impl fmt::Display for ValueSource {
     }
 }
 
-/// One thing that is wrong with the configuration.
+/// A problem in the configuration.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ConfigProblem {
-    /// What to do about it, if the message does not say so.
+    /// Help, if the message has none.
     pub help: Option<String>,
-    /// What is wrong, without the place.
+    /// The problem, without the place.
     pub message: String,
-    /// Where.
+    /// Its place.
     pub place: ValueSource,
 }
 
@@ -101,7 +100,7 @@ impl ConfigProblem {
         }
     }
 
-    /// The same, with what to do about it.
+    /// Adds help.
     pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
         Self {
             help: Some(help.into()),
@@ -109,7 +108,7 @@ impl ConfigProblem {
         }
     }
 
-    /// The same, with the page that says what belongs there, if nothing else says what to do.
+    /// Adds a reference to the documentation page if there is no other help.
     fn with_some_help(self) -> Self {
         if self.help.is_some() || self.message.contains(DID_YOU_MEAN) {
             return self;
@@ -131,26 +130,26 @@ impl fmt::Display for ConfigProblem {
     }
 }
 
-/// A configuration that cannot be used.
+/// An unusable configuration.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The file that was asked for is not there, or one that is there cannot be read.
+    /// A named file does not exist, or an existing one cannot be read.
     #[error("the configuration file `{}` cannot be read", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
-    /// What is configured is wrong. There is at least one problem; all are told at once.
+    /// Invalid values. All problems are reported at once; there is at least one.
     #[error("{}", summary(.0))]
     Wrong(Vec<ConfigProblem>),
 }
 
 impl ConfigError {
-    /// Nothing if there are no problems, and all of them otherwise.
+    /// `Ok` without problems; otherwise an error with all of them.
     pub(crate) fn check(problems: Vec<ConfigProblem>) -> Result<(), Self> {
         if problems.is_empty() {
             Ok(())

@@ -1,6 +1,6 @@
-//! Quirks: single fields of a profile, set in the configuration over what is known of a server.
+//! Quirks: single profile fields that the configuration overrides.
 
-/// The quirk of a field that is true or false.
+/// The quirk of a boolean field.
 macro_rules! flag {
     ($field:ident) => {
         Quirk {
@@ -13,7 +13,7 @@ macro_rules! flag {
     };
 }
 
-/// The quirk of a field that is one of some words.
+/// The quirk of a field with named values.
 macro_rules! word {
     ($field:ident, $($word:literal => $meant:expr),+ $(,)?) => {
         Quirk {
@@ -40,21 +40,21 @@ use crate::near::did_you_mean;
 /// A field of a profile.
 pub(crate) struct Quirk<P> {
     name: &'static str,
-    /// Sets it, or says what it takes.
+    /// Sets the field; the error says which values it accepts.
     set: fn(&mut P, &Value) -> Result<(), String>,
 }
 
-/// A profile whose fields can be set by their names.
+/// A profile whose fields can be set by name.
 pub(crate) trait Profile: Clone + Send + Sync + Sized + 'static {
     /// All of its fields.
     const QUIRKS: &'static [Quirk<Self>];
 }
 
-/// The profiles with the fields that a table sets.
+/// Overrides profile fields by a table.
 ///
 /// # Errors
 ///
-/// A sentence about a field that is not there, or takes something else.
+/// A sentence about an unknown field or an invalid value.
 pub(crate) fn over<P: Profile>(known: ByModel<P>, table: &Value) -> Result<ByModel<P>, BoxError> {
     let fields = table
         .as_object()
@@ -74,7 +74,7 @@ pub(crate) fn over<P: Profile>(known: ByModel<P>, table: &Value) -> Result<ByMod
     Ok(ByModel::new(move |model| {
         let mut profile = known.of(model);
         for (quirk, value) in &*set {
-            // It took this value before.
+            // The same value was accepted before.
             let _set = (quirk.set)(&mut profile, value).is_ok();
         }
         profile

@@ -1,15 +1,15 @@
-//! What is secret in a configuration, taken out before people are shown it.
+//! Redacts secrets from a configuration before it is displayed.
 //!
-//! Keys do not belong into these files, and most of them are refused there. This is for the places
-//! where one can stand all the same: addresses, fields that only a provider knows, arguments of servers.
+//! Keys do not belong into configuration files, and most are refused there. This covers the places where one can
+//! occur all the same: addresses, provider options, arguments of servers.
 
 use serde_json::Value;
 
-/// A value of a key, without what is secret in it.
+/// Redacts the value of a key.
 pub(crate) fn value(key: &str, value: &Value) -> Value {
     match value {
         Value::String(_) if is_about_secrets(key) && !names_others(key) => HIDDEN.into(),
-        // Any header can be a key; one that names a variable holds none itself.
+        // Any header can be a secret, except for one that only refers to a variable.
         Value::String(said) if key.contains(HEADERS) && !said.contains("${") => HIDDEN.into(),
         Value::String(said) => text(said).into(),
         Value::Array(items) => items.iter().map(|item| self::value(key, item)).collect(),
@@ -21,9 +21,9 @@ pub(crate) fn value(key: &str, value: &Value) -> Value {
     }
 }
 
-/// A text, without the password of an address and without what looks like a key.
+/// Redacts a text: the password of an address, and anything that looks like a key.
 pub(crate) fn text(said: &str) -> String {
-    // A key can stand in a path, in a header, or behind a name.
+    // A key can be in a path, in a header, or after a name.
     let ends = |c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c));
     if said.split(ends).any(looks_like_a_key) {
         return HIDDEN.to_owned();
@@ -42,7 +42,7 @@ pub(crate) fn text(said: &str) -> String {
     }
 }
 
-/// The arguments of a program, without what is secret in them; `${NAME}` says nothing secret.
+/// Redacts the arguments of a program; `${NAME}` is not secret.
 pub(crate) fn arguments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut hidden = false;
     let shown = arguments.into_iter().map(|argument| {
@@ -60,7 +60,7 @@ pub(crate) fn arguments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec
     shown.collect()
 }
 
-/// What comes behind the name of a secret, as in `--token=…` and `--header=Cookie: …`, and what is before it.
+/// Splits an argument after the name of a secret, as in `--token=…` and `--header=Cookie: …`.
 fn behind_a_name(argument: &str) -> Option<(&str, &str)> {
     let mut begin = 0;
     argument.match_indices(['=', ':']).find_map(|(at, _)| {
@@ -70,14 +70,14 @@ fn behind_a_name(argument: &str) -> Option<(&str, &str)> {
     })
 }
 
-/// What is hidden, unless it only names a variable.
+/// The redaction, or the text itself if it only refers to a variable.
 fn unless_named(said: &str) -> &str {
     let only_named = said.starts_with("${") && said.ends_with('}') && !said.contains(":-");
     if only_named { said } else { HIDDEN }
 }
 
-/// Whether what has this name is likely to be secret. The names of our own keys are not, and say where
-/// a secret is.
+/// Whether a value of this name is likely to be secret. Our own keys about keys are not: they only say where a
+/// secret is.
 fn is_about_secrets(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or(name).to_lowercase();
     let ours = ["api_key_env", "api_key_file", "key_header"];
@@ -88,7 +88,7 @@ fn is_about_secrets(name: &str) -> bool {
     !ours.contains(&last) && !plural && is_one
 }
 
-/// Whether a key of ours ends in a name that people give to something else, such as a tool.
+/// Whether the last part of the key is a free name, such as that of a tool.
 fn names_others(key: &str) -> bool {
     ["aliases.", "policy."]
         .iter()
@@ -100,16 +100,16 @@ fn looks_like_a_key(word: &str) -> bool {
     key.len() >= 16 && BEGINNINGS.iter().any(|begin| key.starts_with(begin))
 }
 
-/// What stands in place of a secret.
+/// The replacement of a secret.
 const HIDDEN: &str = "[hidden]";
 
-/// What stands in the keys of headers.
+/// The part common to the keys of headers.
 const HEADERS: &str = ".headers.";
 
-/// What the names of secrets end with, behind a `-` or `_` or on its own.
+/// The last words of secret names, after a `-` or `_` or on their own.
 const PARTS: &[&str] = &["key", "pass", "passphrase", "passwd", "pat", "pwd"];
 
-/// Parts of the names of secrets.
+/// Parts of secret names.
 const WORDS: &[&str] = &[
     "api-key",
     "api_key",
@@ -123,7 +123,7 @@ const WORDS: &[&str] = &[
     "token",
 ];
 
-/// How keys of well-known services begin (their documentation, 2026-11).
+/// The prefixes of keys of well-known services (their documentation, 2026-11).
 const BEGINNINGS: &[&str] = &[
     "AIza",
     "AKIA",

@@ -1,4 +1,4 @@
-//! The registry: how a provider of each kind is made, and which toolboxes a program brings along.
+//! The registry of provider kinds and of a program's own toolboxes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,53 +17,52 @@ use crate::openai::{OpenAiFactory, PRESETS};
 use crate::place::{ConfigProblem, Origin};
 use crate::web;
 
-/// Makes providers of one kind.
+/// Builds providers of one kind.
 ///
-/// A third party adds its own with [`Registry::provider`]; nothing else has to know of it.
+/// A third party adds its own with [`Registry::provider`].
 pub trait ProviderFactory: Send + Sync {
-    /// The environment variable that its key is in, where nothing else is configured; `None` if it
-    /// needs no key.
+    /// The default environment variable of its key; `None` if it needs no key.
     fn key_variable(&self) -> Option<&str> {
         None
     }
 
-    /// Where a person gets a key.
+    /// The page where a person gets a key.
     fn key_page(&self) -> Option<&str> {
         None
     }
 
-    /// The names of the options that only this kind has.
+    /// The names of the options of this kind.
     fn options(&self) -> &[&str] {
         &[]
     }
 
-    /// Makes a provider. No connection is opened yet, and a key that is not there is no error yet.
+    /// Builds a provider. No connection is opened yet, and a missing key is no error yet.
     ///
     /// # Errors
     ///
-    /// A sentence about what is wrong with the settings; never with a key in it.
+    /// A sentence about the invalid setting, without any key.
     fn build(&self, settings: ProviderSettings) -> Result<Arc<dyn ChatModel>, BoxError>;
 }
 
-/// What a provider is made of.
+/// The settings of a provider.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ProviderSettings {
-    /// The address, if it is not the kind's own.
+    /// The address, if it differs from that of the kind.
     pub base_url: Option<Arc<str>>,
     /// The key, if there is one.
     pub key: Option<Secret>,
-    /// Why there is no key, in a sentence for whoever asks the provider, if one is needed.
+    /// Why a required key is missing, in one sentence for the sender of a request.
     pub missing_key: Option<String>,
     /// The provider's name in the configuration.
     pub name: Arc<str>,
-    /// The options that only this kind has; none but those that the factory names.
+    /// The options of this kind; only those that the factory names.
     pub options: BTreeMap<Arc<str>, Value>,
-    /// What requests are sent through; all providers share it.
+    /// The HTTP transport, shared by all providers.
     pub transport: Transport,
 }
 
-/// Which kinds of providers there are, and which toolboxes beside those that are configured.
+/// The kinds of providers, and the toolboxes beside the configured ones.
 #[derive(Clone)]
 pub struct Registry {
     pub(crate) discreet: bool,
@@ -73,7 +72,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// A registry that knows nothing.
+    /// An empty registry.
     #[must_use]
     pub const fn empty() -> Self {
         Self {
@@ -84,24 +83,23 @@ impl Registry {
         }
     }
 
-    /// Has what is told of a provider's key, an MCP server or a web API that cannot be used say nothing of
-    /// variables, files and commands of this machine: for a server, whose clients are somebody else. The log
-    /// has the whole of it, and so has what is assembled.
+    /// Redacts local paths, variables and commands from errors shown to remote clients: about missing keys, MCP
+    /// servers and web APIs. The log and the [`Assembly`](crate::Assembly) keep the details.
     #[must_use]
     pub const fn redact_host_details(mut self) -> Self {
         self.discreet = true;
         self
     }
 
-    /// Puts a guard before every MCP server, so that nothing of it outlives this process, however that
-    /// ends. The guard is this very program, whose `main` begins with [`guard`](crate::guard).
+    /// Runs every MCP server under a guard process, so that no part of it outlives this process, however this
+    /// process ends. The guard is this same program, whose `main` must begin with [`guard`](crate::guard).
     #[must_use]
     pub const fn guarded(mut self) -> Self {
         self.guarded = true;
         self
     }
 
-    /// Adds a kind of provider, or takes the place of one.
+    /// Adds a kind of provider, or replaces one.
     #[must_use]
     pub fn provider(
         mut self,
@@ -112,18 +110,17 @@ impl Registry {
         self
     }
 
-    /// Adds a toolbox of the program's own: its tools stand beside the configured ones, under its id, and
-    /// what it says of their safety is believed, as it is the program's own word. What may run is up to the
-    /// policy, as ever.
+    /// Adds a toolbox of the program's own. Its tools are offered beside the configured ones, under its id. Its
+    /// safety hints are trusted, as they come from the program itself. The policy applies as usual.
     ///
-    /// An id that another toolbox or a configured server has is told when an engine is made.
+    /// If another toolbox or a configured server has the same id, building the engine fails.
     #[must_use]
     pub fn toolbox(mut self, toolbox: Arc<dyn Toolbox>) -> Self {
         self.toolboxes.push(toolbox);
         self
     }
 
-    /// Adds the toolboxes of the program's own to an engine; and says whose ids are taken.
+    /// Adds the program's own toolboxes to an engine, and reports conflicting ids.
     pub(crate) fn join(
         &self,
         config: &Config,
@@ -153,11 +150,11 @@ impl Registry {
     }
 }
 
-/// The ids of toolboxes that come with Jackfield.
+/// The ids of built-in toolboxes.
 const OURS: &[&str] = &["builtin", web::FOUND, web::OWN];
 
 impl Default for Registry {
-    /// Everything that comes with Jackfield.
+    /// The registry with everything built in.
     fn default() -> Self {
         PRESETS.iter().fold(
             Self::empty().provider("claude", Arc::new(ClaudeFactory)),

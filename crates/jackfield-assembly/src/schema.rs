@@ -1,7 +1,7 @@
-//! The JSON Schemas of `jackfield.toml` and of `mcp-servers.json`, for editors.
+//! The JSON Schemas of `jackfield.toml` and `mcp-servers.json`, for editors.
 //!
-//! The readers are written by hand, for the sake of their messages; a test holds these tables against
-//! what the readers ask for, in both directions.
+//! The readers are written by hand for better messages. A test compares these tables with the keys that the
+//! readers know, in both directions.
 
 mod forms;
 mod providers;
@@ -18,17 +18,17 @@ use self::web::WEB;
 use crate::file::KEYWORDS;
 use crate::registry::Registry;
 
-/// A key, what may stand there, and what it says.
+/// A key with its value form and description.
 pub(crate) struct SchemaKey {
-    /// What it says, in a line.
+    /// Its description, in one line.
     about: &'static str,
     form: ValueForm,
-    /// The key with dots; `NAME` stands for a name of one's own.
+    /// The key with dots; `NAME` stands for a free name.
     key: &'static str,
 }
 
 impl Registry {
-    /// The JSON Schema of `jackfield.toml`, with the kinds of providers that are registered here.
+    /// The JSON Schema of `jackfield.toml`, with the registered kinds of providers.
     #[must_use]
     pub fn schema(&self) -> Value {
         let mut root = table("What Jackfield does, and with whom");
@@ -46,7 +46,7 @@ impl Registry {
         }
         let options = self.providers.values();
         for option in options.flat_map(|factory| factory.options()) {
-            // What only a third party's kind has, nobody here can describe.
+            // Options of third-party kinds have no description here.
             if provider["properties"].get(*option).is_none() {
                 put(&mut provider, option, json!({}));
             }
@@ -88,7 +88,7 @@ fn headed(root: Value, title: &str) -> Value {
     headed
 }
 
-/// A table that takes no key but those that are put into it.
+/// A table schema that allows only the keys added to it.
 fn table(about: &str) -> Value {
     let mut table = json!({ "type": "object", "properties": {}, "additionalProperties": false });
     if let (Value::Object(fields), false) = (&mut table, about.is_empty()) {
@@ -97,7 +97,7 @@ fn table(about: &str) -> Value {
     table
 }
 
-/// Puts an entry where its key says.
+/// Adds a schema at a key.
 fn put(at: &mut Value, key: &str, schema: Value) {
     let (first, rest) = match key.split_once('.') {
         Some((first, rest)) => (first, Some(rest)),

@@ -1,4 +1,4 @@
-//! Where files are looked for, and what is there.
+//! The places where configuration files are looked for, and what was found there.
 
 use std::path::{Path, PathBuf};
 
@@ -9,28 +9,28 @@ use crate::surroundings::Surroundings;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct SearchedFile {
-    /// Where it is, or would be.
+    /// Its path, whether or not it exists.
     pub path: PathBuf,
-    /// What came of it.
+    /// The result.
     pub state: FileState,
-    /// What it is, in a few words.
+    /// Its description, in a few words.
     pub what: &'static str,
 }
 
-/// What is at a place where a file was looked for.
+/// The state of a searched file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FileState {
-    /// Nothing.
+    /// It does not exist.
     Missing,
-    /// The file, and it is read.
+    /// It exists, and is read.
     Read,
-    /// The file, and it is not read: another one was named, it is not trusted, or something is wrong.
+    /// It exists, and is not read: another one was named, it is not trusted, or it has an error.
     Unused,
 }
 
-/// Where configuration is looked for, from the weakest place to the strongest.
+/// The places where configuration is looked for, from the lowest to the highest precedence.
 ///
-/// Tells also where something is wrong with a file: what is there is `Unused` then.
+/// If the configuration has an error, existing files are reported as `Unused`.
 #[must_use]
 pub fn looked_for(surroundings: &Surroundings, flags: &Flags) -> Vec<SearchedFile> {
     let read = load(surroundings, flags).map(|config| config.files);

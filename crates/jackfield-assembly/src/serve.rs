@@ -1,4 +1,4 @@
-//! What is configured of the gateway, `[serve]`.
+//! The gateway's configuration, `[serve]`.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -11,138 +11,137 @@ use jackfield_domain::digest::Digest;
 use crate::place::{ConfigProblem, ValueSource};
 use crate::surroundings::{Environment, read_small};
 
-/// What is configured of the gateway.
+/// The gateway's configuration.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ServeConfig {
-    /// Whether each request is a line of the log.
+    /// Whether each request is logged.
     pub access_log: bool,
-    /// What becomes of a call that needs a word.
+    /// How calls that need approval are handled.
     pub approvals: ApprovalsMode,
-    /// Where it listens.
+    /// The address to listen on.
     pub bind: SocketAddr,
-    /// Where that was said; nowhere if it is the default.
+    /// Where the address is configured; `None` for the default.
     pub bind_place: Option<ValueSource>,
-    /// What becomes of a turn whose client goes away.
+    /// The effect of a client disconnect on a turn.
     pub disconnect: DisconnectSetting,
-    /// Whether Chat Completions says what its vendor has no field for.
+    /// Whether Chat Completions includes Jackfield's extension fields.
     pub extensions: bool,
-    /// How long a stream says nothing at most.
+    /// The keep-alive interval of streams.
     pub keep_alive: Duration,
-    /// What a client may ask for at most.
+    /// The limits of clients.
     pub limits: ServeLimits,
-    /// The form of the log.
+    /// The format of the log.
     pub log: LogFormat,
-    /// Whether what was said is logged, too.
+    /// Whether bodies are logged, too.
     pub log_content: bool,
-    /// Whether clients are shown the calls of tools that run here, where their dialect has a form for it.
+    /// Whether clients see the calls of server tools, where their dialect supports it.
     pub show_tools: bool,
-    /// Whether a client that reads a stream is shown the calls that it is to run while the model writes them.
+    /// Whether streaming clients see calls of client tools while the model writes them.
     pub stream_arguments: bool,
-    /// Who may ask, by name.
+    /// The tokens, by name.
     pub tokens: BTreeMap<Arc<str>, TokenConfig>,
-    /// The tools of this side that a request may use.
+    /// The server tools that a request may use.
     pub tools: ToolsUsed,
-    /// Whether a reply is asked of its provider in one piece where its client wants it so and nobody else
-    /// can read along.
+    /// Whether the provider is asked for a reply without streaming if the client wants it so and no one else can
+    /// follow the turn.
     pub whole_replies: bool,
 }
 
-/// What a client may ask for at most.
+/// The limits of clients.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ServeLimits {
-    /// The bytes of a body.
+    /// The maximum size of a body, in bytes.
     pub body: usize,
-    /// How long a body may take to come.
+    /// The time limit of receiving a body.
     pub body_time: Duration,
-    /// How many connections are open at once; more wait.
+    /// The maximum number of open connections; more wait.
     pub connections: usize,
-    /// How long the end waits for what is under way.
+    /// How long the shutdown waits for work in flight.
     pub drain: Duration,
-    /// How long the head of a request may take to come, and a connection may say nothing between two.
+    /// The time limit of receiving a request head, and of an idle connection between requests.
     pub header_time: Duration,
-    /// How many headers a request has.
+    /// The maximum number of headers of a request.
     pub headers: usize,
-    /// How many turns that were left open go on at once, besides those of requests; more go on one after
-    /// another.
+    /// The maximum number of recovered turns that run concurrently, besides those of requests; more wait.
     pub recovered_turns: usize,
-    /// How many requests are answered at once; more are told to come again.
+    /// The maximum number of concurrent requests; more are refused with a time to retry.
     pub streams: usize,
-    /// How many tools a request brings.
+    /// The maximum number of client tools of a request.
     pub tools: usize,
-    /// How long a reply may take that is asked for in one piece.
+    /// The time limit of a reply without streaming.
     pub whole_reply: Duration,
-    /// How long a client may take nothing of an answer that is there.
+    /// How long a client may not read an available response.
     pub write_time: Duration,
 }
 
-/// What becomes of a call that needs a word before it runs.
+/// How calls that need approval are handled.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum ApprovalsMode {
-    /// It is denied, with what would allow it.
+    /// They are denied, with a hint how to allow them.
     #[default]
     Deny,
-    /// It waits for one, which somebody gives elsewhere.
+    /// They wait for an approval from elsewhere.
     Wait,
 }
 
-/// What becomes of a turn whose client goes away.
+/// The effect of a client disconnect on a turn.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum DisconnectSetting {
-    /// It is cancelled.
+    /// The turn is cancelled.
     Cancel,
-    /// It goes on, and its answer can be collected.
+    /// The turn continues, and its answer can be fetched later.
     #[default]
     Finish,
 }
 
-/// The form of a log.
+/// The format of a log.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LogFormat {
-    /// A JSON object a line.
+    /// One JSON object per line.
     Json,
-    /// Lines for people.
+    /// Text for people.
     #[default]
     Text,
 }
 
-/// Tools of this side that a request may use.
+/// A selection of server tools.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum ToolsUsed {
-    /// All that there are.
+    /// All tools.
     #[default]
     All,
     /// None.
     None,
-    /// Those of these patterns, as in `[policy.tools]`.
+    /// The tools of these patterns, as in `[policy.tools]`.
     Only(Vec<Arc<str>>),
 }
 
-/// Somebody who may ask.
+/// A token of a client.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct TokenConfig {
-    /// Whether it sees the conversations of all.
+    /// Whether it sees the sessions of all principals.
     pub admin: bool,
     /// Where it is configured.
     pub place: ValueSource,
-    /// Whose conversations it sees; its own name if nothing is said.
+    /// The principal whose sessions it sees; by default, its own name.
     pub principal: Option<Arc<str>>,
-    /// Where its secret is.
+    /// The source of its secret.
     pub source: Option<TokenSource>,
-    /// The tools of this side that it may use; what the gateway says if nothing is said.
+    /// The server tools that it may use; by default, those of the gateway.
     pub tools: Option<ToolsUsed>,
 }
 
-/// Where the secret of a token is.
+/// The source of a token's secret.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum TokenSource {
-    /// The file that holds nothing else.
+    /// A file that contains only the secret.
     File(PathBuf),
-    /// Nowhere: this is its SHA-256 digest.
+    /// No source: this is the SHA-256 digest of the secret.
     Sha256(Digest),
-    /// The environment variable of this name.
+    /// An environment variable.
     Variable(Arc<str>),
 }
 
@@ -180,7 +179,7 @@ impl Default for ServeLimits {
             recovered_turns: 256,
             streams: 2048,
             tools: 1024,
-            // As long as the vendors' own clients wait (`openai` and `anthropic` for Python, 2026-11).
+            // As long as the timeout of the vendors' own clients (`openai` and `anthropic` for Python, 2026-11).
             whole_reply: Duration::from_secs(600),
             write_time: Duration::from_secs(60),
         }
@@ -188,8 +187,8 @@ impl Default for ServeLimits {
 }
 
 impl ServeConfig {
-    /// The digest of each token, in the order of their names, or why there is none. One that another one is,
-    /// too, is none: nobody could say whose a request with it is.
+    /// The digest of each token, ordered by name, or a problem. A token that equals another one is a problem, as
+    /// the principal of a request with it would be ambiguous.
     pub fn digests(
         &self,
         environment: &Environment,
@@ -210,7 +209,7 @@ impl ServeConfig {
         had.collect()
     }
 
-    /// Makes the paths of the tokens' files absolute.
+    /// Makes the paths of the token files absolute.
     pub(crate) fn resolve(&mut self, resolve: impl Fn(&str) -> PathBuf) {
         for token in self.tokens.values_mut() {
             if let Some(TokenSource::File(path)) = &mut token.source
@@ -223,11 +222,11 @@ impl ServeConfig {
 }
 
 impl TokenConfig {
-    /// The digest of its secret, which is read and not kept.
+    /// The digest of its secret, which is not retained.
     ///
     /// # Errors
     ///
-    /// Why there is none: the variable or the file is not there, or too little stands in it.
+    /// The variable or the file does not exist, or its content is too short.
     fn digest(&self, environment: &Environment) -> Result<Digest, ConfigProblem> {
         let problem = |message: String| ConfigProblem::new(self.place.clone(), message);
         let secret = match &self.source {
@@ -261,12 +260,12 @@ impl TokenConfig {
     }
 }
 
-/// What to say of where a token is.
+/// Help about the source of a token.
 pub(crate) const SOURCES: &str =
     "name one of `env`, `file` and `sha256`: a variable, a file, or the token's SHA-256 digest";
 
-/// The port where nothing is said.
+/// The default port.
 const PORT: u16 = 8350;
 
-/// The fewest characters of a token.
+/// The minimum length of a token, in characters.
 const SHORTEST: usize = 16;

@@ -1,4 +1,4 @@
-//! MCP servers: what is configured of each, and the toolbox that comes of it.
+//! MCP servers: their configuration, and their toolboxes.
 
 mod comments;
 pub(crate) mod expand;
@@ -30,64 +30,64 @@ pub(crate) use self::toolbox::ServerPaths;
 pub use self::toolbox::{ServerStatus, ServerTest, ServerToolbox};
 use crate::place::{Origin, ValueSource};
 
-/// An MCP server as it is configured: the texts are as they are written, with `${NAME}` in them.
+/// The configuration of an MCP server. Texts are as written, with `${NAME}` in them.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct McpServerEntry {
     /// The program's arguments.
     pub arguments: Vec<Arc<str>>,
-    /// The program: a name that is looked for in `PATH`, or a path.
+    /// The program: a name to look up in `PATH`, or a path.
     pub command: Arc<str>,
-    /// For people: what it is for.
+    /// Its purpose, for people.
     pub description: Option<Arc<str>>,
-    /// Whether it is used.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// Variables that it gets beside the few that every server gets.
+    /// Variables beside the few that every server gets.
     pub environment: Vec<(Arc<str>, Arc<str>)>,
-    /// The folder that it runs in, relative to the file that names it.
+    /// Its working directory, relative to the file that names it.
     pub folder: Option<Arc<str>>,
     /// Its id, the first part of its tools' names.
     pub id: ToolboxId,
-    /// Whether it is offered with the tools that it had last, and started by the first call of one.
+    /// Whether it is offered with its cached tools, and started by the first call of one.
     pub lazy: bool,
-    /// For people: its name in words.
+    /// Its display name.
     pub name: Option<Arc<str>>,
     /// Where it is configured.
     pub place: ValueSource,
-    /// What its tools' names begin with in place of its id.
+    /// The prefix of its tools' names, instead of its id.
     pub prefix: Option<Arc<str>>,
-    /// How long it may take to start, if that is not the default.
+    /// The start timeout, if it is not the default.
     pub start_timeout: Option<Duration>,
-    /// How long a call may go without a word of its progress, if that is not the default.
+    /// How long a call may go without progress, if that is not the default.
     pub timeout: Option<Duration>,
-    /// Which of its tools are offered.
+    /// The patterns of offered tools.
     pub tools: Patterns,
-    /// Whether what it says about the safety of its tools is believed.
+    /// Whether its safety hints are trusted.
     pub trusted: bool,
-    /// What relative paths are relative to, and the user's home.
+    /// The base of relative paths, and the user's home.
     pub(crate) base: (PathBuf, Option<PathBuf>),
-    /// Whether it is this very program.
+    /// Whether it is this same program.
     pub(crate) itself: bool,
 }
 
 impl McpServerEntry {
-    /// This very program as a server, started with these arguments; believed, as it is ours.
+    /// This same program as a server, started with these arguments. Its hints are trusted.
     ///
     /// # Errors
     ///
-    /// If the path of this program cannot be found out.
+    /// The path of this program cannot be determined.
     pub fn of_this_program<A: Into<Arc<str>>>(
         id: ToolboxId,
         arguments: impl IntoIterator<Item = A>,
     ) -> io::Result<Self> {
-        // A guard is this program, too.
+        // The guard is this program, too.
         let program = GuardProgram::this_program("")?.program;
         let command = program.into_os_string().into_string();
         let command = command.map_err(|_| io::Error::other("its path is not UTF-8"))?;
         Ok(Self {
             arguments: arguments.into_iter().map(Into::into).collect(),
             base: (PathBuf::new(), None),
-            // What is read from a file may name variables.
+            // Text from files may refer to variables, so the path is escaped.
             command: command.replace("${", "$${").into(),
             description: None,
             enabled: true,
@@ -108,7 +108,7 @@ impl McpServerEntry {
 }
 
 impl fmt::Debug for McpServerEntry {
-    /// Never says what the variables hold: some are keys.
+    /// Omits the values of variables: some are keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpServerEntry")
             .field("id", &self.id)
@@ -120,8 +120,9 @@ impl fmt::Debug for McpServerEntry {
     }
 }
 
-/// Is the guard of an MCP server, if this process was started as one; a program whose registry is
-/// [guarded](crate::Registry::guarded) calls this before anything else, and ends with what it gives.
+/// Runs the guard of an MCP server if this process was started as one. A program with a
+/// [guarded](crate::Registry::guarded) registry calls this before anything else, and exits with the returned
+/// code.
 #[must_use]
 pub fn guard() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
@@ -129,5 +130,5 @@ pub fn guard() -> Option<ExitCode> {
     is_guard.then(|| jackfield_tools_mcp::guard::main(arguments))
 }
 
-/// The first argument of a guard: nothing that a person would type.
+/// The first argument of a guard: unlikely to be typed by a person.
 const GUARD: &str = "__mcp-guard";

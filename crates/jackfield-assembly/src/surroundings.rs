@@ -1,4 +1,4 @@
-//! What a process is surrounded by: its environment, its directory, its user's home.
+//! The surroundings of a process: environment, working directory and the user's folders.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,14 +12,14 @@ use etcetera::BaseStrategy as _;
 use crate::bounded_file::read_at_most;
 use crate::place::{ConfigProblem, Origin};
 
-/// What a process is surrounded by. A value: whoever tests gives its own.
+/// The surroundings of a process, as a value, so that tests can construct their own.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
-    /// Where what may be deleted is kept of the user, if there is one.
+    /// The user's cache folder, if there is one.
     pub cache_directory: Option<PathBuf>,
-    /// Where the user's configuration files are, if there is a user.
+    /// The user's configuration folder, if there is a user.
     pub config_directory: Option<PathBuf>,
-    /// Where what has to stay is kept of the user, if there is one.
+    /// The user's data folder, if there is one.
     pub data_directory: Option<PathBuf>,
     /// The working directory.
     pub directory: PathBuf,
@@ -27,7 +27,7 @@ pub struct Surroundings {
     pub environment: Environment,
     /// The user's home, if there is one.
     pub home: Option<PathBuf>,
-    /// Where what should stay is kept of the user and is no configuration, if there is such a place.
+    /// The user's state folder, for what is durable but no configuration, if there is one.
     pub state_directory: Option<PathBuf>,
 }
 
@@ -36,7 +36,7 @@ impl Surroundings {
     ///
     /// # Errors
     ///
-    /// The working directory is gone, or not to be seen.
+    /// The working directory does not exist any more, or is not accessible.
     pub fn of_process() -> io::Result<Self> {
         let base = etcetera::choose_base_strategy().ok();
         Ok(Self {
@@ -46,24 +46,24 @@ impl Surroundings {
             directory: std::env::current_dir()?,
             environment: Environment::of_process(),
             home: base.as_ref().map(|base| base.home_dir().to_owned()),
-            // Systems that have no such place keep it with the data.
+            // Systems without a state folder use the data folder.
             state_directory: base.map(|base| base.state_dir().unwrap_or_else(|| base.data_dir())),
         })
     }
 
-    /// The user's own configuration file, whether or not it is there.
+    /// The path of the user's own configuration file, whether or not it exists.
     #[must_use]
     pub fn user_file(&self) -> Option<PathBuf> {
         self.own(FILE_NAME)
     }
 
-    /// The user's own file of MCP servers, whether or not it is there.
+    /// The path of the user's own file of MCP servers, whether or not it exists.
     #[must_use]
     pub fn user_servers(&self) -> Option<PathBuf> {
         self.own(SERVERS_NAME)
     }
 
-    /// The file of what the user has said in conversations, whether or not it is there.
+    /// The path of the history of chat messages, whether or not it exists.
     #[must_use]
     pub fn history_file(&self) -> Option<PathBuf> {
         let folder = self.state_directory.as_ref()?;
@@ -75,8 +75,8 @@ impl Surroundings {
         Some(folder.join("jackfield").join(name))
     }
 
-    /// The nearest configuration file of the project: in the working directory or above it, not
-    /// above the root of a repository, and not at or above the user's home.
+    /// The nearest configuration file of the project: in the working directory or above it, but not above the
+    /// root of a repository, and not at or above the user's home.
     #[must_use]
     pub fn project_file(&self) -> Option<PathBuf> {
         self.found(FILE_NAME)
@@ -104,7 +104,7 @@ impl Surroundings {
         None
     }
 
-    /// The path that is meant: `~` is the user's home, and what is relative is so to `base`.
+    /// Resolves a path: `~` is the user's home, and relative paths are relative to `base`.
     #[must_use]
     pub fn resolve(&self, path: &str, base: &Path) -> PathBuf {
         let below_home = if path == "~" {
@@ -118,18 +118,18 @@ impl Surroundings {
         }
     }
 
-    /// The path as people are shown it: without the working directory before it.
+    /// The display form of a path: relative to the working directory where possible.
     #[must_use]
     pub fn shown<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.directory).unwrap_or(path)
     }
 }
 
-/// Reads a small file whole.
+/// Reads a whole small file.
 ///
 /// # Errors
 ///
-/// It cannot be read, or it is no small file.
+/// It cannot be read, or is too large.
 pub(crate) fn read_small(path: &Path) -> io::Result<Vec<u8>> {
     read_at_most(path, MOST)
 }
@@ -165,7 +165,7 @@ impl Environment {
             .filter(|value| !value.is_empty()))
     }
 
-    /// The value of a variable whose name is configured, or what it is instead of UTF-8.
+    /// The value of a variable with a configured name; the error is a value that is not UTF-8.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<Result<String, OsString>> {
         let value = match &self.0 {
@@ -186,17 +186,17 @@ impl<N: Into<String>, V: Into<OsString>> FromIterator<(N, V)> for Environment {
 }
 
 impl fmt::Debug for Environment {
-    /// Never says what the variables hold: some are keys.
+    /// Omits the values of variables: some are keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Environment(..)")
     }
 }
 
-/// The most bytes of a configuration file or of a key's file.
+/// The maximum size of a configuration file or key file, in bytes.
 const MOST: u64 = 1 << 20;
 
-/// How configuration files are called.
+/// The name of configuration files.
 const FILE_NAME: &str = "jackfield.toml";
 
-/// How files of MCP servers are called.
+/// The name of files of MCP servers.
 const SERVERS_NAME: &str = "mcp-servers.json";

@@ -1,4 +1,4 @@
-//! The values of the configuration: what is written, and what it means.
+//! Parses the values of the configuration.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use toml::de::DeValue;
 use crate::document::with_article;
 use crate::near::did_you_mean;
 
-/// A text.
+/// Parses a string.
 pub(crate) fn text(value: &DeValue<'_>) -> Result<String, String> {
     value
         .as_str()
@@ -18,12 +18,12 @@ pub(crate) fn text(value: &DeValue<'_>) -> Result<String, String> {
         .ok_or_else(|| expected("a text in quotes", value))
 }
 
-/// A text, shared.
+/// Parses a string into a shared one.
 pub(crate) fn shared(value: &DeValue<'_>) -> Result<Arc<str>, String> {
     text(value).map(Into::into)
 }
 
-/// A text that says something.
+/// Parses a string that is not blank.
 pub(crate) fn filled(value: &DeValue<'_>) -> Result<Arc<str>, String> {
     let text = text(value)?;
     if text.trim().is_empty() {
@@ -33,7 +33,7 @@ pub(crate) fn filled(value: &DeValue<'_>) -> Result<Arc<str>, String> {
     }
 }
 
-/// Several texts.
+/// Parses several strings.
 pub(crate) fn texts(value: &DeValue<'_>) -> Result<Vec<Arc<str>>, String> {
     let items = value
         .as_array()
@@ -41,14 +41,14 @@ pub(crate) fn texts(value: &DeValue<'_>) -> Result<Vec<Arc<str>>, String> {
     items.iter().map(|item| shared(item.get_ref())).collect()
 }
 
-/// `true` or `false`.
+/// Parses `true` or `false`.
 pub(crate) fn flag(value: &DeValue<'_>) -> Result<bool, String> {
     value
         .as_bool()
         .ok_or_else(|| expected("true or false", value))
 }
 
-/// A whole number that fits.
+/// Parses an integer that fits the type.
 pub(crate) fn whole<T: TryFrom<i128>>(value: &DeValue<'_>) -> Result<T, String> {
     let number = value
         .as_integer()
@@ -60,7 +60,7 @@ pub(crate) fn whole<T: TryFrom<i128>>(value: &DeValue<'_>) -> Result<T, String> 
         .ok_or_else(|| format!("{digits} is out of range"))
 }
 
-/// A whole number of at least 1.
+/// Parses an integer of at least 1.
 pub(crate) fn at_least_one(value: &DeValue<'_>) -> Result<u32, String> {
     match whole(value)? {
         0 => Err("this must be at least 1".to_owned()),
@@ -68,7 +68,7 @@ pub(crate) fn at_least_one(value: &DeValue<'_>) -> Result<u32, String> {
     }
 }
 
-/// A number between two others.
+/// Parses a number in a range.
 pub(crate) fn between(low: f64, high: f64) -> impl FnOnce(&DeValue<'_>) -> Result<f64, String> {
     move |value| {
         let number = match value.as_float() {
@@ -84,7 +84,7 @@ pub(crate) fn between(low: f64, high: f64) -> impl FnOnce(&DeValue<'_>) -> Resul
     }
 }
 
-/// An amount of money: a decimal number, kept exactly.
+/// Parses an amount of money: a decimal number, kept exactly.
 pub(crate) fn money(value: &DeValue<'_>) -> Result<Money, String> {
     let digits = match (value.as_float(), value.as_integer()) {
         (Some(number), _) => number.as_str().replace('_', ""),
@@ -94,7 +94,7 @@ pub(crate) fn money(value: &DeValue<'_>) -> Result<Money, String> {
     Money::parse(&digits).map_err(|error| error.to_string())
 }
 
-/// A length of time such as "30s" or "1h 30m".
+/// Parses a duration such as "30s" or "1h 30m".
 pub(crate) fn duration(value: &DeValue<'_>) -> Result<Duration, String> {
     let text = value
         .as_str()
@@ -102,11 +102,11 @@ pub(crate) fn duration(value: &DeValue<'_>) -> Result<Duration, String> {
     length_of_time(text)
 }
 
-/// A length of time as it is written, such as "30s" or "30d".
+/// Parses a duration such as "30s" or "30d".
 ///
 /// # Errors
 ///
-/// Why it is none, in words.
+/// Why it is invalid, as text.
 pub fn length_of_time(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Ok(Duration::ZERO) => Err("this must be longer than nothing".to_owned()),
@@ -120,7 +120,7 @@ pub fn length_of_time(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A number of bytes, or a size such as "256KiB".
+/// Parses a number of bytes, or a size such as "256KiB".
 pub(crate) fn size(value: &DeValue<'_>) -> Result<usize, String> {
     let Some(text) = value.as_str() else {
         return whole(value)
@@ -130,11 +130,11 @@ pub(crate) fn size(value: &DeValue<'_>) -> Result<usize, String> {
     usize::try_from(bytes).map_err(|_| format!("`{text}` is out of range"))
 }
 
-/// A size as it is written, such as "256KiB" or "4MB".
+/// Parses a size such as "256KiB" or "4MB".
 ///
 /// # Errors
 ///
-/// Why it is none, in words.
+/// Why it is invalid, as text.
 pub fn size_in_bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
     let unit = text[digits.len()..].trim();
@@ -150,7 +150,7 @@ pub fn size_in_bytes(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| format!("`{text}` is not a size such as \"256KiB\" or \"4MB\""))
 }
 
-/// One of some words.
+/// Parses one of these words.
 pub(crate) fn one_of<T: Clone>(
     words: &[(&str, T)],
 ) -> impl FnOnce(&DeValue<'_>) -> Result<T, String> {
@@ -167,7 +167,7 @@ pub(crate) fn one_of<T: Clone>(
     }
 }
 
-/// Any simple value, as JSON, for what only an adapter understands.
+/// Converts any simple value to JSON, for adapters to interpret.
 pub(crate) fn any(value: &DeValue<'_>) -> Result<Value, String> {
     match value {
         DeValue::Array(items) => items.iter().map(|item| any(item.get_ref())).collect(),
@@ -190,7 +190,7 @@ fn expected(what: &str, found: &DeValue<'_>) -> String {
     )
 }
 
-/// A hundred years: clocks can be asked for moments that are not much further away.
+/// A hundred years: the clock's range ends not much later.
 const LONGEST: Duration = Duration::from_secs(100 * 31_557_600);
 
 /// The units of sizes.

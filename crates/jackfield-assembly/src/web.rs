@@ -1,4 +1,4 @@
-//! Web APIs that are tools: what is configured of each, and the toolboxes that come of them.
+//! Web APIs as tools: their configuration, and their toolboxes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,10 +21,10 @@ use crate::surroundings::Environment;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Web {
-    /// Those of a file that was merely found, by name. They reach public addresses only, get no
-    /// variables, and nobody's word about their effects is believed.
+    /// Those of found files, by name. They reach public addresses only, get no variables, and their claims about
+    /// effects are not trusted.
     pub found: BTreeMap<Arc<str>, WebApi>,
-    /// What the names of the user's own begin with in place of `web__`.
+    /// The prefix of the names of the user's own, instead of `web__`.
     pub prefix: Option<Arc<str>>,
     /// The user's own, by name.
     pub tools: BTreeMap<Arc<str>, WebApi>,
@@ -34,16 +34,16 @@ pub struct Web {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct WebApi {
-    /// Headers as they are written, with `${NAME}` in them.
+    /// Headers as written, with `${NAME}` in them.
     pub headers: Vec<(HeaderName, Arc<str>)>,
     /// Where it is configured.
     pub place: ValueSource,
-    /// The rest of it, checked.
+    /// The rest of its configuration, validated.
     pub tool: WebTool,
 }
 
 impl fmt::Debug for WebApi {
-    /// Never says what the headers hold: some are keys that were written right into them.
+    /// Omits the values of headers: some are keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WebApi")
             .field("tool", &self.tool)
@@ -52,8 +52,8 @@ impl fmt::Debug for WebApi {
     }
 }
 
-/// Adds the toolboxes of the web APIs to an engine, those that there are. Where it has to be discreet, the log
-/// says why one cannot be used, and who lists tools is not told.
+/// Adds the toolboxes of the configured web APIs to an engine. In discreet mode, only the log has the reason why
+/// an API cannot be used.
 pub(crate) fn join(
     config: &Config,
     environment: &Environment,
@@ -96,7 +96,7 @@ pub(crate) fn join(
                 }
             }
         }
-        // What a found file says reaches nothing else, whatever is allowed.
+        // APIs of found files reach public addresses only, regardless of the configuration.
         let advised = standing.trusted;
         let client = client(config, allowed, advised)?;
         let toolbox = WebTools::new(id, client, tools).without(unusable);
@@ -121,7 +121,7 @@ fn client(
     GuardedClient::new(settings).map_err(|error| unreachable(config, &error))
 }
 
-/// The tool with the variables of its address and its headers filled in, or why that cannot be.
+/// The tool with the variables of its address and headers expanded, or the reason why that failed.
 fn filled_in(api: &WebApi, environment: &Environment) -> Result<WebTool, String> {
     let place = api.place.origin_in_words();
     let mut tool = api.tool.clone();
@@ -146,9 +146,9 @@ fn filled_in(api: &WebApi, environment: &Environment) -> Result<WebTool, String>
     Ok(tool.with_headers(headers))
 }
 
-/// What is told of one that cannot be used where nothing else is.
+/// The message about an unusable API in discreet mode.
 const UNTOLD: &str = "it cannot be used as it is configured, and the log says why";
-/// The toolbox of what a file says that was merely found.
+/// The toolbox of APIs from found files.
 pub(crate) const FOUND: &str = "web-project";
-/// The toolbox of the user's own.
+/// The toolbox of the user's own APIs.
 pub(crate) const OWN: &str = "web";

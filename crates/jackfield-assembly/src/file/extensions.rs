@@ -1,4 +1,4 @@
-//! The tables of fields that only one dialect knows.
+//! Reads extensions: request fields of a single dialect.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::file::{Trust, trust_help};
 use crate::place::{ConfigProblem, ValueSource};
 use crate::values::any;
 
-/// `[settings.extensions]`: a table for each dialect, with fields as they stand in its requests.
+/// Reads `[settings.extensions]`: a table for each dialect, with fields as they appear in its requests.
 ///
-/// Tables in it are tables of the request, and only what stands in them is set: what the mapper puts
-/// beside it stays.
+/// Nested tables are objects of the request. Only the given fields are set; what the mapper writes beside them
+/// stays.
 pub(crate) fn read(all: &mut Vec<(Extension, ValueSource)>, section: Section<'_>, trust: Trust) {
     if let (Trust::Found, Some(place)) = (trust, section.first_place()) {
         let help = trust_help(&place);
@@ -31,7 +31,7 @@ pub(crate) fn read(all: &mut Vec<(Extension, ValueSource)>, section: Section<'_>
             let mut leaves = Vec::new();
             flatten(step("", &field.name), &json, &mut leaves);
             for (path, json) in leaves {
-                // What a later file says takes the place of what an earlier one said.
+                // A later file overrides an earlier one.
                 all.retain(|(old, _)| *old.dialect != *dialect.name || old.path != path);
                 let extension = Extension {
                     dialect: Arc::clone(&dialect.name),
@@ -55,7 +55,7 @@ fn flatten(path: String, json: &Value, leaves: &mut Vec<(String, Value)>) {
     }
 }
 
-/// A JSON Pointer (RFC 6901), one step further.
+/// Extends a JSON Pointer (RFC 6901) by one step.
 fn step(path: &str, name: &str) -> String {
     format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"))
 }

@@ -1,4 +1,4 @@
-//! The table of prices, the user's and the built-in one alike: per million tokens, each with its date and source.
+//! Reads price tables, the user's and the built-in one: per million tokens, each with date and source.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::file::{Trust, trust_help};
 use crate::place::{ConfigProblem, ValueSource};
 use crate::values::{filled, money};
 
-/// What a model's tokens cost, as it stands in a table, in whatever currency holds in the end.
+/// The prices of a model as written, before the currency is known.
 #[derive(Clone, Debug)]
 pub(crate) struct PriceEntry {
     cache_read: Option<Money>,
@@ -21,13 +21,13 @@ pub(crate) struct PriceEntry {
     date: Arc<str>,
     input: Money,
     output: Money,
-    /// Where it stands.
+    /// Its place.
     pub(crate) place: ValueSource,
     source: Arc<str>,
 }
 
 impl PriceEntry {
-    /// The price, in this currency. Input that is cached costs what other input costs, where nothing is said.
+    /// The price in this currency. Cached input costs the same as other input by default.
     pub(crate) fn price(&self, currency: &Arc<str>) -> Price {
         Price {
             cache_read: self.cache_read.unwrap_or(self.input),
@@ -44,7 +44,7 @@ impl PriceEntry {
 /// Prices by model.
 pub(crate) type Prices = BTreeMap<ModelRef, PriceEntry>;
 
-/// `[prices]`
+/// Reads `[prices]`.
 pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
     if let (Trust::Found, Some(place)) = (trust, section.first_place()) {
         let help = trust_help(&place);
@@ -55,7 +55,7 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
     for entry in section.entries() {
         let mut table = Section::of(&names, &entry);
         let place = entry.place.clone();
-        // One that is there and cannot be read is told of as such.
+        // A value that is present but invalid is reported as such.
         let mut said = Section::of(&names, &entry);
         let mut is_said = |name| said.place_of(name).is_some();
         let is_whole = is_said("input") && is_said("output");
@@ -77,7 +77,7 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
             }
             continue;
         };
-        // Without a slash it is the price of all models of a provider.
+        // Without a slash, the price applies to all models of a provider.
         let model = parse_model(&entry.name).unwrap_or_else(|| ModelRef {
             model: PriceList::ANY.into(),
             provider: entry.name,
@@ -104,7 +104,7 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
     }
 }
 
-/// The prices that come with Jackfield, in US dollars, by kind of provider and model.
+/// The built-in prices in US dollars, by kind of provider and model.
 pub(crate) fn built_in() -> Prices {
     let mut prices = Prices::new();
     let reader = DocumentReader::new(Path::new("prices.toml"), BUILT_IN);
@@ -112,7 +112,7 @@ pub(crate) fn built_in() -> Prices {
     prices
 }
 
-/// An amount for a million tokens, as one for a single token.
+/// Converts an amount per million tokens to one per token.
 fn per_million(value: &toml::de::DeValue<'_>) -> Result<Money, String> {
     let amount = money(value)?;
     let picos = amount.as_picos();
@@ -128,7 +128,7 @@ pub(crate) const CURRENCY: &str = "USD";
 
 const BUILT_IN: &str = include_str!("../prices.toml");
 const MILLION: u64 = 1_000_000;
-/// The source of a price for which a file names none.
+/// The default source of a price in a file.
 const OWN: &str = "configuration";
-/// The date of a price for which a file names none.
+/// The default date of a price in a file.
 const UNDATED: &str = "undated";

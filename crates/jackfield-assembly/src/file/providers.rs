@@ -1,4 +1,4 @@
-//! The table of providers: where they are, and where their keys are.
+//! Reads the providers: their addresses, and the sources of their keys.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::file::{Trust, trust_help};
 use crate::place::ConfigProblem;
 use crate::values;
 
-/// Reads all providers over those that there are, key by key.
+/// Reads all providers over the existing ones, key by key.
 pub(crate) fn read(
     providers: &mut BTreeMap<Arc<str>, ProviderConfig>,
     section: Section<'_>,
@@ -80,7 +80,7 @@ fn provider_table(provider: &mut ProviderConfig, mut table: Section<'_>) {
     }
 }
 
-/// What is wrong with the name of an environment variable; it is not repeated, as it may be a key.
+/// The problem of an invalid variable name. The name is not repeated, as it may be a key.
 fn not_a_variable(name: &str) -> Option<&'static str> {
     let fits = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let begins = !name.starts_with(|c: char| c.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! The form of the answer.
+//! Reads the response format.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use toml::de::DeValue;
 use crate::near::did_you_mean;
 use crate::values::{any, one_of};
 
-/// `"text"`, `"json_object"`, or a table with a schema.
+/// Reads `"text"`, `"json_object"`, or a table with a schema.
 pub(crate) fn read(value: &DeValue<'_>) -> Result<ResponseFormat, String> {
     if value.as_table().is_none() {
         let words = [
@@ -62,7 +62,7 @@ pub(crate) fn read(value: &DeValue<'_>) -> Result<ResponseFormat, String> {
 }
 
 const FIELDS: [&str; 4] = ["description", "name", "schema", "strict"];
-/// The most characters of a name that every provider takes.
+/// The maximum length of a name that every provider accepts, in characters.
 const MOST: usize = 64;
-/// The name of a form that has none.
+/// The default name of a format.
 const NAME: &str = "response";

@@ -1,4 +1,4 @@
-//! The tables of limits, budget, policy and settings.
+//! Reads the tables of limits, budget, policy, settings and others.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::values::{
     at_least_one, between, duration, filled, flag, money, one_of, shared, size, texts, whole,
 };
 
-/// `[budget]`
+/// Reads `[budget]`.
 pub(crate) fn budget(config: &mut Config, mut section: Section<'_>) {
     let allowance = &mut config.options.allowance;
     section.set("active", duration, &mut allowance.active);
@@ -36,7 +36,7 @@ pub(crate) fn budget(config: &mut Config, mut section: Section<'_>) {
     section.finish();
 }
 
-/// `[approvals]`
+/// Reads `[approvals]`.
 pub(crate) fn approvals(approvals: &mut ApprovalsConfig, mut section: Section<'_>, trust: Trust) {
     if trust == Trust::Found
         && let Some(place) = section.first_place()
@@ -56,10 +56,10 @@ pub(crate) fn approvals(approvals: &mut ApprovalsConfig, mut section: Section<'_
     section.finish();
 }
 
-/// `[journal]`
+/// Reads `[journal]`.
 pub(crate) fn journal(journal: &mut JournalConfig, mut section: Section<'_>, trust: Trust) {
-    // Wherever it were moved, what was said would be read there, or be deleted, by somebody's leave who
-    // never gave it.
+    // A found file could move the conversations to a place where others read them, or have them deleted, without
+    // the user's consent.
     if trust == Trust::Found
         && let Some(place) = section.first_place()
     {
@@ -82,7 +82,7 @@ pub(crate) fn journal(journal: &mut JournalConfig, mut section: Section<'_>, tru
     section.finish();
 }
 
-/// An amount of money, with its currency if that is written beside it.
+/// Parses an amount of money, with an optional currency.
 fn cost(value: &DeValue<'_>) -> Result<(Money, Option<Arc<str>>), String> {
     let Some(text) = value.as_str() else {
         return money(value).map(|cost| (cost, None));
@@ -95,7 +95,7 @@ fn cost(value: &DeValue<'_>) -> Result<(Money, Option<Arc<str>>), String> {
     Ok((amount, unit))
 }
 
-/// The code of a currency.
+/// Parses a currency code.
 fn currency(value: &DeValue<'_>) -> Result<Arc<str>, String> {
     code(&filled(value)?)
 }
@@ -110,7 +110,7 @@ fn code(text: &str) -> Result<Arc<str>, String> {
     }
 }
 
-/// `[limits]`
+/// Reads `[limits]`.
 pub(crate) fn limits(limits: &mut Limits, mut section: Section<'_>) {
     section.set("approval", duration, &mut limits.approval);
     section.set("client_tool", duration, &mut limits.client_tool);
@@ -128,7 +128,7 @@ pub(crate) fn limits(limits: &mut Limits, mut section: Section<'_>) {
     section.finish();
 }
 
-/// `[network]`
+/// Reads `[network]`.
 pub(crate) fn network(network: &mut Network, mut section: Section<'_>, trust: Trust) {
     if let Some((allowed, place)) = section.take("allow_private", allowed) {
         if trust == Trust::Found {
@@ -151,7 +151,7 @@ pub(crate) fn network(network: &mut Network, mut section: Section<'_>, trust: Tr
     section.finish();
 }
 
-/// Networks, addresses and names.
+/// Parses networks, addresses and names.
 fn allowed(value: &DeValue<'_>) -> Result<Allowed, String> {
     let mut allowed = Allowed::default();
     for text in texts(value)? {
@@ -160,7 +160,7 @@ fn allowed(value: &DeValue<'_>) -> Result<Allowed, String> {
     Ok(allowed)
 }
 
-/// `[policy]`, `[policy.tools]` and `[policy.unknown_of]`
+/// Reads `[policy]`, `[policy.tools]` and `[policy.unknown_of]`.
 pub(crate) fn policy(options: &mut TurnOptions, mut section: Section<'_>, trust: Trust) {
     section.set(
         "tools_after_first_round",
@@ -175,7 +175,7 @@ pub(crate) fn policy(options: &mut TurnOptions, mut section: Section<'_>, trust:
     }
     let rules = section.section("tools");
     let table = rules.again();
-    // What was merely found may ask where the user says nothing, and deny whatever the user says.
+    // In a found file, `ask` yields to the user's rules, and `deny` overrides them.
     let mut weak = 0;
     for entry in rules.entries() {
         let verdict = one_of(&[
@@ -209,10 +209,10 @@ pub(crate) fn policy(options: &mut TurnOptions, mut section: Section<'_>, trust:
     section.finish();
 }
 
-/// `[policy.unknown_of]`
+/// Reads `[policy.unknown_of]`.
 fn unknown_of(rules: &mut Vec<UnknownRule>, section: Section<'_>, trust: Trust) {
     let table = section.again();
-    // What was merely found holds where the user says nothing.
+    // Rules of a found file yield to the user's.
     let mut weak = 0;
     for entry in section.entries() {
         let Some(answer) = table.value(&entry, one_of(UNKNOWN)) else {
@@ -233,14 +233,14 @@ fn unknown_of(rules: &mut Vec<UnknownRule>, section: Section<'_>, trust: Trust) 
     }
 }
 
-/// What may be done about a call of which nobody knows whether it took effect.
+/// The policies for calls with an unknown outcome.
 const UNKNOWN: &[(&str, UnknownPolicy)] = &[
     ("ask", UnknownPolicy::Ask),
     ("report", UnknownPolicy::Report),
     ("retry", UnknownPolicy::Retry),
 ];
 
-/// `[session]`
+/// Reads `[session]`.
 pub(crate) fn session(options: &mut TurnOptions, mut section: Section<'_>) {
     let second = one_of(&[
         ("cancel", SecondMessage::Cancel),
@@ -251,14 +251,14 @@ pub(crate) fn session(options: &mut TurnOptions, mut section: Section<'_>) {
     section.finish();
 }
 
-/// What is wrong with a policy that is looser, in a file that was merely found.
+/// The problem of a looser policy in a found file.
 fn looser(place: ValueSource) -> ConfigProblem {
     let help = trust_help(&place);
     let message = "a file that was merely found may ask or deny, but not allow";
     ConfigProblem::new(place, message).with_help(help)
 }
 
-/// `[settings]`
+/// Reads `[settings]`.
 pub(crate) fn settings(config: &mut Config, mut section: Section<'_>, trust: Trust) {
     extensions::read(&mut config.extensions, section.section("extensions"), trust);
     let settings = &mut config.options.settings;
@@ -321,7 +321,7 @@ pub(crate) fn settings(config: &mut Config, mut section: Section<'_>, trust: Tru
     section.finish();
 }
 
-/// An effect, or `false`.
+/// Parses an effect, or `false`.
 fn strict(value: &DeValue<'_>) -> Result<Option<NoteEffect>, String> {
     match value.as_bool() {
         Some(false) => return Ok(None),

@@ -1,4 +1,4 @@
-//! The table of the gateway.
+//! Reads the gateway's table.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::serve::{
 };
 use crate::values::{at_least_one, duration, filled, flag, one_of, size, text, texts};
 
-/// `[serve]`
+/// Reads `[serve]`.
 pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Trust) {
     if trust == Trust::Found
         && let Some(place) = section.first_place()
@@ -52,7 +52,7 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
     section.finish();
 }
 
-/// `[serve.limits]`
+/// Reads `[serve.limits]`.
 fn limits(limits: &mut ServeLimits, mut section: Section<'_>) {
     let number = |value: &DeValue<'_>| at_least_one(value).map(|number| number as usize);
     section.set("body", size, &mut limits.body);
@@ -69,7 +69,7 @@ fn limits(limits: &mut ServeLimits, mut section: Section<'_>) {
     section.finish();
 }
 
-/// `[serve.tokens]`
+/// Reads `[serve.tokens]`.
 fn tokens(serve: &mut ServeConfig, section: Section<'_>) {
     let names = section.again();
     for entry in section.entries() {
@@ -111,7 +111,7 @@ fn tokens(serve: &mut ServeConfig, section: Section<'_>) {
     }
 }
 
-/// An address with its port.
+/// Parses an address with its port.
 fn address(value: &DeValue<'_>) -> Result<SocketAddr, String> {
     let text = text(value)?;
     text.parse().map_err(|_| {
@@ -121,7 +121,7 @@ fn address(value: &DeValue<'_>) -> Result<SocketAddr, String> {
     })
 }
 
-/// Clients take a stream for dead that says nothing for long.
+/// Parses a keep-alive interval. Clients give up on a stream that is silent for long.
 fn at_most_ten_seconds(value: &DeValue<'_>) -> Result<Duration, String> {
     let time = duration(value)?;
     if time > LONGEST_SILENCE {
@@ -143,7 +143,7 @@ fn principal(value: &DeValue<'_>) -> Result<Arc<str>, String> {
         .map_err(|_| "a principal is made of letters, digits, `-` and `_`".to_owned())
 }
 
-/// Which tools: a word, or patterns.
+/// Parses a selection of tools: a word, or patterns.
 fn tools(value: &DeValue<'_>) -> Result<ToolsUsed, String> {
     if value.as_array().is_some() {
         return texts(value).map(ToolsUsed::Only);
@@ -151,5 +151,5 @@ fn tools(value: &DeValue<'_>) -> Result<ToolsUsed, String> {
     one_of(&[("all", ToolsUsed::All), ("none", ToolsUsed::None)])(value)
 }
 
-/// The longest that a stream may say nothing.
+/// The maximum silence of a stream.
 const LONGEST_SILENCE: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! The table of web APIs that are tools.
+//! Reads the web APIs that are tools.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::place::{ConfigProblem, ValueSource};
 use crate::values::{any, duration, filled, flag, one_of, text};
 use crate::web::{Web, WebApi};
 
-/// `[web]`: a tool takes the place of one of the same name, whole.
+/// Reads `[web]`. A tool replaces an earlier one of the same name entirely.
 pub(crate) fn read(web: &mut Web, mut section: Section<'_>, trust: Trust) {
     if let Some((prefix, place)) = section.take("prefix", prefix) {
         if trust == Trust::Found {
@@ -38,7 +38,7 @@ pub(crate) fn read(web: &mut Web, mut section: Section<'_>, trust: Trust) {
         };
         let name = Arc::clone(api.tool.name());
         if trust == Trust::Found {
-            // Like what a server says that nobody trusts.
+            // Its claims about effects are not trusted, like those of an untrusted server.
             api.tool = api.tool.untrusted();
             web.found.insert(name, api);
         } else {
@@ -53,7 +53,8 @@ pub(crate) fn read(web: &mut Web, mut section: Section<'_>, trust: Trust) {
     }
 }
 
-/// What a file says, for those who are shown the configuration: of a web API all or nothing holds.
+/// Records the raw values of web APIs for [`Config::explain`], where the last definition of an API counts
+/// entirely.
 pub(crate) fn whole(
     config: &mut Config,
     mut said: Vec<(Value, ValueSource)>,
@@ -65,7 +66,7 @@ pub(crate) fn whole(
     };
     let of = |place: &ValueSource| place.key.as_deref().and_then(tool);
     if trust == Trust::Found {
-        // It stands beside the user's own of this name, which is what is shown.
+        // The user's own API of this name is the one that is shown.
         let own = &config.web.tools;
         said.retain(|(_, place)| of(place).is_none_or(|name| !own.contains_key(&*name)));
     } else {
@@ -112,7 +113,7 @@ fn tool(
         no_variables(names, place);
     }
     let mut kept = |key: &str, place: ValueSource| places.insert(key.to_owned(), place);
-    // One that cannot be used is read all the same, for everything else that is wrong with it.
+    // An unusable API is parsed to the end, to report its other problems.
     let usable = described.is_some() && url.is_some();
     let (description, _) = described.unwrap_or_else(|| ("".into(), entry.place.clone()));
     let (url, place) = match url {
@@ -205,7 +206,7 @@ fn headers(section: Section<'_>, trust: Trust) -> Vec<(HeaderName, Arc<str>)> {
     headers
 }
 
-/// A parameter: where it goes, and beside that its schema.
+/// Parses a parameter: its place in the request, and its schema.
 fn parameter(
     name: Arc<str>,
     mut table: Section<'_>,
@@ -219,7 +220,7 @@ fn parameter(
     ];
     let part = table.take("in", one_of(&parts));
     let wire = table.take("name", filled);
-    // Of an object it is a list, which belongs to the schema.
+    // On an object, `required` is a list, and belongs to the schema.
     let either = |value: &DeValue<'_>| {
         if value.is_array() {
             any(value)
@@ -271,7 +272,7 @@ fn parameter(
     parameter
 }
 
-/// One type, or several.
+/// Whether the value is one type name or several.
 fn is_type(value: &Value) -> bool {
     let known = |value: &Value| value.as_str().is_some_and(|name| TYPES.contains(&name));
     value
@@ -279,7 +280,7 @@ fn is_type(value: &Value) -> bool {
         .map_or_else(|| known(value), |types| types.iter().all(known))
 }
 
-/// What the names of tools begin with.
+/// Parses the prefix of tool names.
 fn prefix(value: &DeValue<'_>) -> Result<Arc<str>, String> {
     let text = text(value)?;
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -291,7 +292,7 @@ fn prefix(value: &DeValue<'_>) -> Result<Arc<str>, String> {
     Ok(text.into())
 }
 
-/// What of JSON Schema (2020-12) a parameter may say; nothing that refers to something else.
+/// The allowed JSON Schema (2020-12) keywords of a parameter; none that refers to other schemas.
 pub(crate) const KEYWORDS: &[&str] = &[
     "additionalProperties",
     "allOf",
@@ -329,7 +330,7 @@ pub(crate) const KEYWORDS: &[&str] = &[
     "type",
     "uniqueItems",
 ];
-/// The longest beginning of tools' names.
+/// The maximum length of a prefix of tool names.
 const LONGEST_PREFIX: usize = 32;
 const METHODS: &[(&str, Method)] = &[
     ("DELETE", Method::DELETE),
@@ -339,9 +340,9 @@ const METHODS: &[(&str, Method)] = &[
     ("POST", Method::POST),
     ("PUT", Method::PUT),
 ];
-/// The most web APIs.
+/// The maximum number of web APIs.
 const MOST: usize = 200;
-/// What a parameter says beside its schema.
+/// The keys of a parameter that are not part of its schema.
 const OURS: &[&str] = &["in", "name"];
 /// The types of JSON Schema.
 const TYPES: &[&str] = &[

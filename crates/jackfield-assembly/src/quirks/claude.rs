@@ -1,4 +1,4 @@
-//! What servers that speak Claude Messages take.
+//! The quirks of servers with the Claude Messages dialect.
 
 use jackfield_provider_claude::config::Profile;
 

@@ -1,4 +1,4 @@
-//! What servers that speak a language of OpenAI's take.
+//! The quirks of servers with an OpenAI dialect.
 
 use std::sync::LazyLock;
 
@@ -106,7 +106,7 @@ impl super::Profile for Profile {
     ];
 }
 
-/// Levels of effort, in the words of `settings.effort`.
+/// Parses effort levels, by the names of `settings.effort`.
 fn efforts(value: &Value) -> Result<&'static [Effort], String> {
     let items = value.as_array().ok_or("this is a list of levels")?;
     let mut chosen = 0_usize;
@@ -116,7 +116,7 @@ fn efforts(value: &Value) -> Result<&'static [Effort], String> {
     Ok(SUBSETS.get(chosen).map(Vec::as_slice).unwrap_or_default())
 }
 
-/// The words, and the places of their levels.
+/// The names, with the indices of their levels.
 const PLACES: [(&str, usize); 7] = [
     ("none", 0),
     ("minimal", 1),
@@ -138,7 +138,7 @@ const LEVELS: [Effort; 7] = [
     Effort::Max,
 ];
 
-/// What levels a server can take: there are few enough for all of them to be kept.
+/// All subsets of the levels. They are few, so each is kept as a static slice.
 static SUBSETS: LazyLock<Vec<Vec<Effort>>> = LazyLock::new(|| {
     let subset = |chosen: usize| {
         let levels = LEVELS.into_iter().enumerate();

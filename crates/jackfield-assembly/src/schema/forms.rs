@@ -1,47 +1,47 @@
-//! What may stand as a value.
+//! The forms of values.
 
 use serde_json::{Value, json};
 
-/// What may stand as a value, with an example of it.
+/// The form of a value; some have an example.
 pub(crate) enum ValueForm {
     /// An amount of money.
     Amount,
     /// Any value.
     Any,
-    /// A length of time.
+    /// A duration.
     Duration(&'static str),
     /// True or false.
     Flag,
-    /// A table of tables, free in their names.
+    /// A table of tables with free names.
     Free,
-    /// An amount of money, perhaps with its currency.
+    /// An amount of money, with an optional currency.
     Money,
     /// A number between two others.
     Number(f64, f64),
-    /// Whether a parameter is required, or what of it is.
+    /// Whether a parameter is required, or a list of required fields.
     Required,
-    /// The form of an answer.
+    /// A response format.
     ResponseFormat,
     /// A number of bytes, or a size.
     Size(&'static str),
-    /// What is strict about what may get lost.
+    /// A strictness.
     Strict,
-    /// A text.
+    /// A string.
     Text(&'static str),
-    /// Several texts.
+    /// Several strings.
     Texts(&'static str),
-    /// How the model thinks.
+    /// The thinking settings of a model.
     Thinking,
-    /// Which tools.
+    /// A selection of tools.
     Tools,
-    /// A whole number of at least this.
+    /// An integer of at least this.
     Whole(i64),
     /// One of these words.
     Words(&'static [&'static str]),
 }
 
 impl ValueForm {
-    /// The schema, with what the value says.
+    /// The schema, with the description of the value.
     pub(super) fn schema(&self, about: &str) -> Value {
         let mut schema = self.bare();
         if let (Value::Object(fields), false) = (&mut schema, about.is_empty()) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// The schema of a file of servers, in either of its shapes.
+/// The schema of a file of servers, in both of its forms.
 pub(super) fn schema() -> Value {
     let mut listed = fields();
     let id = text("Its id, the first part of its tools' names");
@@ -36,7 +36,7 @@ fn server(fields: Map<String, Value>, required: &[&str]) -> Value {
     })
 }
 
-/// What every server may say, by name.
+/// The fields of a server, by name.
 fn fields() -> Map<String, Value> {
     let texts = json!({ "type": "array", "items": { "type": "string" } });
     let tools = json!({

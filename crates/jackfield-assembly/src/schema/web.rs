@@ -1,4 +1,4 @@
-//! The keys of web APIs, but for the words of JSON Schema that their parameters have.
+//! The keys of web APIs, except for the JSON Schema keywords of their parameters.
 
 use super::forms::ValueForm::{Duration, Flag, Required, Text, Words};
 use super::{SchemaKey, entry};

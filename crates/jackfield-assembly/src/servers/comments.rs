@@ -1,10 +1,10 @@
-//! JSON as editors write it, with comments and a comma after the last of a list.
+//! JSON as editors write it, with comments and trailing commas.
 
-/// The text as JSON has it: what is too much is blank, so that everything else stays where it stood.
+/// The text as plain JSON. Removed parts become blanks, so that the rest keeps its position.
 pub(crate) fn blanked(text: &[u8]) -> Vec<u8> {
     let mut plain = text.to_vec();
     let mut at = 0;
-    // The last two bytes that say something, and where they stand.
+    // The last two significant bytes, with their positions.
     let mut last: [(u8, usize); 2] = [(0, 0); 2];
     while let Some(byte) = text.get(at).copied() {
         let rest = text.get(at..).unwrap_or_default();
@@ -17,7 +17,7 @@ pub(crate) fn blanked(text: &[u8]) -> Vec<u8> {
             b'/' if rest.starts_with(b"/*") => {
                 let inside = rest.get(2..).unwrap_or_default();
                 let end = inside.windows(2).position(|two| two == b"*/");
-                // One without an end is left, as it is no JSON.
+                // A comment without an end is left in place, as a syntax error.
                 end.map_or(rest.len(), |end| blank(&mut plain, at, end + 4))
             }
             _ => 1,
@@ -36,7 +36,7 @@ pub(crate) fn blanked(text: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// How many bytes a text in quotes has, with both of them.
+/// The length of a quoted string in bytes, with both quotes.
 fn length_of_text(rest: &[u8]) -> usize {
     let mut escaped = false;
     for (at, byte) in rest.iter().enumerate().skip(1) {
@@ -50,7 +50,7 @@ fn length_of_text(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// Blanks this many bytes, but for the ends of lines.
+/// Blanks this many bytes, except for line ends.
 fn blank(plain: &mut [u8], at: usize, length: usize) -> usize {
     for byte in plain.iter_mut().skip(at).take(length) {
         if *byte != b'\n' {

@@ -1,18 +1,18 @@
-//! `${NAME}` in what is configured of a server.
+//! Expands `${NAME}` in the configuration of a server.
 
 use crate::surroundings::Environment;
 
-/// The text with the variables that it names; `${env:NAME}` is `${NAME}`, `${NAME:-TEXT}` is the text where
-/// there is none, and `$${` is `${`. A variable that is empty says nothing, and so is missing.
+/// Expands variables in a text. `${env:NAME}` is the same as `${NAME}`, `${NAME:-TEXT}` has a default, and `$${`
+/// is a literal `${`. An empty variable counts as missing.
 ///
 /// # Errors
 ///
-/// A sentence that names the variable. Never what it holds.
+/// A sentence that names the missing variable, without any value.
 pub(crate) fn expand(text: &str, environment: &Environment) -> Result<String, String> {
     expand_told(text, environment, |_| {})
 }
 
-/// The same, and tells what each variable holds.
+/// Expands variables, and reports the value of each.
 pub(crate) fn expand_told(
     text: &str,
     environment: &Environment,
@@ -36,7 +36,7 @@ pub(crate) fn expand_told(
             Some((name, default)) => (name, Some(default)),
             None => (inside, None),
         };
-        // As other programs write it.
+        // The form of other programs.
         let name = name.strip_prefix("env:").unwrap_or(name);
         if !is_name(name) {
             return Err(format!(

@@ -1,4 +1,4 @@
-//! One JSON object of a file of servers: its fields, and the problems with them.
+//! One JSON object of a file of servers: its fields, and their problems.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::servers::lines::KeyLines;
 use crate::values::length_of_time;
 
-/// A file, and everything that is wrong with it.
+/// A file and its problems.
 pub(crate) struct FileProblems {
     asked: RefCell<Vec<String>>,
     file: Arc<Path>,
@@ -34,8 +34,7 @@ impl FileProblems {
         }
     }
 
-    /// Takes note of where everything stands, and of what is told twice: the last one would be taken,
-    /// and nobody would know.
+    /// Indexes the lines of all values, and reports duplicate keys: the parser would silently use the last one.
     pub(crate) fn index(&mut self, text: &str) {
         self.lines = KeyLines::of(text);
         for (key, first, line) in &self.lines.twice {
@@ -45,7 +44,7 @@ impl FileProblems {
         }
     }
 
-    /// The place of a value; its line is looked up where it is not known.
+    /// The place of a value; an unknown line is looked up.
     pub(crate) fn place(&self, key: Option<String>, line: Option<usize>) -> ValueSource {
         let found = key.as_ref().and_then(|key| self.lines.line(key));
         ValueSource {
@@ -59,17 +58,17 @@ impl FileProblems {
         self.problems.borrow_mut().push(problem);
     }
 
-    /// Every field that was asked for so far.
+    /// Every field that was read so far.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.asked.borrow().clone()
     }
 
-    /// Says that something is left out.
+    /// Records that something is left out.
     pub(crate) fn remark(&self, remark: ConfigProblem) {
         self.remarks.borrow_mut().push(remark);
     }
 
-    /// What is wrong with the file, and what is left out of it; one line for all unknown fields.
+    /// The problems of the file, and the remarks about what is left out; unknown fields share one line.
     pub(crate) fn told(self) -> (Vec<ConfigProblem>, Vec<ConfigProblem>) {
         let mut remarks = self.remarks.take();
         let unknown = self.unknown.take();
@@ -93,7 +92,7 @@ impl FileProblems {
     }
 }
 
-/// One object.
+/// The fields of one object.
 pub(crate) struct ServerFields<'a> {
     asked: Vec<&'static str>,
     object: &'a Map<String, Value>,
@@ -102,7 +101,7 @@ pub(crate) struct ServerFields<'a> {
 }
 
 impl<'a> ServerFields<'a> {
-    /// The object of this value.
+    /// The object of this value; a problem if it is none.
     pub(crate) fn of(pages: &'a FileProblems, value: &'a Value, path: String) -> Option<Self> {
         let Some(object) = value.as_object() else {
             let message = format!("an object was expected, not {}", kind(value));
@@ -117,20 +116,20 @@ impl<'a> ServerFields<'a> {
         })
     }
 
-    /// The field of this name, if there is one that is not null.
+    /// The field of this name, unless it is absent or null.
     pub(crate) fn find(&mut self, name: &'static str) -> Option<&'a Value> {
         self.asked.push(name);
         self.pages.asked.borrow_mut().push(self.key(name));
         self.object.get(name).filter(|value| !value.is_null())
     }
 
-    /// The same for a field that only other programs write; no message suggests it.
+    /// The same for a field that only other programs use; no message suggests it.
     pub(crate) fn foreign(&mut self, name: &'static str) -> Option<&'a Value> {
         self.asked.push(name);
         self.object.get(name).filter(|value| !value.is_null())
     }
 
-    /// The field of this name, if it can be read.
+    /// The field of this name, if valid.
     pub(crate) fn take<T>(
         &mut self,
         name: &'static str,
@@ -145,13 +144,13 @@ impl<'a> ServerFields<'a> {
         }
     }
 
-    /// Says that something is wrong with a field.
+    /// Records a problem of a field.
     pub(crate) fn problem(&self, name: &str, message: impl Into<String>) {
         let place = self.pages.place(Some(self.key(name)), None);
         self.pages.problem(ConfigProblem::new(place, message));
     }
 
-    /// Says that this object, or a field of it, is left out.
+    /// Records that this object, or a field of it, is left out.
     pub(crate) fn remark(&self, name: Option<&str>, message: impl Into<String>) {
         let place = match name {
             Some(name) => self.pages.place(Some(self.key(name)), None),
@@ -160,7 +159,7 @@ impl<'a> ServerFields<'a> {
         self.pages.remark(ConfigProblem::new(place, message));
     }
 
-    /// Where this object is.
+    /// The place of this object.
     pub(crate) fn place(&self) -> ValueSource {
         self.pages.place(Some(self.path.clone()), None)
     }
@@ -170,20 +169,20 @@ impl<'a> ServerFields<'a> {
         format!("{}{dot}{name}", self.path)
     }
 
-    /// All fields that are told, for an object in which the names are free.
+    /// All fields, for an object with free names.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
         self.object.iter()
     }
 
-    /// Ends the reading of this object: fields that nobody asked for are unknown.
+    /// Ends the reading of this object: fields that were not read are unknown.
     pub(crate) fn finish(self) {
         for name in self.unknown() {
             self.wrong(name);
         }
     }
 
-    /// Ends the reading of an object that other programs write, too: what is unknown is left out, unless it is
-    /// one letter away from what is known.
+    /// Ends the reading of an object that other programs write, too. Unknown fields are left out, unless they are
+    /// one letter away from a known one.
     pub(crate) fn finish_shared(self) {
         let is_slip = |name: &str| {
             let mut asked = self.asked.iter();
@@ -209,7 +208,7 @@ impl<'a> ServerFields<'a> {
     }
 }
 
-/// A text that says something.
+/// Parses a string that is not blank.
 pub(crate) fn filled(value: &Value) -> Result<Arc<str>, String> {
     let text = text(value)?;
     if text.trim().is_empty() {
@@ -218,7 +217,7 @@ pub(crate) fn filled(value: &Value) -> Result<Arc<str>, String> {
     Ok(text)
 }
 
-/// A text.
+/// Parses a string.
 pub(crate) fn text(value: &Value) -> Result<Arc<str>, String> {
     value
         .as_str()
@@ -226,7 +225,7 @@ pub(crate) fn text(value: &Value) -> Result<Arc<str>, String> {
         .ok_or_else(|| format!("a text in quotes was expected, not {}", kind(value)))
 }
 
-/// Several texts.
+/// Parses several strings.
 pub(crate) fn texts(value: &Value) -> Result<Vec<Arc<str>>, String> {
     let items = value
         .as_array()
@@ -234,14 +233,14 @@ pub(crate) fn texts(value: &Value) -> Result<Vec<Arc<str>>, String> {
     items.iter().map(text).collect()
 }
 
-/// `true` or `false`.
+/// Parses `true` or `false`.
 pub(crate) fn flag(value: &Value) -> Result<bool, String> {
     value
         .as_bool()
         .ok_or_else(|| format!("true or false was expected, not {}", kind(value)))
 }
 
-/// A length of time such as "30s".
+/// Parses a duration such as "30s".
 pub(crate) fn duration(value: &Value) -> Result<Duration, String> {
     let text = value.as_str().ok_or_else(|| {
         let kind = kind(value);
@@ -261,7 +260,7 @@ const fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// How much is shown of a key, in characters.
+/// How much of a key is shown, in characters.
 const LONGEST_KEY: usize = 80;
-/// The most unknown fields that are named.
+/// How many unknown fields are named.
 const MOST_NAMED: usize = 8;

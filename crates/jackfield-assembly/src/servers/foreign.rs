@@ -1,4 +1,4 @@
-//! What other programs write into their files of servers, and Jackfield does not.
+//! Fields of server files that other programs write, and Jackfield does not.
 
 use jackfield_tools_mcp::Patterns;
 use serde_json::Value;
@@ -8,17 +8,17 @@ use crate::servers::fields::{ServerFields, text, texts};
 
 /// Why a server cannot be used.
 pub(crate) enum UnsupportedServer {
-    /// It is one that cannot be reached or started yet.
+    /// It cannot be reached or started yet.
     LeftOut(String),
-    /// A field of it is one letter away from what it should say.
+    /// One of its fields is one letter away from a known one.
     Slip(&'static str, String),
 }
 
-/// The id of a server of this name: other programs allow more characters.
+/// The id for a server of this name: other programs allow more characters.
 ///
 /// # Errors
 ///
-/// Why there is none.
+/// No id can be derived.
 pub(crate) fn id(name: &str) -> Result<String, String> {
     let fits = |c: &char| c.is_ascii_alphanumeric() || *c == '_' || *c == '-';
     let id = name.chars().map(|c| if fits(&c) { c } else { '-' });
@@ -30,7 +30,7 @@ pub(crate) fn id(name: &str) -> Result<String, String> {
     }
 }
 
-/// Why the server cannot be reached or started, if it cannot.
+/// Why the server cannot be reached or started, if so.
 pub(crate) fn unspoken(fields: &mut ServerFields<'_>) -> Option<UnsupportedServer> {
     let mut why = None;
     for name in ["transport", "type"] {
@@ -90,7 +90,7 @@ fn input(value: &Value) -> Option<String> {
     }
 }
 
-/// Adds which tools other programs are told to offer, and which not.
+/// Adds the allow and deny lists of other programs.
 pub(crate) fn patterns(fields: &mut ServerFields<'_>, patterns: &mut Patterns) {
     for (name, is_denied) in [
         ("disabledTools", true),
@@ -115,7 +115,7 @@ pub(crate) fn patterns(fields: &mut ServerFields<'_>, patterns: &mut Patterns) {
 }
 
 const ADDRESS: &str = "servers at an address are not reached yet";
-/// What other programs call standard input and output; the first is what we call it.
+/// The names of other programs for standard input and output; the first one is ours.
 const HERE: [&str; 2] = ["stdio", "local"];
-/// The longest id, in characters.
+/// The maximum length of an id, in characters.
 const LONGEST_ID: usize = 64;

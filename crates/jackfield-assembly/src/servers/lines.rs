@@ -1,4 +1,4 @@
-//! In which lines of a JSON file its values stand, and what is told twice: a parsed value knows neither.
+//! Finds the lines of values in a JSON file, and duplicate keys: a parsed value has neither.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,12 +10,12 @@ use serde_json::value::RawValue;
 #[derive(Debug, Default)]
 pub(crate) struct KeyLines {
     found: HashMap<String, usize>,
-    /// The keys that are told more than once: the line of the first, and of another one.
+    /// The duplicate keys: the line of the first, and of another one.
     pub(crate) twice: Vec<(String, usize, usize)>,
 }
 
 impl KeyLines {
-    /// Of a text that is JSON, no deeper than it is read.
+    /// Indexes a JSON text, down to the depth that is read.
     pub(crate) fn of(text: &str) -> Self {
         let mut lines = Self::default();
         let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
@@ -27,7 +27,7 @@ impl KeyLines {
         lines
     }
 
-    /// The line of a value, or of what it would stand in.
+    /// The line of a value, or of the closest parent.
     pub(crate) fn line(&self, key: &str) -> Option<usize> {
         let mut key = key;
         loop {
@@ -56,7 +56,7 @@ impl KeyLines {
                             let line = file.line(field.get());
                             self.twice.push((key, *first, line));
                         }
-                        // What other programs keep in the same file is none of ours, and can be long.
+                        // Other programs keep unrelated data in the same file, which can be long.
                         None if level == 0 && !TABLES.contains(&&*name) => {
                             self.found.insert(key, file.line(field.get()));
                         }
@@ -80,14 +80,14 @@ struct LinesOfFile<'a> {
 }
 
 impl LinesOfFile<'_> {
-    /// The line, from 1, in which a part of the text begins.
+    /// The line of a part of the text, from 1.
     fn line(&self, part: &str) -> usize {
         let at = part.as_ptr().addr().wrapping_sub(self.text.as_ptr().addr());
         self.starts.partition_point(|start| *start <= at)
     }
 }
 
-/// The fields of an object as they are written: all of them, in their order.
+/// The fields of an object as written, in order, with duplicates.
 #[derive(Default)]
 struct WrittenFields<'a>(Vec<(String, &'a RawValue)>);
 
@@ -115,7 +115,7 @@ impl<'de> Deserialize<'de> for WrittenFields<'de> {
     }
 }
 
-/// What servers stand in.
+/// The keys that contain servers.
 pub(crate) const TABLES: [&str; 2] = ["mcpServers", "servers"];
-/// Nothing that a server has stands deeper; each level is read once more.
+/// No field of a server is nested deeper; each level is parsed once more.
 const MOST_LEVELS: usize = 6;

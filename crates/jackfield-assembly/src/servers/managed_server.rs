@@ -1,4 +1,4 @@
-//! The toolboxes of configured servers: one that can be started, and one that cannot.
+//! The toolboxes of configured servers: startable ones, and broken ones.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,27 +16,27 @@ use crate::servers::McpServerEntry;
 use crate::servers::memory::ToolListFile;
 use crate::servers::pins::Pins;
 
-/// A server that can be started, with its words of the last list.
+/// A server that can be started, with its instructions from the last listing.
 pub(crate) struct ManagedServer {
     lazy: bool,
-    /// Whether its tools were had from itself once, so that it keeps its place when it is down.
+    /// Whether it has listed its tools once, so that it keeps its place when it is down.
     listed: AtomicBool,
     pub(crate) mcp: McpToolbox,
     memory: Option<Arc<ToolListFile>>,
     offers_nothing: bool,
     pub(crate) pins: Arc<Pins>,
-    /// How often it had listed its tools when it was taken down what it said.
+    /// How often it had listed its tools when its instructions were last recorded.
     taken: AtomicU64,
     telling: StartReport,
     words: Mutex<ServerInstructions>,
 }
 
-/// What a server says of itself.
+/// The instructions of a server.
 #[derive(Default)]
 struct ServerInstructions {
-    /// Whether models may be told of it.
+    /// Whether models may see them.
     admitted: bool,
-    /// Empty if it says nothing; `None` if nobody knows.
+    /// Empty if there are none; `None` if unknown.
     said: Option<String>,
 }
 
@@ -72,8 +72,8 @@ impl ManagedServer {
         }
     }
 
-    /// Takes down what a server that runs says of itself, if it was asked since: most calls follow one
-    /// list, and a list can be long.
+    /// Records the instructions of a running server if it has listed its tools since the last time: most calls
+    /// follow the same list, and a list can be long.
     async fn take_down(&self) {
         let times = self.mcp.times_listed();
         if self.taken.load(Ordering::Relaxed) == times
@@ -87,7 +87,7 @@ impl ManagedServer {
         let said = self.mcp.instructions().await;
         if let (Some(memory), Some(remembered)) = (&self.memory, self.mcp.remembered()) {
             let (memory, said) = (Arc::clone(memory), said.clone());
-            // It writes, and compares what can be megabytes.
+            // Blocking: it writes, and compares what can be megabytes.
             let kept = tokio::task::spawn_blocking(move || memory.keep(remembered, said));
             let _what_is_not_kept_is_asked_for_again = kept.await;
         }
@@ -102,7 +102,7 @@ impl ManagedServer {
         }
     }
 
-    /// Looks whether models may be told what it says of itself, unless they may already.
+    /// Checks whether models may see the instructions, unless they are already admitted.
     async fn weigh(&self) {
         let said = {
             let words = self.words();
@@ -119,7 +119,7 @@ impl ManagedServer {
         }
     }
 
-    /// Whether none of its tools may be offered, whatever they are: it is not started to list them.
+    /// Whether its patterns exclude every tool: it is not started to list them.
     pub(crate) fn offers_nothing(&self) -> bool {
         self.offers_nothing
     }
@@ -137,7 +137,7 @@ impl Toolbox for ManagedServer {
 
     async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
         if !self.lazy && !self.listed.load(Ordering::Relaxed) {
-            // What is remembered spares it questions, but nobody is offered what does not run.
+            // The cached list saves requests, but only a running server is offered.
             let started = self.mcp.start().await;
             started.map_err(|fault| self.telling.down(&fault))?;
         }
@@ -167,7 +167,7 @@ impl Toolbox for ManagedServer {
 
     async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
         let ended = self.mcp.call(run, events).await;
-        // The first call of a lazy server is what starts it.
+        // The first call of a lazy server starts it.
         self.take_down().await;
         ended
     }
@@ -182,12 +182,12 @@ impl Toolbox for ManagedServer {
     }
 }
 
-/// How it is told that a server cannot be used.
+/// Reports that a server cannot be used.
 pub(crate) struct StartReport {
-    /// Whether the log says why, and whoever asks is not told: it is somebody else's machine to him.
+    /// Whether only the log has the reason, because clients are on other machines.
     discreet: bool,
     id: ToolboxId,
-    /// What the log said last, so that each request does not say it again.
+    /// The last logged reason, so that not every request logs it again.
     logged: Mutex<Option<String>>,
 }
 
@@ -200,7 +200,7 @@ impl StartReport {
         }
     }
 
-    /// It did not start, which the log has said.
+    /// The error for a server that did not start; logged already.
     fn down(&self, fault: &ServerFault) -> ToolError {
         if self.discreet {
             self.untold()
@@ -237,7 +237,7 @@ impl StartReport {
     }
 }
 
-/// A server that cannot even be started, so that whoever lists tools is told.
+/// A server that cannot be started, which reports that when tools are listed.
 pub(crate) struct BrokenServer {
     pub(crate) fault: ServerFault,
     pub(crate) telling: Arc<StartReport>,

@@ -1,4 +1,4 @@
-//! What is remembered of a server until its next start: a file of the user's cache, which may be deleted.
+//! The cached tool list of a server between runs: a file in the user's cache, which may be deleted.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -12,16 +12,16 @@ use serde_json::{Value, json};
 use crate::bounded_file::read_at_most;
 use crate::servers::McpServerEntry;
 
-/// The file of one server as it is configured: another configuration has another one.
+/// The cache file of one server. A changed configuration has another file.
 pub(crate) struct ToolListFile {
     file: PathBuf,
-    /// What is in it, as far as is known.
+    /// Its content, as far as known.
     kept: Mutex<Option<(ServerMemory, Option<String>)>>,
 }
 
 impl ToolListFile {
-    /// What is configured is taken as it is written, and of variables the names alone: a hash of a key
-    /// that can be guessed would give it away.
+    /// The file of a server, named by a digest of its configuration as written. Only the names of variables enter
+    /// it: the hash of a guessable key would reveal the key.
     pub(crate) fn new(cache: &Path, server: &McpServerEntry) -> Self {
         let variables: Vec<&Arc<str>> = server.environment.iter().map(|(name, _)| name).collect();
         let parts = format!(
@@ -46,7 +46,7 @@ impl ToolListFile {
         }
     }
 
-    /// What was kept: what it offered, and its own words. Nothing if it cannot be read.
+    /// The cached tool list and instructions; `None` if they cannot be read.
     pub(crate) fn recall(&self) -> Option<(ServerMemory, Option<String>)> {
         let bytes = read_at_most(&self.file, MOST).ok()?;
         let value: Value = serde_json::from_slice(&bytes).ok()?;
@@ -69,7 +69,7 @@ impl ToolListFile {
         kept
     }
 
-    /// Keeps it, if it is not what was kept last. Waits for the disk.
+    /// Writes the cache if it has changed. Blocks on the disk.
     pub(crate) fn keep(&self, remembered: ServerMemory, instructions: Option<String>) {
         let new = Some((remembered, instructions));
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,15 +88,15 @@ impl ToolListFile {
         });
         let text = value.to_string();
         if text.len() as u64 > MOST {
-            // It would not be read.
+            // A larger file would not be read.
             return;
         }
-        // If it cannot be written, the next start is slower; nothing else is lost.
+        // If the write fails, the next start is slower; nothing else is lost.
         let _written = write(&self.file, &text);
     }
 }
 
-/// Writes a file whole or not at all, for nobody else to read.
+/// Writes a private file atomically.
 fn write(file: &Path, text: &str) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;
@@ -113,5 +113,5 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
     fs::rename(beside, file)
 }
 
-/// The most bytes of the file.
+/// The maximum size of the file, in bytes.
 const MOST: u64 = 64 << 20;

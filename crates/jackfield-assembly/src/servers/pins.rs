@@ -1,5 +1,4 @@
-//! Which definitions of a server's tools are accepted: those that were seen first, until somebody
-//! accepts others.
+//! Pins the tool definitions of a server: the first ones seen are accepted, until a person accepts others.
 
 mod file;
 
@@ -15,46 +14,46 @@ use serde_json::{Value, json};
 use self::file::{Accepted, Pin, PinFile, PinFileError, Stamp};
 use crate::servers::McpServerEntry;
 
-/// A definition that is not the accepted one. Its tool is quarantined: neither offered nor called.
+/// A definition that differs from the accepted one. Its tool is quarantined: neither offered nor called.
 ///
-/// What a server says of itself is a definition, too: of no tool, with `instructions`. Models are not
-/// told of it then.
+/// The instructions of a server are pinned as a definition without a tool, with `instructions`. Models do not see
+/// changed instructions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChangedTool {
-    /// What is accepted, as the server sent it then; `None` if it was too long to be kept.
+    /// The accepted definition as the server sent it; `None` if it was too long to be stored.
     pub accepted: Option<Arc<Value>>,
-    /// The digest of what is accepted.
+    /// The digest of the accepted definition.
     pub accepted_digest: Digest,
-    /// What the server says now, as it sent it.
+    /// The current definition, as the server sent it.
     pub offered: Arc<Value>,
-    /// The tool, by the server's own name for it; empty for the server itself.
+    /// The tool, by the server's own name; empty for the server itself.
     pub tool: Arc<str>,
 }
 
-/// Why a definition was not accepted. Nothing was, then.
+/// Why a definition was not accepted. Nothing was accepted then.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcceptError {
-    /// Somebody else has accepted something else since it was shown; it has to be shown again.
+    /// Another definition was accepted since this one was shown; it has to be shown again.
     #[error("another definition of {} was accepted meanwhile", named(tool))]
     Overtaken {
         /// The tool; empty for the server itself.
         tool: Arc<str>,
     },
-    /// It cannot be kept; the text says why, and what to do.
+    /// It cannot be stored; the text has the reason and help.
     #[error("{0}")]
     Unkept(String),
 }
 
-/// What the servers of one assembly have in common: one of them tells that nothing can be kept.
+/// Shared by the servers of an assembly, so that only one of them reports that nothing can be stored.
 pub(crate) type PinNotice = Arc<OnceLock<ToolboxId>>;
 
-/// The accepted definitions of one server as it is configured.
+/// The accepted definitions of one configured server.
 pub(crate) struct Pins {
     file: Option<PinFile>,
-    /// Whether the server is this very program: what it says of its tools cannot change behind its back.
+    /// Whether the server is this same program, whose definitions cannot change unnoticed.
     itself: bool,
-    /// Held while somebody looks, which takes as long as the disk does; the state is never held so long.
+    /// Held during a check, which takes as long as the disk does; the state is never locked that long.
     looking: Mutex<()>,
     server: ToolboxId,
     state: Mutex<PinState>,
@@ -65,29 +64,29 @@ pub(crate) struct Pins {
 struct PinState {
     changed: BTreeMap<Arc<str>, ChangedTool>,
     fault: Option<String>,
-    /// What was pinned for the life of this process, where it could not be kept.
+    /// Pins that could not be stored, for the life of this process.
     held: Accepted,
-    /// What it says of itself, if that is not the accepted one.
+    /// The instructions, if they differ from the accepted ones.
     instructions: Option<ChangedTool>,
     last: Option<PinLookup>,
     withheld: Option<String>,
 }
 
-/// What was looked at last, and what came of it.
+/// The last check, and its result.
 struct PinLookup {
     definitions: Vec<Arc<Value>>,
     review: Review,
     stamp: Stamp,
 }
 
-/// What is accepted, and why it holds for this process alone, if it does.
+/// The accepted definitions, and why they are only in memory, if so.
 struct AcceptedPin {
     accepted: Accepted,
     unkept: Option<String>,
 }
 
 impl Pins {
-    /// Those of a server that may be kept in this folder.
+    /// The pins of a server, stored in this folder.
     pub(crate) fn new(data: Option<&Path>, server: &McpServerEntry, teller: &PinNotice) -> Self {
         Self {
             file: data
@@ -101,15 +100,15 @@ impl Pins {
         }
     }
 
-    /// What was not the accepted one when the definitions were looked at last.
+    /// The changed definitions of the last check.
     pub(crate) fn changed(&self) -> Vec<ChangedTool> {
         let state = self.state();
         let all = state.instructions.iter().chain(state.changed.values());
         all.cloned().collect()
     }
 
-    /// Whether models may be told what the server says of itself, which is pinned as a definition is;
-    /// to say nothing, too. May wait for the disk.
+    /// Checks the instructions of the server against their pin, and returns whether models may see them. Empty
+    /// instructions are pinned, too. May block on the disk.
     pub(crate) fn admit(&self, instructions: &str) -> bool {
         let _looking = self.look();
         let said = [Arc::new(json!({ "instructions": instructions }))];
@@ -120,7 +119,7 @@ impl Pins {
         state.held = held;
         let (refused, changed) = match compared {
             Ok((review, mut changed)) => (!review.refused.is_empty(), changed.remove("")),
-            // It is told of with the list.
+            // The tool listing reports the error.
             Err(_) => (true, None),
         };
         state.withheld = changed.as_ref().map(|_| {
@@ -134,17 +133,17 @@ impl Pins {
         !refused
     }
 
-    /// Why models are not told what the server says of itself, if they are not.
+    /// Why models do not see the instructions, if so.
     pub(crate) fn withheld(&self) -> Option<String> {
         self.state().withheld.clone()
     }
 
-    /// Why nothing counts as accepted, if it cannot be known what is.
+    /// Why the accepted definitions are unknown, if so.
     pub(crate) fn fault(&self) -> Option<String> {
         self.state().fault.clone()
     }
 
-    /// Accepts what was shown, and nothing else; all of it or nothing. Waits for the disk.
+    /// Accepts exactly the shown definitions, all or none. Blocks on the disk.
     pub(crate) fn accept(&self, shown: &[ChangedTool]) -> Result<(), AcceptError> {
         let unkept = |trouble| AcceptError::Unkept(self.sentence(trouble));
         let file = self.file.as_ref();
@@ -194,7 +193,7 @@ impl Pins {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is accepted, after what was never seen was pinned.
+    /// The accepted definitions, after pinning new ones.
     fn known(
         &self,
         definitions: &[Arc<Value>],
@@ -224,7 +223,7 @@ impl Pins {
         if let (Some(file), None, false) = (&self.file, &known.unkept, nothing_to_keep) {
             let written = file.change(|accepted| {
                 let before = accepted.len();
-                // Another process may have pinned them meanwhile; what was pinned first stays.
+                // Another process may have pinned them meanwhile; the first pin counts.
                 for (name, pin) in held.iter() {
                     let entry = accepted.entry(name.clone());
                     entry.or_insert_with(|| pin.clone());
@@ -239,7 +238,7 @@ impl Pins {
             match written {
                 Ok(accepted) => known.accepted = accepted,
                 Err(PinFileError::NoPlace(why)) => known.unkept = Some(why),
-                // What is new is not used, as it could be another each time.
+                // Without a stored pin, a new definition is not used: it could be a different one each time.
                 Err(PinFileError::Full) => {}
                 Err(trouble @ PinFileError::Damaged { .. }) => return Err(trouble),
             }
@@ -258,7 +257,7 @@ impl Pins {
         Ok(known)
     }
 
-    /// Holds what the server says against what is accepted.
+    /// Compares definitions with the accepted ones.
     fn compare(
         &self,
         definitions: &[Arc<Value>],
@@ -338,7 +337,7 @@ impl Pins {
         }
     }
 
-    /// What went wrong, and what to do, in a sentence.
+    /// The problem and its help, in one sentence.
     fn sentence(&self, trouble: PinFileError) -> String {
         match trouble {
             PinFileError::Damaged { file, why } => format!(
@@ -387,7 +386,7 @@ impl DefinitionGate for Pins {
         match compared {
             Ok((review, changed)) => {
                 (state.changed, state.fault) = (changed, None);
-                // If the file was written since, the stamp is none of it, and nothing is spared.
+                // If the file was written since, the stamp does not match, and the next check reads it again.
                 state.last = stamp.filter(|_| !unkept).map(|stamp| PinLookup {
                     definitions: definitions.to_vec(),
                     review: review.clone(),
@@ -410,7 +409,7 @@ impl DefinitionGate for Pins {
     }
 }
 
-/// What a definition is of.
+/// The subject of a definition, as text.
 fn named(tool: &str) -> String {
     if tool.is_empty() {
         "the server itself".to_owned()
@@ -419,15 +418,15 @@ fn named(tool: &str) -> String {
     }
 }
 
-/// The tool's own name; empty for what a server says of itself, as no tool is called so.
+/// The tool's own name; empty for instructions, as no tool has an empty name.
 fn name(definition: &Value) -> &str {
     let name = definition.get("name").and_then(Value::as_str);
     name.unwrap_or_default()
 }
 
-/// The most tools that are named in a problem.
+/// How many tools are named in a problem.
 const MOST_NAMED: usize = 20;
-/// The most tools that are known of one server, those that it no longer has included.
+/// The maximum number of pins of one server, including tools that it no longer has.
 const MOST_PINS: usize = 16 << 10;
-/// Why nothing is kept where there is no user.
+/// The reason without a data folder.
 const NO_FOLDER: &str = "this user has no folder for data that is kept; set HOME or XDG_DATA_HOME";

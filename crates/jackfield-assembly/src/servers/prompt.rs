@@ -1,5 +1,5 @@
-//! A server that turns wait for a short time only: it starts and lists in the background, and turns offer what is
-//! ready.
+//! Limits how long turns wait for a server: it starts and lists its tools in the background, and turns offer what
+//! is ready.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,35 +16,35 @@ use tokio::time::{Instant, timeout};
 
 use crate::servers::managed_server::ManagedServer;
 
-/// A server as turns use it. A list that takes longer than the wait goes on in the background, and later lists
-/// do not wait for it; a server that fails is waited for no longer in all until it has listed its tools.
+/// A server as turns use it. A listing that exceeds the wait continues in the background, and later listings do
+/// not wait for it. The waits for a failing server share one budget until it has listed its tools.
 pub(crate) struct Prompt {
-    /// How to make turns wait longer, for readers who can change that.
+    /// Help about longer waits, for readers who can configure that.
     advice: &'static str,
-    /// Whether a list goes on in the background.
+    /// Whether a listing continues in the background.
     late: watch::Sender<bool>,
     pub(crate) running: Arc<ManagedServer>,
     pub(crate) wait: Duration,
     waits: Arc<Mutex<StartWaits>>,
 }
 
-/// What is known of the waits for a server.
+/// The state of waiting for a server.
 #[derive(Default)]
 struct StartWaits {
-    /// Why the last list failed.
+    /// Why the last listing failed.
     fault: Option<String>,
-    /// Its tools when it listed them last.
+    /// The tools of its last successful listing.
     last: Option<Vec<ToolSpec>>,
-    /// Since when it is waited for.
+    /// The start of the current wait.
     since: Option<Instant>,
-    /// How long it was waited for in vain since it listed its tools last.
+    /// The time spent on failed waits since the last successful listing.
     spent: Duration,
-    /// Why the tools of the last list are offered in place of those of now.
+    /// Why the tools of the last listing are offered instead of the current ones.
     stale: Option<String>,
 }
 
 impl StartWaits {
-    /// How long to wait now.
+    /// The remaining time of this wait.
     fn begin(&mut self, wait: Duration) -> Duration {
         let since = *self.since.get_or_insert_with(Instant::now);
         wait.saturating_sub(self.spent + since.elapsed())
@@ -68,7 +68,7 @@ impl StartWaits {
 }
 
 impl Prompt {
-    /// This server, waited for so long.
+    /// A server with this wait.
     pub(crate) fn new(running: ManagedServer, wait: Duration, discreet: bool) -> Self {
         Self {
             advice: if discreet { "" } else { ADVICE },
@@ -79,7 +79,7 @@ impl Prompt {
         }
     }
 
-    /// Waits for a list that goes on in the background. Says whether there was one.
+    /// Waits for a listing in the background. Returns whether there was one.
     pub(crate) async fn caught_up(&self) -> bool {
         let mut late = self.late.subscribe();
         let was_late = *late.borrow();
@@ -91,7 +91,7 @@ impl Prompt {
         locked(&self.waits)
     }
 
-    /// What is offered of a server that has not listed its tools in time.
+    /// The tools offered if the server has not listed them in time.
     fn without(&self) -> Result<Vec<ToolSpec>, ToolError> {
         let mut waits = self.waits();
         let why = match &waits.fault {
@@ -133,7 +133,7 @@ impl Toolbox for Prompt {
             self.waits().end(&listed);
             return listed;
         }
-        // Of those that come at once, one goes on for all.
+        // Of concurrent listings, one continues for all.
         if !self.late.send_replace(true) {
             if self.waits().fault.is_none() {
                 tracing::warn!(server = %self.id(), "an MCP server is waited for no longer");
@@ -180,7 +180,7 @@ impl Toolbox for Prompt {
     }
 }
 
-/// A list that goes on in the background, until it is over, however it ends.
+/// Marks a listing in the background, until it ends in any way.
 struct BackgroundList(watch::Sender<bool>);
 
 impl Drop for BackgroundList {

@@ -1,4 +1,4 @@
-//! Reads a file of servers, in either of the two shapes that people have, or as other programs keep it.
+//! Reads a file of servers, in either of the two common forms, or as other programs keep it.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ use crate::servers::foreign::{self, UnsupportedServer};
 use crate::surroundings::Surroundings;
 use crate::web;
 
-/// What a file of servers says.
+/// The content of a file of servers.
 #[derive(Default)]
 pub(crate) struct ServersFile {
-    /// Everything that is wrong with it.
+    /// Its problems.
     pub(crate) problems: Vec<ConfigProblem>,
-    /// What is left out of it, as other programs keep such files, too.
+    /// Remarks about what is left out, as other programs use such files, too.
     pub(crate) remarks: Vec<ConfigProblem>,
     /// Its servers.
     pub(crate) servers: Vec<McpServerEntry>,
@@ -35,7 +35,7 @@ pub(crate) fn read(surroundings: &Surroundings, path: &Path, bytes: &[u8]) -> Se
         Ok(root) => root,
         Err(error) => {
             let place = pages.place(None, Some(error.line()));
-            // The message names the place already.
+            // The message includes the position already.
             let message = error.to_string();
             let message = message.split(" at line ").next().unwrap_or_default();
             let problem = ConfigProblem::new(place, format!("this is not JSON: {message}"));
@@ -62,9 +62,9 @@ pub(crate) fn read(surroundings: &Surroundings, path: &Path, bytes: &[u8]) -> Se
     }
 }
 
-/// The value of a file, which may have comments and commas that JSON has not; and its text without them.
+/// Parses a file that may have comments and trailing commas; also returns its text without them.
 pub(crate) fn json(bytes: &[u8]) -> Result<(Value, Cow<'_, [u8]>), serde_json::Error> {
-    // Editors on Windows begin files with it.
+    // Editors on Windows write a byte order mark.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if let Ok(root) = serde_json::from_slice(bytes) {
         return Ok((root, bytes.into()));
@@ -73,7 +73,7 @@ pub(crate) fn json(bytes: &[u8]) -> Result<(Value, Cow<'_, [u8]>), serde_json::E
     Ok((serde_json::from_slice(&plain)?, plain.into()))
 }
 
-/// Every field that may be in a file of servers, with `NAME` for a server of it.
+/// Every field that a file of servers may have, with `NAME` for the name of a server.
 #[must_use]
 pub fn server_keys() -> Vec<String> {
     let pages = FileProblems::new(Path::new("sample"));
@@ -180,7 +180,7 @@ impl<'a> ServersReader<'a> {
         let spoken = foreign::unspoken(&mut fields);
         match &spoken {
             Some(UnsupportedServer::Slip(name, message)) => fields.problem(name, message.as_str()),
-            // What is switched off is no news.
+            // A disabled server is not worth a remark.
             Some(UnsupportedServer::LeftOut(why)) if enabled => {
                 fields.remark(None, format!("left out: {why}"));
                 return None;
@@ -206,7 +206,7 @@ impl<'a> ServersReader<'a> {
             enabled,
             environment: environment(&mut fields),
             folder: fields.take("cwd", filled),
-            // One that cannot be used is not kept: there are problems.
+            // A server without a valid id has a problem, and is not kept.
             id: id?,
             itself: false,
             lazy: fields.take("lazy", flag).unwrap_or_default(),
@@ -225,7 +225,7 @@ impl<'a> ServersReader<'a> {
     }
 }
 
-/// A length of time; a bare number is seconds to one program and milliseconds to another.
+/// Parses a duration. A bare number is ambiguous: seconds to one program, milliseconds to another.
 fn limit(
     fields: &mut ServerFields<'_>,
     name: &'static str,
@@ -257,7 +257,7 @@ fn environment(fields: &mut ServerFields<'_>) -> Vec<(Arc<str>, Arc<str>)> {
             Value::Bool(_) | Value::Number(_) => {
                 variables.push((name.as_str().into(), value.to_string().into()));
             }
-            // A variable that the server does not get.
+            // The server does not get this variable.
             Value::Null => {}
             Value::Array(_) | Value::Object(_) | Value::String(_) => match text(value) {
                 Ok(value) => variables.push((name.as_str().into(), value)),
@@ -268,7 +268,7 @@ fn environment(fields: &mut ServerFields<'_>) -> Vec<(Arc<str>, Arc<str>)> {
     variables
 }
 
-/// `{"allow": […], "deny": […]}`, or a list of what is allowed; and what other programs say of that.
+/// Reads `{"allow": […], "deny": […]}` or a list of allowed tools, and the equivalents of other programs.
 fn patterns(fields: &mut ServerFields<'_>, pages: &FileProblems) -> Patterns {
     let owned = |texts: Option<Vec<Arc<str>>>| -> Vec<String> {
         let texts = texts.unwrap_or_default();
@@ -300,7 +300,7 @@ fn parse_id(id: &str) -> Result<ToolboxId, String> {
     ToolboxId::parse(id).map_err(|error| error.to_string())
 }
 
-/// What tools' names begin with.
+/// Parses the prefix of tool names.
 fn prefix(value: &Value) -> Result<Arc<str>, String> {
     let text = text(value)?;
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -320,11 +320,11 @@ fn start_timeout(value: &Value) -> Result<Duration, String> {
     Ok(limit)
 }
 
-/// The toolbox that every pattern `builtin/*` is about.
+/// The toolbox of the patterns `builtin/*`.
 const BUILTIN: &str = "builtin";
-/// The longest beginning of tools' names.
+/// The maximum length of a prefix of tool names.
 const LONGEST_PREFIX: usize = 32;
-/// A turn waits no longer for tools.
+/// The maximum start timeout: turns wait no longer for tools.
 const LONGEST_START: Duration = Duration::from_secs(120);
-/// The most servers of a file.
+/// The maximum number of servers in a file.
 const MOST: usize = 200;

@@ -1,4 +1,4 @@
-//! A configured server as a toolbox: with its variables filled in, or with the reason why it cannot be used.
+//! A configured server as a toolbox: with its variables expanded, or with the reason why it cannot be used.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use crate::servers::prompt::Prompt;
 use crate::servers::{GUARD, McpServerEntry};
 use crate::surroundings::Environment;
 
-/// An MCP server of an assembly. Cloning shares it.
+/// An MCP server of an assembly. Clones share it.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ServerToolbox {
-    /// What is configured of it.
+    /// Its configuration.
     pub config: Arc<McpServerEntry>,
     kind: ServerSource,
 }
@@ -36,56 +36,56 @@ enum ServerSource {
     Wrong(ServerFault, Arc<StartReport>),
 }
 
-/// What holds for all servers: where something is kept of them, and how long they are waited for.
+/// Settings common to all servers: the folders for their files, and the wait for their start.
 #[derive(Clone, Debug)]
 pub(crate) struct ServerPaths<'a> {
-    /// What may be deleted.
+    /// The cache folder.
     pub(crate) cache: Option<&'a Path>,
-    /// What has to stay.
+    /// The folder of durable data.
     pub(crate) data: Option<&'a Path>,
     pub(crate) start_wait: Duration,
     pub(crate) teller: PinNotice,
 }
 
-/// How a server is.
+/// The status of a server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ServerStatus {
     /// It cannot be used.
     Failed {
-        /// What to do.
+        /// Help.
         advice: String,
-        /// What happened.
+        /// The reason.
         reason: String,
     },
-    /// It is switched off.
+    /// It is disabled.
     Off,
     /// It runs.
     Ready {
-        /// Its own name and version, if it says them; not to be believed.
+        /// Its own name and version, if it sends them; not trusted.
         name: Option<String>,
-        /// The revision of the protocol that is spoken with it.
+        /// The negotiated protocol revision.
         protocol: String,
-        /// Whether that is without a handshake, as from 2026-07-28 on.
+        /// Whether the protocol has no handshake, as from revision 2026-07-28 on.
         stateless: bool,
     },
     /// It is being started.
     Starting,
-    /// Nobody has needed it.
+    /// It was not needed yet.
     Stopped,
 }
 
-/// What came of trying a server.
+/// The result of testing a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerTest {
-    /// What is not as it should be, each in a sentence.
+    /// The problems found, each in one sentence.
     pub problems: Vec<String>,
-    /// Its tools that are neither offered nor called, because their definitions are not the accepted
+    /// Its quarantined tools, which are neither offered nor called because their definitions are not the accepted
     /// ones.
     pub quarantined: Vec<Arc<str>>,
-    /// How it is.
+    /// Its status.
     pub state: ServerStatus,
-    /// How long it took until its tools were known, or until it failed.
+    /// How long it took until its tools were listed, or until it failed.
     pub took: Duration,
     /// Its tools.
     pub tools: Vec<ToolSpec>,
@@ -94,7 +94,7 @@ pub struct ServerTest {
 }
 
 impl ServerToolbox {
-    /// A server of which something may be kept in these places.
+    /// A server with these folders for its files.
     pub(crate) fn new(
         config: &McpServerEntry,
         environment: &Environment,
@@ -145,7 +145,7 @@ impl ServerToolbox {
         }
     }
 
-    /// How it is.
+    /// Its status.
     #[must_use]
     pub fn state(&self) -> ServerStatus {
         match &self.kind {
@@ -155,8 +155,7 @@ impl ServerToolbox {
         }
     }
 
-    /// The definitions that were not the accepted ones when its tools were listed last, what it says of
-    /// itself included.
+    /// The changed definitions of its last listing, including its instructions.
     #[must_use]
     pub fn changed(&self) -> Vec<ChangedTool> {
         match &self.kind {
@@ -165,12 +164,12 @@ impl ServerToolbox {
         }
     }
 
-    /// Accepts these definitions: what was shown, and not what it may say by now. All of them or none.
-    /// The next list offers them. Waits for the disk, and for other processes that write there.
+    /// Accepts exactly these definitions as shown, all or none. The next listing offers them. Blocks on the disk,
+    /// and on other processes that write there.
     ///
     /// # Errors
     ///
-    /// [`AcceptError`] if that cannot be kept.
+    /// [`AcceptError`] if they cannot be stored.
     pub fn accept(&self, shown: &[ChangedTool]) -> Result<(), AcceptError> {
         match &self.kind {
             ServerSource::Off | ServerSource::Wrong(..) => Ok(()),
@@ -178,8 +177,7 @@ impl ServerToolbox {
         }
     }
 
-    /// What it said last on standard error, and what on standard output was not the protocol; the
-    /// oldest line first.
+    /// The last lines of standard error, and of non-protocol output on standard output; the oldest first.
     #[must_use]
     pub fn log(&self) -> Vec<String> {
         match &self.kind {
@@ -188,7 +186,7 @@ impl ServerToolbox {
         }
     }
 
-    /// Starts it, and asks for its tools.
+    /// Starts it, and lists its tools.
     pub async fn test(&self) -> ServerTest {
         let since = Instant::now();
         let mut tested = ServerTest {
@@ -197,7 +195,7 @@ impl ServerToolbox {
             state: self.state(),
             took: Duration::ZERO,
             tools: Vec::new(),
-            // What is switched off is as it should be.
+            // A disabled server is in order.
             usable: matches!(self.kind, ServerSource::Off),
         };
         if let ServerSource::Usable(prompt) = &self.kind {
@@ -233,7 +231,7 @@ impl ServerToolbox {
         tested
     }
 
-    /// The same, waited for no longer than a turn waits. It goes on starting.
+    /// Tests it, but waits no longer than a turn does. It continues to start.
     pub async fn look(&self) -> ServerTest {
         let ServerSource::Usable(prompt) = &self.kind else {
             return self.test().await;
@@ -254,8 +252,7 @@ impl ServerToolbox {
         })
     }
 
-    /// Waits until it has started and listed its tools, or failed to, where a turn did not wait for that. Says
-    /// whether there was anything to wait for.
+    /// Waits until a start and listing that a turn did not wait for have ended. Returns whether there was one.
     pub async fn caught_up(&self) -> bool {
         match &self.kind {
             ServerSource::Off | ServerSource::Wrong(..) => false,
@@ -263,7 +260,7 @@ impl ServerToolbox {
         }
     }
 
-    /// Ends it, if it runs; takes a few seconds at most.
+    /// Stops it if it runs, within a few seconds.
     pub async fn stop(&self) {
         if let ServerSource::Usable(prompt) = &self.kind {
             prompt.running.mcp.stop().await;
@@ -307,7 +304,7 @@ impl From<jackfield_tools_mcp::ServerState> for ServerStatus {
     }
 }
 
-/// The server with its variables filled in.
+/// The server with its variables expanded.
 fn filled_in(
     config: &McpServerEntry,
     environment: &Environment,
@@ -354,7 +351,7 @@ fn settings(config: &McpServerEntry, registry: &Registry) -> ClientSettings {
         ..ClientSettings::default()
     };
     if registry.guarded {
-        // A program that does not know its own path goes without.
+        // If the path of this program is unknown, there is no guard.
         settings.guard = GuardProgram::this_program(GUARD).ok();
     }
     if let Some(limit) = config.start_timeout {
@@ -363,5 +360,5 @@ fn settings(config: &McpServerEntry, registry: &Registry) -> ClientSettings {
     settings
 }
 
-/// What the log says before such a line.
+/// The log prefix of non-protocol output.
 const NOISE: &str = "[not the protocol, on standard output]";

@@ -1,8 +1,7 @@
-//! The file in which the accepted definitions of one server are kept.
+//! The file of accepted definitions of one server.
 //!
-//! It is read without a lock, as it is only ever replaced whole; whoever replaces it holds the lock
-//! beside it from before it reads until after it has written, so that of two processes neither loses
-//! what the other one pins.
+//! It is read without a lock, as it is only ever replaced atomically. A writer holds the lock file from before
+//! its read until after its write, so that neither of two processes loses the pins of the other.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -17,45 +16,45 @@ use serde_json::{Map, Value, json};
 use crate::bounded_file::read_at_most;
 use crate::servers::McpServerEntry;
 
-/// What is accepted, by the tools' own names.
+/// The accepted definitions, by the tools' own names.
 pub(crate) type Accepted = BTreeMap<String, Pin>;
 
 /// An accepted definition.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pin {
-    /// The definition itself, unless it is too long to be kept.
+    /// The definition itself, unless it is too long to be stored.
     pub(crate) definition: Option<Arc<Value>>,
     pub(crate) digest: Digest,
 }
 
-/// Why the file is of no use.
+/// Why the file cannot be used.
 #[derive(Debug)]
 pub(crate) enum PinFileError {
-    /// It is there, and it cannot be known what it says.
+    /// It exists, but its content cannot be determined.
     Damaged { file: PathBuf, why: String },
-    /// What is to be kept is too much.
+    /// The content would be too large.
     Full,
-    /// Nothing can be kept there, for this reason.
+    /// Nothing can be stored there, for this reason.
     NoPlace(String),
 }
 
-/// How the file was, to tell whether it is still the same.
+/// A fingerprint of the file's metadata, to detect changes.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) struct Stamp {
     bytes: u64,
-    /// Every writing makes another one, where files have numbers.
+    /// The inode number, where the system has one; every write creates a new inode.
     number: u64,
     written: Option<SystemTime>,
 }
 
-/// The file of one server.
+/// The pin file of one server.
 pub(crate) struct PinFile {
     file: PathBuf,
     server: String,
 }
 
 impl Pin {
-    /// A definition that is accepted from now on.
+    /// A pin of this definition.
     pub(crate) fn of(definition: &Arc<Value>) -> Self {
         let text = canonical_json(definition);
         Self {
@@ -66,11 +65,11 @@ impl Pin {
 }
 
 impl PinFile {
-    /// The file of a server as it is configured: by what decides who it is. How it is used (its limits,
-    /// patterns, prefix, trust) does not, nor do its variables: another key is no other server.
+    /// The file of a configured server, named by its identity: id, program, arguments and folder. Limits,
+    /// patterns, prefix, trust and variables do not count: a server with another key is the same server.
     pub(crate) fn of(data: &Path, server: &McpServerEntry) -> Self {
         let folder = server.folder.as_ref().map(|folder| {
-            // What is relative is another folder beside another file.
+            // A relative folder depends on the location of the configuration file.
             if folder.starts_with('~') {
                 PathBuf::from(&**folder)
             } else {
@@ -78,7 +77,7 @@ impl PinFile {
             }
         });
         let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
-        // A form that the next compiler does not change.
+        // A representation that is stable across compilers.
         let parts = json!([&*server.command, server.arguments, folder]).to_string();
         let id = server.id.as_str();
         let digest = Digest::of_parts([id, &parts]).to_hex();
@@ -93,7 +92,7 @@ impl PinFile {
         &self.file
     }
 
-    /// How it is now; `None` if it is not there.
+    /// The current fingerprint; `None` if the file does not exist.
     pub(crate) fn stamp(&self) -> Option<Stamp> {
         let metadata = fs::metadata(&self.file).ok()?;
         #[cfg(unix)]
@@ -107,7 +106,7 @@ impl PinFile {
         })
     }
 
-    /// What is accepted; nothing if the file is not there.
+    /// The accepted definitions; empty if the file does not exist.
     pub(crate) fn read(&self) -> Result<Accepted, PinFileError> {
         let no_place = |error| PinFileError::NoPlace(self.unusable(&error));
         let damaged = |why: String| PinFileError::Damaged {
@@ -118,17 +117,17 @@ impl PinFile {
             Ok(metadata) if metadata.is_file() => {}
             Ok(_) => return Err(damaged("it is no file".to_owned())),
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                // A link that leads nowhere is not nothing.
+                // A dangling link is not a missing file.
                 return match fs::symlink_metadata(&self.file) {
                     Ok(_) => Err(damaged(error.to_string())),
                     Err(_) => Ok(Accepted::default()),
                 };
             }
-            // A link that leads in a circle, or to where nobody may go, is not nothing, either.
+            // Neither is a link cycle, or a link to an inaccessible place.
             Err(error) if fs::symlink_metadata(&self.file).is_ok() => {
                 return Err(damaged(error.to_string()));
             }
-            // The way there is barred, so that nothing was ever kept there, or all of it is out of reach.
+            // The path is inaccessible: nothing was ever stored there, or all of it is out of reach.
             Err(error) => return Err(no_place(error)),
         }
         let bytes = read_at_most(&self.file, MOST);
@@ -156,7 +155,7 @@ impl PinFile {
         pins.collect()
     }
 
-    /// Changes what is accepted, if `change` says so; gives what is accepted then.
+    /// Changes the accepted definitions if `change` says so; returns the result.
     pub(crate) fn change(
         &self,
         change: impl FnOnce(&mut Accepted) -> bool,
@@ -174,7 +173,7 @@ impl PinFile {
         Ok(accepted)
     }
 
-    /// Waits until nobody else writes. The lock is the file's own: it ends with the process.
+    /// Waits for the lock. The operating system releases it when the process ends.
     fn lock(&self) -> io::Result<File> {
         if let Some(folder) = self.file.parent() {
             let mut builder = fs::DirBuilder::new();
@@ -223,7 +222,7 @@ fn pin(name: &str, form: &Value) -> Option<Pin> {
     Some(Pin { definition, digest })
 }
 
-/// The file's text. Definitions that would make it too long are forgotten but for their digests.
+/// The file's text. Definitions that would make it too long are reduced to their digests.
 fn text(server: &str, accepted: &mut Accepted) -> String {
     let mut bytes = 0_usize;
     let mut tools = Map::new();
@@ -242,9 +241,9 @@ fn text(server: &str, accepted: &mut Accepted) -> String {
     json!({ "format": FORMAT, "server": server, "tools": tools }).to_string()
 }
 
-/// Writes a file whole or not at all, also if the machine stops; for nobody else to read.
+/// Writes a private file atomically and durably.
 fn write(file: &Path, text: &str) -> io::Result<()> {
-    // Whoever writes has the lock, so what is there is what somebody left who was ended.
+    // The writer has the lock, so a temporary file is a leftover of a killed process.
     let beside = file.with_extension("tmp");
     match fs::remove_file(&beside) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -258,28 +257,28 @@ fn write(file: &Path, text: &str) -> io::Result<()> {
     fs::rename(beside, file)?;
     #[cfg(unix)]
     if let Some(folder) = file.parent() {
-        // The name, too; where a folder cannot be made to last, the file is whole all the same.
+        // Makes the name durable, too. Where a folder cannot be synced, the file is complete all the same.
         let _lasting = File::open(folder).and_then(|folder| folder.sync_all());
     }
     Ok(())
 }
 
-/// For nobody else to read.
+/// Readable by the owner only.
 fn own(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options
 }
 
-/// The form of the file.
+/// The format version of the file.
 const FORMAT: u64 = 1;
-/// The longest definition that is kept with its text, in bytes.
+/// The maximum length of a definition stored with its text, in bytes.
 const LONGEST: usize = 256 << 10;
-/// The most bytes of definitions that are kept with their texts.
+/// The maximum total length of definitions stored with their texts, in bytes.
 const LONGEST_ALTOGETHER: usize = 16 << 20;
-/// The most bytes of the file.
+/// The maximum size of the file, in bytes.
 const MOST: u64 = 64 << 20;
-/// How long another process may write.
+/// How long to wait for the lock.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often it is looked whether it still does.
+/// The poll interval of the lock.
 const PAUSE: Duration = Duration::from_millis(5);
