@@ -1,24 +1,23 @@
-//! A line from a client, taken apart.
+//! Parses one line from a client.
 //!
-//! Whatever it is, it is answered or ignored, as JSON-RPC 2.0 says (section 5.1), and never ends the
-//! connection. What is a batch is refused: one revision of the protocol had them (2025-03-26), and the
-//! next one took them back.
+//! Any line is answered or ignored as JSON-RPC 2.0 requires (section 5.1), and never ends the connection. Batches
+//! are refused: one revision of the protocol had them (2025-03-26), and the next one removed them.
 
 use rmcp::model::{ClientNotification, ClientRequest, ErrorCode, ErrorData, RequestId};
 use serde_json::{Map, Value, json};
 
 use crate::lines::Line;
 
-/// What a client said.
+/// A parsed message from a client.
 #[derive(Debug)]
 pub(crate) enum ClientMessage {
-    /// It does not want this any more.
+    /// The client cancels this request.
     Cancelled(RequestId),
-    /// Nothing that is answered.
+    /// A message without an effect or a response.
     Ignored,
-    /// Something by the way.
+    /// A notification.
     Notification(Box<ClientNotification>),
-    /// Something that cannot be done; an answer without an id belongs to a message that had none.
+    /// A request that is refused. The response has no id if the message had none.
     Refused {
         error: ErrorData,
         id: Option<RequestId>,
@@ -63,7 +62,8 @@ impl ClientMessage {
         let id = message.get("id").map(request_id);
         let known = id.clone().flatten();
         let Some(method) = message.get("method") else {
-            // We ask nothing, so an answer is to nothing of ours; an error might be to an error.
+            // This server sends no requests, so it expects no responses. An error in reply to an error could
+            // loop.
             if message.contains_key("result") || message.contains_key("error") {
                 return Self::Ignored;
             }
@@ -97,7 +97,7 @@ impl ClientMessage {
         }
     }
 
-    /// A notification has no answer, so what makes no sense is ignored.
+    /// A notification has no response, so an invalid one is ignored.
     fn notification(method: &str, params: Option<Value>) -> Self {
         if method == "notifications/cancelled" {
             let id = params.as_ref().and_then(|params| params.get("requestId"));
@@ -111,7 +111,7 @@ impl ClientMessage {
     }
 }
 
-/// A request, if its parameters are those of its method.
+/// Parses a request; an error if its parameters do not match its method.
 fn request(method: &str, params: Option<Value>) -> Result<Box<ClientRequest>, String> {
     if !params
         .as_ref()
@@ -122,7 +122,7 @@ fn request(method: &str, params: Option<Value>) -> Result<Box<ClientRequest>, St
     let unreadable = || format!("the parameters of `{method}` cannot be read");
     let request: ClientRequest =
         serde_json::from_value(with_params(method, params)).map_err(|_| unreadable())?;
-    // What fits none of its kinds, `rmcp` takes for a method that it does not know.
+    // `rmcp` parses a known method with wrong parameters as a custom request.
     if matches!(request, ClientRequest::CustomRequest(_)) && OURS.contains(&method) {
         return Err(unreadable());
     }
@@ -151,7 +151,7 @@ fn refused(code: ErrorCode, message: impl Into<String>, id: Option<RequestId>) -
     }
 }
 
-/// The methods that are known here.
+/// The known methods.
 const OURS: &[&str] = &[
     "initialize",
     "ping",

@@ -1,4 +1,4 @@
-//! A tool of ours in the words of the protocol.
+//! Converts tools to MCP tool definitions.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use jackfield_domain::tool::{CatalogEntry, InputFormat, Safety, ToolHints};
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value};
 
-/// The definition of a tool; `legacy` says that the client knows none but objects as structured content.
+/// The definition of a tool. `legacy` says that the client only supports objects as structured content.
 pub(crate) fn tool(entry: &CatalogEntry, hints: Option<&ToolHints>, legacy: bool) -> Tool {
     let definition = &entry.definition;
     let input = match &definition.input {
@@ -14,7 +14,7 @@ pub(crate) fn tool(entry: &CatalogEntry, hints: Option<&ToolHints>, legacy: bool
         InputFormat::Text(_) => None,
     };
     let mut input = input.unwrap_or_default();
-    // The protocol wants it said.
+    // MCP requires the type.
     input
         .entry("type")
         .or_insert_with(|| Value::String("object".to_owned()));
@@ -34,14 +34,14 @@ pub(crate) fn tool(entry: &CatalogEntry, hints: Option<&ToolHints>, legacy: bool
     tool
 }
 
-/// The schema of a tool's structured content, as far as it can be told.
+/// The output schema of a tool, if the client supports it.
 pub(crate) fn output(entry: &CatalogEntry, legacy: bool) -> Option<&Map<String, Value>> {
     let schema = entry.definition.output.as_deref()?.as_object()?;
     let of_objects = schema.get("type").and_then(Value::as_str) == Some("object");
     (of_objects || !legacy).then_some(schema)
 }
 
-/// What the tool's own server says of it.
+/// The hints of the tool's own server.
 fn passed_on(said: &ToolHints) -> ToolAnnotations {
     let mut hints = ToolAnnotations::new();
     hints.title = said.title.as_deref().map(str::to_owned);
@@ -52,7 +52,7 @@ fn passed_on(said: &ToolHints) -> ToolAnnotations {
     hints
 }
 
-/// What we know of a tool ourselves: what a server says about its own is believed only if it is trusted.
+/// The engine's hints about a tool. A server's own hints count only if it is trusted.
 fn annotations(entry: &CatalogEntry) -> ToolAnnotations {
     let mut hints = ToolAnnotations::new();
     hints.title = entry.title.as_deref().map(str::to_owned);
@@ -65,12 +65,12 @@ fn annotations(entry: &CatalogEntry) -> ToolAnnotations {
             hints.read_only_hint = Some(true);
             hints.idempotent_hint = Some(true);
         }
-        // Nothing said is what the protocol has for that.
+        // The protocol's default means the same.
         Safety::Unknown => {}
     }
     hints
 }
 
-/// Under this key of `_meta` a definition has the tool's icon, a character: the protocol's own icons are
-/// pictures, each with an address.
+/// The key in `_meta` of a definition for the tool's icon, a character: the protocol's own icons are images with
+/// an address.
 const ICON: &str = "jackfield/icon";

@@ -1,4 +1,4 @@
-//! The requests of a client: what there is, and calls.
+//! Handles the requests of a client: listing tools, and calls.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::server::ServerSettings;
 use crate::writer::LossLog;
 use crate::{definition, outcome};
 
-/// Answers the requests of one client.
+/// Handles the requests of one client.
 pub(crate) struct RequestHandler {
     pub(crate) aside: LossLog,
     pub(crate) engine: Engine,
@@ -32,7 +32,7 @@ pub(crate) struct RequestHandler {
     pub(crate) options: TurnOptions,
     pub(crate) patterns: Arc<[Arc<str>]>,
     pub(crate) settings: ServerSettings,
-    /// One for each call that may run at once.
+    /// One permit for each concurrent call.
     pub(crate) turns: Semaphore,
 }
 
@@ -51,7 +51,7 @@ impl RequestHandler {
             let complaint = offer.complaint(&request.name);
             return Err(ErrorData::invalid_params(complaint, None));
         };
-        // Nobody closes the semaphore.
+        // The semaphore is never closed.
         let _turn = self.turns.acquire().await;
         let key = context.meta.get(IDEMPOTENCY_KEY).and_then(Value::as_str);
         let call = DirectCall {
@@ -70,7 +70,7 @@ impl RequestHandler {
         Ok(result.into())
     }
 
-    /// What a result of the newer era says of whose it is.
+    /// The server info in results, for revisions without a handshake.
     fn meta(&self, legacy: bool) -> Option<MetaObject> {
         let server = serde_json::to_value(self.implementation()).ok()?;
         (!legacy).then(|| {
@@ -99,7 +99,7 @@ impl ServerHandler for RequestHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let result = self.negotiate_initialize(&request)?;
-        // From here on this is what is spoken, whatever was asked for.
+        // From here on, the negotiated revision counts instead of the requested one.
         request.protocol_version = result.protocol_version.clone();
         context.peer.set_peer_info(request);
         Ok(result)
@@ -154,7 +154,7 @@ impl ServerHandler for RequestHandler {
         }
     }
 
-    // `rmcp` would answer these with nothing, where there is no such thing.
+    // By default, `rmcp` would answer these with an empty result, although the capability is missing.
 
     async fn complete(
         &self,
@@ -191,8 +191,8 @@ impl ServerHandler for RequestHandler {
     }
 }
 
-/// Tells a client how far a call is. It must increase (MCP, "Progress"), and what the client is too
-/// slow to read is left out.
+/// Reports the progress of a call to the client. The value must increase (MCP, "Progress"), and updates are
+/// dropped if the client reads too slowly.
 fn told(token: ProgressToken, aside: LossLog) -> Box<dyn FnMut(CallProgress) + Send> {
     let mut last = f64::NEG_INFINITY;
     let token = token.0.into_json_value();
@@ -214,7 +214,7 @@ fn told(token: ProgressToken, aside: LossLog) -> Box<dyn FnMut(CallProgress) + S
     })
 }
 
-/// Said to nobody: a request that was taken back has no answer.
+/// The error of a cancelled request. It is never sent, as such a request has no response.
 fn cancelled() -> ErrorData {
     ErrorData::internal_error("cancelled", None)
 }
@@ -224,13 +224,13 @@ fn ending() -> ErrorData {
     ErrorData::new(ErrorCode(ENDING), message, None)
 }
 
-/// How long a client may rely on what the server is, in milliseconds: it is another one then.
+/// How long a client may cache the server's description, in milliseconds. A changed server is another process.
 const DISCOVER_TTL: u64 = 3_600_000;
-/// A code of no meaning that everybody knows.
+/// A generic error code of JSON-RPC servers.
 const ENDING: i32 = -32000;
-/// Under this key of `_meta` a call may bear an idempotency key: the same for every try at it.
+/// The key in `_meta` of a call for an idempotency key, which is the same for every attempt.
 const IDEMPOTENCY_KEY: &str = "jackfield/idempotencyKey";
-/// How long a client may rely on the list of tools, in milliseconds.
+/// How long a client may cache the list of tools, in milliseconds.
 const LIST_TTL: u64 = 60_000;
-/// Under this key of `_meta` a result says whose it is (MCP 2026-07-28).
+/// The key in `_meta` of a result for the server info (MCP 2026-07-28).
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";

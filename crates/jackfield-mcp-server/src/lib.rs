@@ -1,12 +1,12 @@
-//! Tools of ours as an MCP server: whatever an engine offers, over any two streams.
+//! Serves the tools of an engine as an MCP server, over any two streams.
 //!
-//! A [`ToolServer`] speaks both eras of the protocol at once (MCP specification, revisions 2024-11-05 to
-//! 2026-07-28): a client that begins with `initialize` gets a handshake, and one that says its version
-//! with every request needs none. A call goes through the engine like any other: arguments are checked
-//! against the tool's schema, time and size are limited, the policy holds.
+//! A [`ToolServer`] supports both eras of the protocol at once (MCP specification, revisions 2024-11-05 to
+//! 2026-07-28): a client that begins with `initialize` gets a handshake, and a client that sends its version with
+//! every request needs none. A call goes through the engine like any other: arguments are validated against the
+//! tool's schema, time and size are limited, and the policy applies.
 //!
-//! Over this protocol nobody can be asked before a call. So a tool that needs an approval is not
-//! offered, and neither is one that takes anything but a JSON object.
+//! This protocol has no approval before a call. So a tool that needs approval is not offered, and neither is one
+//! whose input is anything but a JSON object.
 //!
 //! ```no_run
 //! use jackfield_engine::{Engine, TurnOptions};
@@ -21,14 +21,14 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `lines`, `heard` | what a client says, read within bounds |
-//! | `writer` | what it is told, line by line |
-//! | `transport` | `rmcp` over both: ids, cancellation, how much may be open at once |
-//! | `handler` | the requests: what there is, and calls |
-//! | `offer` | which tools are offered |
-//! | `definition`, `outcome` | tools and what they give, in the words of the protocol |
-//! | `revision` | what the client can read of that |
-//! | `life` | that everything ends when the connection does |
+//! | `lines`, `client_message` | reads and parses the client's messages, with limits |
+//! | `writer` | writes messages to the client, line by line |
+//! | `transport` | connects both to `rmcp`: ids, cancellation, the limit on open requests |
+//! | `handler` | handles requests: listing tools, and calls |
+//! | `offer` | selects the offered tools |
+//! | `definition`, `outcome` | converts tools and results to MCP |
+//! | `revision` | the features of the client's protocol revision |
+//! | `life` | ends all work when the connection ends |
 
 mod client_message;
 mod definition;

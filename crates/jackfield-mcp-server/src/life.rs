@@ -1,18 +1,18 @@
-//! The life of a connection: open, ending, over.
+//! The lifecycle of a connection: open, ending, over.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// Where a connection is in its life. Cloning shares it.
+/// The phase of a connection. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct ConnectionLife(watch::Sender<ConnectionPhase>);
 
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum ConnectionPhase {
     Open,
-    /// The client says nothing more; what it has asked for has a moment.
+    /// The input has ended; calls in flight have a grace period.
     Ending,
     Over,
 }
@@ -22,22 +22,22 @@ impl ConnectionLife {
         Self(watch::Sender::new(ConnectionPhase::Open))
     }
 
-    /// The client says nothing more.
+    /// Marks the input as ended.
     pub(crate) fn end(&self) {
         self.reach(ConnectionPhase::Ending);
     }
 
-    /// Nobody waits for anything any more.
+    /// Marks the connection as over.
     pub(crate) fn stop(&self) {
         self.reach(ConnectionPhase::Over);
     }
 
-    /// Waits until it is over.
+    /// Waits until the connection is over.
     pub(crate) async fn over(&self) {
         self.reached(ConnectionPhase::Over).await;
     }
 
-    /// Waits until what the client has asked for has had its moment.
+    /// Waits until the grace period of calls in flight has passed, or the connection is over.
     pub(crate) async fn too_late(&self, grace: Duration) {
         self.reached(ConnectionPhase::Ending).await;
         let _sooner = timeout(grace, self.over()).await;
@@ -53,12 +53,12 @@ impl ConnectionLife {
 
     async fn reached(&self, wanted: ConnectionPhase) {
         let mut phases = self.0.subscribe();
-        // The sender is here, so it cannot be gone.
+        // This value owns a sender, so the channel cannot be closed.
         let _phase = phases.wait_for(|phase| *phase >= wanted).await;
     }
 }
 
-/// Ends a life when it is dropped.
+/// Ends the connection when it is dropped.
 pub(crate) struct LifeGuard(pub(crate) ConnectionLife);
 
 impl Drop for LifeGuard {

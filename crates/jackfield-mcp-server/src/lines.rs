@@ -1,14 +1,14 @@
-//! A client's input, line by line, with a bound on what is kept of a line.
+//! Reads a client's input line by line, with a limit on the length of a line.
 
 use std::io;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
 
-/// Lines of bytes. [`Lines::next`] may be dropped at any time without losing any.
+/// Reads lines of bytes. [`Lines::next`] is cancel-safe.
 pub(crate) struct Lines<R> {
     kept: Vec<u8>,
     max: usize,
-    /// Whether the line has had more than that.
+    /// Whether the current line has exceeded the limit.
     over: bool,
     source: R,
 }
@@ -16,9 +16,9 @@ pub(crate) struct Lines<R> {
 /// One line, without its end.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) enum Line {
-    /// One that was too long, and is gone.
+    /// A line that was too long, and was discarded.
     TooLong,
-    /// All of it.
+    /// A complete line.
     Whole(Vec<u8>),
 }
 
@@ -32,7 +32,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         }
     }
 
-    /// The next line that is not empty, the last one also without its end; `None` when there is none.
+    /// The next line that is not empty; the last one may lack a line end. `None` at the end of input.
     pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             let piece = self.source.fill_buf().await?;

@@ -1,4 +1,4 @@
-//! Which of an engine's tools are offered.
+//! Selects the tools of an engine that are offered.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use jackfield_domain::policy::{Permission, Policy, PolicyRule, RuleVerdict};
 use jackfield_domain::tool::{CatalogEntry, InputFormat, Safety};
 use jackfield_engine::{ToolOffer, ToolboxProblem};
 
-/// The tools of an engine, as a server sees them.
+/// The tools of an engine, as the server offers them.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Offer {
-    /// The patterns that no tool has.
+    /// The patterns that match no tool.
     pub idle: Vec<Arc<str>>,
-    /// The toolboxes whose tools could not be had.
+    /// The toolboxes whose tools are unavailable.
     pub problems: Vec<ToolboxProblem>,
-    /// What is offered, by name.
+    /// The offered tools, by name.
     pub tools: Vec<CatalogEntry>,
-    /// What was asked for and is not offered.
+    /// The requested tools that are not offered.
     pub withheld: Vec<WithheldTool>,
 }
 
@@ -25,7 +25,7 @@ pub struct Offer {
 pub struct WithheldTool {
     /// Its name for models.
     pub name: String,
-    /// Why, and what would change that.
+    /// The reason, and how to change that.
     pub why: String,
 }
 
@@ -62,7 +62,7 @@ impl Offer {
         tools.find(|tool| tool.definition.name.as_str() == name)
     }
 
-    /// What is to be said of a name that is not offered.
+    /// The error for a name that is not offered.
     pub(crate) fn complaint(&self, name: &str) -> String {
         let shown: String = name.chars().take(LONGEST_NAME).collect();
         if let Some(withheld) = self.withheld.iter().find(|tool| tool.name == name) {
@@ -77,11 +77,11 @@ impl Offer {
     }
 }
 
-/// Why a tool cannot be offered, if it cannot.
+/// Why a tool cannot be offered, if so.
 fn reason(tool: &CatalogEntry) -> Option<String> {
     match (&tool.permission, &tool.definition.input) {
         (Permission::Deny(why), _) => Some(why.to_string()),
-        // A grant is a session's, which calls of a server are not part of.
+        // Grants belong to sessions, and calls over MCP have none.
         (Permission::Ask | Permission::Granted { .. }, _) => {
             Some("it needs approval, and nobody can be asked".to_owned())
         }
@@ -90,7 +90,7 @@ fn reason(tool: &CatalogEntry) -> Option<String> {
     }
 }
 
-/// Whether a tool is of a pattern over `toolbox/tool`: just as a rule of the policy would see it.
+/// Whether a pattern over `toolbox/tool` matches a tool, with the semantics of policy rules.
 fn fits(pattern: &Arc<str>, tool: &CatalogEntry) -> bool {
     let rule = PolicyRule {
         pattern: Arc::clone(pattern),
@@ -103,7 +103,7 @@ fn fits(pattern: &Arc<str>, tool: &CatalogEntry) -> bool {
     policy.permission(&tool.origin, Safety::Unknown, false) == Permission::Allow
 }
 
-/// No name for models is longer.
+/// The maximum length of a tool name for models.
 const LONGEST_NAME: usize = 128;
 /// How many names an error lists.
 const MOST_NAMES: usize = 50;

@@ -1,4 +1,4 @@
-//! What a tool gave, in the words of the protocol.
+//! Converts tool results to MCP results.
 
 use jackfield_domain::media::{Audio, Document, Image, MediaSource};
 use jackfield_domain::outcome::OutcomePart;
@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use crate::revision::Revision;
 
-/// The result of a call for a client of this revision. `promised` says that the tool declares structured
-/// content.
+/// The result of a call for a client of this revision. `promised` says that the tool declares structured content.
 pub(crate) fn result(passed: &DirectOutcome, promised: bool, revision: Revision) -> CallToolResult {
     let DirectOutcome { original, result } = passed;
     let parts = result.content.iter().enumerate().map(|(nth, each)| {
@@ -22,7 +21,7 @@ pub(crate) fn result(passed: &DirectOutcome, promised: bool, revision: Revision)
     let structured = structured.filter(|value| !revision.legacy || value.is_object());
     let is_broken = promised && structured.is_none() && !result.is_error;
     if is_broken {
-        // Clients refuse such a result whole, so what there is of it would be lost.
+        // Clients reject a result without the declared structured content, and would lose the text.
         content.push(ContentBlock::text(NO_STRUCTURE));
     }
     if content.is_empty() {
@@ -35,8 +34,8 @@ pub(crate) fn result(passed: &DirectOutcome, promised: bool, revision: Revision)
     told
 }
 
-/// The block as the tool's server said it, with all that there is no place for in the part that it became; if it
-/// is this part still, and of a kind that the client knows.
+/// The original block of the tool's server, including the fields that the converted part has no place for. `None`
+/// if the part was changed since, or if the client does not know the kind of block.
 fn passed_on(said: &Value, part: &OutcomePart, revision: Revision) -> Option<ContentBlock> {
     let block: ContentBlock = serde_json::from_value(said.clone()).ok()?;
     let is_data = |source: &MediaSource, said: &str| matches!(source, MediaSource::Base64 { data, .. } if **data == *said);
@@ -60,7 +59,7 @@ fn passed_on(said: &Value, part: &OutcomePart, revision: Revision) -> Option<Con
                 _ => false,
             }
         }
-        // A link becomes words here.
+        // A resource link is converted to text.
         (ContentBlock::ResourceLink(said), OutcomePart::Text(text)) => {
             revision.links && text.starts_with("[resource: ") && text.contains(&*said.uri)
         }
@@ -75,7 +74,7 @@ fn part(part: &OutcomePart, revision: Revision) -> ContentBlock {
             MediaSource::Base64 { data, media_type } if revision.sound => {
                 ContentBlock::audio(data.to_string(), media_type.to_string())
             }
-            // Older clients know files.
+            // Older clients support embedded resources, but no audio.
             MediaSource::Base64 { data, media_type } => ContentBlock::resource(
                 ResourceContents::blob(data.to_string(), "jackfield:sound")
                     .with_mime_type(media_type.to_string()),
@@ -102,7 +101,7 @@ fn part(part: &OutcomePart, revision: Revision) -> ContentBlock {
 
 fn document(document: &Document, revision: Revision) -> ContentBlock {
     let title = document.title.as_deref().unwrap_or_default();
-    // A resource has an address; a title that is none becomes the end of one.
+    // A resource needs a URI. A title that is none becomes the end of one.
     let uri = match title {
         "" => "jackfield:document".to_owned(),
         title if title.contains(':') => title.to_owned(),
@@ -121,7 +120,7 @@ fn document(document: &Document, revision: Revision) -> ContentBlock {
     }
 }
 
-/// What is not here: a link where there is one.
+/// A placeholder for content that is not included: a link if there is one.
 fn elsewhere(what: &str, source: &MediaSource, revision: Revision) -> ContentBlock {
     match source {
         MediaSource::Url(url) if !revision.links => ContentBlock::text(format!("[{what}: {url}]")),
@@ -133,5 +132,5 @@ fn elsewhere(what: &str, source: &MediaSource, revision: Revision) -> ContentBlo
     }
 }
 
-/// What is added where a tool declares structured content and gives none, or too much of it.
+/// Added if a tool declares structured content and returns none, or too much.
 const NO_STRUCTURE: &str = "[the tool gave no structured content, or more than may be shown]";

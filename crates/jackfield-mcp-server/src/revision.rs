@@ -1,22 +1,22 @@
-//! What a client can read, by the revision of the protocol that it speaks.
+//! The features of a protocol revision that results depend on.
 //!
-//! Clients refuse a result whole in which one part is of a kind that they do not know.
+//! Clients reject a whole result if one of its parts is of an unknown kind.
 
 use rmcp::model::ProtocolVersion;
 
-/// What one request's revision knows.
+/// The features of a request's revision.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Revision {
-    /// Whether it begins with a handshake: structured content is an object then, and nothing else.
+    /// Whether it begins with a handshake. Structured content must be an object then.
     pub(crate) legacy: bool,
-    /// Links to resources, in outcomes (as of 2025-06-18).
+    /// Resource links in results (since 2025-06-18).
     pub(crate) links: bool,
-    /// Sound (as of 2025-03-26).
+    /// Audio (since 2025-03-26).
     pub(crate) sound: bool,
 }
 
 impl Revision {
-    /// Without a word of it, the newest that begins with a handshake.
+    /// The features of a version. Without one, those of the newest revision with a handshake.
     pub(crate) fn of(version: Option<&ProtocolVersion>) -> Self {
         let at_least = |first: &ProtocolVersion| version.is_none_or(|version| version >= first);
         Self {

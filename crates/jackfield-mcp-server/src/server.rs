@@ -1,4 +1,4 @@
-//! The server: what it offers, and one connection of it.
+//! The MCP server, and its connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::offer::Offer;
 use crate::transport::ClientPipes;
 use crate::writer::ClientWriter;
 
-/// The tools of an engine, as an MCP server. Cloning shares the engine.
+/// Serves the tools of an engine over MCP. Clones share the engine.
 #[derive(Clone, Debug)]
 pub struct ToolServer {
     engine: Engine,
@@ -24,20 +24,20 @@ pub struct ToolServer {
     settings: ServerSettings,
 }
 
-/// What holds for every connection.
+/// The settings of all connections.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ServerSettings {
-    /// How long calls have to end when the client says nothing more; `rmcp` gives them five seconds at most.
+    /// How long calls may run after the end of input; `rmcp` allows five seconds at most.
     pub grace: Duration,
-    /// The longest message that is read, in bytes.
+    /// The maximum length of a message, in bytes.
     pub max_message: usize,
-    /// How many calls run at once; more wait.
+    /// The maximum number of concurrent calls; more wait.
     pub most_calls: usize,
-    /// How many requests may be without an answer; more are refused.
+    /// The maximum number of unanswered requests; more are refused.
     pub most_requests: usize,
-    /// The server's name, as clients are told it.
+    /// The server's name, as sent to clients.
     pub name: String,
-    /// The server's version, as clients are told it.
+    /// The server's version, as sent to clients.
     pub version: String,
 }
 
@@ -55,7 +55,7 @@ impl Default for ServerSettings {
 }
 
 impl ToolServer {
-    /// A server of all tools that may run without asking under these options.
+    /// A server of all tools that these options allow without approval.
     #[must_use]
     pub fn new(engine: Engine, mut options: TurnOptions) -> Self {
         options.policy.can_ask = false;
@@ -67,32 +67,32 @@ impl ToolServer {
         }
     }
 
-    /// Offers only tools of one of these patterns over `toolbox/tool`, with `*` for any text; patterns
-    /// are those of the policy.
+    /// Offers only tools that match one of these patterns over `toolbox/tool`, with the syntax of policy
+    /// patterns: `*` matches any text.
     #[must_use]
     pub fn offering<P: Into<Arc<str>>>(mut self, patterns: impl IntoIterator<Item = P>) -> Self {
         self.patterns = patterns.into_iter().map(Into::into).collect();
-        // Toolboxes of none of them are not asked.
+        // Toolboxes without a matching tool are not asked.
         self.options.server_tools = ServerTools::Only(self.patterns.to_vec());
         self
     }
 
-    /// Serves with these settings.
+    /// Sets the settings.
     #[must_use]
     pub fn with(mut self, settings: ServerSettings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// What is offered, and what is not. Starts whatever has to be started to know that.
+    /// The offered tools, and those that are not offered. Starts MCP servers where necessary.
     pub async fn offer(&self) -> Offer {
         Offer::of(self.engine.tools(&self.options).await, &self.patterns)
     }
 
-    /// Serves one client until it says nothing more, takes nothing more, or `stop` comes to its end.
+    /// Serves one client until its input ends, its output fails, or `stop` completes.
     ///
-    /// When the input ends, calls under way have a moment ([`ServerSettings::grace`]) for their outcome; then,
-    /// and at once when `stop` ends, they are aborted. Dropping the future aborts them, too.
+    /// After the end of input, calls in flight may run for [`ServerSettings::grace`]; then they are aborted. When
+    /// `stop` completes, they are aborted at once. Dropping the future aborts them, too.
     pub async fn serve<R, W>(&self, input: R, output: W, stop: impl Future<Output = ()> + Send)
     where
         R: AsyncRead + Send + Unpin + 'static,
@@ -130,5 +130,5 @@ impl ToolServer {
     }
 }
 
-/// How much is read at once, in bytes.
+/// The size of the read buffer, in bytes.
 const BUFFER: usize = 64 << 10;

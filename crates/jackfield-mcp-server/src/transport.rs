@@ -1,8 +1,7 @@
-//! The way between a client's two streams and `rmcp`.
+//! The transport between a client's two streams and `rmcp`.
 //!
-//! Every request gets an id of ours on the way in and its own on the way out, because `rmcp` keeps
-//! what is open by id: what a client says of one request cannot reach another that bears the same id,
-//! before or after it.
+//! Every request gets an internal id on the way in, and its own id again on the way out, because `rmcp` tracks
+//! open requests by id. So a cancellation cannot affect an earlier or later request with the same id.
 
 use std::collections::HashMap;
 use std::io;
@@ -23,22 +22,22 @@ use crate::life::ConnectionLife;
 use crate::lines::Lines;
 use crate::writer::{ClientWriter, QueuedMessage};
 
-/// A client's two streams as `rmcp` wants them.
+/// A client's two streams as a transport of `rmcp`.
 pub(crate) struct ClientPipes<R> {
-    /// Whether there was a handshake.
+    /// Whether a handshake took place.
     introduced: bool,
     life: ConnectionLife,
     lines: Lines<R>,
     max_line: usize,
     next: i64,
     open: UnansweredRequests,
-    /// A refusal that waits for its place in the queue.
+    /// A refusal that waits for space in the queue.
     pending: Option<Vec<u8>>,
     room: Arc<Semaphore>,
     writer: ClientWriter,
 }
 
-/// The requests without an answer.
+/// The unanswered requests.
 #[derive(Default)]
 struct UnansweredRequests {
     by_ours: HashMap<i64, (RequestId, OwnedSemaphorePermit)>,
@@ -65,7 +64,7 @@ impl<R> ClientPipes<R> {
         }
     }
 
-    /// What `rmcp` is to see of it; what it is not to see is answered here.
+    /// The message to pass to `rmcp`, if any; others are answered here.
     fn pass(&mut self, heard: ClientMessage) -> Option<ClientJsonRpcMessage> {
         match heard {
             ClientMessage::Cancelled(id) => {
@@ -90,7 +89,7 @@ impl<R> ClientPipes<R> {
         }
     }
 
-    /// Whether a request may be made now, and the room for it.
+    /// Admits a request, and reserves its slot.
     fn admit(
         &mut self,
         id: &RequestId,
@@ -101,12 +100,12 @@ impl<R> ClientPipes<R> {
             return Err(ErrorData::invalid_request(message, None));
         }
         self.introduced |= matches!(request, ClientRequest::InitializeRequest(_));
-        // `ping` may come at any time, and `rmcp` tells whoever wants to discover what is missing.
+        // `ping` is allowed at any time, and `rmcp` itself checks a discovery request.
         let first = matches!(
             request,
             ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_)
         );
-        // `rmcp` checks the rest of what a request has to say of itself.
+        // `rmcp` checks the rest of the required metadata.
         if !first && !self.introduced && request.get_meta().protocol_version().is_none() {
             return Err(ErrorData::invalid_params(NOT_INTRODUCED, None));
         }
@@ -158,7 +157,7 @@ impl<R: AsyncBufRead + Send + Unpin + 'static> Transport<RoleServer> for ClientP
             JsonRpcMessage::Response(response) => Some(&mut response.id),
             JsonRpcMessage::Notification(_) | JsonRpcMessage::Request(_) => None,
         };
-        // An answer that nobody waits for has no other id to bear.
+        // A response to a request that is no longer open is dropped.
         let (wanted, room) = match ours {
             Some(id) => match self.open.take_ours(id) {
                 Some((theirs, room)) => {
@@ -192,7 +191,7 @@ impl<R: AsyncBufRead + Send + Unpin + 'static> Transport<RoleServer> for ClientP
         loop {
             if self.pending.is_some() {
                 let queue = self.writer.queue()?;
-                // While the client does not read what it is told, it is not heard either.
+                // While the client does not read responses, its requests are not read, either.
                 let place = tokio::select! {
                     () = self.life.over() => return None,
                     place = queue.reserve() => place.ok()?,
@@ -223,8 +222,8 @@ impl<R: AsyncBufRead + Send + Unpin + 'static> Transport<RoleServer> for ClientP
     }
 }
 
-/// What a request is told that comes before anybody has said which revision is spoken.
+/// The error for a request before the protocol revision is known.
 const NOT_INTRODUCED: &str = "say which revision of the protocol you speak: with \
      `io.modelcontextprotocol/protocolVersion` in `_meta`, or once with `initialize`";
-/// A code of no meaning that everybody knows.
+/// A generic error code of JSON-RPC servers.
 const TOO_MANY: i32 = -32000;

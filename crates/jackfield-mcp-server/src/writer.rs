@@ -1,4 +1,4 @@
-//! What a client is told: whole messages, one after another.
+//! Writes whole messages to a client, in order.
 
 use std::io;
 use std::time::Duration;
@@ -9,20 +9,20 @@ use tokio::task::JoinHandle;
 
 use crate::life::ConnectionLife;
 
-/// Takes messages to a client. The connection is over when it does not take them any more.
+/// The queue of messages to a client. The connection is over when a write fails.
 #[derive(Debug)]
 pub(crate) struct ClientWriter {
     messages: Option<mpsc::Sender<QueuedMessage>>,
     task: JoinHandle<()>,
 }
 
-/// A message, and the room that it holds until it was written.
+/// A message, with the slot that it holds until it was written.
 pub(crate) struct QueuedMessage {
     pub(crate) bytes: Vec<u8>,
     pub(crate) room: Option<OwnedSemaphorePermit>,
 }
 
-/// Where is said what gets lost if the client is slow to read.
+/// A queue for messages that are dropped if the client reads too slowly.
 #[derive(Clone, Debug)]
 pub(crate) struct LossLog(mpsc::WeakSender<QueuedMessage>);
 
@@ -35,7 +35,7 @@ impl ClientWriter {
         let task = tokio::spawn(async move {
             while let Some(message) = queue.recv().await {
                 if write(&mut output, message.bytes).await.is_err() {
-                    // Whoever asked has gone.
+                    // The client has disconnected.
                     life.stop();
                     break;
                 }
@@ -48,18 +48,18 @@ impl ClientWriter {
         }
     }
 
-    /// Where messages go; `None` when it is closed.
+    /// The queue; `None` once it is closed.
     pub(crate) fn queue(&self) -> Option<mpsc::Sender<QueuedMessage>> {
         self.messages.clone()
     }
 
     pub(crate) fn aside(&self) -> LossLog {
         let weak = self.messages.as_ref().map(mpsc::Sender::downgrade);
-        // There is a queue until it is closed.
+        // The queue exists until it is closed.
         LossLog(weak.unwrap_or_else(|| mpsc::channel(1).0.downgrade()))
     }
 
-    /// Writes what is in the queue, for a moment.
+    /// Writes the rest of the queue, within [`LAST`].
     pub(crate) async fn close(&mut self) {
         self.messages = None;
         let _late = tokio::time::timeout(LAST, &mut self.task).await;
@@ -74,7 +74,7 @@ impl Drop for ClientWriter {
 }
 
 impl LossLog {
-    /// Says it if there is room in the queue.
+    /// Queues the message if there is space.
     pub(crate) fn say(&self, bytes: Vec<u8>) {
         if let Some(messages) = self.0.upgrade() {
             let _full = messages.try_send(QueuedMessage { bytes, room: None });
@@ -88,7 +88,7 @@ async fn write(output: &mut (impl AsyncWrite + Unpin), mut bytes: Vec<u8>) -> io
     output.flush().await
 }
 
-/// How long the last messages may take.
+/// The time limit of writing the last messages.
 const LAST: Duration = Duration::from_millis(300);
-/// How many messages wait to be written before whoever has more waits, too.
+/// The capacity of the queue; senders wait when it is full.
 const QUEUE: usize = 64;
