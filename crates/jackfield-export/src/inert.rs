@@ -1,13 +1,13 @@
-//! Markdown that does nothing when it is shown: no picture is fetched, no HTML holds, and links lead where
-//! links of pages lead.
+//! Makes Markdown inert: no image is fetched, HTML has no effect, and links only have the usual schemes of web
+//! pages.
 //!
-//! Whoever wrote into a conversation would otherwise learn that it is read, and by whom.
+//! Otherwise, the author of a text in the conversation could learn that it is read, and by which reader.
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
-/// The page with a backslash before everything in it that would do something. Code stays as it is.
+/// Escapes everything active in a page with backslashes. Code stays as it is.
 pub(super) fn inert(mut page: String) -> String {
-    // What is taken away from one thing may make another one of what was within.
+    // Escaping one construct may activate another one inside of it, so this repeats.
     for _ in 0..ROUNDS {
         let live = live(&page);
         if live.is_empty() {
@@ -18,7 +18,7 @@ pub(super) fn inert(mut page: String) -> String {
     escaped(&page, |_, c| matches!(c, '!' | '<' | '['))
 }
 
-/// Where in the page something begins that would do something, in order.
+/// The positions of active constructs in the page, in order.
 fn live(page: &str) -> Vec<usize> {
     let mut live = Vec::new();
     for (event, range) in Parser::new_ext(page, Options::ENABLE_GFM).into_offset_iter() {
@@ -50,7 +50,7 @@ fn live(page: &str) -> Vec<usize> {
     live
 }
 
-/// Whether a link leads where links of pages lead: elsewhere on the web, to a letter, or within the page.
+/// Whether a link target is usual on web pages: a web address, an email address, or a place within the page.
 fn is_of_a_page(target: &str) -> bool {
     let target: String = target
         .chars()
@@ -75,5 +75,5 @@ fn escaped(page: &str, is_live: impl Fn(usize, char) -> bool) -> String {
     safe
 }
 
-/// How often it is looked for more.
+/// The maximum number of passes.
 const ROUNDS: usize = 16;

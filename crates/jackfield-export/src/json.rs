@@ -1,4 +1,4 @@
-//! A session for programs: one JSON document, as docs/cli.md describes it.
+//! Exports a session for programs: one JSON document, as docs/cli.md describes.
 
 use jackfield_domain::block::{Annotation, Block, Content};
 use jackfield_domain::fact::ModelCallEnd;
@@ -101,7 +101,7 @@ fn said(said: &StoryMessage) -> Value {
                 "at": at.to_rfc3339(),
                 "round": attempt.round,
                 "attempt": attempt.attempt,
-                // What is asked for again, or was lost, is no part of the conversation.
+                // A reply that is retried or was lost is no part of the conversation.
                 "superseded": retry_at.is_some() || why == "lost",
                 "why": why,
                 "failure": failure,

@@ -1,6 +1,6 @@
-//! A session as one document: everything that was said and done in it, for programs or for people.
+//! Exports a session as one document with its whole history, for programs or for people.
 //!
-//! The command line and the gateway both give it. Pure: from the steps of a session to a text.
+//! Used by the command line and the gateway. Pure: from the steps of a session to a text.
 
 mod inert;
 mod json;
@@ -22,17 +22,17 @@ use self::story::Story;
 pub use self::redact::steps as without_private;
 pub use self::secrets::{without_secrets, without_secrets_in};
 
-/// In which form a session is exported.
+/// The format of an exported session.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Format {
     /// One JSON document; see docs/cli.md.
     Json,
-    /// Markdown, to be read.
+    /// Markdown, for people.
     Markdown,
 }
 
-/// A session as a document; `redacted` is without what tools were given and gave back, without files and
-/// reasoning, and without what looks like a key anywhere else.
+/// A session as a document. `redacted` leaves out tool arguments and results, files and reasoning, and replaces
+/// anything that looks like a key in the remaining texts.
 #[must_use]
 pub fn document(
     session: &SessionId,

@@ -1,7 +1,7 @@
-//! A session for people: Markdown, in which nothing that was said can pass for something of ours.
+//! Exports a session for people: Markdown in which no text of the conversation can pass for the document's own.
 //!
-//! What was said stands in block quotes, and what tools were given and gave back in fences that are
-//! longer than any within: whatever opens in there ends there. Nothing of it is fetched when it is shown.
+//! Messages are in block quotes, and tool arguments and results in fences that are longer than any inside, so
+//! every construct in them ends with them. Displaying the document fetches nothing.
 
 use std::fmt::Write as _;
 
@@ -51,7 +51,7 @@ pub(super) fn document(story: &Story, redacted: bool) -> String {
     }
 }
 
-/// The text so far.
+/// The document so far.
 struct MarkdownPage(String);
 
 impl MarkdownPage {
@@ -259,7 +259,7 @@ impl MarkdownPage {
         }
     }
 
-    /// A text as a block quote: whatever opens in it ends with it.
+    /// A text as a block quote, which also ends every construct in it.
     fn quote(&mut self, text: &str) {
         self.0.push('\n');
         for line in lines(text) {
@@ -269,7 +269,7 @@ impl MarkdownPage {
         }
     }
 
-    /// A text as it is, between more backticks than it has anywhere.
+    /// A text in a code fence with more backticks than it contains.
     fn fence(&mut self, language: &str, text: &str) {
         let fence = "`".repeat((longest_run(text) + 1).max(3));
         self.0.push('\n');
@@ -283,14 +283,14 @@ impl MarkdownPage {
     }
 }
 
-/// The lines of a text, by everything that Markdown takes for the end of one.
+/// The lines of a text, by all line ends of Markdown.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split('\n')
         .map(|line| line.strip_suffix('\r').unwrap_or(line))
         .flat_map(|line| line.split('\r'))
 }
 
-/// A text as code within a line.
+/// A text as inline code.
 fn code(text: &str) -> String {
     let text = words::one_line(text);
     let ticks = "`".repeat(longest_run(&text) + 1);
@@ -309,12 +309,12 @@ fn longest_run(text: &str) -> usize {
 
 fn medium(what: &str, source: &MediaSource) -> String {
     match source {
-        // What stands in its place is no base64.
+        // A placeholder, not base64.
         MediaSource::Base64 { data, media_type } if data.starts_with('[') => {
             format!("*A {what}: {}, {data}.*", code(media_type))
         }
         MediaSource::Base64 { data, media_type } => {
-            // Four characters are three bytes.
+            // Four characters of base64 are three bytes.
             let size = data.len() / 4 * 3;
             format!("*A {what}: {}, {size} bytes.*", code(media_type))
         }

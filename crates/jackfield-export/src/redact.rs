@@ -1,8 +1,8 @@
-//! A session without what may be private in it.
+//! Redacts what may be private in a session.
 //!
-//! What tools were given and gave back, what was asked and answered in between, files and reasoning go
-//! as a whole: nobody can tell what is in them. What people and models said stays, without what looks
-//! like a key; that, every text is looked through for, once the document is made.
+//! Tool arguments and results, questions during a call with their answers, files and reasoning are removed
+//! entirely, as their content is unknown. Messages of users and models stay, except for what looks like a key;
+//! the finished document is scanned for that.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 
 use super::story::Story;
 
-/// The same steps without what may be private.
+/// The steps with private content redacted.
 #[must_use]
 pub fn steps(steps: &[Envelope]) -> Vec<Envelope> {
     let step = |step: &Envelope| Envelope {
@@ -31,7 +31,7 @@ pub fn steps(steps: &[Envelope]) -> Vec<Envelope> {
     steps.iter().map(step).collect()
 }
 
-/// Takes the words of outcomes that came late out of a story: they stand in no fact.
+/// Redacts the texts of late results, which are in no fact.
 pub(super) fn late(story: &mut Story) {
     let calls = story.turns.iter_mut().flat_map(|turn| &mut turn.calls);
     for late in calls.flat_map(|call| &mut call.late) {
@@ -43,7 +43,7 @@ fn fact(told: &Fact) -> Fact {
     let mut told = told.clone();
     match &mut told {
         Fact::CallClosed { result: given, .. } => *given = Arc::new(result(given)),
-        // A server's own words may be in it.
+        // The message may quote the server.
         Fact::CallLost { message, .. } => *message = hidden(message.len()),
         Fact::CallStarted { edited, .. } => {
             *edited = edited.as_deref().map(|edited| Arc::new(input(edited)));
@@ -138,7 +138,7 @@ fn block(block: &Block) -> Block {
             ..opaque.clone()
         }),
         Content::Refusal(text) => Content::Refusal(Arc::clone(text)),
-        // Remarks name where a text comes from, which a tool may have been asked for.
+        // Annotations name sources, which can reveal the arguments of a tool.
         Content::Text(text) => Content::Text(Text {
             annotations: Vec::new(),
             text: Arc::clone(&text.text),
@@ -217,7 +217,7 @@ fn source(source: &MediaSource) -> MediaSource {
     match source {
         MediaSource::Base64 { data, media_type } => MediaSource::Base64 {
             data: hidden(data.len()),
-            // What stands behind it may be the name of a file.
+            // Parameters of the media type may contain the name of a file.
             media_type: media_type.split(';').next().unwrap_or_default().into(),
         },
         MediaSource::File { id, .. } => MediaSource::Text(hidden(id.len())),
@@ -225,7 +225,7 @@ fn source(source: &MediaSource) -> MediaSource {
     }
 }
 
-/// What stands in the place of a text of this size; nothing stays nothing.
+/// The replacement of a text of this size; an empty text stays empty.
 fn hidden(size: usize) -> Arc<str> {
     match size {
         0 => "".into(),

@@ -1,14 +1,14 @@
-//! What looks like a key in a text, and the text without it.
+//! Detects what looks like a key in a text, and removes it.
 
 use serde_json::Value;
 
-/// The text with `[redacted: key]` in the place of everything that looks like a key.
+/// Replaces everything that looks like a key by `[redacted: key]`.
 ///
-/// That is: what begins as the keys of well-known vendors do and is long enough for one; a run of at
-/// least 32 letters and digits, with `_` and `-`, among which are small letters, capitals and digits; a
-/// JSON web token; a private key between its lines; what follows `bearer`, and names such as `password`,
-/// `api_key`, `secret` and `token` with `=` or `:` behind them, up to the closing quote or the next blank;
-/// and the password of an address.
+/// That is: a text that begins like the keys of well-known vendors and is long enough; a run of at least 32
+/// letters and digits, with `_` and `-`, that includes lowercase letters, capitals and digits; a JSON web token;
+/// a private key between its lines; the value after `bearer`, and after names such as `password`, `api_key`,
+/// `secret` and `token` followed by `=` or `:`, up to the closing quote or the next blank; and the password in an
+/// address.
 #[must_use]
 pub fn without_secrets(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -51,7 +51,7 @@ pub fn without_secrets(text: &str) -> String {
     safe
 }
 
-/// Takes what looks like a key out of every text of a JSON value, names of fields included.
+/// Does the same in every string of a JSON value, including the names of fields.
 pub fn without_secrets_in(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(without_secrets_in),
@@ -67,10 +67,10 @@ pub fn without_secrets_in(value: &mut Value) {
     }
 }
 
-/// What stands in the place of a key.
+/// The replacement of a key.
 const HIDDEN: &str = "[redacted: key]";
 
-/// How keys of well-known vendors begin.
+/// The prefixes of keys of well-known vendors.
 const PREFIXES: [&str; 27] = [
     "AIza",
     "AKIA",
@@ -101,7 +101,7 @@ const PREFIXES: [&str; 27] = [
     "xoxp-",
 ];
 
-/// What stands before a value that is secret, in small letters.
+/// Names before a secret value, in lowercase.
 const NAMES: [&str; 10] = [
     "access_key",
     "api-key",
@@ -115,16 +115,16 @@ const NAMES: [&str; 10] = [
     "x-api-key",
 ];
 
-/// The shortest run that is a key by its looks alone.
+/// The minimum length of a run that is a key by its characters alone.
 const RUN: usize = 32;
-/// The shortest run that is a key by standing behind `bearer`, if it has a digit.
+/// The minimum length of a run with a digit that is a key after `bearer`.
 const AFTER_SCHEME: usize = 8;
-/// The shortest run that is a key by how it begins.
+/// The minimum length of a run that is a key by its prefix.
 const AFTER_PREFIX: usize = 16;
 
-/// How keys are sent.
+/// Authentication schemes.
 const SCHEMES: [&str; 2] = ["basic", "bearer"];
-/// What may stand between a name and its value.
+/// Characters allowed between a name and its value.
 const BLANKS: [char; 4] = ['"', '\'', '`', ' '];
 
 const fn is_of_key(c: char) -> bool {
@@ -151,13 +151,13 @@ fn looks_like_a_key(word: &str) -> bool {
     })
 }
 
-/// Whether this is a key by the word before it, which says how it is sent.
+/// Whether a word is a key because an authentication scheme precedes it.
 fn follows_a_scheme(before: &str, word: &str) -> bool {
     let has_digit = word.bytes().any(|byte| byte.is_ascii_digit());
     has_digit && word.len() >= AFTER_SCHEME && ends_with(before.trim_end_matches(BLANKS), &SCHEMES)
 }
 
-/// How many bytes of this are the value of a name that says that it is secret; none, if they are not.
+/// The length of a secret value after its name, in bytes; 0 if it is none.
 fn value_of_name(before: &str, rest: &str) -> usize {
     let blank = |c: char| c.is_whitespace() || BLANKS.contains(&c) || matches!(c, ':' | '=');
     if rest.starts_with(blank) || rest.starts_with(HIDDEN) {
@@ -169,7 +169,7 @@ fn value_of_name(before: &str, rest: &str) -> usize {
             .is_some_and(|start| start.eq_ignore_ascii_case(what))
             && rest[what.len()..].starts_with(' ')
     };
-    // How it is sent is no secret, and what follows is, in whatever letters.
+    // The scheme is not secret, but the next word is; schemes are case-insensitive.
     if SCHEMES.iter().any(|scheme| end(scheme)) {
         return 0;
     }
@@ -191,7 +191,7 @@ fn value_of_name(before: &str, rest: &str) -> usize {
     }
 }
 
-/// How many bytes come before this quote, or before the end of the line.
+/// The number of bytes before this quote, or before the end of the line.
 fn quoted(text: &str, quote: char) -> usize {
     let mut is_escaped = false;
     for (place, c) in text.char_indices() {
@@ -203,7 +203,7 @@ fn quoted(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// Whether a text ends in one of these words, in whatever letters.
+/// Whether a text ends with one of these words, ignoring case.
 fn ends_with(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| {
         let from = text.len().checked_sub(word.len());
@@ -212,7 +212,7 @@ fn ends_with(text: &str, words: &[&str]) -> bool {
     })
 }
 
-/// The name and the password at the beginning of an address behind its `://`, if it has them.
+/// The user name and password at the beginning of an address after `://`, if present.
 fn password(authority: &str) -> Option<(&str, &str)> {
     let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '<' | '>' | '"' | '`');
     let authority = &authority[..authority.find(ends).unwrap_or(authority.len())];
@@ -221,7 +221,7 @@ fn password(authority: &str) -> Option<(&str, &str)> {
         .filter(|(_, password)| !password.is_empty() && *password != HIDDEN)
 }
 
-/// What stands behind a private key that begins here; all that is left, if it does not end.
+/// The text after a private key that begins here; empty if the key has no end. `None` if no key begins here.
 fn private_key(text: &str) -> Option<&str> {
     let begin = text.strip_prefix("-----BEGIN ")?;
     let (kind, inside) = begin.split_once("-----")?;

@@ -1,4 +1,4 @@
-//! What happened in a session, put together from its facts: turn by turn, call by call.
+//! Rebuilds the history of a session from its facts: turn by turn, call by call.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(super) struct Story {
     pub(super) turns: Vec<StoryTurn>,
 }
 
-/// Where a session comes from that began as a fork.
+/// The origin of a forked session.
 #[derive(Clone, Debug)]
 pub(super) struct StoryOrigin {
     pub(super) from: SessionId,
@@ -47,14 +47,14 @@ pub(super) struct StoryTurn {
     pub(super) setup: Arc<Setup>,
     pub(super) system: String,
     pub(super) turn: TurnId,
-    /// What each model call used.
+    /// The usage of each model call.
     usage: BTreeMap<ModelAttempt, Usage>,
 }
 
-/// Something that was said.
+/// A message.
 #[derive(Clone, Debug)]
 pub(super) enum StoryMessage {
-    /// A model call that came to no reply.
+    /// A model call without a complete reply.
     Ended {
         at: WallTime,
         attempt: ModelAttempt,
@@ -62,9 +62,9 @@ pub(super) enum StoryMessage {
         retry_at: Option<WallTime>,
         why: ModelCallEnd,
     },
-    /// By whoever opened the turn.
+    /// A message of the turn's opening.
     Opening(Arc<Message>),
-    /// By the model.
+    /// A message of the model.
     Reply {
         at: WallTime,
         attempt: ModelAttempt,
@@ -72,7 +72,7 @@ pub(super) enum StoryMessage {
     },
 }
 
-/// A tool call, and all that came of it.
+/// A tool call with its history.
 #[derive(Clone, Debug)]
 pub(super) struct StoryCall {
     pub(super) call: Arc<ToolCall>,
@@ -92,7 +92,7 @@ pub(super) struct StoryCallEnd {
     pub(super) shown: Option<usize>,
 }
 
-/// One try at a call.
+/// An attempt at a call.
 #[derive(Clone, Debug)]
 pub(super) struct TryStory {
     pub(super) accepted: bool,
@@ -102,7 +102,7 @@ pub(super) struct TryStory {
     pub(super) started: WallTime,
 }
 
-/// How a try ended that came to no outcome.
+/// How an attempt without a result ended.
 #[derive(Clone, Debug)]
 pub(super) struct LostAttempt {
     pub(super) at: WallTime,
@@ -112,7 +112,7 @@ pub(super) struct LostAttempt {
     pub(super) then: AfterLoss,
 }
 
-/// A question to somebody outside.
+/// A question to a person or a client.
 #[derive(Clone, Debug)]
 pub(super) struct WaitStory {
     pub(super) ended: Option<(WallTime, WaitEnd)>,
@@ -121,7 +121,7 @@ pub(super) struct WaitStory {
 }
 
 impl Story {
-    /// The session that these facts and deliveries tell.
+    /// The history in these facts and deliveries.
     pub(super) fn of(session: &SessionId, steps: &[Envelope], deliveries: &[Delivery]) -> Self {
         let mut story = Self {
             forked: None,
@@ -194,7 +194,7 @@ impl Story {
 }
 
 impl StoryTurn {
-    /// What its model calls used, all together.
+    /// The total usage of its model calls.
     pub(super) fn usage(&self) -> Usage {
         let mut sum = Usage::default();
         self.usage.values().for_each(|usage| sum += *usage);
@@ -204,7 +204,7 @@ impl StoryTurn {
     fn see(&mut self, fact: &Fact, at: WallTime) {
         if let Some((attempt, usage)) = fact.usage() {
             let known = self.usage.entry(attempt).or_insert(usage);
-            // A count takes the place of an estimate.
+            // A count replaces an estimate.
             if known.estimated() > 0 {
                 *known = usage;
             }
@@ -307,7 +307,7 @@ impl StoryTurn {
                     });
                 }
             }
-            // Usage was counted above, and outcomes are told when all of the session is known.
+            // Usage is counted above, and late results are added when the whole session is known.
             Fact::Late(_)
             | Fact::ModelCallStarted { .. }
             | Fact::SessionForked { .. }
@@ -333,7 +333,7 @@ impl StoryTurn {
     }
 }
 
-/// What a turn was opened with, as messages.
+/// The opening of a turn, as messages.
 fn opened(opening: &Opening) -> Vec<StoryMessage> {
     match opening {
         Opening::ClientResults(results) => {

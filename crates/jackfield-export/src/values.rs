@@ -1,4 +1,4 @@
-//! Values of a session as JSON, for programs: the same in every document and in every line.
+//! JSON values for programs, the same in all documents and JSON lines.
 
 use jackfield_domain::fact::{AfterLoss, TurnEnd};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::words;
 
-/// The arguments as an object, or the text that is none.
+/// The arguments as an object, or as the raw text if they are no object.
 #[must_use]
 pub fn arguments(input: &ToolInput) -> Value {
     match input {
@@ -25,7 +25,7 @@ pub fn arguments(input: &ToolInput) -> Value {
     }
 }
 
-/// How a turn ended.
+/// The end of a turn.
 #[must_use]
 pub fn end(end: &TurnEnd) -> Value {
     match end {
@@ -42,7 +42,7 @@ pub fn end(end: &TurnEnd) -> Value {
     }
 }
 
-/// What was done about a try that came to no outcome.
+/// The handling of an attempt without a result.
 #[must_use]
 pub const fn after_loss(then: AfterLoss) -> &'static str {
     match then {
@@ -52,7 +52,7 @@ pub const fn after_loss(then: AfterLoss) -> &'static str {
     }
 }
 
-/// Why a turn was cancelled.
+/// The cause of a cancelled turn.
 #[must_use]
 pub const fn cause(cause: CancelCause) -> &'static str {
     match cause {
@@ -61,7 +61,7 @@ pub const fn cause(cause: CancelCause) -> &'static str {
     }
 }
 
-/// Why a model stopped.
+/// The finish reason of a reply.
 #[must_use]
 pub fn finish(reason: &FinishReason) -> &str {
     match reason {
@@ -77,13 +77,13 @@ pub fn finish(reason: &FinishReason) -> &str {
     }
 }
 
-/// How a model failed.
+/// A model failure.
 #[must_use]
 pub fn failure(failure: &ModelFailure) -> Value {
     json!({ "kind": failure_kind(failure.kind), "message": failure.message })
 }
 
-/// What happened to a model call.
+/// The kind of a model failure.
 #[must_use]
 pub const fn failure_kind(kind: ModelFailureKind) -> &'static str {
     match kind {
@@ -117,7 +117,7 @@ pub const fn limit_kind(limit: LimitKind) -> &'static str {
     }
 }
 
-/// What is asked.
+/// The kind of a question.
 #[must_use]
 pub const fn wait_kind(kind: &WaitKind) -> &'static str {
     match kind {
@@ -128,7 +128,7 @@ pub const fn wait_kind(kind: &WaitKind) -> &'static str {
     }
 }
 
-/// How a question ended, for programs.
+/// How a question ended.
 #[must_use]
 pub const fn wait_end(kind: WaitEndKind) -> &'static str {
     match kind {
@@ -150,7 +150,7 @@ pub fn note(note: &Note) -> Value {
     })
 }
 
-/// The first fields, and then the others.
+/// Merges the fields of the second object into the first.
 #[must_use]
 pub fn with(mut first: Value, others: Value) -> Value {
     if let (Value::Object(first), Value::Object(others)) = (&mut first, others) {
@@ -159,13 +159,13 @@ pub fn with(mut first: Value, others: Value) -> Value {
     first
 }
 
-/// A model, with its provider.
+/// A model, as `provider/model`.
 #[must_use]
 pub fn model(model: &ModelRef) -> String {
     format!("{}/{}", model.provider, model.model)
 }
 
-/// A usage, for programs.
+/// The usage.
 #[must_use]
 pub fn usage(usage: &Usage) -> Value {
     json!({

@@ -1,4 +1,4 @@
-//! Words for what happens in a session, the same wherever it is told.
+//! Text for the events of a session, shared by all outputs.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use jackfield_domain::note::{NoteEffect, NoteKind};
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::wait::CancelCause;
 
-/// How a turn ended that was cancelled.
+/// The text for a cancelled turn.
 #[must_use]
 pub const fn cancelled(cause: CancelCause) -> &'static str {
     match cause {
@@ -17,9 +17,9 @@ pub const fn cancelled(cause: CancelCause) -> &'static str {
     }
 }
 
-/// The text without what a terminal would obey: control characters, and marks that turn text around.
+/// Removes what a terminal would obey: control characters and bidirectional marks.
 ///
-/// Carriage returns vanish; everything else leaves a sign that something was there.
+/// Carriage returns are removed; other characters are replaced by a visible sign.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.chars().any(obeyed) {
@@ -38,13 +38,13 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     )
 }
 
-/// The same in one line: a text of somebody else must not look like another line of ours.
+/// The same on one line: a foreign text must not look like another line of the output.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     printable(text).replace(['\n', '\t'], " ")
 }
 
-/// The same JSON, with everything that a terminal would obey as an escape of JSON's own.
+/// Escapes the same characters in JSON by JSON's own escapes.
 #[must_use]
 pub fn escaped(json: String) -> String {
     if !json.chars().any(obeyed) {
@@ -53,7 +53,7 @@ pub fn escaped(json: String) -> String {
     let mut safe = String::with_capacity(json.len() + 8);
     for c in json.chars() {
         if obeyed(c) {
-            // They stand in texts alone, and none of them needs more than four digits.
+            // They occur in strings only, and none needs more than four hexadecimal digits.
             safe.push_str(&format!("\\u{:04x}", u32::from(c)));
         } else {
             safe.push(c);
@@ -62,29 +62,29 @@ pub fn escaped(json: String) -> String {
     safe
 }
 
-/// How a call is doing.
+/// The status of a call.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Status {
     /// The turn was cancelled.
     Cancelled,
-    /// It has its outcome.
+    /// It has a result.
     Done,
-    /// A person or a rule said no.
+    /// Denied by a person or a rule.
     Denied,
-    /// It ran, and says that it failed.
+    /// It ran, and reported a failure.
     Failed,
     /// It was not run.
     NotRun,
     /// It runs.
     Running,
-    /// Nobody knows whether it took effect.
+    /// Whether it took effect is unknown.
     Unknown,
-    /// Somebody is asked.
+    /// It waits for an answer.
     Waiting,
 }
 
 impl Status {
-    /// The status of a call that ended so.
+    /// The status of a closed call.
     #[must_use]
     pub const fn of(end: CallEnd, is_error: bool) -> Self {
         match end {
@@ -102,7 +102,7 @@ impl Status {
         }
     }
 
-    /// The word for programs.
+    /// The name for programs.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -117,7 +117,7 @@ impl Status {
         }
     }
 
-    /// The words for people.
+    /// The text for people.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -132,7 +132,7 @@ impl Status {
         }
     }
 
-    /// The sign for people.
+    /// The symbol for people.
     #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {
@@ -145,7 +145,7 @@ impl Status {
     }
 }
 
-/// What there is to say about an answer that is not simply whole.
+/// A remark about an incomplete answer, if it is incomplete.
 #[must_use]
 pub fn finish(finish: &FinishReason) -> Option<String> {
     match finish {
@@ -167,7 +167,7 @@ pub fn finish(finish: &FinishReason) -> Option<String> {
     }
 }
 
-/// A limit, and the key that moves it.
+/// A limit, and the configuration key that changes it.
 #[must_use]
 pub const fn limit(limit: LimitKind) -> (&'static str, &'static str) {
     match limit {
@@ -191,7 +191,7 @@ pub const fn limit(limit: LimitKind) -> (&'static str, &'static str) {
     }
 }
 
-/// What was done with a value that does not fit.
+/// What was done with an unsupported value.
 #[must_use]
 pub const fn note_kind(kind: NoteKind) -> &'static str {
     match kind {
@@ -202,7 +202,7 @@ pub const fn note_kind(kind: NoteKind) -> &'static str {
     }
 }
 
-/// What suffers by it.
+/// The effect of a note.
 #[must_use]
 pub const fn note_effect(effect: NoteEffect) -> &'static str {
     match effect {
