@@ -13,8 +13,8 @@ pub(crate) fn insert(headers: &mut HeaderMap, wait: Duration) {
     headers.insert("retry-after-ms", number(millis));
 }
 
-/// The value of `x-should-retry`, if it differs from what the status implies. Without the header, SDKs decide by
-/// the status.
+/// The value of `x-should-retry`; `None` if the status already implies a retry. Without the header, SDKs decide
+/// by the status.
 pub(crate) fn should(may_pass_later: bool, status: StatusCode) -> Option<&'static str> {
     let again = status.is_server_error()
         || matches!(

@@ -96,7 +96,7 @@ pub(crate) async fn open(
 }
 
 /// The journals to search for the request or its conversation: the durable one and the one in memory. A request
-/// without assistant messages cannot exist in the other journal.
+/// without a key and without assistant messages cannot exist in the other journal.
 fn journals(asked: &ParsedRequest) -> Vec<bool> {
     let goes_on = |message: &Message| message.role == Role::Assistant;
     if asked.session.is_some() || asked.incoming.previous.is_some() {

@@ -148,8 +148,8 @@ impl ParsedRequest {
     }
 }
 
-/// The owner of provider state in a request of this dialect: the provider that speaks the same dialect, or none.
-/// Errors in the body are left to its dialect.
+/// The owner of provider state in a request: the model's provider if it speaks the request's dialect, and none
+/// otherwise. Errors in the body are left to the dialect.
 pub(crate) fn owner_of(gateway: &Gateway, dialect: &str, model: &str) -> StateOwner {
     let own = gateway.model(model).ok().and_then(|model| {
         let engine = &gateway.shared.kept;

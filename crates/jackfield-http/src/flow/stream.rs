@@ -72,7 +72,7 @@ pub(crate) fn again(
 ) -> Response {
     let mut sending = EventBody::begun(told, encoder, keep_alive);
     if sending.text.is_empty() {
-        // Sends the first events. The head would wait for the first piece otherwise.
+        // Without opening events, a keep-alive goes first: the head would otherwise wait for the first piece.
         sending.keep_alive();
     }
     sending.response(held, ledger)
