@@ -82,7 +82,7 @@ pub enum TroubleshootingSection {
     Results,
     /// A server is not available.
     Servers,
-    /// Sessions are not kept, or do not go on.
+    /// Sessions are not stored, or cannot be resumed.
     Sessions,
     /// The terminal shows too little or too much.
     Terminal,

@@ -221,7 +221,7 @@ fn unkept(server: &ServerToolbox, error: &AcceptError) -> CommandError {
     }
 }
 
-/// After a failed write, the changes were not seen.
+/// Unlike elsewhere, a closed pipe is an error: the changes were not seen.
 fn printed(printed: io::Result<()>) -> Result<(), CommandError> {
     printed.map_err(|error| {
         CommandError::new(Exit::Internal, "standard output cannot be written").because(&error)

@@ -48,7 +48,7 @@ pub struct UsageTotals {
     pub turns: u64,
     /// Tokens of models without a price.
     pub unpriced: u64,
-    /// What was used.
+    /// The token usage.
     pub usage: Usage,
 }
 
