@@ -1,4 +1,5 @@
-//! Approvers: programs and tools that are asked before a person is, and whose failure is a no.
+//! Approvers: programs and tools that decide on a tool call before a person does. An approver that fails denies
+//! the call.
 
 mod once;
 
@@ -18,52 +19,53 @@ use serde_json::{Map, Value, json};
 use self::once::UniqueKeyValue;
 use crate::perform::chain;
 
-/// Is asked whether a call may run. It may deny what a person would be asked about, and answer for them;
-/// what the policy denies it is not asked.
+/// Decides whether a tool call may run. An approver can deny a call that needs approval, or approve it in place
+/// of a person. It is not asked about calls that the policy denies.
 #[async_trait]
 pub trait Approver: Send + Sync {
-    /// Who this is, for people and for audits.
+    /// The approver's name, shown to people and recorded in audits.
     fn name(&self) -> &str;
 
-    /// Decides about a call. Whatever goes wrong is a no that says so; dropping the future ends it.
+    /// Decides about a call. Every failure is a [`Decision::Deny`] that names the reason. Dropping the future
+    /// cancels the decision.
     async fn decide(&self, asked: &ApprovalRequest) -> Decision;
 }
 
-/// A call that an approver is asked about.
+/// A tool call that needs an approver's decision.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
     /// The call.
     pub call: ToolCallId,
-    /// Until when there is time.
+    /// When the request expires.
     pub deadline: WallTime,
-    /// What would be sent.
+    /// The arguments that the tool would receive.
     pub input: ToolInput,
     /// The session.
     pub session: SessionId,
-    /// What an answer is bound to.
+    /// The digest that an approval is bound to.
     pub subject: Option<Digest>,
     /// The tool.
     pub tool: ToolOrigin,
     /// The turn.
     pub turn: TurnId,
-    /// The question.
+    /// The wait that the decision answers.
     pub wait: WaitId,
 }
 
-/// What an approver decides.
+/// An approver's decision.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
-    /// It may run, with other arguments if there are any.
+    /// The call may run, with edited arguments if there are any.
     Allow(Option<Arc<Map<String, Value>>>),
-    /// A person is to decide.
+    /// A person must decide.
     Ask,
-    /// It may not, for this reason.
+    /// The call may not run, for this reason.
     Deny(Arc<str>),
 }
 
 impl ApprovalRequest {
-    /// The same as the JSON that programs and tools are given.
+    /// The request as the JSON that programs and tools receive.
     #[must_use]
     pub fn to_json(&self) -> Map<String, Value> {
         let arguments = match &self.input {
@@ -96,13 +98,13 @@ impl ApprovalRequest {
 }
 
 impl Decision {
-    /// Reads what a program or a tool answered as a text. One that says something twice, wherever in it, is no
-    /// answer: whoever wrote it put a text of a model into it as it was, and one with a quote in it would
-    /// otherwise have the last word.
+    /// Parses the text that a program or tool returned. Duplicate keys at any depth make it invalid: they
+    /// appear when a program pastes text from a model into its answer unescaped, and a quote in that text could
+    /// otherwise override the decision.
     ///
     /// # Errors
     ///
-    /// Why it is no answer, in a sentence.
+    /// Why the answer is invalid, in a sentence.
     pub fn read(answer: &[u8]) -> Result<Self, String> {
         let read = serde_json::from_slice(answer);
         let UniqueKeyValue(answer) =
@@ -110,11 +112,11 @@ impl Decision {
         Self::parse(&answer)
     }
 
-    /// Reads what a program or a tool answered; of a long reason only its first 4,000 characters.
+    /// Parses the JSON that a program or tool returned. A reason is cut to its first 4,000 characters.
     ///
     /// # Errors
     ///
-    /// Why it is no answer, in a sentence.
+    /// Why the answer is invalid, in a sentence.
     pub fn parse(answer: &Value) -> Result<Self, String> {
         let Value::Object(answer) = answer else {
             return Err("its answer is not a JSON object".to_owned());
@@ -139,7 +141,7 @@ impl Decision {
         }
     }
 
-    /// The no of an approver that failed.
+    /// The denial that stands for a failed approver.
     #[must_use]
     pub fn failed(approver: &str, why: &str) -> Self {
         tracing::warn!(approver, why, "an approver failed, which is a no");
@@ -147,7 +149,8 @@ impl Decision {
     }
 }
 
-/// As much of a reason as is kept: it stands in facts for ever, and every later round has it again.
+/// Cuts a reason to the length that is stored: it stays in the facts, and every later round sends it to the
+/// model again.
 fn cut(reason: &str) -> &str {
     match reason.char_indices().nth(LONGEST_REASON) {
         Some((end, _)) => reason.get(..end).unwrap_or_default().trim_end(),
@@ -155,12 +158,12 @@ fn cut(reason: &str) -> &str {
     }
 }
 
-/// A tool that is asked.
+/// An approver that is a tool.
 pub(crate) struct ToolApprover {
     pub(crate) limit: Duration,
     pub(crate) name: Arc<str>,
     pub(crate) tool: ToolOrigin,
-    /// None if there is no such toolbox.
+    /// `None` if the engine has no such toolbox.
     pub(crate) toolbox: Option<Arc<dyn Toolbox>>,
 }
 
@@ -187,7 +190,8 @@ impl ToolApprover {
         let Some(toolbox) = &self.toolbox else {
             return Err(format!("there is no server `{}`", self.tool.toolbox));
         };
-        // A question of its own, and so a call of its own; the same if it has to be put again.
+        // The request is a tool call of its own, with an id derived from the wait, so a retry is recognised as
+        // the same call.
         let call = ToolCallId::parse(asked.wait.as_str()).map_err(|error| error.to_string())?;
         let run = ToolRun {
             fresh: false,
@@ -216,7 +220,7 @@ impl ToolApprover {
     }
 }
 
-/// The most characters of a reason.
+/// The maximum length of a reason, in characters.
 const LONGEST_REASON: usize = 4_000;
-/// No answer is longer.
+/// The maximum length of an answer, in bytes.
 const MOST_BYTES: usize = 1 << 20;

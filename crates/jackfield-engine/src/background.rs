@@ -1,4 +1,4 @@
-//! Beginning: a turn that is driven in the background, and somebody who is told of it.
+//! Turns that are driven in the background, and subscriptions to their answers.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -22,44 +22,44 @@ use crate::send::PreparedTurn;
 use crate::subscribers::Connection;
 use crate::watch::Watcher;
 
-/// A turn that is driven in the background, or was, and what tells it.
+/// A turn that is or was driven in the background, with a subscription to it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct StartedTurn {
-    /// What is held while the answer is being written.
+    /// The connection to the client; held while the answer is being written to it.
     pub connection: Connection,
-    /// The toolboxes, and tools of some, that the turn begins without.
+    /// The toolboxes, and single tools, that are missing from the turn.
     pub problems: Vec<ToolboxProblem>,
-    /// Which of the answers of the turn is told: the first one, or the one behind so many batches of results
-    /// of the client's own tools.
+    /// The segment of the turn that this answer covers: 0 is the first answer, `n` the one after `n` batches of
+    /// client tool results.
     pub segment: u32,
     /// The session.
     pub session: SessionId,
     /// The turn.
     pub turn: TurnId,
-    /// Tells the turn from its opening on.
+    /// Yields the turn's events, from its opening on.
     pub watcher: Watcher,
 }
 
-/// Which answer is told, and what becomes of the turn if nobody listens.
+/// Which answer the client gets, and what happens to the turn if the client disconnects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AnswerSpec {
     pub(crate) disconnect: Disconnect,
     pub(crate) segment: u32,
-    /// Whether replies are asked for as they are written, whatever the turn was set up with.
+    /// Whether to stream replies from the model, regardless of the turn's setup.
     pub(crate) streams: bool,
 }
 
 impl Engine {
-    /// Sends a message, and has its turn driven in the background: until it is over, or only waits. This is
-    /// there when the turn has begun, and its opening is committed.
+    /// Sends a message and drives its turn in the background, until the turn ends or only waits. The future
+    /// resolves when the turn's opening is committed.
     ///
-    /// As with [`send`](Self::send), the [options](crate::TurnOptions) say what becomes of the message if the
-    /// session is at work already. Dropping this before it is there takes nothing back that is committed.
+    /// As with [`send`](Self::send), the [options](crate::TurnOptions) decide what happens to the message if
+    /// the session is busy. Dropping the future does not undo an opening that is already committed.
     ///
     /// # Errors
     ///
-    /// As those of [`send`](Self::send), and [`EngineError::Draining`]. What comes later is in the journal.
+    /// Those of [`send`](Self::send), and [`EngineError::Draining`]. Later errors are recorded in the journal.
     pub fn begin(
         &self,
         message: SendMessage,
@@ -67,13 +67,13 @@ impl Engine {
         self.begin_with(message, None)
     }
 
-    /// The same, and holds something until the turn has begun, or nothing of it is on its way any more: also
-    /// if this is dropped before, when its opening may still get into the journal. Such as what keeps others
-    /// from beginning it, too: a [`Claim`](crate::Claim).
+    /// Like [`begin`](Self::begin), but keeps `held` alive until the first append has committed or failed, even
+    /// if this future is dropped before. Use it for a guard that keeps others from beginning the same turn,
+    /// such as a [`Claim`](crate::Claim).
     ///
     /// # Errors
     ///
-    /// As those of [`begin`](Self::begin).
+    /// Those of [`begin`](Self::begin).
     pub fn begin_holding(
         &self,
         message: SendMessage,
@@ -98,19 +98,19 @@ impl Engine {
             .await
     }
 
-    /// Takes up a session's open turn, and has it driven on in the background. Whether to stay is not asked:
-    /// a turn that only waits is let go of.
+    /// Resumes a session's open turn and drives it in the background. [`ResumeSession::stay`] is ignored: a
+    /// turn that only waits is released.
     ///
     /// # Errors
     ///
-    /// As those of [`resume`](Self::resume), and [`EngineError::Draining`].
+    /// Those of [`resume`](Self::resume), and [`EngineError::Draining`].
     pub async fn go_on(&self, resume: ResumeSession) -> Result<StartedTurn, EngineError> {
         let telling = AnswerSpec {
             disconnect: Disconnect::Finish,
             segment: 0,
             streams: false,
         };
-        // To own a session makes it: one that does not exist must not begin by being resumed.
+        // Taking the ownership creates the session; resuming must not create one.
         if !self.shared.journal.exists(&resume.session).await? {
             let session = resume.session;
             return Err(JournalError::UnknownSession { session }.into());
@@ -118,7 +118,7 @@ impl Engine {
         self.go_on_telling(&resume, telling).await
     }
 
-    /// Does that for a session of which it is known that it exists.
+    /// Like [`go_on`](Self::go_on), for a session that is known to exist.
     pub(crate) async fn go_on_telling(
         &self,
         resume: &ResumeSession,
@@ -130,7 +130,7 @@ impl Engine {
             .await
     }
 
-    /// Drives a turn in a task of its own; comes back when its first step is committed.
+    /// Drives a turn in its own task. Returns when the first step is committed.
     async fn drive_on(
         &self,
         begins: PreparedTurn,
@@ -165,7 +165,7 @@ impl Engine {
         };
         let of = (session.clone(), opening.turn.clone());
         let engine = self.clone();
-        // In a box: a task moves its future several times on its way, and once more when it is over.
+        // Boxed: a task moves its future several times while it is spawned, and once more when it ends.
         let task = tokio::spawn(Box::pin(async move {
             let shared = Arc::clone(&engine.shared);
             let mut nobody = ();
@@ -177,7 +177,7 @@ impl Engine {
                 let driven = pin!(driver.run(step, input, now, false));
                 shared.going.unless_stopped(driven).await
             };
-            // Others may have it before they hear that it was let go of.
+            // Release the session before anyone learns that it is free.
             drop(busy);
             drop(under_way);
             match driven {
@@ -202,7 +202,7 @@ impl Engine {
         if opening.is_committed().await {
             return Ok(begun);
         }
-        // Nothing of it was committed.
+        // Nothing was committed.
         match task.await {
             Ok(Ok(())) => Err(EngineError::NothingOpen { session }),
             Ok(Err(error)) => Err(error),
@@ -212,12 +212,13 @@ impl Engine {
         }
     }
 
-    /// Tells a turn that is there, whoever drives it, from its opening on: for the segment whose answer is
-    /// owed. One that was left at work is taken up before others, if there is a keeper.
+    /// Subscribes to an existing turn, from its opening on, for one of its segments, regardless of which
+    /// process drives the turn. If the turn was left unfinished and this engine has a keeper, the keeper
+    /// resumes it before others.
     ///
     /// # Errors
     ///
-    /// [`EngineError::NoSuchTurn`] and [`EngineError::Journal`] if there is no such turn or session.
+    /// [`EngineError::NoSuchTurn`] and [`EngineError::Journal`] if the turn or the session does not exist.
     pub async fn subscribe(
         &self,
         session: &SessionId,
@@ -230,7 +231,7 @@ impl Engine {
         self.subscribed(connection, &loaded)
     }
 
-    /// Does that for whoever is connected already, in a session of which this is known.
+    /// Like [`subscribe`](Self::subscribe), for an existing connection and a session that is already loaded.
     pub(crate) fn subscribed(
         &self,
         connection: Connection,
@@ -256,7 +257,7 @@ impl Engine {
     }
 }
 
-/// A turn whose first step is on its way into the journal, and what is held meanwhile.
+/// A turn whose first append is in flight, and the guard that is held meanwhile.
 struct PendingStart {
     held: Option<Box<dyn Send>>,
     progress: watch::Receiver<SessionProgress>,
@@ -264,7 +265,7 @@ struct PendingStart {
 }
 
 impl PendingStart {
-    /// Waits until the step is committed; `false` if it is not going to be.
+    /// Waits until the first step is committed; `false` if it will not be.
     async fn is_committed(&mut self) -> bool {
         let is_committed = is_committed(&mut self.progress, &self.turn).await;
         self.held = None;
@@ -272,14 +273,14 @@ impl PendingStart {
     }
 }
 
-/// Waits until this turn has begun; `false` if it does not.
+/// Waits until this turn has begun; `false` if it will not.
 async fn is_committed(progress: &mut watch::Receiver<SessionProgress>, turn: &TurnId) -> bool {
     let has_begun = |known: &SessionProgress| known.turn.as_ref() == Some(turn);
     progress.wait_for(has_begun).await.is_ok()
 }
 
 impl Drop for PendingStart {
-    /// Where nobody waits any more, the step is on its way all the same.
+    /// The append may still commit after the caller is gone, so the guard is kept until that is decided.
     fn drop(&mut self) {
         let (Some(held), Ok(runtime)) = (self.held.take(), Handle::try_current()) else {
             return;

@@ -1,4 +1,4 @@
-//! Batches: what a driver commits as one.
+//! Batches: the steps that a driver commits in one append.
 
 use jackfield_domain::delta::Delta;
 use jackfield_domain::fact::{Envelope, InputKind};
@@ -8,7 +8,7 @@ use jackfield_domain::tool_loop::{Action, Input, LOOP_VERSION, Step, ToolLoop};
 
 use crate::events::ToolNotice;
 
-/// Steps that are committed as one, and what follows from them.
+/// Steps that are committed in one append, with their actions and events.
 #[derive(Default)]
 pub(crate) struct StepBatch {
     pub(crate) actions: Vec<Action>,
@@ -17,13 +17,13 @@ pub(crate) struct StepBatch {
     pub(crate) steps: Vec<Envelope>,
 }
 
-/// The machine before a batch, and what it was fed: for batches that may have to be fed again.
+/// The loop's state before a batch, and the inputs of the batch, so that the batch can be decided again.
 pub(crate) struct BatchUndo {
     pub(crate) inputs: Vec<Input>,
     pub(crate) turn: ToolLoop,
 }
 
-/// News, in order.
+/// An event for observers, in order.
 pub(crate) enum BatchEvent {
     Delta {
         attempt: ModelAttempt,
@@ -31,7 +31,7 @@ pub(crate) enum BatchEvent {
         delta: Delta,
     },
     News(ToolNotice),
-    /// The facts of the step at this place.
+    /// The facts of the step at this index.
     Step(usize),
 }
 
@@ -52,7 +52,7 @@ impl StepBatch {
     }
 }
 
-/// What of these news is no input: it is told as it came, whatever becomes of the batch.
+/// The events that are not inputs of the loop: observers get them even if the batch is discarded.
 pub(crate) fn as_it_came(news: Vec<BatchEvent>) -> Vec<BatchEvent> {
     let is_no_input = |told: &BatchEvent| matches!(told, BatchEvent::News(_));
     news.into_iter().filter(is_no_input).collect()

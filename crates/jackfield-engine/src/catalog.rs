@@ -1,4 +1,4 @@
-//! The catalog of a turn: what all toolboxes offer, under model-facing names, with policy applied.
+//! The catalog of a turn: the tools of all toolboxes under their model-facing names, with the policy applied.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -21,60 +21,60 @@ use tokio::task::JoinSet;
 
 use crate::validate::{self, schema::refused};
 
-/// A toolbox of the engine.
+/// A toolbox that is registered with the engine.
 #[derive(Clone)]
 pub(crate) struct RegisteredToolbox {
-    /// Whether it is ours: bare names, trusted.
+    /// Whether it is a built-in toolbox: its tools have bare names and are trusted.
     pub(crate) builtin: bool,
     pub(crate) standing: ToolboxStatus,
     pub(crate) toolbox: Arc<dyn Toolbox>,
 }
 
-/// How a toolbox stands among the others.
+/// How the tools of a toolbox are named and trusted.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ToolboxStatus {
-    /// What its tools' names begin with in place of its id; may be empty.
+    /// The prefix of its tools' names, in place of the toolbox id; may be empty.
     pub prefix: Option<Arc<str>>,
-    /// Whether its tools that change nothing run where nobody can be asked.
+    /// Whether its read-only tools run in non-interactive turns, where no approval is possible.
     pub trusted: bool,
 }
 
-/// The tools that a turn is offered.
+/// The tools that a turn offers to its model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOffer {
     /// The tools.
     pub catalog: Catalog,
-    /// What the toolboxes of these tools say about how to use them.
+    /// The toolboxes' instructions for their tools.
     pub instructions: Vec<SystemPart>,
-    /// The toolboxes whose tools could not be had. They do not stop the others.
+    /// The toolboxes whose tools are unavailable. The other toolboxes are offered all the same.
     pub problems: Vec<ToolboxProblem>,
 }
 
-/// A toolbox whose tools, or one of them, could not be had.
+/// A toolbox that is unavailable, or that has an unusable tool.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ToolboxProblem {
-    /// What went wrong, in a sentence.
+    /// The problem, in a sentence.
     pub message: String,
     /// The toolbox.
     pub toolbox: ToolboxId,
 }
 
-/// What was worked out of the tools of each toolbox when they were gathered last.
+/// The results of the last checks, by toolbox.
 pub(crate) type CheckedTools = Mutex<BTreeMap<ToolboxId, Arc<HashMap<Arc<str>, CatalogTool>>>>;
 
-/// A tool, and what was worked out of it.
+/// A tool with the result of its check.
 pub(crate) struct CatalogTool {
     look: ToolCheck,
     tool: ToolSpec,
 }
 
-/// What is worked out of a tool alone, whatever turn it is for.
+/// The check of a tool definition; it does not depend on the turn.
 #[derive(Clone)]
 struct ToolCheck {
     digest: Digest,
-    /// What it takes, where its own schema was broken and could be mended.
+    /// The repaired input schema, if the tool's own is broken and could be repaired.
     mended: Option<Arc<Value>>,
-    /// Why it is left out.
+    /// Why the tool is left out, if it is.
     unusable: Option<Arc<str>>,
 }
 
@@ -92,8 +92,8 @@ impl ToolCheck {
     }
 }
 
-/// Looks at tools, on a thread that may be held up. Those that are the very ones of the last time, and not only
-/// equal to them, are not looked at again: to read all their schemas takes longer than all the rest.
+/// Checks tools on a blocking thread. Tools that share their schemas with those of the last check (the same
+/// allocation, not only equal) keep its result: parsing all schemas takes longer than the rest.
 async fn look(looked: &CheckedTools, toolbox: &ToolboxId, tools: &[ToolSpec]) -> Vec<ToolCheck> {
     let locked = || looked.lock().unwrap_or_else(PoisonError::into_inner);
     let before = locked().get(toolbox).cloned().unwrap_or_default();
@@ -119,7 +119,7 @@ async fn look(looked: &CheckedTools, toolbox: &ToolboxId, tools: &[ToolSpec]) ->
         looks.collect::<Vec<_>>()
     };
     let Ok(looks) = tokio::task::spawn_blocking(look).await else {
-        // Whatever crashed there crashes the checks of calls, too, which are told one by one.
+        // If the check panics, the checks of single calls report the problem.
         let digests = tools.iter().map(|tool| ToolCheck {
             digest: tool.digest(),
             mended: None,
@@ -134,7 +134,7 @@ async fn look(looked: &CheckedTools, toolbox: &ToolboxId, tools: &[ToolSpec]) ->
     looks
 }
 
-/// Whether two tools are the same without a look into what they share.
+/// Whether two tools are equal, comparing shared schemas by pointer only.
 fn is_same(one: &ToolSpec, other: &ToolSpec) -> bool {
     let share = |one: Option<&Arc<Value>>, other: Option<&Arc<Value>>| match (one, other) {
         (None, None) => true,
@@ -155,15 +155,15 @@ fn is_same(one: &ToolSpec, other: &ToolSpec) -> bool {
         && one.title == other.title
 }
 
-/// What to do about calls of which nobody knows whether they took effect.
+/// What to do with calls whose outcome is unknown after a failure or a crash.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct UnknownCallPolicy<'a> {
-    /// Where no rule matches.
+    /// The policy where no rule matches.
     pub(crate) otherwise: UnknownPolicy,
     pub(crate) rules: &'a [UnknownRule],
 }
 
-/// Asks all toolboxes at once for their tools, and takes those that are to be offered.
+/// Lists the tools of all toolboxes concurrently, and builds the catalog of those that are offered.
 pub(crate) async fn gather(
     toolboxes: &[RegisteredToolbox],
     is_offered: &(dyn Fn(&ToolOrigin) -> bool + Sync),
@@ -222,7 +222,7 @@ pub(crate) async fn gather(
                 toolbox: toolbox.clone(),
             })
         });
-        // What nobody is offered is nobody's problem.
+        // Problems of a toolbox that offers nothing to this turn are not reported.
         if tools.is_empty() && all > 0 {
             continue;
         }
@@ -244,7 +244,8 @@ pub(crate) async fn gather(
                 tool.input = InputFormat::Json(mended);
             }
             let entry = entry(toolbox, registered, (tool, look.digest), policy, unknown);
-            // The first one keeps the name: a call must not reach another tool than the one shown.
+            // The first tool keeps the name: a call must not reach another tool than the one that the model
+            // saw.
             match entries.entry(entry.definition.name.clone()) {
                 Entry::Occupied(first) => problem(format!(
                     "skipped tool `{}`: the name `{}` is taken by a tool of `{}`",
@@ -265,8 +266,8 @@ pub(crate) async fn gather(
     }
 }
 
-/// Has those tools asked about that are denied for no other reason than that nobody can be asked, and that
-/// somebody allowed for the whole session: the question has its answer, and nobody has to be there for it.
+/// In a non-interactive turn, changes the permission of tools from deny to ask if the session has a grant for
+/// them and the missing approval is the only reason for the denial: the grant then answers the approval.
 pub(crate) fn answered_before(catalog: &mut Catalog, grants: &Grants, policy: &Policy) {
     if grants.iter().len() == 0 {
         return;
@@ -279,7 +280,7 @@ pub(crate) fn answered_before(catalog: &mut Catalog, grants: &Grants, policy: &P
         matches!(tool.permission, Permission::Deny(_))
             && tool.ran_by == RanBy::Engine
             && grants.of(tool).is_some()
-            // Where somebody can be asked, whether a server is trusted makes no difference.
+            // `trusted` is irrelevant here, because it only matters in non-interactive turns.
             && policy.permission(&tool.origin, tool.safety, false) == Permission::Ask
     };
     if !catalog.iter().any(answered) {
@@ -295,18 +296,19 @@ pub(crate) fn answered_before(catalog: &mut Catalog, grants: &Grants, policy: &P
     *catalog = asked.collect();
 }
 
-/// Why no call of a tool could ever be checked, in a sentence that names it; it is not offered then.
+/// Why no call of a tool could ever be validated, in a sentence that names the tool; `None` if its schemas are
+/// usable. Such a tool is not offered.
 #[must_use]
 pub fn unusable(tool: &ToolSpec) -> Option<String> {
     usable(tool, Instant::now() + LOOK_LIMIT).err()
 }
 
-/// The schema to check calls against, where the tool's own is broken and can be mended.
+/// The repaired input schema, if the tool's own is broken and could be repaired.
 ///
 /// # Errors
 ///
-/// Why a tool is left out, whatever toolbox it is of: each turn takes its schemas along, and each call is
-/// checked against them.
+/// Why the tool is left out. This applies to tools of every toolbox: each turn records its schemas, and each
+/// call is validated against them.
 fn usable(tool: &ToolSpec, until: Instant) -> Result<Option<Value>, String> {
     let left_out = |what: &str, why: String| {
         let shown: String = tool.name.chars().take(80).collect();
@@ -325,7 +327,7 @@ fn usable(tool: &ToolSpec, until: Instant) -> Result<Option<Value>, String> {
     validate::usable::usable(schema, until).map_err(|why| left_out("input", why))
 }
 
-/// A server's own words, told apart from ours.
+/// A server's instructions, marked as the server's words.
 fn part(toolbox: &ToolboxId, said: &str) -> SystemPart {
     let end = said.floor_char_boundary(INSTRUCTIONS);
     let (said, rest) = said.split_at(end);
@@ -376,9 +378,10 @@ fn entry(
     }
 }
 
-/// How many bytes of a server's own words models are told.
+/// The maximum length of a server's instructions in the prompt, in bytes.
 const INSTRUCTIONS: usize = 8 << 10;
-/// How long the schemas of a toolbox's new tools are looked at, all together.
+/// The time limit for checking all new schemas of one toolbox.
 const LOOK_LIMIT: Duration = Duration::from_secs(2);
-/// How long a toolbox has to list its tools; those that start something have limits of their own.
+/// The time limit for listing the tools of a toolbox. Toolboxes that start a process have shorter limits of
+/// their own.
 const LIST_LIMIT: Duration = Duration::from_secs(150);

@@ -1,4 +1,4 @@
-//! Client tools: those that a caller runs itself, in the catalog of a turn, and their results.
+//! Client tools: tools that the client runs itself, in the catalog of a turn, and their results.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,68 +24,68 @@ use crate::error::EngineError;
 use crate::options::{Disconnect, ServerTools, TurnOptions};
 use crate::resume::ResumeSession;
 
-/// The id of the toolbox that a caller's own tools are of.
+/// The toolbox id of client tools.
 pub const CLIENT: &str = "client";
 
-/// Results of calls that a caller ran itself.
+/// Results of client tool calls.
 #[derive(Clone, Debug)]
 pub struct ClientResultsOptions {
-    /// Who sends them, for people and for audits.
+    /// The sender of the results, for people and for audits.
     pub by: Arc<str>,
-    /// What becomes of the turn when nobody listens to it any more.
+    /// What happens to the turn if the last client disconnects.
     pub disconnect: Disconnect,
-    /// What may run today. It can only take away from what the turn was set up with.
+    /// The policy now in force. It can only restrict the turn's own.
     pub policy: Policy,
-    /// What the reply to them repeats of the request that brings them.
+    /// The parts of the request that the reply must repeat.
     pub repeats: Option<Arc<Repeats>>,
-    /// The results: of all calls that one reply left to the caller.
+    /// The results, for all client tool calls of one reply.
     pub results: Vec<(ToolCallId, ToolResult)>,
     /// The session.
     pub session: SessionId,
-    /// Whether somebody reads along from here on, wherever replies of the turn were asked for in one piece.
+    /// Whether to stream replies from here on, even if the turn was set up to request whole replies.
     pub streams: bool,
     /// The turn.
     pub turn: TurnId,
 }
 
-/// What came of results.
+/// The outcome of [`Engine::answer`].
 #[derive(Debug)]
 pub struct ClientResultsOutcome {
-    /// Whether exactly these were there before: what is told then is what was owed for them.
+    /// Whether exactly these results were sent before; the turn then redelivers the answer to them.
     pub already: bool,
-    /// The turn, which goes on.
+    /// The turn, which continues.
     pub begun: StartedTurn,
 }
 
-/// A call that was left to the caller.
+/// A call of a client tool.
 #[derive(Clone, Debug)]
 struct ClientCall {
-    /// How it was answered, if it was.
+    /// The delivery that answered it, if any.
     answer: Option<DeliveryId>,
-    /// How it ended, as far as the facts say.
+    /// How its wait ended, according to the facts.
     end: Option<WaitEndKind>,
-    /// Which segment of the turn its result begins.
+    /// The segment of the turn that its result begins.
     segment: u32,
     wait: WaitId,
 }
 
 impl Engine {
-    /// Takes the results of all calls that one reply left to the caller, or none of them, and has the turn
-    /// driven on in the background.
+    /// Accepts the results of all client tool calls of one reply, or none of them, and drives the turn on in
+    /// the background.
     ///
-    /// The same results again are recognised: what is owed for them is told again, and nothing is begun
-    /// twice. Results of which some come too late begin nothing: what is late begins a turn of its own.
+    /// The same results sent again are recognised: the client gets the same answer again, and nothing starts
+    /// twice. If some of the results come too late, nothing starts; late results begin a turn of their own.
     ///
     /// # Errors
     ///
-    /// Before anything is taken: [`EngineError::NoSuchCall`], [`EngineError::ResultsMissing`],
-    /// [`EngineError::ResultConflict`] and [`EngineError::NotWaiting`]. [`EngineError::Draining`] before that.
-    /// Any other [`EngineError`] if the turn could not be taken up.
+    /// [`EngineError::Draining`] first. Then, before any result is accepted: [`EngineError::NoSuchCall`],
+    /// [`EngineError::ResultsMissing`], [`EngineError::ResultConflict`] and [`EngineError::NotWaiting`]. Any
+    /// other [`EngineError`] if the turn could not be resumed.
     pub async fn answer(
         &self,
         answers: ClientResultsOptions,
     ) -> Result<ClientResultsOutcome, EngineError> {
-        // Whoever is refused because of this sends the same again later.
+        // A client that is refused during shutdown sends the same results again later.
         let _under_way = self.shared.going.enter()?;
         let ClientResultsOptions {
             by,
@@ -97,7 +97,8 @@ impl Engine {
             streams,
             turn,
         } = answers;
-        // Of two at once with different results, one gets all its own in, and the other none.
+        // Serialised per session: of two concurrent requests with different results, one is accepted as a whole
+        // and the other is refused.
         let queue = self.shared.answering.of(&session);
         let _first = queue.lock().await;
         let loaded = self.shared.journal.load(&session).await?;
@@ -106,7 +107,7 @@ impl Engine {
         let already = new.is_empty();
         for (call, wait, id, result) in new {
             let body = DeliveryBody::Answer {
-                // Once is enough.
+                // `repeats` is stored once, with the first result.
                 answer: Answer::ClientResult(ClientResult {
                     repeats: repeats.take(),
                     result,
@@ -128,7 +129,7 @@ impl Engine {
             segment,
             streams,
         };
-        // What is answered and not heard yet is nobody's, unless somebody drives the turn.
+        // Results that are delivered but not yet consumed need a driver, unless the turn already has one.
         let is_unheard = !already
             || left
                 .values()
@@ -137,7 +138,7 @@ impl Engine {
             let resume = ResumeSession::new(session.clone(), policy);
             match self.go_on_telling(&resume, telling).await {
                 Ok(begun) => return Ok(ClientResultsOutcome { already, begun }),
-                // A keeper was faster, here or elsewhere.
+                // A keeper resumed it first, in this process or another.
                 Err(EngineError::Busy { .. } | EngineError::NothingOpen { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -147,7 +148,7 @@ impl Engine {
     }
 }
 
-/// The calls of a turn that were left to its caller.
+/// The client tool calls of a turn.
 fn left_to_client(turn: &TurnId, loaded: &Loaded) -> BTreeMap<ToolCallId, ClientCall> {
     let mut left: BTreeMap<ToolCallId, ClientCall> = BTreeMap::new();
     let (mut is_its, mut segment, mut is_new) = (false, 0, false);
@@ -197,10 +198,10 @@ fn left_to_client(turn: &TurnId, loaded: &Loaded) -> BTreeMap<ToolCallId, Client
     left
 }
 
-/// A result that is to be delivered.
+/// A result to deliver.
 type NewResult = (ToolCallId, WaitId, DeliveryId, ToolResult);
 
-/// Which segment results begin, and those that are new, in the order of their calls.
+/// The segment that these results begin, and the results that are new, in the order of their calls.
 fn fitting(
     session: &SessionId,
     turn: &TurnId,
@@ -266,7 +267,7 @@ impl ClientCall {
     }
 }
 
-/// Why calls take no results any more.
+/// Why calls no longer accept results.
 fn closed(
     session: &SessionId,
     turn: &TurnId,
@@ -287,14 +288,14 @@ fn closed(
     }
 }
 
-/// The id under which a result is delivered: the same result of the same call has the same one.
+/// The delivery id of a result: equal results of the same call have the same id.
 fn delivery_id(call: &ToolCallId, result: &ToolResult) -> Option<DeliveryId> {
     let mut digest = digest(result).to_hex();
     digest.truncate(32);
     DeliveryId::parse(&format!("result-{call}-{digest}")).ok()
 }
 
-/// The digest of everything that a result says.
+/// The digest of a whole result.
 fn digest(result: &ToolResult) -> Digest {
     let ToolResult {
         content,
@@ -325,14 +326,14 @@ fn of_source(source: &MediaSource) -> String {
     }
 }
 
-/// Puts the caller's own tools into a catalog. A call must not reach another tool than the one that the
-/// caller knows: of a name that both have, it is the caller's.
+/// Adds client tools to a catalog. A client tool replaces a server tool of the same name: a call must not reach
+/// another tool than the one that the client knows.
 pub(crate) fn join(catalog: &mut Catalog, tools: &[Arc<ToolDefinition>]) {
     let Ok(toolbox) = ToolboxId::parse(CLIENT) else {
         return;
     };
     let tools = tools.iter().map(|definition| entry(&toolbox, definition));
-    // Of two with one name the later one stays.
+    // Of two tools with one name, the later one wins.
     *catalog = catalog.iter().cloned().chain(tools).collect();
 }
 
@@ -366,8 +367,8 @@ fn entry(toolbox: &ToolboxId, definition: &Arc<ToolDefinition>) -> CatalogEntry 
 }
 
 impl TurnOptions {
-    /// Takes over which tools a turn before was offered, for a request that says nothing of tools: the
-    /// caller's own ones, and which of the engine's.
+    /// Copies the tools of an earlier turn, for a request that does not mention tools: the client tools, and
+    /// which server tools are offered.
     pub fn hold_tools(&mut self, setup: &Setup) {
         let tools = || setup.catalog.iter();
         let own = tools().filter(|tool| tool.ran_by == RanBy::Client);

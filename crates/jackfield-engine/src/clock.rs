@@ -1,16 +1,16 @@
-//! The clock that the loop is told the time of.
+//! The clock from which the loop gets its time.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 
-/// Tells the time.
+/// A source of time.
 pub trait Clock: Send + Sync {
-    /// The present.
+    /// The current time.
     fn now(&self) -> Now;
 }
 
-/// The clocks of the machine.
+/// The machine's clocks.
 #[derive(Debug)]
 pub struct SystemClock {
     start: tokio::time::Instant,
@@ -30,7 +30,7 @@ impl Clock for SystemClock {
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         Now {
-            // The runtime's clock, so that a test can stop it.
+            // The runtime's clock, so that a test can pause it.
             mono: MonoTime::from_start(self.start.elapsed()),
             wall: WallTime::from_millis(i64::try_from(wall.as_millis()).unwrap_or(i64::MAX)),
         }

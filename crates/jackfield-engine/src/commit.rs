@@ -1,4 +1,4 @@
-//! Committing: whole steps as one append, and what its three answers mean.
+//! Commits whole steps as one append, and handles its three results.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,28 +14,28 @@ use crate::ownership::SessionOwnership;
 use crate::perform::chain;
 use crate::writes::WriteHealth;
 
-/// What became of a batch.
+/// The result of committing a batch.
 pub(crate) enum CommitOutcome {
-    /// It closes a wait that has an answer which was not seen: nothing was written.
+    /// Nothing was written: the batch closes a wait that has an unseen answer.
     Answered,
-    /// It is not in the journal, or nobody can tell.
+    /// The batch is not in the journal, or this is unknown.
     No {
-        /// What the journal said, if it refused.
+        /// The refusal, if the journal refused the append.
         refusal: Option<AppendRefusal>,
-        /// The same in words.
+        /// The reason as text.
         why: Arc<str>,
     },
-    /// It is in the journal.
+    /// The batch is committed.
     Yes,
 }
 
-/// The owner's side of a session's journal.
+/// The owner's write access to a session's journal.
 pub(crate) struct Ledger {
     journal: Arc<dyn Journal>,
     owned: SessionOwnership,
-    /// How many steps the journal has.
+    /// The number of steps in the journal.
     pub(crate) position: u64,
-    /// How many deliveries have been fed to the loop.
+    /// The number of deliveries that the loop has consumed.
     pub(crate) seen: u64,
     session: SessionId,
     writes: Arc<WriteHealth>,
@@ -58,7 +58,7 @@ impl Ledger {
         }
     }
 
-    /// Commits these steps as one append. They are the same afterwards, with their numbers set.
+    /// Commits these steps as one append, and sets their numbers.
     pub(crate) async fn commit(&mut self, steps: &mut Vec<Envelope>) -> CommitOutcome {
         for (number, step) in (self.position..).zip(steps.iter_mut()) {
             step.step = number;
@@ -80,17 +80,17 @@ impl Ledger {
         committed
     }
 
-    /// Lets go of the session.
+    /// Releases the ownership of the session.
     pub(crate) async fn release(&mut self) {
         self.owned.release().await;
     }
 
-    /// The same, of one that is owned still, once these tasks have been stopped.
+    /// Like [`release`](Self::release), but only after these tasks have stopped.
     pub(crate) fn release_after(&mut self, tasks: JoinSet<()>) {
         self.owned.release_after(tasks);
     }
 
-    /// Appends, and asks again where the answer got lost: the journal recognises the repetition.
+    /// Appends; repeats the append when its result is unknown. The journal recognises the repetition.
     async fn append(&self, append: &Append) -> CommitOutcome {
         let mut pause = FIRST_PAUSE;
         loop {

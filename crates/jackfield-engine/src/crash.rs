@@ -1,27 +1,27 @@
-//! Named places at which a test kills this process, as a power cut would: without the feature
-//! `crash-points`, which no release build may have, they are nothing.
+//! Crash points: named places at which a test kills this process, as a power failure would. They are no-ops
+//! without the feature `crash-points`, which no release build may enable.
 //!
-//! `JACKFIELD_CRASH=place:nth` kills when the place is reached for the nth time, from 1:
+//! `JACKFIELD_CRASH=place:nth` kills the process when the place is reached for the nth time, counted from 1:
 //!
 //! | place | when |
 //! |---|---|
 //! | `before-append` | a batch was decided, nothing of it is in the journal |
 //! | `after-append` | it was committed, nothing of it was performed |
 //! | `between-actions` | one of its actions was started, others perhaps not |
-//! | `before-tell` | all of it was performed, nothing was told |
-//! | `after-tell` | all of it was told |
+//! | `before-tell` | all of it was performed, no observer was notified |
+//! | `after-tell` | all observers were notified |
 //! | `before-model` | a model call was started and has not been sent |
-//! | `delta` | a piece of a reply is there |
-//! | `after-model` | a reply has ended, and the loop does not know |
+//! | `delta` | a piece of a reply has arrived |
+//! | `after-model` | a reply has ended, the loop has not seen it |
 //! | `before-tool` | a tool call was started and has not been sent |
-//! | `during-tool` | a tool tells of its progress |
-//! | `after-tool` | a tool has answered, and the loop does not know |
-//! | `delivered` | deliveries were read, and are not consumed |
+//! | `during-tool` | a tool reports progress |
+//! | `after-tool` | a tool has answered, the loop has not seen it |
+//! | `delivered` | deliveries were read and are not consumed |
 
 #[cfg(all(feature = "crash-points", not(debug_assertions)))]
 compile_error!("`crash-points` is for tests: it has no place in a release build");
 
-/// A place to die at.
+/// Kills the process here, if the environment asks for it.
 #[cfg(feature = "crash-points")]
 pub(crate) fn point(place: &'static str) {
     use std::sync::LazyLock;
@@ -39,13 +39,13 @@ pub(crate) fn point(place: &'static str) {
     if planned == place && REACHED.fetch_add(1, Ordering::Relaxed) + 1 == *nth {
         let this = rustix::process::getpid();
         let _dead = rustix::process::kill_process(this, rustix::process::Signal::KILL);
-        // Nothing of this thread happens after the signal, even where it takes a moment.
+        // Nothing may happen in this thread while the signal is being delivered.
         loop {
             std::thread::park();
         }
     }
 }
 
-/// Nothing.
+/// A no-op without the feature.
 #[cfg(not(feature = "crash-points"))]
 pub(crate) const fn point(_place: &'static str) {}

@@ -1,5 +1,4 @@
-//! Answers that nobody is owed who does not say that it asks again: not to be looked up once more for every
-//! request of an equal body.
+//! Cache of turns whose answers are delivered, so that identical requests do not reload the session.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,16 +6,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use hashlink::LruCache;
 use jackfield_domain::ids::{SessionId, TurnId};
 
-/// Turns of which this is known here, some of them. It stays so: what was written stays written.
+/// A bounded set of turns whose first answer was written. Entries stay valid: a written answer stays written.
 pub(crate) struct DeliveredCache(Mutex<LruCache<(SessionId, TurnId), ()>>);
 
 impl DeliveredCache {
-    /// Whether it is known of a turn.
+    /// Whether the turn is in the cache.
     pub(crate) fn has(&self, session: &SessionId, turn: &TurnId) -> bool {
         self.turns().get(&(session.clone(), turn.clone())).is_some()
     }
 
-    /// It is known of this turn.
+    /// Adds a turn.
     pub(crate) fn add(&self, session: SessionId, turn: TurnId) {
         self.turns().insert((session, turn), ());
     }
@@ -38,5 +37,6 @@ impl fmt::Debug for DeliveredCache {
     }
 }
 
-/// How many are kept: those that were asked for last. The journal knows the others.
+/// The maximum number of entries; the least recently used is evicted, and is then looked up in the journal
+/// again.
 const MOST: usize = 4096;

@@ -1,4 +1,4 @@
-//! A call of a tool outside any turn, by somebody who is no model.
+//! Tool calls outside any turn, made by a caller other than a model.
 
 use std::fmt;
 
@@ -9,29 +9,29 @@ use jackfield_domain::wait::JobHandle;
 use jackfield_ports::toolbox::ToolEvents;
 use serde_json::{Map, Value};
 
-/// A call of a tool outside any turn.
+/// A tool call outside any turn.
 pub struct DirectCall {
-    /// What the tool is given; checked against its schema.
+    /// The arguments; they are validated against the tool's schema.
     pub arguments: Map<String, Value>,
-    /// By what the tool may recognise the same call again; one of its own if there is none.
+    /// The idempotency key; generated if `None`.
     pub key: Option<IdempotencyKey>,
-    /// Where is told how far it is; must not wait.
+    /// The progress callback; it must not block.
     pub progress: Box<dyn FnMut(CallProgress) + Send>,
 }
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallProgress {
-    /// How much is done.
+    /// The amount done.
     pub done: f64,
-    /// A word about it.
+    /// A message about it.
     pub message: Option<String>,
-    /// How much there is to do, if that is known.
+    /// The total amount, if known.
     pub of: Option<f64>,
 }
 
 impl DirectCall {
-    /// A call of which nobody wants to know how far it is.
+    /// A call without a progress callback.
     #[must_use]
     pub fn new(arguments: Map<String, Value>) -> Self {
         Self {
@@ -51,13 +51,13 @@ impl fmt::Debug for DirectCall {
     }
 }
 
-/// What came of a call, and how the tool's server said it.
+/// The outcome of a call, with the server's original content.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectOutcome {
-    /// The blocks of the outcome as the server said them, if it is known how: in the order of the outcome's parts,
-    /// as far as that was not changed since.
+    /// The content blocks as the tool's server sent them, if available. They match the outcome's parts in order,
+    /// except where the outcome was changed afterwards.
     pub original: Vec<Value>,
-    /// What came of it.
+    /// The outcome.
     pub result: ToolResult,
 }
 
@@ -68,7 +68,7 @@ impl From<ToolResult> for DirectOutcome {
     }
 }
 
-/// Tells the caller what happens on the way.
+/// Forwards progress to the caller.
 pub(crate) struct ProgressSink {
     pub(crate) original: Vec<Value>,
     pub(crate) progress: Box<dyn FnMut(CallProgress) + Send>,
@@ -76,7 +76,7 @@ pub(crate) struct ProgressSink {
 
 #[async_trait]
 impl ToolEvents for ProgressSink {
-    // There is no journal that could keep it.
+    // There is no journal to record it in.
     async fn accepted(&mut self, _handle: JobHandle) {}
 
     fn original(&mut self) -> Option<&mut Vec<Value>> {

@@ -1,4 +1,4 @@
-//! Today: what this engine has of what a turn was set up with, and what it may no longer do.
+//! Drift: compares a turn's setup with the effective configuration, and restricts what the turn may still do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::catalog::{self, RegisteredToolbox, ToolOffer, UnknownCallPolicy};
 use crate::engine::EngineState;
 use crate::error::ParkReason;
 
-/// Compares a turn's setup with today. What is missing altogether parks the turn; what is there and
-/// is not the same, or is denied now, restricts it.
+/// Compares a turn's setup with the effective configuration. Missing toolboxes park the turn; tools that
+/// changed or are now denied are restricted.
 ///
-/// `go_on` says that a person wants it to go on without the tools that are missing.
+/// `go_on` means that a person wants the turn to continue without the missing tools.
 pub(crate) async fn restrictions(
     shared: &EngineState,
     setup: &Setup,
@@ -51,7 +51,7 @@ pub(crate) async fn restrictions(
     if !missing.is_empty() && !go_on {
         return Err(ParkReason::NoToolboxes { missing });
     }
-    // Where somebody was to be asked, the question goes on standing: nobody has to be there for it.
+    // Approvals stay open even in a non-interactive process, so they are not denied here.
     let policy = Policy {
         can_ask: true,
         rules: policy.rules.clone(),
@@ -62,7 +62,7 @@ pub(crate) async fn restrictions(
     };
     let mut offered = gather().await;
     if !go_on && down(&wanted, &offered).is_some() {
-        // A turn that was begun with these tools waits for as long as their server may take to start.
+        // A turn that began with these tools waits as long as their server may take to start.
         for registered in &here {
             registered.toolbox.settled().await;
         }
@@ -84,7 +84,7 @@ pub(crate) async fn restrictions(
     Ok(Restrictions { tools })
 }
 
-/// A toolbox that is wanted and says nothing but what is wrong with it: what it has, nobody knows.
+/// A needed toolbox that lists no tools and reports a problem: its tools are unknown.
 fn down(wanted: &BTreeSet<&ToolboxId>, offered: &ToolOffer) -> Option<ParkReason> {
     let is_silent = |id: &ToolboxId| {
         let mut tools = offered.catalog.iter();
@@ -99,7 +99,7 @@ fn down(wanted: &BTreeSet<&ToolboxId>, offered: &ToolOffer) -> Option<ParkReason
     })
 }
 
-/// Why a tool may not start today, if it may not.
+/// Why a tool may not start now, if it may not.
 fn restriction(then: &CatalogEntry, today: Option<&CatalogEntry>) -> Option<Restriction> {
     let Some(today) = today else {
         return Some(Restriction::Gone);

@@ -1,4 +1,4 @@
-//! Which sessions are driven in this process, and how far their turns are.
+//! The sessions that are driven in this process, and the progress of their turns.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,18 +8,18 @@ use tokio::sync::watch;
 
 use crate::queues::Queues;
 
-/// The sessions that are driven here.
+/// The sessions that are driven in this process.
 #[derive(Debug, Default)]
 pub(crate) struct DrivenSessions {
     driven: Mutex<BTreeMap<SessionId, watch::Sender<SessionProgress>>>,
-    /// Messages that wait for their turn.
+    /// Messages that are queued behind a running turn.
     pub(crate) queues: Queues<SessionId>,
 }
 
-/// How far the turn of a session is.
+/// The progress of a session's turn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SessionProgress {
-    /// It is over, and is about to be let go of.
+    /// The turn is over, and the session is about to be released.
     pub(crate) is_over: bool,
     pub(crate) only_waits: bool,
     /// The turn; `None` until its first step is committed.
@@ -27,8 +27,8 @@ pub(crate) struct SessionProgress {
 }
 
 impl DrivenSessions {
-    /// Marks a session as driven here until the guard is dropped; if it is already, what tells how far
-    /// it is, and closes when it is driven no more.
+    /// Marks a session as driven here until the guard is dropped. If it is already driven, returns a receiver
+    /// of its progress, which closes when the session is no longer driven.
     pub(crate) fn take(
         self: &Arc<Self>,
         session: &SessionId,
@@ -46,7 +46,7 @@ impl DrivenSessions {
         })
     }
 
-    /// What tells how far the turn is that is driven here in a session, if one is.
+    /// A receiver of the progress of the session's turn, if it is driven here.
     pub(crate) fn driven(&self, session: &SessionId) -> Option<watch::Receiver<SessionProgress>> {
         self.places().get(session).map(watch::Sender::subscribe)
     }
@@ -56,11 +56,11 @@ impl DrivenSessions {
     }
 }
 
-/// Marks a session as driven here.
+/// Marks a session as driven here until it is dropped.
 #[derive(Debug)]
 pub(crate) struct DrivenGuard {
     occupied: Arc<DrivenSessions>,
-    /// Tells how far its turn is.
+    /// Publishes the progress of its turn.
     pub(crate) progress: watch::Sender<SessionProgress>,
     session: SessionId,
 }

@@ -1,4 +1,4 @@
-//! The driver: commit, then act, then tell. It holds no decision about the turn.
+//! The driver of a turn: commits, then performs, then notifies. It makes no decisions about the turn.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) struct Driver<'o> {
     inbox: Option<Inbox>,
     ledger: Ledger,
     observer: &'o mut dyn Observer,
-    /// Tells the rest of the process how far the turn is.
+    /// Publishes the turn's progress within the process.
     progress: watch::Sender<SessionProgress>,
     reloads: u32,
     reporter: Reporter,
@@ -42,15 +42,15 @@ pub(crate) struct Driver<'o> {
     speaker: FeedWriter,
     turn: ToolLoop,
     wake: Option<MonoTime>,
-    /// The instant for which it was woken last.
+    /// The wake-up instant that was last fed to the loop.
     woken: Option<MonoTime>,
     pub(crate) workers: Workers,
 }
 
-/// The deliveries that come next.
+/// The next deliveries.
 type Inbox = Pin<Box<dyn Future<Output = Vec<Delivery>> + Send>>;
 
-/// What a driver waits for.
+/// An event that a driver waits for.
 enum DriverEvent {
     Deliveries(Vec<Delivery>),
     Event(TaskEvent),
@@ -87,7 +87,7 @@ impl<'o> Driver<'o> {
         }
     }
 
-    /// Takes what the turn has come to before into its report.
+    /// Adds the earlier steps of the turn to its report.
     pub(crate) fn remember(&mut self, steps: &[Envelope]) {
         for step in steps {
             for fact in &step.facts {
@@ -99,8 +99,8 @@ impl<'o> Driver<'o> {
         }
     }
 
-    /// Drives the turn from this step on, to its end, or, unless it is to stay, until it only waits;
-    /// then lets go of the session.
+    /// Drives the turn from this step on, then releases the session. Stops at the end of the turn or, unless
+    /// `stay` is set, when the turn only waits.
     pub(crate) async fn run(
         &mut self,
         first: Step,
@@ -110,7 +110,7 @@ impl<'o> Driver<'o> {
     ) -> Result<DriveOutcome, EngineError> {
         let driven = self.drive(first, input, now, stay).await;
         if let Err(error) = &driven {
-            // Nothing may be at work any more when the next owner begins.
+            // No task may be running when the next owner begins.
             self.workers.abort_all().await;
             self.speaker.stops(error);
         }
@@ -145,7 +145,8 @@ impl<'o> Driver<'o> {
         }
     }
 
-    /// What came while the end was being committed is counted, too; it changes nothing else.
+    /// Commits events that arrived while the end was being committed, so that their usage counts; they change
+    /// nothing else.
     async fn keep_late(&mut self) {
         let Some(first) = self.workers.try_next() else {
             return;
@@ -165,7 +166,7 @@ impl<'o> Driver<'o> {
         }
     }
 
-    /// Whether an instant has passed that was waited for.
+    /// Whether the wake-up instant has passed.
     fn is_overdue(&self) -> bool {
         let now = self.shared.clock.now().mono;
         self.wake.is_some_and(|wake| wake <= now)
@@ -177,7 +178,7 @@ impl<'o> Driver<'o> {
         reporter.finish(session, self.turn.turn(), end)
     }
 
-    /// Commits a batch, then performs it, then tells it.
+    /// Commits a batch, then performs its actions, then notifies observers.
     async fn settle(&mut self, mut batch: StepBatch) -> Result<(), EngineError> {
         while !batch.steps.is_empty() {
             let committing = self.ledger.commit(&mut batch.steps);
@@ -246,7 +247,7 @@ impl<'o> Driver<'o> {
         }
     }
 
-    /// Waits for something to happen, and feeds it with everything else that has happened by then.
+    /// Waits for an event, and feeds it to the loop with all others that have arrived by then.
     async fn next_batch(&mut self) -> StepBatch {
         let mut batch = StepBatch::default();
         if self.turn.turn().waits().next().is_some() {
@@ -257,7 +258,7 @@ impl<'o> Driver<'o> {
         }
         let happened = self.next_happening().await;
         self.feed_all(happened, &mut batch);
-        // Calls that finish while others run may wait for company; work and ends never do.
+        // Only tool calls that finish while others run are coalesced; new work and ends never wait.
         let company = Instant::now() + COALESCE_WINDOW;
         while !batch.steps.is_empty()
             && batch.actions.is_empty()
@@ -269,8 +270,8 @@ impl<'o> Driver<'o> {
         batch
     }
 
-    /// Feeds what has happened, and everything else that is there by now. An outcome that is there is
-    /// fed before the clock, which would give its call up; one that comes with the end is counted.
+    /// Feeds an event and all others that have arrived. An outcome is fed before the clock, whose deadline
+    /// would abandon the call. Usage that arrives with the end is counted.
     fn feed_all(&mut self, happened: DriverEvent, batch: &mut StepBatch) {
         let woke = matches!(happened, DriverEvent::Woke);
         if !woke {
@@ -290,12 +291,12 @@ impl<'o> Driver<'o> {
     async fn next_happening(&mut self) -> DriverEvent {
         let now = self.shared.clock.now().mono;
         let sleep = match self.wake {
-            // However much else happens, a deadline that has passed is not overlooked.
+            // A deadline that has passed is handled even if other events keep arriving.
             Some(wake) if wake <= now && self.woken != Some(wake) => {
                 self.woken = Some(wake);
                 return DriverEvent::Woke;
             }
-            // Only a journal that was tampered with leads here; it must not keep a whole thread busy.
+            // Only a tampered journal leads here; it must not keep a thread busy.
             Some(wake) if wake <= now => IDLE_WAKE_BACKOFF,
             Some(wake) => wake.since(now).min(LONGEST_SLEEP),
             None => LONGEST_SLEEP,
@@ -321,7 +322,7 @@ impl<'o> Driver<'o> {
             })
         });
         tokio::select! {
-            // A cancel is heard however many events there are.
+            // Deliveries first, so that a cancel is handled even among many events.
             biased;
             deliveries = inbox => {
                 self.inbox = None;
@@ -378,11 +379,11 @@ impl<'o> Driver<'o> {
         batch.add(step, input, now);
     }
 
-    /// An answer came before this batch closed its wait: from the state before the batch, the answer
-    /// goes first, then the same inputs. What is in flight is not touched.
+    /// An answer arrived before this batch closed its wait. Goes back to the state before the batch, and feeds
+    /// the answer first, then the same inputs. Calls in flight are not touched.
     async fn answered(&mut self, batch: StepBatch) -> Result<StepBatch, EngineError> {
         let Some(before) = batch.before else {
-            // It took the turn up from the journal, and the answer came since: once more.
+            // The turn was resumed from the journal, and the answer arrived since: reload again.
             let refusal = AppendRefusal::Answered;
             let why = refusal.to_string().into();
             return self.reload(batch, Some(refusal), why).await;
@@ -411,9 +412,9 @@ impl<'o> Driver<'o> {
         Ok(again)
     }
 
-    /// The batch is not in the journal, or nobody can tell: drop the machine, abort what is in
-    /// flight, perform nothing of it, and take the turn up again from the journal. The batch is told
-    /// if it turns out to be there.
+    /// The batch is not in the journal, or this is unknown: discards the loop, aborts what is in flight,
+    /// performs nothing of the batch, and recovers the turn from the journal. Observers get the batch if it
+    /// turns out to be committed.
     async fn reload(
         &mut self,
         batch: StepBatch,
@@ -447,7 +448,7 @@ impl<'o> Driver<'o> {
         let was_committed = match loaded.steps.get(known..) {
             Some([]) => false,
             Some(steps) if steps == batch.steps => true,
-            // Whoever wrote that owned the session in between.
+            // Another process owned the session in between and wrote these steps.
             Some(_) | None => {
                 let refusal = AppendRefusal::StaleEpoch;
                 return Err(EngineError::OwnershipLost { refusal });
@@ -458,7 +459,7 @@ impl<'o> Driver<'o> {
         }
         self.speaker.reloaded(&loaded.steps);
         let facts = loaded.steps.iter().flat_map(|step| &step.facts);
-        // It is still the same day: what was forbidden when the turn was taken up stays forbidden.
+        // Restrictions are kept: a tool that was denied when the turn was resumed stays denied.
         let today = Restrictions::clone(self.turn.turn().restrictions());
         let now = self.shared.clock.now();
         let recovered = ToolLoop::recover(&session, facts, &loaded.deliveries, now, today);
@@ -469,7 +470,7 @@ impl<'o> Driver<'o> {
                 self.add(step, InputKind::Recovered, now, &mut batch);
                 Ok(batch)
             }
-            // The append that ended the turn was committed although nobody said so.
+            // The append that ended the turn was committed although its result was unknown.
             None if was_committed => Ok(batch),
             None => Err(EngineError::NotCommitted { why }),
         }
@@ -477,20 +478,20 @@ impl<'o> Driver<'o> {
 }
 
 impl Drop for Driver<'_> {
-    /// Where it was dropped on its way: nothing may be at work any more when the next owner begins.
+    /// If the driver is dropped midway: no task may be running when the next owner begins.
     fn drop(&mut self) {
         let tasks = self.workers.take_tasks();
         self.ledger.release_after(tasks);
     }
 }
 
-/// How long calls that finished while others run wait for company.
+/// How long finished calls are held back for others to join the same append.
 const COALESCE_WINDOW: Duration = Duration::from_millis(1);
-/// How long a loop is left alone that was woken and has nothing to do.
+/// The pause before a loop is woken again that had nothing to do.
 const IDLE_WAKE_BACKOFF: Duration = Duration::from_secs(1);
-/// How long to wait before an inbox that cannot be read is read again.
+/// The pause before an unreadable inbox is read again.
 const INBOX_PAUSE: Duration = Duration::from_secs(1);
-/// How many inputs one append may answer.
+/// The maximum number of inputs per append.
 const MAX_EVENTS_PER_BATCH: usize = 1024;
-/// How often a turn is taken up again from its journal before it is left to a person.
+/// The maximum number of reloads; after these, a person has to resume the turn.
 const MOST_RELOADS: u32 = 3;

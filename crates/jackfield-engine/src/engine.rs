@@ -1,4 +1,4 @@
-//! The engine: models, toolboxes and a journal under one roof, and the turns that run on them.
+//! The engine: models, toolboxes and a journal, and the turns that run on them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,47 +36,47 @@ use crate::validate::Validators;
 use crate::watch::Feeds;
 use crate::writes::WriteHealth;
 
-/// Models, toolboxes and a journal, and the turns that run on them. Cloning shares it.
+/// Models, toolboxes and a journal, and the turns that run on them. Clones share all of it.
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) shared: Arc<EngineState>,
 }
 
 pub(crate) struct EngineState {
-    /// Results of a session's calls that come at the same time.
+    /// Serialises the client tool results of a session.
     pub(crate) answering: Queues<SessionId>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
-    /// The tool that is the approver, which no model may call.
+    /// The tool that acts as the approver; models may not call it.
     pub(crate) approving: Option<ToolOrigin>,
-    /// Requests of one principal with one idempotency key.
+    /// Serialises requests of one principal with one idempotency key.
     pub(crate) claimed: Queues<(Arc<str>, Arc<str>)>,
     pub(crate) clock: Arc<dyn Clock>,
-    /// Of what callers bring.
+    /// Tracks the turns in flight, for shutdown.
     pub(crate) going: Shutdown,
     pub(crate) journal: Arc<dyn Journal>,
-    /// How much of what comes late may be on its way.
+    /// Limits the late outcomes in flight.
     pub(crate) late: late::LateLimit,
     pub(crate) listening: Arc<Subscribers>,
     pub(crate) looked: Arc<catalog::CheckedTools>,
     pub(crate) models: Arc<BTreeMap<Arc<str>, Arc<dyn ChatModel>>>,
-    /// What this process did that a keeper is to look at.
+    /// Notices for keepers.
     pub(crate) noticed: SessionNotices,
     pub(crate) occupied: Arc<DrivenSessions>,
-    /// Requests whose turns are about to begin.
+    /// Requests whose turns have not begun yet.
     pub(crate) openings: Arc<InFlightRequests>,
-    /// When the sessions of the journal are forgotten, if they are.
+    /// When the sessions of an ephemeral journal are deleted; `None` for a durable one.
     pub(crate) passing: Option<Ephemeral>,
     pub(crate) settled: DeliveredCache,
     pub(crate) speeches: Arc<Feeds>,
     pub(crate) toolboxes: Arc<Vec<RegisteredToolbox>>,
-    /// Turns in passing that are over and whose answers nobody has.
+    /// Finished turns of ephemeral sessions whose answers are undelivered.
     pub(crate) unwritten: UndeliveredAnswers,
     pub(crate) validators: Arc<Validators>,
     pub(crate) writes: Arc<WriteHealth>,
 }
 
 impl EngineState {
-    /// The error of something that could not be written; that the journal failed is remembered.
+    /// Converts a write error, and records a journal failure in the write health.
     pub(crate) fn unwritten(&self, error: JournalError) -> EngineError {
         if matches!(error, JournalError::Unreachable { .. }) {
             self.writes.failed();
@@ -93,7 +93,7 @@ impl fmt::Debug for Engine {
     }
 }
 
-/// Puts an [`Engine`] together.
+/// Builds an [`Engine`].
 #[must_use]
 pub struct EngineBuilder {
     approver: Option<FirstApprover>,
@@ -103,7 +103,7 @@ pub struct EngineBuilder {
     toolboxes: Vec<RegisteredToolbox>,
 }
 
-/// Who is asked before a person is.
+/// The approver that decides before a person does.
 enum FirstApprover {
     Approver(Arc<dyn Approver>),
     Tool(ToolOrigin, Duration),
@@ -118,19 +118,19 @@ impl fmt::Debug for EngineBuilder {
 }
 
 impl EngineBuilder {
-    /// Adds a model provider under a name of the configuration.
+    /// Adds a model provider under its configured name.
     pub fn model(mut self, provider: impl Into<Arc<str>>, model: Arc<dyn ChatModel>) -> Self {
         self.models.insert(provider.into(), model);
         self
     }
 
-    /// Adds a toolbox whose tools bear its id before their names.
+    /// Adds a toolbox; its tools' names are prefixed with the toolbox id.
     pub fn toolbox(self, toolbox: Arc<dyn Toolbox>) -> Self {
         self.toolbox_as(toolbox, ToolboxStatus::default())
     }
 
-    /// Adds a toolbox that stands like this among the others. Where two of their tools share a name,
-    /// it is that of the toolbox which was added first.
+    /// Adds a toolbox with this prefix and trust. If two tools share a name, the tool of the toolbox that was
+    /// added first is used.
     pub fn toolbox_as(mut self, toolbox: Arc<dyn Toolbox>, standing: ToolboxStatus) -> Self {
         self.toolboxes.push(RegisteredToolbox {
             builtin: false,
@@ -140,7 +140,7 @@ impl EngineBuilder {
         self
     }
 
-    /// Adds a toolbox of ours: bare names, and trusted where nobody can be asked.
+    /// Adds a built-in toolbox: its tools have bare names, and are trusted in non-interactive turns.
     pub fn builtins(mut self, toolbox: Arc<dyn Toolbox>) -> Self {
         self.toolboxes.push(RegisteredToolbox {
             builtin: true,
@@ -150,31 +150,31 @@ impl EngineBuilder {
         self
     }
 
-    /// Asks this one before a person is asked.
+    /// Sets the approver that decides before a person is asked.
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approver = Some(FirstApprover::Approver(approver));
         self
     }
 
-    /// Asks this tool before a person is asked; it has so long to answer, and is offered to no model.
+    /// Makes this tool the approver, with a time limit. It is not offered to models.
     pub fn approving_tool(mut self, tool: ToolOrigin, limit: Duration) -> Self {
         self.approver = Some(FirstApprover::Tool(tool, limit));
         self
     }
 
-    /// Keeps facts in this journal instead.
+    /// Replaces the journal.
     pub fn journal(mut self, journal: Arc<dyn Journal>) -> Self {
         self.journal = journal;
         self
     }
 
-    /// Tells the time in another way.
+    /// Replaces the clock.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// The engine.
+    /// Builds the engine.
     #[must_use]
     pub fn build(self) -> Engine {
         let Self {
@@ -228,7 +228,7 @@ impl EngineBuilder {
 }
 
 impl Engine {
-    /// An engine on this journal.
+    /// A builder for an engine on this journal.
     pub fn builder(journal: Arc<dyn Journal>) -> EngineBuilder {
         EngineBuilder {
             approver: None,
@@ -239,14 +239,15 @@ impl Engine {
         }
     }
 
-    /// An engine of the same models and toolboxes on another journal, of which this one knows nothing.
+    /// An engine with the same models and toolboxes on another journal; the two share no sessions.
     #[must_use]
     pub fn on_journal(&self, journal: Arc<dyn Journal>) -> Self {
         self.with(journal, None)
     }
 
-    /// The same, on a journal whose sessions nobody asks for later: each is deleted when its turn is over and
-    /// its answer was written, or a while after. Such a journal is one in memory, of this process alone.
+    /// Like [`on_journal`](Self::on_journal), for an ephemeral journal: each session is deleted when its turn
+    /// is over and its answer was written, or after [`Ephemeral::after`]. The journal must be in memory and
+    /// used by this process only.
     #[must_use]
     pub fn with_ephemeral_journal(&self, journal: Arc<dyn Journal>, passing: Ephemeral) -> Self {
         self.with(journal, Some(passing))
@@ -281,7 +282,7 @@ impl Engine {
         }
     }
 
-    /// Puts an answer or a cancel into a session's inbox; whoever drives the session consumes it.
+    /// Puts an answer or a cancel into a session's inbox. The session's driver consumes it.
     ///
     /// # Errors
     ///
@@ -300,14 +301,15 @@ impl Engine {
         Ok(delivered)
     }
 
-    /// Whose opaque state a provider's model writes and reads; `None` if there is no such provider.
+    /// The owner of the opaque state that a provider's model reads and writes; `None` if there is no such
+    /// provider.
     #[must_use]
     pub fn state_owner(&self, provider: &str, model: &str) -> Option<StateOwner> {
         let asked = self.shared.models.get(provider)?;
         Some(asked.state_owner(model))
     }
 
-    /// What a provider's model can do; `None` if there is no such provider.
+    /// The capabilities of a provider; `None` if there is no such provider.
     #[must_use]
     pub fn capabilities(&self, provider: &str) -> Option<Capabilities> {
         self.shared
@@ -316,11 +318,11 @@ impl Engine {
             .map(|model| model.capabilities())
     }
 
-    /// The models that a provider says it has; costs nothing. `None` if there is no such provider.
+    /// The models that a provider lists. The listing is free of charge. `None` if there is no such provider.
     ///
     /// # Errors
     ///
-    /// [`ModelError`], classified; `Unsupported` where there is no such list.
+    /// [`ModelError`], classified; `Unsupported` if the provider has no such list.
     pub async fn models(&self, provider: &str) -> Option<Result<Vec<ListedModel>, ModelError>> {
         match self.shared.models.get(provider) {
             Some(model) => Some(model.models().await),
@@ -328,9 +330,9 @@ impl Engine {
         }
     }
 
-    /// The tools that a turn with these options would be offered, and the toolboxes that failed.
+    /// The tools that a turn with these options would offer, and the toolboxes that failed.
     ///
-    /// None for a model that calls no tools.
+    /// Empty for a model that cannot call tools.
     pub async fn tools(&self, options: &TurnOptions) -> ToolOffer {
         let takes_tools = self
             .capabilities(&options.model.provider)
@@ -355,20 +357,20 @@ impl Engine {
         offered
     }
 
-    /// Whether somebody is asked before a person is: then a call can be asked about where nobody is there.
+    /// Whether there is an approver. With one, approvals are possible even in non-interactive turns.
     #[must_use]
     pub fn has_approver(&self) -> bool {
         self.shared.approver.is_some()
     }
 
-    /// Runs one tool by its model-facing name, outside any turn. The policy is not asked.
+    /// Runs one tool by its model-facing name, outside any turn. The policy is not consulted.
     ///
-    /// Lists all tools first, for what stands behind the name now. For many calls, ask for the
-    /// [tools](Self::tools) once, and [call what they offer](Self::call_offered).
+    /// Lists all tools first, to resolve the name. For many calls, get the [tools](Self::tools) once, and use
+    /// [`call_offered`](Self::call_offered).
     ///
     /// # Errors
     ///
-    /// [`EngineError::UnknownTool`]; what the call itself came to is its result.
+    /// [`EngineError::UnknownTool`]. A failure of the call itself is part of its result.
     pub async fn call_tool(
         &self,
         options: &TurnOptions,
@@ -391,8 +393,8 @@ impl Engine {
             .await)
     }
 
-    /// Runs one tool of what [`Engine::tools`] offered, outside any turn. The policy is not asked: what
-    /// it decided stands in the tool's permission. Dropping the future aborts the tool.
+    /// Runs one tool from [`Engine::tools`], outside any turn. The policy is not consulted: its decision is in
+    /// the tool's permission. Dropping the future aborts the tool.
     pub async fn call_offered(
         &self,
         options: &TurnOptions,
@@ -402,8 +404,8 @@ impl Engine {
         self.pass_on(options, tool, call).await.result
     }
 
-    /// The same for a caller that passes the outcome on to another program: with its blocks as the tool's server sent
-    /// them.
+    /// Like [`call_offered`](Self::call_offered), for a caller that forwards the outcome to another program:
+    /// includes the content blocks as the tool's server sent them.
     pub async fn pass_on(
         &self,
         options: &TurnOptions,
@@ -413,7 +415,7 @@ impl Engine {
         crate::perform::call_once(&self.shared, tool, call, &options.limits).await
     }
 
-    /// The hints of tools in the last lists of their servers, to pass on to other programs.
+    /// The hints of all tools, from the last lists of their servers, for forwarding to other programs.
     #[must_use]
     pub fn hints(&self) -> BTreeMap<ToolOrigin, ToolHints> {
         let toolboxes = self.shared.toolboxes.iter();

@@ -1,4 +1,5 @@
-//! Sessions in passing: those of a journal that nobody asks later, deleted when nobody needs them any more.
+//! Ephemeral sessions: sessions of an in-memory journal that are deleted once their answer is delivered or
+//! expired.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,14 +12,14 @@ use tokio::sync::Notify;
 use crate::engine::Engine;
 use crate::perform::chain;
 
-/// How long the sessions stay of a journal that keeps none.
+/// The retention of ephemeral sessions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ephemeral {
-    /// How long a session stays whose turn is over and whose answer was not written.
+    /// How long a session is kept whose turn is over and whose answer is undelivered.
     pub after: Duration,
-    /// Of how many sessions that is so: of more than these, the one goes whose turn was over first.
+    /// The maximum number of such sessions; beyond it, the session whose turn ended first is deleted.
     pub most: usize,
-    /// How long a turn goes on that nobody listens to.
+    /// How long a turn continues after its last client disconnected.
     pub unheard: Duration,
 }
 
@@ -32,12 +33,12 @@ impl Default for Ephemeral {
     }
 }
 
-/// The turns in passing that are over, and whose answers nobody has or is getting: the first to be over first.
+/// Finished turns of ephemeral sessions with undelivered answers, in the order in which they ended.
 #[derive(Debug, Default)]
 pub(crate) struct UndeliveredAnswers(Mutex<VecDeque<Arc<Notify>>>);
 
 impl UndeliveredAnswers {
-    /// One more; told when it has to go.
+    /// Adds a turn. The returned `Notify` fires when the turn has to be deleted to make room.
     fn enter(&self, most: usize) -> Arc<Notify> {
         let goes = Arc::new(Notify::new());
         let mut known = self.known();
@@ -60,8 +61,8 @@ impl UndeliveredAnswers {
 }
 
 impl Engine {
-    /// Deletes a session whose turn is over, if it is one in passing: when its answer was written, or a
-    /// while later.
+    /// Deletes an ephemeral session whose turn is over, once its answer was written or has expired. Does
+    /// nothing for durable sessions.
     pub(crate) async fn pass(&self, session: &SessionId, turn: &TurnId) {
         let Some(passing) = self.shared.passing else {
             return;

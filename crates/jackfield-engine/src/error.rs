@@ -1,4 +1,4 @@
-//! What can go wrong before, around and after a turn; what goes wrong inside one is its end.
+//! Errors before, around and after a turn. A failure inside a turn is recorded as the turn's end instead.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use jackfield_domain::wait::WaitEndKind;
 use jackfield_ports::journal::{AppendRefusal, JournalError};
 use thiserror::Error;
 
-/// A turn that could not be driven to its end. A turn that failed is no error: its end says so.
+/// A turn could not be driven to its end. A turn that failed is not an error: its end records the failure.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// Somebody, here or in another process, is at work on the session: cancel the turn, or wait.
+    /// The session is busy, in this or another process: cancel the turn, or wait.
     #[error("session {session} is at work on turn {turn}: wait until it is over, or cancel it")]
     Busy {
         /// The session.
@@ -21,16 +21,16 @@ pub enum EngineError {
         /// The turn.
         turn: TurnId,
     },
-    /// The engine is being drained: nothing begins or goes on any more.
+    /// The engine is shutting down: no turn begins or resumes.
     #[error("jackfield is shutting down: no turn begins any more")]
     Draining,
-    /// The session is there already.
+    /// The session already exists.
     #[error("there is a session {session} already")]
     Exists {
         /// The session.
         session: SessionId,
     },
-    /// The cursor is none of the session.
+    /// The cursor does not belong to the session.
     #[error(transparent)]
     ForeignCursor(#[from] ForeignCursor),
     /// The journal cannot be read.
@@ -44,7 +44,7 @@ pub enum EngineError {
         /// The key.
         key: Arc<str>,
     },
-    /// The session has a turn that is not over, and that nobody is at work on.
+    /// The session has an open turn that no process drives.
     #[error(
         "session {session} has a turn that was left open ({turn}): resume it with `jackfield sessions resume {session}`"
     )]
@@ -54,7 +54,7 @@ pub enum EngineError {
         /// The turn.
         turn: TurnId,
     },
-    /// Nobody knows of these calls as ones that the caller runs.
+    /// The turn made no such client tool calls.
     #[error(
         "nobody asked for results of {}: no such call was made in turn {turn} for you to run",
         list(calls)
@@ -65,13 +65,13 @@ pub enum EngineError {
         /// The turn.
         turn: TurnId,
     },
-    /// The session has no such place to be forked at.
+    /// The session cannot be forked at this place.
     #[error("session {session} cannot be forked there")]
     NoSuchPlace {
         /// The session.
         session: SessionId,
     },
-    /// The journal does not take what happened; nothing that was not committed was done.
+    /// The journal did not accept the facts. Nothing was performed that was not committed.
     #[error("the turn was stopped: its journal did not take it ({why})")]
     NotCommitted {
         /// Why.
@@ -85,25 +85,25 @@ pub enum EngineError {
         /// The turn.
         turn: TurnId,
     },
-    /// The calls are closed: their results come too late, or the turn was ended.
+    /// The calls are closed: their results are too late, or the turn has ended.
     #[error("turn {turn} does not wait for results of {} any more: {}", list(calls), ended(*how))]
     NotWaiting {
         /// The calls.
         calls: Vec<ToolCallId>,
-        /// How their waiting ended.
+        /// How their waits ended.
         how: WaitEndKind,
         /// The session.
         session: SessionId,
         /// The turn.
         turn: TurnId,
     },
-    /// The session has no turn that is not over.
+    /// The session has no open turn.
     #[error("session {session} has no open turn: there is nothing to resume")]
     NothingOpen {
         /// The session.
         session: SessionId,
     },
-    /// The turn is not to be taken up. It was not touched.
+    /// The turn is parked and cannot be resumed. It was not changed.
     #[error("turn {turn} of session {session} is not taken up: {why}")]
     Parked {
         /// The session.
@@ -113,13 +113,13 @@ pub enum EngineError {
         /// Why.
         why: Box<ParkReason>,
     },
-    /// Somebody else drives the session now.
+    /// Another process owns the session now.
     #[error("the turn was stopped here: {refusal}")]
     OwnershipLost {
-        /// What the journal said.
+        /// The journal's refusal.
         refusal: AppendRefusal,
     },
-    /// The calls have other results already, which stand.
+    /// The calls already have other results, which stand.
     #[error(
         "{} of turn {turn} already has another result, which stands",
         list(calls)
@@ -130,7 +130,7 @@ pub enum EngineError {
         /// The turn.
         turn: TurnId,
     },
-    /// Results are missing of calls that the same reply made. None was taken; the turn goes on waiting.
+    /// Results of other calls of the same reply are missing. No result was accepted; the turn keeps waiting.
     #[error(
         "the results of {} are missing: send those of all calls of the reply at once",
         list(calls)
@@ -141,25 +141,25 @@ pub enum EngineError {
         /// The turn.
         turn: TurnId,
     },
-    /// No provider has this name.
+    /// There is no provider of this name.
     #[error("there is no provider `{name}`; there are: {}", known.join(", "))]
     UnknownProvider {
-        /// The providers that there are.
+        /// The configured providers.
         known: Vec<String>,
         /// The name.
         name: Arc<str>,
     },
-    /// A turn with a budget of money was to begin on a model without a price: give it one, or another
-    /// model, or take the budget away.
+    /// A turn with a cost budget was to begin on a model without a price. Configure a price, use another model,
+    /// or remove the budget.
     #[error("no price is known for {}/{}, so the budget of money cannot be enforced", model.provider, model.model)]
     Unpriced {
         /// The model.
         model: ModelRef,
     },
-    /// No tool has this name.
+    /// There is no tool of this name.
     #[error("there is no tool `{name}`; there are: {}", known.join(", "))]
     UnknownTool {
-        /// The tools that there are.
+        /// The existing tools.
         known: Vec<String>,
         /// The name.
         name: String,
@@ -167,8 +167,8 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Whether the journal is at fault, and not the session or the request: the same may go well as soon as
-    /// the journal does.
+    /// Whether the journal is at fault, not the session or the request: a retry may succeed once the journal
+    /// works again.
     #[must_use]
     pub const fn is_of_journal(&self) -> bool {
         matches!(
@@ -192,39 +192,39 @@ const fn ended(how: WaitEndKind) -> &'static str {
     }
 }
 
-/// Why a turn is not taken up.
+/// Why a turn is not resumed.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum ParkReason {
-    /// It was taken up this often without coming any further.
+    /// It was resumed this often without progress.
     #[error(
         "it was taken up {times} times without coming any further; it waits for somebody to have it tried once more, or to cancel it"
     )]
     NoProgress {
-        /// How often.
+        /// The number of attempts.
         times: u32,
     },
-    /// Its provider is not one of this engine's.
+    /// Its provider is not configured.
     #[error("its provider `{name}` is not configured; there are: {}", known.join(", "))]
     NoProvider {
-        /// The providers that there are.
+        /// The configured providers.
         known: Vec<String>,
         /// The name.
         name: Arc<str>,
     },
-    /// Toolboxes that it was offered tools of are not this engine's.
+    /// Toolboxes of tools that it was offered are not configured.
     #[error("tools that it was offered are of servers that are not configured: {}", missing.join(", "))]
     NoToolboxes {
         /// Their ids.
         missing: Vec<String>,
     },
-    /// What is kept of it may be older than what was done.
+    /// The stored state may be older than what the turn has already done.
     #[error(
         "what is kept of it is older than what was written, or was restored from a copy, and its calls may have \
          been made since; it waits for a person to have it go on, or to cancel it"
     )]
     Restored,
-    /// A toolbox that it was offered tools of does not list them.
+    /// A toolbox of tools that it was offered cannot list its tools.
     #[error("the tools of `{toolbox}` cannot be had: {message}")]
     ToolboxDown {
         /// Why.

@@ -1,4 +1,4 @@
-//! What the tasks of a turn send back, and what takes it there.
+//! The events that the tasks of a turn send to its driver, and their senders.
 
 use std::sync::Arc;
 
@@ -13,24 +13,24 @@ use crate::crash;
 use crate::late::LateTo;
 use crate::news::{self, Observer};
 
-/// What a task of a turn sends to its driver.
+/// An event from a task of a turn to its driver.
 pub(crate) enum TaskEvent {
-    /// For the loop.
+    /// An input of the loop.
     Input(Box<Input>),
-    /// For observers.
+    /// A notice for observers.
     News(ToolNotice),
-    /// The provider's own id of the model request that is under way.
+    /// The provider's id of the model request in flight.
     ProviderRequest(Arc<str>),
 }
 
 impl TaskEvent {
-    /// Something for the loop.
+    /// Wraps an input of the loop.
     pub(crate) fn input(input: Input) -> Self {
         Self::Input(Box::new(input))
     }
 }
 
-/// How far a tool is.
+/// The progress of a tool call.
 pub(crate) struct ToolProgress {
     attempt: ToolAttempt,
     done: f64,
@@ -38,10 +38,10 @@ pub(crate) struct ToolProgress {
     of: Option<f64>,
 }
 
-/// What observers alone see.
+/// A notice that only observers see.
 pub(crate) enum ToolNotice {
     Progress(ToolProgress),
-    /// The approver leaves this call to a person.
+    /// The approver leaves this approval to a person.
     Undecided(WaitId),
 }
 
@@ -67,7 +67,7 @@ impl ToolNotice {
     }
 }
 
-/// Takes what happens during a tool call to the loop and to whoever watches.
+/// Forwards the events of a tool call to the loop and to observers.
 pub(crate) struct ToolEventSender {
     pub(crate) attempt: ToolAttempt,
     pub(crate) late: LateTo,
@@ -106,8 +106,8 @@ impl ToolEvents for ToolEventSender {
     }
 }
 
-/// Sends something to the loop.
+/// Sends an input to the loop.
 pub(crate) async fn send(sender: &mpsc::Sender<TaskEvent>, input: Input) {
-    // The driver is gone only if nobody wants the answer any more.
+    // The driver is gone only when the result is no longer needed.
     let _gone = sender.send(TaskEvent::input(input)).await;
 }

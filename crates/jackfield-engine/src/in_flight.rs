@@ -1,5 +1,5 @@
-//! Requests whose turns are about to begin: one that says that it was sent before waits for those of an
-//! equal body that came before it, so that it finds what they begin.
+//! Requests in flight whose turns have not begun yet. A request that is marked as a retry waits for earlier
+//! requests with an equal body, so that it finds their turns.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,11 +8,11 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::SessionId;
 use tokio::sync::Semaphore;
 
-/// The requests of which nobody knows yet what they begin.
+/// The requests whose turns have not begun yet.
 #[derive(Debug, Default)]
 pub(crate) struct InFlightRequests(Mutex<HashMap<RequestKey, Vec<Arc<Semaphore>>>>);
 
-/// What requests have in common that are equal.
+/// The fields that equal requests share.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct RequestKey {
     pub(crate) body: Digest,
@@ -20,21 +20,21 @@ pub(crate) struct RequestKey {
     pub(crate) session: Option<SessionId>,
 }
 
-/// One of them, until it is dropped.
+/// A request in flight; dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct InFlight {
-    /// Has no permits; closed when this one is over.
+    /// Has no permits; closed when this request ends.
     ended: Arc<Semaphore>,
     openings: Arc<InFlightRequests>,
     sent: RequestKey,
 }
 
-/// Those of an equal body that came before.
+/// The earlier requests with an equal body.
 #[derive(Debug)]
 pub(crate) struct Predecessors(Vec<Arc<Semaphore>>);
 
 impl InFlightRequests {
-    /// Counts one more in; and, for one that is a repeat, those that it is equal to and that came before it.
+    /// Adds a request. For a retry, also returns the equal requests that came before it.
     pub(crate) fn enter(
         self: &Arc<Self>,
         sent: RequestKey,
@@ -43,7 +43,7 @@ impl InFlightRequests {
         let ended = Arc::new(Semaphore::new(0));
         let mut openings = self.openings();
         let equal = openings.entry(sent.clone()).or_default();
-        // Of a thousand equal ones at once none is to hold all others.
+        // Only retries wait: many equal requests at once must not block each other.
         let earlier = Predecessors(if is_repeat { equal.clone() } else { Vec::new() });
         equal.push(Arc::clone(&ended));
         drop(openings);
@@ -61,10 +61,10 @@ impl InFlightRequests {
 }
 
 impl Predecessors {
-    /// Waits until each of them has begun a turn, or begins none.
+    /// Waits until each of them has begun a turn or will not begin one.
     pub(crate) async fn over(self) {
         for opening in self.0 {
-            // There is nothing to be had but its end.
+            // The semaphore has no permits, so this only waits until it is closed.
             let _ended = opening.acquire().await.is_err();
         }
     }

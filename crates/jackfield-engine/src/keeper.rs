@@ -1,4 +1,4 @@
-//! Keeping: taking up by itself what other processes left, and what waited and has its answer.
+//! The keeper: resumes sessions that other processes left open, and sessions whose waits were answered.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -24,21 +24,21 @@ use crate::patience::reached;
 use crate::perform::chain;
 use crate::resume::{DriveOutcome, ResumeSession, is_cancelled};
 
-/// How sessions are kept.
+/// The options of a keeper.
 #[derive(Clone, Debug)]
 pub struct KeeperOptions {
-    /// How many of the turns that it takes up may be under way at once; at least one. Turns that clients
-    /// ask for go first, and are taken up even if there are as many.
+    /// The maximum number of turns that the keeper drives at once; at least one. Turns that clients are waiting
+    /// for go first, and may exceed the limit.
     pub at_once: usize,
-    /// What may run today. It can only take away from what a turn was set up with.
+    /// The policy now in force. It can only restrict the turns' own.
     pub policy: Policy,
-    /// How often the journal is asked what is due, at the least: so long may it take until a delivery
-    /// of another process is heard.
+    /// The maximum time between queries for due sessions. It bounds the delay until a delivery from another
+    /// process is noticed.
     pub every: Duration,
 }
 
 impl KeeperOptions {
-    /// The defaults, under this policy.
+    /// The default options with this policy.
     #[must_use]
     pub const fn new(policy: Policy) -> Self {
         Self {
@@ -49,19 +49,19 @@ impl KeeperOptions {
     }
 }
 
-/// What came of a session that a keeper took up.
+/// A session that a keeper resumed.
 #[derive(Debug)]
 pub struct KeptSession {
-    /// What came of it. One that is parked, or that could not be driven, is left alone for a while.
+    /// The outcome. A session that is parked or could not be driven is left alone for a while.
     pub driven: Result<DriveOutcome, EngineError>,
     /// The session.
     pub session: SessionId,
 }
 
-/// A task that takes up the sessions of an engine's journal whenever they have something to do.
+/// A background task that resumes the sessions of an engine's journal when they are due.
 ///
-/// A turn that only waits costs it nothing: the journal says which ones are due. Dropping the keeper
-/// ends it; to what it has taken up that is what a crash is.
+/// A turn that only waits uses no resources: the journal knows when it is due. Dropping the keeper stops it;
+/// the turns that it drives are interrupted as by a crash.
 pub struct Keeper {
     task: JoinHandle<()>,
 }
@@ -79,10 +79,11 @@ impl Drop for Keeper {
 }
 
 impl Engine {
-    /// Keeps the sessions of this engine's journal until the keeper is dropped. `tell` is called with
-    /// what came of each, and must not wait. What somebody else took up first is not told.
+    /// Keeps the sessions of this engine's journal until the keeper is dropped. `tell` is called with the
+    /// outcome of each session, and must not block. Sessions that another driver resumed first are not
+    /// reported.
     ///
-    /// Only processes that are meant to recover what others left keep sessions. Needs a runtime.
+    /// Only processes that should recover sessions left by others need a keeper. Requires a Tokio runtime.
     #[must_use = "dropping the keeper ends it"]
     pub fn keep(
         &self,
@@ -108,18 +109,18 @@ impl Engine {
 }
 
 struct KeeperState {
-    /// Those of the parked sessions that wait for a delivery, which may be a cancel.
+    /// Waits for deliveries to parked sessions; a delivery may be a cancel.
     called: JoinSet<SessionId>,
     engine: Engine,
-    /// What was taken up and could not be driven.
+    /// Sessions that could not be driven, and rest for a while.
     left: BTreeMap<SessionId, RestingSession>,
     options: KeeperOptions,
-    /// What was due at the last look, and is not taken up yet.
+    /// Sessions that were due at the last query and are not resumed yet.
     queue: VecDeque<SessionId>,
     running: BTreeMap<Id, SessionId>,
-    /// The sessions of `running`.
+    /// The sessions in `running`.
     sessions: BTreeSet<SessionId>,
-    /// One for each turn that is being taken up: ends when the turn's first step is committed.
+    /// One task per turn that is being resumed; ends when the turn's first step is committed.
     starting: JoinSet<()>,
     tasks: JoinSet<Result<DriveOutcome, EngineError>>,
     tell: Box<dyn FnMut(KeptSession) + Send>,
@@ -145,7 +146,7 @@ impl KeeperState {
                 }
                 noticed = notices.recv() => {
                     self.notice(noticed);
-                    // One look is enough for many.
+                    // One pass handles several notices.
                     while let Ok(notice) = notices.try_recv() {
                         self.notice(Ok(notice));
                     }
@@ -158,20 +159,20 @@ impl KeeperState {
     fn notice(&mut self, noticed: Result<SessionNotice, RecvError>) {
         match noticed {
             Ok(SessionNotice::Delivered(session)) => _ = self.left.remove(&session),
-            // Whatever was missed: what is due is looked at in any case.
+            // Missed notices do no harm: due sessions are queried in any case.
             Ok(SessionNotice::LetGo | SessionNotice::Wanted)
             | Err(RecvError::Closed | RecvError::Lagged(_)) => {}
         }
     }
 
-    /// Takes up what may be taken up now; says how long there is nothing to do by itself.
+    /// Resumes the sessions that may be resumed now. Returns how long the keeper can sleep.
     async fn take_up(&mut self) -> Duration {
         if self.engine.is_draining() {
             return LONGEST_SLEEP;
         }
         let shared = &self.engine.shared;
         if shared.writes.fail() && self.engine.check_writable().await.is_err() {
-            // Whatever is taken up now is broken off again.
+            // Turns that are resumed now would be interrupted again.
             return AFTER_AN_ERROR;
         }
         for session in self.engine.shared.noticed.take_wanted() {
@@ -189,7 +190,7 @@ impl KeeperState {
                 }
             }
             if !self.queue.is_empty() || !self.has_room() {
-                // Until a turn is over, or has been taken up.
+                // Sleep until a turn has ended or has been resumed.
                 return LONGEST_SLEEP;
             }
             if let Some(sleep) = self.look().await {
@@ -198,14 +199,14 @@ impl KeeperState {
         }
     }
 
-    /// Queues what is due and may be taken up; if nothing is, says how long that holds.
+    /// Queues the due sessions that may be resumed; if there are none, returns how long to sleep.
     async fn look(&mut self) -> Option<Duration> {
         let every = self.options.every;
         let at = Instant::now();
-        // What has not been due for so long is over, or gone.
+        // Entries that were not due for this long belong to sessions that are finished or deleted.
         self.left.retain(|_, left| at < left.until + LONGEST_PAUSE);
         let now = self.engine.shared.clock.now().wall;
-        // What is left alone or being taken up may still be due; it must not stand before the others.
+        // Resting and running sessions may still be due; the page must have room for others.
         let most = PAGE + self.left.len() + self.running.len();
         let due = match self.engine.shared.journal.due(now, most).await {
             Ok(due) => due,
@@ -224,12 +225,12 @@ impl KeeperState {
         Some(next.unwrap_or(every).min(every))
     }
 
-    /// Whether one more turn may be under way.
+    /// Whether one more turn may be driven.
     fn has_room(&self) -> bool {
         self.tasks.len() < self.options.at_once.max(1)
     }
 
-    /// Whether a session is not left alone, and not driven here.
+    /// Whether a session is neither resting nor driven in this process.
     fn may_start(&self, session: &SessionId) -> bool {
         let at = Instant::now();
         let is_left = self.left.get(session).is_some_and(|left| at < left.until);
@@ -244,7 +245,7 @@ impl KeeperState {
         let task = self
             .tasks
             .spawn(async move { engine.keep_on(resume, StartWatch(Some(commits))).await });
-        // What takes longer does not compute: it waits, such as for a tool server that starts.
+        // A longer start does not use the CPU: it waits, for instance for a tool server to start.
         let started = tokio::time::timeout(LONGEST_START, committed);
         self.starting.spawn(async move { _ = started.await });
         self.sessions.insert(session.clone());
@@ -270,7 +271,7 @@ impl KeeperState {
             ))
         );
         if is_theirs {
-            // Whoever answered it, or resumed it, was quicker: it was not taken up here, and nothing is wrong.
+            // Another driver was faster; this is not an error.
             let pause = AFTER_AN_ERROR;
             let until = Instant::now() + pause;
             self.left.insert(session, RestingSession { pause, until });
@@ -281,7 +282,7 @@ impl KeeperState {
         } else {
             let is_parked = matches!(driven, Some(Err(EngineError::Parked { .. })));
             let before = self.left.get(&session).map(|left| left.pause);
-            // That the journal fails is no fault of the session: it goes on as soon as the journal does.
+            // A journal failure is not the session's fault: retry soon after the journal recovers.
             let is_of_journal = matches!(&driven, Some(Err(error)) if error.is_of_journal());
             let longest = if is_of_journal {
                 AFTER_AN_OUTAGE
@@ -311,7 +312,7 @@ impl KeeperState {
 }
 
 impl Engine {
-    /// Takes up a session for a keeper.
+    /// Resumes a session for a keeper.
     async fn keep_on(
         &self,
         resume: ResumeSession,
@@ -331,7 +332,7 @@ impl Engine {
         driven
     }
 
-    /// Waits until something is delivered to a session that is parked, or there is a cancel already.
+    /// Waits until a parked session has a new delivery, or returns at once if it has a cancel.
     async fn cancelled(&self, session: &SessionId) {
         let journal = &self.shared.journal;
         let is_over = || self.is_draining();
@@ -349,13 +350,13 @@ impl Engine {
             .await
             .is_err()
         {
-            // It will be looked at again when its pause is over.
+            // The session is tried again when its pause is over.
             std::future::pending::<()>().await;
         }
     }
 }
 
-/// Watches a turn that is being taken up: news of it says that its first step is committed. What it holds is
+/// Observes a turn that is being resumed: the first event means that its first step is committed. The sender is
 /// dropped then, or with the turn.
 struct StartWatch(Option<oneshot::Sender<()>>);
 
@@ -365,23 +366,24 @@ impl Observer for StartWatch {
     }
 }
 
-/// How long it is until then; nothing, if that is past.
+/// The time until `then`; zero if it is past.
 fn until(then: WallTime, now: WallTime) -> Duration {
     then.since(now)
 }
 
-/// How many parked sessions are listened to at once; those beyond are looked at when their pause is over.
+/// The maximum number of parked sessions whose inboxes are watched; others are tried again when their pause is
+/// over.
 const MOST_CALLED: usize = 64;
-/// How many turns are taken up at once: read, folded, and committed as taken up. That is what computes; new
-/// requests go on beside it.
+/// The maximum number of turns that start at once: reading, folding and the first commit. Starting uses the
+/// CPU, which new requests need too.
 const MOST_STARTING: usize = 8;
-/// How long a turn may take to be taken up until the next one need not wait for it.
+/// How long a starting turn counts against the limit.
 const LONGEST_START: Duration = Duration::from_millis(250);
-/// How many sessions are read at once of those that are due.
+/// The number of due sessions that are queried at once.
 const PAGE: usize = 256;
-/// How long a session is left alone that could not be driven; twice as long each time.
+/// The first pause after a failure; it doubles each time.
 const AFTER_AN_ERROR: Duration = Duration::from_secs(1);
-/// How long a session is left alone at most that the journal did not take.
+/// The longest pause after a journal failure.
 const AFTER_AN_OUTAGE: Duration = Duration::from_secs(5);
-/// How long a session is left alone at most, and one that is parked in any case.
+/// The longest pause after other failures, and the pause of a parked session.
 const LONGEST_PAUSE: Duration = Duration::from_secs(600);

@@ -1,7 +1,7 @@
-//! Late outcomes: what a toolbox hears of a call that was given up goes into the inbox of its session.
+//! Late outcomes: the result of a tool call that was given up goes into the inbox of its session.
 //!
-//! Whoever hears it need not own the session, whose turn may be over by then: it is delivered, and changes
-//! nothing. A process that ends in between has not heard it.
+//! The process that receives it need not own the session, and the turn may be over: the delivery is recorded
+//! and changes nothing. A late outcome is lost if the process ends before it is delivered.
 
 use std::sync::{Arc, Weak};
 
@@ -17,14 +17,14 @@ use crate::engine::EngineState;
 use crate::patience::reached;
 use crate::perform::chain;
 
-/// Where the late outcomes of a session's calls go.
+/// Delivers the late outcomes of a session's calls.
 #[derive(Clone)]
 pub(crate) struct LateTo {
     session: SessionId,
     shared: Weak<EngineState>,
 }
 
-/// How many late outcomes may be on their way into the journal.
+/// Limits the late outcomes in flight.
 #[derive(Debug)]
 pub(crate) struct LateLimit(Arc<Semaphore>);
 
@@ -42,22 +42,22 @@ impl LateTo {
         }
     }
 
-    /// What takes the outcome of this try if it comes after the try was given up.
+    /// Returns the handler for the outcome of an attempt that was given up.
     pub(crate) fn of(&self, attempt: ToolAttempt) -> Afterwards {
         let to = self.clone();
         Afterwards::new(move |result| to.hear(attempt, &result))
     }
 
-    /// Keeps a late outcome, without waiting for it.
+    /// Delivers a late outcome in the background.
     fn hear(self, attempt: ToolAttempt, result: &ToolResult) {
         let Self { session, shared } = self;
         let (call, size, is_error) = (attempt.call.clone(), result.size(), result.is_error);
         tracing::info!(%session, %call, size, is_error, "a tool answered after its call was given up");
-        // Where no engine or no runtime is left, nothing is kept any more.
+        // Without an engine or a runtime there is no journal to record it in.
         let (Some(shared), Ok(runtime)) = (shared.upgrade(), Handle::try_current()) else {
             return;
         };
-        // Of a session in passing nobody asks later.
+        // Ephemeral sessions are not read later.
         let id = DeliveryId::parse(&format!("late-{call}-{}", attempt.attempt));
         let (None, Ok(id)) = (shared.passing, id) else {
             return;
@@ -84,7 +84,7 @@ impl LateTo {
     }
 }
 
-/// Who delivers them.
+/// The name of the sender in the delivery.
 const BY: &str = "the tool";
-/// How many may be on their way into the journal at once.
+/// The maximum number of late outcomes in flight.
 const MOST_AT_ONCE: usize = 64;

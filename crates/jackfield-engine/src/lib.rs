@@ -1,9 +1,9 @@
-//! Performs what the loop asks for: the only caller of the ports.
+//! The engine performs what the domain's tool loop decides. It is the only caller of the ports.
 //!
-//! [`Engine::send`] drives one turn: it commits what the loop decides, then performs it, then tells
-//! whoever watches. [`Engine::resume`] takes up a turn that was left. [`Engine::begin`] and
-//! [`Engine::go_on`] do the same in the background, for callers that may go away. None of them decides
-//! anything itself.
+//! [`Engine::send`] drives one turn: it commits the loop's facts, performs the actions, and then notifies
+//! observers. [`Engine::resume`] resumes a turn that was left open. [`Engine::begin`] and [`Engine::go_on`] do
+//! the same in the background, for callers that may disconnect. The engine makes no decisions about a turn
+//! itself.
 
 mod alarm;
 mod approver;

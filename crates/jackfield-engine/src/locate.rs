@@ -1,4 +1,4 @@
-//! Locating: which session a request goes on with. The search is here, the decision the domain's.
+//! Finds the session that a request continues. This module queries the journal; the domain decides.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,21 +16,20 @@ use jackfield_ports::journal::{JournalError, Loaded};
 use crate::engine::Engine;
 use crate::error::EngineError;
 
-/// Where a request belongs, and what stands there.
+/// The session that a request continues, with its state.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Destination {
-    /// The messages that it goes on from: of the session, or of the place at which it is to be forked.
+    /// The messages that precede the request: those of the session, or those up to the fork place.
     pub before: Arc<Vec<Arc<Message>>>,
-    /// Where it belongs.
+    /// The location that the domain decided on.
     pub located: Located,
-    /// What the last turn there was set up with: its tools hold for a request that says nothing of tools.
+    /// The setup of the last turn there: a request that does not mention tools uses its tools.
     pub setup: Option<Arc<Setup>>,
 }
 
 impl Engine {
-    /// The turns of a principal that have one of these marks: of each mark those that got it last, at most
-    /// that many.
+    /// The turns of a principal with one of these marks: for each mark the newest, at most `most`.
     ///
     /// # Errors
     ///
@@ -44,18 +43,18 @@ impl Engine {
         Ok(self.shared.journal.find(principal, marks, most).await?)
     }
 
-    /// Where a request of this principal with this history belongs, among all sessions.
+    /// Locates a request of this principal with this history, among all sessions.
     ///
     /// # Errors
     ///
-    /// [`EngineError::Journal`] if the journal cannot be read. Sessions that cannot be read are passed over.
+    /// [`EngineError::Journal`] if the journal cannot be read. Unreadable sessions are skipped.
     pub async fn locate(
         &self,
         principal: &str,
         history: &HistoryKeys,
     ) -> Result<Destination, EngineError> {
         let calls: Vec<Mark> = history.calls().cloned().map(Mark::Call).collect();
-        // The longest beginning that any session knows is the one that counts.
+        // The longest known prefix of the history wins.
         let views: Vec<Mark> = history.views().map(Mark::View).collect();
         for marks in [calls, views] {
             if marks.is_empty() {
@@ -88,14 +87,14 @@ impl Engine {
         Ok(Destination::nowhere(Located::New))
     }
 
-    /// Where a request with this history belongs in a session that it names, which is its principal's.
+    /// Locates a request in a session that it names and that belongs to its principal.
     ///
-    /// One that no caller has begun a turn in, such as those of a command line, is nobody's; whether this
-    /// principal may go on with such a one, and have it from then on, is `adopts`.
+    /// A session without a caller, such as one from the command line, has no principal. `adopts` allows this
+    /// principal to continue such a session and own it from then on.
     ///
     /// # Errors
     ///
-    /// [`EngineError::Journal`] if there is no such session of that principal, or it cannot be read.
+    /// [`EngineError::Journal`] if the session does not exist, belongs to another principal, or cannot be read.
     pub async fn locate_in(
         &self,
         principal: &str,
@@ -106,7 +105,7 @@ impl Engine {
         let loaded = self.shared.journal.load(session).await?;
         let known = SessionIndex::of(session.clone(), &loaded.steps);
         let is_its = known.principal().map_or(adopts, |whose| whose == principal);
-        // One that is somebody else's is as good as none.
+        // Do not reveal the sessions of other principals.
         if !is_its {
             let session = session.clone();
             return Err(JournalError::UnknownSession { session }.into());
@@ -115,8 +114,8 @@ impl Engine {
         Ok(place(session.clone(), &loaded, located))
     }
 
-    /// Where a request with this history belongs that goes on from a segment of a turn, which it names; all of
-    /// its history is new. `None` if this principal has no such reply.
+    /// Locates a request that continues a segment of a turn, which it names; its whole history is new. `None`
+    /// if this principal has no such segment.
     ///
     /// # Errors
     ///
@@ -140,7 +139,7 @@ impl Engine {
         Ok(None)
     }
 
-    /// Those of these sessions that are there and can be read.
+    /// The sessions among these that exist and can be read.
     async fn readable(
         &self,
         sessions: BTreeSet<SessionId>,
@@ -224,5 +223,5 @@ fn place(session: SessionId, loaded: &Loaded, located: Located) -> Destination {
     }
 }
 
-/// How many turns are looked at that have the same mark: more than one tell that it tells nothing.
+/// The maximum number of turns per mark: a mark that more turns share identifies none of them.
 const MOST_OF_A_MARK: usize = 4;

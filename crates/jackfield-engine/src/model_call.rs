@@ -1,5 +1,5 @@
-//! The model call of a turn. It is part of the turn's own task: while the model speaks the turn does nothing
-//! else, and a piece of a reply that had to change tasks would wake one more of them each time.
+//! The model call of a turn. It runs in the turn's own task: the turn has nothing else to do meanwhile, and
+//! each piece of a reply that crossed tasks would cost a wake-up.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -24,10 +24,9 @@ use crate::engine::EngineState;
 use crate::events::TaskEvent;
 use crate::perform::{TurnRef, chain};
 
-/// The call that is under way, if there is one, and the events of it that the driver has not taken. Dropping it
-/// drops the call.
+/// The model call in flight, if any, and its events that the driver has not taken. Dropping it aborts the call.
 pub(crate) struct ModelCall {
-    /// How the last call ended: it comes behind the pieces.
+    /// The end of the last call; it follows the pieces.
     end: Option<TaskEvent>,
     of: TurnRef,
     pieces: mpsc::Receiver<TaskEvent>,
@@ -35,11 +34,11 @@ pub(crate) struct ModelCall {
     under_way: Option<(ModelAttempt, ReplyFuture)>,
 }
 
-/// A reply that is coming, and how it ends.
+/// A reply in flight; it resolves to the end of the call.
 type ReplyFuture = Pin<Box<dyn Future<Output = Input> + Send>>;
 
 impl ModelCall {
-    /// What calls the model of this turn.
+    /// Creates the model caller of this turn.
     pub(crate) fn new(of: &TurnRef) -> Self {
         let (to_pieces, pieces) = mpsc::channel(QUEUE);
         Self {
@@ -51,7 +50,8 @@ impl ModelCall {
         }
     }
 
-    /// Calls the model, once somebody waits for what comes.
+    /// Starts the call; it makes progress when it is polled by [`next`](Self::next) or
+    /// [`beside`](Self::beside).
     pub(crate) fn begin(
         &mut self,
         shared: Arc<EngineState>,
@@ -65,34 +65,34 @@ impl ModelCall {
         let of = self.of.clone();
         let call = async move {
             let call = call_model(&shared, &of, &mut sink, attempt, request);
-            // An adapter that crashes is not to take the turn along.
+            // A panic in an adapter must not end the turn.
             let ended = AssertUnwindSafe(call).catch_unwind().await;
             ended.unwrap_or_else(|why| crashed(&of, attempt, &*why))
         };
         self.under_way = Some((attempt, Box::pin(call)));
     }
 
-    /// Gives this try up. What came of it stays.
+    /// Aborts this attempt. Events that have already arrived are kept.
     pub(crate) fn abort(&mut self, attempt: ModelAttempt) {
         self.under_way.take_if(|(other, _)| *other == attempt);
     }
 
-    /// Gives up whatever is under way.
+    /// Aborts the call in flight.
     pub(crate) fn stop(&mut self) {
         self.under_way = None;
     }
 
-    /// The next event, if it is there already.
+    /// The next event, if one is available.
     pub(crate) fn try_next(&mut self) -> Option<TaskEvent> {
         self.pieces.try_recv().ok().or_else(|| self.end.take())
     }
 
-    /// Goes on with the call until there is an event. Can be dropped at any time without losing anything.
+    /// Polls the call until there is an event. Cancel-safe: no event is lost if the future is dropped.
     pub(crate) async fn next(&mut self) -> TaskEvent {
         poll_fn(|context| self.poll_next(context)).await
     }
 
-    /// Goes on with the call beside something else, as long as there is room for its pieces.
+    /// Polls the call alongside another future, as long as the channel has room for its pieces.
     pub(crate) async fn beside<T>(&mut self, other: impl Future<Output = T>) -> T {
         let mut other = pin!(other);
         poll_fn(|context| {
@@ -124,7 +124,7 @@ impl ModelCall {
     }
 }
 
-/// Calls the model once.
+/// Makes one attempt at the model call.
 async fn call_model(
     shared: &EngineState,
     TurnRef { session, turn }: &TurnRef,
@@ -146,7 +146,7 @@ async fn call_model(
         )),
     };
     crash::point("after-model");
-    // The messages of the round go before the loop adds its own, so that nothing has to be copied.
+    // Drop the round's messages before the loop adds its own: the loop can then modify them in place.
     drop(request);
     match replied {
         Ok(end) => Input::ReplyEnded {
@@ -157,7 +157,7 @@ async fn call_model(
     }
 }
 
-/// How a call ends whose adapter crashed.
+/// The end of a call whose adapter panicked.
 fn crashed(
     TurnRef { session, turn }: &TurnRef,
     attempt: ModelAttempt,
@@ -172,7 +172,7 @@ fn crashed(
     Input::ReplyFailed { attempt, failure }
 }
 
-/// Takes the pieces of a reply to the loop.
+/// Forwards the pieces of a reply to the driver.
 struct Sink {
     attempt: ModelAttempt,
     pieces: mpsc::Sender<TaskEvent>,
@@ -199,11 +199,12 @@ impl DeltaSink for Sink {
 }
 
 impl Sink {
-    /// Waits while the channel is full: so the network's reader waits, too. A driver that is gone takes nothing.
+    /// Waits while the channel is full, which slows down the network reader. If the driver is gone, the event
+    /// is dropped.
     async fn send(&self, event: TaskEvent) {
         let _gone = self.pieces.send(event).await;
     }
 }
 
-/// How many pieces the driver may be behind.
+/// The maximum number of pieces that the driver may lag behind.
 const QUEUE: usize = 256;

@@ -1,4 +1,4 @@
-//! News: what a watcher of a turn is told, once it is committed.
+//! The events of a turn that observers receive once they are committed.
 
 use jackfield_domain::delta::Delta;
 use jackfield_domain::fact::Fact;
@@ -7,63 +7,63 @@ use jackfield_domain::time::Now;
 
 use crate::catalog::ToolboxProblem;
 
-/// What a watcher is told.
+/// An event for an observer.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ObserverEvent<'a> {
-    /// A piece of a reply that is under way.
+    /// A piece of the reply in flight.
     Delta {
-        /// The try that it belongs to; a later one of the same round takes its place.
+        /// Its attempt; a later attempt of the same round replaces the pieces of this one.
         attempt: ModelAttempt,
-        /// Our id of the call, if the piece belongs to a tool call.
+        /// Jackfield's id of the call, if the piece belongs to a tool call.
         call: Option<ToolCallId>,
         /// The piece.
         delta: &'a Delta,
     },
-    /// A fact, committed.
+    /// A committed fact.
     Fact {
         /// The fact.
         fact: &'a Fact,
         /// When it was decided.
         now: Now,
     },
-    /// A tool call is this far.
+    /// The progress of a tool call.
     Progress {
-        /// The try.
+        /// The attempt.
         attempt: &'a ToolAttempt,
-        /// How much is done.
+        /// The amount done.
         done: f64,
-        /// A word about it.
+        /// A message about it.
         message: Option<&'a str>,
-        /// Of how much, if that is known.
+        /// The total amount, if known.
         of: Option<f64>,
     },
-    /// A message waits for the turn before it to end, as [`SecondMessage::Queue`] says. Told once.
+    /// A message waits for the turn before it to end, as [`SecondMessage::Queue`] asks. Sent once.
     ///
     /// [`SecondMessage::Queue`]: crate::SecondMessage::Queue
     Queued {
-        /// The session that is at work.
+        /// The busy session.
         session: &'a SessionId,
     },
-    /// The approver leaves a question to a person.
+    /// The approver leaves an approval to a person.
     Undecided {
-        /// Which.
+        /// The wait of the approval.
         wait: &'a WaitId,
     },
-    /// A toolbox, or a tool of one, that the turn begins without.
+    /// A toolbox, or a tool of one, that is missing from the turn.
     Unavailable {
-        /// Why.
+        /// The reason.
         problem: &'a ToolboxProblem,
     },
 }
 
-/// Watches a turn. Telling never waits: an observer that needs time keeps a queue of its own.
+/// Observes a turn. Implementations must not block; a slow observer needs a queue of its own.
 pub trait Observer: Send {
-    /// Takes a piece of news.
+    /// Receives an event.
     fn tell(&mut self, news: ObserverEvent<'_>);
 }
 
-/// Watches nothing.
+/// Ignores all events.
 impl Observer for () {
     fn tell(&mut self, _news: ObserverEvent<'_>) {}
 }

@@ -1,4 +1,4 @@
-//! What this process did that a keeper is to look at: told to whoever keeps, and forgotten if nobody does.
+//! Notices of this process to its keepers. They are dropped if there is no keeper.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,22 +6,22 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jackfield_domain::ids::SessionId;
 use tokio::sync::broadcast;
 
-/// Where it is told.
+/// The channel of the notices.
 #[derive(Debug)]
 pub(crate) struct SessionNotices {
     notices: broadcast::Sender<SessionNotice>,
-    /// The sessions that keepers take up first. No notice can be missed that is kept here.
+    /// The sessions that keepers resume first. They are kept until taken, so a missed notice does no harm.
     wanted: Mutex<BTreeSet<SessionId>>,
 }
 
-/// What was done.
+/// A notice for keepers.
 #[derive(Clone, Debug)]
 pub(crate) enum SessionNotice {
-    /// Something was put into the inbox of a session.
+    /// A delivery was added to the inbox of a session.
     Delivered(SessionId),
-    /// A turn was let go of: it may have become due, or has a deadline that nobody knew.
+    /// A turn was released: it may be due, or have a deadline that keepers do not know.
     LetGo,
-    /// A client asks for the turn of a session.
+    /// A client is waiting for the turn of a session.
     Wanted,
 }
 
@@ -37,7 +37,7 @@ impl Default for SessionNotices {
 impl SessionNotices {
     pub(crate) fn delivered(&self, session: &SessionId) {
         if self.is_heard() {
-            // Who stopped keeping in between misses nothing.
+            // A keeper that stops in between needs no notice.
             let _nobody = self.notices.send(SessionNotice::Delivered(session.clone()));
         }
     }
@@ -46,13 +46,13 @@ impl SessionNotices {
         let _nobody = self.notices.send(SessionNotice::LetGo);
     }
 
-    /// Has a keeper take up a session before all others.
+    /// Makes a keeper resume a session before all others.
     pub(crate) fn want(&self, session: &SessionId) {
         self.wanted().insert(session.clone());
         let _nobody = self.notices.send(SessionNotice::Wanted);
     }
 
-    /// The sessions that are to be taken up before all others; they are forgotten here.
+    /// Takes the sessions that have to be resumed first.
     pub(crate) fn take_wanted(&self) -> BTreeSet<SessionId> {
         std::mem::take(&mut *self.wanted())
     }
@@ -62,7 +62,7 @@ impl SessionNotices {
         self.notices.receiver_count() > 0
     }
 
-    /// Everything from now on; one that is slow is told that it missed something.
+    /// Subscribes to all later notices; a slow subscriber gets a lag error.
     pub(crate) fn listen(&self) -> broadcast::Receiver<SessionNotice> {
         self.notices.subscribe()
     }
@@ -72,5 +72,5 @@ impl SessionNotices {
     }
 }
 
-/// How many notices are kept for a keeper that is slow: then it looks at everything.
+/// The capacity of the channel. A keeper that lags behind queries all due sessions.
 const MOST_UNHEARD: usize = 64;

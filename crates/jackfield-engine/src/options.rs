@@ -1,4 +1,4 @@
-//! What a turn is begun with, besides what its session holds.
+//! The options of a turn.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,38 +17,37 @@ use jackfield_domain::tool::{ToolChoice, ToolDefinition, ToolOrigin, UnknownPoli
 
 use crate::send::SecondMessage;
 
-/// Everything about a turn that is not its message.
+/// The options of a turn: everything except its opening.
 #[derive(Clone, Debug)]
 pub struct TurnOptions {
-    /// What it may spend.
+    /// The turn's budget.
     pub allowance: Allowance,
-    /// The client that the turn is for, if it is one's that is to find the session again.
+    /// The client of the turn, if the session has to be found again for it.
     pub caller: Option<Arc<Caller>>,
-    /// Whether whoever shows the answer can take back text that it has shown.
+    /// Whether the client can replace text that it has already shown.
     pub can_supersede: bool,
-    /// Which tools may or have to be called in the first round.
+    /// Which tools may or must be called in the first round.
     pub choice: ToolChoice,
-    /// The tools that the caller runs itself, under the names by which models are told of them. A tool
-    /// of the engine's that has such a name is not offered.
+    /// The client tools, under their model-facing names. A server tool of the same name is not offered.
     pub client_tools: Vec<Arc<ToolDefinition>>,
-    /// What becomes of a turn that is begun in the background when nobody listens to it any more.
+    /// What happens to a background turn when its last client disconnects.
     pub disconnect: Disconnect,
     /// Limits.
     pub limits: Limits,
     /// The model.
     pub model: ModelRef,
-    /// Which tools may run.
+    /// The policy for tool calls.
     pub policy: Policy,
-    /// What models cost, as far as that is known.
+    /// The known prices of models.
     pub prices: Arc<PriceList>,
-    /// What becomes of the message if the session is at work already.
+    /// What happens to the message if the session is busy.
     pub second: SecondMessage,
-    /// Which of the engine's own tools are offered.
+    /// Which server tools are offered.
     pub server_tools: ServerTools,
-    /// Settings of the model calls.
+    /// The settings of the model calls.
     pub settings: Settings,
-    /// The least effect of a [`Note`] for which the turn fails instead of losing what the note is about;
-    /// `None` notes it and goes on.
+    /// The least effect of a [`Note`] at which the turn fails instead of losing content; `None` records the
+    /// note and continues.
     ///
     /// [`Note`]: jackfield_domain::note::Note
     pub strict: Option<NoteEffect>,
@@ -56,17 +55,17 @@ pub struct TurnOptions {
     pub system: SystemPrompt,
     /// Whether rounds after the first may use tools.
     pub tools_after_first_round: bool,
-    /// What to do about calls of which nobody knows whether they took effect.
+    /// What to do with calls whose outcome is unknown.
     pub when_unknown: UnknownPolicy,
-    /// The same for the tools that a rule matches; the last one that does decides.
+    /// Exceptions to `when_unknown` for single tools; the last matching rule wins.
     pub when_unknown_of: Vec<UnknownRule>,
-    /// How long a reply may take that is asked for in one piece, where nobody reads along; `None` asks for
-    /// replies as they are written.
+    /// The time limit for whole replies, which are requested where the reply is not streamed to a client;
+    /// `None` always streams.
     pub whole: Option<Duration>,
 }
 
 impl TurnOptions {
-    /// The defaults, for this model.
+    /// The default options for this model.
     #[must_use]
     pub fn new(model: ModelRef) -> Self {
         Self {
@@ -93,31 +92,31 @@ impl TurnOptions {
     }
 }
 
-/// A message to a session, and how it is to be answered.
+/// A message to a session, with the options of its turn.
 #[derive(Clone, Debug)]
 pub struct SendMessage {
-    /// What the turn begins with.
+    /// The opening of the turn.
     pub opening: Opening,
-    /// Everything else.
+    /// The options of the turn.
     pub options: TurnOptions,
-    /// The session: a new one, if there is none of this id.
+    /// The session; created if it does not exist.
     pub session: SessionId,
 }
 
-/// Which of an engine's own tools a turn is offered.
+/// Which server tools a turn offers.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum ServerTools {
     /// All of them.
     #[default]
     All,
-    /// None; no toolbox is asked.
+    /// None; no toolbox is queried.
     None,
-    /// Those that one of these patterns is of. The patterns are those of the policy.
+    /// The tools that match one of these patterns, which have the syntax of policy patterns.
     Only(Vec<Arc<str>>),
 }
 
 impl ServerTools {
-    /// Whether this tool is one of them.
+    /// Whether this tool is offered.
     #[must_use]
     pub fn offers(&self, tool: &ToolOrigin) -> bool {
         match self {
@@ -127,7 +126,7 @@ impl ServerTools {
         }
     }
 
-    /// Whether a tool of this toolbox can be one of them: a toolbox of none is not even asked.
+    /// Whether tools of this toolbox can be offered; a toolbox without any is not queried.
     #[must_use]
     pub fn may_be_of(&self, toolbox: &ToolboxId) -> bool {
         match self {
@@ -143,12 +142,12 @@ impl ServerTools {
     }
 }
 
-/// What becomes of a turn when the last of those who listened to it is gone before its answer was whole.
+/// What happens to a turn when its last client disconnects before the whole answer was written.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Disconnect {
-    /// It is cancelled, unless somebody listens again within this time.
+    /// It is cancelled, unless a client subscribes again within this time.
     Cancel(Duration),
-    /// It goes on.
+    /// It continues.
     #[default]
     Finish,
 }

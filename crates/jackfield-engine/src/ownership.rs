@@ -1,4 +1,4 @@
-//! Ownership: a session that was taken is let go of, whatever becomes of whoever took it.
+//! The ownership of a session; it is released even if its owner is dropped.
 
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -13,19 +13,19 @@ use crate::engine::EngineState;
 use crate::patience::reached;
 use crate::perform::{chain, stop};
 
-/// A session that is owned. Dropping it lets go of the session, a moment later; where no runtime is left
-/// for that, the session stays owned until this process ends. While the journal fails, letting go is tried
-/// again: nobody could go on with the session otherwise.
+/// A session that this process owns. Dropping it releases the session in the background; without a runtime, the
+/// session stays owned until the process ends. The release is retried while the journal fails, because no other
+/// process could resume the session otherwise.
 pub(crate) struct SessionOwnership {
     epoch: Epoch,
     journal: Arc<dyn Journal>,
     session: Option<SessionId>,
-    /// The engine for which it is owned.
+    /// The engine that owns it.
     shared: Weak<EngineState>,
 }
 
 impl SessionOwnership {
-    /// Takes the ownership. A session that is had only after this future was dropped is let go of again.
+    /// Takes the ownership. If the journal grants it after this future was dropped, it is released again.
     pub(crate) async fn take(
         shared: &Arc<EngineState>,
         session: &SessionId,
@@ -49,9 +49,9 @@ impl SessionOwnership {
         self.epoch
     }
 
-    /// Lets go of the session. Where that fails it is tried again in the background.
+    /// Releases the session. A failed release is retried in the background.
     pub(crate) async fn release(&mut self) {
-        // It is forgotten only when that is done: this future may be dropped, too.
+        // Cleared only after the release, because this future may be dropped, too.
         if let Some(session) = &self.session {
             if let Err(error) = self.journal.release(session, self.epoch).await {
                 if let Some(shared) = self.shared.upgrade() {
@@ -65,7 +65,7 @@ impl SessionOwnership {
         }
     }
 
-    /// Lets go of the session once these tasks have been stopped, if it is owned still.
+    /// Releases the session after these tasks have stopped, if it is still owned.
     pub(crate) fn release_after(&mut self, mut tasks: JoinSet<()>) {
         let Some(session) = self.session.take() else {
             return;
@@ -76,14 +76,15 @@ impl SessionOwnership {
             tasks.abort_all();
             runtime.spawn(async move {
                 stop(&mut tasks).await;
-                // Whoever dropped the engine may have closed the journal since: then nothing is owned any more.
+                // The engine may have been dropped and its journal closed since: then there is nothing to
+                // release.
                 let is_over = || {
                     shared
                         .upgrade()
                         .is_none_or(|shared| shared.going.is_draining())
                 };
                 match reached(is_over, || journal.release(&session, epoch)).await {
-                    // A keeper has not seen yet that there is something to do.
+                    // Keepers do not know yet that the session may be due.
                     Ok(()) => {
                         if let Some(shared) = shared.upgrade() {
                             shared.noticed.let_go();
@@ -105,7 +106,7 @@ impl Drop for SessionOwnership {
     }
 }
 
-/// An ownership that is on its way. The journal may give it although nobody waits any more.
+/// A pending request for ownership. The journal may grant it after the caller is gone.
 struct OwnershipRequest(Option<PendingOwnership>);
 
 type PendingOwnership =

@@ -1,4 +1,4 @@
-//! Patience: what the process owes to the journal is asked of it again while the journal fails.
+//! Retries of journal operations while the journal cannot be reached.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use jackfield_ports::journal::JournalError;
 
 use crate::perform::chain;
 
-/// Asks the journal again, after pauses, until it can be reached; gives up where `is_over` says that there
-/// is nobody left for whom it counts.
+/// Retries a journal operation, with pauses, until the journal can be reached. Stops when `is_over` returns
+/// true, because the result is no longer needed.
 pub(crate) async fn reached<T, F>(
     is_over: impl Fn() -> bool,
     mut ask: impl FnMut() -> F,
@@ -28,7 +28,7 @@ where
     }
 }
 
-/// Twice as long each time.
+/// The first pause; it doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// So long after the journal is well again, what it failed to do is done at the latest.
+/// The longest pause. It bounds the delay after the journal has recovered.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);

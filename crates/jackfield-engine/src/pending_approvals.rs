@@ -1,4 +1,4 @@
-//! Asking the approver: a task beside the turn, whose answer goes into the inbox like everybody's.
+//! Requests to the approver: each runs in a task beside the turn, and its decision goes into the inbox.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use crate::engine::EngineState;
 use crate::events::{TaskEvent, ToolNotice};
 use crate::perform::chain;
 
-/// The questions that an approver is at. Dropping it drops them: they are put again on recovery.
+/// The approvals that the approver is deciding. Dropping this aborts them; recovery asks again.
 pub(crate) struct PendingApprovals {
     open: Arc<AtomicUsize>,
     tasks: JoinSet<()>,
@@ -30,12 +30,12 @@ impl PendingApprovals {
         }
     }
 
-    /// Whether an approver may still answer.
+    /// Whether the approver may still decide.
     pub(crate) fn is_under_way(&self) -> bool {
         self.open.load(Ordering::SeqCst) > 0
     }
 
-    /// Puts the questions that these actions open.
+    /// Asks the approver about the approvals that these actions open.
     pub(crate) fn ask(
         &mut self,
         shared: &Arc<EngineState>,
@@ -59,7 +59,7 @@ impl PendingApprovals {
                     let left = deliver(&shared, approver.name(), &asked, decision).await;
                     open.fetch_sub(1, Ordering::SeqCst);
                     if left {
-                        // The driver is gone only if nobody wants the answer any more.
+                        // The driver is gone only when the result is no longer needed.
                         let _gone = sender
                             .send(TaskEvent::News(ToolNotice::Undecided(asked.wait)))
                             .await;
@@ -70,7 +70,7 @@ impl PendingApprovals {
     }
 }
 
-/// What the approver decides; one that crashes has said no.
+/// The approver's decision; a panic counts as a denial.
 async fn decide(approver: &Arc<dyn Approver>, asked: &ApprovalRequest) -> Decision {
     let mut task = JoinSet::new();
     let (asks, question) = (Arc::clone(approver), asked.clone());
@@ -89,7 +89,7 @@ async fn decide(approver: &Arc<dyn Approver>, asked: &ApprovalRequest) -> Decisi
         Some(Err(_)) | None => Decision::failed(approver.name(), "it crashed"),
     };
     match (&decision, &asked.input) {
-        // Arguments that are the same are not changed.
+        // Arguments that are equal to the original are not an edit.
         (Decision::Allow(Some(edited)), ToolInput::Json(input)) if input.object() == Ok(edited) => {
             Decision::Allow(None)
         }
@@ -101,7 +101,7 @@ async fn decide(approver: &Arc<dyn Approver>, asked: &ApprovalRequest) -> Decisi
     }
 }
 
-/// Puts the decision into the inbox; says whether it is left to a person.
+/// Delivers the decision to the inbox. Returns whether the approval is left to a person.
 async fn deliver(
     shared: &EngineState,
     by: &str,
@@ -124,17 +124,18 @@ async fn deliver(
         return true;
     };
     let by = format!("the approver {by}").into();
-    // Whoever was first has answered; that is told to those who ask.
+    // The first answer wins; later ones get its outcome.
     if let Err(error) = shared.journal.deliver(&asked.session, id, by, body).await {
         let (error, ApprovalRequest { session, turn, .. }) = (chain(&error), asked);
         tracing::warn!(%session, %turn, %error, "the answer of an approver cannot be delivered; the question stays open");
-        // Nobody would answer it: a person is asked, who is told if it was delivered all the same.
+        // The approval would otherwise stay unanswered, so a person is asked. If the delivery did succeed, the
+        // person learns that the approval is closed.
         return true;
     }
     false
 }
 
-/// The call that a question asks to be allowed.
+/// The request to the approver for an approval that is open.
 fn undecided(turn: &ToolLoop, wait: &Wait) -> Option<ApprovalRequest> {
     let WaitKind::Approval { subject } = &wait.kind else {
         return None;

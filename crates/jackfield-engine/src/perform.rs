@@ -1,4 +1,4 @@
-//! Performing: the tasks behind the actions, and what they send back.
+//! Performs the actions of the loop in tasks, and returns their events.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use crate::late::LateTo;
 use crate::model_call::ModelCall;
 use crate::pending_approvals::PendingApprovals;
 
-/// The model call and the tasks of one turn. Dropping it aborts them all.
+/// The model call and the tasks of one turn. Dropping it aborts all of them.
 pub(crate) struct Workers {
     asking: PendingApprovals,
     calling: ModelCall,
@@ -41,12 +41,12 @@ pub(crate) struct Workers {
     running: HashMap<Id, (ToolAttempt, AbortHandle)>,
     sender: mpsc::Sender<TaskEvent>,
     shared: Arc<EngineState>,
-    /// Whether replies are asked for as they are written, whatever the turn was set up with.
+    /// Whether to stream replies from the model, regardless of the turn's setup.
     pub(crate) streams: bool,
     tasks: JoinSet<()>,
 }
 
-/// The turn that they work for, as the log names it.
+/// The session and turn that the workers run for, for log messages.
 #[derive(Clone)]
 pub(crate) struct TurnRef {
     pub(crate) session: SessionId,
@@ -76,37 +76,37 @@ impl Workers {
         }
     }
 
-    /// Aborts all tasks, and gives them a moment to end before anything is run again.
+    /// Aborts all tasks, and waits briefly for them to end.
     pub(crate) async fn stop(mut self) {
         self.abort_all().await;
     }
 
-    /// The same, of tasks that others may follow.
+    /// Like [`stop`](Self::stop), but the workers can be used again.
     pub(crate) async fn abort_all(&mut self) {
         self.calling.stop();
         stop(&mut self.tasks).await;
     }
 
-    /// What is still under way, for whoever stops it.
+    /// Aborts the model call, and returns the running tasks.
     pub(crate) fn take_tasks(&mut self) -> JoinSet<()> {
         self.calling.stop();
         std::mem::take(&mut self.tasks)
     }
 
-    /// Waits for the next event. Can be dropped at any time without losing one.
+    /// Waits for the next event. Cancel-safe: no event is lost if the future is dropped.
     pub(crate) async fn next(&mut self) -> TaskEvent {
         loop {
-            // What a task sent before it crashed comes before its crash.
+            // Events that a task sent before it panicked come before the panic.
             if !self.crashes.is_empty()
                 && let Some(event) = self.try_next()
             {
                 return event;
             }
             tokio::select! {
-                // Whichever comes first is fed with all that the others have by then.
+                // A fixed order starves no source: after the first event the driver drains all of them.
                 biased;
                 event = self.calling.next() => return event,
-                // The sender is kept here, so that the queue never closes.
+                // The workers hold a sender, so the channel never closes.
                 Some(event) = self.events.recv() => return event,
                 Some(joined) = self.tasks.join_next_with_id() => {
                     let crash = self.joined(joined);
@@ -117,29 +117,29 @@ impl Workers {
         }
     }
 
-    /// The next event, if there is one already.
+    /// The next event, if one is available.
     pub(crate) fn try_next(&mut self) -> Option<TaskEvent> {
         let event = self.calling.try_next();
         let event = event.or_else(|| self.events.try_recv().ok());
         event.or_else(|| self.crashes.pop_front())
     }
 
-    /// Goes on with the model call beside something else.
+    /// Polls the model call alongside another future.
     pub(crate) async fn beside<T>(&mut self, other: impl Future<Output = T>) -> T {
         self.calling.beside(other).await
     }
 
-    /// Asks the approver, if there is one, the questions that these actions open.
+    /// Asks the approver, if there is one, about the approvals that these actions open.
     pub(crate) fn ask(&mut self, turn: &ToolLoop, actions: &[Action]) {
         self.asking.ask(&self.shared, &self.sender, turn, actions);
     }
 
-    /// Whether an approver may still answer.
+    /// Whether the approver may still decide.
     pub(crate) fn is_asking(&self) -> bool {
         self.asking.is_under_way()
     }
 
-    /// Performs actions, in order. One that a later one aborts is not performed at all.
+    /// Performs actions in order. An action that a later one aborts is skipped.
     pub(crate) fn perform(&mut self, actions: Vec<Action>) {
         let mut aborted: Vec<Attempt> = Vec::new();
         let mut wanted: Vec<Action> = Vec::with_capacity(actions.len());
@@ -154,7 +154,7 @@ impl Workers {
                         wanted.push(action);
                     }
                 }
-                // Both are told by their facts.
+                // Both are recorded by their facts, and need no work.
                 Action::Finish(_) | Action::OpenWait(_) => {}
             }
         }
@@ -193,7 +193,8 @@ impl Workers {
                     };
                     let ended = match toolbox(&shared, &tool.toolbox) {
                         Ok(toolbox) => toolbox.resume(&handle, answer.as_ref(), &mut events).await,
-                        // It was handed over once: that its toolbox is gone proves nothing.
+                        // The call was handed over before, so a missing toolbox does not prove that it had no
+                        // effect.
                         Err(failure) => {
                             Err(ToolFailure::unknown(failure.kind, failure.message).into())
                         }
@@ -221,7 +222,7 @@ impl Workers {
             }
             Action::Abort(_) | Action::Finish(_) | Action::OpenWait(_) => return,
         };
-        // A try that is taken up again is no longer the task that asked a question and ended.
+        // A resumed attempt replaces the task that asked a question and ended.
         self.running.retain(|_, (other, _)| *other != attempt);
         self.running.insert(handle.id(), (attempt, handle));
         crash::point("between-actions");
@@ -246,7 +247,7 @@ impl Workers {
         });
     }
 
-    /// Forgets a task that has ended; one that crashed is a failure of its call.
+    /// Removes a task that has ended; a panic is a failure of its call.
     fn joined(&mut self, joined: Result<(Id, ()), JoinError>) -> Option<TaskEvent> {
         let id = match &joined {
             Ok((id, ())) => *id,
@@ -261,7 +262,7 @@ impl Workers {
     }
 }
 
-/// Aborts tasks, and gives them a moment to end.
+/// Aborts tasks, and waits briefly for them to end.
 pub(crate) async fn stop(tasks: &mut JoinSet<()>) {
     if tokio::time::timeout(STOPPING, tasks.shutdown())
         .await
@@ -280,7 +281,7 @@ fn attempt_of(action: &Action) -> Option<Attempt> {
     }
 }
 
-/// Checks the arguments, then runs the tool, then checks what it gave.
+/// Validates the arguments, runs the tool, and validates its outcome.
 async fn run_tool(
     shared: &EngineState,
     tool: Option<&CatalogEntry>,
@@ -290,20 +291,20 @@ async fn run_tool(
     let deadline = Instant::now() + run.time_limit.min(A_DAY);
     let toolbox = toolbox(shared, &run.tool.toolbox)?;
     if let Some(tool) = tool {
-        // Shorter than the whole, so that a schema that takes for ever is told from a tool that does.
+        // Shorter than the call's limit, so that a slow schema is distinguished from a slow tool.
         let limit = run.time_limit.min(LONGEST_CHECK).mul_f64(CHECK_SHARE);
         shared.validators.check(tool, &run.input, limit).await?;
     }
     crash::point("before-tool");
     let ended = toolbox.call(run, events).await;
     crash::point("after-tool");
-    // An outcome that comes just in time must not be lost to the check of it.
+    // The check must not exceed the call's deadline, or an outcome that arrives just in time would be lost.
     let left = deadline.saturating_duration_since(Instant::now());
     let limit = left.mul_f64(CHECK_SHARE).min(LONGEST_LAST_CHECK);
     checked(shared, tool, ended, limit).await
 }
 
-/// What a tool gave, if it is what the tool says that it gives; it stays its outcome in any case.
+/// Validates the outcome of a tool. It stays the outcome in any case.
 async fn checked(
     shared: &EngineState,
     tool: Option<&CatalogEntry>,
@@ -319,7 +320,7 @@ async fn checked(
     }
 }
 
-/// Runs one tool outside any turn, within its time limit. Dropping it aborts the tool.
+/// Runs one tool outside any turn, within its time limit. Dropping the future aborts the tool.
 pub(crate) async fn call_once(
     shared: &Arc<EngineState>,
     tool: &CatalogEntry,
@@ -344,7 +345,7 @@ pub(crate) async fn call_once(
         tool: tool.origin.clone(),
         attempt: ToolAttempt { call, attempt: 1 },
     };
-    // A task of its own: a tool that crashes is not to take its caller along.
+    // In its own task, so that a panic in the tool does not affect the caller.
     let (shared, tool) = (Arc::clone(shared), tool.clone());
     let mut task = JoinSet::new();
     task.spawn(async move {
@@ -370,7 +371,7 @@ pub(crate) async fn call_once(
     result.into()
 }
 
-/// An id that no other call by hand has: tools may take two calls of one id for the same call.
+/// A unique call id: tools may treat two calls with one id as the same call.
 fn call_by_hand(now: WallTime) -> String {
     static CALLS: AtomicU32 = AtomicU32::new(0);
     let nth = CALLS.fetch_add(1, Ordering::Relaxed);
@@ -424,16 +425,16 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
-/// No tool runs for longer.
+/// The maximum time limit of a tool.
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// The part of a tool's time that checking its arguments may take.
+/// The share of a tool's time limit that validating its arguments may take.
 const CHECK_SHARE: f64 = 0.8;
-/// No check is given more than its part of this, whatever time the tool has: a good one takes
-/// milliseconds, and a bad one holds a thread meanwhile.
+/// Upper bound on the time from which the share for a check is taken, regardless of the tool's limit: a good
+/// schema takes milliseconds, and a bad one occupies a thread.
 const LONGEST_CHECK: Duration = Duration::from_secs(8);
-/// How long the check of what a tool gave may take.
+/// The time limit for validating an outcome.
 const LONGEST_LAST_CHECK: Duration = Duration::from_secs(2);
-/// How many events may wait for the driver: a reader of the network waits from there on.
+/// The capacity of the event channel; network readers wait when it is full.
 const QUEUE: usize = 256;
 /// How long aborted tasks have to end.
 const STOPPING: Duration = Duration::from_secs(1);

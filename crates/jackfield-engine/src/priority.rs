@@ -1,4 +1,4 @@
-//! Turns that their clients ask for: a keeper takes them up before those that are merely due.
+//! Turns that clients are waiting for: a keeper resumes them before those that are merely due.
 
 use jackfield_domain::ids::{SessionId, TurnId, WaitId};
 use jackfield_domain::time::WallTime;
@@ -10,8 +10,8 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 
 impl Engine {
-    /// Has a keeper of this engine take up a turn before all others, because its client asks for it: if the
-    /// turn has something to do, and is not driven here. Without a keeper, this does nothing.
+    /// Asks a keeper of this engine to resume a turn before all others, because its client is waiting. Only for
+    /// a turn that is due and not driven here. Without a keeper, this does nothing.
     ///
     /// # Errors
     ///
@@ -28,7 +28,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Does that in a session of which this is known.
+    /// Like [`take_up_first`](Self::take_up_first), for a session that is already loaded.
     pub(crate) fn take_up_first_of(&self, session: &SessionId, turn: &TurnId, loaded: &Loaded) {
         let now = self.shared.clock.now().wall;
         if self.may_be_left(session) && has_work(turn, loaded, now) {
@@ -36,14 +36,14 @@ impl Engine {
         }
     }
 
-    /// Whether a keeper may have to take up a turn of this session.
+    /// Whether a keeper may have to resume a turn of this session.
     fn may_be_left(&self, session: &SessionId) -> bool {
         self.shared.noticed.is_heard() && self.shared.occupied.driven(session).is_none()
     }
 }
 
-/// Whether a turn is open and has something to do at this instant: by itself, or because of a delivery that it
-/// has not taken in.
+/// Whether a turn is open and due at this instant: because of its own state, or of a delivery that it has not
+/// consumed.
 fn has_work(turn: &TurnId, loaded: &Loaded, now: WallTime) -> bool {
     let mut summary = Summary::default();
     for step in &loaded.steps {
@@ -64,7 +64,7 @@ fn has_work(turn: &TurnId, loaded: &Loaded, now: WallTime) -> bool {
     is_due || deliveries.any(|delivery| is_for_it(&delivery.body))
 }
 
-/// The questions of a turn that are open.
+/// The open waits of a turn.
 fn waits(open: &OpenTurnSummary) -> impl Iterator<Item = &WaitId> {
     open.calls.iter().filter_map(|(_, place)| match place {
         CallPlace::Waiting { wait, .. } => Some(wait),

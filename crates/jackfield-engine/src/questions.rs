@@ -1,4 +1,4 @@
-//! The questions of all sessions that somebody may answer: looked up in the journal, by whoever asks.
+//! The approvals of all sessions, queried from the journal.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,31 +17,30 @@ use jackfield_ports::journal::{JournalError, Loaded};
 use crate::engine::Engine;
 use crate::error::EngineError;
 
-/// A question of a session, with what is known of it.
+/// An approval or another yes-or-no question of a session, with its context.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OpenQuestion {
-    /// How it ended, and when; an answer that nobody has acted upon yet is one.
+    /// How and when it ended; an answer that is not yet consumed counts.
     pub end: Option<(WallTime, WaitEnd)>,
-    /// What the call would be sent.
+    /// The arguments of the call.
     pub input: Option<ToolInput>,
     /// The session.
     pub session: SessionId,
-    /// The tool, as it was defined when the turn began.
+    /// The tool, as defined when the turn began.
     pub tool: Option<CatalogEntry>,
     /// The turn.
     pub turn: Option<TurnId>,
-    /// The question.
+    /// The wait.
     pub wait: Wait,
 }
 
 impl Engine {
-    /// The questions that a person can say yes or no to and that nobody has answered, the one asked last at
-    /// the end.
+    /// The open questions that a person can answer with yes or no, the newest last.
     ///
     /// # Errors
     ///
-    /// [`EngineError::Journal`] if the journal cannot be read. Sessions that cannot be read are left out.
+    /// [`EngineError::Journal`] if the journal cannot be read. Unreadable sessions are skipped.
     pub async fn open_questions(
         &self,
         session: Option<&SessionId>,
@@ -67,12 +66,12 @@ impl Engine {
         Ok(asked)
     }
 
-    /// The questions that a person can say yes or no to and whose id begins like this, whether they are
-    /// answered or not: the open ones, and if there are none, those of the sessions that were changed last.
+    /// The yes-or-no questions whose id begins with `id`: the open ones or, if there are none, the closed ones
+    /// of the sessions that changed last.
     ///
     /// # Errors
     ///
-    /// [`EngineError::Journal`] if the journal cannot be read. Sessions that cannot be read are left out.
+    /// [`EngineError::Journal`] if the journal cannot be read. Unreadable sessions are skipped.
     pub async fn questions_like(&self, id: &str) -> Result<Vec<OpenQuestion>, EngineError> {
         let fits = |asked: &OpenQuestion| {
             let known = asked.wait.id.as_str();
@@ -100,7 +99,7 @@ impl Engine {
     async fn questions_of(&self, session: &SessionId) -> Result<Vec<OpenQuestion>, EngineError> {
         match self.shared.journal.load(session).await {
             Ok(loaded) => Ok(questions(session, &loaded)),
-            // Deleted meanwhile, or not for us to read: the others can be answered all the same.
+            // Deleted meanwhile, or unreadable: the other questions can still be answered.
             Err(
                 JournalError::Corrupt { .. }
                 | JournalError::Newer { .. }
@@ -175,7 +174,7 @@ fn questions(session: &SessionId, loaded: &Loaded) -> Vec<OpenQuestion> {
             };
             match &mut known.end {
                 None => known.end = Some((delivery.at, end)),
-                // When it was said counts, not when it was heard.
+                // The time of the answer counts, not the time at which it was consumed.
                 Some((at, known)) if *known == end => *at = delivery.at,
                 Some(_) => {}
             }
@@ -184,7 +183,7 @@ fn questions(session: &SessionId, loaded: &Loaded) -> Vec<OpenQuestion> {
     asked
 }
 
-/// Whether a yes or a no is an answer.
+/// Whether the answer is yes or no.
 const fn is_for_people(kind: &WaitKind) -> bool {
     match kind {
         WaitKind::Approval { .. } | WaitKind::UnknownOutcome => true,
@@ -192,7 +191,7 @@ const fn is_for_people(kind: &WaitKind) -> bool {
     }
 }
 
-/// How many sessions are searched for a question that is not open any more.
+/// The maximum number of sessions that are searched for a closed question.
 const MOST_SESSIONS: usize = 200;
-/// How many open questions are looked at.
+/// The maximum number of open waits that are queried.
 const MOST_WAITS: usize = 10_000;

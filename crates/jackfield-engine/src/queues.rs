@@ -1,9 +1,9 @@
-//! Queues: who comes first is let in first, for each of many things by itself.
+//! First-in, first-out queues, one per key.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// The queues before things of one kind. One that nobody stands in takes no room.
+/// The queues of one kind, by key. An unused queue takes no memory.
 #[derive(Debug)]
 pub(crate) struct Queues<K>(Mutex<BTreeMap<K, Weak<tokio::sync::Mutex<()>>>>);
 
@@ -14,7 +14,7 @@ impl<K> Default for Queues<K> {
 }
 
 impl<K: Clone + Ord> Queues<K> {
-    /// The queue before this one.
+    /// The queue of this key.
     pub(crate) fn of(&self, thing: &K) -> Arc<tokio::sync::Mutex<()>> {
         let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(queue) = queues.get(thing).and_then(Weak::upgrade) {

@@ -1,5 +1,5 @@
-//! Collecting: a turn owes its answer until somebody has it whole, and whoever sends the request again is
-//! told what is owed. Nothing is started twice.
+//! Reattaching: an answer stays undelivered until a client has received all of it, and a client that sends the
+//! request again gets the undelivered answer. Nothing starts twice.
 
 use std::sync::Arc;
 
@@ -20,36 +20,35 @@ use crate::in_flight::{InFlight, RequestKey};
 use crate::options::Disconnect;
 use crate::subscribers::{DeliveryState, was_unheard};
 
-/// A request, as far as that tells whether it was sent before.
+/// The identity of a request, by which a retry is recognised.
 #[derive(Clone, Debug)]
 pub struct RequestIdentity {
     /// The digest of its body.
     pub body: Digest,
-    /// What becomes of the turn that it collects when nobody listens to it any more.
+    /// What happens to the turn when its last client disconnects.
     pub disconnect: Disconnect,
-    /// Whether it says itself that it is sent again.
+    /// Whether the request is marked as a retry.
     pub is_repeat: bool,
-    /// The idempotency key that it bears.
+    /// Its idempotency key.
     pub key: Option<Arc<str>>,
-    /// Whose it is. What others have sent is never found.
+    /// Its principal. Requests of other principals are never found.
     pub principal: Arc<str>,
-    /// The session that it names beside its body, if it names one: the same words in another session, or
-    /// later in the same one, are another request.
+    /// The session that it names outside its body, if any: the same message in another session, or later in the
+    /// same session, is another request.
     pub session: Option<SessionId>,
 }
 
-/// What a request gets.
+/// The result of [`Engine::collect`].
 #[derive(Debug)]
 pub enum RequestMatch {
-    /// Nothing: it is the first of its kind, and so until the claim is dropped, which is to be when its turn
-    /// has begun, or nothing of it is on its way any more.
+    /// A new request. Keep the claim until the turn has begun or will not begin.
     New(Claim),
-    /// The answer of a turn that was begun for it before.
+    /// The undelivered answer of an earlier request.
     Owed(Box<StartedTurn>),
 }
 
-/// Keeps others waiting that have the same idempotency key, or an equal body and say that it is sent again.
-/// Hand it to [`Engine::begin_holding`], which holds it until there is something that they find.
+/// Keeps other requests waiting that have the same idempotency key, or that have an equal body and are marked
+/// as retries. Pass it to [`Engine::begin_holding`], which holds it until they can find the turn.
 #[derive(Debug)]
 #[must_use = "dropping it lets the next one in"]
 pub struct Claim {
@@ -58,12 +57,11 @@ pub struct Claim {
 }
 
 impl Engine {
-    /// Finds the turn that was begun for a request before, if its answer is owed to this one: the turn of its
-    /// idempotency key; or one of an equal body, if the request says that it is a repeat, or if the answer was
-    /// never written whole and nobody is connected to it any more. Equal bodies alone prove nothing.
+    /// Finds an earlier turn of a request whose answer this request should get: the turn with its idempotency
+    /// key; or a turn with an equal body, if the request is marked as a retry, or if the answer was never fully
+    /// written and no client is connected to it. Equal bodies alone prove nothing.
     ///
-    /// Waits while what the first of its kind begins is not known yet, for as long as the claim of that is
-    /// held.
+    /// Waits while an earlier request of the same kind holds its claim.
     ///
     /// # Errors
     ///
@@ -79,7 +77,7 @@ impl Engine {
             session: request.session.clone(),
         };
         let (opening, earlier) = self.shared.openings.enter(sent, request.is_repeat);
-        // A repeat may have overtaken the one that it repeats.
+        // A retry may have overtaken the original request.
         earlier.over().await;
         while let Some((owed, session, turn)) = self.most_owed(request).await? {
             if owed != AnswerState::Undelivered || request.is_repeat {
@@ -95,8 +93,7 @@ impl Engine {
         }))
     }
 
-    /// Of the turns of an equal body the one whose answer is owed the most, and of those that are owed as much,
-    /// the one that was begun last.
+    /// Among the turns with an equal body, the one whose answer needs delivery most; of several, the newest.
     async fn most_owed(
         &self,
         request: &RequestIdentity,
@@ -113,9 +110,9 @@ impl Engine {
         let mut best: Option<(AnswerState, SessionId, TurnId)> = None;
         let settled = &self.shared.settled;
         for (session, turn) in found {
-            // Before the journal is read: what is forgotten here in between is in there by then.
+            // Read before the journal: what is removed here in between is in the journal by then.
             let hearing = self.shared.listening.of(&turn, 0);
-            // Programs that ask the same a thousand times are not to have a thousand sessions read.
+            // Clients that repeat one request many times must not cause as many sessions to be loaded.
             let is_anothers = hearing != DeliveryState::Nothing || settled.has(&session, &turn);
             if is_anothers && !request.is_repeat {
                 continue;
@@ -165,8 +162,8 @@ impl Engine {
         }))
     }
 
-    /// The last turn of the session that a request names, if it was begun by one of an equal body: what came
-    /// before that was gone on from.
+    /// The last turn of the session that a request names, if a request with an equal body began it. Earlier
+    /// turns do not count, because the session has continued since.
     async fn last_equal(
         &self,
         session: &SessionId,
@@ -202,7 +199,8 @@ impl Engine {
         Ok(RequestMatch::Owed(Box::new(begun)))
     }
 
-    /// Does so for one that does not say that it was sent before, unless somebody else has the answer by now.
+    /// Like [`reattach`](Self::reattach), for a request that is not marked as a retry. `None` if another client
+    /// has the answer by now.
     async fn try_reattach(
         &self,
         session: &SessionId,
@@ -216,7 +214,7 @@ impl Engine {
             return Ok(None);
         };
         if owed(turn, &loaded, DeliveryState::Nothing, false).is_none() {
-            // It was written since the last look, and forgotten here.
+            // It was written since the last check, and recorded in the journal.
             connection.written();
             return Ok(None);
         }
@@ -237,18 +235,19 @@ impl Engine {
     }
 }
 
-/// How much an answer is owed, the most first.
+/// How much an answer needs delivery, the most first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum AnswerState {
-    /// Nobody has it, and nobody is getting it.
+    /// No client has it, and none is receiving it.
     Undelivered,
-    /// Somebody may be getting it.
+    /// A client may be receiving it.
     InDelivery,
-    /// It was written whole; what was written may still not have arrived.
+    /// It was fully written; it may still not have arrived.
     Delivered,
 }
 
-/// How much the first answer of a turn is owed to another request of the same body, if it is.
+/// How much the first answer of a turn needs delivery to another request with the same body; `None` if that
+/// request must not get it.
 fn owed(
     turn: &TurnId,
     loaded: &Loaded,
@@ -263,7 +262,7 @@ fn owed(
     });
     match hearing {
         DeliveryState::Nothing if !is_written => Some(AnswerState::Undelivered),
-        // The old connection may be dead without anybody having noticed.
+        // The old connection may be dead without being noticed.
         DeliveryState::Live if is_repeat => Some(AnswerState::InDelivery),
         DeliveryState::Nothing | DeliveryState::Written if is_repeat => {
             Some(AnswerState::Delivered)
@@ -278,9 +277,8 @@ fn is_withdrawn(turn: &TurnId, loaded: &Loaded) -> bool {
     )
 }
 
-/// Whether a turn ended before its model had said anything, by something that may pass, or because nobody
-/// listened to it any more: whoever sends the request again wants it tried again, and there is nothing of it
-/// that would be done twice.
+/// Whether a turn ended before its model had replied, because of a transient failure or because all clients had
+/// disconnected. A retry then starts a new turn; nothing would be done twice.
 fn came_to_nothing(turn: &TurnId, loaded: &Loaded) -> bool {
     let (mut is_its, mut has_replied) = (false, false);
     for fact in loaded.steps.iter().flat_map(|step| &step.facts) {
@@ -316,7 +314,7 @@ fn came_to_nothing(turn: &TurnId, loaded: &Loaded) -> bool {
     false
 }
 
-/// The body of the request that began a turn.
+/// The body digest of the request that began a turn.
 fn body_of(turn: &TurnId, loaded: &Loaded) -> Option<Digest> {
     let mut facts = loaded.steps.iter().flat_map(|step| &step.facts);
     facts.find_map(|fact| match fact {
@@ -342,5 +340,5 @@ fn body_of(turn: &TurnId, loaded: &Loaded) -> Option<Digest> {
     })
 }
 
-/// How many turns of an equal body are looked at, the newest first.
+/// The maximum number of turns with an equal body that are checked, the newest first.
 const MOST_EQUAL: usize = 16;

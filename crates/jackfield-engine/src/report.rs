@@ -1,4 +1,4 @@
-//! The report of a turn: its answer, its calls, and what it used.
+//! The report of a turn: its answer, calls and usage.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,31 +16,31 @@ use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::turn::Turn;
 use jackfield_domain::usage::Usage;
 
-/// What came of a turn.
+/// The report of a finished turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnReport {
     /// Its tool calls, in the order in which the model made them.
     pub calls: Vec<CallReport>,
-    /// What it cost, if the model has a price.
+    /// Its cost, if the model has a price.
     pub cost: Option<Cost>,
     /// How it ended.
     pub end: TurnEnd,
-    /// Its messages, the opening one included.
+    /// Its messages, including the opening.
     pub messages: Vec<Arc<Message>>,
-    /// What got lost or changed between us and the provider.
+    /// What was lost or changed between Jackfield and the provider.
     pub notes: Vec<Note>,
-    /// How many rounds it took.
+    /// The number of rounds.
     pub rounds: u32,
     /// The session.
     pub session: SessionId,
     /// Its id.
     pub turn: TurnId,
-    /// What it used.
+    /// The usage.
     pub usage: Usage,
 }
 
 impl TurnReport {
-    /// The text of the answer: that of the last message, if the model wrote it; empty otherwise.
+    /// The text of the answer: that of the last message if the model wrote it, else empty.
     #[must_use]
     pub fn answer(&self) -> String {
         let last = self
@@ -52,7 +52,7 @@ impl TurnReport {
     }
 }
 
-/// The reports of a session's turns that are over, as its steps tell them.
+/// The reports of a session's finished turns, computed from its steps.
 #[must_use]
 pub fn reports(session: &SessionId, steps: &[Envelope]) -> Vec<TurnReport> {
     let mut reports = Vec::new();
@@ -77,22 +77,22 @@ pub fn reports(session: &SessionId, steps: &[Envelope]) -> Vec<TurnReport> {
     reports
 }
 
-/// What came of a tool call.
+/// The report of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallReport {
     /// The call, with its name and arguments.
     pub call: Arc<ToolCall>,
-    /// How it came to its outcome.
+    /// How it got its outcome.
     pub end: CallEnd,
-    /// Where the tool comes from, if there is such a tool.
+    /// The tool's origin, if the tool exists.
     pub origin: Option<ToolOrigin>,
-    /// The outcome, as far as it is kept.
+    /// The outcome, as stored.
     pub result: Arc<ToolResult>,
-    /// The time from its last start to its outcome; `None` if it was not run.
+    /// The time from its last start to its outcome; `None` if it did not run.
     pub took: Option<Duration>,
 }
 
-/// Collects a report while a turn goes on.
+/// Builds the report while a turn runs.
 #[derive(Debug, Default)]
 pub(crate) struct Reporter {
     calls: Vec<OpenAttempt>,
@@ -131,7 +131,7 @@ impl Reporter {
                     open.closed = Some((*end, Arc::clone(result), took));
                 }
             }
-            // How long it ran in another process, no clock of this one knows.
+            // The duration in another process is unknown to this process's clock.
             Fact::TurnResumed { .. } => {
                 for open in self.calls.iter_mut().filter(|open| open.closed.is_none()) {
                     open.started = None;

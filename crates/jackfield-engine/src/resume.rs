@@ -1,4 +1,4 @@
-//! Resuming: taking up a turn that another process left, or that only waited.
+//! Resumes a turn that another process left open, or that only waits.
 
 use jackfield_domain::fact::InputKind;
 use jackfield_domain::ids::{SessionId, TurnId};
@@ -20,24 +20,22 @@ use crate::ownership::SessionOwnership;
 use crate::report::TurnReport;
 use crate::send::PreparedTurn;
 
-/// A session whose open turn is to go on.
+/// The options for resuming a session's open turn.
 #[derive(Clone, Debug)]
 pub struct ResumeSession {
-    /// Whether a person wants it to go on although it is parked: it was taken up too often without
-    /// coming further, it is restored from an older state, or toolboxes are missing, whose tools are then
-    /// gone.
+    /// Whether a person wants the turn to continue although it is parked: it was resumed too often without
+    /// progress, it was restored from an older state, or toolboxes are missing, whose tools are then gone.
     pub go_on: bool,
-    /// What may run today. It can only take away from what the turn was set up with.
+    /// The policy now in force. It can only restrict the turn's own.
     pub policy: Policy,
     /// The session.
     pub session: SessionId,
-    /// Whether to wait in place where the turn only waits for somebody outside, instead of letting go
-    /// of it.
+    /// Whether to keep waiting when the turn only waits for external answers, instead of releasing the session.
     pub stay: bool,
 }
 
 impl ResumeSession {
-    /// Takes up what may be taken up, and lets go of a turn that only waits.
+    /// The defaults: parked turns stay parked, and a turn that only waits is released.
     #[must_use]
     pub const fn new(session: SessionId, policy: Policy) -> Self {
         Self {
@@ -54,8 +52,8 @@ impl ResumeSession {
 pub enum DriveOutcome {
     /// To its end.
     Over(Box<TurnReport>),
-    /// Until it only waits for somebody outside. Nobody owns it now; an answer in its inbox is heard
-    /// when it is taken up again.
+    /// Until it only waits for external answers. The session is released; an answer in its inbox is consumed
+    /// when the turn is resumed.
     Waits(WaitingTurn),
 }
 
@@ -66,12 +64,12 @@ pub struct WaitingTurn {
     pub session: SessionId,
     /// The turn.
     pub turn: TurnId,
-    /// What it waits for, in the order of the calls.
+    /// Its waits, in the order of the calls.
     pub waits: Vec<Wait>,
 }
 
 impl WaitingTurn {
-    /// When the first of its waits ends unanswered.
+    /// When the first of its waits expires.
     #[must_use]
     pub fn until(&self) -> Option<WallTime> {
         self.waits.iter().map(|wait| wait.deadline).min()
@@ -79,23 +77,23 @@ impl WaitingTurn {
 }
 
 impl Engine {
-    /// Takes up a session's open turn and drives it on: to its end, or until it only waits.
+    /// Resumes a session's open turn and drives it to its end, or until it only waits.
     ///
-    /// What was decided for the turn stays decided; today's tools and policy can only take away. A turn
-    /// that has been cancelled since is ended, whatever is missing. Dropping the future is what a crash
-    /// is, as with [`Engine::send`].
+    /// Decisions of the turn stay; the current tools and policy can only restrict it. A turn that was cancelled
+    /// meanwhile is ended, even if its tools are missing. Dropping the future interrupts the turn as a crash
+    /// would, as with [`Engine::send`].
     ///
     /// # Errors
     ///
-    /// [`EngineError::NothingOpen`] if no turn is open, [`EngineError::Busy`] if it is driven here or by
-    /// another process, [`EngineError::Parked`] if it is not to be taken up: then nothing was touched.
-    /// Any other [`EngineError`] if the turn could not be driven.
+    /// [`EngineError::NothingOpen`] if no turn is open, [`EngineError::Busy`] if this or another process drives
+    /// it, [`EngineError::Parked`] if it is parked: then nothing was changed. Any other [`EngineError`] if the
+    /// turn could not be driven.
     pub async fn resume(
         &self,
         resume: ResumeSession,
         observer: &mut dyn Observer,
     ) -> Result<DriveOutcome, EngineError> {
-        // To own a session makes it: one that does not exist must not begin by being resumed.
+        // Taking the ownership creates the session; resuming must not create one.
         if !self.shared.journal.exists(&resume.session).await? {
             let session = resume.session;
             return Err(JournalError::UnknownSession { session }.into());
@@ -103,7 +101,7 @@ impl Engine {
         self.resume_existing(resume, observer).await
     }
 
-    /// Does that for a session of which it is known that it exists.
+    /// Like [`resume`](Self::resume), for a session that is known to exist.
     pub(crate) async fn resume_existing(
         &self,
         resume: ResumeSession,
@@ -118,7 +116,7 @@ impl Engine {
         self.take_up(resume, owned, &busy, observer).await
     }
 
-    /// Takes up a session that exists, to be driven on in the background.
+    /// Recovers the open turn of an existing session, to be driven in the background.
     pub(crate) async fn take_up_later(
         &self,
         resume: &ResumeSession,
@@ -145,7 +143,7 @@ impl Engine {
         }
     }
 
-    /// Takes up the open turn of a session that is owned, and lets go of it in the end.
+    /// Resumes the open turn of a session that is owned here, and releases the session at the end.
     pub(crate) async fn take_up(
         &self,
         resume: ResumeSession,
@@ -173,7 +171,7 @@ impl Engine {
             .await
     }
 
-    /// Recovers the open turn of a session; nothing is committed yet.
+    /// Recovers the open turn of a session. Commits nothing yet.
     async fn recover(&self, resume: &ResumeSession) -> Result<RecoveredTurn, EngineError> {
         let session = resume.session.clone();
         let loaded = self.shared.journal.load(&session).await?;
@@ -214,7 +212,7 @@ impl Engine {
     }
 }
 
-/// A turn that is taken up, and its first step, which is not committed yet.
+/// A recovered turn with its first step, which is not committed yet.
 struct RecoveredTurn {
     loaded: Loaded,
     now: Now,
@@ -222,7 +220,7 @@ struct RecoveredTurn {
     turn: ToolLoop,
 }
 
-/// Whether somebody has said that this turn is to end.
+/// Whether there is a cancel for this turn.
 pub(crate) fn is_cancelled(turn: &TurnId, deliveries: &[Delivery]) -> bool {
     deliveries.iter().any(
         |delivery| matches!(&delivery.body, DeliveryBody::Cancel { turn: which, .. } if which == turn),

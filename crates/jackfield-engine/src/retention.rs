@@ -1,4 +1,4 @@
-//! Retention: what nobody has gone on with for long, or is too much, goes.
+//! Retention: deletes sessions that are too old or take too much space.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,31 +12,31 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::perform::chain;
 
-/// What is kept of sessions at rest. One with a turn that is not over, one that somebody is at work on or
-/// holds and one that cannot be read stay in any case: something may still come of them.
+/// The retention of sessions at rest. Sessions that have an open turn, are owned or held by a process, or
+/// cannot be read are always kept.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Retention {
-    /// What nobody has gone on with for longer than this goes.
+    /// Sessions without a change for longer than this are deleted.
     pub older_than: Option<Duration>,
-    /// The oldest go until all that are left have no more than so many bytes.
+    /// The oldest sessions are deleted until the rest takes at most this many bytes.
     pub over: Option<u64>,
-    /// What was gone on with less than this ago stays, whatever the rest says.
+    /// Sessions that changed less than this ago are kept, regardless of the other limits.
     pub spared: Duration,
 }
 
-/// What went, or would go.
+/// The sessions that were deleted, or would be.
 #[derive(Clone, Debug, Default)]
 pub struct PruneReport {
-    /// The sessions, the one first that was gone on with the longest time ago.
+    /// The deleted sessions, the oldest change first.
     pub gone: Vec<SessionRow>,
-    /// The sessions that stay only because a process holds them.
+    /// The sessions that are kept only because a process holds them.
     pub held: Vec<SessionRow>,
-    /// Whether more of them are to go.
+    /// Whether more sessions have to be deleted.
     pub more: bool,
 }
 
-/// A task that deletes what is not to be kept. Dropping it ends it; what it was about to delete is deleted
-/// as a whole or not at all.
+/// A background task that deletes expired sessions. Dropping it stops it; a deletion in flight happens as a
+/// whole or not at all.
 pub struct Pruner {
     task: JoinHandle<()>,
 }
@@ -54,7 +54,7 @@ impl Drop for Pruner {
 }
 
 impl Retention {
-    /// Whether everything is kept.
+    /// Whether all sessions are kept.
     #[must_use]
     pub const fn is_everything(&self) -> bool {
         self.older_than.is_none() && self.over.is_none()
@@ -62,7 +62,7 @@ impl Retention {
 }
 
 impl Engine {
-    /// Deletes what is not to be kept, or only says what that is. At most so many go.
+    /// Deletes up to `most` expired sessions, or only lists them if `dry_run` is set.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl Engine {
     ) -> Result<PruneReport, EngineError> {
         let now = self.shared.clock.now().wall;
         let mut left = 0_u64;
-        // The oldest that may go, of which there may be any number.
+        // The oldest sessions that may be deleted; their number is unbounded.
         let mut oldest: VecDeque<SessionRow> = VecDeque::new();
         let mut held = Vec::new();
         let mut before = None;
@@ -113,7 +113,7 @@ impl Engine {
         let mut pruned = PruneReport::default();
         while let Some(row) = oldest.pop_back() {
             if !goes(&row, left) {
-                // Those that are left are younger.
+                // The remaining sessions are younger.
                 beyond = false;
                 break;
             }
@@ -128,7 +128,7 @@ impl Engine {
         Ok(pruned)
     }
 
-    /// Deletes a session, unless something has come of it since it was looked at.
+    /// Deletes a session, unless it has changed since it was listed.
     async fn delete_as_it_was(&self, row: &SessionRow) -> Result<bool, EngineError> {
         let now = self.session(&row.session).await?;
         let is_as_it_was =
@@ -138,7 +138,7 @@ impl Engine {
         }
         match self.delete(&row.session).await {
             Ok(()) => Ok(true),
-            // Somebody took it up this moment, or deleted it.
+            // Another process just took or deleted it.
             Err(EngineError::Journal(
                 JournalError::Held { .. }
                 | JournalError::Owned { .. }
@@ -148,8 +148,8 @@ impl Engine {
         }
     }
 
-    /// Deletes what is not to be kept, now and then once in a while, until the pruner is dropped; a few at a
-    /// time, with a pause after them. Needs a runtime.
+    /// Deletes expired sessions now and at intervals until the pruner is dropped, in small batches with a pause
+    /// in between. Requires a Tokio runtime.
     #[must_use = "dropping the pruner ends it"]
     pub fn retain(&self, retention: Retention) -> Pruner {
         let engine = self.clone();
@@ -176,16 +176,16 @@ impl Engine {
     }
 }
 
-/// Whether nothing can come of a session by itself.
+/// Whether a session is at rest: it changes only if a new message arrives.
 const fn is_at_rest(row: &SessionRow) -> bool {
     row.open.is_none() && !row.owned && row.unreadable.is_none()
 }
 
-/// How many rows are read at a time.
+/// The number of rows that are read at a time.
 const PAGE: usize = 500;
-/// How many sessions a pruner deletes at a time.
+/// The maximum number of sessions that a pruner deletes at a time.
 const AT_A_TIME: usize = 100;
-/// How long it rests when more are to go.
+/// The pause while more sessions have to be deleted.
 const SOON: Duration = Duration::from_secs(1);
-/// How long it rests when none are.
+/// The pause when no more sessions have to be deleted.
 const SELDOM: Duration = Duration::from_secs(60 * 60);

@@ -1,4 +1,4 @@
-//! Sending: a message to a session, which may be at work already.
+//! Sends a message to a session, which may be busy.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,15 +27,15 @@ use crate::ownership::SessionOwnership;
 use crate::report::TurnReport;
 use crate::resume::{DriveOutcome, ResumeSession};
 
-/// What becomes of a message to a session whose turn runs. Where the turn only waits for somebody
-/// outside, the message takes its place in any case.
+/// What happens to a message to a session with a running turn. A turn that only waits for external answers is
+/// superseded in any case.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum SecondMessage {
-    /// The turn is cancelled, and the message begins the next one.
+    /// The running turn is cancelled, and the message begins the next one.
     Cancel,
-    /// It waits until the turn is over, behind those that came before it.
+    /// The message waits until the turn is over, behind earlier messages.
     Queue,
-    /// It is refused, with the id of the turn.
+    /// The message is refused with [`EngineError::Busy`], which names the turn.
     #[default]
     Refuse,
 }
@@ -43,18 +43,18 @@ pub enum SecondMessage {
 impl Engine {
     /// Sends a message and drives its turn to the end.
     ///
-    /// If the session is at work already, the [`TurnOptions`] say what becomes of the message. A turn
-    /// that only waits is superseded, whoever left it. One that nobody is at work on, because its
-    /// process ended, is not recovered by this: unless it is to be cancelled, the message is refused.
+    /// If the session is busy, the [`TurnOptions`] decide what happens to the message. A turn that only waits
+    /// is superseded. An open turn without a driver, because its process ended, is not recovered here: unless
+    /// it is to be cancelled, the message is refused.
     ///
-    /// Cancelled in order by [`Engine::deliver`] of a cancel: the turn then ends in one step with
-    /// everything paired. Dropping the future instead is what a crash is: whatever runs is aborted,
-    /// and the turn stays open in its journal.
+    /// To cancel the turn in an orderly way, use [`Engine::deliver`] with a cancel: the turn then ends in one
+    /// step, and each call gets a result. Dropping the future interrupts the turn as a crash would: running
+    /// calls are aborted, and the turn stays open in its journal.
     ///
     /// # Errors
     ///
-    /// [`EngineError::Busy`] and [`EngineError::LeftOpen`] if the session has a turn that is not over,
-    /// any other [`EngineError`] if the turn could not be driven; a turn that failed is a report.
+    /// [`EngineError::Busy`] and [`EngineError::LeftOpen`] if the session has an open turn; any other
+    /// [`EngineError`] if the turn could not be driven. A turn that failed is reported, not an error.
     pub async fn send(
         &self,
         message: SendMessage,
@@ -78,7 +78,7 @@ impl Engine {
         let mut driver = Driver::new(&self.shared, turn, owned, &loaded, speaker, observer, &busy);
         match driver.run(step, InputKind::Began, now, true).await? {
             DriveOutcome::Over(report) => Ok(*report),
-            // Only who does not stay lets go of a turn that waits.
+            // Not expected: with `stay`, `run` does not return while the turn waits.
             DriveOutcome::Waits(waiting) => Err(EngineError::LeftOpen {
                 session,
                 turn: waiting.turn,
@@ -86,7 +86,7 @@ impl Engine {
         }
     }
 
-    /// Decides everything that is decided for a turn before it begins. Nothing of it is committed yet.
+    /// Makes the decisions that precede a turn. Commits nothing yet.
     pub(crate) async fn prepare(
         &self,
         message: SendMessage,
@@ -138,7 +138,7 @@ impl Engine {
         })
     }
 
-    /// Marks a session as driven here, as soon as nothing else drives it.
+    /// Marks a session as driven here, once no other task drives it.
     async fn enter(
         &self,
         session: &SessionId,
@@ -167,7 +167,7 @@ impl Engine {
                 turn,
             } = driven.borrow_and_update().clone();
             match (second.manner, turn) {
-                // Whoever was told its end may have been told before it is let go of.
+                // A client may see the turn's end before the session is released.
                 _ if is_over => {}
                 (manner, Some(turn)) if only_waits || manner == SecondMessage::Cancel => {
                     self.end(session, &turn).await?;
@@ -176,13 +176,12 @@ impl Engine {
                 (SecondMessage::Queue, _) => second.waits(session),
                 (SecondMessage::Refuse, _) => return Err(self.busy(session.clone()).await),
             }
-            // It has come further, or is driven no more.
+            // The turn has made progress, or is no longer driven.
             let _over = driven.changed().await;
         }
     }
 
-    /// Takes the ownership of a session that has no open turn, or whose open turn may be ended for the
-    /// message.
+    /// Takes the ownership of a session without an open turn, or whose open turn may be ended for the message.
     async fn own_at_rest(
         &self,
         session: &SessionId,
@@ -226,14 +225,14 @@ impl Engine {
             return Err(EngineError::LeftOpen { session, turn });
         }
         self.end(session, turn.id()).await?;
-        // That it is cancelled is in its inbox: no policy is asked any more.
+        // The cancel is in the inbox, so the policy is irrelevant.
         let resume = ResumeSession::new(session.clone(), Policy::default());
         self.take_up(resume, owned, busy, &mut ()).await?;
         Ok(())
     }
 
-    /// Takes the ownership of a session at which another process is at work, as this error says: what is said
-    /// to the turn there is what would be said to it here.
+    /// Takes the ownership of a session that another process owns, as this error says. The turn there is
+    /// handled like one in this process.
     async fn own_after(
         &self,
         session: &SessionId,
@@ -250,17 +249,17 @@ impl Engine {
                 (manner, Some(turn)) if turn.only_waits() || manner == SecondMessage::Cancel => {
                     self.end(session, turn.id()).await?;
                 }
-                // It is about to begin a turn, or to let go of one.
+                // The other process is about to begin or release a turn.
                 (SecondMessage::Cancel, _) => {}
                 (SecondMessage::Queue, _) => second.waits(session),
                 (SecondMessage::Refuse, _) => return Err(self.busy(session.clone()).await),
             }
-            // Whoever was told to end it, and does not, has been stopped.
+            // An owner that does not react to the cancel has stopped.
             if second.manner != SecondMessage::Queue && asked.elapsed() >= PATIENCE {
                 tracing::debug!(%error, "the other process does not let go of the session");
                 return Err(self.busy(session.clone()).await);
             }
-            // That a session is let go of is told to nobody.
+            // There is no notification for a released session, so poll.
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(MAX_POLL);
             error = match SessionOwnership::take(&self.shared, session).await {
@@ -271,9 +270,9 @@ impl Engine {
         }
     }
 
-    /// Says that a turn is to end for a message that came after it.
+    /// Delivers a cancel because of a new message.
     async fn end(&self, session: &SessionId, turn: &TurnId) -> Result<(), EngineError> {
-        // Of many such messages to one turn, one is enough.
+        // The id is the same for all such messages, so the turn gets one cancel.
         let Ok(id) = DeliveryId::parse(&format!("second-{turn}")) else {
             return Ok(());
         };
@@ -283,7 +282,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Says on which turn a session is at work: the open one, or the one that is about to begin.
+    /// The error that names the turn on which a session is busy: the open one, or the one that is about to
+    /// begin.
     pub(crate) async fn busy(&self, session: SessionId) -> EngineError {
         let loaded = match self.shared.journal.load(&session).await {
             Ok(loaded) => loaded,
@@ -297,7 +297,7 @@ impl Engine {
         EngineError::Busy { session, turn }
     }
 
-    /// Takes the ownership of a session; one that another process is at work on is busy.
+    /// Takes the ownership of a session; [`EngineError::Busy`] if another process owns it.
     pub(crate) async fn own(&self, session: &SessionId) -> Result<SessionOwnership, EngineError> {
         match SessionOwnership::take(&self.shared, session).await {
             Ok(owned) => Ok(owned),
@@ -307,7 +307,7 @@ impl Engine {
     }
 }
 
-/// What becomes of a message whose session is at work, and who is told that it waits.
+/// How to handle a busy session, and the observer to notify of the wait.
 struct BusyPolicy<'o> {
     manner: SecondMessage,
     observer: &'o mut dyn Observer,
@@ -315,7 +315,7 @@ struct BusyPolicy<'o> {
 }
 
 impl BusyPolicy<'_> {
-    /// It waits; that is told once.
+    /// Notifies the observer once that the message waits.
     fn waits(&mut self, session: &SessionId) {
         if !std::mem::replace(&mut self.was_told, true) {
             self.observer.tell(ObserverEvent::Queued { session });
@@ -330,7 +330,7 @@ struct IdleSession {
     owned: SessionOwnership,
 }
 
-/// A turn that begins, or goes on, and its first step, which is not committed yet.
+/// A turn that begins or resumes, with its first step, which is not committed yet.
 pub(crate) struct PreparedTurn {
     pub(crate) busy: DrivenGuard,
     pub(crate) loaded: Loaded,
@@ -341,7 +341,7 @@ pub(crate) struct PreparedTurn {
     pub(crate) turn: ToolLoop,
 }
 
-/// Everything that is decided for a turn before it begins.
+/// The setup of a turn.
 fn setup(options: TurnOptions, offered: ToolOffer) -> Arc<Setup> {
     let price = options.prices.of(&options.model).cloned();
     let mut system = options.system;
@@ -363,9 +363,9 @@ fn setup(options: TurnOptions, offered: ToolOffer) -> Arc<Setup> {
     })
 }
 
-/// How long another process has to end a turn that it was told to end.
+/// How long another process has to end a turn after the cancel.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// When it is first asked again whether another process has let go of a session; twice as late each time.
+/// The first pause between attempts to take the ownership; it doubles each time.
 const FIRST_POLL: Duration = Duration::from_millis(10);
-/// How seldom it is asked at most.
+/// The longest pause.
 const MAX_POLL: Duration = Duration::from_millis(500);

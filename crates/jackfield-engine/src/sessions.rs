@@ -1,4 +1,4 @@
-//! Sessions as they are kept: looked at, forked, deleted.
+//! Stored sessions: reading, forking and deleting.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::error::EngineError;
 use crate::ownership::SessionOwnership;
 
 impl Engine {
-    /// Everything that is kept of a session.
+    /// The stored steps and deliveries of a session.
     ///
     /// # Errors
     ///
@@ -25,7 +25,7 @@ impl Engine {
         Ok(self.shared.journal.load(session).await?)
     }
 
-    /// The sessions that are kept, the one that was changed last first.
+    /// The stored sessions, the most recently changed first.
     ///
     /// # Errors
     ///
@@ -34,7 +34,7 @@ impl Engine {
         Ok(self.shared.journal.sessions(query).await?)
     }
 
-    /// What a list would say of this session; `None` if there is none.
+    /// The list row of this session; `None` if it does not exist.
     ///
     /// # Errors
     ///
@@ -48,15 +48,15 @@ impl Engine {
         Ok(self.shared.journal.sessions(&query).await?.pop())
     }
 
-    /// Makes a session in which nothing has happened.
+    /// Creates an empty session.
     ///
     /// # Errors
     ///
-    /// [`EngineError::Exists`] if there is one of this id, and [`EngineError::Journal`] if the journal cannot
-    /// be reached.
+    /// [`EngineError::Exists`] if the session exists, and [`EngineError::Journal`] if the journal cannot be
+    /// reached.
     pub async fn create(&self, session: &SessionId) -> Result<(), EngineError> {
         let journal = &self.shared.journal;
-        // Looked at before: to own it would take it away from whoever is at work on it.
+        // Checked first, because taking the ownership would disturb the session's owner.
         if journal.exists(session).await? {
             return Err(EngineError::Exists {
                 session: session.clone(),
@@ -69,14 +69,14 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether the last attempt to write to the journal failed, whichever turn it was for. Nothing is tried.
+    /// Whether the last write to the journal failed, for any session. Does not try a write.
     #[must_use]
     pub fn writes_fail(&self) -> bool {
         self.shared.writes.fail()
     }
 
-    /// Checks that the journal takes what is written, by making a session of no meaning and deleting it. A disk
-    /// that says nothing is waited for no longer than ten seconds.
+    /// Checks that the journal accepts writes, by creating and deleting a probe session. Gives up after ten
+    /// seconds.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Engine {
             Ok(mut owned) => {
                 owned.release().await;
                 match journal.delete(&session).await {
-                    // Somebody else tries the same.
+                    // Another process probes at the same time.
                     Ok(())
                     | Err(
                         JournalError::Held { .. }
@@ -118,8 +118,8 @@ impl Engine {
         }
     }
 
-    /// Writes to a session that another process owns, which tries the same: that it was once owned there says
-    /// nothing of what can be written now.
+    /// Probes by a delivery, because another process owns the probe session: its ownership, granted earlier,
+    /// does not prove that writes work now.
     async fn try_delivering(&self, session: &SessionId) -> Result<(), EngineError> {
         let now = self.shared.clock.now().wall.as_millis();
         let id = format!("probe-{}-{now}", std::process::id());
@@ -132,14 +132,14 @@ impl Engine {
         };
         let journal = &self.shared.journal;
         match journal.deliver(session, id, "a probe".into(), body).await {
-            // The other process has deleted it, which is written, too.
+            // The other process has deleted the probe session, which proves a write, too.
             Ok(_) | Err(JournalError::UnknownSession { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Keeps a session from being deleted, here and by other processes, until the hold is dropped. Turns of
-    /// others go on in it as without a hold.
+    /// Prevents a session from being deleted, by this and other processes, until the hold is dropped. Turns can
+    /// run in it as usual.
     ///
     /// # Errors
     ///
@@ -148,8 +148,8 @@ impl Engine {
         Ok(self.shared.journal.hold(session).await?)
     }
 
-    /// Waits until a session has more steps than these, whichever process appends them. Can be dropped at any
-    /// time.
+    /// Waits until a session has more than this many steps, regardless of which process appends them.
+    /// Cancel-safe: the future can be dropped at any time.
     ///
     /// # Errors
     ///
@@ -159,34 +159,34 @@ impl Engine {
         Ok(())
     }
 
-    /// Deletes a session with everything of it.
+    /// Deletes a session with all of its data.
     ///
     /// # Errors
     ///
-    /// [`EngineError::Journal`] if there is no such session, or a process is at work on it or holds it.
+    /// [`EngineError::Journal`] if the session does not exist, or a process owns or holds it.
     pub async fn delete(&self, session: &SessionId) -> Result<(), EngineError> {
         Ok(self.shared.journal.delete(session).await?)
     }
 
-    /// Marks a session as restored from an older state: its open turn is parked, until a person has it go on.
+    /// Marks a session as restored from an older state: its open turn is parked until a person resumes it.
     ///
     /// # Errors
     ///
-    /// [`EngineError::Journal`] if there is no such session, or the journal cannot be reached.
+    /// [`EngineError::Journal`] if the session does not exist, or the journal cannot be reached.
     pub async fn mark_restored(&self, session: &SessionId) -> Result<(), EngineError> {
         Ok(self.shared.journal.mark_restored(session).await?)
     }
 
-    /// The session's turn that is not over, once everything that was asked of the journal before is done or
-    /// can never be: what a [`send`](Engine::send) may have left that was dropped while it began.
+    /// The session's open turn, once all earlier appends have committed or can no longer commit. Use it to find
+    /// a turn that a dropped [`send`](Engine::send) may have begun.
     ///
     /// # Errors
     ///
     /// [`EngineError::Journal`] if the session cannot be read.
     pub async fn left_open(&self, session: &SessionId) -> Result<Option<TurnId>, EngineError> {
         let journal = &self.shared.journal;
-        // To own a session makes it; where there is none, nothing was appended and nothing will be, as
-        // that is asked for only by whoever owns it.
+        // Taking the ownership creates the session. A session that does not exist has no appends, in flight or
+        // later, as only an owner appends.
         match journal.load(session).await {
             Ok(_) => {}
             Err(JournalError::UnknownSession { .. }) => return Ok(None),
@@ -194,7 +194,7 @@ impl Engine {
         }
         let mut fence = match SessionOwnership::take(&self.shared, session).await {
             Ok(owned) => owned,
-            // Then it was never ours.
+            // The session was never owned by this process.
             Err(JournalError::Owned { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
@@ -208,19 +208,19 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// [`EngineError::Journal`] if there is no such session, or it cannot be read.
+    /// [`EngineError::Journal`] if the session does not exist, or cannot be read.
     pub async fn fork_places(&self, session: &SessionId) -> Result<Vec<ForkPlace>, EngineError> {
         let loaded = self.load(session).await?;
         Ok(fork::places(session.clone(), facts(&loaded)))
     }
 
-    /// Begins a session with what was said in another one up to a place, which stays as it is.
+    /// Begins a new session with the history of another one up to a place. The other session is not changed.
     ///
     /// # Errors
     ///
-    /// [`EngineError::NoSuchPlace`] if the other one cannot be forked there, [`EngineError::Exists`] if the
-    /// new one is not new, [`EngineError::Journal`] if either cannot be read, and
-    /// [`EngineError::NotCommitted`] if the fork is not kept.
+    /// [`EngineError::NoSuchPlace`] if the other session cannot be forked there, [`EngineError::Exists`] if the
+    /// new session is not empty, [`EngineError::Journal`] if either cannot be read, and
+    /// [`EngineError::NotCommitted`] if the fork could not be stored.
     pub async fn fork(
         &self,
         from: &SessionId,
@@ -238,7 +238,7 @@ impl Engine {
         let exists = || EngineError::Exists {
             session: to.clone(),
         };
-        // Looked at before: to own it would take it away from whoever is at work on it.
+        // Checked first, because taking the ownership would disturb the session's owner.
         if journal.exists(to).await? && !journal.load(to).await?.steps.is_empty() {
             return Err(exists());
         }
@@ -268,7 +268,7 @@ impl Engine {
         };
         let mut appended = journal.append(&append).await;
         if let Appended::Unknown(_) = appended {
-            // The same again tells.
+            // A repeated append has a definite result.
             appended = journal.append(&append).await;
         }
         owned.release().await;
@@ -284,13 +284,13 @@ impl Engine {
     }
 }
 
-/// The facts of everything that is kept.
+/// The facts of a loaded session.
 fn facts(loaded: &Loaded) -> impl Iterator<Item = &Fact> {
     loaded.steps.iter().flat_map(|step| &step.facts)
 }
 
-/// The session by which it is tried whether the journal takes what is written.
+/// The id of the probe session.
 const PROBE: &str = "probe-of-the-journal";
 
-/// How long it is tried to write: a disk on which that takes longer is none to keep turns on.
+/// The time limit of a write probe: a disk that takes longer is unfit for turns.
 const LONGEST_TRY: Duration = Duration::from_secs(10);

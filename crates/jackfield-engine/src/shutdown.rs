@@ -1,4 +1,4 @@
-//! The turns that are under way here, and the orderly end of them all.
+//! Tracks the turns in flight, and shuts them down in an orderly way.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,26 +11,26 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use crate::engine::Engine;
 use crate::error::EngineError;
 
-/// The turns that are under way.
+/// The turns in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Shutdown {
     is_draining: AtomicBool,
-    /// Those of the turns that a keeper took up.
+    /// The turns that keepers resumed.
     pub(crate) kept: TaskTracker,
-    /// What is still to be kept of answers that were written whole.
+    /// The tasks that record written answers in the journal.
     pub(crate) receipts: TaskTracker,
     stop: CancellationToken,
     turns: TaskTracker,
 }
 
 impl Shutdown {
-    /// Lets a turn begin, or go on; it is under way until what this gives is dropped.
+    /// Registers a turn that begins or resumes; it is in flight until the token is dropped.
     ///
     /// # Errors
     ///
     /// [`EngineError::Draining`].
     pub(crate) fn enter(&self) -> Result<TaskTrackerToken, EngineError> {
-        // Counted first: whoever drains sees it, or is seen by it.
+        // Counted before the check, so that `drain` either waits for this turn or refuses it.
         let token = self.turns.token();
         if self.is_draining.load(Ordering::SeqCst) {
             return Err(EngineError::Draining);
@@ -38,30 +38,30 @@ impl Shutdown {
         Ok(token)
     }
 
-    /// Whether no turn begins any more.
+    /// Whether the engine is shutting down: no turn begins.
     pub(crate) fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::SeqCst)
     }
 
-    /// Drives a turn unless everything is stopped before; `None` if it is. What drives it stays where it is:
-    /// each hand that it went through would be room for it in the task of every turn.
+    /// Drives a turn unless all turns are stopped first; `None` if they are. Takes a pinned reference instead
+    /// of the future: moving the future in would enlarge the task of every turn.
     pub(crate) async fn unless_stopped<F: Future>(&self, driven: Pin<&mut F>) -> Option<F::Output> {
         self.stop.run_until_cancelled(driven).await
     }
 }
 
-/// How the turns ended that were under way.
+/// The result of a shutdown.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct DrainReport {
-    /// How many were stopped on their way. They stay open in their journal, for whoever recovers them.
+    /// The number of turns that were stopped midway. They stay open in the journal, for recovery.
     pub stopped: usize,
 }
 
 impl Engine {
-    /// Lets no turn begin or go on any more, waits this long for those that are under way, and stops the
-    /// rest. To those, the stop is what a crash is. A turn that only waits is not under way.
+    /// Shuts down: refuses new and resumed turns, waits up to `within` for the turns in flight, and stops the
+    /// rest as a crash would. A turn that only waits is not in flight.
     ///
-    /// A turn that [`send`](Self::send) drives is waited for, and stopped only by dropping that.
+    /// A turn driven by [`send`](Self::send) is waited for, too, but only dropping its future stops it.
     pub async fn drain(&self, within: Duration) -> DrainReport {
         let going = &self.shared.going;
         going.is_draining.store(true, Ordering::SeqCst);
@@ -74,37 +74,37 @@ impl Engine {
         }
         let stopped = going.turns.len();
         going.stop.cancel();
-        // What they have in hand is aborted when they are dropped, which takes no time by itself.
+        // Dropping a turn aborts its work, so this takes almost no time.
         let _stays = tokio::time::timeout(STOPPING, going.turns.wait()).await;
         DrainReport { stopped }
     }
 
-    /// Waits until the journal knows of every answer that it was written whole: before it is closed, as such an
-    /// answer would be owed again.
+    /// Waits until the journal has recorded all written answers. Call it before closing the journal; otherwise
+    /// these answers count as undelivered.
     pub async fn settle(&self) {
         let receipts = &self.shared.going.receipts;
         receipts.close();
         receipts.wait().await;
     }
 
-    /// How many turns are under way here: driven, and not only waiting.
+    /// The number of turns in flight: driven, and not only waiting.
     #[must_use]
     pub fn under_way(&self) -> usize {
         self.shared.going.turns.len()
     }
 
-    /// How many of those were taken up by a keeper, which bounds them by itself.
+    /// The number of turns in flight that keepers resumed; keepers limit it themselves.
     #[must_use]
     pub fn kept_under_way(&self) -> usize {
         self.shared.going.kept.len()
     }
 
-    /// Whether the engine is being drained: no turn begins any more.
+    /// Whether the engine is shutting down: no turn begins.
     #[must_use]
     pub fn is_draining(&self) -> bool {
         self.shared.going.is_draining()
     }
 }
 
-/// How long turns that are stopped are waited for.
+/// How long stopped turns are waited for.
 const STOPPING: Duration = Duration::from_secs(2);

@@ -1,7 +1,7 @@
-//! Listening: who is told a turn's answer in this process, and whether it was written whole.
+//! The subscribers of turns in this process, and whether each answer was fully written to one.
 //!
-//! What was written whole is in the journal as a delivery, a moment later. Who is connected is known to
-//! this process alone: after a crash nobody is, and what was not written whole is owed.
+//! A fully written answer is recorded in the journal shortly afterwards. Connections are known only to this
+//! process: after a crash there are none, and answers that were not fully written are undelivered.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,39 +20,39 @@ use crate::options::Disconnect;
 use crate::patience::reached;
 use crate::perform::chain;
 
-/// Who is told which turn.
+/// The subscribers, by turn.
 #[derive(Debug, Default)]
 pub(crate) struct Subscribers(Mutex<HashMap<TurnId, TurnSubscribers>>);
 
-/// A turn that somebody is told, or was told a moment ago.
+/// A turn that has subscribers, or had some until recently.
 #[derive(Debug, Default)]
 struct TurnSubscribers {
     /// Its segments.
     segments: BTreeMap<u32, Segment>,
-    /// Told when something was written.
+    /// Notified when a connection ends.
     written: Arc<Notify>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Segment {
     is_written: bool,
-    /// How many connections it is being written to.
+    /// The number of connections that it is being written to.
     live: usize,
 }
 
-/// What is known in this process of a segment's answer.
+/// What this process knows about the delivery of a segment's answer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum DeliveryState {
-    /// It is being written to somebody.
+    /// It is being written to a client.
     Live,
-    /// Nothing: the journal knows whether it was written.
+    /// Unknown here; the journal knows whether it was written.
     Nothing,
-    /// It was written whole.
+    /// It was fully written.
     Written,
 }
 
 impl Subscribers {
-    /// What is known of a segment's answer.
+    /// The delivery state of a segment's answer.
     pub(crate) fn of(&self, turn: &TurnId, segment: u32) -> DeliveryState {
         let turns = self.turns();
         match turns
@@ -65,12 +65,13 @@ impl Subscribers {
         }
     }
 
-    /// Waits until nobody is being written to and the last segment that anybody was told was written.
+    /// Waits until no connection is open and the answer of the last subscribed segment was fully written.
     pub(crate) async fn last_written(&self, turn: &TurnId) {
         self.until(turn, TurnSubscribers::is_written).await;
     }
 
-    /// Waits until nobody is being written to; whether the last segment that anybody was told was written.
+    /// Waits until no connection is open. Returns whether the answer of the last subscribed segment was fully
+    /// written.
     pub(crate) async fn quiet(&self, turn: &TurnId) -> bool {
         self.until(turn, TurnSubscribers::is_unheard).await;
         self.turns()
@@ -85,7 +86,7 @@ impl Subscribers {
         };
         loop {
             let mut told = std::pin::pin!(written.notified());
-            // Made before the look, so that nothing is written unnoticed in between.
+            // Registered before the check, so that no notification is missed in between.
             told.as_mut().enable();
             if self.turns().get(turn).is_some_and(is_so) {
                 return;
@@ -94,7 +95,7 @@ impl Subscribers {
         }
     }
 
-    /// Forgets a turn that is gone.
+    /// Removes a turn that is gone.
     pub(crate) fn forget(&self, turn: &TurnId) {
         self.turns().remove(turn);
     }
@@ -105,7 +106,8 @@ impl Subscribers {
         heard.segments.entry(segment).or_default().live += 1;
     }
 
-    /// Does that unless it is being written to somebody, or was: says whether it did.
+    /// Like `begin`, but only if the answer is not being written and was not written before. Returns whether it
+    /// was registered.
     fn begin_alone(&self, turn: &TurnId, segment: u32) -> bool {
         let mut turns = self.turns();
         let heard = turns.entry(turn.clone()).or_default();
@@ -117,7 +119,7 @@ impl Subscribers {
         is_alone
     }
 
-    /// Ends a connection; says whether it was the last one of the turn.
+    /// Ends a connection. Returns whether it was the turn's last one.
     fn end(&self, turn: &TurnId, segment: u32, is_written: bool) -> bool {
         let mut turns = self.turns();
         let Some(heard) = turns.get_mut(turn) else {
@@ -135,7 +137,7 @@ impl Subscribers {
         is_last
     }
 
-    /// The journal has it: this process need not know it any more.
+    /// The journal has recorded the delivery, so it is removed here.
     fn recorded(&self, turn: &TurnId, segment: u32) {
         let mut turns = self.turns();
         let Some(heard) = turns.get_mut(turn) else {
@@ -165,7 +167,7 @@ impl TurnSubscribers {
         self.segments.values().all(|segment| segment.live == 0)
     }
 
-    /// Whether nobody is being written the last segment that anybody was told, and it was written.
+    /// Whether the answer of the last subscribed segment was fully written and has no open connection.
     fn is_written(&self) -> bool {
         let last = self.segments.values().next_back();
         last.is_some_and(|last| last.is_written && last.live == 0)
@@ -173,16 +175,17 @@ impl TurnSubscribers {
 
     fn is_of_no_use(&self) -> bool {
         let mut segments = self.segments.values();
-        // Somebody may wait for what is written next.
+        // A task may be waiting for the next notification.
         Arc::strong_count(&self.written) == 1
             && segments.all(|segment| segment.live == 0 && !segment.is_written)
     }
 }
 
-/// A response to a client that is being written: which segment of which turn it tells.
+/// A response that is being written to a client: one segment of one turn.
 ///
-/// Whoever writes it says when it is [written](Self::written) whole. Dropped before, it is broken: the
-/// answer is still owed, and the turn goes on or is cancelled as it was begun.
+/// Call [`written`](Self::written) when the client has received all of it. Dropping it earlier means that the
+/// connection broke: the answer stays undelivered, and the turn continues or is cancelled according to its
+/// [`Disconnect`].
 #[derive(Debug)]
 #[must_use = "dropping it unwritten says that the connection broke"]
 pub struct Connection {
@@ -212,34 +215,34 @@ impl Connection {
         }
     }
 
-    /// The segment that it tells.
+    /// The segment that is being written.
     #[must_use]
     pub const fn segment(&self) -> u32 {
         self.segment
     }
 
-    /// The session of the turn that it tells.
+    /// The session of the turn.
     pub(crate) const fn session(&self) -> &SessionId {
         &self.session
     }
 
-    /// The turn that it tells.
+    /// The turn that is being written.
     pub(crate) const fn turn(&self) -> &TurnId {
         &self.turn
     }
 
-    /// Says that the client has all of it. Nothing has to be waited for.
+    /// Records that the client has received the whole answer. Does not block.
     pub fn written(mut self) {
         self.is_written = true;
     }
 }
 
-/// The delivery by which a turn is cancelled that nobody listens to.
+/// The id of the delivery that cancels a turn without subscribers.
 fn unheard(turn: &TurnId) -> Option<DeliveryId> {
     DeliveryId::parse(&format!("unheard-{turn}")).ok()
 }
 
-/// Whether a turn was to end because nobody listened to it.
+/// Whether a turn was cancelled because it had no subscribers.
 pub(crate) fn was_unheard(turn: &TurnId, loaded: &Loaded) -> bool {
     let unheard = unheard(turn);
     loaded
@@ -259,7 +262,7 @@ impl Drop for Connection {
             (Disconnect::Finish, Some(passing)) => Some(passing.unheard),
             (Disconnect::Finish, None) => None,
         };
-        // Where no runtime is left, nothing is at work any more.
+        // Without a runtime, no turn is running either.
         let Ok(runtime) = Handle::try_current() else {
             return;
         };
@@ -277,7 +280,7 @@ impl Drop for Connection {
 }
 
 impl Engine {
-    /// Says that a response is being written from now on.
+    /// Registers a connection for a response.
     pub(crate) fn connect(
         &self,
         session: &SessionId,
@@ -289,7 +292,8 @@ impl Engine {
         Connection::new(self, session, turn, segment, disconnect)
     }
 
-    /// The same, unless this process writes it to somebody already, or did a moment ago.
+    /// Like [`connect`](Self::connect), unless this process is writing the answer to another client, or has
+    /// just written it.
     pub(crate) fn connect_alone(
         &self,
         session: &SessionId,
@@ -301,12 +305,12 @@ impl Engine {
         is_alone.then(|| Connection::new(self, session, turn, segment, disconnect))
     }
 
-    /// Cancels a turn that nobody has listened to for so long, if it is not over.
+    /// Cancels an open turn if it has no subscribers after this time.
     async fn cancel_unheard(&self, session: &SessionId, turn: &TurnId, after: Duration) {
         if !after.is_zero() {
             tokio::time::sleep(after).await;
         }
-        // Whoever went away before the turn's first step was committed went away from it all the same.
+        // The client may have disconnected before the turn's first step was committed: wait for that step.
         if let Some(mut driven) = self.shared.occupied.driven(session) {
             let has_begun = |known: &SessionProgress| known.turn.is_some();
             let _driven_no_more = driven.wait_for(has_begun).await.is_err();
@@ -316,7 +320,7 @@ impl Engine {
         }
         let is_over = || self.is_draining();
         let journal = &self.shared.journal;
-        // One that is gone, or is damaged, has nothing to be cancelled.
+        // A session that is deleted or damaged has no turn to cancel.
         let Ok(loaded) = reached(is_over, || journal.load(session)).await else {
             return;
         };
@@ -341,7 +345,8 @@ impl Engine {
         }
     }
 
-    /// Puts it into the journal that an answer was written whole. Lost with a crash, it is owed again.
+    /// Records a fully written answer in the journal. If the record is lost in a crash, the answer counts as
+    /// undelivered.
     async fn record_written(&self, session: &SessionId, turn: &TurnId, segment: u32) {
         if let Ok(id) = DeliveryId::parse(&format!("written-{turn}-{segment}")) {
             let journal = &self.shared.journal;
@@ -352,7 +357,8 @@ impl Engine {
                 };
                 journal.deliver(session, id.clone(), "the client's connection".into(), body)
             };
-            // Until then it is known to this process alone. Whoever settles waits for one more try.
+            // Until then only this process knows it. After [`Engine::settle`] was called, there is one more
+            // attempt.
             let is_over = || self.shared.going.receipts.is_closed();
             match reached(is_over, deliver).await {
                 Ok(_) if segment == 0 => self.shared.settled.add(session.clone(), turn.clone()),

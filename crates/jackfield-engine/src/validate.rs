@@ -1,5 +1,5 @@
-//! Values against a tool's JSON Schemas, off the async threads where that may take long: arguments before
-//! anything runs, and structured outcomes after.
+//! Validates values against a tool's JSON Schemas: arguments before the call, and structured outcomes after it.
+//! Long checks run off the async threads.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -30,15 +30,15 @@ mod watch;
 
 pub use self::answer::AnswerFit;
 
-/// Schemas, by the digest of their tool.
+/// The compiled schemas, by the tool's digest.
 #[derive(Default)]
 pub(crate) struct Validators {
     schemas: Mutex<HashMap<(Digest, SchemaSide), Arc<Schema>>>,
-    /// A few checks of each toolbox at a time, so that one which is hostile holds up none but itself.
+    /// Limits concurrent checks per toolbox, so that a hostile toolbox blocks only itself.
     turns: Mutex<HashMap<ToolboxId, Arc<Semaphore>>>,
 }
 
-/// What is checked against which schema.
+/// A value and the schema to check it against.
 struct SchemaCheck<'a> {
     schema: &'a Arc<Value>,
     side: SchemaSide,
@@ -46,30 +46,30 @@ struct SchemaCheck<'a> {
     value: Arc<Value>,
 }
 
-/// Which of a tool's schemas.
+/// The input or output schema of a tool.
 #[derive(Clone, Copy, Eq, Hash, PartialEq)]
 enum SchemaSide {
     Input,
     Output,
 }
 
-/// A schema, compiled when it is first needed.
+/// A schema, compiled on first use.
 #[derive(Default)]
 struct Schema {
     compiled: OnceLock<Result<CompiledSchema, String>>,
 }
 
-/// A schema that can be used.
+/// A usable schema.
 struct CompiledSchema {
     names: Names,
-    /// How large the schema is, if it is [plain].
+    /// The size of the schema, if it is [plain].
     size: Option<usize>,
     validator: Validator,
 }
 
-/// What a check came to.
+/// The result of a check.
 enum SchemaVerdict {
-    /// There was no time left to begin.
+    /// The check could not start in time.
     Busy,
     Crashed,
     Fits,
@@ -81,7 +81,7 @@ enum SchemaVerdict {
 }
 
 impl Validators {
-    /// Checks a call's arguments against its tool's schema, within this time.
+    /// Validates a call's arguments against its tool's schema, within `limit`.
     pub(crate) async fn check(
         &self,
         tool: &CatalogEntry,
@@ -122,10 +122,10 @@ impl Validators {
         })
     }
 
-    /// Checks what a tool gave against what it says that it gives, within this time.
+    /// Validates a tool's structured outcome against its output schema, within `limit`.
     ///
-    /// The tool did run, so nothing of what it gave is lost: what does not fit is given as text, since
-    /// as structured content it would be taken for what the schema promises.
+    /// The tool did run, so its outcome is never discarded: structured content that does not match is returned
+    /// as text, because clients would assume that it matches the schema.
     pub(crate) async fn checked(
         &self,
         tool: &CatalogEntry,
@@ -135,7 +135,7 @@ impl Validators {
         let (Some(schema), Some(structured)) = (&tool.definition.output, &result.structured) else {
             return result;
         };
-        // A failure need not look like what the tool gives when it works.
+        // An error need not match the output schema.
         if result.is_error {
             return result;
         }
@@ -211,7 +211,8 @@ impl Validators {
     }
 }
 
-/// Checks a value on a thread that may be held up, until then. The turn is held as long as the thread is.
+/// Checks a value on a blocking thread, until the deadline. The toolbox's permit is held until the thread is
+/// done, even after the deadline.
 async fn looked(
     known: Arc<Schema>,
     schema: &Arc<Value>,
@@ -232,8 +233,8 @@ async fn looked(
 }
 
 impl Schema {
-    /// Whether a value fits, as far as that can be told on the spot: the schema is known, plain and
-    /// small, and so is the value. What is wrong with one is told in words, and that takes longer.
+    /// Whether a value matches, if this can be decided without another thread: the schema is compiled, plain
+    /// and small, and the value is small. `false` also means undecided; error messages take longer to write.
     fn takes_at_once(&self, value: &Value) -> bool {
         let Some(Ok(CompiledSchema {
             size, validator, ..
@@ -247,12 +248,12 @@ impl Schema {
             steps: MOST_STEPS_AT_ONCE,
             until: std::time::Instant::now() + LONGEST_AT_ONCE,
         };
-        // Whatever goes wrong here is told by the check on a thread of its own.
+        // Problems here are reported by the check on the blocking thread.
         let is_valid = || watched(bounds(), || validator.is_valid(value));
         is_small && catch_unwind(AssertUnwindSafe(is_valid)).is_ok_and(|fits| fits == Ok(true))
     }
 
-    /// Checks a value, on a thread that may be held up until then.
+    /// Checks a value, until `until`. Blocks the thread.
     fn look(
         &self,
         schema: &Value,
@@ -269,7 +270,7 @@ impl Schema {
                         size: plain::size(schema),
                         validator,
                     }),
-                    // The next one may have more time.
+                    // Not cached: the next check may have more time.
                     Err(WorkStopped::Late) => return SchemaVerdict::Late,
                     Err(
                         stopped @ (WorkStopped::TooDeep
@@ -298,7 +299,7 @@ impl Schema {
                 return SchemaVerdict::Unusable(stopped.to_string());
             }
         }
-        // All that is wrong is collected at once, and may be more than fits into memory.
+        // The library collects all errors at once, which may not fit into memory.
         let steps = MOST_LOOKED_AT;
         let complaints = watched(WorkLimits { steps, until }, || {
             complaints(validator, value, whole)
@@ -310,7 +311,7 @@ impl Schema {
     }
 }
 
-/// What is wrong with a value, in words that a model can act on.
+/// The errors of a value, in words that a model can act on.
 fn complaints(validator: &Validator, value: &Value, whole: &str) -> String {
     let mut text = String::new();
     for error in validator.iter_errors(value).take(MOST_COMPLAINTS) {
@@ -340,17 +341,17 @@ fn unusable(message: String) -> ToolFailure {
     ToolFailure::not_sent(ToolFailureKind::ProtocolViolation, message)
 }
 
-/// How long a check on the spot may take, should it ever come to that.
+/// The time limit of a check without another thread; a safety net.
 const LONGEST_AT_ONCE: Duration = Duration::from_millis(10);
 const LONGEST_COMPLAINT: usize = 300;
-/// How many steps a check may take that holds up the thread of a turn: less than a millisecond.
+/// The maximum cost of a check on the turn's thread, in steps: less than a millisecond.
 const MOST_AT_ONCE: usize = 16_384;
 const MOST_COMPLAINTS: usize = 5;
-/// How many schemas within a schema are looked at for what is wrong.
+/// The maximum number of subschemas that are visited for error messages.
 const MOST_LOOKED_AT: u64 = 100_000;
-/// How many validators a schema may become.
+/// The maximum number of validator nodes of a schema.
 const MOST_NODES: u64 = 50_000;
 const MOST_OF_ONE_TOOLBOX: usize = 2;
 const MOST_SCHEMAS: usize = 4096;
-/// How many schemas within a schema a check on the spot may come by: more than it ever does.
+/// The maximum number of subschemas that a check without another thread visits; a safety net.
 const MOST_STEPS_AT_ONCE: u64 = 65_536;

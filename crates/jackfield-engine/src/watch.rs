@@ -1,8 +1,8 @@
-//! Watching: a session is told to anybody who has a cursor, whoever drives it.
+//! Watchers: they read the events of a session from a cursor on, regardless of which process drives it.
 //!
-//! Where a turn is driven in this process, its driver keeps what it has committed and the reply that is
-//! under way where all watchers can read it; a watcher has no queue, only its place in there. What is
-//! driven elsewhere is read from the journal, and its text is told when the reply is recorded.
+//! A driver in this process publishes its committed steps and the reply in flight in a shared feed; a watcher
+//! has no queue, only a position in the feed. Sessions that other processes drive are read from the journal,
+//! and their text appears when the reply is recorded.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,13 +25,12 @@ use crate::error::EngineError;
 use crate::perform::chain;
 
 impl Engine {
-    /// Watches a session from a cursor on: [`Cursor::START`], or one that a watcher gave, in whatever
-    /// process that was.
+    /// Watches a session from a cursor on: [`Cursor::START`], or a cursor from a watcher of any process.
     ///
     /// # Errors
     ///
-    /// [`EngineError::Journal`] if there is no such session, or it cannot be read;
-    /// [`EngineError::ForeignCursor`] if the cursor is none of this session.
+    /// [`EngineError::Journal`] if the session does not exist or cannot be read; [`EngineError::ForeignCursor`]
+    /// if the cursor does not belong to the session.
     pub async fn watch(&self, session: SessionId, cursor: Cursor) -> Result<Watcher, EngineError> {
         let steps = self.shared.journal.load(&session).await?.steps;
         let mut watcher = self.watcher(session, cursor);
@@ -40,8 +39,8 @@ impl Engine {
         Ok(watcher)
     }
 
-    /// A watcher of a turn from its opening on, where these are the steps that there are; behind them all
-    /// where none of them opens it.
+    /// A watcher of a turn from its opening on, given the session's steps. If no step opens the turn, it starts
+    /// after all of them.
     pub(crate) fn watcher_of(
         &self,
         session: &SessionId,
@@ -79,19 +78,19 @@ impl Engine {
     }
 }
 
-/// Watches one session. Dropping it ends the watching, and nothing else.
+/// Watches one session. Dropping it has no effect on the session.
 pub struct Watcher {
     following: Option<FollowFuture>,
     heard: Option<watch::Receiver<Feed>>,
     provider_request: Option<Arc<str>>,
     session: SessionId,
     shared: Arc<EngineState>,
-    /// How many steps the teller was fed.
+    /// The number of steps that `teller` was fed.
     steps: u64,
     teller: EventStream,
 }
 
-/// The steps that come next.
+/// The next steps.
 type FollowFuture = Pin<Box<dyn Future<Output = Result<Vec<Envelope>, JournalError>> + Send>>;
 
 impl fmt::Debug for Watcher {
@@ -104,13 +103,13 @@ impl fmt::Debug for Watcher {
 }
 
 impl Watcher {
-    /// What is told next, and the cursor with which another watcher goes on behind it. Waits until
-    /// there is something. Can be dropped at any time without losing anything.
+    /// The next event, and the cursor at which another watcher can continue after it. Waits for an event.
+    /// Cancel-safe: no event is lost if the future is dropped.
     ///
     /// # Errors
     ///
-    /// [`EngineError::Journal`] if the session is gone or cannot be read, and [`EngineError::NotCommitted`] if
-    /// its turn was broken off, as the journal could not be written; the next call tries again.
+    /// [`EngineError::Journal`] if the session was deleted or cannot be read, and [`EngineError::NotCommitted`]
+    /// if its turn was interrupted because the journal could not be written; the next call tries again.
     pub async fn next(&mut self) -> Result<(Cursor, SessionEvent), EngineError> {
         loop {
             if let Some(told) = self.next_so_far() {
@@ -121,7 +120,8 @@ impl Watcher {
                 self.heard = None;
                 return Err(EngineError::NotCommitted { why });
             }
-            // What is driven here need not be read: the journal is asked about what others drive.
+            // Steps of a driver in this process come from its feed; the journal is read only for those of other
+            // processes.
             let is_heard = self
                 .heard
                 .as_ref()
@@ -142,7 +142,7 @@ impl Watcher {
                     None => std::future::pending().await,
                 }
             };
-            // In a box, as it is seldom looked at, and never where the turn is driven here.
+            // Boxed to keep the future small: it is rarely polled, and never while the turn is driven here.
             let stalled = self.heard.is_none();
             let stalled = stalled.then(|| Box::pin(self.shared.stalled(&self.session)));
             let stalled = async {
@@ -158,14 +158,14 @@ impl Watcher {
                 }
             };
             tokio::select! {
-                // What is recorded comes first.
+                // Recorded steps come first.
                 biased;
                 steps = following => {
                     self.following = None;
                     self.feed(steps?);
                 }
                 goes_on = heard => if !goes_on {
-                    // Its driver is gone; another one would be found by the facts that it writes.
+                    // The driver is gone; the facts of a later driver lead to its feed.
                     self.heard = None;
                 },
                 error = stalled => return Err(error),
@@ -173,7 +173,7 @@ impl Watcher {
         }
     }
 
-    /// What is told next, if it is there already.
+    /// The next event, if one is available.
     pub fn next_so_far(&mut self) -> Option<(Cursor, SessionEvent)> {
         if let Some(told) = self.teller.next() {
             return Some(told);
@@ -187,7 +187,7 @@ impl Watcher {
             self.provider_request.clone_from(&speech.provider_request);
         }
         if let Some(steps @ [_, ..]) = speech.from(self.steps) {
-            // What the journal was asked about is known by now.
+            // The feed has these steps, so the pending journal read is obsolete.
             self.following = None;
             self.steps += steps.len() as u64;
             for step in steps {
@@ -200,14 +200,14 @@ impl Watcher {
         self.teller.next_of(speech.facts, speech.reply.as_ref()?)
     }
 
-    /// The provider's own id of the newest model request of the turn, where the turn is driven in this process and
-    /// the provider gave one.
+    /// The provider's id of the newest model request of the turn, if the turn is driven in this process and the
+    /// provider sent one.
     #[must_use]
     pub fn provider_request(&self) -> Option<&str> {
         self.provider_request.as_deref()
     }
 
-    /// Whether everything was told that is known, and no turn is open.
+    /// Whether all known events were returned and no turn is open.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         self.teller.is_at_rest()
@@ -222,8 +222,8 @@ impl Watcher {
 }
 
 impl EngineState {
-    /// Waits until the open turn of a session cannot go on: nobody here is at work on it, it does not only
-    /// wait, and the journal fails.
+    /// Waits until the open turn of a session cannot continue: it has work to do, no task of this process
+    /// drives it, and the journal fails.
     async fn stalled(&self, session: &SessionId) -> EngineError {
         loop {
             self.writes.failing().await;
@@ -243,28 +243,28 @@ impl EngineState {
     }
 }
 
-/// What is driven in this process, by session.
+/// The feeds of the sessions that are driven in this process.
 #[derive(Debug, Default)]
 pub(crate) struct Feeds(Mutex<BTreeMap<SessionId, watch::Receiver<Feed>>>);
 
-/// What a driver has committed, and the reply that is under way.
+/// The committed steps of a driver, and the reply in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Feed {
-    /// Why its driver stopped, if the journal failed.
+    /// Why the driver stopped, if the journal failed.
     broken_off: Option<Arc<str>>,
-    /// How many facts of the session there were when the attempt had been opened.
+    /// The number of the session's facts when the attempt began.
     facts: u64,
     /// The number of the first of the steps.
     first: u64,
-    /// The provider's own id of the newest model request.
+    /// The provider's id of the newest model request.
     provider_request: Option<Arc<str>>,
     reply: Option<ReplyAccumulator>,
-    /// Every step since the driver began: whoever watches here need not read them from the journal.
+    /// All steps since the driver began, so that watchers in this process need not read the journal.
     steps: Vec<Arc<Envelope>>,
 }
 
 impl Feed {
-    /// The steps from this number on, if it has them all.
+    /// The steps from this number on; `None` if earlier ones are missing.
     fn from(&self, number: u64) -> Option<&[Arc<Envelope>]> {
         let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
         self.steps.get(place..)
@@ -272,7 +272,7 @@ impl Feed {
 }
 
 impl Feeds {
-    /// Where a session that has these steps can be heard from now on.
+    /// Creates the feed of a session that has these steps.
     pub(crate) fn begin(self: &Arc<Self>, session: &SessionId, steps: &[Envelope]) -> FeedWriter {
         let (said, heard) = watch::channel(Feed {
             first: steps.len() as u64,
@@ -296,8 +296,7 @@ impl Feeds {
     }
 }
 
-/// The side of a driver: keeps what it has committed, and the reply that is under way, for whoever
-/// watches. Never waits.
+/// The driver's side of a feed: publishes committed steps and the reply in flight to watchers. Never blocks.
 #[derive(Debug)]
 pub(crate) struct FeedWriter {
     facts: u64,
@@ -307,7 +306,7 @@ pub(crate) struct FeedWriter {
 }
 
 impl FeedWriter {
-    /// A step that is committed.
+    /// Publishes a committed step.
     pub(crate) fn step(&mut self, step: &Envelope, turn: &TurnId) {
         let facts = &mut self.facts;
         self.said.send_modify(|speech| {
@@ -319,26 +318,26 @@ impl FeedWriter {
         });
     }
 
-    /// A piece of the reply that is under way.
+    /// Publishes a piece of the reply in flight.
     pub(crate) fn push(&self, attempt: ModelAttempt, delta: &Delta) {
         self.said.send_modify(|speech| {
             if let Some(reply) = &mut speech.reply
                 && reply.attempt() == attempt
             {
-                // The loop has taken it, and so does this one.
+                // The loop has accepted the piece, so the accumulator does, too.
                 let _taken = reply.push(delta);
             }
         });
     }
 
-    /// The provider's own id of the model request that is under way.
+    /// Publishes the provider's id of the model request in flight.
     pub(crate) fn provider_request(&self, id: Arc<str>) {
         self.said
             .send_modify(|speech| speech.provider_request = Some(id));
     }
 
-    /// The driver stops because of this. Where the journal fails, it cannot be known when the turn goes on:
-    /// whoever hears it is told so instead of waiting, and others look elsewhere.
+    /// The driver stops because of this error. If the journal fails, it is unknown when the turn continues:
+    /// current watchers get the error instead of waiting, and new ones read the journal.
     pub(crate) fn stops(&mut self, error: &EngineError) {
         if error.is_of_journal() {
             self.speeches.lock().remove(&self.session);
@@ -348,21 +347,21 @@ impl FeedWriter {
         }
     }
 
-    /// The driver has loaded the session again.
+    /// The driver has reloaded the session.
     pub(crate) fn reloaded(&mut self, steps: &[Envelope]) {
         self.facts = count(steps);
     }
 }
 
 impl Feed {
-    /// A fact that is committed, and how many there are with it.
+    /// Applies a committed fact; `facts` is the number of facts including it.
     fn see(&mut self, fact: &Fact, facts: u64, turn: &TurnId) {
         match fact {
             Fact::ModelCallStarted { attempt, .. } => {
                 self.facts = facts;
                 self.reply = Some(ReplyAccumulator::new(turn.clone(), *attempt));
             }
-            // From here on it is in a step, or void.
+            // From here on the reply is in a step, or discarded.
             Fact::ModelCallEnded { .. } | Fact::ReplyReceived { .. } => self.reply = None,
             Fact::CallAccepted { .. }
             | Fact::CallClosed { .. }
@@ -381,12 +380,12 @@ impl Feed {
 
 impl Drop for FeedWriter {
     fn drop(&mut self) {
-        // Before its channel closes, so that nobody finds a closed one.
+        // Removed before the channel closes, so that no watcher finds a closed feed.
         self.speeches.lock().remove(&self.session);
     }
 }
 
-/// How long a turn that may not go on is left alone before it is looked at again.
+/// The pause between checks of a stalled turn.
 const STALLED_POLL: Duration = Duration::from_secs(1);
 
 fn count(steps: &[Envelope]) -> u64 {

@@ -1,44 +1,44 @@
-//! Whether the journal takes what is written, as it was seen last.
+//! Write health: whether the journal accepted the last write.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Notify;
 
-/// How the last attempt to write to the journal ended, whichever session it was for.
+/// The result of the last write to the journal, for any session.
 #[derive(Debug, Default)]
 pub(crate) struct WriteHealth {
     fail: AtomicBool,
-    /// Notified when they begin to fail.
+    /// Notified when writes begin to fail.
     failing: Notify,
 }
 
 impl WriteHealth {
-    /// An attempt failed because of the journal.
+    /// Records a write that failed because of the journal.
     pub(crate) fn failed(&self) {
         if !self.fail.swap(true, Ordering::SeqCst) {
             self.failing.notify_waiters();
         }
     }
 
-    /// The journal did what it was asked.
+    /// Records a successful write.
     pub(crate) fn went_well(&self) {
-        // Nearly always it did before, too, and what nobody writes need not move between processors.
+        // Nearly always a no-op; without the store, the cache line stays shared between processors.
         if self.fail() {
             self.fail.store(false, Ordering::SeqCst);
         }
     }
 
-    /// Whether the last one failed.
+    /// Whether the last write failed.
     pub(crate) fn fail(&self) -> bool {
         self.fail.load(Ordering::SeqCst)
     }
 
-    /// Waits until one fails, if the last one did not.
+    /// Waits until a write fails; returns at once if the last one failed.
     pub(crate) async fn failing(&self) {
         loop {
             let mut begins = pin!(self.failing.notified());
-            // Registered before the look, so that no failure is missed in between.
+            // Registered before the check, so that no failure is missed in between.
             begins.as_mut().enable();
             if self.fail() {
                 return;

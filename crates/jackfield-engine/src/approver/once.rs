@@ -1,11 +1,11 @@
-//! JSON in which nothing is said twice: of two values under one name others would take the last one.
+//! JSON without duplicate keys: other parsers would silently take the last of two values under one key.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// A value, in no object of which a name stands twice.
+/// A JSON value in which no object has a duplicate key.
 pub(super) struct UniqueKeyValue(pub(super) Value);
 
 impl<'de> Deserialize<'de> for UniqueKeyValue {

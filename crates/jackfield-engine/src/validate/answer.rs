@@ -1,7 +1,7 @@
-//! The answer of a turn against the form that was asked for.
+//! Checks the answer of a turn against the requested response format.
 //!
-//! Providers enforce a form more or less, and some not at all; an answer can also be cut off. Who asked
-//! for a form wants to know.
+//! Providers enforce a format to different degrees, some not at all, and an answer can be cut off. A caller
+//! that requests a format needs to know whether the answer has it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,29 +12,29 @@ use tokio::time::Instant;
 
 use super::{Schema, SchemaVerdict, looked};
 
-/// Whether an answer has the form that was asked for.
+/// Whether an answer has the requested format.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnswerFit {
     /// It has: the answer as JSON.
     Fits(Value),
-    /// Words were asked for, and anything is words.
+    /// Text was requested, which every answer is.
     Free,
-    /// It has not: what is wrong, and where, in a sentence or more.
+    /// It has not: the errors and their locations, in one or more sentences.
     Misfit(String),
-    /// It is JSON, and whether it fits the schema cannot be told.
+    /// It is JSON, but the schema could not be applied.
     Unchecked {
         /// The answer as JSON.
         value: Value,
-        /// Why, as the end of a sentence.
+        /// The reason, as the end of a sentence.
         why: String,
     },
 }
 
 impl AnswerFit {
-    /// Whether an answer has the form that was asked for, as far as that can be told within this time.
+    /// Checks whether an answer has the requested format, within `limit`.
     ///
-    /// A schema that cannot be used is [`AnswerFit::Unchecked`] for every answer that is JSON, so that it
-    /// can be tried with `null` before anybody is asked. References are followed within the schema alone.
+    /// An unusable schema gives [`AnswerFit::Unchecked`] for every answer that is JSON, so it can be tested
+    /// with `null` before a model is called. References are resolved within the schema only.
     pub async fn of(format: &ResponseFormat, answer: &str, limit: Duration) -> Self {
         let schema = match format {
             ResponseFormat::JsonObject => None,

@@ -1,9 +1,9 @@
-//! Patterns: regular expressions that a stranger wrote, for texts that may be the same stranger's.
+//! Untrusted regular expressions, matched against texts that may be untrusted, too.
 //!
-//! A match cannot be ended from within, so it is bounded beforehand: the larger a pattern is once it is
-//! compiled, the shorter the texts that it is matched with, and shortest where it has to go back
-//! (`(?=…)`, `\1`). At its worst a match takes some hundred thousand million steps, which is minutes,
-//! and holds up its own toolbox alone; one that people have takes microseconds.
+//! A match cannot be interrupted, so it is bounded in advance: the larger the compiled pattern, the shorter the
+//! texts that it is matched with, and shortest for patterns that need backtracking (`(?=…)`, `\1`). In the
+//! worst case a match takes some hundred thousand million steps, which is minutes, and blocks only its own
+//! toolbox; ordinary patterns take microseconds.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::schema::PATTERN;
 use super::watch::{WorkStopped, long_step, stop};
 
-/// The room that all patterns of a schema have together.
+/// The memory budget of all compiled patterns of a schema.
 pub(super) struct PatternBudget {
     left: AtomicUsize,
 }
@@ -36,12 +36,12 @@ impl PatternBudget {
     }
 }
 
-/// How patterns are compiled.
+/// How a pattern is compiled.
 #[derive(Clone, Copy)]
 struct PatternCompiler {
-    /// Whether it goes back.
+    /// Whether it needs backtracking.
     back: bool,
-    /// The most bytes of it, compiled.
+    /// The maximum compiled size, in bytes.
     size: usize,
 }
 
@@ -57,10 +57,10 @@ impl PatternCompiler {
         }
     }
 
-    /// The longest text of one match.
+    /// The maximum length of a text to match.
     const fn longest(self) -> usize {
         if self.back {
-            // It may look at the whole rest of the text from each of its places.
+            // Backtracking may scan the rest of the text from each position.
             (MOST_STEPS_BACK / self.size).isqrt()
         } else {
             MOST_STEPS / self.size
@@ -68,14 +68,14 @@ impl PatternCompiler {
     }
 }
 
-/// A pattern for texts.
+/// A compiled pattern for texts.
 pub(super) struct Pattern {
     matcher: Validator,
     way: PatternCompiler,
 }
 
 impl Pattern {
-    /// Compiles a pattern the easiest way in which it can be.
+    /// Compiles a pattern with the cheapest engine and size limit that it fits.
     pub(super) fn new(
         pattern: &Value,
         room: &PatternBudget,
@@ -97,7 +97,7 @@ impl Pattern {
         Err(fault.unwrap_or_else(full))
     }
 
-    /// Ends the check if a match could take for ever.
+    /// Stops the check if a match could take too long.
     fn begin(&self, value: &Value) {
         long_step();
         if value
@@ -121,15 +121,14 @@ impl<'i> Keyword<'i> for Pattern {
     }
 }
 
-/// The patterns for names of fields: the library matches each name with each of them, without a step
-/// between.
+/// The patterns for property names. The library matches each name with each pattern, without a step in between.
 pub(super) struct Names {
     count: usize,
     way: PatternCompiler,
 }
 
 impl Names {
-    /// The patterns for names anywhere in a schema.
+    /// Collects the patterns for property names anywhere in a schema.
     ///
     /// # Errors
     ///
@@ -166,7 +165,7 @@ impl Names {
         }
     }
 
-    /// Compiles them in the way that all of them can be.
+    /// Applies the compile limits that all of them need.
     pub(super) fn limit<'a>(&self, options: ValidationOptions<'a>) -> ValidationOptions<'a> {
         self.way.limit(options)
     }
@@ -195,22 +194,22 @@ impl Names {
     }
 }
 
-/// What a pattern needs beside itself while it is matched.
+/// The memory that a pattern needs for matching, besides its compiled form, in bytes.
 const CACHE: usize = 64 << 10;
-/// The longest name that is matched with patterns.
+/// The maximum length of a name that is matched with patterns.
 const LONGEST_NAME: usize = 1024;
-/// How often a pattern may go back on its way through one text.
+/// The backtracking limit of one match.
 const MOST_BACKTRACKING: usize = 30_000;
-/// The most bytes of all patterns of a schema, compiled.
+/// The maximum size of all compiled patterns of a schema, in bytes.
 const MOST_OF_ALL: usize = 64 << 20;
-/// The most bytes of names, each as often as there are patterns for names.
+/// The maximum bytes of names times the number of patterns for names.
 const MOST_OF_NAMES: usize = 16 << 20;
-/// The same, where one of the patterns goes back.
+/// Like `MOST_OF_NAMES`, if one of the patterns needs backtracking.
 const MOST_OF_NAMES_BACK: usize = 256 << 10;
-/// The size of a pattern by the length of a text.
+/// The maximum of pattern size times text length.
 const MOST_STEPS: usize = 1 << 38;
-/// The size of a pattern that goes back by the square of the length of a text.
+/// The maximum of pattern size times the square of the text length, for backtracking.
 const MOST_STEPS_BACK: usize = 1 << 41;
-/// How large patterns may be once they are compiled.
+/// The compiled size limits that are tried in order, in bytes.
 const SIZES: [usize; 3] = [SMALLEST, 256 << 10, 10 << 20];
 const SMALLEST: usize = 16 << 10;

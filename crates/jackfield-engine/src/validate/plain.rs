@@ -1,13 +1,13 @@
-//! Which schemas are plain: whatever the value is, checking it takes a time that can be told before.
+//! Plain schemas: the time of a check against them can be bounded in advance, for any value.
 
 use serde_json::{Map, Value};
 
-/// How large a plain schema is: a check against it takes at most so many steps for each step of
-/// [the value's weight](weight). `None` if the schema is not plain.
+/// The size of a plain schema: a check takes at most this many steps per unit of [the value's weight](weight).
+/// `None` if the schema is not plain.
 ///
-/// Plain is what refers to nothing, matches no regular expression and compares no two parts of the value
-/// with each other, so that each of its parts looks at each part of the value at most once. A keyword
-/// that is not known here is not plain, whatever it means.
+/// A plain schema has no references and no regular expressions, and does not compare parts of the value with
+/// each other, so each of its parts visits each part of the value at most once. A schema with a keyword that is
+/// unknown here is not plain.
 pub(crate) fn size(schema: &Value) -> Option<usize> {
     let mut left = MOST;
     of_schema(schema, DEEPEST, &mut left)?;
@@ -55,7 +55,7 @@ fn of_schemas(value: &Value, depth: usize, left: &mut usize) -> Option<()> {
     schemas.try_for_each(|schema| of_schema(schema, depth, left))
 }
 
-/// A value that something is compared with.
+/// The size of a value that the schema compares with.
 fn of_value(value: &Value, depth: usize, left: &mut usize) -> Option<()> {
     take(1, left)?;
     match value {
@@ -67,12 +67,12 @@ fn of_value(value: &Value, depth: usize, left: &mut usize) -> Option<()> {
                 .iter()
                 .try_for_each(|item| of_value(item, depth, left))
         }
-        // Compared field by field in any order.
+        // Objects are compared field by field, in any order.
         Value::Object(_) => None,
     }
 }
 
-/// How large a value is, if it is not larger than this.
+/// The weight of a value; `None` if it is more than `most`.
 pub(crate) fn weight(value: &Value, most: usize) -> Option<usize> {
     let mut left = most;
     weigh(value, &mut left)?;
@@ -97,9 +97,9 @@ fn take(steps: usize, left: &mut usize) -> Option<()> {
     Some(())
 }
 
-/// As many bytes are compared in the time of a step.
+/// The number of bytes that are compared in the time of one step.
 const BYTES: usize = 8;
-/// How deep a plain schema may be.
+/// The maximum depth of a plain schema.
 const DEEPEST: usize = 16;
-/// How large a plain schema may be.
+/// The maximum size of a plain schema.
 const MOST: usize = 512;

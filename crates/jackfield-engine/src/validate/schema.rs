@@ -1,9 +1,9 @@
-//! A schema that a stranger wrote, made fit to be used: within bounds, and with a mark wherever a
-//! validator comes by, by which its work is [watched](super::watch).
+//! Makes an untrusted schema safe to use: enforces limits, and inserts a marker keyword wherever a validator
+//! passes, so that its work is [bounded](super::watch).
 //!
-//! References are followed within the schema alone: nothing is ever fetched. MCP specification
-//! 2026-07-28, "Tools", read 2026-11-22: schemas are not to be trusted, references to other documents
-//! not to be resolved, and the work of a validator to be bounded.
+//! References are resolved within the schema only; nothing is ever fetched. MCP specification 2026-07-28,
+//! "Tools", read 2026-11-22: schemas are not to be trusted, references to other documents not to be resolved,
+//! and the work of a validator to be bounded.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::patterns::{Names, Pattern, PatternBudget};
 use super::watch::step;
 
-/// Why a schema is refused before anybody calls its tool, as the end of a sentence about it.
+/// Why a schema is refused before its tool is offered, as the end of a sentence about it; `None` if it is not.
 pub(crate) fn refused(schema: &Value) -> Option<String> {
     let size = SchemaSize::of(schema);
     if size.bytes > MOST_BYTES {
@@ -34,7 +34,7 @@ pub(crate) fn refused(schema: &Value) -> Option<String> {
     None
 }
 
-/// The validator of a schema, and what the names of a value have to keep before it is asked.
+/// Compiles a schema. The [`Names`] have to accept a value before the validator is called.
 ///
 /// # Errors
 ///
@@ -60,21 +60,21 @@ pub(super) fn compile(schema: &Value) -> Result<(Validator, Names), String> {
             let pattern = Pattern::new(pattern, &room)?;
             Ok(Box::new(pattern) as Box<dyn for<'i> Keyword<'i>>)
         })
-        // Whether a text is a pattern takes a time that its square tells; no tool needs to know.
+        // Checking whether a text is a regular expression takes quadratic time, and no tool needs it.
         .with_format("regex", |_| true);
     let built = names.limit(options).build(&marked(schema));
     let validator = built.map_err(|error| without_marks(&error.to_string()))?;
     Ok((validator, names))
 }
 
-/// A validator's words without what is ours in the schema.
+/// Removes the marker keywords from a validator's message.
 pub(crate) fn without_marks(words: &str) -> String {
     let words = words.replace(&format!("{{\"{MARK}\":true}},"), "");
     let words = words.replace(&format!(",\"{MARK}\":true"), "");
     words.replace(&format!("\"{MARK}\":true"), "")
 }
 
-/// What a validator comes by: it fits everything.
+/// The marker keyword: counts a step, and accepts every value.
 struct SchemaMark;
 
 impl<'i> Keyword<'i> for SchemaMark {
@@ -89,7 +89,7 @@ impl<'i> Keyword<'i> for SchemaMark {
     }
 }
 
-/// How large a schema is.
+/// The size of a schema.
 #[derive(Default)]
 struct SchemaSize {
     bytes: usize,
@@ -104,7 +104,7 @@ impl SchemaSize {
         size
     }
 
-    /// Looks no deeper than is needed to know that it is too deep.
+    /// Visits no more levels than are needed to see that the schema is too deep.
     fn add(&mut self, value: &Value, level: usize) {
         match value {
             Value::Array(items) => {
@@ -132,9 +132,8 @@ impl SchemaSize {
     }
 }
 
-/// The schema with a mark in every object that can be a schema, and before every reference: the library
-/// comes by a keyword that is not its own when it has been everywhere below, but by the parts of an
-/// `allOf` in their order.
+/// Adds the marker to every object that can be a schema, and before every reference. The library evaluates an
+/// unknown keyword after everything below it, but the parts of an `allOf` in order.
 fn marked(schema: &Value) -> Value {
     let draft = schema.get("$schema").and_then(Value::as_str);
     let old = draft.is_some_and(|draft| OLD_DRAFTS.iter().any(|old| draft.contains(old)));
@@ -155,15 +154,15 @@ fn mark(schema: &Value, old: bool, root: bool) -> Value {
                     references.extend([a_mark(), Value::Object(reference)]);
                     continue;
                 }
-                // What stands beside a reference said nothing before 2019-09.
+                // Before draft 2019-09, keywords beside a reference were ignored.
                 if alone && !(is(SILENT) || root && name == "$id") {
                     continue;
                 }
                 let field = if is(DATA) {
-                    // Values, not schemas: with a mark they would be others.
+                    // The field holds values, not schemas; a marker would change them.
                     field.clone()
                 } else if let Some(named) = field.as_object().filter(|_| is(BY_NAME)) {
-                    // The names are the tool's; each is of a schema.
+                    // The names are chosen by the tool; each maps to a schema.
                     let named = named.iter();
                     let named = named.map(|(name, of)| (name.clone(), mark(of, old, false)));
                     named.collect()
@@ -176,7 +175,7 @@ fn mark(schema: &Value, old: bool, root: bool) -> Value {
                 let all = marked
                     .entry("allOf")
                     .or_insert_with(|| Value::Array(Vec::new()));
-                // Whatever else it is, it is no schema, and the library says so.
+                // Otherwise `allOf` is not a list, and the library reports the error.
                 if let Value::Array(all) = all {
                     all.extend(references);
                 }
@@ -192,7 +191,7 @@ fn a_mark() -> Value {
     Value::Object(Map::from_iter([(MARK.to_owned(), Value::Bool(true))]))
 }
 
-/// Whether there are schemas where no marks are.
+/// Whether there are references in places without markers.
 fn hides_references(schema: &Value) -> bool {
     match schema {
         Value::Array(items) => items.iter().any(hides_references),
@@ -204,8 +203,8 @@ fn hides_references(schema: &Value) -> bool {
     }
 }
 
-/// Whether the keywords that look at what other keywords have looked at would be built for ever: the
-/// library builds a tree for each of them, without coming by a mark.
+/// Whether compiling would take too long because of keywords that inspect other keywords (`unevaluated…`): the
+/// library builds a tree for each of them, without passing a marker.
 fn unfolds(schema: &Value) -> bool {
     let mut unfolding = ExpandedSize {
         anchors: HashMap::new(),
@@ -223,7 +222,7 @@ fn unfolds(schema: &Value) -> bool {
         || unfolding.unresolved > MOST_UNRESOLVED
 }
 
-/// How large a schema is with all references written out.
+/// Computes the size of a schema with all references expanded.
 struct ExpandedSize<'a> {
     anchors: HashMap<&'a str, &'a Value>,
     known: HashMap<*const Value, u64>,
@@ -233,7 +232,7 @@ struct ExpandedSize<'a> {
 }
 
 impl<'a> ExpandedSize<'a> {
-    /// Finds the anchors; `true` if there is anything to be unfolded.
+    /// Collects the anchors; `true` if there is anything to expand.
     fn prepare(&mut self, schema: &'a Value) -> bool {
         match schema {
             Value::Array(items) => {
@@ -261,7 +260,7 @@ impl<'a> ExpandedSize<'a> {
         if let Some(known) = self.known.get(&place) {
             return *known;
         }
-        // What is built already is not built again inside of itself.
+        // A schema that is being expanded is not expanded again inside itself.
         if !self.open.insert(place) {
             return 1;
         }
@@ -302,7 +301,7 @@ impl<'a> ExpandedSize<'a> {
     }
 }
 
-/// Keywords whose value has schemas by names of the tool's own.
+/// Keywords whose value maps names to schemas.
 const BY_NAME: &[&str] = &[
     "$defs",
     "definitions",
@@ -313,27 +312,27 @@ const BY_NAME: &[&str] = &[
 ];
 /// Keywords whose value is data.
 const DATA: &[&str] = &["const", "enum"];
-/// The name of the mark: no keyword of anybody else.
+/// The marker keyword; no one else uses the name.
 const MARK: &str = "$jackfield-step";
-/// The most bytes of a schema.
+/// The maximum size of a schema, in bytes.
 const MOST_BYTES: usize = 64 << 10;
-/// The most levels of nesting in a schema.
+/// The maximum nesting depth of a schema.
 const MOST_LEVELS: usize = 64;
-/// The most references in a schema.
+/// The maximum number of references in a schema.
 const MOST_REFERENCES: usize = 256;
-/// How deep a schema may go with all references written out, where that is not watched.
+/// The maximum depth of a schema with all references expanded, where no marker limits the work.
 const MOST_STEPS_DOWN: usize = 2000;
-/// How large a schema may be with all references written out, where that is not watched.
+/// The maximum size of a schema with all references expanded, where no marker limits the work.
 const MOST_UNFOLDED: u64 = 1 << 14;
-/// How many references of it may lead elsewhere.
+/// The maximum number of references to other documents.
 const MOST_UNRESOLVED: usize = 8;
-/// What the names of drafts have in them in which nothing counts beside a reference.
+/// Parts of the URIs of drafts in which keywords beside a reference are ignored.
 const OLD_DRAFTS: &[&str] = &["/draft-03/", "/draft-04/", "/draft-06/", "/draft-07/"];
-/// The keyword of a pattern for texts.
+/// The keyword for text patterns.
 pub(super) const PATTERN: &str = "pattern";
 /// Keywords that refer to a schema.
 const REFERENCES: &[&str] = &["$dynamicRef", "$recursiveRef", "$ref"];
-/// Keywords that say nothing about a value.
+/// Keywords that do not constrain a value.
 const SILENT: &[&str] = &[
     "$comment",
     "$defs",

@@ -1,4 +1,4 @@
-//! Whether calls can be checked against a tool's schema, before a model is offered the tool.
+//! Checks whether a tool's schema can validate calls, before the tool is offered to a model.
 
 use std::time::Instant;
 
@@ -9,13 +9,13 @@ use super::patterns::{Pattern, PatternBudget};
 use super::watch::{WorkLimits, WorkStopped, watched};
 use super::{MOST_NODES, plain, schema};
 
-/// The schema to check calls against, where that is not the tool's own: what is broken in it is mended.
+/// The repaired schema for validating calls, if the tool's own is broken and could be repaired.
 ///
-/// A schema that takes longer than until then to look at stays as it is: each call has a time of its own.
+/// A schema whose check is not finished by `until` is used as it is: each call has a time limit of its own.
 ///
 /// # Errors
 ///
-/// Why no call could ever be checked, as the end of a sentence about the schema.
+/// Why no call could ever be validated, as the end of a sentence about the schema.
 pub(crate) fn usable(own: &Value, until: Instant) -> Result<Option<Value>, String> {
     let bounds = WorkLimits {
         steps: MOST_NODES,

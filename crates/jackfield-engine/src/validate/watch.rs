@@ -1,29 +1,28 @@
-//! Work that can be ended from within: by its time, by its steps, and before it has used up its stack.
+//! Bounds synchronous work by time, steps and stack use.
 //!
-//! Whatever recurses over what a stranger wrote calls [`step`] at each turn of its way, and is ended
-//! there by unwinding. So no thread stays behind, and none overflows its stack, which would end the
-//! whole process.
+//! Code that recurses over untrusted input calls [`step`] at each level, which unwinds when a limit is
+//! exceeded. So no thread is left running, and none overflows its stack, which would end the whole process.
 
 use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
 
-/// How far some work may go.
+/// The limits of some work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WorkLimits {
-    /// The most steps.
+    /// The maximum number of steps.
     pub(crate) steps: u64,
-    /// When it ends at the latest.
+    /// The deadline.
     pub(crate) until: Instant,
 }
 
-/// Why some work was ended.
+/// Why some work was stopped.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum WorkStopped {
     Late,
     TooDeep,
-    /// A text, for the pattern that it would be matched with.
+    /// A text is too long for the pattern that it would be matched with.
     TooLong,
     TooMuch,
 }
@@ -41,7 +40,7 @@ impl fmt::Display for WorkStopped {
 
 #[derive(Clone, Copy)]
 struct WorkWatch {
-    /// Where the stack was when the work began.
+    /// The stack address when the work began.
     begun: usize,
     bounds: WorkLimits,
     steps: u64,
@@ -51,7 +50,7 @@ thread_local! {
     static WATCH: Cell<Option<WorkWatch>> = const { Cell::new(None) };
 }
 
-/// Does some work on this thread, which ends where it goes too far.
+/// Runs work on this thread, and stops it when it exceeds its limits.
 pub(crate) fn watched<T>(bounds: WorkLimits, work: impl FnOnce() -> T) -> Result<T, WorkStopped> {
     let watch = WorkWatch {
         begun: here(),
@@ -59,7 +58,7 @@ pub(crate) fn watched<T>(bounds: WorkLimits, work: impl FnOnce() -> T) -> Result
         steps: 0,
     };
     let before = WATCH.replace(Some(watch));
-    // What was begun is thrown away with everything that it refers to.
+    // After unwinding, everything that the work refers to is discarded.
     let ended = catch_unwind(AssertUnwindSafe(work));
     WATCH.set(before);
     ended.or_else(|thrown| match thrown.downcast::<WorkStopped>() {
@@ -68,7 +67,7 @@ pub(crate) fn watched<T>(bounds: WorkLimits, work: impl FnOnce() -> T) -> Result
     })
 }
 
-/// One step of work that is watched. Anywhere else it does nothing.
+/// Counts one step of bounded work; a no-op outside of it.
 pub(crate) fn step() {
     let Some(mut watch) = WATCH.get() else {
         return;
@@ -87,7 +86,7 @@ pub(crate) fn step() {
     stop(stopped);
 }
 
-/// A step that may be followed by one that takes long: the clock is looked at in any case.
+/// A step before one that may take long: always checks the clock.
 pub(crate) fn long_step() {
     step();
     if WATCH
@@ -98,22 +97,22 @@ pub(crate) fn long_step() {
     }
 }
 
-/// Ends the work that is watched.
+/// Stops the bounded work; a no-op outside of it.
 pub(crate) fn stop(why: WorkStopped) {
     if WATCH.get().is_some() {
-        // No panic: nothing is wrong here, and nothing is to be said on standard error.
+        // Not a panic: this is no error, and the panic hook must not print to standard error.
         resume_unwind(Box::new(why));
     }
 }
 
-/// Where the stack is now, roughly.
+/// The current stack address, roughly.
 #[inline(never)]
 fn here() -> usize {
     let mark = 0_u8;
     std::ptr::from_ref(&mark).addr()
 }
 
-/// How often it is looked at the clock, in steps.
+/// The clock is checked every this many steps.
 const LOOK: u64 = 16;
-/// How much of the stack may be used, in bytes: half of what threads have by default.
+/// The maximum stack use, in bytes: half of a thread's default stack.
 const MOST_STACK: usize = 1 << 20;
