@@ -1,4 +1,4 @@
-//! The reply accumulator: streamed pieces and whole replies end in the same value.
+//! The reply accumulator: streamed deltas and whole replies produce the same value.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,23 +17,23 @@ use crate::session_events::TextStart;
 use crate::tool::Catalog;
 use crate::tool_input::{JsonInput, ToolInput};
 
-/// A reply that does not keep to the rules of [`Delta`]: the adapter, or its server, is at fault.
+/// A reply that violates the rules of [`Delta`]. The adapter or its server is at fault.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum ProtocolViolation {
-    /// A block began under the number of one that is still open.
+    /// A block began under the index of a block that is still open.
     #[error("block {index} began twice")]
     AlreadyOpen {
         /// The block.
         index: u32,
     },
-    /// The reply ended with a block open.
+    /// The reply ended while a block was open.
     #[error("the reply ended inside block {index}")]
     NeverEnded {
         /// The block.
         index: u32,
     },
-    /// A piece came for a block that is not open.
+    /// A delta belongs to a block that is not open.
     #[error("a piece came for block {index}, which is not open")]
     NotOpen {
         /// The block.
@@ -42,7 +42,7 @@ pub enum ProtocolViolation {
     /// The reply has more than [`ReplyAccumulator::MAX_UNITS`].
     #[error("the reply is longer than {} bytes", ReplyAccumulator::MAX_UNITS)]
     TooLong,
-    /// A piece came that does not fit the kind of its block.
+    /// A delta does not match the kind of its block.
     #[error("a piece came for block {index} that does not fit its kind")]
     WrongKind {
         /// The block.
@@ -50,12 +50,12 @@ pub enum ProtocolViolation {
     },
 }
 
-/// Puts a reply together from its pieces.
+/// Builds a reply from its deltas.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplyAccumulator {
     attempt: ModelAttempt,
     building: Vec<BlockBuilder>,
-    /// The place of the block that began last under each number; no other one of it can be open.
+    /// The position of the newest block of each index; no other block of that index can be open.
     latest: BTreeMap<u32, usize>,
     turn: TurnId,
     units: usize,
@@ -63,11 +63,11 @@ pub struct ReplyAccumulator {
 }
 
 impl ReplyAccumulator {
-    /// The longest reply, in units: a unit is a block's start, its end, or a byte of its text. A
+    /// The maximum length of a reply, in units: a unit is a block's start, its end, or a byte of its text. A
     /// [`Cursor`](crate::cursor::Cursor) has 24 bits for them.
     pub const MAX_UNITS: usize = (1 << 24) - 1;
 
-    /// An empty reply. Turn and attempt are what the ids of its tool calls are derived from.
+    /// An empty reply. The ids of its tool calls are derived from the turn and the attempt.
     #[must_use]
     pub const fn new(turn: TurnId, attempt: ModelAttempt) -> Self {
         Self {
@@ -80,17 +80,17 @@ impl ReplyAccumulator {
         }
     }
 
-    /// The try that it is the reply of.
+    /// The attempt that produces this reply.
     #[must_use]
     pub const fn attempt(&self) -> ModelAttempt {
         self.attempt
     }
 
-    /// Adds a piece.
+    /// Adds a delta.
     ///
     /// # Errors
     ///
-    /// [`ProtocolViolation`] if it does not fit what came before; the accumulator is then as it was.
+    /// [`ProtocolViolation`] if it does not match the deltas before; the accumulator is unchanged then.
     pub fn push(&mut self, delta: &Delta) -> Result<(), ProtocolViolation> {
         let size = delta.units();
         if self.units + size > Self::MAX_UNITS {
@@ -138,19 +138,19 @@ impl ReplyAccumulator {
         Ok(())
     }
 
-    /// How many units have come: block starts, block ends and bytes of text.
+    /// The number of units so far: block starts, block ends and bytes of text.
     #[must_use]
     pub const fn units(&self) -> usize {
         self.units
     }
 
-    /// Whether a reader of the stream has seen something of the answer.
+    /// Whether a reader of the stream has seen part of the answer.
     #[must_use]
     pub const fn is_visible(&self) -> bool {
         self.visible
     }
 
-    /// The id of the tool call in the block that began last under this number.
+    /// The id of the tool call in the newest block of this index.
     #[must_use]
     pub fn call_id(&self, index: u32) -> Option<ToolCallId> {
         let place = *self.latest.get(&index)?;
@@ -163,7 +163,7 @@ impl ReplyAccumulator {
         }
     }
 
-    /// The text of the block at this place so far, and whether it has ended.
+    /// The text so far of the block at this position, and whether it has ended.
     pub(crate) fn text_of(&self, place: usize) -> Option<(&str, bool)> {
         let block = self.building.get(place)?;
         let text = match &block.part {
@@ -176,7 +176,7 @@ impl ReplyAccumulator {
         Some((text, !block.open))
     }
 
-    /// What started with the block at this place.
+    /// The start of the block at this position.
     pub(crate) fn start_of(&self, place: usize) -> Option<TextStart> {
         let block = self.building.get(place)?;
         Some(match &block.part {
@@ -203,7 +203,7 @@ impl ReplyAccumulator {
         })
     }
 
-    /// What hangs on the block at this place.
+    /// The annotations and the opaque state of the block at this position.
     pub(crate) fn ending_of(&self, place: usize) -> Option<(Vec<Annotation>, Vec<OpaqueState>)> {
         let block = self.building.get(place)?;
         let annotations = match &block.part {
@@ -228,7 +228,7 @@ impl ReplyAccumulator {
         }
     }
 
-    /// The whole reply; the catalog tells which calls are the caller's to run.
+    /// The whole reply. The catalog determines which calls are client tool calls.
     ///
     /// # Errors
     ///
@@ -257,7 +257,7 @@ impl ReplyAccumulator {
         })
     }
 
-    /// What a broken reply said so far: its text alone, without anything that only a whole reply may carry.
+    /// The text of an interrupted reply so far; other content is valid only in a whole reply.
     #[must_use]
     pub fn partial(&self) -> Option<Arc<Message>> {
         let blocks: Vec<Block> = self
@@ -338,13 +338,13 @@ impl ReplyAccumulator {
     }
 }
 
-/// The id of the call in the block at this place.
+/// The id of the call in the block at this position.
 fn id_at(turn: &TurnId, attempt: ModelAttempt, place: usize) -> ToolCallId {
     let place = u32::try_from(place).unwrap_or(u32::MAX);
     ToolCallId::derive(turn, attempt, place)
 }
 
-/// A block in the making.
+/// A block that is being built.
 #[derive(Clone, Debug, PartialEq)]
 struct BlockBuilder {
     index: u32,

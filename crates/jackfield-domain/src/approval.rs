@@ -1,4 +1,4 @@
-//! Approvals: what one is bound to, and what somebody allowed for a whole session.
+//! Approvals: what an approval is bound to, and the grants of a session.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::policy::Permission;
 use crate::tool::{Catalog, CatalogEntry, ToolOrigin};
 use crate::tool_input::ToolInput;
 
-/// What an approval is bound to: the toolbox, the tool, its definition, and the exact value that is sent.
+/// The subject that an approval is bound to: the toolbox, the tool, its definition, and the exact arguments.
 ///
-/// The digest of these as parts, each with its length, so that nothing can be moved from one to another.
-/// JSON arguments count by their canonical form: the order in which a model wrote its keys is not sent.
+/// It is the digest of these parts, each with its length, so that no content can move from one part to another.
+/// JSON arguments are digested in canonical form, because the key order that the model wrote is not sent.
 #[must_use]
 pub fn subject(tool: &CatalogEntry, input: &ToolInput) -> Digest {
     let (form, value) = match input {
@@ -23,7 +23,7 @@ pub fn subject(tool: &CatalogEntry, input: &ToolInput) -> Digest {
                 let value = Value::Object(fields.as_ref().clone());
                 ("json", canonical_json(&value))
             }
-            // Never asked about and never run.
+            // Malformed arguments never need an approval and never run.
             Err(_) => ("malformed", input.raw().to_owned()),
         },
         ToolInput::Text(text) => ("text", text.to_string()),
@@ -40,37 +40,37 @@ pub fn subject(tool: &CatalogEntry, input: &ToolInput) -> Digest {
     ])
 }
 
-/// What somebody allowed for a whole session: all calls of one tool, as it was defined then.
+/// A permission for all calls of one tool in a session, bound to the tool's definition at the time.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SessionGrant {
-    /// Who allowed it.
+    /// The person who granted it.
     pub by: Arc<str>,
     /// The digest of the tool's definition.
     pub digest: Digest,
-    /// The question that they answered.
+    /// The approval that they answered.
     pub wait: WaitId,
 }
 
-/// The tools that somebody allowed for a whole session.
+/// The session grants, by tool.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Grants(BTreeMap<ToolOrigin, SessionGrant>);
 
 impl Grants {
-    /// The grant that covers this tool as it is defined now.
+    /// The grant that covers this tool with its present definition.
     #[must_use]
     pub fn of(&self, tool: &CatalogEntry) -> Option<&SessionGrant> {
         let grant = self.0.get(&tool.origin)?;
         (grant.digest == tool.digest).then_some(grant)
     }
 
-    /// All of them, by tool.
+    /// All grants, by tool.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&ToolOrigin, &SessionGrant)> {
         self.0.iter()
     }
 
-    /// The catalog in which these hold; `None` if they change nothing in it.
+    /// The catalog with these grants applied; `None` if they change nothing.
     ///
-    /// They answer a question in advance. What is denied stays denied.
+    /// A grant answers an approval in advance. Denied tools stay denied.
     #[must_use]
     pub fn applied(&self, catalog: &Catalog) -> Option<Catalog> {
         let asked = |tool: &CatalogEntry| match tool.permission {
@@ -90,7 +90,7 @@ impl Grants {
         Some(granted.collect())
     }
 
-    /// Adds a grant; one that covers the same definition already stays.
+    /// Adds a grant; an existing grant for the same definition is kept.
     pub(crate) fn add(&mut self, tool: ToolOrigin, grant: SessionGrant) {
         let kept = self.0.get(&tool);
         if kept.is_none_or(|kept| kept.digest != grant.digest) {
@@ -98,15 +98,15 @@ impl Grants {
         }
     }
 
-    /// Adds all of these.
+    /// Adds all of these grants.
     pub(crate) fn extend(&mut self, more: &Self) {
         for (tool, grant) in more.iter() {
             self.add(tool.clone(), grant.clone());
         }
     }
 
-    /// Ends the grants of tools that are defined otherwise by now, for good: a definition that changes
-    /// back is asked about again.
+    /// Revokes the grants of tools whose definition has changed. A definition that changes back needs a new
+    /// approval.
     pub(crate) fn end_changed(&mut self, catalog: &Catalog) {
         if self.0.is_empty() {
             return;
@@ -123,5 +123,5 @@ impl Grants {
     }
 }
 
-/// What stands before the parts of a subject, so that no other digest can be taken for one.
+/// The prefix of a subject's parts; it separates subjects from other digests.
 const SUBJECT: &str = "approval";

@@ -1,7 +1,7 @@
-//! The audit of a session: every call and every decision, built of facts alone.
+//! The audit of a session: every call and every decision, computed from facts alone.
 //!
-//! What is not a fact is not in it: which rule allowed a call is not kept, what a rule said when it
-//! denied one is; a cancel names whoever delivered it, if the inbox of the session is given too.
+//! It lacks what facts do not record: the rule that allowed a call. The reason of a rule that denied a call is
+//! recorded. A cancel names its sender if the inbox of the session is given, too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,106 +20,106 @@ use crate::tool_input::{JsonInput, ToolInput};
 use crate::usage::Usage;
 use crate::wait::{Answer, Approval, CancelCause, Delivery, DeliveryBody, Wait, WaitEnd};
 
-/// One thing that an audit tells.
+/// An entry of an audit.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AuditEntry {
-    /// A tool call, with everything that was decided about it.
+    /// A tool call, with all decisions about it.
     Call(Box<AuditedCall>),
     /// A turn was cancelled.
     Cancelled {
         /// When.
         at: WallTime,
-        /// By whom, if the inbox says so.
+        /// The sender, if the inbox is given.
         by: Option<Arc<str>>,
         /// Why.
         cause: CancelCause,
         /// The turn.
         turn: TurnId,
     },
-    /// What a model call used was told after it was over.
+    /// The usage of a model call arrived after the call was over.
     LateUsage {
         /// When.
         at: WallTime,
-        /// The try.
+        /// The attempt.
         attempt: ModelAttempt,
         /// The turn.
         turn: TurnId,
-        /// What it used.
+        /// The usage.
         usage: Usage,
     },
 }
 
-/// A tool call, from the model's word to the last thing that was heard of it.
+/// A tool call, from the model's request to the last event about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditedCall {
-    /// Who had allowed it by an answer to the question about an earlier call of the turn.
+    /// The person who allowed it by approving an earlier call of the turn.
     pub allowed_by: Option<Arc<str>>,
-    /// The grant or approval that it was started by, where one was needed.
+    /// The grant or approval that started it, if it needed one.
     pub approval: Option<WaitId>,
-    /// When the model asked for it.
+    /// When the model requested it.
     pub at: WallTime,
-    /// Its tries, in order.
+    /// Its attempts, in order.
     pub attempts: Vec<AuditedTry>,
-    /// The call, with the name and the arguments that the model wrote.
+    /// The call, with the name and arguments that the model wrote.
     pub call: Arc<ToolCall>,
-    /// How it came to its outcome, if it has one.
+    /// Its outcome, if it has one.
     pub closed: Option<AuditedEnd>,
-    /// What it was run with, or is to be, where somebody changed it.
+    /// The arguments that replaced the model's, if an approver edited them.
     pub edited: Option<Arc<ToolInput>>,
-    /// What its tool may recognise it by, the same for all tries.
+    /// The idempotency key, which all attempts share.
     pub key: IdempotencyKey,
-    /// What came of its tries after they had been given up.
+    /// Late outcomes of attempts that were given up.
     pub late: Vec<LateOutcome>,
-    /// Where the tool comes from, if there was such a tool.
+    /// The tool's origin, if the tool existed.
     pub origin: Option<ToolOrigin>,
-    /// What policy said of the tool when the turn began.
+    /// The policy's permission for the tool when the turn began.
     pub permission: Option<Permission>,
-    /// The questions that it raised, in order.
+    /// Its waits, in order.
     pub questions: Vec<AuditedWait>,
-    /// The round of the turn that it was made in.
+    /// The round of the turn in which it was made.
     pub round: u32,
     /// The turn.
     pub turn: TurnId,
 }
 
-/// One try at a call.
+/// An attempt at a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditedTry {
     /// When it was started.
     pub at: WallTime,
     /// How it was lost, if it was.
     pub lost: Option<AuditedLoss>,
-    /// Which try it was, from 1.
+    /// The number of the attempt, from 1.
     pub number: u32,
-    /// How long it might take.
+    /// Its time limit.
     pub time_limit: Duration,
 }
 
-/// How a try ended without an outcome.
+/// How an attempt ended without an outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditedLoss {
     /// When.
     pub at: WallTime,
     /// What is known of its effects.
     pub disposition: Disposition,
-    /// What happened.
+    /// The kind of failure.
     pub kind: ToolFailureKind,
-    /// The same in a sentence.
+    /// The failure, in a sentence.
     pub message: Arc<str>,
-    /// What was done about it.
+    /// The decision about it.
     pub then: AfterLoss,
 }
 
-/// A call's outcome.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditedEnd {
     /// When it was closed.
     pub at: WallTime,
-    /// How it came to the outcome.
+    /// How it got its outcome.
     pub end: CallEnd,
     /// Whether the outcome is an error.
     pub is_error: bool,
-    /// How many bytes of it a model is shown, where that is not all.
+    /// The number of bytes that models see, if the outcome is cut.
     pub shown: Option<usize>,
     /// The size of the outcome in bytes.
     pub size: usize,
@@ -127,20 +127,20 @@ pub struct AuditedEnd {
     pub text: String,
 }
 
-/// A question to somebody outside, and what came of it.
+/// A wait, and how it ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditedWait {
     /// When it was opened.
     pub at: WallTime,
-    /// How and when it ended, if it has; an answer that nobody has acted upon yet is one.
+    /// How and when it ended, if it has; an answer that is not yet consumed counts.
     pub closed: Option<(WallTime, WaitEnd)>,
-    /// The question.
+    /// The wait.
     pub wait: Wait,
 }
 
 impl AuditedCall {
-    /// Whether it is of a tool of this pattern, as that of a [`policy::PolicyRule`]; where there was no
-    /// such tool, whether what the model called it is.
+    /// Whether its tool matches this pattern, as in a [`policy::PolicyRule`]; for an unknown tool, whether the
+    /// name that the model used matches.
     #[must_use]
     pub fn is_of(&self, pattern: &str) -> bool {
         match &self.origin {
@@ -149,7 +149,7 @@ impl AuditedCall {
         }
     }
 
-    /// Everybody and everything that decided about it, in order: rules as `policy`, people by name.
+    /// All deciders, in order: rules as `policy`, people by name.
     #[must_use]
     pub fn who(&self) -> Vec<Arc<str>> {
         let mut who: Vec<Arc<str>> = Vec::new();
@@ -168,7 +168,7 @@ impl AuditedCall {
     }
 }
 
-/// Everything that an audit of these steps and deliveries tells, in the order in which it began.
+/// The audit entries of these steps and deliveries, in the order in which they began.
 #[must_use]
 pub fn of(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<AuditEntry> {
     let mut folding = AuditFold {
@@ -191,17 +191,17 @@ pub fn of(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<AuditEntry> {
     folding.told
 }
 
-/// The fold, half way.
+/// The state of the fold.
 #[derive(Default)]
 struct AuditFold<'a> {
-    /// Who answered each question of the turn.
+    /// The sender of the answer to each wait of the turn.
     answered: BTreeMap<WaitId, Arc<str>>,
     deliveries: &'a [Delivery],
-    /// Where each call stands among what is told.
+    /// The index of each call in `told`.
     places: BTreeMap<ToolCallId, usize>,
     setup: Option<(TurnId, Arc<Setup>)>,
     told: Vec<AuditEntry>,
-    /// The call of each question.
+    /// The call of each wait.
     waits: BTreeMap<WaitId, ToolCallId>,
 }
 
@@ -315,7 +315,7 @@ impl AuditFold<'_> {
                 ..
             } => self.cancelled(*cause, at),
             Fact::CallAccepted { .. }
-            // Some of them are no facts; they are told when all of the session is known.
+            // Some late outcomes are deliveries, not facts; all are added when the whole session is folded.
             | Fact::Late(Late::Outcome { .. })
             | Fact::ModelCallEnded { .. }
             | Fact::ModelCallStarted { .. }
@@ -325,7 +325,7 @@ impl AuditFold<'_> {
         }
     }
 
-    /// An answer is a decision as soon as it is given, also while nobody is there to act upon it.
+    /// An answer counts as a decision at once, even if no process has consumed it yet.
     fn hear(&mut self, delivery: &Delivery) {
         let DeliveryBody::Answer { answer, wait } = &delivery.body else {
             return;
@@ -354,7 +354,7 @@ impl AuditFold<'_> {
                     call.edited = Some(Arc::new(ToolInput::Json(input)));
                 }
             }
-            // When it was said counts, not when it was heard.
+            // The time of the answer counts, not the time at which it was consumed.
             Some((at, known)) if *known == end => *at = delivery.at,
             Some(_) => {}
         }
@@ -365,7 +365,7 @@ impl AuditFold<'_> {
             return;
         };
         let tool = setup.catalog.tool(call.name.as_str());
-        // A provider that runs a call by itself tells the outcome in the same reply.
+        // For a provider tool, the outcome is in the same reply.
         let ran = blocks.iter().find_map(|block| match &block.content {
             Content::ToolOutcome(outcome) if outcome.call == call.id => Some(outcome),
             Content::Audio(_)
@@ -430,13 +430,13 @@ impl AuditFold<'_> {
     }
 }
 
-/// The beginning of a text, cut between characters.
+/// The beginning of a text, cut at a character boundary.
 fn beginning(text: &str) -> String {
     text[..text.floor_char_boundary(BEGINNING)].to_owned()
 }
 
-/// Who decided, where it was a rule.
+/// The name of the decider if it was a rule.
 pub const POLICY: &str = "policy";
 
-/// How much of an outcome's text an audit has, in bytes.
+/// How much of an outcome's text an audit contains, in bytes.
 const BEGINNING: usize = 200;

@@ -1,4 +1,4 @@
-//! Blocks: what messages are made of.
+//! Blocks: the parts of messages.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::opaque::{OpaqueState, StateOwner};
 use crate::outcome::ToolOutcome;
 use crate::tool_input::ToolInput;
 
-/// One part of a message: its content, and what hangs on it.
+/// One part of a message: its content, its cache point and its opaque state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
     /// A point up to which the provider may cache the request.
     pub cache: Option<CachePoint>,
-    /// What it says.
+    /// The content.
     pub content: Content,
-    /// State of providers that belongs to this block.
+    /// Opaque state of providers that belongs to this block.
     pub opaque: Vec<OpaqueState>,
 }
 
@@ -42,7 +42,7 @@ impl Block {
         .into()
     }
 
-    /// Whether this block says nothing, and carries nothing that has to be kept.
+    /// Whether this block has no content and no state that must be kept.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         if !self.opaque.is_empty() {
@@ -64,114 +64,114 @@ impl Block {
 
 /// The content of a block.
 ///
-/// Exhaustive on purpose: a new kind of block has to break every mapper at compile time.
+/// Exhaustive on purpose: a new kind of block must break every mapper at compile time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// A sound.
+    /// Audio.
     Audio(Audio),
     /// A document.
     Document(Document),
-    /// A picture.
+    /// An image.
     Image(Image),
-    /// Something that only its owner understands, carried untouched.
+    /// Content that only its owner understands; passed on unchanged.
     Opaque(OpaqueBlock),
-    /// The model's own words for why it will not.
+    /// The model's refusal, in its own words.
     Refusal(Arc<str>),
-    /// Words.
+    /// Text.
     Text(Text),
     /// The model's reasoning, as far as the provider shows it.
     Thinking(Thinking),
     /// A request to run a tool.
     ToolCall(Arc<ToolCall>),
-    /// What came of a tool call.
+    /// The outcome of a tool call.
     ToolOutcome(Arc<ToolOutcome>),
 }
 
-/// Words, and remarks on parts of them.
+/// Text with annotations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Text {
     /// Citations and the like.
     pub annotations: Vec<Annotation>,
-    /// The words.
+    /// The text.
     pub text: Arc<str>,
 }
 
-/// A remark on a piece of text: where it comes from.
+/// An annotation of a text: a source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Annotation {
-    /// The whole annotation as its owner wrote it, to be sent back to it.
+    /// The whole annotation as its owner wrote it, to be sent back to the owner.
     pub json: Value,
-    /// The dialect whose form `json` has.
+    /// The dialect that defines the form of `json`.
     pub dialect: Arc<str>,
     /// The source's title, if it has one.
     pub title: Option<Arc<str>>,
-    /// The source's address, if it has one.
+    /// The source's URL, if it has one.
     pub url: Option<Arc<str>>,
 }
 
 /// The model's reasoning.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Thinking {
-    /// Whether the provider hides the text; the opaque state then holds all there is.
+    /// Whether the provider hides the text; the content is then in the opaque state only.
     pub redacted: bool,
     /// The text, or a summary of it; may be empty.
     pub text: Arc<str>,
 }
 
-/// Something that only its owner understands.
+/// Content that only its owner understands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpaqueBlock {
-    /// What to tell another provider in its place; `None` leaves it out.
+    /// The text that other providers get instead; `None` leaves the block out.
     pub fallback: Option<Arc<str>>,
     /// The block as its owner wrote it.
     pub json: Value,
-    /// What it is in the owner's language, such as `container_upload`.
+    /// The kind of block in the owner's dialect, such as `container_upload`.
     pub kind: Arc<str>,
-    /// Whose it is.
+    /// The owner.
     pub owner: StateOwner,
 }
 
 /// A request to run a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {
-    /// Our own id of the call.
+    /// Jackfield's id of the call.
     pub id: ToolCallId,
     /// The arguments.
     pub input: ToolInput,
-    /// The tool, by the name that the model used, whether or not there is such a tool.
+    /// The name that the model used, whether or not such a tool exists.
     pub name: CalledName,
     /// Who runs it.
     pub ran_by: RanBy,
-    /// The id that the provider gave it, to be used towards that provider again.
+    /// The provider's id of the call, to be used in later requests to the same provider.
     pub upstream: Option<UpstreamId>,
 }
 
-/// A provider's own id of a tool call.
+/// A provider's id of a tool call.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct UpstreamId {
-    /// The id as the provider wrote it; may be empty, or the same for several calls.
+    /// The id as the provider wrote it; it may be empty, or the same for several calls.
     pub id: Arc<str>,
-    /// Whose id it is.
+    /// The owner of the id.
     pub owner: StateOwner,
 }
 
 /// Who runs a tool.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum RanBy {
-    /// The caller: it gets the call and sends the result later.
+    /// The client: it receives the call and sends the result later.
     Client,
     /// Jackfield.
     Engine,
-    /// The provider itself: call and outcome stand in the same reply, exempt from pairing.
+    /// The provider: call and outcome are in the same reply, and exempt from pairing.
     Provider,
 }
 
-/// A tool name as a model wrote it: perhaps no tool's, perhaps not even a valid name.
+/// A tool name as a model wrote it; it may name no tool, and may not even be a valid name.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct CalledName(Arc<str>);
 
 impl CalledName {
-    /// Takes what the model wrote, cut to 256 characters.
+    /// Takes the name that the model wrote, cut to 256 characters.
     #[must_use]
     pub fn new(text: &str) -> Self {
         match text.char_indices().nth(256) {

@@ -1,16 +1,14 @@
-//! Views: a turn as one client is shown it.
+//! Client views: a turn as one client sees it.
 //!
-//! A client knows nothing of rounds. It sends a request and gets one reply: everything that the turn says
-//! from its opening, or from the results that the client brought, until it ends or waits for results of the
-//! client. That part of a turn is a [segment](Segments), counted from 0, and a pure function of the
-//! facts. A [`ClientView`] makes the pieces of one reply of what a watcher is told of a segment: live while
-//! it goes on, or long after, with the same words in the same order.
+//! A client does not know rounds. It sends a request and gets one reply: everything from the turn's opening, or
+//! from the results that the client sent, until the turn ends or waits for client tools. That part of a turn is
+//! a [segment](Segments), counted from 0, and a pure function of the facts. A [`ClientView`] converts session
+//! events into the pieces of one reply: live or long after, with the same content in the same order.
 //!
-//! Calls that Jackfield runs are left out, or shown as calls that the provider ran, as the turn's
-//! [`Display`] says. A call of the client's is shown once it is known that the client is to run it:
-//! whatever the model makes up, no client is handed a call that it must not run. Where the display says
-//! so, one is shown while it is written against which nothing stands but what only its end can tell; if
-//! it turns out to be none that the client may be handed, the turn ends, and the reply with it.
+//! Server tool calls are left out, or displayed as calls that the provider ran, depending on the turn's
+//! [`Display`]. A client tool call is displayed once it is certain that the client may run it: a client never
+//! receives a call that it must not run. If the display asks for it, a call is streamed while it is written,
+//! provided that only the end of the reply could still invalidate it; if it does, the turn and the reply end.
 
 use crate::caller::Display;
 use crate::delta::Delta;
@@ -31,34 +29,34 @@ use self::live::LiveAttempt;
 pub(crate) use self::segments::told;
 pub use self::segments::{Segments, facts_before, repeats};
 
-/// What a client is shown.
+/// A piece of a client view.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientEvent {
     /// A piece of the reply.
     Piece {
-        /// Our id of the call that begins with it, if one does.
+        /// Jackfield's id of the call that begins with this piece, if one does.
         call: Option<ToolCallId>,
-        /// The piece. Blocks are numbered in the order in which they begin, over all rounds.
+        /// The piece. Blocks are numbered in the order in which they begin, across all rounds.
         delta: Delta,
     },
-    /// A try at the reply is void and asked for again. Nothing of it was shown here; others, such as the same
-    /// client before it came back, may have been shown some of it. For a client that has some, the reply ends
-    /// so.
+    /// An attempt at the reply was discarded and is retried. This view has shown nothing of it, but another
+    /// connection, such as an earlier one of the same client, may have. For a client that has received part of
+    /// it, the reply ends with this end.
     AskedAgain(TurnEnd),
-    /// The reply is over; nothing more is shown.
+    /// The end of the reply; the last event.
     End(SegmentEnd),
 }
 
 /// How a reply to a client ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SegmentEnd {
-    /// It broke off, or there is none. What was shown of it stands as it is.
+    /// It was interrupted, or there is none. The part that was already sent stays valid.
     Failed(TurnEnd),
-    /// It is whole.
+    /// It is complete.
     Whole(ReplyEnd),
 }
 
-/// Shows one segment of one turn.
+/// Converts the events of one turn into one segment's reply.
 #[derive(Clone, Debug)]
 pub struct ClientView {
     segment: u32,
@@ -74,21 +72,21 @@ enum TurnProgress {
     Within(Box<TurnSnapshot>),
 }
 
-/// What is known of the turn by now.
+/// The state of the turn so far.
 #[derive(Clone, Debug)]
 struct TurnSnapshot {
     batch: ShownBatch,
     display: Display,
     end: ReplyEnd,
     live: LiveAttempt,
-    /// The number of the next block.
+    /// The index of the next block.
     next: u32,
     segments: Segments,
 }
 
 impl ClientView {
-    /// A viewer of this segment, counted from 0. It has to be told the turn from its
-    /// [opening](facts_before) on, or the session from any place before.
+    /// The view of this segment, counted from 0. It must get all events of the turn from its
+    /// [opening](facts_before) on; earlier events of the session are ignored.
     #[must_use]
     pub const fn new(turn: TurnId, segment: u32) -> Self {
         Self {
@@ -98,7 +96,7 @@ impl ClientView {
         }
     }
 
-    /// What the client is shown of this; nothing after the end.
+    /// The client events for a session event; empty after the end.
     pub fn see(&mut self, told: &SessionEvent) -> Vec<ClientEvent> {
         let within = match &mut self.view {
             TurnProgress::Over => return Vec::new(),
@@ -118,7 +116,7 @@ impl ClientView {
         let end = within.see(told, &mut shown);
         if !shows {
             shown.clear();
-            // There is no such segment.
+            // The turn has ended without this segment.
             if let Some(end) = within.segments.turn().end() {
                 shown.push(ClientEvent::End(SegmentEnd::Failed(end.clone())));
             }
@@ -145,7 +143,7 @@ impl TurnSnapshot {
         }
     }
 
-    /// What a client is shown of this, and how its reply ends if it ends here.
+    /// Adds the client events for a session event; returns the end of the reply if it ends here.
     fn see(&mut self, told: &SessionEvent, shown: &mut Vec<ClientEvent>) -> Option<SegmentEnd> {
         match told {
             SessionEvent::Text { piece, .. } => {
@@ -225,7 +223,7 @@ impl TurnSnapshot {
         }
     }
 
-    /// The end of a round's reply becomes the end of the whole, as far as it is told.
+    /// Merges the end of a round's reply into the end of the segment's reply.
     fn add(&mut self, end: &ReplyEnd) {
         let mut usage = self.end.usage;
         if let Some(more) = end.usage {
@@ -247,7 +245,7 @@ impl TurnSnapshot {
                 is_error: false, ..
             } => {
                 let finish = match &self.end.finish {
-                    // Nobody is left to bring what the calls ask for, or to go on.
+                    // The turn is over, so no client tool result and no continuation is expected.
                     FinishReason::Paused | FinishReason::ToolCalls => FinishReason::Stop,
                     finish @ (FinishReason::ContentFilter
                     | FinishReason::ContextFull
@@ -275,9 +273,9 @@ impl TurnSnapshot {
     }
 }
 
-/// The reply of a segment that is over, or how it failed; `None` if it is not over yet, or there is none.
+/// The reply of a finished segment, or how it failed; `None` if it is not finished or does not exist.
 ///
-/// These are the pieces of a [`ClientView`], put together.
+/// It consists of the pieces of a [`ClientView`].
 #[must_use]
 pub fn reply(steps: &[Envelope], turn: &TurnId, segment: u32) -> Option<Result<Reply, TurnEnd>> {
     let before = facts_before(steps, turn)?;
@@ -307,7 +305,7 @@ pub fn reply(steps: &[Envelope], turn: &TurnId, segment: u32) -> Option<Result<R
     None
 }
 
-/// Whether something may have come of the reply that this ends: of one that was lost nobody knows.
+/// Whether part of the reply that this fact ends may have been sent. For a lost reply this is unknown.
 fn has_perhaps_begun(fact: &Fact) -> bool {
     match fact {
         Fact::ModelCallEnded { why, .. } => match why {
@@ -330,7 +328,7 @@ fn has_perhaps_begun(fact: &Fact) -> bool {
     }
 }
 
-/// What was shown does not hold any more, and nobody can take it back.
+/// The failure of a reply that was partly sent and then discarded; it cannot be taken back.
 fn said_again() -> ModelFailure {
     let message =
         "the reply broke off and was asked for again; send the request again for all of it";

@@ -1,4 +1,4 @@
-//! Cursors: how far a watcher has been told a session.
+//! Cursors: positions in the events of a session.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,13 +7,12 @@ use thiserror::Error;
 
 use crate::accumulator::ReplyAccumulator;
 
-/// How far a watcher has been told a session: everything before it, and nothing after it.
+/// A position in the events of a session: a watcher has received everything before it, and nothing after it.
 ///
-/// One number: how many facts of the session come before it, times 2^24, and how many units of the
-/// reply attempt that the last of them opened. A unit is a block's start, a block's end, or one byte
-/// of a block's text. It does not depend on how a reply was cut into pieces or who tells it, and it
-/// only ever grows, over attempts and restarts alike. As text it is that number; nobody has to know
-/// what it is made of.
+/// It is one number: the number of facts before it, times 2^24, plus the number of units before it of the reply
+/// attempt that the last of these facts opened. A unit is a block's start, a block's end, or one byte of a
+/// block's text. It does not depend on how a reply was cut into deltas or which process sends it, and it only
+/// grows, across attempts and restarts. The text form is that number; clients should treat it as opaque.
 ///
 /// ```
 /// use jackfield_domain::cursor::Cursor;
@@ -26,7 +25,7 @@ use crate::accumulator::ReplyAccumulator;
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Cursor(u64);
 
-/// The text given as a cursor is none.
+/// The text is not a valid cursor.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[error(
     "a cursor is a whole number from 0 to {}, as a watcher was given it",
@@ -35,31 +34,31 @@ pub struct Cursor(u64);
 pub struct InvalidCursor;
 
 impl Cursor {
-    /// Before everything.
+    /// Before all events.
     pub const START: Self = Self(0);
 
-    /// Behind this many facts, and before what the next one says.
+    /// After this many facts, and before any event of the next one.
     #[must_use]
     pub fn behind_facts(facts: u64) -> Self {
         Self::behind(facts, 0)
     }
 
-    /// Behind this many facts, and this many units of the reply that the last of them opened.
+    /// After this many facts, and this many units of the reply that the last of them opened.
     pub(crate) fn behind(facts: u64, units: usize) -> Self {
         let units = units.min(ReplyAccumulator::MAX_UNITS) as u64;
         Self((facts.min(u64::MAX >> UNIT_BITS) << UNIT_BITS) | units)
     }
 
-    /// How many facts of the session come before it.
+    /// The number of facts before it.
     #[must_use]
     pub const fn facts(self) -> u64 {
         self.0 >> UNIT_BITS
     }
 
-    /// How many units come before it of the reply attempt that the last of those facts opened.
+    /// The number of units before it of the reply attempt that the last of those facts opened.
     #[must_use]
     pub const fn units(self) -> usize {
-        // Fits wherever `usize` has 32 bits.
+        // Fits, as `usize` has at least 32 bits on supported targets.
         (self.0 & ((1 << UNIT_BITS) - 1)) as usize
     }
 }
@@ -74,7 +73,7 @@ impl FromStr for Cursor {
     type Err = InvalidCursor;
 
     fn from_str(text: &str) -> Result<Self, InvalidCursor> {
-        // `u64` would take a sign, too.
+        // `u64` would accept a sign.
         if !text.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(InvalidCursor);
         }
@@ -82,5 +81,5 @@ impl FromStr for Cursor {
     }
 }
 
-/// How many bits the units take: 2^24 of them are more than any reply has.
+/// The number of bits for units: no reply has 2^24 of them.
 const UNIT_BITS: u32 = 24;

@@ -1,4 +1,4 @@
-//! Deltas: a reply as it comes, in pieces; a whole reply is told in the same pieces.
+//! Deltas: the pieces of a reply as they arrive. A whole reply is represented by the same pieces.
 
 use std::sync::Arc;
 
@@ -7,37 +7,37 @@ use crate::opaque::OpaqueState;
 
 /// One piece of a reply.
 ///
-/// Several blocks may be open at once; a block's place in the reply is the order of the starts,
-/// whatever its `index`, which only ties the pieces of a block together.
+/// Several blocks may be open at once. A block's place in the reply is the order of the starts; its `index`
+/// only ties the deltas of one block together.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Delta {
-    /// A remark on the open text block.
+    /// An annotation of the open text block.
     AnnotationAdded {
         /// The block.
         index: u32,
-        /// The remark.
+        /// The annotation.
         annotation: Annotation,
     },
-    /// More of the arguments of the open tool call, as raw text.
+    /// More arguments of the open tool call, as raw text.
     ArgumentsAppended {
         /// The block.
         index: u32,
-        /// The piece, cut anywhere between characters.
+        /// The text, cut at any character boundary.
         text: Arc<str>,
     },
-    /// Nothing more will come for this block.
+    /// The block is complete.
     BlockEnded {
         /// The block.
         index: u32,
     },
     /// A block begins.
     BlockStarted {
-        /// A number that no other open block has.
+        /// An index that no other open block has.
         index: u32,
-        /// What begins.
+        /// The start of the block.
         start: BlockStart,
     },
-    /// State of the provider for an open block; replaces what it had of the same kind.
+    /// State of the provider for an open block; replaces its earlier state of the same kind.
     StateSet {
         /// The block.
         index: u32,
@@ -48,40 +48,40 @@ pub enum Delta {
     TextAppended {
         /// The block.
         index: u32,
-        /// The piece, cut anywhere between characters.
+        /// The text, cut at any character boundary.
         text: Arc<str>,
     },
 }
 
-/// What begins with a block.
+/// The start of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BlockStart {
-    /// A refusal; its words follow.
+    /// A refusal; its text follows.
     Refusal,
-    /// Words; they follow.
+    /// Text, which follows.
     Text,
     /// Reasoning; its text follows.
     Thinking {
         /// Whether the provider hides it.
         redacted: bool,
     },
-    /// A tool call; its arguments follow. The loop gives it its id.
+    /// A tool call; its arguments follow. The loop assigns its id.
     ToolCall {
         /// Whether the arguments are JSON, or free text.
         json: bool,
         /// The tool's name, as the model wrote it.
         name: Arc<str>,
-        /// Who runs it, as far as the dialect knows: `Engine` unless the provider does.
+        /// Who runs it, as far as the dialect knows: `Engine` unless it is a provider tool.
         ran_by: RanBy,
         /// The provider's id of the call.
         upstream: Option<UpstreamId>,
     },
-    /// A block that comes whole. Never text, thinking, a refusal or a tool call.
+    /// A block that arrives whole. Never text, thinking, a refusal or a tool call.
     Whole(Content),
 }
 
 impl Delta {
-    /// The block that this piece belongs to.
+    /// The index of the block that this delta belongs to.
     #[must_use]
     pub const fn index(&self) -> u32 {
         match self {
@@ -94,7 +94,7 @@ impl Delta {
         }
     }
 
-    /// Whether a reader of the stream has seen something of the answer with this piece.
+    /// Whether this delta shows part of the answer to a reader of the stream.
     #[must_use]
     pub fn is_visible(&self) -> bool {
         match self {
@@ -108,7 +108,7 @@ impl Delta {
         }
     }
 
-    /// How much it adds to the length of a reply: a unit is a block's start, its end, or a byte of text.
+    /// How much it adds to the length of a reply, in units: a block's start, its end, or a byte of text.
     pub(crate) fn units(&self) -> usize {
         match self {
             Self::ArgumentsAppended { text, .. } | Self::TextAppended { text, .. } => text.len(),

@@ -1,4 +1,4 @@
-//! SHA-256 digests, and the canonical form of JSON that they are taken of.
+//! SHA-256 digests, and the canonical form of JSON for them.
 
 use std::fmt;
 
@@ -59,7 +59,7 @@ impl Digest {
         self.to_string()
     }
 
-    /// Reads what [`Self::to_hex`] writes.
+    /// Parses the output of [`Self::to_hex`].
     #[must_use]
     pub fn from_hex(text: &str) -> Option<Self> {
         let written = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
@@ -82,8 +82,8 @@ impl fmt::Debug for Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Put together by hand: every id is made of one, and the machinery of formats takes longer for
-        // its 32 bytes than the hash does.
+        // Written by hand: every id contains a digest, and formatting 32 bytes by `fmt` takes longer than
+        // hashing.
         let digit = |half: u8| match half {
             0..10 => b'0' + half,
             _ => b'a' + half - 10,

@@ -1,8 +1,8 @@
-//! Estimates: how many tokens something has, where no provider counted it.
+//! Token estimates, for content that no provider has counted.
 //!
-//! A token is taken to be four bytes of UTF-8, which is near for English, high for other alphabets
-//! and a little low for Chinese; a picture, a sound or a document that is not plain text is taken to
-//! be [`MEDIUM`] tokens. What a provider adds by itself is not known, and not in an estimate.
+//! A token counts as four bytes of UTF-8, which is close for English, high for other alphabets and a little low
+//! for Chinese. An image, audio, or a document that is not plain text counts as [`MEDIUM`] tokens. Content that
+//! a provider adds is unknown, and not included.
 
 use crate::block::Content;
 use crate::media::{Document, MediaSource};
@@ -12,7 +12,7 @@ use crate::system_prompt::SystemPrompt;
 use crate::tool::{InputFormat, ToolDefinition};
 use crate::tool_input::ToolInput;
 
-/// What a picture, a sound or a document is taken to be, in tokens.
+/// The estimate for an image, audio or a document, in tokens.
 pub const MEDIUM: u64 = 1600;
 
 /// The tokens of this many bytes of text.
@@ -21,7 +21,7 @@ pub const fn tokens(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(BYTES_PER_TOKEN)
 }
 
-/// The most bytes that are so many tokens.
+/// The maximum number of bytes for this many tokens.
 pub(crate) fn bytes(tokens: u64) -> usize {
     usize::try_from(tokens.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX)
 }
@@ -48,7 +48,7 @@ pub fn message(message: &Message) -> u64 {
     blocks.fold(PER_MESSAGE, u64::saturating_add)
 }
 
-/// The tokens of what a tool answered, as a model is shown it.
+/// The tokens of a tool result, as a model sees it.
 #[must_use]
 pub fn result(result: &ToolResult) -> u64 {
     if let (true, Some(json)) = (result.content.is_empty(), &result.structured) {
@@ -62,7 +62,7 @@ pub fn result(result: &ToolResult) -> u64 {
     parts.fold(0, u64::saturating_add)
 }
 
-/// The tokens of what stands before a conversation: the system prompt, and what a model is told of its tools.
+/// The tokens before a conversation: the system prompt and the tool definitions.
 #[must_use]
 pub fn preamble<'a>(
     system: &SystemPrompt,
@@ -89,5 +89,5 @@ fn of_document(document: &Document) -> u64 {
 }
 
 const BYTES_PER_TOKEN: u64 = 4;
-/// What a message takes beside its words: who says it, and where it ends.
+/// The overhead of a message: its role and its end.
 const PER_MESSAGE: u64 = 4;

@@ -1,4 +1,5 @@
-//! Facts: what the journal keeps. Something that has happened, or a decision with everything looked up for it.
+//! Facts: the content of the journal. A fact is something that has happened, or a decision with all of its
+//! inputs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,90 +19,91 @@ use crate::tool_input::ToolInput;
 use crate::usage::Usage;
 use crate::wait::{CancelCause, JobHandle, Wait, WaitEnd};
 
-/// One line of a session's journal.
+/// One fact of a session's journal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fact {
-    /// A tool said that the call goes on elsewhere, and how to find it again.
+    /// A tool reported that the call continues elsewhere, and how to find it.
     CallAccepted {
-        /// The try.
+        /// The attempt.
         attempt: ToolAttempt,
-        /// What finds it again.
+        /// The handle that finds it.
         handle: JobHandle,
     },
-    /// A call has its outcome.
+    /// A call got its outcome.
     CallClosed {
         /// The call.
         call: ToolCallId,
-        /// How it came to it.
+        /// How it got the outcome.
         end: CallEnd,
-        /// All of the outcome that is kept.
+        /// The stored part of the outcome.
         result: Arc<ToolResult>,
-        /// How many bytes of it a model is shown, where that is not all.
+        /// The number of bytes that models see, if the outcome is cut.
         shown: Option<usize>,
     },
-    /// A try ended without an outcome.
+    /// An attempt ended without an outcome.
     CallLost {
-        /// The try.
+        /// The attempt.
         attempt: ToolAttempt,
         /// What is known of its effects.
         disposition: Disposition,
-        /// What happened.
+        /// The kind of failure.
         kind: ToolFailureKind,
-        /// The same in a sentence.
+        /// The failure, in a sentence.
         message: Arc<str>,
-        /// What is done about it.
+        /// The decision about it.
         then: AfterLoss,
     },
-    /// A call was handed to its toolbox. Written when a slot is free, never ahead.
+    /// A call was passed to its toolbox. Recorded when a slot is free, never in advance.
     CallStarted {
-        /// The question whose answer let it run, where one was needed. This uses the answer up, unless it
-        /// was given for the whole session.
+        /// The wait whose answer allowed it, if it needed one. This consumes the approval, unless it is a
+        /// session grant.
         approval: Option<WaitId>,
-        /// The try.
+        /// The attempt.
         attempt: ToolAttempt,
-        /// What it was run with, where an approver changed it.
+        /// The arguments that replaced the model's, if an approver edited them.
         edited: Option<Arc<ToolInput>>,
-        /// Whether it may be run again if its outcome is lost.
+        /// Whether it may run again if its outcome is lost.
         may_repeat: bool,
-        /// How long it may take.
+        /// Its time limit.
         time_limit: Duration,
     },
-    /// Something came after its call was closed: counted, never in the messages.
+    /// A late event of a call that was already closed: counted, but never part of the messages.
     Late(Late),
     /// A model call ended without a reply.
     ModelCallEnded {
-        /// The try.
+        /// The attempt.
         attempt: ModelAttempt,
-        /// What it had said, as text.
+        /// The text that it had produced.
         partial: Option<Arc<Message>>,
-        /// When it is tried again, if it is.
+        /// When it is retried, if it is.
         retry_at: Option<WallTime>,
-        /// What it used, if it may have used anything: mostly an estimate, for what breaks off is not counted.
+        /// Its usage, if it may have used tokens. Mostly an estimate, because interrupted replies are not
+        /// counted.
         usage: Option<Usage>,
         /// Why it ended.
         why: ModelCallEnd,
     },
-    /// A round's model call was handed to its provider.
+    /// A round's model call was sent to its provider.
     ModelCallStarted {
-        /// The time in which something was under way, so far.
+        /// The active time of the turn so far, without waits.
         active: Duration,
-        /// The try.
+        /// The attempt.
         attempt: ModelAttempt,
-        /// Whether tools may be used in it.
+        /// Whether it may use tools.
         tools: ToolUse,
     },
     /// A model replied.
     ReplyReceived {
-        /// The try.
+        /// The attempt.
         attempt: ModelAttempt,
         /// The reply.
         reply: Arc<Reply>,
     },
-    /// The session began as a fork of another one, with the messages that stood there up to a place.
+    /// The session began as a fork of another one, with the other's messages up to a place.
     SessionForked {
-        /// Where the other one was forked.
+        /// The place at which the other session was forked.
         at: ForkPlace,
-        /// The other one.
+        /// The other session.
         from: SessionId,
         /// The messages.
         messages: Arc<Vec<Arc<Message>>>,
@@ -110,47 +112,47 @@ pub enum Fact {
     TurnEnded {
         /// How.
         end: TurnEnd,
-        /// The key of the conversation as its client has it now, with what it was shown of this turn; where
-        /// it was shown something, and keeps the conversation.
+        /// The key of the client's conversation, including what the client received in this turn. Set if the
+        /// client received something and keeps the conversation.
         view: Option<Digest>,
     },
     /// A turn began.
     TurnOpened {
-        /// What it began with.
+        /// Its opening.
         opening: Opening,
         /// Its place in the session, from 1.
         ordinal: u32,
-        /// Every decision made for it.
+        /// Its setup.
         setup: Arc<Setup>,
         /// Its id.
         turn: TurnId,
     },
-    /// A process took up a turn that another one had left.
+    /// A process resumed a turn that another process had left.
     TurnResumed {
-        /// How often that has happened to it.
+        /// How many times the turn was resumed, including this one.
         nth: u32,
-        /// What that day forbade, where it forbade anything.
+        /// The restrictions since then, if any.
         restrictions: Option<Arc<Restrictions>>,
     },
-    /// A question to somebody outside ended.
+    /// A wait ended.
     WaitClosed {
         /// How.
         end: WaitEnd,
-        /// Where it lets a call run: what exactly may run, with the arguments as they were changed.
+        /// The subject that may run, with edited arguments, if the end allows a call.
         subject: Option<Digest>,
         /// The wait.
         wait: WaitId,
     },
-    /// Somebody outside has to be asked.
+    /// A wait was opened.
     WaitOpened {
-        /// The question.
+        /// The wait.
         wait: Wait,
     },
 }
 
 impl Fact {
-    /// Whether a turn has come further by this. A start is none, and neither is the end of a try that
-    /// is only made again: a turn that takes its process down each time would write these for ever.
+    /// Whether this fact is progress of its turn. Starts are not, and neither is the end of an attempt that is
+    /// retried: a turn that crashes its process each time would write these forever.
     #[must_use]
     pub const fn is_progress(&self) -> bool {
         match self {
@@ -177,8 +179,8 @@ impl Fact {
         }
     }
 
-    /// What this fact says that a model call used. The same call may be told of twice, and counts once:
-    /// a count takes the place of an estimate.
+    /// The usage of a model call that this fact reports. Two facts may report the same call, which counts once:
+    /// a count replaces an estimate.
     #[must_use]
     pub fn usage(&self) -> Option<(ModelAttempt, Usage)> {
         match self {
@@ -203,33 +205,33 @@ impl Fact {
     }
 }
 
-/// What is done about a try that ended without an outcome.
+/// The decision about an attempt that ended without an outcome.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum AfterLoss {
-    /// A person is asked.
+    /// Ask a person.
     Ask,
-    /// The call is made again.
+    /// Make the call again.
     Repeat,
-    /// The model is told.
+    /// Report the loss to the model.
     Report,
 }
 
-/// How a call came to its outcome.
+/// How a call got its outcome.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum CallEnd {
     /// The turn was cancelled.
     Cancelled,
-    /// The caller ran it and sent the result.
+    /// The client ran it and sent the result.
     ByClient,
-    /// The caller did not send a result in time.
+    /// The client did not send a result in time.
     ClientExpired,
-    /// A person or a rule said no.
+    /// A person or a rule denied it.
     Denied,
     /// It was not run, for a reason that its outcome names.
     NotRun,
     /// The tool answered.
     Ran,
-    /// Nobody knows whether it took effect, or only its result is lost; the outcome says which.
+    /// It is unknown whether it took effect, or only its result is lost; the outcome says which.
     Reported,
 }
 
@@ -258,62 +260,62 @@ pub enum ToolUse {
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TurnEnd {
-    /// The model answered; the reason says whether the answer is whole.
+    /// The model answered; the reason tells whether the answer is complete.
     Answered(FinishReason),
     /// It was cancelled.
     Cancelled(CancelCause),
-    /// A caller did not send the result of its tool in time.
+    /// A client did not send the result of its tool in time.
     ClientExpired,
-    /// A model call failed for good.
+    /// A model call failed permanently.
     Failed(ModelFailure),
-    /// A model call failed after text that cannot be taken back; the text is kept.
+    /// A model call failed after text was streamed that cannot be taken back; the text is kept.
     Interrupted(ModelFailure),
-    /// A limit was met.
+    /// A limit was reached.
     Limited {
-        /// Whether the turn's owner wants that to be an error.
+        /// Whether the limit counts as an error.
         is_error: bool,
         /// Which limit.
         limit: LimitKind,
     },
 }
 
-/// Something that came after its call was closed.
+/// An event that arrived after its call was closed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Late {
     /// A tool's outcome.
     Outcome {
-        /// The try.
+        /// The attempt.
         attempt: ToolAttempt,
-        /// Whether the tool said that it failed.
+        /// Whether the outcome is an error.
         is_error: bool,
-        /// The size of what it answered, in bytes.
+        /// The size of the outcome, in bytes.
         size: usize,
     },
-    /// What a model call used.
+    /// The usage of a model call.
     Usage {
-        /// The try.
+        /// The attempt.
         attempt: ModelAttempt,
-        /// What it used.
+        /// The usage.
         usage: Usage,
     },
 }
 
-/// The facts of one step, and what a replay needs to decide it again.
+/// The facts of one step, with what a replay needs to decide it again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Envelope {
-    /// What happened, in order.
+    /// The facts, in order.
     pub facts: Vec<Fact>,
-    /// What it answered.
+    /// The input that the step answered.
     pub input: InputKind,
-    /// When.
+    /// When it was decided.
     pub now: Now,
     /// Its number within the session, from 0.
     pub step: u64,
-    /// The version of the loop that decided it.
+    /// The loop version that decided it.
     pub version: u32,
 }
 
-/// What a step answered.
+/// The kind of input that a step answered.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum InputKind {
     /// The beginning of a turn.
@@ -338,6 +340,6 @@ pub enum InputKind {
     ToolFailed,
     /// A tool's outcome.
     ToolFinished,
-    /// An instant that was waited for.
+    /// A wake-up.
     Woke,
 }

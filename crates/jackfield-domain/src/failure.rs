@@ -1,4 +1,4 @@
-//! Failures that the loop decides about: of model calls, and of tool calls.
+//! Failures that the loop decides about: of model calls and of tool calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,19 +6,19 @@ use std::time::Duration;
 /// A model call that failed, as the adapter classified it. Adapters never retry.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ModelFailure {
-    /// What the provider or the transport advises.
+    /// The retry advice of the provider or the transport.
     pub advice: RetryAdvice,
-    /// What happened.
+    /// The kind of failure.
     pub kind: ModelFailureKind,
-    /// For a person: one sentence with the cause and, if known, the way out. No secrets.
+    /// One sentence for a person: the cause and, if known, the remedy. No secrets.
     pub message: String,
-    /// How far the call had come.
+    /// How far the call had progressed.
     pub phase: Phase,
-    /// The provider's own id of the request, if it gave one.
+    /// The provider's id of the request, if it sent one.
     pub request_id: Option<Arc<str>>,
 }
 
-/// What happened to a model call.
+/// The kind of a model call's failure.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum ModelFailureKind {
     /// The request is longer than the model's context.
@@ -28,61 +28,61 @@ pub enum ModelFailureKind {
         /// How many tokens the request has, if known.
         requested: Option<u64>,
     },
-    /// The key is not allowed to do this, or the account is out of money.
+    /// The key lacks the permission, or the account has no credit.
     Forbidden,
-    /// The connection broke, or the stream ended without its ending.
+    /// The connection broke, or the stream ended without its end marker.
     Interrupted,
-    /// The provider does not accept the request.
+    /// The provider rejects the request.
     InvalidRequest,
     /// The provider has no such model.
     ModelNotFound,
-    /// The provider has too much to do.
+    /// The provider is overloaded.
     Overloaded,
-    /// The provider's answer is not in its own language.
+    /// The provider's answer does not follow its own protocol.
     ProtocolViolation,
     /// Too many requests.
     RateLimited,
-    /// The provider is broken for now.
+    /// The provider has a temporary error.
     ServerError,
-    /// The provider did not answer, or said nothing for too long.
+    /// The provider did not answer, or was silent for too long.
     Timeout,
-    /// The request has more bytes than the provider takes.
+    /// The request has more bytes than the provider accepts.
     TooLarge,
     /// The provider cannot be reached.
     Transport,
     /// The key is missing or wrong.
     Unauthenticated,
-    /// The dialect cannot say this, or the adapter cannot do it.
+    /// The dialect cannot express the request, or the adapter cannot do it.
     Unsupported,
-    /// The model wrote a reply that its provider cannot read, such as a tool call without a form. Another try at
-    /// the same request may be readable.
+    /// The model wrote a reply that its provider cannot parse, such as a malformed tool call. A retry of the
+    /// same request may succeed.
     UnusableReply,
 }
 
-/// How far a model call had come when it failed.
+/// How far a model call had progressed when it failed.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Phase {
-    /// Proved not to have reached the provider.
+    /// Certainly not sent to the provider.
     BeforeSend,
-    /// Sent, or perhaps sent; nothing has come back.
+    /// Sent, or possibly sent; nothing has arrived.
     BeforeFirstDelta,
     /// In the middle of the reply.
     MidReply,
 }
 
-/// What whoever failed advises about trying again.
+/// The advice about a retry, from the side that failed.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum RetryAdvice {
-    /// After this long, as the server says.
+    /// After this time, as the server asks.
     After(Duration),
-    /// After a pause that grows.
+    /// With increasing pauses.
     Backoff,
     /// It would fail again.
     Never,
 }
 
 impl ModelFailureKind {
-    /// The advice where the provider gives none.
+    /// The advice if the provider gives none.
     #[must_use]
     pub const fn default_advice(self) -> RetryAdvice {
         match self {
@@ -118,8 +118,7 @@ impl ModelFailure {
         }
     }
 
-    /// Whether the provider may have worked on the call, and may want money for it. One that it
-    /// refused cost nothing.
+    /// Whether the provider may have worked on the call, and may charge for it. A rejected call costs nothing.
     #[must_use]
     pub const fn may_have_used(&self) -> bool {
         match self.phase {
@@ -130,7 +129,7 @@ impl ModelFailure {
                 | ModelFailureKind::Timeout
                 | ModelFailureKind::Transport
                 | ModelFailureKind::UnusableReply => true,
-                // Whatever answered is not the provider.
+                // The request was rejected, or something other than the provider answered.
                 ModelFailureKind::ContextTooLong { .. }
                 | ModelFailureKind::Forbidden
                 | ModelFailureKind::InvalidRequest
@@ -152,9 +151,9 @@ impl ModelFailure {
 pub struct ToolFailure {
     /// What is known of the call's effects.
     pub disposition: Disposition,
-    /// What happened.
+    /// The kind of failure.
     pub kind: ToolFailureKind,
-    /// For the model and for a person: one sentence. No secrets.
+    /// One sentence for the model and for people. No secrets.
     pub message: String,
 }
 
@@ -163,33 +162,33 @@ pub struct ToolFailure {
 pub enum Disposition {
     /// It took effect; only its outcome is lost. Never run again.
     Landed,
-    /// Proved not to have been run.
+    /// Certainly not run.
     NotSent,
-    /// Nobody knows whether it took effect.
+    /// It is unknown whether it took effect.
     Unknown,
 }
 
-/// What happened to a tool call.
+/// The kind of a tool call's failure.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum ToolFailureKind {
     /// The turn was cancelled.
     Cancelled,
     /// The process that ran it ended.
     Crashed,
-    /// The arguments do not follow the tool's schema.
+    /// The arguments do not match the tool's schema.
     InvalidArguments,
-    /// The tool's server spoke nonsense.
+    /// The tool's server violated the protocol.
     ProtocolViolation,
-    /// It took longer than it may.
+    /// It exceeded its time limit.
     Timeout,
-    /// The tool's server cannot be reached, or went away.
+    /// The tool's server cannot be reached, or has disconnected.
     Unavailable,
-    /// There is no such tool any more.
+    /// The tool does not exist anymore.
     UnknownTool,
 }
 
 impl ToolFailure {
-    /// A failure that is proved not to have run the tool.
+    /// A failure that certainly did not run the tool.
     #[must_use]
     pub fn not_sent(kind: ToolFailureKind, message: impl Into<String>) -> Self {
         Self {
@@ -199,7 +198,7 @@ impl ToolFailure {
         }
     }
 
-    /// A failure after which nobody knows what the tool did.
+    /// A failure after which the tool's effect is unknown.
     #[must_use]
     pub fn unknown(kind: ToolFailureKind, message: impl Into<String>) -> Self {
         Self {

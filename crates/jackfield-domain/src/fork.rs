@@ -1,4 +1,4 @@
-//! Forks: a session that begins with what was said in another one, up to a closed round.
+//! Forks: sessions that begin with the history of another session, up to a closed round.
 
 use std::sync::Arc;
 
@@ -12,23 +12,24 @@ use crate::session::Session;
 pub struct ForkPlace {
     /// The turn's place in its session, from 1.
     pub ordinal: u32,
-    /// The round whose end it is, from 1; `None` is the end of the turn, with everything that it left.
+    /// The round whose end it is, from 1; `None` is the end of the turn, including everything after its last
+    /// round.
     pub round: Option<u32>,
     /// The turn.
     pub turn: TurnId,
 }
 
-/// Every place at which the session of these facts can be forked, in order.
+/// All places at which the session of these facts can be forked, in order.
 ///
-/// A round that is not closed is none: its calls have no outcomes yet.
+/// A round with calls that have no outcomes yet is not one of them.
 pub fn places<'a>(session: SessionId, facts: impl IntoIterator<Item = &'a Fact>) -> Vec<ForkPlace> {
     ForkPlaces::new(session, facts.into_iter())
         .map(|(place, _)| place)
         .collect()
 }
 
-/// What was said in the session of these facts up to a place: messages that a next message can follow for
-/// every provider. `None` if it cannot be forked there.
+/// The messages of the session of these facts up to a place; a new message can follow them with every provider.
+/// `None` if the session cannot be forked there.
 pub fn said_until<'a>(
     session: SessionId,
     facts: impl IntoIterator<Item = &'a Fact>,
@@ -39,7 +40,7 @@ pub fn said_until<'a>(
     Some(said.join())
 }
 
-/// Goes through a session from one place at which it can be forked to the next.
+/// Iterates over the fork places of a session.
 struct ForkPlaces<I> {
     facts: I,
     session: Session,
@@ -53,7 +54,7 @@ impl<I> ForkPlaces<I> {
 }
 
 impl<'a, I: Iterator<Item = &'a Fact>> Iterator for ForkPlaces<I> {
-    /// The place, and what was said until there.
+    /// The place, and the messages up to it.
     type Item = (ForkPlace, Messages);
 
     fn next(&mut self) -> Option<Self::Item> {

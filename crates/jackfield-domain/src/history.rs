@@ -1,7 +1,7 @@
-//! The history of a session, to be read: what was said and done, turn by turn, and how each turn ended.
+//! The readable history of a session: what happened in each turn, and how the turn ended.
 //!
-//! The messages of a [`Session`](crate::session::Session) are what a model is sent; this is what has
-//! happened, with the time, and with what no model is told.
+//! The messages of a [`Session`](crate::session::Session) are what a model receives. The history also has
+//! times, and events that models do not see.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,36 +21,36 @@ use crate::time::{MonoTime, Now, WallTime};
 use crate::usage::Usage;
 use crate::wait::{Delivery, Wait};
 
-/// What has happened in a session.
+/// The history of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
-    /// What it is a fork of, if it is one.
+    /// The session that it is a fork of, if it is one.
     pub forked: Option<ForkOrigin>,
     /// The turns, in order.
     pub turns: Vec<PastTurn>,
 }
 
-/// What a session is a fork of.
+/// The session that a session was forked from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForkOrigin {
-    /// Where the other session was forked.
+    /// The place at which it was forked.
     pub at: ForkPlace,
     /// The other session.
     pub from: SessionId,
-    /// What was said until then.
+    /// Its messages up to that place.
     pub messages: Arc<Vec<Arc<Message>>>,
 }
 
-/// A turn, as it went.
+/// A turn of the history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PastTurn {
     /// When it began.
     pub began: WallTime,
-    /// How it ended, and when, if it has.
+    /// How and when it ended, if it has.
     pub end: Option<(TurnEnd, WallTime)>,
-    /// What was said and done, in order.
+    /// Its entries, in order.
     pub entries: Vec<HistoryEntry>,
-    /// What came of its calls after they had been given up.
+    /// Late outcomes of calls that were given up.
     pub late: Vec<PastLate>,
     /// The model.
     pub model: ModelRef,
@@ -58,59 +58,59 @@ pub struct PastTurn {
     pub ordinal: u32,
     /// Its id.
     pub turn: TurnId,
-    /// What its model calls used, all together; a count that came late stands in place of its estimate.
+    /// The total usage of its model calls; a late count replaces its estimate.
     pub usage: Usage,
-    /// The questions to somebody outside that are open.
+    /// Its open waits.
     pub waits: Vec<Wait>,
 }
 
-/// What came of a call after it had been given up.
+/// A late outcome of a call that was given up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PastLate {
     /// The call.
     pub call: Arc<ToolCall>,
-    /// What came.
+    /// The outcome.
     pub outcome: LateOutcome,
 }
 
-/// Something that was said or done in a turn.
+/// An entry of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HistoryEntry {
-    /// A message that the turn began with.
+    /// A message of the turn's opening.
     Brought(Arc<Message>),
     /// A model call ended without a reply.
     Failed {
         /// When.
         at: WallTime,
-        /// What it had said, as far as that is kept.
+        /// The text that it had produced, as far as stored.
         partial: Option<Arc<Message>>,
         /// Why.
         why: ModelCallEnd,
     },
-    /// A try at a call came to no outcome.
+    /// An attempt at a call ended without an outcome.
     Lost {
         /// When.
         at: WallTime,
-        /// Which try, from 1.
+        /// The number of the attempt, from 1.
         attempt: u32,
         /// The call.
         call: Arc<ToolCall>,
-        /// What happened, in a sentence.
+        /// The failure, in a sentence.
         message: Arc<str>,
-        /// What was done about it.
+        /// The decision about it.
         then: AfterLoss,
     },
-    /// A call has its outcome.
+    /// A call got its outcome.
     Outcome {
         /// When.
         at: WallTime,
         /// The call.
         call: Arc<ToolCall>,
-        /// How it came to it.
+        /// How it got the outcome.
         end: CallEnd,
-        /// All of the outcome that is kept.
+        /// The stored part of the outcome.
         result: Arc<ToolResult>,
-        /// How long the call took, if one process saw both ends of it.
+        /// The duration of the call, if one process saw both its start and its end.
         took: Option<Duration>,
     },
     /// A model replied.
@@ -122,17 +122,17 @@ pub enum HistoryEntry {
         /// The round.
         round: u32,
     },
-    /// A process took the turn up that another one had left.
+    /// A process resumed a turn that another process had left.
     Resumed {
         /// When.
         at: WallTime,
-        /// How often that had happened by then.
+        /// How many times the turn was resumed, including this one.
         nth: u32,
     },
 }
 
 impl History {
-    /// The history that these steps and deliveries tell.
+    /// The history of these steps and deliveries.
     #[must_use]
     pub fn of(steps: &[Envelope], deliveries: &[Delivery]) -> Self {
         let mut reader = HistoryReader::default();
@@ -156,9 +156,9 @@ impl History {
 struct HistoryReader {
     calls: Vec<TurnCall>,
     history: History,
-    /// What came late of calls that have not been told yet.
+    /// Late outcomes of calls that are not in the history yet.
     late: BTreeMap<ToolCallId, Vec<LateOutcome>>,
-    /// What each model call of the turn used.
+    /// The usage of each model call of the turn.
     used: BTreeMap<ModelAttempt, Usage>,
 }
 
@@ -273,7 +273,7 @@ impl HistoryReader {
                 });
             }
             Fact::TurnEnded { end, .. } => turn.end = Some((end.clone(), at)),
-            // Another process has another clock.
+            // Another process has another monotonic clock.
             Fact::TurnResumed { nth, .. } => {
                 turn.entries.push(HistoryEntry::Resumed { at, nth: *nth });
                 for known in &mut self.calls {
@@ -291,8 +291,8 @@ impl HistoryReader {
     }
 }
 
-/// The messages that a turn brings: of a whole conversation, which is brought again with each turn, all of
-/// them the first time and then the last one.
+/// The messages that an opening adds. A client that keeps the conversation sends all of it with each turn: all
+/// messages count in the first turn, and only the last one later.
 fn brought(opening: &Opening, ordinal: u32) -> impl Iterator<Item = Arc<Message>> {
     let messages = match opening {
         Opening::ClientResults(results) => {

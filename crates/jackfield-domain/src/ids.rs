@@ -1,4 +1,5 @@
-//! Identifiers: newtypes over short strings, some given from outside and checked, most derived by hashing.
+//! Identifiers: newtypes over short strings. Some come from outside and are validated; most are derived by
+//! hashing.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,15 +8,15 @@ use thiserror::Error;
 
 use crate::digest::Digest;
 
-/// The text given as an identifier does not follow the rule for it.
+/// The text is not a valid identifier.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[error("`{text}` is not a valid {kind}: 1 to {max} characters of A-Z, a-z, 0-9, `_` and `-` are")]
 pub struct InvalidId {
-    /// Which identifier was meant.
+    /// The kind of identifier.
     pub kind: &'static str,
-    /// The longest that is allowed, in characters.
+    /// The maximum length, in characters.
     pub max: usize,
-    /// What was given, cut to 80 characters.
+    /// The text, cut to 80 characters.
     pub text: String,
 }
 
@@ -26,10 +27,10 @@ macro_rules! id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// The longest allowed, in characters.
+            /// The maximum length, in characters.
             pub const MAX: usize = $max;
 
-            /// Checks and takes an identifier that came from outside.
+            /// Validates an identifier that came from outside.
             ///
             /// # Errors
             ///
@@ -72,32 +73,32 @@ id! {
     TurnId, "turn id", 64
 }
 id! {
-    /// A tool call. Ours, never the provider's: at most 40 characters, which every vendor accepts.
+    /// A tool call. Jackfield's id, never the provider's: at most 40 characters, which every vendor accepts.
     ToolCallId, "tool call id", 40
 }
 id! {
-    /// An open question to somebody outside.
+    /// A wait.
     WaitId, "wait id", 64
 }
 id! {
-    /// An answer put into a session's inbox; chosen by whoever delivers, and what deduplicates it.
+    /// A delivery to a session's inbox. The sender chooses the id, and the inbox deduplicates by it.
     DeliveryId, "delivery id", 128
 }
 id! {
-    /// What a tool may use to recognise the same call again; the same for all attempts of a call.
+    /// The key by which a tool may recognise a repeated call; the same for all attempts at a call.
     IdempotencyKey, "idempotency key", 64
 }
 id! {
-    /// A source of tools: an MCP server, the built-ins, the caller.
+    /// A source of tools: an MCP server, the built-in tools, the client.
     ToolboxId, "toolbox id", 64
 }
 id! {
-    /// A tool's name as models see it; fits the strictest vendor's rule.
+    /// The model-facing name of a tool; it satisfies the strictest vendor's rule.
     ToolName, "tool name", 64
 }
 
 impl ToolName {
-    /// The name given where none can be made, which the rules of naming exclude.
+    /// A placeholder name, for the case that the naming rules exclude.
     pub(crate) fn fallback() -> Self {
         Self("tool".into())
     }
@@ -112,7 +113,7 @@ impl TurnId {
 }
 
 impl ToolCallId {
-    /// The id of the call in the block at `index` of one try at a reply.
+    /// The id of the call in the block at `index` of an attempt at a reply.
     #[must_use]
     pub fn derive(turn: &TurnId, attempt: ModelAttempt, index: u32) -> Self {
         let place = format!("{}.{}.{index}", attempt.round, attempt.attempt);
@@ -121,7 +122,7 @@ impl ToolCallId {
 }
 
 impl IdempotencyKey {
-    /// The key of a call: the same for every attempt at it.
+    /// The key of a call: the same for all of its attempts.
     #[must_use]
     pub fn derive(call: &ToolCallId) -> Self {
         Self(derived("key", &[call.as_str()]))
@@ -129,28 +130,28 @@ impl IdempotencyKey {
 }
 
 impl WaitId {
-    /// The id of the nth question about a call, counted from 1.
+    /// The id of the nth wait of a call, counted from 1.
     #[must_use]
     pub fn derive(call: &ToolCallId, nth: u32) -> Self {
         Self(derived("wait", &[call.as_str(), &nth.to_string()]))
     }
 }
 
-/// One try at a model call: which round of the turn, which try, both counted from 1.
+/// An attempt at a model call.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct ModelAttempt {
     /// The round, from 1.
     pub round: u32,
-    /// The try within the round, from 1, counted on over crashes.
+    /// The attempt within the round, from 1; the count continues after a crash.
     pub attempt: u32,
 }
 
-/// One try at a tool call, counted from 1.
+/// An attempt at a tool call.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct ToolAttempt {
     /// The call.
     pub call: ToolCallId,
-    /// The try, from 1, counted on over crashes.
+    /// The attempt, from 1; the count continues after a crash.
     pub attempt: u32,
 }
 

@@ -1,7 +1,7 @@
-//! Late outcomes: what a tool answered after its call had been given up. Heard, kept, and told to no model.
+//! Late outcomes: results of calls that had been given up. They are recorded, but no model sees them.
 //!
-//! One that comes while its turn is driven, in its turn's own queue, is a [fact](crate::fact::Late). Nobody
-//! need own a session to hear one, and its turn may be over: then it is a
+//! A late outcome that arrives in the turn's own queue while the turn is driven is a [fact](crate::fact::Late).
+//! A process that does not own the session can receive one, too, even after the turn is over: then it is a
 //! [delivery](crate::wait::DeliveryBody::Late), which changes no turn.
 
 use std::collections::BTreeSet;
@@ -13,22 +13,22 @@ use crate::outcome::ToolResult;
 use crate::time::WallTime;
 use crate::wait::{Delivery, DeliveryBody};
 
-/// An outcome that came after its call had been given up.
+/// An outcome that arrived after its call had been given up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LateOutcome {
-    /// When it was heard.
+    /// When it arrived.
     pub at: WallTime,
-    /// The try that it is of.
+    /// Its attempt.
     pub attempt: ToolAttempt,
-    /// Whether the tool said that it failed.
+    /// Whether it is an error.
     pub is_error: bool,
-    /// The size of what it answered, in bytes.
+    /// Its size, in bytes.
     pub size: usize,
-    /// The beginning of its text, where that was kept.
+    /// The beginning of its text, if stored.
     pub text: Option<Arc<str>>,
 }
 
-/// All late outcomes of a session, those that are facts first. Each try has one: the first that was heard.
+/// All late outcomes of a session, facts first. There is one per attempt: the first that arrived.
 #[must_use]
 pub fn outcomes(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<LateOutcome> {
     let facts = steps.iter().flat_map(|step| {
@@ -79,7 +79,7 @@ fn of_delivery(delivery: &Delivery) -> Option<LateOutcome> {
     })
 }
 
-/// What is delivered of an outcome that came late.
+/// The delivery for a late outcome.
 #[must_use]
 pub fn delivery(attempt: ToolAttempt, result: &ToolResult) -> DeliveryBody {
     let text = result.to_text();
@@ -91,5 +91,5 @@ pub fn delivery(attempt: ToolAttempt, result: &ToolResult) -> DeliveryBody {
     }
 }
 
-/// How much of its text is kept, in bytes.
+/// How much of the text is stored, in bytes.
 const BEGINNING: usize = 200;

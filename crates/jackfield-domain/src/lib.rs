@@ -1,9 +1,9 @@
-//! The values and the loop of Jackfield: synchronous, deterministic, without I/O, and unable to fail.
+//! The domain: the values and the tool loop of Jackfield. It is synchronous, deterministic and infallible, and
+//! does no I/O.
 //!
-//! [`SendMessageUseCase`](send_message::SendMessageUseCase) begins a turn;
-//! [`ToolLoop`](tool_loop::ToolLoop) decides everything about it, one input at a time.
-//! Nothing here reads a clock, an environment, a file or a socket: time comes in as a value, and ids
-//! and jitter are hashes.
+//! [`SendMessageUseCase`](send_message::SendMessageUseCase) begins a turn; [`ToolLoop`](tool_loop::ToolLoop)
+//! makes all decisions about it, one input at a time. The domain reads no clock, environment, file or socket:
+//! time is passed in as a value, and ids and jitter are hashes.
 
 pub mod accumulator;
 pub mod approval;

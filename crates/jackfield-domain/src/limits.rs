@@ -1,35 +1,35 @@
-//! Limits of a turn, and what it may spend.
+//! The limits and the budget of a turn.
 
 use std::time::Duration;
 
 use crate::price::Money;
 
-/// Limits of a turn. A limit never throws work away.
+/// The limits of a turn. Reaching a limit never discards finished work.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Limits {
-    /// How long a person has for an approval, or for any other question but a client's tool.
+    /// How long a person has for an approval or another question; client tools have a limit of their own.
     pub approval: Duration,
-    /// How long a caller has for the result of its own tool.
+    /// How long a client has for the result of its tool.
     pub client_tool: Duration,
-    /// How many times a model call is tried again.
+    /// The maximum number of retries of a model call.
     pub model_retries: u32,
-    /// How long a model may say nothing.
+    /// How long a model may be silent.
     pub model_idle: Duration,
-    /// What happens at a limit.
+    /// What happens when a limit is reached.
     pub on_limit: OnLimit,
-    /// How many tool calls run at once.
+    /// The maximum number of tool calls that run at once.
     pub parallel_calls: u32,
-    /// How often the same call may have the same outcome.
+    /// The maximum number of times that the same call may have the same outcome.
     pub repeats: u32,
-    /// The longest that a server may tell us to wait before trying again.
+    /// The longest pause that a server may ask for before a retry.
     pub retry_after: Duration,
-    /// Rounds of a turn, the last one without tools.
+    /// The maximum number of rounds; the last one is without tools.
     pub rounds: u32,
-    /// How much of a tool's outcome a model is shown, in bytes.
+    /// The maximum size of a tool outcome that models see, in bytes.
     pub shown: usize,
-    /// How much of a tool's outcome is kept, in bytes.
+    /// The maximum size of a tool outcome that is stored, in bytes.
     pub stored: usize,
-    /// How long a tool call may take.
+    /// The time limit of a tool call.
     pub tool_call: Duration,
 }
 
@@ -52,38 +52,38 @@ impl Default for Limits {
     }
 }
 
-/// What happens at a limit.
+/// What happens when a limit is reached.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum OnLimit {
-    /// One last round without tools gives an answer of what is known.
+    /// A last round without tools answers with what is known.
     #[default]
     Answer,
-    /// The turn ends in an error.
+    /// The turn ends with an error.
     Error,
 }
 
-/// What a turn may spend. `None` is no limit.
+/// The budget of a turn. `None` means unlimited.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Allowance {
-    /// Time in which something was under way, waiting for people not included.
+    /// Active time, without waiting for people.
     pub active: Option<Duration>,
-    /// Money, in the currency of the model's price.
+    /// Cost, in the currency of the model's price.
     pub cost: Option<Money>,
     /// Tokens, input and output together.
     pub tokens: Option<u64>,
 }
 
-/// Which limit a turn met.
+/// The limit that a turn reached.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum LimitKind {
-    /// The allowance of active time.
+    /// The budget of active time.
     ActiveTime,
-    /// The allowance of money.
+    /// The budget of cost.
     Cost,
     /// The same call had the same outcome too often.
     NoProgress,
     /// The number of rounds.
     Rounds,
-    /// The allowance of tokens.
+    /// The budget of tokens.
     Tokens,
 }

@@ -1,30 +1,30 @@
-//! What a provider says that it has.
+//! The models that a provider lists.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-/// A model, as its provider lists it. What the provider does not tell is `None`.
+/// A model, as its provider lists it. `None` means that the provider does not say.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ListedModel {
-    /// How many tokens fit into a request and its reply.
+    /// The context size in tokens, including the reply.
     pub context: Option<u64>,
-    /// When it was made, in seconds since 1970.
+    /// When it was created, in seconds since 1970.
     pub created: Option<u64>,
-    /// The name that it is asked by.
+    /// Its name in requests.
     pub id: Arc<str>,
-    /// What the provider says besides, in its own words.
+    /// Other fields of the provider, unchanged.
     pub more: Map<String, Value>,
-    /// Its name in words.
+    /// Its display name.
     pub name: Option<Arc<str>>,
-    /// How many tokens a reply may have.
+    /// The maximum number of output tokens.
     pub output: Option<u64>,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Option<Arc<str>>,
 }
 
 impl ListedModel {
-    /// A model of which nothing but the name is told.
+    /// A model of which only the name is known.
     #[must_use]
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self {

@@ -1,13 +1,12 @@
-//! Locating: which session a client goes on with that keeps the conversation on its side.
+//! Locates the session that a client's request continues, if the client keeps the conversation itself.
 //!
-//! Such a client sends its whole history with each request, and often nothing that names a session. What it
-//! was shown is known from the facts: the ids of the calls that it was handed, and, with the end of each
-//! turn, the [key](chain) of the conversation as the client has it then. [`locate`] compares the two.
-//! It is pure; the search for candidates is the engine's.
+//! Such a client sends its whole history with each request, and often does not name a session. The facts record
+//! what it has received: the ids of its client tool calls and, at the end of each turn, the [key](chain) of the
+//! client's conversation. [`locate`] compares the two. It is pure; the engine searches for candidates.
 //!
-//! A key says who said what: the words without whitespace, the ids and the arguments of the client's calls,
-//! and what came of them. System prompts, reasoning and calls that the client did not run are no part of
-//! it, so that it makes no difference in which dialect a client was shown a turn, or how it stores it.
+//! A key covers who said what: text without whitespace, and the ids, arguments and results of client tool
+//! calls. It does not cover system prompts, reasoning and other tool calls, so it does not depend on the
+//! dialect of a turn or on how the client stores it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,113 +27,113 @@ mod session_index;
 use self::key::ConversationKey;
 pub use self::session_index::SessionIndex;
 
-/// Where a request belongs.
+/// The place that a request continues.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Located {
     /// It brings the results that a turn waits for.
     Answer {
-        /// The results, those included that were brought before.
+        /// The results, including any that were sent before.
         results: Vec<Arc<ToolOutcome>>,
         /// The session.
         session: SessionId,
         /// The turn.
         turn: TurnId,
     },
-    /// It brings results once more: the reply to them is owed, or was given.
+    /// It repeats results: their reply is undelivered, or was delivered before.
     Collect {
-        /// Which reply of the turn.
+        /// The segment of the turn.
         segment: u32,
         /// The session.
         session: SessionId,
         /// The turn.
         turn: TurnId,
     },
-    /// It goes on where a session ends.
+    /// It continues at the end of a session.
     Continue {
-        /// How many messages of the history the session knows; the rest opens the next turn.
+        /// The number of messages of the history that the session has; the rest opens the next turn.
         known: usize,
         /// The session.
         session: SessionId,
     },
-    /// It goes on from the end of a turn of a session that has gone on otherwise, or is at work.
+    /// It continues from the end of a turn that is not the session's last one, or whose session is busy.
     Fork {
-        /// Where the session is to be forked.
+        /// The place at which to fork the session.
         at: ForkPlace,
-        /// How many messages of the history are known there; the rest opens the next turn.
+        /// The number of messages of the history that precede that place; the rest opens the next turn.
         known: usize,
         /// The session.
         session: SessionId,
     },
-    /// It brings results that came too late: a turn has ended without them, or it broke off behind them,
-    /// so that they are brought once more. They open another turn.
+    /// It brings results that are too late: the turn ended without them, or was interrupted after them, so that
+    /// the client sends them again. They open another turn.
     Late {
-        /// Where the session is to be forked before, if it has gone on.
+        /// The place at which to fork the session first, if it has continued.
         at: Option<ForkPlace>,
         /// The results.
         results: Vec<Arc<ToolOutcome>>,
         /// The session.
         session: SessionId,
     },
-    /// It brings results once more, and says something beside them that it did not say then, as where
-    /// somebody broke off the reply to them and said something else: what is new of it opens another turn.
+    /// It repeats results and adds a message that it did not have before, for instance because the user aborted
+    /// the reply and wrote something else. The new part opens another turn.
     More {
-        /// Where the session is to be forked before; behind the results, if that is known, and not behind
-        /// what was said to them.
+        /// The place at which to fork the session first: after the results, if known, and before the reply to
+        /// them.
         at: Option<ForkPlace>,
         /// The session.
         session: SessionId,
-        /// What is new of it.
+        /// The new part.
         words: Arc<Message>,
     },
-    /// It belongs to no session that is known.
+    /// It belongs to no known session.
     New,
-    /// It brings results that cannot be taken.
+    /// It brings results that cannot be accepted.
     Refused(ResultsRefused),
 }
 
-/// Why results cannot be taken.
+/// Why results cannot be accepted.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ResultsRefused {
-    /// A call has another result by now.
+    /// A call already has another result.
     Conflict {
         /// The call.
         call: ToolCallId,
     },
-    /// The turn waits for results of other calls, too; it goes on waiting.
+    /// The turn also waits for results of other calls; it keeps waiting.
     Missing {
         /// The calls.
         calls: Vec<ToolCallId>,
     },
-    /// The turn made no such call.
+    /// The turn made no such client tool call.
     Unknown {
         /// The call.
         call: ToolCallId,
     },
 }
 
-/// By what the session of a history can be found.
+/// The keys by which the session of a history can be found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HistoryKeys {
-    /// Its beginnings that may be all that a session knows, the longest first: how many messages they have,
-    /// and their keys.
+    /// The prefixes of the history that may be a session's whole conversation, the longest first: their number
+    /// of messages, and their keys.
     beginnings: Vec<(usize, Digest)>,
-    /// What it brings.
+    /// The client tool results at its end.
     brings: ClientResults,
-    /// The key of all of it.
+    /// The key of the whole history.
     view: Option<Digest>,
 }
 
-/// What a history ends with that brings results.
+/// The client tool results at the end of a history.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ClientResults {
-    /// The results, in the order of their calls. Words that follow them belong to the last one.
+    /// The results, in the order of their calls. Text that follows them is part of the last one.
     pub(crate) results: Vec<Arc<ToolOutcome>>,
-    /// These words: a part each of the last result.
+    /// That text: each block is also a part of the last result.
     pub(crate) words: Vec<Block>,
 }
 
 impl HistoryKeys {
-    /// Those of this history.
+    /// The keys of this history.
     #[must_use]
     pub fn of(history: &[Message]) -> Self {
         let (beginnings, view) = beginnings(history);
@@ -145,27 +144,27 @@ impl HistoryKeys {
         }
     }
 
-    /// The calls whose results it brings; no more of them than a conversation comes to have.
+    /// The calls whose results it brings, up to a limit that no real conversation reaches.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCallId> {
         let results = self.brings.results.iter().take(MOST_TRACES);
         results.map(|result| &result.call)
     }
 
-    /// The key of the whole history; `None` of an empty one.
+    /// The key of the whole history; `None` if it is empty.
     #[must_use]
     pub const fn view(&self) -> Option<Digest> {
         self.view
     }
 
-    /// The keys of its beginnings that may be all that a session knows, the longest first; no more of them
-    /// than a conversation comes to have.
+    /// The keys of the prefixes that may be a session's whole conversation, the longest first, up to a limit
+    /// that no real conversation reaches.
     pub fn views(&self) -> impl Iterator<Item = Digest> {
         let beginnings = self.beginnings.iter().take(MOST_TRACES);
         beginnings.map(|(_, view)| *view)
     }
 }
 
-/// The key of a history after each of its messages.
+/// The keys of a history after each of its messages.
 #[must_use]
 pub fn chain(history: &[Message]) -> Vec<Digest> {
     let mut key = ConversationKey::new();
@@ -176,12 +175,11 @@ pub fn chain(history: &[Message]) -> Vec<Digest> {
     history.iter().map(after).collect()
 }
 
-/// Where a request with this history belongs, among these sessions.
+/// Locates a request with this history among these sessions.
 ///
-/// A session of anybody but the principal is passed over. A session is found by the calls whose results the
-/// history ends with, and otherwise by the longest beginning of the history that is all that a client was
-/// shown up to the end of a turn; one in which no model has said anything is none, and one that fits
-/// several sessions tells nothing.
+/// Sessions of other principals are skipped. A session is found by the calls whose results end the history, or
+/// else by the longest prefix of the history that is all that a client has received up to the end of a turn. A
+/// prefix without a model's message does not count, and one that matches several sessions identifies none.
 #[must_use]
 pub fn locate(principal: &str, history: &HistoryKeys, sessions: &[SessionIndex]) -> Located {
     let own = || {
@@ -207,10 +205,10 @@ pub fn locate(principal: &str, history: &HistoryKeys, sessions: &[SessionIndex])
     Located::New
 }
 
-/// Where a request with this history belongs in a session that it names.
+/// Locates a request with this history in a session that it names.
 ///
-/// What the session knows holds: of a history that it does not know, only what comes after the last words
-/// of the model is taken.
+/// The session's own history takes precedence: of an unknown history, only the part after the model's last
+/// message is used.
 #[must_use]
 pub fn locate_in(history: &[Message], session: &SessionIndex) -> Located {
     let brings = brings(history);
@@ -218,7 +216,7 @@ pub fn locate_in(history: &[Message], session: &SessionIndex) -> Located {
     let mut edited = None;
     if results.any(|result| session.has_asked(&result.call)) {
         match session.take(brings) {
-            // Whoever names a session means that one, with what was said in it since.
+            // The client names the session, so it continues the session's present end.
             Ok(Located::More { session, words, .. }) => {
                 let at = None;
                 return Located::More { at, session, words };
@@ -232,7 +230,7 @@ pub fn locate_in(history: &[Message], session: &SessionIndex) -> Located {
         .iter()
         .filter_map(|(place, view)| session.at(*view, *place));
     match known.next() {
-        // Whoever names a session that is at work means that one.
+        // The client names a busy session, so it means that session, not a fork.
         Some(Located::Fork { at, .. }) if session.is_at_work_after(&at.turn) => {}
         Some(located) => return located,
         None => {}
@@ -246,10 +244,10 @@ pub fn locate_in(history: &[Message], session: &SessionIndex) -> Located {
     }
 }
 
-/// Where a request belongs that goes on from a reply that its client names: that of this segment of a
-/// turn. All of its history is new.
+/// Locates a request that continues from a reply that its client names: a segment of a turn. All of its history
+/// is new.
 ///
-/// `None` if there is no such reply in the session, or not for this principal.
+/// `None` if the session has no such reply, or not for this principal.
 #[must_use]
 pub fn locate_after(
     principal: &str,
@@ -278,12 +276,12 @@ pub fn locate_after(
     })
 }
 
-/// What a turn begins with that goes on behind these messages with what is new of a history. What its
-/// client was shown as run by the server is told as it was run.
+/// The opening of a turn that follows these messages with the new part of a history. Calls that its client saw
+/// as run by the server are converted back to server tool calls.
 ///
 /// # Errors
 ///
-/// The first rule that the whole conversation breaks.
+/// The first rule that the whole conversation violates.
 pub fn opening(before: &[Arc<Message>], new: &[Message]) -> Result<Opening, RuleViolation> {
     if !new.is_empty() && new.iter().all(|message| message.role == Role::User) {
         let mut one = Message::new(Role::User, Vec::new());
@@ -294,7 +292,7 @@ pub fn opening(before: &[Arc<Message>], new: &[Message]) -> Result<Opening, Rule
         return Ok(Opening::UserMessage(Arc::new(one)));
     }
     let before = before.iter().map(|message| Message::clone(message));
-    // What is left of words that a client cut into messages of their own.
+    // Remains of text that a client split into messages of its own.
     let says_nothing = |message: &Message| {
         message.role == Role::Assistant && message.blocks.iter().all(Block::is_blank)
     };
@@ -304,15 +302,15 @@ pub fn opening(before: &[Arc<Message>], new: &[Message]) -> Result<Opening, Rule
     Transcript::parse(all).map(Opening::Transcript)
 }
 
-/// Puts the outcomes of a history into the order of their calls, as it is kept here and as models are told
-/// it: clients bring them in any order, such as that in which their tools finished.
+/// Sorts the outcomes of a history into the order of their calls, which is the order for storage and models.
+/// Clients send them in any order, such as the order in which their tools finished.
 pub fn in_call_order(messages: &mut [Message]) {
     for n in 1..messages.len() {
         if let Some([asks, answers]) = messages.get_mut(n - 1..=n)
             && answers.role == Role::Tool
         {
             let places = places(asks.calls().map(|call| &call.id));
-            // What answers none of them stays behind those that do, for whoever judges it.
+            // Outcomes of unknown calls stay after the others; the rules check reports them.
             answers.blocks.sort_by_key(|block| match &block.content {
                 Content::ToolOutcome(outcome) => {
                     places.get(&outcome.call).copied().unwrap_or(usize::MAX)
@@ -330,14 +328,14 @@ pub fn in_call_order(messages: &mut [Message]) {
     }
 }
 
-/// The results that a history ends with, in the order of their calls. Words that follow them belong to
-/// the last one, as nothing else can be told to a turn that waits for it.
+/// The results at the end of a history, in the order of their calls. Text that follows them is part of the last
+/// one, because a turn that waits for results accepts nothing else.
 #[must_use]
 pub fn results(history: &[Message]) -> Vec<Arc<ToolOutcome>> {
     brings(history).results
 }
 
-/// The results that a history ends with, and the words among them.
+/// The results at the end of a history, and the text between them.
 fn brings(history: &[Message]) -> ClientResults {
     let (before, new) = history.split_at(trailing(history));
     let silent = before
@@ -369,7 +367,7 @@ fn brings(history: &[Message]) -> ClientResults {
     }
 }
 
-/// The place of each of these calls among them.
+/// The position of each of these calls.
 pub(crate) fn places<'a>(
     calls: impl Iterator<Item = &'a ToolCallId>,
 ) -> HashMap<&'a ToolCallId, usize> {
@@ -380,7 +378,7 @@ pub(crate) fn places<'a>(
     places
 }
 
-/// What a client brings with a block.
+/// What a client's block adds to the results.
 enum ClientBlock {
     Nothing,
     Outcome(ToolOutcome),
@@ -407,7 +405,7 @@ fn said(block: &Block) -> ClientBlock {
     }
 }
 
-/// Where the messages begin that come after the last one of the model.
+/// The index of the first message after the model's last one.
 fn trailing(history: &[Message]) -> usize {
     let last = history
         .iter()
@@ -415,12 +413,12 @@ fn trailing(history: &[Message]) -> usize {
     last.map_or(0, |last| last + 1)
 }
 
-/// The beginnings of a history that end with words of the model and have something of the client behind
-/// them: how long they are, and their keys; the longest first. And the key of all of it.
+/// The prefixes of a history that end with a message of the model and are followed by one of the client: their
+/// lengths and keys, the longest first. Also the key of the whole history.
 fn beginnings(history: &[Message]) -> (Vec<(usize, Digest)>, Option<Digest>) {
     let mut found = Vec::new();
     let mut key = ConversationKey::new();
-    // The last message that says something, if it is the model's.
+    // The last message with content, if it is the model's.
     let mut last: Option<(usize, Digest)> = None;
     for (place, message) in (1..).zip(history) {
         if !key.message(message) {
@@ -436,5 +434,5 @@ fn beginnings(history: &[Message]) -> (Vec<(usize, Digest)>, Option<Digest>) {
     (found, (!history.is_empty()).then(|| key.digest()))
 }
 
-/// How many calls, and how many beginnings, of one history are looked for.
+/// The maximum number of calls, and of prefixes, that are searched for per history.
 const MOST_TRACES: usize = 1_000;

@@ -1,60 +1,60 @@
-//! Images, documents and sounds, and where their bytes are.
+//! Images, documents and audio, and the location of their bytes.
 
 use std::sync::Arc;
 
 use crate::opaque::StateOwner;
 
-/// Where the bytes of a medium are.
+/// The location of a medium's bytes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum MediaSource {
-    /// Here, in base64, as every wire language wants them.
+    /// Inline, in base64, as all wire protocols require.
     Base64 {
         /// The media type, such as `image/png`.
         media_type: Arc<str>,
         /// The bytes in standard base64 with padding.
         data: Arc<str>,
     },
-    /// Uploaded to a provider before; only it knows the id.
+    /// Uploaded to a provider earlier; only that provider knows the id.
     File {
         /// The provider's id of the file.
         id: Arc<str>,
-        /// Whose file it is.
+        /// The owner of the file.
         owner: StateOwner,
     },
-    /// Here, as plain text: documents only.
+    /// Inline, as plain text; for documents only.
     Text(Arc<str>),
-    /// Somewhere the provider fetches it from.
+    /// A URL from which the provider fetches it.
     Url(Arc<str>),
 }
 
-/// How closely a model should look at an image.
+/// The resolution at which a model should view an image.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ImageDetail {
-    /// As the provider likes.
+    /// The provider chooses.
     Auto,
-    /// Closely.
+    /// High.
     High,
-    /// Roughly, at less cost.
+    /// Low, at less cost.
     Low,
-    /// Without any scaling.
+    /// Without scaling.
     Original,
 }
 
-/// A picture.
+/// An image.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Image {
-    /// How closely to look; `None` leaves it to the provider.
+    /// The resolution; `None` leaves it to the provider.
     pub detail: Option<ImageDetail>,
     /// The bytes.
     pub source: MediaSource,
 }
 
-/// A document: a PDF, a text.
+/// A document: a PDF or text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Document {
     /// Whether the model should cite it.
     pub cite: bool,
-    /// What the model is told about it, outside its text.
+    /// Context for the model, outside the document's text.
     pub context: Option<Arc<str>>,
     /// The bytes.
     pub source: MediaSource,
@@ -62,11 +62,11 @@ pub struct Document {
     pub title: Option<Arc<str>>,
 }
 
-/// A sound.
+/// Audio.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Audio {
     /// The bytes.
     pub source: MediaSource,
-    /// What is said in it, if known.
+    /// The transcript, if known.
     pub transcript: Option<Arc<str>>,
 }

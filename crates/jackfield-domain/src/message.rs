@@ -1,20 +1,20 @@
-//! Messages, and the shared sequence of them that a model is sent.
+//! Messages, and the shared sequence of them that is sent to a model.
 
 use std::sync::Arc;
 
 use crate::block::{Block, CachePoint, Content, ToolCall};
 use crate::opaque::OpaqueState;
 
-/// Who a message is from.
+/// The role of a message's author.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Role {
     /// The model.
     Assistant,
-    /// Whoever runs the conversation; here only in its middle, the first is the system prompt.
+    /// The operator; only in mid-conversation, because the first instructions are the system prompt.
     System,
     /// Tools: only outcomes, all those of one reply, in the order of its calls.
     Tool,
-    /// The person or program that asks.
+    /// The person or program that sends requests.
     User,
 }
 
@@ -23,14 +23,14 @@ pub enum Role {
 pub struct Message {
     /// The parts, in order.
     pub blocks: Vec<Block>,
-    /// State of providers that belongs to the whole message.
+    /// Opaque state of providers that belongs to the whole message.
     pub opaque: Vec<OpaqueState>,
-    /// Who it is from.
+    /// The author's role.
     pub role: Role,
 }
 
 impl Message {
-    /// A message of these blocks.
+    /// A message with these blocks.
     #[must_use]
     pub const fn new(role: Role, blocks: Vec<Block>) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Message {
         })
     }
 
-    /// All text in it, one block after another, with empty lines between.
+    /// All text in it; blocks are separated by empty lines.
     #[must_use]
     pub fn to_text(&self) -> String {
         let texts: Vec<&str> = self
@@ -83,9 +83,9 @@ impl Message {
     }
 }
 
-/// The messages that a model is sent: those before the turn, then those of the turn.
+/// The messages that are sent to a model: those before the turn, then those of the turn.
 ///
-/// Cloning shares them: the cost of a round does not grow with the history.
+/// Clones share them, so the cost of a round does not grow with the history.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Messages {
     before: Arc<Vec<Arc<Message>>>,
@@ -93,7 +93,7 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// The messages before a turn.
+    /// The messages before a turn, without messages of the turn.
     #[must_use]
     pub fn before(messages: Arc<Vec<Arc<Message>>>) -> Self {
         Self {
@@ -102,7 +102,7 @@ impl Messages {
         }
     }
 
-    /// How many there are.
+    /// The number of messages.
     #[must_use]
     pub fn len(&self) -> usize {
         self.before.len() + self.turn.len()
@@ -119,7 +119,7 @@ impl Messages {
         self.before.iter().chain(self.turn.iter())
     }
 
-    /// Those of the turn alone.
+    /// The messages of the turn only.
     #[must_use]
     pub fn of_turn(&self) -> &[Arc<Message>] {
         &self.turn
@@ -136,8 +136,8 @@ impl Messages {
         Arc::make_mut(&mut self.turn).push(message);
     }
 
-    /// The same with a cache point behind the last outcomes, where the client set one at the end of its own
-    /// words: each round of the turn is then read from the cache by the next one.
+    /// Adds a cache point after the last outcomes, if the client set one at the end of its own message: each
+    /// round is then read from the cache by the next one.
     #[must_use]
     pub(crate) fn cached_to_end(mut self) -> Self {
         let Some(point) = self.point_at_end() else {
@@ -152,7 +152,7 @@ impl Messages {
         self
     }
 
-    /// The cache point at the end of what the client said last.
+    /// The cache point at the end of the client's last message.
     fn point_at_end(&self) -> Option<CachePoint> {
         let mut messages = self.iter().rev();
         let said = messages.find(|message| {
@@ -162,7 +162,7 @@ impl Messages {
         said.blocks.last()?.cache
     }
 
-    /// All of them as one shared list, for the turn that comes next.
+    /// All messages as one shared list, for the next turn.
     #[must_use]
     pub fn join(&self) -> Arc<Vec<Arc<Message>>> {
         if self.turn.is_empty() {
@@ -171,7 +171,7 @@ impl Messages {
         Arc::new(self.iter().cloned().collect())
     }
 
-    /// The same, without a copy of those before the turn where nobody else has them.
+    /// Like [`join`](Self::join), without copying the messages before the turn if they are not shared.
     pub(crate) fn into_joined(self) -> Arc<Vec<Arc<Message>>> {
         let Self { mut before, turn } = self;
         if !turn.is_empty() {
@@ -180,7 +180,7 @@ impl Messages {
         before
     }
 
-    /// Those before the turn.
+    /// The messages before the turn.
     pub(crate) fn of_before(&self) -> &[Arc<Message>] {
         &self.before
     }

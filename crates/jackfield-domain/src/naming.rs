@@ -1,25 +1,23 @@
-//! Model-facing tool names: a pure function of (toolbox, tool) that fits the strictest vendor's rule.
+//! Model-facing tool names: a pure function of toolbox and tool that satisfies the strictest vendor's rule.
 
 use crate::digest::Digest;
 use crate::ids::{ToolName, ToolboxId};
 
-/// The name under which models see a tool of a toolbox: `toolbox__tool`.
+/// The model-facing name of a toolbox's tool: `toolbox__tool`.
 ///
-/// At most 64 characters of `[A-Za-z0-9_-]`, beginning with a letter or `_`: what every vendor takes
-/// (Gemini is strictest about the beginning, `OpenAI` about the length). Wherever anything had to be
-/// changed, or the two parts could be told apart in another way, or the name ends as if it had a
-/// hash, eight digits of a hash are added, so that two tools never share a name. Mapped back by
-/// table, never by splitting.
+/// At most 64 characters of `[A-Za-z0-9_-]`, beginning with a letter or `_`, which every vendor accepts (Gemini
+/// is strictest about the beginning, `OpenAI` about the length). Eight digits of a hash are appended if
+/// anything was changed, if the name could be split in another way, or if it ends like a hash, so that two
+/// tools never share a name. Names are mapped back by a table, never by splitting.
 #[must_use]
 pub fn tool_name(toolbox: &ToolboxId, tool: &str) -> ToolName {
     named(&format!("{toolbox}__{tool}"), Some(toolbox), tool)
 }
 
-/// The name under which models see a tool of a toolbox whose tools were given a beginning of their own
-/// in place of `toolbox__`, which may be empty.
+/// The model-facing name of a tool whose toolbox has a prefix of its own in place of `toolbox__`; the prefix
+/// may be empty.
 ///
-/// Two toolboxes can be given the same one: that two of their tools share a name is seen where the
-/// catalog is made.
+/// Two toolboxes can have the same prefix; the catalog detects tools that share a name.
 #[must_use]
 pub fn prefixed_tool_name(prefix: &str, toolbox: &ToolboxId, tool: &str) -> ToolName {
     let joined = format!("{prefix}{tool}");
@@ -30,7 +28,7 @@ pub fn prefixed_tool_name(prefix: &str, toolbox: &ToolboxId, tool: &str) -> Tool
     ToolName::parse(&name).unwrap_or_else(|_| ToolName::fallback())
 }
 
-/// The name under which models see a tool that needs no toolbox before it: a built-in, a client's own.
+/// The model-facing name of a tool without a prefix: a built-in tool or a client tool.
 #[must_use]
 pub fn bare_tool_name(tool: &str) -> ToolName {
     named(tool, None, tool)
@@ -38,8 +36,8 @@ pub fn bare_tool_name(tool: &str) -> ToolName {
 
 fn named(joined: &str, toolbox: Option<&ToolboxId>, tool: &str) -> ToolName {
     let mut name = fitting(joined);
-    // `a` + `_b` and `a_` + `b` would both read `a___b`; and a server must not be able to offer a
-    // tool under the name that another one has only because of its hash.
+    // `a` + `_b` and `a_` + `b` would both give `a___b`. Also, a server must not be able to claim a name that
+    // another tool has only because of its hash.
     let ambiguous = toolbox.is_some_and(|toolbox| {
         toolbox.as_str().contains("__")
             || toolbox.as_str().ends_with('_')
@@ -49,11 +47,11 @@ fn named(joined: &str, toolbox: Option<&ToolboxId>, tool: &str) -> ToolName {
     if name != joined || ambiguous || name.len() > ToolName::MAX {
         hash(&mut name, toolbox, tool);
     }
-    // Every character was made to fit and the length was cut just now.
+    // The characters and the length are valid by construction.
     ToolName::parse(&name).unwrap_or_else(|_| ToolName::fallback())
 }
 
-/// The same with characters that fit, of any length.
+/// Replaces invalid characters; does not limit the length.
 fn fitting(joined: &str) -> String {
     let mut name: String = joined
         .chars()
@@ -66,7 +64,7 @@ fn fitting(joined: &str) -> String {
     name
 }
 
-/// Cuts a name, and tells it from all others.
+/// Shortens a name and appends a hash that makes it unique.
 fn hash(name: &mut String, toolbox: Option<&ToolboxId>, tool: &str) {
     let digest = Digest::of_parts([toolbox.map_or("", ToolboxId::as_str), tool]).to_hex();
     name.truncate(ToolName::MAX - 9);

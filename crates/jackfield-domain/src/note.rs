@@ -1,51 +1,51 @@
-//! Notes: what a mapper lost or changed, said aloud.
+//! Notes: what a mapper lost or changed.
 
 use std::borrow::Cow;
 
-/// One difference between what was to be said and what the other side can be told.
+/// One difference between the intended content and what the other side can represent.
 ///
-/// No notes means that nothing differs. Every path where mapping out and back differs has a note,
-/// and every note names a real difference.
+/// No notes means no difference. Every path where a round trip changes something has a note, and every note
+/// names a real difference.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Note {
     /// A stable name of the difference, such as `sampling_not_supported`.
     pub code: Cow<'static, str>,
-    /// What suffers by it.
+    /// What the difference affects.
     pub effect: NoteEffect,
-    /// What was done.
+    /// How the value was handled.
     pub kind: NoteKind,
-    /// Where, as a path into the domain value, such as `settings.temperature`.
+    /// The location, as a path into the domain value, such as `settings.temperature`.
     pub path: String,
 }
 
-/// What was done with a value that does not fit.
+/// How a value without an equivalent was handled.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum NoteKind {
-    /// Something near it was sent.
+    /// A similar value was sent.
     Approximated,
-    /// It is sent in a place of its own, and comes back from there.
+    /// It is sent in a separate place, and restored from there.
     Carried,
-    /// It was left out.
+    /// It was omitted.
     Dropped,
     /// The request was refused because of it.
     Refused,
 }
 
-/// What suffers by a difference, from least to most.
+/// What a difference affects, from least to most serious.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum NoteEffect {
-    /// Nothing but looks.
+    /// Only the presentation.
     Cosmetic,
-    /// Money or time.
+    /// Cost or latency.
     Cost,
-    /// How good the answer is.
+    /// The quality of the answer.
     Quality,
-    /// What is being said or done.
+    /// The meaning of the request or the answer.
     Meaning,
 }
 
 impl Note {
-    /// A note on this path.
+    /// A note about this path.
     #[must_use]
     pub fn new(
         kind: NoteKind,

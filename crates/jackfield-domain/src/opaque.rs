@@ -1,4 +1,4 @@
-//! What a provider must get back untouched, and whose it is.
+//! Opaque state: data that a provider must get back unchanged, and its owner.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use crate::digest::Digest;
 
-/// Whose opaque state this is: nobody else may be sent it.
+/// The owner of opaque state, which is never sent to anyone else.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct StateOwner {
-    /// The wire language, such as `claude`.
+    /// The dialect, such as `claude`.
     pub dialect: Arc<str>,
     /// The server, as a URL without path, query or user information.
     pub endpoint: Arc<str>,
@@ -17,35 +17,35 @@ pub struct StateOwner {
     pub model: Arc<str>,
 }
 
-/// How far a piece of opaque state reaches: what has to be there unchanged for it to be sent back.
+/// The scope of opaque state: the content that must be unchanged for the state to be sent back.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StateScope {
-    /// The block that it hangs on.
+    /// The block that it belongs to.
     Block,
     /// Everything before it, with this digest.
     Prefix(Digest),
-    /// The whole reply that it came in.
+    /// The whole reply that contained it.
     Reply,
 }
 
-/// State of a provider: a signature, an encrypted reasoning item, its own id of a call.
+/// State of a provider: a signature, an encrypted reasoning item, the provider's id of a call.
 ///
-/// It goes back untouched to its owner, and is withheld with a note from anyone else.
+/// It is sent back unchanged to its owner, and withheld from others with a note.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct OpaqueState {
-    /// What it is in the owner's language, such as `signature`.
+    /// The kind of state in the owner's dialect, such as `signature`.
     pub kind: Arc<str>,
-    /// The value, which only the owner's dialect reads.
+    /// The value; only the owner's dialect reads it.
     pub json: Value,
-    /// Whose it is.
+    /// The owner.
     pub owner: StateOwner,
-    /// What has to be unchanged around it.
+    /// The content that must be unchanged.
     pub scope: StateScope,
 }
 
 impl OpaqueState {
-    /// What is known of it when its block begins, if its value says what its owner calls the block: an object
-    /// with that `id` and nothing else. It is the same while the block comes and when it is whole.
+    /// The part of it that is known when its block begins: its `id`, if it has one, without the other fields.
+    /// The id is the same while the block streams and when it is complete.
     #[must_use]
     pub fn begun(&self) -> Option<Self> {
         let id = self.json.get("id")?.as_str().filter(|id| !id.is_empty())?;
@@ -56,12 +56,12 @@ impl OpaqueState {
     }
 }
 
-/// A field that one dialect knows and the domain does not: sent to the same dialect only.
+/// A field that one dialect has and the domain does not; it is sent only to that dialect.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Extension {
-    /// The dialect that knows it.
+    /// The dialect.
     pub dialect: Arc<str>,
-    /// Where it belongs in the request, as a JSON Pointer (RFC 6901).
+    /// Its location in the request, as a JSON Pointer (RFC 6901).
     pub path: String,
     /// The value.
     pub json: Value,

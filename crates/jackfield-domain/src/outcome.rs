@@ -1,4 +1,4 @@
-//! What came of a tool call, and how much of it a model is shown.
+//! The outcomes of tool calls, and how much of them models see.
 
 use std::sync::Arc;
 
@@ -8,38 +8,38 @@ use crate::ids::ToolCallId;
 use crate::media::{Audio, Document, Image, MediaSource};
 use crate::opaque::OpaqueState;
 
-/// What a tool answered, before it is tied to a call.
+/// The result of a tool, before it is tied to a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolResult {
     /// The content, in order.
     pub content: Vec<OutcomePart>,
-    /// Whether the tool says that it failed.
+    /// Whether the tool reports an error.
     pub is_error: bool,
-    /// The same as JSON, where the tool gives it.
+    /// The structured content, if the tool returns it.
     pub structured: Option<Arc<Value>>,
 }
 
-/// What came of a tool call, as models see it.
+/// The outcome of a tool call, as models see it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutcome {
-    /// The call that it answers.
+    /// The call.
     pub call: ToolCallId,
-    /// What the tool answered, cut where the journal says.
+    /// The tool's result, cut to the limit that the journal records.
     pub result: ToolResult,
-    /// State that the caller's dialect wants back with the outcome.
+    /// State that the client's dialect needs back with the outcome.
     pub opaque: Vec<OpaqueState>,
 }
 
 /// One part of an outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutcomePart {
-    /// A sound.
+    /// Audio.
     Audio(Audio),
     /// A document, or an embedded resource.
     Document(Document),
-    /// A picture.
+    /// An image.
     Image(Image),
-    /// Words.
+    /// Text.
     Text(Arc<str>),
 }
 
@@ -54,7 +54,7 @@ impl ToolResult {
         }
     }
 
-    /// A result that says what went wrong.
+    /// An error result with this text.
     #[must_use]
     pub fn error(text: impl Into<Arc<str>>) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl ToolResult {
         }
     }
 
-    /// All text parts, one after another, with line breaks between.
+    /// All text parts, separated by line breaks.
     #[must_use]
     pub fn to_text(&self) -> String {
         let texts: Vec<&str> = self
@@ -81,10 +81,10 @@ impl ToolResult {
         self.content.iter().map(OutcomePart::size).sum::<usize>() + structured
     }
 
-    /// The result cut to at most `limit` bytes of content, with a marker that says so; `None` if it fits.
+    /// The result cut to at most `limit` bytes of content, with a marker at the end; `None` if it fits.
     ///
-    /// Text is cut between characters; a picture, sound or document that does not fit is left out
-    /// whole, and what fits beside it stays. Structured content that does not fit is left out.
+    /// Text is cut between characters. An image, audio or document that does not fit is omitted as a whole;
+    /// later parts that fit are kept. Structured content that does not fit is omitted.
     #[must_use]
     pub fn cut(&self, limit: usize) -> Option<Self> {
         let size = self.size();
@@ -123,7 +123,7 @@ impl ToolResult {
 }
 
 impl OutcomePart {
-    /// The text, if it is one.
+    /// The text, if it is a text part.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -152,7 +152,7 @@ fn source_size(source: &MediaSource) -> usize {
     }
 }
 
-/// The size of a JSON value as text, without writing it.
+/// The size of a JSON value as text, computed without serializing it.
 pub(crate) fn json_size(value: &Value) -> usize {
     match value {
         Value::Array(items) => 2 + items.iter().map(|item| json_size(item) + 1).sum::<usize>(),

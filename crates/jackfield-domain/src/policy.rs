@@ -1,4 +1,4 @@
-//! Policy: which tools may run, which need a person's word first, and which may not.
+//! Policy: which tools may run, which need an approval, and which are denied.
 
 use std::sync::Arc;
 
@@ -8,65 +8,65 @@ use crate::tool::{Safety, ToolOrigin, UnknownPolicy};
 /// Whether a tool may run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Permission {
-    /// It may.
+    /// It may run.
     Allow,
-    /// A person is asked before each call.
+    /// Each call needs an approval.
     Ask,
-    /// It may not; says why, and which setting would change that.
+    /// It may not run; names the reason, and the setting that would change it.
     Deny(Arc<str>),
-    /// It may: a person would be asked, but somebody allowed all of its calls for the whole session.
+    /// It may run: it needs approvals, but a session grant covers all of its calls.
     Granted {
-        /// Who.
+        /// The person who granted it.
         by: Arc<str>,
-        /// In answer to which question of the session.
+        /// The approval of the session that they answered.
         wait: WaitId,
     },
 }
 
-/// What a rule says.
+/// The verdict of a rule.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum RuleVerdict {
     /// The tool may run.
     Allow,
-    /// A person is asked.
+    /// Each call needs an approval.
     Ask,
     /// The tool may not run.
     Deny,
 }
 
-/// One rule: a pattern over `toolbox/tool`, and what it says.
+/// A rule: a pattern over `toolbox/tool`, and a verdict.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PolicyRule {
-    /// A pattern with `*` for any text; matched against `toolbox/tool`, and, unless it names a
-    /// toolbox itself by a `/`, against the bare tool name.
+    /// A pattern in which `*` matches any text. It is matched against `toolbox/tool` and, unless it contains a
+    /// `/`, against the bare tool name.
     pub pattern: Arc<str>,
-    /// What it says.
+    /// The verdict.
     pub verdict: RuleVerdict,
 }
 
 impl PolicyRule {
-    /// Whether the rule is about this tool.
+    /// Whether the rule matches this tool.
     #[must_use]
     pub fn fits(&self, tool: &ToolOrigin) -> bool {
         fits(&self.pattern, tool)
     }
 }
 
-/// All rules, and what holds where none matches.
+/// All rules, and the defaults where none matches.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Policy {
-    /// Whether a person is there to be asked.
+    /// Whether the turn is interactive, so that a person can approve calls.
     pub can_ask: bool,
-    /// The rules; the last one that matches decides.
+    /// The rules; the last match wins.
     pub rules: Vec<PolicyRule>,
 }
 
 impl Policy {
-    /// Whether this tool may run, where `trusted` says that its toolbox is believed: it is built in, or
-    /// its server was trusted by name.
+    /// Whether this tool may run. `trusted` means that its toolbox is built in, or that its server is
+    /// configured as trusted.
     ///
-    /// Without a matching rule a person is asked; where nobody can be asked, trusted tools that change
-    /// nothing run, and everything else is denied with the name of the setting.
+    /// Without a matching rule, an interactive turn asks for an approval. In a non-interactive turn, read-only
+    /// tools of trusted toolboxes run, and all others are denied, with the name of the setting.
     #[must_use]
     pub fn permission(&self, tool: &ToolOrigin, safety: Safety, trusted: bool) -> Permission {
         let full = format!("{}/{}", tool.toolbox, tool.tool);
@@ -90,17 +90,17 @@ impl Policy {
     }
 }
 
-/// One rule for calls of which nobody knows whether they took effect.
+/// A rule for calls whose outcome is unknown.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct UnknownRule {
-    /// What is done about them.
+    /// What to do with them.
     pub answer: UnknownPolicy,
-    /// A pattern, as that of a [`PolicyRule`].
+    /// A pattern, as in [`PolicyRule`].
     pub pattern: Arc<str>,
 }
 
 impl UnknownRule {
-    /// What the last of these rules says that matches the tool, if one does.
+    /// The answer of the last rule that matches the tool, if any.
     #[must_use]
     pub fn of(rules: &[Self], tool: &ToolOrigin) -> Option<UnknownPolicy> {
         let mut rules = rules.iter().rev();
@@ -109,15 +109,15 @@ impl UnknownRule {
     }
 }
 
-/// Whether this pattern, as that of a [`PolicyRule`], is of this tool.
+/// Whether this pattern, as in [`PolicyRule`], matches this tool.
 #[must_use]
 pub fn fits(pattern: &str, tool: &ToolOrigin) -> bool {
-    // A tool that calls itself `files/read` does not get what `files` is allowed.
+    // A tool named `files/read` must not get the permissions of toolbox `files`.
     let bare = !pattern.contains('/') && matches(pattern, &tool.tool);
     bare || matches(pattern, &format!("{}/{}", tool.toolbox, tool.tool))
 }
 
-/// Whether the text is of the pattern, in which `*` stands for any text.
+/// Whether the text matches the pattern, in which `*` matches any text.
 #[must_use]
 pub fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');

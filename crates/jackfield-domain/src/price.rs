@@ -1,4 +1,4 @@
-//! Prices of models, and what a usage costs under one: exact, in integers, each token priced once.
+//! Prices of models, and the cost of a usage: exact, in integers, with each token priced once.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,36 +11,36 @@ use thiserror::Error;
 use crate::request::ModelRef;
 use crate::usage::Usage;
 
-/// An amount of money in millionths of a millionth of its currency's unit; which currency is said elsewhere.
+/// An amount of money in trillionths (1e-12) of its currency's unit; the currency is stored elsewhere.
 ///
-/// So small because a price per million tokens with up to six decimals is then a whole number for
-/// one token, and nothing is ever rounded. It ends at 18 million units, and stays there.
+/// With this precision, a price per million tokens with up to six decimals is a whole number per token, and
+/// nothing is rounded. It saturates at 18 million units.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Money(u64);
 
 impl Money {
-    /// The most that can be told.
+    /// The largest amount.
     pub const MAX: Self = Self(u64::MAX);
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
-    /// This many millionths of a millionth of a unit.
+    /// An amount in trillionths of a unit.
     #[must_use]
     pub const fn from_picos(picos: u64) -> Self {
         Self(picos)
     }
 
-    /// Millionths of a millionth of a unit.
+    /// The amount in trillionths of a unit.
     #[must_use]
     pub const fn as_picos(self) -> u64 {
         self.0
     }
 
-    /// Reads a decimal number of units, such as `0.50`.
+    /// Parses a decimal number of units, such as `0.50`.
     ///
     /// # Errors
     ///
-    /// [`InvalidMoney`] if it is not one, is below zero, too large, or finer than 12 decimals.
+    /// [`InvalidMoney`] if it is not a number, is negative, too large, or has more than 12 decimals.
     pub fn parse(text: &str) -> Result<Self, InvalidMoney> {
         let invalid = || InvalidMoney(text.chars().take(40).collect());
         let (whole, part) = text.split_once('.').unwrap_or((text, ""));
@@ -57,21 +57,21 @@ impl Money {
         whole.checked_add(part).map(Self).ok_or_else(invalid)
     }
 
-    /// What is left when this much is taken away; nothing, if it is more.
+    /// The difference; saturates at zero.
     #[must_use]
     pub const fn less(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// This many times as much.
+    /// The product; saturates at the largest amount.
     #[must_use]
     pub const fn times(self, times: u64) -> Self {
         Self(self.0.saturating_mul(times))
     }
 }
 
-/// A decimal number of units, as many decimals as it has; with a precision, rounded up to that many,
-/// so that what costs something never shows as nothing.
+/// A decimal number of units with all of its decimals. With a precision, it is rounded up, so that a cost never
+/// shows as zero.
 impl fmt::Display for Money {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, part) = (self.0 / UNIT, self.0 % UNIT);
@@ -116,14 +116,14 @@ impl Sum for Money {
     }
 }
 
-/// A text that is not an amount of money.
+/// The text is not an amount of money.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[error(
     "`{0}` is not an amount of money: a decimal number such as 0.50 is expected, with at most 12 decimals"
 )]
 pub struct InvalidMoney(String);
 
-/// What a model's tokens cost: for one token each.
+/// The prices of a model, per token.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Price {
     /// An input token that was read from a cache.
@@ -132,20 +132,20 @@ pub struct Price {
     pub cache_write: Money,
     /// The currency, such as `USD`.
     pub currency: Arc<str>,
-    /// The day on which it was read at its source, such as `2026-11-01`.
+    /// The day on which the price was read from its source, such as `2026-11-01`.
     pub date: Arc<str>,
     /// Any other input token.
     pub input: Money,
     /// An output token, reasoning included.
     pub output: Money,
-    /// Where it comes from: an address, or a name.
+    /// The source: a URL or a name.
     pub source: Arc<str>,
 }
 
 impl Price {
-    /// What this usage costs. Each token is priced once: cached input is not priced as fresh too.
+    /// The cost of this usage. Each token is priced once: cached input is not also priced as fresh.
     ///
-    /// Where a server says that more was cached than there was input, the cached part alone is priced.
+    /// If a server reports more cached tokens than input tokens, only the cached tokens are priced.
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> Money {
         let cached = usage.cache_read.saturating_add(usage.cache_write);
@@ -155,7 +155,7 @@ impl Price {
             + self.output.times(usage.output)
     }
 
-    /// The same with its currency, and how much of it is an estimate. Nothing is cached in one.
+    /// The cost with its currency and its estimated part. Estimated tokens are never cached.
     #[must_use]
     pub fn bill(&self, usage: &Usage) -> Cost {
         Cost {
@@ -166,48 +166,48 @@ impl Price {
         }
     }
 
-    /// The most that so many tokens can cost: the input at its dearest, written to a cache.
+    /// The maximum cost of this many tokens: input at its highest price, that of a cache write if it is higher.
     #[must_use]
     pub fn reserve(&self, input: u64, output: u64) -> Money {
         self.input.max(self.cache_write).times(input) + self.output.times(output)
     }
 }
 
-/// What something cost.
+/// A cost.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Cost {
-    /// How much, the estimate included.
+    /// The amount, including the estimated part.
     pub amount: Money,
     /// The currency, such as `USD`.
     pub currency: Arc<str>,
-    /// How much of the amount is an estimate.
+    /// The estimated part of the amount.
     pub estimated: Money,
 }
 
-/// The prices that are known, by provider and model.
+/// The known prices, by provider and model.
 ///
-/// The name [`PriceList::ANY`] stands for every model of a provider that has no price of its own.
+/// The name [`PriceList::ANY`] applies to all models of a provider without a price of their own.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct PriceList(BTreeMap<Arc<str>, BTreeMap<Arc<str>, Price>>);
 
 impl PriceList {
-    /// In place of a model's name: all models of the provider that are not named.
+    /// The model name that applies to all models of a provider without a price of their own.
     pub const ANY: &str = "*";
 
-    /// Sets the price of a model; the one that it had is gone.
+    /// Sets the price of a model; replaces an earlier one.
     pub fn set(&mut self, provider: impl Into<Arc<str>>, model: impl Into<Arc<str>>, price: Price) {
         let models = self.0.entry(provider.into()).or_default();
         models.insert(model.into(), price);
     }
 
-    /// The price of a model, if it is known. One that is not known is not nothing.
+    /// The price of a model, if known. An unknown price is not zero.
     #[must_use]
     pub fn of(&self, model: &ModelRef) -> Option<&Price> {
         let models = self.0.get(&model.provider)?;
         models.get(&model.model).or_else(|| models.get(Self::ANY))
     }
 
-    /// All of them: provider, model, price.
+    /// All prices: provider, model, price.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str, &Price)> {
         self.0.iter().flat_map(|(provider, models)| {
             models
@@ -217,7 +217,7 @@ impl PriceList {
     }
 }
 
-/// How many decimals an amount has.
+/// The number of decimals of an amount.
 const DECIMALS: usize = 12;
-/// A unit, in what amounts are counted in.
+/// One unit, in trillionths.
 const UNIT: u64 = 1_000_000_000_000;

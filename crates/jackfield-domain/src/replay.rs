@@ -1,8 +1,8 @@
-//! Replay: what each recorded step answered is rebuilt, decided again, and compared with the record.
+//! Replay: rebuilds the input of each recorded step, decides it again, and compares the result with the record.
 //!
-//! Nothing is asked of anybody: no provider, no tool, no clock. Each step is decided at its recorded
-//! instant, on top of the *recorded* facts before it, so that it is judged on its own: a step that
-//! differs does not make those after it differ.
+//! It calls no provider and no tool, and reads no clock. Each step is decided at its recorded instant, on top
+//! of the *recorded* facts before it, so each step is judged on its own: a step that differs does not affect
+//! later ones.
 //!
 //! ```text
 //! let mut replay = Replay::new(session, &deliveries);
@@ -11,9 +11,9 @@
 //! }
 //! ```
 //!
-//! What an input was is told by the facts that it led to, see [`RebuiltInput`]. Where facts leave more
-//! than one input possible, such as whether anything but text had been seen of a reply that broke,
-//! a step is the same if it is for one of them.
+//! An input is rebuilt from the facts that it led to, see [`RebuiltInput`]. Where facts allow several inputs,
+//! such as whether an interrupted reply had visible content other than text, a step is the same if one of the
+//! inputs matches.
 
 use std::sync::Arc;
 
@@ -34,45 +34,45 @@ mod rebuild;
 pub use self::difference::Difference;
 pub use self::rebuild::{MissingRecord, RebuiltInput};
 
-/// What came of deciding a step again.
+/// The verdict on a replayed step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReplayVerdict {
-    /// It comes out otherwise, and another version of the loop decided it: the rules have changed.
+    /// The result differs, and another loop version decided the step: the rules have changed.
     DecidedDifferentlySince(Difference),
-    /// It comes out otherwise, under the same rules: the record or the loop is damaged.
+    /// The result differs under the same rules: the record or the loop is damaged.
     Differs(Difference),
-    /// The record does not say what it answered.
+    /// The record does not contain the step's input.
     NotRebuilt(MissingRecord),
-    /// It comes out the same.
+    /// The result is the same.
     Same,
 }
 
-/// A step, decided again.
+/// A step that was decided again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepReplay {
-    /// What is decided today; nothing where the input could not be rebuilt.
+    /// The new decision; `None` if the input could not be rebuilt.
     pub decided: Option<Step>,
-    /// What kind of input the record says that it answered.
+    /// The kind of input, as recorded.
     pub input: InputKind,
-    /// What it answered, as far as it could be rebuilt.
+    /// The input, as far as it could be rebuilt.
     pub rebuilt: Option<RebuiltInput>,
     /// Its number within the session.
     pub step: u64,
-    /// What came of it.
+    /// The verdict.
     pub verdict: ReplayVerdict,
-    /// The version of the loop that decided it.
+    /// The loop version that decided it.
     pub version: u32,
 }
 
 impl StepReplay {
-    /// Whether it comes out the same.
+    /// Whether the result is the same.
     #[must_use]
     pub fn is_same(&self) -> bool {
         self.verdict == ReplayVerdict::Same
     }
 }
 
-/// Decides the steps of a session again, one after another.
+/// Decides the steps of a session again, in order.
 #[derive(Clone, Debug)]
 pub struct Replay<'a> {
     deliveries: &'a [Delivery],
@@ -81,7 +81,7 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// Begins before the first step of a session, with everything that was ever delivered to it.
+    /// Starts before the first step of a session, given all deliveries to it.
     #[must_use]
     pub fn new(session: SessionId, deliveries: &'a [Delivery]) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Decides the next step again, and then goes on from what is recorded of it.
+    /// Decides the next step again, and then continues from its recorded facts.
     pub fn step(&mut self, recorded: &Envelope) -> StepReplay {
         let replayed = self.judge(recorded);
         self.follow(recorded);
@@ -135,8 +135,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// A question that was closed as one that nobody answered in time, although somebody had: no fact
-    /// tells of a delivery that had no effect.
+    /// A wait that was closed as expired although an answer had arrived in time. Needs a check of its own,
+    /// because no fact records a delivery without an effect.
     fn passed_over(&self, recorded: &Envelope) -> Option<Difference> {
         let turn = self.session.open_turn()?;
         recorded.facts.iter().enumerate().find_map(|(place, fact)| {
@@ -165,7 +165,7 @@ impl<'a> Replay<'a> {
         })
     }
 
-    /// What the loop answers to this today; nothing if there is no turn to tell it to.
+    /// The loop's present decision for this input; `None` if there is no turn.
     fn decide(&self, rebuilt: &RebuiltInput, now: Now) -> Option<Step> {
         let session = self.session.id();
         match rebuilt {
@@ -199,7 +199,7 @@ impl<'a> Replay<'a> {
             } => {
                 let turn = self.session.last_turn()?.clone();
                 let mut live = self.live.clone();
-                // The clock alone ends a reply only if that was silent for as long as it may be.
+                // A wake-up ends a reply only if the model was silent for the whole idle limit.
                 let heard = match (&**input, live.heard()) {
                     (Input::Woke, Some(began)) => {
                         let idle = turn.setup().model_idle();
@@ -211,7 +211,7 @@ impl<'a> Replay<'a> {
                 let heard = Now { mono: heard, ..now };
                 if let Some(reply) = live.hear_reply(heard) {
                     for piece in pieces {
-                        // Pieces of a record that was tampered with may not fit; the facts will not, then.
+                        // Pieces from a tampered record may not match; the facts then differ.
                         let _broken = reply.push(piece);
                     }
                     if let Some(used) = used {
@@ -226,7 +226,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Goes on from what is recorded.
+    /// Continues from the recorded step.
     fn follow(&mut self, recorded: &Envelope) {
         match recorded.input {
             InputKind::Began => self.live = LiveState::default(),

@@ -1,4 +1,4 @@
-//! What a model sends back, and how it ended.
+//! Replies of models, and how they end.
 
 use std::sync::Arc;
 
@@ -7,34 +7,34 @@ use crate::note::Note;
 use crate::opaque::OpaqueState;
 use crate::usage::Usage;
 
-/// A whole reply of a model.
+/// A complete reply of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
-    /// How and with what it ended.
+    /// The end of the reply.
     pub end: ReplyEnd,
     /// The blocks, in the order in which they started.
     pub message: Arc<Message>,
 }
 
-/// The end of a reply: everything about it that is not a block.
+/// The end of a reply: everything except its blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplyEnd {
-    /// Why it ended.
+    /// The reason for the end.
     pub finish: FinishReason,
-    /// The model that answered, where the provider says so.
+    /// The model that answered, if the provider reports it.
     pub model: Option<Arc<str>>,
-    /// What got lost or changed on the way to the provider and back.
+    /// What was lost or changed on the way to the provider and back.
     pub notes: Vec<Note>,
-    /// State of the provider that belongs to the whole reply.
+    /// Opaque state of the provider that belongs to the whole reply.
     pub opaque: Vec<OpaqueState>,
     /// The provider's id of the reply.
     pub upstream: Option<Arc<str>>,
-    /// What it used: as the provider counts, or as an estimate that says so.
+    /// The usage: counted by the provider, or marked as an estimate.
     pub usage: Option<Usage>,
 }
 
 impl ReplyEnd {
-    /// An end for this reason, with nothing else known.
+    /// An end with this reason and nothing else.
     #[must_use]
     pub const fn new(finish: FinishReason) -> Self {
         Self {
@@ -50,25 +50,25 @@ impl ReplyEnd {
 
 /// Why a reply ended.
 ///
-/// Exhaustive on purpose: a new reason has to break every mapper at compile time.
+/// Exhaustive on purpose: a new reason must break every mapper at compile time.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum FinishReason {
-    /// A filter of the provider took over.
+    /// The provider's content filter stopped it.
     ContentFilter,
     /// The model's context is full.
     ContextFull,
-    /// The limit on output tokens was reached; the last call may be cut off.
+    /// The output token limit was reached; the last call may be cut off.
     Length,
-    /// The provider wants the reply back as it is, to go on with it.
+    /// The provider paused, and needs the reply back unchanged to continue.
     Paused,
-    /// The model, or a guard before it, refused.
+    /// The model, or a guard in front of it, refused.
     Refused,
-    /// The model was done.
+    /// The model finished.
     Stop,
-    /// One of the stop sequences came, this one.
+    /// This stop sequence occurred.
     StopSequence(Arc<str>),
     /// The model waits for the outcomes of its calls.
     ToolCalls,
-    /// A reason that the dialect did not know, as the provider wrote it.
+    /// A reason that the dialect does not know, as the provider wrote it.
     Unrecognized(Arc<str>),
 }

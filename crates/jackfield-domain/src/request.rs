@@ -1,4 +1,4 @@
-//! What a model is asked, and what a tool is asked.
+//! Requests to models and to tools.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::system_prompt::SystemPrompt;
 use crate::tool::{ToolChoice, ToolDefinition, ToolOrigin};
 use crate::tool_input::ToolInput;
 
-/// Which model of which provider.
+/// A model of a provider.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct ModelRef {
-    /// The model, by the provider's name for it.
+    /// The provider's name of the model.
     pub model: Arc<str>,
-    /// The provider, by its name in the configuration.
+    /// The configured name of the provider.
     pub provider: Arc<str>,
 }
 
-/// What a model is asked. Cloning shares everything that is large.
+/// A request to a model. Clones share all large parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelRequest {
-    /// Which tools may or have to be called.
+    /// Which tools may or must be called.
     pub choice: ToolChoice,
     /// The conversation.
     pub messages: Messages,
@@ -36,22 +36,22 @@ pub struct ModelRequest {
     pub model: ModelRef,
     /// Settings.
     pub settings: Arc<Settings>,
-    /// The least effect of a [`Note`](crate::note::Note) for which the request is refused as
-    /// `Unsupported` before anything is sent; `None` notes and sends.
+    /// The least effect of a [`Note`](crate::note::Note) at which the request is refused as `Unsupported`
+    /// before it is sent; `None` records the notes and sends it.
     pub strict: Option<NoteEffect>,
     /// The system prompt.
     pub system: Arc<SystemPrompt>,
-    /// The tools, those of the history that are no longer there included, as stubs.
+    /// The tools. Includes stubs for tools that occur only in the history.
     pub tools: Arc<Vec<Arc<ToolDefinition>>>,
-    /// Whether nobody reads along, so that the reply may come in one piece.
+    /// Whether the reply may come in one piece, because it is not streamed to a client.
     pub whole: bool,
 }
 
 impl ModelRequest {
-    /// The ids under which this owner knows the calls of the conversation.
+    /// The call ids of the conversation for this owner.
     ///
-    /// The provider's own id where it gave one, unless it gave the same one twice or an empty one:
-    /// then, as for calls that other providers made, ours.
+    /// The provider's own id is used, unless it is empty or not unique. In that case, and for calls of other
+    /// providers, Jackfield's id is used.
     #[must_use]
     pub fn upstream_ids(&self, owner: &StateOwner) -> HashMap<ToolCallId, Arc<str>> {
         let mut seen = HashSet::new();
@@ -69,27 +69,27 @@ impl ModelRequest {
     }
 }
 
-/// What a tool is asked.
+/// A request to a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolRun {
-    /// Which try at which call.
+    /// The attempt.
     pub attempt: ToolAttempt,
-    /// Whether the server has to be a fresh one, because the last one may still be at the call.
+    /// Whether a new server process is required, because the old one may still be running the call.
     pub fresh: bool,
-    /// The arguments: never malformed here.
+    /// The arguments; never malformed here.
     pub input: ToolInput,
-    /// What the tool may recognise the call by: the same for every try.
+    /// The idempotency key, the same for every attempt.
     pub key: IdempotencyKey,
-    /// The most bytes of outcome that are of use.
+    /// The maximum useful size of the outcome, in bytes.
     pub max_bytes: usize,
-    /// How long it may take; the loop keeps the time.
+    /// The time limit; the loop enforces it.
     pub time_limit: Duration,
     /// The tool.
     pub tool: ToolOrigin,
 }
 
 impl ToolRun {
-    /// The JSON arguments; none if the tool takes text.
+    /// The JSON arguments; `None` if the tool takes text.
     #[must_use]
     pub fn arguments(&self) -> Option<&Map<String, Value>> {
         match &self.input {
@@ -99,11 +99,11 @@ impl ToolRun {
     }
 }
 
-/// The try that an action belongs to, and that the answering input repeats.
+/// The attempt that an action belongs to; the inputs that answer it repeat it.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Attempt {
-    /// At a model call.
+    /// An attempt at a model call.
     Model(ModelAttempt),
-    /// At a tool call.
+    /// An attempt at a tool call.
     Tool(ToolAttempt),
 }

@@ -1,25 +1,25 @@
-//! Restrictions: what today takes away from a turn that was set up before.
+//! Restrictions: what a turn may no longer do since it was set up.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::ids::ToolName;
 
-/// What today forbids of calls that have not started. It can only take away, never allow, and holds
-/// until the turn ends or is taken up once more.
+/// The restrictions on calls that have not started. They can only deny, never allow, and hold until the turn
+/// ends or is resumed again.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Restrictions {
     /// By model-facing name.
     pub tools: BTreeMap<ToolName, Restriction>,
 }
 
-/// Why a call that has not started may not start today.
+/// Why a call that has not started may not start.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Restriction {
-    /// The tool's definition is not the one that the model was told.
+    /// The tool's definition differs from the one that the model got.
     Changed,
-    /// Policy denies it now; says why.
+    /// The policy denies it now, for this reason.
     Denied(Arc<str>),
-    /// There is no such tool any more.
+    /// The tool does not exist anymore.
     Gone,
 }

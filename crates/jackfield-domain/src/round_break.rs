@@ -1,14 +1,14 @@
-//! Where in a reply to a client the words of another round begin.
+//! Marks where the text of another round begins in a reply to a client.
 
 use serde_json::json;
 
 use crate::opaque::{OpaqueState, StateOwner, StateScope};
 
-/// The first words of a round that is not the first one, as it hangs on their block.
+/// The marker of the first text block of a round after the first.
 ///
-/// A client is shown several rounds as one reply, and may be shown nothing of what happened between them.
-/// A dialect whose messages have one text parts these words from those before; otherwise two sentences would
-/// stand together as one. No provider is ever sent this.
+/// A client gets several rounds as one reply, and may not see what happened between them. A dialect whose
+/// messages have a single text inserts a separator here; otherwise two sentences would run together. The marker
+/// is never sent to a provider.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RoundBreak;
 
@@ -20,7 +20,7 @@ impl RoundBreak {
         states.any(|state| *state.kind == *KIND && *state.owner.dialect == *OWNER)
     }
 
-    /// The state that says so.
+    /// The marker state.
     #[must_use]
     pub fn state() -> OpaqueState {
         OpaqueState {
@@ -36,6 +36,6 @@ impl RoundBreak {
     }
 }
 
-/// Whose state this is: no dialect of a provider has this name.
+/// The owner of the state; no provider's dialect has this name.
 const OWNER: &str = "jackfield";
 const KIND: &str = "later_round";

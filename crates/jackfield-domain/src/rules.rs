@@ -1,4 +1,4 @@
-//! The rules that every provider's conversations keep: the named list behind `messages_for_model()`.
+//! The rules that conversations must follow for all providers; `messages_for_model()` guarantees them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::block::{Content, RanBy};
 use crate::ids::ToolCallId;
 use crate::message::{Message, Role};
 
-/// A rule that a conversation breaks.
+/// A violated rule.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum RuleViolation {
@@ -19,7 +19,7 @@ pub enum RuleViolation {
         /// The call.
         call: ToolCallId,
     },
-    /// Non-empty: a message says nothing.
+    /// Non-empty: a message has no content.
     #[error("message {place} is empty")]
     EmptyMessage {
         /// Its place, from 0.
@@ -28,7 +28,7 @@ pub enum RuleViolation {
     /// Last role: a model answers a user or tools, never itself.
     #[error("the last message is the model's own")]
     EndsWithAssistant,
-    /// There is nothing to answer.
+    /// The conversation is empty.
     #[error("there is no message")]
     NoMessage,
     /// Order: outcomes are not in the order of their calls.
@@ -55,7 +55,7 @@ pub enum RuleViolation {
         /// The call.
         call: ToolCallId,
     },
-    /// Results first: a block stands in a message of a role that cannot say it.
+    /// Results first: a message contains a block that its role cannot have.
     #[error("message {place} holds a block that its role cannot have")]
     WrongRole {
         /// Its place, from 0.
@@ -63,11 +63,11 @@ pub enum RuleViolation {
     },
 }
 
-/// Checks a conversation that may be continued: all rules but the last role.
+/// Checks a conversation that may be continued: all rules except the last role.
 ///
 /// # Errors
 ///
-/// The first rule that is broken.
+/// The first violated rule.
 pub fn check_history<'a>(
     messages: impl Iterator<Item = &'a Arc<Message>>,
 ) -> Result<(), RuleViolation> {
@@ -89,7 +89,7 @@ pub fn check_history<'a>(
             match &block.content {
                 Content::ToolOutcome(outcome) => match message.role {
                     Role::Tool => answered.push(&outcome.call),
-                    // A provider's own outcome stands in the reply of its call.
+                    // The outcome of a provider tool is in the reply of its call.
                     Role::Assistant => {}
                     Role::System | Role::User => return Err(RuleViolation::WrongRole { place }),
                 },
@@ -132,11 +132,11 @@ pub fn check_history<'a>(
     }
 }
 
-/// Checks a conversation that a model is to answer: all rules.
+/// Checks a conversation that a model should answer: all rules.
 ///
 /// # Errors
 ///
-/// The first rule that is broken.
+/// The first violated rule.
 pub fn check_request<'a>(
     messages: impl DoubleEndedIterator<Item = &'a Arc<Message>> + Clone,
 ) -> Result<(), RuleViolation> {

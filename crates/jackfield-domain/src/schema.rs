@@ -1,10 +1,10 @@
-//! JSON Schemas that others wrote: what is broken in one is mended, so that the rest of it can be used.
+//! Repairs broken JSON Schemas of tools, so that the rest of each schema can be used.
 //!
-//! A vendor checks the schemas of all tools on each request, so one that is broken ends a session. What is
-//! plain is mended: nothing stands for what is absent, an empty list for an empty object, a word for the
-//! type that it means, `exclusiveMinimum: true` for the bound of draft 4. What cannot be mended is taken out
-//! and put into the description, where a model can still read it. The result is a schema of JSON Schema
-//! 2020-12, and a sound schema is its own result.
+//! Vendors validate the schemas of all tools on each request, so one broken schema would end a session. Clear
+//! cases are repaired: `null` counts as absent, an empty list as an empty object, a type's name in another
+//! language as the type, and `exclusiveMinimum: true` as the bound of draft 4. A keyword that cannot be
+//! repaired is moved into the description, where a model can still read it. The result is a JSON Schema
+//! 2020-12, and a valid schema is its own result.
 
 mod keywords;
 mod references;
@@ -13,18 +13,18 @@ use serde_json::{Map, Value, json};
 
 pub use references::{pointer, target};
 
-/// A schema that was broken, as it can be used.
+/// A repaired schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RepairedSchema {
-    /// Whether something that restricts values was taken out.
+    /// Whether a keyword that restricts values was removed.
     pub loses: bool,
     /// The schema.
     pub schema: Value,
 }
 
-/// Mends a schema; `None` if nothing in it is broken.
+/// Repairs a schema; `None` if nothing in it is broken.
 ///
-/// `is_pattern` says whether a text is a regular expression that can be compiled.
+/// `is_pattern` tests whether a text is a regular expression that compiles.
 #[must_use]
 pub fn mend(schema: &Value, is_pattern: &dyn Fn(&str) -> bool) -> Option<RepairedSchema> {
     let mut mending = SchemaRepair {
@@ -42,8 +42,8 @@ pub fn mend(schema: &Value, is_pattern: &dyn Fn(&str) -> bool) -> Option<Repaire
     })
 }
 
-/// Puts keywords into the description of a schema. Whether anything was put there: keywords that restrict
-/// nothing are left out.
+/// Adds keywords to the description of a schema. Returns whether any was added: keywords that restrict nothing
+/// are skipped.
 pub fn describe(keywords: &Map<String, Value>, schema: &mut Map<String, Value>) -> bool {
     let said: Vec<String> = keywords
         .iter()
@@ -62,7 +62,7 @@ pub fn describe(keywords: &Map<String, Value>, schema: &mut Map<String, Value>) 
     true
 }
 
-/// What was found so far.
+/// The state of the repair.
 struct SchemaRepair<'p> {
     changed: bool,
     is_pattern: &'p dyn Fn(&str) -> bool,
@@ -70,7 +70,7 @@ struct SchemaRepair<'p> {
 }
 
 impl SchemaRepair<'_> {
-    /// Mends a value in the place of a schema.
+    /// Repairs a value in the place of a schema.
     fn schema(&mut self, schema: &mut Value) {
         match schema {
             Value::Bool(_) => {}
@@ -95,7 +95,7 @@ impl SchemaRepair<'_> {
         *place = value;
     }
 
-    /// Takes what cannot be mended out, into the description.
+    /// Moves a keyword that cannot be repaired into the description.
     fn take_out(&mut self, fields: &mut Map<String, Value>, key: &str) {
         let Some(value) = fields.shift_remove(key) else {
             return;
@@ -105,13 +105,13 @@ impl SchemaRepair<'_> {
         self.loses |= describe(&taken, fields);
     }
 
-    /// Takes out what says nothing.
+    /// Removes a keyword without any meaning.
     fn forget(&mut self, fields: &mut Map<String, Value>, key: &str) {
         self.changed |= fields.shift_remove(key).is_some();
     }
 
-    /// A draft that is not known, that is older than numbers as exclusive bounds, or whose words were mended
-    /// into those of 2020-12, is not named any more.
+    /// Removes `$schema` if it names an unknown draft, one with boolean exclusive bounds, or one whose keywords
+    /// were converted to those of 2020-12.
     fn draft(&mut self, schema: &mut Value) {
         let Some(fields) = schema.as_object_mut() else {
             return;

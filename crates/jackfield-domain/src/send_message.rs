@@ -1,4 +1,4 @@
-//! The use case: a message is sent, a turn begins.
+//! The use case of sending a message, which begins a turn.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::setup::{Opening, Setup};
 use crate::time::Now;
 use crate::tool_loop::{Step, ToolLoop};
 
-/// What a turn stands on.
+/// The basis of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnBase {
-    /// What somebody allowed for the whole session: it becomes part of the setup.
+    /// The grants of the session; they become part of the setup.
     pub grants: Grants,
     /// The messages before it.
     pub messages: Arc<Vec<Arc<Message>>>,
@@ -22,7 +22,7 @@ pub struct TurnBase {
     pub session: SessionId,
 }
 
-/// Sends a message and gets it answered, by as many rounds of tools as that takes.
+/// Sends a message and gets an answer, in as many rounds as it takes.
 #[derive(Clone, Copy, Debug)]
 pub struct SendMessageUseCase;
 

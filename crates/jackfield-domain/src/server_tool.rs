@@ -1,4 +1,4 @@
-//! Which tool of ours stands behind a call that a client is shown as run by its server.
+//! Identifies the server tool behind a call that a client sees as run by its server.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use crate::opaque::{OpaqueState, StateOwner, StateScope};
 use crate::outcome::ToolOutcome;
 use crate::tool::ToolOrigin;
 
-/// A tool that Jackfield ran, as it hangs on the call and on the outcome that a client is shown.
+/// The name of a server tool, as state on the call and the outcome that a client sees.
 ///
-/// For a client, Jackfield is the provider: such a call is [`RanBy::Provider`](crate::block::RanBy), and
-/// each dialect has its own form for it. No provider is ever sent this: a history that comes back with it is
-/// told to models [as it was run](as_run).
+/// For a client, Jackfield is the provider: such a call is [`RanBy::Provider`](crate::block::RanBy), and each
+/// dialect has its own form for it. The state is never sent to a provider: [`as_run`] converts a history that
+/// contains it back before models see it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ServerTool<'a> {
     /// The toolbox, such as an MCP server.
     pub server: &'a str,
-    /// Its own name there.
+    /// The tool's own name there.
     pub tool: &'a str,
 }
 
 impl<'a> ServerTool<'a> {
-    /// The tool that is named by the state of a block, if one is.
+    /// The tool that the state of a block names, if any.
     #[must_use]
     pub fn of(states: &'a [OpaqueState]) -> Option<Self> {
         let state = states
@@ -56,18 +56,18 @@ impl<'a> ServerTool<'a> {
     }
 }
 
-/// Whose state this is: no dialect of a provider has this name.
+/// The owner of the state; no provider's dialect has this name.
 const OWNER: &str = "jackfield";
 const KIND: &str = "server_tool";
 
-/// A client's history as its models had it: calls that a client was shown as run by its server are calls of
-/// ours again, each answered behind the message that made it.
+/// Converts a client's history back to what the models saw: calls that the client saw as run by its server
+/// become server tool calls again, each answered right after the message that made it.
 ///
-/// A call without an outcome stays as it was shown: of that nobody knows more.
+/// A call without an outcome stays unchanged, because nothing more is known about it.
 #[must_use]
 pub fn as_run(history: &[Message]) -> Vec<Message> {
     let mut out = Vec::with_capacity(history.len());
-    // Of a message that goes on with calls of the client's: answered in one message with those.
+    // Outcomes of a message that also has client tool calls; they share one message with the results of those.
     let mut waiting: Vec<Block> = Vec::new();
     for message in history {
         let mut blocks = std::mem::take(&mut waiting);
@@ -89,7 +89,7 @@ pub fn as_run(history: &[Message]) -> Vec<Message> {
     out
 }
 
-/// Adds a message of these outcomes, if there are any.
+/// Adds a message with these outcomes, if there are any.
 fn answered(answers: Vec<Block>, out: &mut Vec<Message>) {
     if !answers.is_empty() {
         let answers = in_order(answers, out.last());
@@ -115,7 +115,7 @@ fn in_order(mut answers: Vec<Block>, before: Option<&Message>) -> Vec<Block> {
     answers
 }
 
-/// Adds the rounds of a message; gives the outcomes of the last one, which are not added.
+/// Adds the rounds of a message, and returns the outcomes of the last one without adding them.
 fn rounds(message: &Message, out: &mut Vec<Message>) -> Vec<Block> {
     let outcomes = message.blocks.iter().filter_map(outcome);
     let known: HashSet<&ToolCallId> = outcomes.map(|outcome| &outcome.call).collect();
@@ -138,7 +138,7 @@ fn rounds(message: &Message, out: &mut Vec<Message>) -> Vec<Block> {
                 let answer = Content::ToolOutcome(Arc::clone(answer));
                 answers.push(without_name(block, answer));
             }
-            // The client's calls stand behind what the server ran in the same round.
+            // Client tool calls come after the server tool calls of the same round.
             Content::ToolCall(call) if call.ran_by != RanBy::Provider => said.push(block.clone()),
             Content::Audio(_)
             | Content::Document(_)
@@ -166,7 +166,7 @@ fn rounds(message: &Message, out: &mut Vec<Message>) -> Vec<Block> {
     answers
 }
 
-/// What came of a call that was shown as run by the server.
+/// The outcome of a call that the client saw as run by the server.
 fn outcome(block: &Block) -> Option<&Arc<ToolOutcome>> {
     match &block.content {
         Content::ToolOutcome(outcome) => ServerTool::of(&block.opaque).map(|_| outcome),

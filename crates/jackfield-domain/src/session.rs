@@ -1,4 +1,4 @@
-//! A session: what all facts of its journal fold into.
+//! A session: the fold of all facts of its journal.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::ids::SessionId;
 use crate::message::Message;
 use crate::turn::Turn;
 
-/// A conversation, as its facts tell it.
+/// A conversation, computed from its facts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
-    /// What the turn stands on that began last.
+    /// The messages before the last turn.
     before: Arc<Vec<Arc<Message>>>,
     forked: Option<(SessionId, ForkPlace)>,
     grants: Grants,
@@ -22,7 +22,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session in which nothing has happened.
+    /// An empty session.
     #[must_use]
     pub fn new(id: SessionId) -> Self {
         Self {
@@ -35,14 +35,14 @@ impl Session {
         }
     }
 
-    /// The session that these facts tell.
+    /// The session of these facts.
     pub fn fold<'a>(id: SessionId, facts: impl IntoIterator<Item = &'a Fact>) -> Self {
         let mut session = Self::new(id);
         facts.into_iter().for_each(|fact| session.apply(fact));
         session
     }
 
-    /// Folds a fact in.
+    /// Applies a fact.
     pub fn apply(&mut self, fact: &Fact) {
         if let Fact::TurnOpened {
             opening,
@@ -57,7 +57,7 @@ impl Session {
             self.turns = *ordinal;
             self.turn = Some(turn);
         } else if let Fact::SessionForked { at, from, messages } = fact {
-            // It is how a session begins: later, what was said stands.
+            // A fork is the beginning of a session; later ones are ignored.
             if self.turns == 0 {
                 self.forked = Some((from.clone(), at.clone()));
                 self.before = Arc::clone(messages);
@@ -70,7 +70,7 @@ impl Session {
         }
     }
 
-    /// What somebody allowed for the whole session.
+    /// The grants of the session.
     #[must_use]
     pub const fn grants(&self) -> &Grants {
         &self.grants
@@ -82,13 +82,13 @@ impl Session {
         &self.id
     }
 
-    /// The session that it is a fork of, and where that was forked.
+    /// The session that it was forked from, and the place.
     #[must_use]
     pub fn forked(&self) -> Option<(&SessionId, &ForkPlace)> {
         self.forked.as_ref().map(|(from, at)| (from, at))
     }
 
-    /// The messages that the next turn stands on: those of all turns that have ended.
+    /// The messages before the next turn: those of all turns that have ended.
     #[must_use]
     pub fn messages(&self) -> Arc<Vec<Arc<Message>>> {
         match self.ended_turn() {
@@ -97,9 +97,9 @@ impl Session {
         }
     }
 
-    /// The same, for a turn that takes the place of the last one: what was said in that one is added to what
-    /// it began with, and nothing is copied unless somebody else has that, too. So a fold costs no more for
-    /// a turn that stands far behind in a session.
+    /// Takes the messages for a turn that replaces the last one. Appends the last turn's messages to those
+    /// before it, without copying them unless they are shared, so that folding a turn costs the same at any
+    /// position in a session.
     fn take_messages(&mut self) -> Arc<Vec<Arc<Message>>> {
         let before = std::mem::take(&mut self.before);
         match self.turn.take() {
@@ -111,13 +111,13 @@ impl Session {
         }
     }
 
-    /// How many turns have begun.
+    /// The number of turns that have begun.
     #[must_use]
     pub const fn turns(&self) -> u32 {
         self.turns
     }
 
-    /// The turn that began last, if there is one.
+    /// The last turn, if there is one.
     #[must_use]
     pub const fn last_turn(&self) -> Option<&Turn> {
         self.turn.as_ref()
@@ -127,7 +127,7 @@ impl Session {
         self.turn.as_ref().filter(|turn| turn.end().is_some())
     }
 
-    /// The turn that has not ended, if there is one.
+    /// The open turn, if there is one.
     #[must_use]
     pub fn open_turn(&self) -> Option<&Turn> {
         self.turn.as_ref().filter(|turn| turn.end().is_none())

@@ -1,8 +1,8 @@
-//! Telling: what a watcher of a session is told, and in which order.
+//! The events of a session for watchers, and their order.
 //!
-//! Durable news is a pure function of a fact, so that whoever watches live and whoever comes back
-//! are told the same. The text of a reply is an offset into it, wherever the reply is at the time:
-//! under way in this process, or recorded. The [`EventStream`] puts both into one line.
+//! Durable events are a pure function of the facts, so live and returning watchers receive the same. The text
+//! of a reply is addressed by an offset, whether the reply is in flight in this process or recorded. An
+//! [`EventStream`] merges both into one sequence.
 
 use std::collections::VecDeque;
 
@@ -19,50 +19,50 @@ mod text;
 use self::text::{ReplyText, TextPosition};
 pub use self::text::{TextEvent, TextEventKind, TextKind, TextStart};
 
-/// What a watcher is told.
+/// An event of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SessionEvent {
-    /// Something has happened.
+    /// A fact.
     Fact {
-        /// What.
+        /// The fact.
         fact: Box<Fact>,
-        /// Whether nothing more is told of its step: only then the state that it leads to is one that lasts.
+        /// Whether it is the last event of its step. Only then the state after it is durable.
         is_last: bool,
         /// When it was decided.
         now: Now,
     },
-    /// A try at a reply is over, and nothing of what was told of it holds: it failed and is made
-    /// again, or it was lost with the process that waited for it.
+    /// An attempt at a reply is over, and its text is void: it failed and is retried, or it was lost with its
+    /// process.
     Superseded {
-        /// The try.
+        /// The attempt.
         attempt: ModelAttempt,
-        /// How it ended.
+        /// The fact that ended it.
         fact: Box<Fact>,
-        /// When that was decided.
+        /// When it was decided.
         now: Now,
     },
-    /// More of a reply, in the order of its blocks.
+    /// More of a reply, in block order.
     Text {
-        /// The try that it belongs to.
+        /// The attempt that it belongs to.
         attempt: ModelAttempt,
-        /// What.
+        /// The piece.
         piece: TextEvent,
     },
 }
 
-/// What watchers are told of a fact.
+/// The event that a fact leads to.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum FactEvent {
-    /// That it has happened.
+    /// The fact itself.
     Fact,
-    /// Nothing: it came late, and changes nothing that was told.
+    /// No event: the fact is late, and changes nothing.
     Nothing,
-    /// That nothing holds of what was told of this try at a reply.
+    /// The text of this reply attempt is void.
     Superseded(ModelAttempt),
 }
 
 impl FactEvent {
-    /// What watchers are told of this fact.
+    /// The event for this fact.
     #[must_use]
     pub const fn of(fact: &Fact) -> Self {
         match fact {
@@ -94,7 +94,7 @@ impl FactEvent {
     }
 }
 
-/// A cursor that is none of this session.
+/// The cursor does not belong to this session.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[error("the cursor {cursor} is none of this session")]
 pub struct ForeignCursor {
@@ -102,17 +102,17 @@ pub struct ForeignCursor {
     pub cursor: Cursor,
 }
 
-/// Tells one session to one watcher, from a cursor on.
+/// Yields the events of one session to one watcher, from a cursor on.
 ///
-/// It is fed all steps of the session, from the first one, as they come; what the watcher knows is
-/// not kept. [`next`](Self::next) tells what the steps say; while a reply is under way, whoever has it
-/// asks [`next_of`](Self::next_of) for more.
+/// It is fed all steps of the session in order, from the first one; events before the cursor are skipped.
+/// [`next`](Self::next) returns the events of these steps. While a reply is in flight, its owner calls
+/// [`next_of`](Self::next_of) for more.
 #[derive(Clone, Debug)]
 pub struct EventStream {
     cursor: Cursor,
-    /// How many facts it was fed.
+    /// The number of facts that were fed.
     facts: u64,
-    /// Whether the cursor points into a reply where none is.
+    /// Whether the cursor points into a reply where there is none.
     is_foreign: bool,
     is_open: bool,
     /// The reply attempt whose text comes next.
@@ -123,22 +123,22 @@ pub struct EventStream {
 #[derive(Clone, Debug)]
 struct OpenTurnText {
     attempt: ModelAttempt,
-    /// Where in the reply; found when there is something to look into.
+    /// The position in the reply; determined on first use.
     place: Option<TextPosition>,
 }
 
 #[derive(Clone, Debug)]
 struct PendingFact {
     fact: Fact,
-    /// How many facts come before it.
+    /// The number of facts before it.
     facts: u64,
-    /// Whether nothing is told of its step after it.
+    /// Whether it is the last event of its step.
     is_last: bool,
     now: Now,
 }
 
 impl EventStream {
-    /// Tells from this cursor on.
+    /// A stream that starts at this cursor.
     #[must_use]
     pub const fn new(cursor: Cursor) -> Self {
         Self {
@@ -151,13 +151,13 @@ impl EventStream {
         }
     }
 
-    /// Passes over the first facts of the session, of which its cursor says that the watcher knows them, and
-    /// none of which opened a reply that goes on behind it.
+    /// Skips the first facts of the session. They must be before the cursor, and none of them may have opened a
+    /// reply that continues after it.
     pub const fn skip(&mut self, facts: u64) {
         self.facts += facts;
     }
 
-    /// Takes the next step of the session.
+    /// Adds the next step of the session.
     pub fn feed(&mut self, step: Envelope) {
         let told = |fact: &Fact| FactEvent::of(fact) != FactEvent::Nothing;
         let last = step.facts.iter().rposition(told);
@@ -188,18 +188,18 @@ impl EventStream {
                     now: step.now,
                 });
             } else if self.facts == self.cursor.facts() {
-                // The last one that the watcher knows.
+                // The last fact before the cursor.
                 self.reply = OpenTurnText::by(&fact);
                 self.is_foreign = self.reply.is_none() && self.cursor.units() > 0;
             }
         }
     }
 
-    /// Checks that the cursor was one of this session, as far as it was fed.
+    /// Checks that the cursor belongs to this session, as far as it was fed.
     ///
     /// # Errors
     ///
-    /// [`ForeignCursor`] if it lies beyond all facts, or in a reply where none is.
+    /// [`ForeignCursor`] if it is beyond all facts, or in a reply where there is none.
     pub const fn check(&self) -> Result<(), ForeignCursor> {
         if self.is_foreign || self.facts < self.cursor.facts() {
             return Err(ForeignCursor {
@@ -209,20 +209,20 @@ impl EventStream {
         Ok(())
     }
 
-    /// How far it has told.
+    /// The present position.
     #[must_use]
     pub const fn cursor(&self) -> Cursor {
         self.cursor
     }
 
-    /// Whether everything was told that it was fed, and no turn is open.
+    /// Whether all fed events were returned and no turn is open.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         let told = |untold: &PendingFact| FactEvent::of(&untold.fact) == FactEvent::Nothing;
         !self.is_open && self.untold.iter().all(told)
     }
 
-    /// What comes next of what it was fed, and the cursor behind it.
+    /// The next event of the fed steps, and the cursor after it.
     #[expect(
         clippy::should_implement_trait,
         reason = "more may come after nothing, as it does not from an iterator"
@@ -244,7 +244,7 @@ impl EventStream {
             now,
         } = self.untold.pop_front()?;
         if self.untold.is_empty() {
-            // Facts come seldom, and the pieces of a reply between them often.
+            // Facts are rare, and many pieces of a reply come in between, so the memory is released.
             self.untold = VecDeque::new();
         }
         self.cursor = Cursor::behind(facts + 1, 0);
@@ -257,8 +257,8 @@ impl EventStream {
         Some((self.cursor, told))
     }
 
-    /// What comes next of a reply that is under way and was opened by the last of this many facts, and
-    /// the cursor behind it. Nothing while something that it was fed comes before.
+    /// The next piece of a reply in flight that the last of this many facts opened, and the cursor after it.
+    /// `None` while fed events come first.
     pub fn next_of(
         &mut self,
         facts: u64,
@@ -270,7 +270,7 @@ impl EventStream {
         self.piece(ReplyText::SoFar(reply))
     }
 
-    /// What is left to tell of a reply before the fact that it was received.
+    /// The remaining text of a reply, before the fact that it was received.
     fn rest_of_reply(&mut self) -> Option<(Cursor, SessionEvent)> {
         let Fact::ReplyReceived { attempt, reply } = &self.untold.front()?.fact else {
             return None;

@@ -1,4 +1,4 @@
-//! Settings of a model call that two vendors or more share; the rest is an extension.
+//! Settings of a model call that at least two vendors share; all others are extensions.
 
 use std::sync::Arc;
 
@@ -6,26 +6,26 @@ use serde_json::Value;
 
 use crate::opaque::Extension;
 
-/// Settings of a model call. `None` leaves each to the provider.
+/// Settings of a model call. `None` leaves a setting to the provider.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// How hard the model should think.
+    /// The reasoning effort.
     pub effort: Option<Effort>,
-    /// A stable name of the end user, for the provider's abuse detection; no personal data.
+    /// A stable pseudonym of the end user, for the provider's abuse detection; no personal data.
     pub end_user: Option<Arc<str>>,
-    /// Fields of one dialect alone.
+    /// Fields of a single dialect.
     pub extensions: Vec<Extension>,
-    /// Against repetition in proportion to frequency, -2 to 2.
+    /// Penalizes repetition in proportion to frequency, -2 to 2.
     pub frequency_penalty: Option<f64>,
-    /// The most output tokens of one reply, reasoning included.
+    /// The maximum number of output tokens of one reply, reasoning included.
     pub max_output_tokens: Option<u32>,
-    /// Whether one reply may hold several calls.
+    /// Whether one reply may contain several calls.
     pub parallel_calls: Option<bool>,
-    /// Against any repetition, -2 to 2.
+    /// Penalizes any repetition, -2 to 2.
     pub presence_penalty: Option<f64>,
-    /// The form of the answer.
+    /// The format of the answer.
     pub response_format: ResponseFormat,
-    /// For sampling that can be repeated.
+    /// The seed for reproducible sampling.
     pub seed: Option<i64>,
     /// The provider's name of a price and speed class.
     pub service_tier: Option<Arc<str>>,
@@ -33,76 +33,76 @@ pub struct Settings {
     pub stop: Vec<Arc<str>>,
     /// Sampling temperature, 0 to 2.
     pub temperature: Option<f64>,
-    /// Whether and how far the model thinks before it answers.
+    /// Whether and how much the model thinks before it answers.
     pub thinking: Option<ThinkingMode>,
-    /// Whether the text of the thinking is sent.
+    /// Whether the text of the thinking is returned.
     pub thinking_shown: Option<bool>,
-    /// Sampling among the k likeliest tokens.
+    /// Samples from the k likeliest tokens.
     pub top_k: Option<u32>,
-    /// Sampling among the likeliest tokens of this probability together, 0 to 1.
+    /// Samples from the likeliest tokens with this total probability, 0 to 1.
     pub top_p: Option<f64>,
-    /// How much the model should say.
+    /// The length of the answer.
     pub verbosity: Option<Verbosity>,
 }
 
-/// How hard a model should think.
+/// The reasoning effort of a model.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Effort {
-    /// Not at all.
+    /// None.
     None,
-    /// As little as can be.
+    /// Minimal.
     Minimal,
-    /// Little.
+    /// Low.
     Low,
-    /// Between.
+    /// Medium.
     Medium,
-    /// Much.
+    /// High.
     High,
-    /// More.
+    /// Higher than high.
     ExtraHigh,
-    /// All it can.
+    /// The maximum.
     Max,
 }
 
-/// Whether and how far a model thinks before it answers.
+/// Whether and how much a model thinks before it answers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ThinkingMode {
-    /// As the model sees fit.
+    /// The model decides.
     Adaptive,
-    /// Within this many tokens.
+    /// At most this many tokens.
     Budget(u32),
-    /// Not at all.
+    /// Off.
     Off,
 }
 
-/// How much a model should say.
+/// The length of a model's answer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Verbosity {
-    /// Much.
+    /// Long.
     High,
-    /// Little.
+    /// Short.
     Low,
-    /// Between.
+    /// Medium.
     Medium,
 }
 
-/// The form of an answer.
+/// The format of an answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum ResponseFormat {
     /// Any JSON object.
     JsonObject,
-    /// JSON of this schema.
+    /// JSON that matches this schema.
     JsonSchema {
-        /// What it is, for the model.
+        /// A description for the model.
         description: Option<Arc<str>>,
-        /// A name of the form; `[A-Za-z0-9_-]`, at most 64.
+        /// The name of the format; `[A-Za-z0-9_-]`, at most 64 characters.
         name: Arc<str>,
         /// The schema, JSON Schema 2020-12.
         schema: Arc<Value>,
-        /// Whether the provider is to enforce it; `None` leaves it to the provider.
+        /// Whether the provider should enforce it; `None` leaves it to the provider.
         strict: Option<bool>,
     },
-    /// Words.
+    /// Text.
     #[default]
     Text,
 }

@@ -1,4 +1,4 @@
-//! What turns used, reply by reply and call by call: a fold of the facts, for people who pay.
+//! The usage of turns by reply and tool call, computed from the facts, for cost reports.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,61 +15,61 @@ use crate::time::WallTime;
 use crate::tool::ToolOrigin;
 use crate::usage::Usage;
 
-/// What a turn used.
+/// The usage of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnSpending {
     /// When it began.
     pub at: WallTime,
-    /// Its tool calls that have ended, in the order in which they did.
+    /// Its finished tool calls, in the order in which they ended.
     pub calls: Vec<CallSpending>,
-    /// The model that was asked.
+    /// The model.
     pub model: ModelRef,
     /// Its place in the session, from 1.
     pub ordinal: u32,
-    /// What the model's tokens cost when the turn began, if that was known.
+    /// The price of the model when the turn began, if known.
     pub price: Option<Price>,
-    /// Its model calls that used something, in order.
+    /// Its model calls with any usage, in order.
     pub replies: Vec<ReplySpending>,
     /// Its id.
     pub turn: TurnId,
 }
 
-/// What a model call used.
+/// The usage of a model call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplySpending {
-    /// When that was first told.
+    /// When it was first reported.
     pub at: WallTime,
-    /// The try.
+    /// The attempt.
     pub attempt: ModelAttempt,
-    /// What it used. A count that came late stands here in place of its estimate.
+    /// The usage. A late count replaces its estimate.
     pub usage: Usage,
 }
 
-/// What a tool call took.
+/// The effort of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallSpending {
     /// When it ended.
     pub at: WallTime,
-    /// How often it was started; not at all, if it was not run.
+    /// The number of starts; 0 if it was not run.
     pub attempts: u32,
-    /// The size of its outcome in bytes, as far as that is kept.
+    /// The stored size of its outcome, in bytes.
     pub bytes: usize,
     /// How it ended.
     pub end: CallEnd,
     /// Whether its outcome is an error.
     pub is_error: bool,
-    /// The name under which the model called it.
+    /// The name that the model used.
     pub name: Arc<str>,
-    /// Where the tool comes from, if there was such a tool.
+    /// The tool's origin, if the tool existed.
     pub origin: Option<ToolOrigin>,
-    /// An estimate of the tokens that its outcome has, as the model is shown it.
+    /// An estimate of the tokens of its outcome, as models see it.
     pub tokens: u64,
-    /// The time from its last start to its end, by the wall clock; nothing, if it was not run.
+    /// The time from its last start to its end, by the wall clock; zero if it was not run.
     pub took: Duration,
 }
 
 impl TurnSpending {
-    /// What all its model calls used.
+    /// The total usage of its model calls.
     #[must_use]
     pub fn usage(&self) -> Usage {
         let mut all = Usage::default();
@@ -78,7 +78,7 @@ impl TurnSpending {
     }
 }
 
-/// What the turns of a session used, in order.
+/// The usage of a session's turns, in order.
 #[must_use]
 pub fn of(steps: &[Envelope]) -> Vec<TurnSpending> {
     let mut folding = SpendingFold::default();
@@ -90,10 +90,10 @@ pub fn of(steps: &[Envelope]) -> Vec<TurnSpending> {
     folding.turns
 }
 
-/// The fold, half way.
+/// The state of the fold.
 #[derive(Default)]
 struct SpendingFold {
-    /// The calls of the turn under way, and when each was last started and how often.
+    /// The calls of the current turn, with their last start and number of starts.
     calls: BTreeMap<ToolCallId, (Arc<ToolCall>, Option<WallTime>, u32)>,
     setup: Option<Arc<Setup>>,
     turns: Vec<TurnSpending>,

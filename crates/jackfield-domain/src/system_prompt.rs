@@ -1,8 +1,8 @@
-//! The system prompt of a turn: its parts, and where each comes from.
+//! The system prompt of a turn: its parts, and the origin of each.
 
 use std::sync::Arc;
 
-/// What a model is told before the conversation.
+/// The instructions to a model before the conversation.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct SystemPrompt {
     /// The parts, in order.
@@ -12,22 +12,22 @@ pub struct SystemPrompt {
 /// One part of a system prompt.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SystemPart {
-    /// Where it comes from.
+    /// The origin.
     pub origin: PartOrigin,
     /// The text.
     pub text: Arc<str>,
 }
 
-/// Where a part of a system prompt comes from.
+/// The origin of a part of a system prompt.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum PartOrigin {
     /// A configuration file.
     Configuration,
     /// Jackfield's own default.
     Default,
-    /// A flag, or a request.
+    /// A command-line flag, or a request.
     Flag,
-    /// Text that was retrieved for this turn, from this source.
+    /// Text that was retrieved for this turn from this source.
     Retrieved(Arc<str>),
     /// The instructions of this tool server.
     Server(Arc<str>),
@@ -36,7 +36,7 @@ pub enum PartOrigin {
 }
 
 impl SystemPrompt {
-    /// All parts as one text, with empty lines between; empty if there is nothing to say.
+    /// All parts as one text, separated by empty lines; empty if there are none.
     #[must_use]
     pub fn render(&self) -> String {
         let parts: Vec<&str> = self

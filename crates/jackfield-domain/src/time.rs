@@ -1,8 +1,8 @@
-//! Time as values: the domain never reads a clock, it is told.
+//! Time as values: the domain never reads a clock.
 
 use std::time::Duration;
 
-/// A wall-clock instant, in milliseconds since 1970-01-01 UTC. What is stored and outlives a process.
+/// A wall-clock instant, in milliseconds since 1970-01-01 UTC. Used for stored times, which outlive a process.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct WallTime(i64);
 
@@ -19,7 +19,7 @@ impl WallTime {
         self.0
     }
 
-    /// This instant and then this long; the far end of time if that overflows.
+    /// This instant plus a duration; saturates on overflow.
     #[must_use]
     pub fn after(self, wait: Duration) -> Self {
         Self(
@@ -28,10 +28,10 @@ impl WallTime {
         )
     }
 
-    /// The instant as RFC 3339 writes it, in UTC and to the millisecond.
+    /// The instant in RFC 3339 format, in UTC, with milliseconds.
     ///
-    /// The days are counted as in Howard Hinnant's `civil_from_days`: years begin in March, so that the day
-    /// that some of them have more is their last.
+    /// The date is computed as in Howard Hinnant's `civil_from_days`: years begin in March, so that the leap
+    /// day is the last day of a year.
     ///
     /// ```
     /// use jackfield_domain::time::WallTime;
@@ -86,14 +86,14 @@ impl WallTime {
         Some(Self(days * DAY + of_day))
     }
 
-    /// How long after `earlier` this is; zero if it is not.
+    /// The duration since `earlier`; zero if `earlier` is not before this.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 }
 
-/// An instant of a clock that never goes back, since some start that only one process knows.
+/// An instant of a monotonic clock, relative to a start that is specific to one process.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct MonoTime(Duration);
 
@@ -104,26 +104,26 @@ impl MonoTime {
         Self(elapsed)
     }
 
-    /// How long after the clock's start this is.
+    /// The time since the clock's start.
     #[must_use]
     pub const fn elapsed(self) -> Duration {
         self.0
     }
 
-    /// This instant and then this long.
+    /// This instant plus a duration.
     #[must_use]
     pub fn after(self, wait: Duration) -> Self {
         Self(self.0.saturating_add(wait))
     }
 
-    /// How long after `earlier` this is; zero if it is not.
+    /// The duration since `earlier`; zero if `earlier` is not before this.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
 }
 
-/// Three numbers of so many digits each.
+/// Three numbers with these numbers of digits.
 fn numbers(text: &str, between: char, digits: [usize; 3]) -> Option<[i64; 3]> {
     let mut parts = text.split(between);
     let mut found = [0; 3];
@@ -135,24 +135,24 @@ fn numbers(text: &str, between: char, digits: [usize; 3]) -> Option<[i64; 3]> {
     parts.next().is_none().then_some(found)
 }
 
-/// The present, on both clocks.
+/// The current time, on both clocks.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Now {
-    /// For what is stored: deadlines of waits, instants of retries.
+    /// For stored times: deadlines of waits, instants of retries.
     pub wall: WallTime,
-    /// For what a process times itself: calls, idle connections.
+    /// For timing within a process: calls, idle connections.
     pub mono: MonoTime,
 }
 
 impl Now {
-    /// When the monotonic clock will be where the wall clock says `wall`; now, if that is past.
+    /// The monotonic instant at which the wall clock shows `wall`; now, if that is past.
     #[must_use]
     pub fn mono_at(self, wall: WallTime) -> MonoTime {
         self.mono.after(wall.since(self.wall))
     }
 }
 
-/// The milliseconds of a day.
+/// Milliseconds per day.
 const DAY: i64 = 24 * 60 * 60 * 1_000;
-/// The days of four hundred years.
+/// Days per 400 years.
 const ERA: i64 = 146_097;

@@ -1,4 +1,4 @@
-//! Tools: their definitions, and the catalog that one turn may use.
+//! Tools: their definitions, and the catalog of a turn.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,33 +12,33 @@ use crate::ids::{ToolName, ToolboxId};
 use crate::opaque::Extension;
 use crate::policy::Permission;
 
-/// A tool as a model is told of it.
+/// The definition of a tool, as models get it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolDefinition {
     /// What it does and when to use it.
     pub description: Arc<str>,
-    /// Fields of one dialect alone.
+    /// Fields of a single dialect.
     pub extensions: Vec<Extension>,
-    /// What it takes.
+    /// Its input format.
     pub input: InputFormat,
-    /// Its name for models.
+    /// Its model-facing name.
     pub name: ToolName,
     /// The JSON Schema of its structured results, if it declares one.
     pub output: Option<Arc<Value>>,
-    /// Whether the provider is to enforce the schema of the arguments; `None` leaves it to the provider.
+    /// Whether the provider should enforce the input schema; `None` leaves it to the provider.
     pub strict: Option<bool>,
 }
 
-/// What a tool takes.
+/// The input format of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InputFormat {
-    /// A JSON object of this schema, JSON Schema 2020-12.
+    /// A JSON object that matches this schema, JSON Schema 2020-12.
     Json(Arc<Value>),
-    /// Free text, of a grammar if one is given.
+    /// Free text, with an optional grammar.
     Text(Option<Grammar>),
 }
 
-/// A grammar of free text.
+/// A grammar for free text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Grammar {
     /// The grammar.
@@ -47,56 +47,56 @@ pub struct Grammar {
     pub syntax: Arc<str>,
 }
 
-/// A tool as its toolbox offers it.
+/// A tool, as its toolbox lists it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSpec {
     /// What it does and when to use it.
     pub description: Arc<str>,
     /// For people: one character, often an emoji.
     pub icon: Option<Arc<str>>,
-    /// What it takes.
+    /// Its input format.
     pub input: InputFormat,
-    /// Its own name, which need not fit any rule.
+    /// Its own name, in any format.
     pub name: Arc<str>,
     /// The JSON Schema of its structured results, if it declares one.
     pub output: Option<Arc<Value>>,
-    /// What is known of its effects, from someone who may be believed.
+    /// The known safety of its effects, from a trusted source.
     pub safety: Safety,
-    /// The longest that it may take, if it needs another limit than the rest.
+    /// Its time limit, if it needs another one than the other tools.
     pub time_limit: Option<Duration>,
-    /// For people: its name in words.
+    /// For people: its display name.
     pub title: Option<Arc<str>>,
 }
 
-/// What a tool's own server says of it, for programs that are told of it by us. Nothing here decides about it:
-/// that is what its [`Safety`] is for. What is not said is not known.
+/// Hints of a tool's server about its effects, for forwarding to other programs. Jackfield itself decides by
+/// [`Safety`] only. `None` means that the server does not say.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ToolHints {
-    /// Whether it may destroy something.
+    /// Whether it may make destructive changes.
     pub destructive: Option<bool>,
-    /// Whether a second call with the same arguments changes nothing more.
+    /// Whether a second call with the same arguments has no further effect.
     pub idempotent: Option<bool>,
-    /// Whether it deals with things outside what its server knows.
+    /// Whether it interacts with the world outside its server.
     pub open_world: Option<bool>,
-    /// Whether it changes nothing.
+    /// Whether it is read-only.
     pub read_only: Option<bool>,
-    /// For people: its name in words.
+    /// For people: its display name.
     pub title: Option<Arc<str>>,
 }
 
 /// What is known of a tool's effects.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Safety {
-    /// Twice with the same idempotency key is the same as once.
+    /// A repetition with the same idempotency key has no further effect.
     Idempotent,
-    /// It changes nothing.
+    /// Read-only.
     ReadOnly,
-    /// Nothing is known: it may act each time.
+    /// Unknown: each call may have an effect.
     Unknown,
 }
 
 impl Safety {
-    /// Whether a call that may have run may run again.
+    /// Whether a call that may have run can be repeated.
     #[must_use]
     pub const fn may_repeat(self) -> bool {
         match self {
@@ -106,28 +106,28 @@ impl Safety {
     }
 }
 
-/// What to do about a call of which nobody knows whether it took effect.
+/// What to do with a call whose outcome is unknown.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum UnknownPolicy {
     /// Ask a person.
     Ask,
-    /// Tell the model so.
+    /// Report it to the model.
     #[default]
     Report,
     /// Run it again.
     Retry,
 }
 
-/// One tool of a catalog: its definition, and every decision about it.
+/// A tool of a catalog, with all decisions about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CatalogEntry {
-    /// What models are told.
+    /// The definition for models.
     pub definition: Arc<ToolDefinition>,
-    /// The digest of everything the toolbox says of it; approvals and recovery are bound to it.
+    /// The digest of the toolbox's whole definition; approvals and recovery are bound to it.
     pub digest: Digest,
     /// For people: one character.
     pub icon: Option<Arc<str>>,
-    /// Where it comes from.
+    /// The tool's origin.
     pub origin: ToolOrigin,
     /// Whether it may run.
     pub permission: Permission,
@@ -135,27 +135,27 @@ pub struct CatalogEntry {
     pub ran_by: RanBy,
     /// What is known of its effects.
     pub safety: Safety,
-    /// The longest that one call may take; `None` is the turn's limit.
+    /// The time limit of a call; `None` is the turn's limit.
     pub time_limit: Option<Duration>,
-    /// For people: its name in words.
+    /// For people: its display name.
     pub title: Option<Arc<str>>,
-    /// What to do when nobody knows whether a call took effect.
+    /// What to do with a call whose outcome is unknown.
     pub when_unknown: UnknownPolicy,
 }
 
-/// Where a tool comes from.
+/// The origin of a tool.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct ToolOrigin {
-    /// Its own name there.
+    /// The tool's own name in the toolbox.
     pub tool: Arc<str>,
     /// The toolbox.
     pub toolbox: ToolboxId,
 }
 
-/// The tools that one turn may use, under their model-facing names.
+/// The tools of a turn, by their model-facing names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Catalog {
-    /// Each on its own: the tree makes room for eleven of them, also where there is one.
+    /// Each entry is allocated separately: a tree node reserves space for eleven entries, even if it has one.
     entries: BTreeMap<ToolName, Arc<CatalogEntry>>,
 }
 
@@ -173,7 +173,7 @@ impl Catalog {
         self.entries.values().map(|tool| &**tool)
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -196,7 +196,7 @@ impl Catalog {
 }
 
 impl FromIterator<CatalogEntry> for Catalog {
-    /// Of two tools with one name the later one stays.
+    /// Of two tools with one name, the later one wins.
     fn from_iter<T: IntoIterator<Item = CatalogEntry>>(tools: T) -> Self {
         let named = tools
             .into_iter()
@@ -208,10 +208,10 @@ impl FromIterator<CatalogEntry> for Catalog {
 }
 
 impl ToolSpec {
-    /// The digest of everything that this says.
+    /// The digest of the whole definition.
     ///
-    /// That of the canonical JSON of an object with these fields, which is put together as text: a catalog
-    /// may have thousands of schemas, and to copy them took longer than all the rest.
+    /// It is the digest of the canonical JSON of an object with these fields. The JSON is assembled as text,
+    /// because copying thousands of schemas into one value took longer than everything else.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let text = |text: Option<&str>| canonical_json(&Value::from(text));
@@ -236,19 +236,19 @@ impl ToolSpec {
     }
 }
 
-/// Which tools a model may or has to call.
+/// Which tools a model may or must call.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum ToolChoice {
-    /// Any or none, as the model sees fit.
+    /// The model decides.
     #[default]
     Auto,
     /// None.
     Forbidden,
     /// This one.
     Named(ToolName),
-    /// Only these, as the model sees fit, or at least one of them.
+    /// Only these tools: the model decides, or must call one of them.
     Only {
-        /// Whether one has to be called.
+        /// Whether one must be called.
         required: bool,
         /// The tools.
         tools: Vec<ToolName>,

@@ -1,4 +1,4 @@
-//! The arguments of a tool call: the raw text that the model wrote, and what it parses to.
+//! The arguments of a tool call: the raw text that the model wrote, and its parsed form.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 /// The arguments of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolInput {
-    /// JSON, as almost every tool takes.
+    /// JSON, for almost all tools.
     Json(JsonInput),
-    /// Free text, for tools that take a text or a grammar's sentence.
+    /// Free text, for tools that take text, possibly with a grammar.
     Text(Arc<str>),
 }
 
-/// JSON arguments: raw text and parse result, so that malformed ones can be told back to the model.
+/// JSON arguments: raw text and parse result, so that malformed arguments can be reported to the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonInput {
     parsed: Result<Arc<Map<String, Value>>, Arc<str>>,
@@ -21,7 +21,7 @@ pub struct JsonInput {
 }
 
 impl JsonInput {
-    /// Parses what the model wrote. Nothing at all means no arguments, which is `{}`.
+    /// Parses the model's text. Empty text means no arguments, which is `{}`.
     #[must_use]
     pub fn parse(raw: &str) -> Self {
         if raw.trim().is_empty() {
@@ -41,7 +41,7 @@ impl JsonInput {
         }
     }
 
-    /// The arguments, or why they cannot be read.
+    /// The parsed arguments.
     ///
     /// # Errors
     ///
@@ -50,7 +50,7 @@ impl JsonInput {
         self.parsed.as_ref().map_err(|fault| &**fault)
     }
 
-    /// What the model wrote; may be empty, which means `{}`.
+    /// The model's text; may be empty, which means `{}`.
     #[must_use]
     pub fn raw(&self) -> &str {
         &self.raw
@@ -67,7 +67,7 @@ impl From<Map<String, Value>> for JsonInput {
     }
 }
 
-/// What a JSON value is, in words.
+/// The name of a JSON value's type.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Array(_) => "an array",

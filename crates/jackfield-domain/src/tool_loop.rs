@@ -1,7 +1,7 @@
-//! The loop: a machine that decides everything about a turn and does nothing.
+//! The tool loop: a state machine that makes all decisions about a turn and performs none of them.
 //!
-//! The contract, in a sentence: **commit a step's facts, then perform its actions, then tell**, and
-//! feed what comes of the actions back in, one input at a time.
+//! The contract of its driver: **commit a step's facts, then perform its actions, then notify observers**, and
+//! feed the results of the actions back, one input at a time.
 //!
 //! ```text
 //! let (mut turn, mut step) = SendMessageUseCase::begin(base, opening, setup, now);
@@ -15,9 +15,9 @@
 //! }
 //! ```
 //!
-//! Durable state changes only by folding facts ([`Turn::apply`]), live and on recovery alike. There
-//! is no clock, no randomness and no I/O in here, and no failure: late answers become late facts,
-//! impossible ones change nothing, and nothing panics.
+//! Durable state changes only by applying facts ([`Turn::apply`]), both live and during recovery. The loop has
+//! no clock, no randomness, no I/O and no failures: late answers become late facts, impossible inputs change
+//! nothing, and nothing panics.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,24 +49,24 @@ pub use self::input::Input;
 pub(crate) use self::live::LiveState;
 pub use crate::restrictions::{Restriction, Restrictions};
 
-/// The version of the rules by which the loop decides. Another one may decide a replayed step differently.
+/// The version of the loop's rules. Another version may decide a replayed step differently.
 pub const LOOP_VERSION: u32 = 3;
 
-/// What the loop answers to an input.
+/// The loop's output for an input.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use = "a step that is not committed and performed is lost work"]
 pub struct Step {
-    /// To be performed, in order, once the facts are committed.
+    /// The actions, to be performed in order after the facts are committed.
     pub actions: Vec<Action>,
-    /// To be committed before anything else, as one.
+    /// The facts, to be committed first, as one append.
     pub facts: Vec<Fact>,
-    /// When to feed [`Input::Woke`] if nothing else comes first. May come early, even often.
+    /// When to feed [`Input::Woke`] if no other input comes first. Waking early or often is harmless.
     pub wake: Option<MonoTime>,
 }
 
-/// One turn, alive.
+/// The state machine of one turn.
 ///
-/// Methods: [`handle`](Self::handle) takes what has happened; all others are plain getters.
+/// [`handle`](Self::handle) takes inputs; all other methods are getters.
 #[derive(Clone, Debug)]
 pub struct ToolLoop {
     live: LiveState,
@@ -75,7 +75,7 @@ pub struct ToolLoop {
 }
 
 impl ToolLoop {
-    /// The turn that begins with this opening, and its first step.
+    /// Begins a turn with this opening; returns its first step.
     pub(crate) fn begin(
         base: TurnBase,
         opening: Opening,
@@ -115,7 +115,7 @@ impl ToolLoop {
         (begun, step)
     }
 
-    /// The turn as a record says that it stood, to be told again what came next.
+    /// The loop in a recorded state, for replaying the next step.
     pub(crate) const fn standing(session: SessionId, turn: Turn, live: LiveState) -> Self {
         Self {
             live,
@@ -124,7 +124,7 @@ impl ToolLoop {
         }
     }
 
-    /// Takes what has happened, and says what is to be done.
+    /// Handles an input; returns the facts and actions that follow.
     pub fn handle(&mut self, input: Input, now: Now) -> Step {
         self.live.pass_time(now);
         let mut decider = Decider::new(&mut self.turn, &mut self.live, now);
@@ -139,7 +139,7 @@ impl ToolLoop {
         &self.session
     }
 
-    /// The durable state: what folding all facts so far gives.
+    /// The durable state: the fold of all facts so far.
     #[must_use]
     pub const fn turn(&self) -> &Turn {
         &self.turn
@@ -151,7 +151,7 @@ impl ToolLoop {
         self.turn.end().is_some()
     }
 
-    /// The try at a model call that is under way, if one is.
+    /// The model call attempt in flight, if any.
     #[must_use]
     pub const fn calling(&self) -> Option<ModelAttempt> {
         match &self.turn.stage {
@@ -160,13 +160,13 @@ impl ToolLoop {
         }
     }
 
-    /// Whether the turn only waits for somebody outside: nothing runs, nothing is scheduled.
+    /// Whether the turn only waits for external answers: nothing runs and nothing is scheduled.
     #[must_use]
     pub fn only_waits(&self) -> bool {
         self.turn.only_waits()
     }
 
-    /// The id of the tool call that began last under this number in the reply under way.
+    /// The id of the newest tool call with this index in the reply in flight.
     #[must_use]
     pub fn call_id(&self, index: u32) -> Option<ToolCallId> {
         self.live.call_id(index)
@@ -198,10 +198,10 @@ impl ToolLoop {
     }
 }
 
-/// Takes what a decider has collected.
+/// Takes the facts and actions of a decider.
 fn decider_parts(decider: Decider<'_>) -> (Vec<Fact>, Vec<Action>) {
     (decider.facts, decider.actions)
 }
 
-/// How long a driver sleeps at most before it looks at the wall clock again, which may have been set.
+/// The maximum sleep of a driver before it checks the wall clock again, which may have been set.
 pub const LONGEST_SLEEP: Duration = Duration::from_secs(60);

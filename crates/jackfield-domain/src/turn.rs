@@ -1,4 +1,4 @@
-//! The durable state of a turn: what the facts fold into, and nothing else.
+//! The durable state of a turn: the fold of its facts, and nothing else.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,30 +32,30 @@ use self::batch::same_again;
 pub(crate) use self::batch::{Batch, BatchCall, CallGrant, CallState, RunningCall};
 use self::opening::{Definitions, definitions, with_client_results};
 
-/// The durable state of a turn. Changed by [`Turn::apply`] alone, live and on recovery alike.
+/// The durable state of a turn. Only [`Turn::apply`] changes it, both live and during recovery.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
     pub(crate) active: Duration,
     pub(crate) attempts: u32,
     pub(crate) client_expired: bool,
     pub(crate) failures: u32,
-    /// How often it was taken up since it came further last.
+    /// The number of resumes since its last progress.
     pub(crate) fruitless: u32,
-    /// What somebody allowed for the whole session, in this turn.
+    /// The session grants that were given in this turn.
     pub(crate) grants: Grants,
     /// Whether a reply of this round was unusable.
     pub(crate) had_unusable_reply: bool,
-    /// The calls that its client was handed, and the digest of what that brought of each behind the reply
-    /// that handed it out.
+    /// The calls that its client received, with the digest of the result that the client sent for each after
+    /// the reply that contained the call.
     pub(crate) handed_over: BTreeMap<ToolCallId, Option<Digest>>,
     pub(crate) id: TurnId,
-    /// Whether calls of this round are being closed by a cancel.
+    /// Whether a cancel is closing the calls of this round.
     pub(crate) is_cancelling: bool,
     pub(crate) last_usage: Usage,
     pub(crate) lost_replies: u32,
     pub(crate) messages: Messages,
     pub(crate) no_progress: bool,
-    /// The notes so far, by code and path: the same history is noted again in every round.
+    /// The notes so far, by code and path: each round maps the same history, and produces its notes, again.
     pub(crate) noted: BTreeSet<(Cow<'static, str>, String)>,
     pub(crate) ordinal: u32,
     pub(crate) repeats: BTreeMap<Digest, RepeatCount>,
@@ -64,40 +64,40 @@ pub struct Turn {
     pub(crate) round: u32,
     pub(crate) setup: Arc<Setup>,
     pub(crate) stage: Stage,
-    /// The round within which a reply to its client ended last; 0 if none has.
+    /// The round in which a reply to its client last ended; 0 if none has.
     pub(crate) told: u32,
     tools: Definitions,
     pub(crate) tool_use: ToolUse,
-    /// What each model call used, as far as that is known.
+    /// The usage of each model call, as far as known.
     pub(crate) used: BTreeMap<ModelAttempt, Usage>,
-    /// How many messages `last_usage` covers; none, if there is none.
+    /// The number of messages that `last_usage` covers; 0 if there is no usage.
     pub(crate) weighed: usize,
 }
 
-/// How often a call had the same outcome, counted once a round.
+/// How often a call had the same outcome, counted once per round.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct RepeatCount {
     pub(crate) last_round: u32,
     pub(crate) times: u32,
 }
 
-/// Where a turn is.
+/// The stage of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Stage {
-    /// A model call is under way.
+    /// A model call is in flight.
     Calling(ModelAttempt),
     /// It is over.
     Ended(TurnEnd),
     /// The next model call may start.
     Ready,
-    /// A model call failed, and is tried again then.
+    /// A model call failed, and is retried at this instant.
     Retrying(WallTime),
-    /// The calls of a reply are on their way.
+    /// The tool calls of a reply are being processed.
     Tools(Batch),
 }
 
 impl Turn {
-    /// The turn that begins with these, on top of the messages before it.
+    /// A turn with this opening and setup, after the messages before it.
     #[must_use]
     pub fn open(
         id: TurnId,
@@ -162,7 +162,7 @@ impl Turn {
         self.ordinal
     }
 
-    /// Every decision that was made for it.
+    /// Its setup.
     #[must_use]
     pub const fn setup(&self) -> &Arc<Setup> {
         &self.setup
@@ -177,13 +177,13 @@ impl Turn {
         }
     }
 
-    /// How many rounds have begun.
+    /// The number of rounds that have begun.
     #[must_use]
     pub const fn rounds(&self) -> u32 {
         self.round
     }
 
-    /// Whether no model call and no tool call is under way, and none is to be tried again.
+    /// Whether no model call and no tool call is in flight, and no retry is pending.
     #[must_use]
     pub const fn is_between_rounds(&self) -> bool {
         match &self.stage {
@@ -192,26 +192,26 @@ impl Turn {
         }
     }
 
-    /// What somebody allowed for the whole session, in this turn.
+    /// The session grants that were given in this turn.
     #[must_use]
     pub const fn grants(&self) -> &Grants {
         &self.grants
     }
 
-    /// The conversation as a model may be sent it, at this instant and at every other.
+    /// The conversation in a form that can be sent to a model at any time.
     ///
-    /// A reply whose calls do not all have an outcome yet is not part of it.
+    /// A reply is included only when all of its calls have an outcome.
     #[must_use]
     pub const fn messages_for_model(&self) -> &Messages {
         &self.messages
     }
 
-    /// The definitions that a model is sent.
+    /// The tool definitions that are sent to a model.
     pub(crate) fn tools(&self) -> &Arc<Vec<Arc<ToolDefinition>>> {
         self.tools.get(&self.setup, self.messages.of_before())
     }
 
-    /// All open questions to somebody outside, in the order of their calls.
+    /// All open waits, in the order of their calls.
     pub fn waits(&self) -> impl Iterator<Item = &Wait> {
         self.calls().iter().filter_map(|call| match &call.state {
             CallState::Waiting(wait) => Some(wait),
@@ -223,7 +223,7 @@ impl Turn {
         })
     }
 
-    /// The call of this id, if it is of the batch that is on its way.
+    /// The call with this id, if it belongs to the current batch.
     #[must_use]
     pub fn open_call(&self, id: &ToolCallId) -> Option<&Arc<ToolCall>> {
         self.calls()
@@ -239,7 +239,7 @@ impl Turn {
         }
     }
 
-    /// Folds a fact in. One that does not fit the state changes nothing.
+    /// Applies a fact. A fact that does not match the state changes nothing.
     pub fn apply(&mut self, fact: &Fact) {
         self.apply_usage(fact);
         if fact.is_progress() {
@@ -408,7 +408,7 @@ impl Turn {
         self.close_round();
     }
 
-    /// When every call has its outcome, the reply and the outcomes become messages.
+    /// Once every call has an outcome, turns the reply and the outcomes into messages.
     fn close_round(&mut self) {
         let Stage::Tools(batch) = &self.stage else {
             return;
@@ -417,8 +417,8 @@ impl Turn {
             return;
         };
         if self.told != self.round {
-            // Somebody else brought the results before the client's reply was over, which goes on: the
-            // client has the calls, and nothing that came of them.
+            // The results came from elsewhere before the client's reply had ended: the client has the calls,
+            // but not their results.
             for call in &batch.calls {
                 if let Some(brought) = self.handed_over.get_mut(&call.call.id) {
                     *brought = None;
@@ -429,7 +429,7 @@ impl Turn {
         self.messages.push(reply);
         self.messages.push(Arc::new(outcomes));
         if self.setup.catalog.is_empty() && self.tools().is_empty() {
-            // A call by a model that was sent no tools: from here on the history has one.
+            // A model made a call although it was sent no tools: from here on, the history needs a definition.
             self.tools = definitions(&self.setup, self.messages.iter()).into();
         }
         self.stage = Stage::Ready;
@@ -447,9 +447,9 @@ impl Turn {
     }
 }
 
-/// The message without calls whose id another one before them has. Shared if there is none: the loop gives
-/// every call an id of its own. In a journal that was tampered with such a call would hold the turn up for
-/// ever, as whatever came of it would be taken for the outcome of the first one.
+/// The message without calls that repeat the id of an earlier call. Returns the same message if there are none:
+/// the loop gives every call a unique id. In a tampered journal, such a call would block the turn forever, as
+/// its outcome would be attributed to the first call.
 fn without_doubles(message: &Arc<Message>) -> Arc<Message> {
     let mut known = BTreeSet::new();
     if message.calls().all(|call| known.insert(&call.id)) {
@@ -471,7 +471,7 @@ fn without_doubles(message: &Arc<Message>) -> Arc<Message> {
     Arc::new(message)
 }
 
-/// The message as history: without blocks that say nothing. Shared if there is no such block.
+/// The message without blank blocks. Returns the same message if there are none.
 fn without_blanks(message: &Arc<Message>) -> Arc<Message> {
     if message.blocks.iter().any(Block::is_blank) {
         let mut message = Message::clone(message);

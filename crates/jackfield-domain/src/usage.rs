@@ -1,31 +1,31 @@
-//! What a reply used.
+//! The token usage of replies.
 
 use std::ops::AddAssign;
 
-/// Tokens of one or more replies.
+/// The tokens of one or more replies.
 ///
-/// `input` and `output` are totals: cached input is part of `input`, reasoning is part of `output`,
-/// and what nobody counted is part of both, as an estimate that a total goes on naming.
+/// `input` and `output` are totals: cached input is part of `input`, reasoning is part of `output`, and
+/// estimated tokens are part of both; totals keep track of the estimated part.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Usage {
     /// Input tokens that were read from a cache; part of `input`.
     pub cache_read: u64,
     /// Input tokens that were written to a cache; part of `input`.
     pub cache_write: u64,
-    /// Input tokens that are an estimate; part of `input`, never cached.
+    /// Estimated input tokens; part of `input`, never cached.
     pub estimated_input: u64,
-    /// Output tokens that are an estimate; part of `output`.
+    /// Estimated output tokens; part of `output`.
     pub estimated_output: u64,
     /// All input tokens.
     pub input: u64,
     /// All output tokens.
     pub output: u64,
-    /// Output tokens that were reasoning; part of `output`.
+    /// Reasoning tokens; part of `output`.
     pub reasoning: u64,
 }
 
 impl Usage {
-    /// An estimate, of something that nobody counted.
+    /// An estimated usage.
     #[must_use]
     pub fn estimate(input: u64, output: u64) -> Self {
         Self {
@@ -43,14 +43,13 @@ impl Usage {
         self.input.saturating_add(self.output)
     }
 
-    /// What holds when a call that used this is told of again: a count stays, and takes the place of an
-    /// estimate.
+    /// Merges a later report about the same call: a count is kept, and replaces an estimate.
     #[must_use]
     pub const fn settled(self, later: Self) -> Self {
         if self.estimated() > 0 { later } else { self }
     }
 
-    /// The part of it that was counted.
+    /// The counted part of it.
     #[must_use]
     pub const fn counted(&self) -> Self {
         Self {
@@ -62,7 +61,7 @@ impl Usage {
         }
     }
 
-    /// How much of the total is an estimate.
+    /// The estimated part of the total.
     #[must_use]
     pub const fn estimated(&self) -> u64 {
         self.estimated_input.saturating_add(self.estimated_output)

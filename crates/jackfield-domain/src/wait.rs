@@ -1,4 +1,4 @@
-//! Waits: open questions to somebody outside, and the deliveries that answer them.
+//! Waits for answers from outside the loop, and the deliveries that answer them.
 
 use std::sync::Arc;
 
@@ -10,69 +10,69 @@ use crate::ids::{DeliveryId, ToolAttempt, ToolCallId, TurnId, WaitId};
 use crate::outcome::ToolResult;
 use crate::time::WallTime;
 
-/// An open question to somebody outside.
+/// An open wait for an external answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wait {
-    /// The call that it is about.
+    /// The call that it belongs to.
     pub call: ToolCallId,
-    /// When it ends unanswered.
+    /// When it expires.
     pub deadline: WallTime,
-    /// Its id: the same after a restart.
+    /// Its id; a restart does not change it.
     pub id: WaitId,
-    /// What is asked.
+    /// The kind of wait.
     pub kind: WaitKind,
 }
 
-/// What is asked.
+/// The kind of a wait.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WaitKind {
-    /// May this call run?
+    /// For an approval of the call.
     Approval {
-        /// What the answer is bound to: see [`approval::subject`](crate::approval::subject). Waits of the
-        /// first records have none; they are bound to their call alone.
+        /// The subject that the approval is bound to: see [`approval::subject`](crate::approval::subject).
+        /// `None` in the oldest records, whose approvals are bound to the call only.
         subject: Option<Digest>,
     },
-    /// What is the result of this call of yours?
+    /// For the result of a client tool.
     ClientResult,
-    /// The tool has a question of its own, in the middle of the call.
+    /// For an answer to a question that the tool asks during the call.
     Elicitation {
-        /// What takes the answer back to the tool.
+        /// The handle for passing the answer to the tool.
         handle: JobHandle,
         /// The question.
         question: Question,
     },
-    /// Nobody knows whether this call took effect: what now?
+    /// For a decision about a call whose outcome is unknown.
     UnknownOutcome,
 }
 
 /// A tool's question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// What is asked, in words.
+    /// The text of the question.
     pub message: Arc<str>,
     /// The JSON Schema of the answer, if it has one.
     pub schema: Option<Arc<Value>>,
 }
 
-/// What a toolbox needs to find a call again that goes on elsewhere. Only the toolbox reads it.
+/// The handle by which a toolbox finds a call that continues elsewhere. Only the toolbox reads it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobHandle(pub Arc<Value>);
 
-/// What somebody put into a session's inbox.
+/// An entry of a session's inbox.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delivery {
-    /// When the journal took it, by the journal's clock.
+    /// When the journal accepted it, by the journal's clock.
     pub at: WallTime,
-    /// What it says.
+    /// The content.
     pub body: DeliveryBody,
-    /// Who put it there, for people and for audits.
+    /// The sender, for people and for audits.
     pub by: Arc<str>,
-    /// What deduplicates it.
+    /// The id by which duplicates are recognised.
     pub id: DeliveryId,
 }
 
 impl Delivery {
-    /// Whether it says something of more calls than the one that it answers about.
+    /// Whether it concerns other calls besides the one that it answers.
     const fn is_for_session(&self) -> bool {
         matches!(
             self.body,
@@ -87,14 +87,14 @@ impl Delivery {
     }
 }
 
-/// Deliveries that are there at once, in the order in which they are heard: what somebody said of one call
-/// comes before what somebody allowed for all of them. Both were told that they are accepted.
+/// Deliveries that are available at once, in processing order: answers for a single call come before session
+/// grants. Both senders were told that their delivery was accepted.
 pub fn as_heard(deliveries: &[Delivery]) -> impl Iterator<Item = &Delivery> {
     let of_one = deliveries.iter().filter(|one| !one.is_for_session());
     of_one.chain(deliveries.iter().filter(|one| one.is_for_session()))
 }
 
-/// What a delivery says.
+/// The content of a delivery.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeliveryBody {
     /// An answer to a wait.
@@ -104,44 +104,44 @@ pub enum DeliveryBody {
         /// The wait.
         wait: WaitId,
     },
-    /// End the turn now.
+    /// A cancel of the turn.
     Cancel {
-        /// Why.
+        /// The cause.
         cause: CancelCause,
-        /// Which turn: a cancel that comes too late must not hit the next one.
+        /// The turn: a late cancel must not hit the next one.
         turn: TurnId,
     },
-    /// A tool answered after its call had been given up. The turn is as it was.
+    /// A late outcome of a call that was given up. It does not change the turn.
     Late {
-        /// The try.
+        /// The attempt.
         attempt: ToolAttempt,
-        /// Whether the tool said that it failed.
+        /// Whether the outcome is an error.
         is_error: bool,
-        /// The size of what it answered, in bytes.
+        /// The size of the outcome, in bytes.
         size: usize,
         /// The beginning of its text, for people.
         text: Arc<str>,
     },
-    /// A reply was taken back: nobody is given it any more. The turn is as it was.
+    /// A reply was withdrawn, and is not delivered anymore. It does not change the turn.
     Withdrawn {
         /// The turn.
         turn: TurnId,
     },
-    /// A client has a reply whole, so that the turn no longer owes it. The turn is as it was.
+    /// A client has received a whole reply, which is therefore delivered. It does not change the turn.
     Written {
-        /// Which reply of the turn, from 0.
+        /// The segment of the turn, from 0.
         segment: u32,
         /// The turn.
         turn: TurnId,
     },
 }
 
-/// Why a turn is to end.
+/// Why a turn is cancelled.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum CancelCause {
-    /// Somebody said so.
+    /// Someone requested it.
     Asked,
-    /// A new message takes its place: the turn only waited, or such messages end a turn that runs.
+    /// A new message supersedes it: the turn only waited, or new messages cancel running turns.
     Superseded,
 }
 
@@ -150,7 +150,7 @@ pub enum CancelCause {
 pub enum Answer {
     /// To an approval.
     Approval(Approval),
-    /// To a client's tool call.
+    /// To a client tool call.
     ClientResult(ClientResult),
     /// To a tool's question.
     Elicitation(ElicitationAnswer),
@@ -158,11 +158,11 @@ pub enum Answer {
     UnknownOutcome(UnknownAnswer),
 }
 
-/// What a client brings of a call of its own.
+/// The result of a client tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientResult {
-    /// What the reply repeats of the request that brought it. Of several results that one request brings,
-    /// one has it.
+    /// The parts of the request that the reply must repeat. If one request brings several results, only one of
+    /// them has these parts.
     pub repeats: Option<Arc<Repeats>>,
     /// The result.
     pub result: ToolResult,
@@ -180,17 +180,17 @@ impl From<ToolResult> for ClientResult {
 /// An answer to an approval.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Approval {
-    /// It may not run.
+    /// The call may not run.
     Denied {
-        /// Why, for the model; may be empty.
+        /// The reason, for the model; may be empty.
         reason: Arc<str>,
     },
-    /// It may run, once.
+    /// The call may run, once.
     Granted {
-        /// Other arguments to run it with; the model's call keeps its own.
+        /// Edited arguments to run it with; the model's call keeps its own.
         edited: Option<Arc<Map<String, Value>>>,
-        /// Whether all later calls of this tool may run too, in the whole session and with any arguments,
-        /// as long as its definition stays the same.
+        /// Whether all later calls of this tool in the session may run too, with any arguments, as long as its
+        /// definition stays the same.
         for_session: bool,
     },
 }
@@ -198,20 +198,20 @@ pub enum Approval {
 /// An answer to a tool's question.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ElicitationAnswer {
-    /// This.
+    /// An answer.
     Accepted(Arc<Value>),
-    /// No answer will be given.
+    /// The question will not be answered.
     Declined,
-    /// The whole call is not wanted any more.
+    /// The whole call should be abandoned.
     Dismissed,
 }
 
 /// An answer to an unknown outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub enum UnknownAnswer {
-    /// It took effect, and this is what came of it.
+    /// It took effect, with this result.
     Landed(ToolResult),
-    /// Tell the model that nobody knows.
+    /// Report to the model that the outcome is unknown.
     Report,
     /// Run it again.
     Retry,
@@ -220,25 +220,25 @@ pub enum UnknownAnswer {
 /// How a wait ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WaitEnd {
-    /// Somebody answered.
+    /// It was answered.
     Answered {
         /// The answer.
         answer: Answer,
-        /// Who gave it.
+        /// The person or program that answered.
         by: Arc<str>,
         /// The delivery that brought it.
         delivery: DeliveryId,
     },
     /// The turn was cancelled.
     Cancelled,
-    /// Nobody answered in time.
+    /// It was not answered in time.
     Expired,
-    /// A new message took the turn's place.
+    /// A new message superseded the turn.
     Superseded,
 }
 
 impl WaitKind {
-    /// Whether an answer of this kind answers a wait of this kind.
+    /// Whether this kind of wait accepts this kind of answer.
     #[must_use]
     pub const fn takes(&self, answer: &Answer) -> bool {
         matches!(
@@ -254,18 +254,18 @@ impl WaitKind {
 /// How a wait ended, without the answer.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum WaitEndKind {
-    /// Somebody answered.
+    /// It was answered.
     Answered,
     /// The turn was cancelled.
     Cancelled,
-    /// Nobody answered in time.
+    /// It was not answered in time.
     Expired,
-    /// A new message took the turn's place.
+    /// A new message superseded the turn.
     Superseded,
 }
 
 impl WaitEnd {
-    /// How, without the answer.
+    /// The kind of end, without the answer.
     #[must_use]
     pub const fn kind(&self) -> WaitEndKind {
         match self {

@@ -1,4 +1,4 @@
-//! The calls of a round, as a client is shown them.
+//! The tool calls of a round, as displayed to a client.
 
 use std::sync::Arc;
 
@@ -15,37 +15,37 @@ use crate::tool::Catalog;
 use crate::tool_input::ToolInput;
 use crate::wait::{Wait, WaitKind};
 
-/// The calls of one reply, but for those that its provider ran itself or that were shown as they came.
+/// The calls of one reply, except provider tool calls and calls that were already streamed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShownBatch {
     calls: Vec<ShownCall>,
-    /// Whether it was decided what becomes of them, and they were shown.
+    /// Whether all of them were decided and displayed.
     is_shown: bool,
 }
 
 #[derive(Clone, Debug)]
 struct ShownCall {
     call: Arc<ToolCall>,
-    /// The state of providers that belongs to it.
+    /// Opaque state of providers that belongs to it.
     opaque: Vec<OpaqueState>,
     outcome: Option<Arc<ToolOutcome>>,
-    /// As what it is shown.
+    /// How it is displayed.
     shown: CallDisplay,
 }
 
-/// As what a call is shown.
+/// How a call is displayed.
 #[derive(Clone, Debug)]
 enum CallDisplay {
-    /// The client is to run it.
+    /// As a client tool call.
     Clients,
-    /// Not at all, or to its end.
+    /// Not at all, or no longer.
     Nothing,
-    /// Jackfield runs it: the state that says which tool it is.
+    /// As a server tool call, with the state that names the tool.
     Servers(OpaqueState),
 }
 
 impl ShownBatch {
-    /// The calls of this reply, of which these are shown already.
+    /// The calls of this reply, except those in `begun`, which were already streamed.
     pub(super) fn of(reply: &Message, begun: &[ToolCallId]) -> Self {
         let calls = reply
             .blocks
@@ -74,7 +74,7 @@ impl ShownBatch {
         }
     }
 
-    /// A call has its outcome; a model is shown as many bytes of it.
+    /// Records the outcome of a call, cut to `shown` bytes.
     pub(super) fn close(&mut self, id: &ToolCallId, result: &ToolResult, shown: Option<usize>) {
         if let Some(call) = self.find(id) {
             let cut = shown.and_then(|limit| result.cut(limit));
@@ -86,7 +86,7 @@ impl ShownBatch {
         }
     }
 
-    /// Somebody outside is asked about a call.
+    /// Records a wait; only waits for client tool results matter here.
     pub(super) fn wait(&mut self, wait: &Wait) {
         if wait.kind == WaitKind::ClientResult
             && let Some(call) = self.find(&wait.call)
@@ -95,8 +95,7 @@ impl ShownBatch {
         }
     }
 
-    /// Shows the calls, once: it is decided what becomes of them. Then shows outcomes, in the order of
-    /// their calls.
+    /// Displays the calls, once all are decided, and then their outcomes, in the order of the calls.
     pub(super) fn show(
         &mut self,
         display: Display,
@@ -124,7 +123,7 @@ impl ShownBatch {
         }
     }
 
-    /// Shows the outcomes that there are: the reply ends.
+    /// Displays the available outcomes at the end of the reply.
     pub(super) fn show_closed(&mut self, next: &mut u32, shown: &mut Vec<ClientEvent>) {
         for call in &mut self.calls {
             call.end(next, shown);
@@ -137,7 +136,7 @@ impl ShownBatch {
 }
 
 impl ShownCall {
-    /// Shows the call.
+    /// Displays the call.
     fn begin(&self, next: &mut u32, shown: &mut Vec<ClientEvent>) {
         let (ran_by, states, upstream) = match &self.shown {
             CallDisplay::Nothing => return,
@@ -161,8 +160,8 @@ impl ShownCall {
         block(start, call, text, states, next, shown);
     }
 
-    /// Shows what came of the call, if that is to be shown and has not been. Says whether there is nothing
-    /// left to be shown.
+    /// Displays the outcome of the call, if it has to be displayed and was not yet. Returns whether nothing is
+    /// left to display.
     fn end(&mut self, next: &mut u32, shown: &mut Vec<ClientEvent>) -> bool {
         let CallDisplay::Servers(state) = &self.shown else {
             return true;
@@ -178,7 +177,7 @@ impl ShownCall {
     }
 }
 
-/// Shows a block that is whole.
+/// Displays a complete block.
 fn block(
     start: BlockStart,
     call: Option<ToolCallId>,

@@ -1,4 +1,4 @@
-//! The pieces of a reply to a client, put together.
+//! Builds a reply to a client from its pieces.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use crate::message::Message;
 use crate::reply::{Reply, ReplyEnd};
 use crate::tool::Catalog;
 
-/// Puts a reply to a client together from its pieces.
+/// Builds a reply to a client from its pieces.
 #[derive(Clone, Debug)]
 pub struct Gather {
     accumulator: ReplyAccumulator,
     /// The ids of the calls, in the order in which they began.
     calls: VecDeque<Option<ToolCallId>>,
-    /// The first piece that did not fit.
+    /// The first piece that did not match.
     violation: Option<ProtocolViolation>,
 }
 
 impl Gather {
-    /// A reply of this turn.
+    /// An empty reply of this turn.
     #[must_use]
     pub const fn new(turn: TurnId) -> Self {
         let attempt = ModelAttempt {
@@ -36,7 +36,7 @@ impl Gather {
         }
     }
 
-    /// Takes a piece; `call` is the id of the call that begins with it.
+    /// Adds a piece; `call` is the id of the call that begins with it.
     pub fn take(&mut self, call: Option<&ToolCallId>, delta: &Delta) {
         let pushed = self.accumulator.push(delta);
         if let Err(violation) = pushed {

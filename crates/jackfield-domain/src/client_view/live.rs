@@ -1,4 +1,4 @@
-//! The reply that is under way, as a client is shown it.
+//! The reply in flight, as displayed to a client.
 
 use std::sync::Arc;
 
@@ -12,25 +12,25 @@ use crate::session_events::{TextEvent, TextEventKind, TextKind, TextStart};
 use crate::tool_input::JsonInput;
 use crate::turn::Turn;
 
-/// One try at a reply. Nothing of it is shown before there is something to see: a try that fails until
-/// then is made again without anybody having noticed.
+/// One attempt at a reply. It is held back until it has visible content, so an attempt that fails before that
+/// is retried without the client noticing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LiveAttempt {
-    /// The calls of the client's that were begun, in their order.
+    /// The client tool calls that were streamed, in order.
     calls: Vec<ToolCallId>,
-    /// What came so far and was not shown.
+    /// Events that are held back.
     held: Vec<ClientEvent>,
     is_shown: bool,
-    /// Whether something was shown before it, and no words of it yet.
+    /// Whether earlier rounds were displayed and this one has no text yet.
     is_later: bool,
-    /// The number of its first block, once there is one.
+    /// The index of its first block, once it has one.
     first: Option<u32>,
-    /// The block that is told now, by its number; none if it is not shown here.
+    /// The open block; `None` if it is not displayed.
     open: Option<LiveBlock>,
-    /// The block of a call whose arguments nobody can read: its end is kept back, and what comes after it,
-    /// until it is known what becomes of the turn.
+    /// The index of a tool call with malformed arguments. Its end and everything after it are held back until
+    /// the turn's outcome is known.
     unreadable: Option<u32>,
-    /// How much was told of each block of words that has any.
+    /// The bytes displayed of each text block that is not blank.
     words: Vec<usize>,
 }
 
@@ -43,18 +43,18 @@ struct LiveBlock {
 
 #[derive(Clone, Debug)]
 enum LiveBlockKind {
-    /// A call of the client's, with its arguments so far.
+    /// A client tool call, with its JSON arguments so far.
     Arguments(String),
-    /// A call of the client's that takes text.
+    /// A client tool call with text input.
     Input,
-    /// Anything else.
+    /// Any other block.
     Other,
-    /// Words: how many bytes they have.
+    /// Text, with its length in bytes.
     Words(usize),
 }
 
 impl LiveAttempt {
-    /// A try behind as many blocks.
+    /// An attempt that follows this many blocks.
     pub(super) fn behind(blocks: u32) -> Self {
         Self {
             is_later: blocks > 0,
@@ -62,7 +62,7 @@ impl LiveAttempt {
         }
     }
 
-    /// A piece of the reply.
+    /// Adds a piece of the reply.
     pub(super) fn take(
         &mut self,
         piece: &TextEvent,
@@ -72,7 +72,7 @@ impl LiveAttempt {
     ) {
         match &piece.said {
             TextEventKind::Started(started) => {
-                // Other calls are shown when it is decided what becomes of them.
+                // Other calls are displayed once they are decided.
                 if let Some((start, call)) = began(started, turn) {
                     let is_visible =
                         matches!(start, BlockStart::ToolCall { .. } | BlockStart::Whole(_));
@@ -136,19 +136,19 @@ impl LiveAttempt {
         }
     }
 
-    /// The reply is whole. Gives the calls of the client's that were begun.
+    /// The reply is complete. Returns the client tool calls that were streamed.
     pub(super) fn end(&mut self, shown: &mut Vec<ClientEvent>) -> Vec<ToolCallId> {
         self.show(shown);
         std::mem::take(&mut self.calls)
     }
 
-    /// All that is said is told: the reply to the client ends with what nobody can read.
+    /// Displays everything: the client's reply ends with malformed arguments.
     pub(super) fn release(&mut self, shown: &mut Vec<ClientEvent>) {
         self.unreadable = None;
         self.show(shown);
     }
 
-    /// The reply broke off, and this is what is kept of it: the rest of its words is shown.
+    /// The reply was interrupted with this stored part: displays the rest of its text.
     pub(super) fn break_off(
         &mut self,
         partial: Option<&Message>,
@@ -172,7 +172,7 @@ impl LiveAttempt {
                 self.close();
             }
             Some((_, LiveBlockKind::Other)) => self.close(),
-            // Nobody is told that it is whole.
+            // The call stays incomplete for the client.
             Some((_, LiveBlockKind::Arguments(_) | LiveBlockKind::Input)) => self.open = None,
             None => {}
         }
@@ -184,7 +184,7 @@ impl LiveAttempt {
         shown.append(&mut self.held);
     }
 
-    /// Nothing of it holds any more. Says whether something of it was shown.
+    /// Discards the attempt. Returns whether part of it was displayed.
     pub(super) fn give_up(&mut self, next: &mut u32) -> bool {
         let given_up = std::mem::take(self);
         if let (Some(first), false) = (given_up.first, given_up.is_shown) {
@@ -196,7 +196,7 @@ impl LiveAttempt {
     fn show(&mut self, shown: &mut Vec<ClientEvent>) {
         self.is_shown = true;
         if self.unreadable.is_none() {
-            // As a rule nothing else is shown: then the room goes along.
+            // Usually `shown` is empty, and its allocation is replaced.
             if shown.is_empty() {
                 *shown = std::mem::take(&mut self.held);
             } else {
@@ -265,7 +265,7 @@ const fn alone(delta: Delta) -> ClientEvent {
     ClientEvent::Piece { call: None, delta }
 }
 
-/// What begins with a block, if it is shown while it comes, and the id of its call.
+/// The start of a block that is streamed, with the id of its call; `None` if the block is not streamed.
 fn began(started: &TextStart, turn: &Turn) -> Option<(BlockStart, Option<ToolCallId>)> {
     Some(match started {
         TextStart::Call {

@@ -1,4 +1,4 @@
-//! Segments: the parts of a turn that one reply to a client tells each.
+//! Segments: the parts of a turn, each of which is one reply to a client.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use crate::session_events::FactEvent;
 use crate::turn::Turn;
 use crate::wait::{Answer, ClientResult, WaitEnd};
 
-/// Where one reply to a client ends and the next one begins, from the facts of a turn.
+/// Finds the boundaries of a turn's segments from its facts.
 ///
-/// A reply ends where the turn only waits and at least one result of its client is missing, once in each
-/// round: whatever happens then belongs to the reply to the request that brings the results. The last one
+/// A segment ends where the turn only waits and at least one client tool result is missing, at most once per
+/// round. Everything after it belongs to the reply to the request that brings the results. The last segment
 /// ends with the turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segments {
-    /// The round within which a reply has ended last; 0 if none has.
+    /// The round in which a segment last ended; 0 if none has.
     ended_in: u32,
     now: u32,
     turn: Turn,
@@ -25,7 +25,7 @@ pub struct Segments {
 impl Segments {
     /// The turn that this fact opens; `None` if it opens none.
     ///
-    /// What was said before is not needed here, and not known.
+    /// Earlier messages of the session are not needed.
     #[must_use]
     pub fn open(fact: &Fact) -> Option<Self> {
         let Fact::TurnOpened {
@@ -45,8 +45,8 @@ impl Segments {
         })
     }
 
-    /// Takes the next fact, and says whether a reply ends behind it, but for the turn's end. `is_last` is
-    /// whether nothing more is told of its step: within a step, nobody waits for anything.
+    /// Applies the next fact. Returns whether a segment ends after it, other than by the turn's end. `is_last`
+    /// is whether it is the last event of its step: within a step, the turn does not wait.
     pub fn apply(&mut self, fact: &Fact, is_last: bool) -> bool {
         self.turn.apply(fact);
         let turn = &self.turn;
@@ -58,21 +58,21 @@ impl Segments {
         ends
     }
 
-    /// Which reply is being told, from 0.
+    /// The current segment, from 0.
     #[must_use]
     pub const fn now(&self) -> u32 {
         self.now
     }
 
-    /// The turn, as far as its own facts tell it.
+    /// The turn, as far as its own facts determine it.
     #[must_use]
     pub const fn turn(&self) -> &Turn {
         &self.turn
     }
 }
 
-/// How many facts of a session come before this turn: where telling it begins. `None` if there is no such
-/// turn.
+/// The number of facts of the session before this turn: the place from which its events start. `None` if there
+/// is no such turn.
 #[must_use]
 pub fn facts_before(steps: &[Envelope], turn: &TurnId) -> Option<u64> {
     let facts = steps.iter().flat_map(|step| &step.facts);
@@ -81,8 +81,9 @@ pub fn facts_before(steps: &[Envelope], turn: &TurnId) -> Option<u64> {
     u64::try_from(place).ok()
 }
 
-/// What a reply repeats of its request: of the one that began the turn, or of the one that brought the results
-/// behind which the reply begins. `None` if there is no such reply, or if that was not kept.
+/// The parts of the request that a segment's reply repeats: of the request that began the turn, or of the one
+/// that brought the client tool results before the segment. `None` if there is no such segment, or the parts
+/// were not recorded.
 #[must_use]
 pub fn repeats(steps: &[Envelope], turn: &TurnId, segment: u32) -> Option<Arc<Repeats>> {
     let opens = |fact: &Fact| matches!(fact, Fact::TurnOpened { turn: of, .. } if of == turn);
@@ -115,7 +116,7 @@ pub fn repeats(steps: &[Envelope], turn: &TurnId, segment: u32) -> Option<Arc<Re
     None
 }
 
-/// The facts of a step of which something is told, each with whether it is the last one.
+/// The facts of a step that are events, each with whether it is the last one.
 pub(crate) fn told(step: &Envelope) -> impl Iterator<Item = (&Fact, bool)> {
     let is_told = |fact: &&Fact| FactEvent::of(fact) != FactEvent::Nothing;
     let last = step.facts.iter().rposition(|fact| is_told(&fact));

@@ -1,4 +1,4 @@
-//! The key of a conversation: equal for histories that say the same, however a client writes them.
+//! The key of a conversation: equal for histories with equal content, regardless of how a client writes them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,24 +14,24 @@ use crate::message::{Message, Role};
 use crate::outcome::{OutcomePart, ToolResult};
 use crate::tool_input::ToolInput;
 
-/// The key of a conversation, message by message.
+/// Computes the key of a conversation, message by message.
 ///
-/// Messages of one side that follow each other count as one, whitespace not at all, and of a model's
-/// messages only the words and the calls that are not its provider's.
+/// Consecutive messages of one side count as one, and whitespace is ignored. Of a model's messages, only the
+/// text and the calls count, except provider tool calls.
 #[derive(Clone, Debug)]
 pub(crate) struct ConversationKey {
-    /// Of everything before the side that speaks now began to.
+    /// The key of everything before the current side's messages.
     before: Digest,
-    /// What came of calls, in the order of the calls, and of how it came.
+    /// The results, sorted by the position of their calls, then by arrival.
     brought: BTreeMap<(usize, usize), KeyedResult>,
-    /// The model's calls, and the place of each among them.
+    /// The position of each of the model's calls.
     called: HashMap<ToolCallId, usize>,
     calls: Sha256,
     side: Speaker,
     words: NormalizedText,
 }
 
-/// Who speaks.
+/// The side of the conversation whose messages are being added.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Speaker {
     Client,
@@ -39,14 +39,14 @@ enum Speaker {
     Nobody,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, Debug)]
 struct KeyedResult {
     call: ToolCallId,
     content: OutcomeText,
 }
 
-/// The content of an outcome: as it comes, or as it was.
+/// The content of a result: still being added, or its digest.
 #[derive(Clone, Debug)]
 enum OutcomeText {
     Known(Digest),
@@ -54,12 +54,12 @@ enum OutcomeText {
 }
 
 impl ConversationKey {
-    /// The key of nothing.
+    /// The key of an empty conversation.
     pub(crate) fn new() -> Self {
         Self::after(Digest::of_parts(["conversation"]))
     }
 
-    /// What goes on behind a conversation with this key, where the other side has its turn.
+    /// Continues a conversation that has this key; the next message starts a new side.
     pub(crate) fn after(before: Digest) -> Self {
         Self {
             before,
@@ -71,8 +71,8 @@ impl ConversationKey {
         }
     }
 
-    /// Adds a message as a client has it. One that says nothing changes nothing; whether it says something
-    /// is given back.
+    /// Adds a message as the client has it. Returns whether it has content; a message without content does not
+    /// change the key.
     pub(crate) fn message(&mut self, message: &Message) -> bool {
         let mut says = false;
         for block in &message.blocks {
@@ -85,7 +85,7 @@ impl ConversationKey {
         says
     }
 
-    /// Words of the model. Says whether there are any.
+    /// Adds text of the model. Returns whether there is any.
     pub(crate) fn said(&mut self, text: &str) -> bool {
         let says = !text.trim().is_empty();
         if says {
@@ -95,7 +95,7 @@ impl ConversationKey {
         says
     }
 
-    /// A call by the model that its client is to run, or ran.
+    /// Adds a client tool call of the model.
     pub(crate) fn called(&mut self, call: &ToolCall) {
         self.turn_to(Speaker::Model);
         self.calls
@@ -105,7 +105,7 @@ impl ConversationKey {
         self.called.entry(call.id.clone()).or_insert(place);
     }
 
-    /// What came of a call, by [`of_result`].
+    /// Adds the result of a call, as a digest from [`of_result`].
     pub(crate) fn brought(&mut self, call: &ToolCallId, content: Digest) {
         self.outcome(call, OutcomeText::Known(content));
     }
@@ -186,7 +186,7 @@ impl ConversationKey {
         says
     }
 
-    /// Where the words of the client go: behind what came of its last call, if it brings something.
+    /// The destination for the client's text: the last result, if there is one in this message.
     fn client(&mut self) -> &mut NormalizedText {
         self.turn_to(Speaker::Client);
         let last = self.brought.values_mut().next_back();
@@ -229,7 +229,7 @@ impl OutcomeText {
     }
 }
 
-/// Words without whitespace, and what stands between them.
+/// Text without whitespace, with digests of other content in between.
 #[derive(Clone, Debug, Default)]
 struct NormalizedText(Sha256);
 
@@ -243,7 +243,7 @@ impl NormalizedText {
         }
     }
 
-    /// The same of a text in which a byte is a letter: most are, and each request tells all of them again.
+    /// Like `text`, for ASCII. Most text is ASCII, and each request repeats the whole history.
     fn plain(&mut self, text: &str) {
         let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
         let mut letters = Vec::with_capacity(text.len());
@@ -260,7 +260,7 @@ impl NormalizedText {
         self.other(&digest);
     }
 
-    /// Something that is no word; no word begins like this.
+    /// Adds content other than text; the leading space cannot occur in normalized text.
     fn other(&mut self, digest: &Digest) {
         self.0.update(b" ");
         self.0.update(digest.as_bytes());
@@ -284,14 +284,14 @@ impl NormalizedText {
     }
 }
 
-/// What a result says.
+/// The digest of a result's content.
 pub(crate) fn of_result(result: &ToolResult) -> Digest {
     let mut said = NormalizedText::default();
     said.result(result);
     said.digest()
 }
 
-/// What each beginning of a result says that is not all of it.
+/// The digests of all proper prefixes of a result's content.
 pub(crate) fn of_beginnings(result: &ToolResult) -> Vec<Digest> {
     let Some((_, parts)) = result.content.split_last() else {
         return Vec::new();
@@ -304,8 +304,8 @@ pub(crate) fn of_beginnings(result: &ToolResult) -> Vec<Digest> {
     parts.iter().map(after).collect()
 }
 
-/// How many of the words that a result ends with were said when it was brought, if it differs from what was
-/// brought in the others alone: the most of them that may have been.
+/// The number of parts at the end of a result that were already part of the result with digest `brought`, if
+/// the two differ in nothing else. At most `words` parts count; of several possible numbers, the largest.
 pub(crate) fn said_before(result: &ToolResult, words: usize, brought: Digest) -> Option<usize> {
     let own = result.content.len().checked_sub(words)?;
     let (own, words) = result.content.split_at(own);
@@ -321,8 +321,8 @@ pub(crate) fn said_before(result: &ToolResult, words: usize, brought: Digest) ->
     known
 }
 
-/// What the arguments of a call say: equal for JSON that differs only in the order of keys, in whitespace
-/// or in how a number is written.
+/// The digest of a call's arguments: equal for JSON that differs only in key order, whitespace or number
+/// format.
 fn of_input(input: &ToolInput) -> Digest {
     match input {
         ToolInput::Json(input) => match input.object() {
@@ -364,7 +364,7 @@ fn write_value(value: &Value, out: &mut String) {
             }
             out.push(']');
         }
-        // A client that reads numbers and writes them again knows nothing finer.
+        // Clients that parse and rewrite numbers keep no more precision than this.
         Value::Number(number) => match number.as_f64() {
             Some(number) => out.push_str(&number.to_string()),
             None => out.push_str(&number.to_string()),

@@ -1,4 +1,4 @@
-//! What is known of a session by what its client was shown, and brought.
+//! An index of a session by what its client has received and sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,52 +26,52 @@ pub struct SessionIndex {
 
 #[derive(Clone, Debug, PartialEq)]
 struct IndexedTurn {
-    /// Whether it broke off: nothing of what it says last was given to anybody whole.
+    /// Whether it was interrupted: the client did not receive its last reply completely.
     has_failed: bool,
     id: TurnId,
     is_over: bool,
-    /// The late results that it began with.
+    /// The late results that opened it.
     late: BTreeMap<ToolCallId, Digest>,
     ordinal: u32,
-    /// Its round.
+    /// The current round.
     round: u32,
-    /// Which reply of it is being told.
+    /// The current segment.
     segment: u32,
     view: Option<Digest>,
 }
 
-/// A call that a client was handed.
+/// A client tool call.
 #[derive(Clone, Debug, PartialEq)]
 struct IndexedCall {
     /// The round that made it.
     round: u32,
-    /// With which reply of its turn it was handed out.
+    /// The segment that delivered it to the client.
     segment: u32,
     state: IndexedCallState,
-    /// The place of its turn.
+    /// The index of its turn.
     turn: usize,
     wait: WaitId,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum IndexedCallState {
-    /// The client brought this.
+    /// The client sent its result.
     Brought {
-        /// What each beginning of it says: it may be the result itself, with words of the client behind it.
+        /// The digests of the result's prefixes: the result may be one of them, followed by the client's text.
         beginnings: Vec<Digest>,
-        /// What all of it says.
+        /// The digest of the whole result.
         content: Digest,
-        /// Within which reply.
+        /// The segment in which it arrived.
         segment: u32,
     },
     /// The turn waits for it.
     Open,
-    /// The turn does not wait for it any more.
+    /// The turn does not wait for it anymore.
     TooLate,
 }
 
 impl SessionIndex {
-    /// What these steps tell of a session: all of them, from the first one on.
+    /// The index of a session, given all of its steps.
     #[must_use]
     pub fn of(session: SessionId, steps: &[Envelope]) -> Self {
         let mut known = Self {
@@ -104,23 +104,23 @@ impl SessionIndex {
         &self.session
     }
 
-    /// Whose it is: of its first caller. None if no client came back for anything of it.
+    /// The owner: the principal of the first caller. `None` if no turn had a caller.
     #[must_use]
     pub fn principal(&self) -> Option<&str> {
         self.principal.as_deref()
     }
 
-    /// Whether a client was handed this call in it.
+    /// Whether the session delivered this client tool call.
     #[must_use]
     pub fn has_asked(&self, call: &ToolCallId) -> bool {
         self.calls.contains_key(call)
     }
 
-    /// What results are to it of which it has asked for one at least.
+    /// Locates a request with results, at least one of which is for a call of this session.
     ///
     /// # Errors
     ///
-    /// A call whose result was brought before with other words beside it: the history was edited there.
+    /// The call whose result was sent before with different text after it: the client edited the history there.
     pub(crate) fn take(&self, brings: ClientResults) -> Result<Located, ToolCallId> {
         let weighed = self.weigh(&brings);
         let ClientResults { results, words } = brings;
@@ -153,7 +153,7 @@ impl SessionIndex {
         })
     }
 
-    /// Where a history goes on whose first so many messages have this view, if that is known here.
+    /// Locates a history whose first `known` messages have this key; `None` if no turn ended with that key.
     pub(super) fn at(&self, view: Digest, known: usize) -> Option<Located> {
         let mut ends = self.turns.iter().rev();
         let turn = ends.find(|turn| turn.view == Some(view))?;
@@ -164,8 +164,8 @@ impl SessionIndex {
         })
     }
 
-    /// Where what follows this reply of a turn goes on, if it brings no results; `None` if there is no such
-    /// reply.
+    /// Locates a request that follows this segment of a turn and brings no results; `None` if there is no such
+    /// segment.
     pub(super) fn after(&self, turn: &TurnId, segment: u32) -> Option<Located> {
         let place = self.turns.iter().position(|known| known.id == *turn)?;
         let turn = self.turns.get(place)?;
@@ -181,7 +181,7 @@ impl SessionIndex {
             return Some(Located::Refused(ResultsRefused::Missing { calls }));
         }
         let session = self.session.clone();
-        // Whoever goes on from a turn that is at work means that one.
+        // The client names a turn that is busy, so it means that turn, not a fork.
         let at = self.fork_behind(turn).filter(|_| turn.is_over);
         Some(match at {
             None => Located::Continue { known: 0, session },
@@ -193,7 +193,7 @@ impl SessionIndex {
         })
     }
 
-    /// Whether the turn behind this one is the last one, and open.
+    /// Whether the turn after this one is the last one, and open.
     pub(super) fn is_at_work_after(&self, turn: &TurnId) -> bool {
         match self.turns.as_slice() {
             [.., before, last] => before.id == *turn && !last.is_over,
@@ -291,8 +291,8 @@ impl SessionIndex {
         }
     }
 
-    /// A reply has ended with calls: what was brought of its last round before it was over is answered by
-    /// the next one, too.
+    /// A segment has ended with calls. Results of its last round that arrived before its end are answered by
+    /// the next segment, too.
     fn hand_over(&mut self, segments: &Segments) {
         for open in segments.turn().calls() {
             if let Some(call) = self.calls.get_mut(&open.call.id)
@@ -303,7 +303,7 @@ impl SessionIndex {
         }
     }
 
-    /// What results are to the turn that asked for them.
+    /// Compares results with the turn whose calls they answer.
     fn weigh(
         &self,
         brings: &ClientResults,
@@ -331,7 +331,7 @@ impl SessionIndex {
                     segment,
                 } => {
                     if of_result(&result.result) != *content {
-                        // Words stand behind the last result, and are none.
+                        // Only the last result can contain text that followed the results.
                         let words = if place == results.len() {
                             words.len()
                         } else {
@@ -340,7 +340,7 @@ impl SessionIndex {
                         let id = || result.call.clone();
                         let known = said_before(&result.result, words, *content);
                         let at = self.closed(call);
-                        // What stands before the words, if anything does.
+                        // The part before the text, if there is any.
                         let own = result.result.content.len().checked_sub(words + 1);
                         let own =
                             own.and_then(|last| of_beginnings(&result.result).get(last).copied());
@@ -378,10 +378,10 @@ impl SessionIndex {
                 });
             }
             (true, Some(_)) if let Some(more) = more => (turn, more),
-            // The turn is about to end without them, and says so.
+            // The turn is about to end without them, and the reply reports that.
             (true, _) if too_late && !turn.is_over => (turn, ResultsMatch::Again(turn.segment)),
             (true, _) if too_late => (turn, ResultsMatch::TooLate),
-            // Whoever asks again for what broke off wants it tried again.
+            // The client repeats a request whose reply was interrupted: it wants a new attempt.
             (true, Some(segment)) if turn.has_failed && segment == turn.segment => {
                 (turn, ResultsMatch::TooLate)
             }
@@ -390,7 +390,7 @@ impl SessionIndex {
         })
     }
 
-    /// Where the round of a call ends, as [`ForkPlace`] has it; `None` while it goes on.
+    /// The end of a call's round, as in [`ForkPlace`]; `None` while the round is open.
     fn closed(&self, call: &IndexedCall) -> Option<Option<u32>> {
         let turn = self.turns.get(call.turn)?;
         if turn.round > call.round {
@@ -399,7 +399,7 @@ impl SessionIndex {
         turn.is_over.then_some(None)
     }
 
-    /// Results that a turn has ended without, or that it broke off behind.
+    /// Locates results that a turn ended without, or after which it was interrupted.
     fn late(&self, turn: &IndexedTurn, results: Vec<Arc<ToolOutcome>>) -> Located {
         let same = |begun: &&IndexedTurn| {
             !begun.has_failed
@@ -422,7 +422,8 @@ impl SessionIndex {
         }
     }
 
-    /// Where the session is to be forked to go on behind this turn; `None` if it ends there.
+    /// The place at which to fork the session to continue after this turn; `None` if the turn is the session's
+    /// end.
     fn fork_behind(&self, turn: &IndexedTurn) -> Option<ForkPlace> {
         let is_last = self.turns.last().is_some_and(|last| last.id == turn.id);
         (!is_last || !turn.is_over).then(|| ForkPlace {
@@ -433,18 +434,17 @@ impl SessionIndex {
     }
 }
 
-/// What results are to a turn.
+/// How results relate to a turn.
 enum ResultsMatch {
-    /// They were brought before: this reply answers them.
+    /// They were sent before; this segment answers them.
     Again(u32),
-    /// They were brought before, the one of this call with other words behind it than those that stand there
-    /// now.
+    /// They were sent before, but the result of this call with different text after it.
     Edited(ToolCallId),
-    /// They were brought before, with this many of the words that stand beside them now; the round that asked
-    /// for them ends there.
+    /// They were sent before, with only the first `known` blocks of the text that follows them now; `at` is the
+    /// end of their round.
     More { at: Option<u32>, known: usize },
-    /// It has ended without them, or broke off behind them.
+    /// The turn ended without them, or was interrupted after them.
     TooLate,
-    /// It waits for them.
+    /// The turn waits for them.
     Waits,
 }

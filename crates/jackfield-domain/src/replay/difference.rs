@@ -1,21 +1,21 @@
-//! Differences: the first place where a step comes out otherwise, in words.
+//! Differences: the first point at which a replayed step differs from the record, as text.
 
 use std::fmt;
 
 use crate::fact::{Fact, Late};
 
-/// The first place where what is decided today is not what is recorded.
+/// The first point at which a decision differs from the record.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Difference {
-    /// What is decided, as text; where it is long, the part in which it differs.
+    /// The decided value as text; a long one is reduced to the part that differs.
     pub decided: String,
-    /// Which fact of the step, counted from 0.
+    /// The index of the fact within the step, from 0.
     pub fact: usize,
-    /// Which field of it; none if the facts are of different kinds, or one of them is missing.
+    /// The field of the fact; `None` if the facts are of different kinds, or one is missing.
     pub field: Option<&'static str>,
-    /// The kind of the recorded fact, or of the decided one where none is recorded.
+    /// The kind of the recorded fact, or of the decided one if none is recorded.
     pub kind: &'static str,
-    /// What is recorded, in the same way.
+    /// The recorded value, in the same form.
     pub recorded: String,
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for Difference {
 }
 
 impl Difference {
-    /// The first difference between these; `None` if there is none.
+    /// The first difference between these facts; `None` if there is none.
     pub(super) fn between(recorded: &[Fact], decided: &[Fact]) -> Option<Self> {
         let most = recorded.len().max(decided.len());
         (0..most).find_map(|place| Self::at(place, recorded.get(place), decided.get(place)))
@@ -81,7 +81,7 @@ impl Difference {
     }
 }
 
-/// A fact's kind, under the name that it is stored by, and its fields as text.
+/// The stored name of a fact's kind, and its fields as text.
 type Parts = (&'static str, Vec<(&'static str, String)>);
 
 fn parts(fact: &Fact) -> Parts {
@@ -154,7 +154,7 @@ fn parts(fact: &Fact) -> Parts {
     }
 }
 
-/// Both texts, or so much of them as shows where they part.
+/// Both texts, reduced to the part around their first difference.
 fn around(one: &str, other: &str) -> (String, String) {
     let same = one.chars().zip(other.chars());
     let same = same.take_while(|(one, other)| one == other).count();
@@ -176,7 +176,7 @@ fn around(one: &str, other: &str) -> (String, String) {
     (cut(one), cut(other))
 }
 
-/// How much of a value is told.
+/// The maximum length of a value that is shown, in characters.
 const WHOLE: usize = 200;
-/// How much of it is told before the place where it differs.
+/// How much of it is shown before the first difference.
 const BEFORE: usize = 60;

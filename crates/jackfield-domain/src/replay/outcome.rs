@@ -1,4 +1,4 @@
-//! Outcomes as tools gave them: before they were cut to what is kept, and before what the loop adds.
+//! Rebuilds the outcomes that tools returned, before cuts and the loop's additions.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use crate::tool_loop::edited_arguments;
 
 use super::rebuild::MissingRecord;
 
-/// What a tool may have answered for this to be kept of it, the likeliest first.
+/// The results that a tool may have returned, given the stored outcome; the likeliest first.
 ///
-/// What was cut off is gone. Something of the same size stands in for it, which is cut at the same place.
+/// The part that was cut off is lost. A filler of the same size replaces it, which is cut at the same place.
 pub(super) fn before_it_was_kept(
     session: &Session,
     call: &ToolCallId,
@@ -40,7 +40,7 @@ pub(super) fn before_it_was_kept(
     whole.content.pop();
     let known = whole.size() + note.map_or(0, |note| note.len());
     match size.saturating_sub(known) {
-        // A tool may say such a thing itself.
+        // The tool itself may have returned a text that looks like the marker.
         0 => Ok(vec![as_it_is]),
         lost if lost > LONGEST => Err(MissingRecord::Outcome { size }),
         lost => {
@@ -53,7 +53,7 @@ pub(super) fn before_it_was_kept(
     }
 }
 
-/// An outcome of which only the size is known.
+/// A result of which only the size is known.
 pub(super) fn of_size(size: usize, is_error: bool) -> Result<ToolResult, MissingRecord> {
     if size > LONGEST {
         return Err(MissingRecord::Outcome { size });
@@ -68,12 +68,12 @@ fn filler(size: usize) -> Arc<str> {
     "x".repeat(size).into()
 }
 
-/// How long an outcome was that this marker says was cut at this limit.
+/// The original size of an outcome, if this is the marker of a cut at this limit.
 fn size_in(marker: &str, limit: usize) -> Option<usize> {
     let size = marker.strip_prefix("[cut: ")?;
     let end = format!(" bytes were returned, at most {limit} are shown]");
     size.strip_suffix(&end)?.parse().ok()
 }
 
-/// The longest outcome that something stands in for: far above what is ever read of a tool.
+/// The maximum size that a filler replaces, in bytes: far above what is ever read from a tool.
 const LONGEST: usize = 64 * 1024 * 1024;

@@ -1,4 +1,4 @@
-//! The pieces of a reply: those that a recorded reply, or what is left of one, was put together from.
+//! Rebuilds the deltas of a recorded reply, or of the stored part of one.
 
 use crate::accumulator::{ProtocolViolation, ReplyAccumulator};
 use crate::block::Content;
@@ -8,7 +8,7 @@ use crate::message::Message;
 use crate::tool_input::ToolInput;
 use crate::usage::Usage;
 
-/// The pieces of a whole reply.
+/// The deltas of a complete reply.
 pub(super) fn of_whole(message: &Message) -> Vec<Delta> {
     let mut pieces = Vec::new();
     for (index, block) in (0..).zip(&message.blocks) {
@@ -58,9 +58,10 @@ pub(super) fn of_whole(message: &Message) -> Vec<Delta> {
     pieces
 }
 
-/// The pieces of a reply of which its text was kept, and how much of it was heard.
+/// The deltas of an interrupted reply whose text was stored, given its usage.
 ///
-/// What else was heard is made up to the same length: something that a reader has seen, or has not.
+/// Content that was not stored is replaced by a filler of the estimated length, visible or not according to
+/// `seen`.
 pub(super) fn of_partial(
     text: Option<&Message>,
     heard: Option<Usage>,
@@ -96,13 +97,13 @@ pub(super) fn of_partial(
     pieces
 }
 
-/// The pieces that leave the block open of which this message speaks.
+/// The deltas that leave the block open that this error message names.
 pub(super) fn left_open(message: &str) -> Vec<Delta> {
     let index = number_in(message);
     vec![begun(index)]
 }
 
-/// The pieces before the one that broke the rules as this message says, and that one.
+/// The deltas before the one that caused this error message, and that one.
 pub(super) fn that_break(message: &str) -> (Vec<Delta>, Delta) {
     let index = number_in(message);
     let text = "".into();
@@ -130,7 +131,7 @@ fn said(index: u32, text: &str) -> Vec<Delta> {
     vec![Delta::TextAppended { index, text }]
 }
 
-/// The block that the message about a broken rule speaks of.
+/// The block index in an error message about a violated rule.
 fn number_in(message: &str) -> u32 {
     let after = message.split("block ").nth(1).unwrap_or_default();
     let digits = after.split(|c: char| !c.is_ascii_digit()).next();
@@ -139,5 +140,5 @@ fn number_in(message: &str) -> u32 {
         .unwrap_or_default()
 }
 
-/// How much of a reply can be heard at most without anything being seen of it.
+/// The maximum amount of filler without visible content, in units.
 const MOST_UNSEEN: usize = 1 << 12;

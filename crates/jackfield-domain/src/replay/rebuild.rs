@@ -1,4 +1,4 @@
-//! Rebuilding: what a step answered, told by the facts that it led to.
+//! Rebuilds the input of a step from the facts that it led to.
 
 use std::sync::Arc;
 
@@ -20,37 +20,37 @@ use crate::wait::{Delivery, DeliveryBody, WaitEnd, WaitKind};
 
 use super::{outcome, pieces};
 
-/// What a step answered.
+/// The input of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RebuiltInput {
     /// A turn began.
     Began {
-        /// With what.
+        /// Its opening.
         opening: Opening,
-        /// Every decision made for it before.
+        /// Its setup, before grants were applied.
         setup: Arc<Setup>,
     },
-    /// The session began as a fork of another one, as this fact says. The loop decides nothing of that.
+    /// The session began as a fork, as recorded by this fact. The loop makes no decision about it.
     Forked(Box<Fact>),
-    /// A process took up a turn that another one had left.
+    /// A process resumed a turn that another process had left.
     Recovered {
-        /// What it found in the inbox and had an effect.
+        /// The deliveries in the inbox that had an effect.
         deliveries: Vec<Delivery>,
-        /// What that day forbade.
+        /// The restrictions at the time.
         restrictions: Restrictions,
     },
-    /// The loop was told something.
+    /// The loop got an input.
     Told {
-        /// What.
+        /// The input.
         input: Box<Input>,
-        /// What had come of the reply by then, as far as the facts tell.
+        /// The deltas of the reply so far, as far as facts determine them.
         pieces: Vec<Delta>,
-        /// What the reply had used by then; what is no estimate of it had been counted.
+        /// The usage of the reply so far; its part that is not an estimate had been counted.
         used: Option<Usage>,
     },
 }
 
-/// What a record lacks to rebuild what a step answered.
+/// Information that is missing from a record to rebuild a step's input.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum MissingRecord {
@@ -60,13 +60,13 @@ pub enum MissingRecord {
     /// A delivery.
     #[error("the delivery {id} is not in the record")]
     Delivery {
-        /// Which.
+        /// Its id.
         id: DeliveryId,
     },
-    /// A fact that says what the step answered.
+    /// A fact that determines the step's input.
     #[error("none of its facts says what it answered")]
     Fact,
-    /// The bytes of an outcome that was too long to be kept.
+    /// The content of an outcome that was too long to be stored.
     #[error("an outcome of {size} bytes was not kept, and is too long to stand in for")]
     Outcome {
         /// Its size.
@@ -77,7 +77,7 @@ pub enum MissingRecord {
     Turn,
 }
 
-/// Everything that a step may have answered, the likeliest first; never nothing.
+/// All possible inputs of a step, the likeliest first; never empty.
 pub(super) fn inputs(
     session: &Session,
     deliveries: &[Delivery],
@@ -105,7 +105,7 @@ pub(super) fn inputs(
     }
 }
 
-/// The facts of one step, and what stood before it.
+/// The facts of one step, and the state before it.
 struct Rebuilder<'a> {
     deliveries: &'a [Delivery],
     facts: &'a [Fact],
@@ -127,7 +127,7 @@ impl Rebuilder<'_> {
 
     fn delivered(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
         let told = self.consumed()?.into_iter().next();
-        // Whatever its facts say, something was delivered.
+        // The step is recorded as delivered, even if its facts do not show the delivery.
         let told = told.or_else(|| self.cancel());
         let Some(told) = told else {
             let cancelled = self.facts.iter().any(is_cancel);
@@ -153,7 +153,7 @@ impl Rebuilder<'_> {
         })
     }
 
-    /// Deliveries that were there and changed nothing are not told by any fact, and change nothing.
+    /// Deliveries without an effect leave no facts, and are not needed.
     fn recovered(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
         let deliveries = self.consumed()?;
         self.find(|fact| {
@@ -167,7 +167,7 @@ impl Rebuilder<'_> {
         })
     }
 
-    /// Only a piece that broke the rules leads to facts.
+    /// Only a delta that violates the rules leads to facts.
     fn reply_delta(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
         let (said, failure) = self.failed_reply().ok_or(MissingRecord::Fact)?;
         let attempt = said.attempt;
@@ -181,7 +181,7 @@ impl Rebuilder<'_> {
                 return None;
             };
             let (attempt, mut end) = (*attempt, Box::new(reply.end.clone()));
-            // What nobody counted is estimated again.
+            // A usage that was not counted is estimated again.
             let used = end.usage;
             end.usage = end.usage.filter(|usage| usage.estimated() == 0);
             let input = Box::new(Input::ReplyEnded { attempt, end });
@@ -296,7 +296,7 @@ impl Rebuilder<'_> {
         }
     }
 
-    /// The deliveries that the facts of this step are the consequence of, in the order of the inbox.
+    /// The deliveries that led to the facts of this step, in inbox order.
     fn consumed(&self) -> Result<Vec<Delivery>, MissingRecord> {
         let mut ids = Vec::new();
         let mut cancelled = false;
@@ -305,7 +305,7 @@ impl Rebuilder<'_> {
                 end: WaitEnd::Answered { delivery, .. },
                 ..
             } = fact
-                // What is allowed for the session answers several questions at once.
+                // A session grant answers several waits at once.
                 && !ids.contains(&delivery)
             {
                 ids.push(delivery);
@@ -331,19 +331,19 @@ impl Rebuilder<'_> {
         }
     }
 
-    /// The first cancel of the open turn: the one that ends it.
+    /// The first cancel of the open turn, which ends it.
     fn cancel(&self) -> Option<Delivery> {
         let open = self.session.open_turn()?.id();
         let cancels = |delivery: &&Delivery| matches!(&delivery.body, DeliveryBody::Cancel { turn, .. } if turn == open);
         self.deliveries.iter().find(cancels).cloned()
     }
 
-    /// The model call that this step ended without a reply, if it ended one.
+    /// The model call that this step ended without a reply, if any.
     fn ended_reply(&self) -> Option<PartialReply<'_>> {
         self.facts.iter().find_map(PartialReply::by)
     }
 
-    /// The model call that failed in this step, and how.
+    /// The model call that failed in this step, and the failure.
     fn failed_reply(&self) -> Option<(PartialReply<'_>, &ModelFailure)> {
         self.facts.iter().find_map(|fact| {
             let Fact::ModelCallEnded {
@@ -357,7 +357,7 @@ impl Rebuilder<'_> {
         })
     }
 
-    /// The try at a call that is under way.
+    /// The current attempt at a call.
     fn attempt_at(&self, call: &ToolCallId) -> ToolAttempt {
         let calls = self
             .session
@@ -381,7 +381,7 @@ impl Rebuilder<'_> {
     }
 }
 
-/// The setup before what was allowed for the session became part of it: it has to follow from the session.
+/// The setup before session grants were applied; they must follow from the session.
 fn before_grants(setup: &Arc<Setup>) -> Arc<Setup> {
     let is_granted = |tool: &CatalogEntry| matches!(tool.permission, Permission::Granted { .. });
     if !setup.catalog.iter().any(is_granted) {
@@ -400,7 +400,7 @@ fn before_grants(setup: &Arc<Setup>) -> Arc<Setup> {
     })
 }
 
-/// Whether only a cancel leads to this.
+/// Whether only a cancel leads to this fact.
 const fn is_cancel(fact: &Fact) -> bool {
     matches!(
         fact,
@@ -420,7 +420,7 @@ const fn is_cancel(fact: &Fact) -> bool {
     )
 }
 
-/// What is known of a reply that never came to its end.
+/// What is known of an interrupted reply.
 struct PartialReply<'a> {
     attempt: ModelAttempt,
     partial: Option<&'a Message>,
@@ -445,8 +445,8 @@ impl<'a> PartialReply<'a> {
         })
     }
 
-    /// The input, after so much of the reply. Where it had no text, something else may have been seen of
-    /// it, such as the beginning of a call, or not.
+    /// The input, after the known part of the reply. A reply without text may have had other visible content,
+    /// such as the beginning of a call, so both cases are possible.
     fn before(&self, input: &Input, then: &[Delta]) -> Vec<RebuiltInput> {
         let seen: &[bool] = match self.partial {
             Some(_) => &[true],

@@ -1,10 +1,10 @@
-//! The keywords of a schema: which value each takes, and what stands for one.
+//! The keywords of a schema: the values that each one takes, and repairs of wrong values.
 
 use serde_json::{Map, Number, Value, json};
 
 use super::SchemaRepair;
 
-/// The type that a word means, by the names of programming languages and of other schema languages.
+/// The type that a word means in programming languages and other schema languages.
 pub(super) fn type_of(word: &str) -> Option<&'static str> {
     let lower = word.trim().to_ascii_lowercase();
     Some(match lower.as_str() {
@@ -20,7 +20,7 @@ pub(super) fn type_of(word: &str) -> Option<&'static str> {
 }
 
 impl SchemaRepair<'_> {
-    /// Mends the keywords of a schema and the schemas below it.
+    /// Repairs the keywords of a schema and its subschemas.
     pub(super) fn fields(&mut self, fields: &mut Map<String, Value>) {
         self.absent(fields);
         self.bounds(fields);
@@ -32,7 +32,7 @@ impl SchemaRepair<'_> {
         }
     }
 
-    /// Nothing stands for what is absent.
+    /// Removes keywords whose value is `null`, which counts as absent.
     fn absent(&mut self, fields: &mut Map<String, Value>) {
         let before = fields.len();
         fields.retain(|key, value| {
@@ -43,7 +43,7 @@ impl SchemaRepair<'_> {
         self.changed |= fields.len() != before;
     }
 
-    /// The exclusive bounds of draft 4 are flags beside a bound.
+    /// Converts the exclusive bounds of draft 4, which are flags beside a bound.
     fn bounds(&mut self, fields: &mut Map<String, Value>) {
         for (flag, bound) in [
             ("exclusiveMaximum", "maximum"),
@@ -63,7 +63,7 @@ impl SchemaRepair<'_> {
         }
     }
 
-    /// A list of schemas for the first items was called `items` before 2020-12.
+    /// Converts the tuple form of `items`, as it was before 2020-12.
     fn tuple(&mut self, fields: &mut Map<String, Value>) {
         let Some(Value::Array(items)) = fields.get("items") else {
             return;
@@ -80,7 +80,7 @@ impl SchemaRepair<'_> {
         }
     }
 
-    /// A property that says of itself that it is required.
+    /// Converts `required: true` inside a property.
     fn required_by_flag(&mut self, fields: &mut Map<String, Value>) {
         let Some(Value::Object(properties)) = fields.get("properties") else {
             return;
@@ -162,7 +162,7 @@ impl SchemaRepair<'_> {
                 items.retain(|item| !item.is_null());
                 self.changed |= items.len() != before;
                 if items.is_empty() {
-                    // None to choose from would let nothing pass.
+                    // An empty choice would reject every value.
                     let is_choice = matches!(key, "anyOf" | "oneOf");
                     return if is_choice {
                         KeywordRepair::IsTakenOut
@@ -245,24 +245,24 @@ impl SchemaRepair<'_> {
     }
 }
 
-/// What becomes of the value of a keyword.
+/// The repair of a keyword's value.
 enum KeywordRepair {
     Becomes(Value),
-    /// It says nothing.
+    /// It has no meaning.
     Goes,
     IsTakenOut,
     Stays,
 }
 
-/// What a keyword takes.
+/// The form of a keyword's value.
 #[derive(Clone, Copy)]
 enum KeywordForm {
     Any,
-    /// A whole number that is not negative.
+    /// A non-negative integer.
     Count,
     Flag,
     List,
-    /// A name of a schema or a reference to one: a text of a form of its own.
+    /// A name of a schema or a reference to one: a text with its own syntax.
     Name,
     Names,
     NamesByName,
@@ -273,11 +273,11 @@ enum KeywordForm {
     SchemasByName,
     Text,
     Types,
-    /// Values of which one has to be.
+    /// Allowed values.
     Values,
 }
 
-/// What a keyword takes (JSON Schema 2020-12, and what earlier drafts have besides); `None` if it is none.
+/// The form of a keyword's value (JSON Schema 2020-12 and earlier drafts); `None` if it is not a keyword.
 fn form_of(key: &str) -> Option<KeywordForm> {
     Some(match key {
         "const" | "default" => KeywordForm::Any,
@@ -317,7 +317,7 @@ fn form_of(key: &str) -> Option<KeywordForm> {
     })
 }
 
-/// A number, or a text that is one.
+/// A number, or a text that contains one.
 fn number(value: &Value) -> Option<Number> {
     match value {
         Value::Number(number) => Some(number.clone()),
@@ -345,7 +345,7 @@ fn count(value: &Value) -> KeywordRepair {
         return KeywordRepair::Stays;
     }
     let whole = number.as_u64().or_else(|| {
-        // `3.0` is a whole number.
+        // `3.0` is an integer.
         let digits = number.to_string();
         digits
             .strip_suffix(".0")
@@ -366,7 +366,7 @@ fn flag(value: &Value) -> KeywordRepair {
     }
 }
 
-/// Values, each of them once. None at all would let nothing pass.
+/// Values without duplicates. An empty list would reject every value.
 fn values(value: &Value) -> KeywordRepair {
     match value {
         Value::Array(values) if values.is_empty() => KeywordRepair::IsTakenOut,
@@ -378,7 +378,7 @@ fn values(value: &Value) -> KeywordRepair {
     }
 }
 
-/// Names, each of them once.
+/// Names without duplicates.
 fn names(value: &Value) -> KeywordRepair {
     match value {
         Value::Array(values) => {
@@ -441,7 +441,7 @@ fn name(key: &str, value: &Value) -> KeywordRepair {
     }
 }
 
-/// Whether every character may stand in an address.
+/// Whether all characters are allowed in a URI.
 fn is_uri(text: &str) -> bool {
     let odd = |c: char| c.is_control() || c.is_whitespace() || "\"<>\\^`{|}".contains(c);
     !text.contains(odd)

@@ -1,4 +1,4 @@
-//! References of a schema: each leads to a schema within the same document, or is taken out.
+//! References of a schema: each must resolve to a schema within the same document, or is removed.
 
 use std::collections::HashMap;
 
@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::SchemaRepair;
 
-/// The schema within this document that a reference leads to, if it leads to one.
+/// The schema within this document that a reference resolves to, if any.
 ///
-/// A reference that leads to itself by references alone leads nowhere.
+/// A cycle that consists of references only does not resolve.
 #[must_use]
 pub fn target<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
     let document = SchemaDocument::of(root);
@@ -22,7 +22,7 @@ pub fn pointer(reference: &str) -> Option<String> {
     decoded(within).filter(|within| within.starts_with('/'))
 }
 
-/// Takes out references that lead nowhere, and out of the document.
+/// Removes references that do not resolve within the document.
 pub(super) fn mend(schema: &mut Value, mending: &mut SchemaRepair<'_>) {
     if !refers(schema) {
         return;
@@ -42,17 +42,17 @@ pub(super) fn mend(schema: &mut Value, mending: &mut SchemaRepair<'_>) {
                 fields.insert(key.to_owned(), pointer);
             }
         }
-        // A schema with an id of its own would be another document to the references in it.
+        // A subschema with its own id would be a separate document for the references in it.
         if !is_root {
             mending.forget(fields, "$id");
         }
     });
 }
 
-/// A schema, and the names that references may call its parts by.
+/// A schema, and the names by which references can address its parts.
 struct SchemaDocument<'s> {
     anchors: HashMap<&'s str, &'s Value>,
-    /// Where the schemas with an id of their own are, as JSON Pointers.
+    /// The subschemas with an id of their own, as JSON Pointers.
     ids: HashMap<&'s str, String>,
     own: &'s str,
     root: &'s Value,
@@ -106,7 +106,7 @@ impl<'s> SchemaDocument<'s> {
         }
     }
 
-    /// The schema that a reference ends at.
+    /// The schema that a chain of references ends at.
     fn end(&self, reference: &str) -> Option<&'s Value> {
         let first = self.step(reference)?;
         let mut schema = first;
@@ -139,7 +139,7 @@ impl<'s> SchemaDocument<'s> {
     }
 }
 
-/// Calls this with each object that is in the place of a schema, or may be.
+/// Visits each object that is or may be a schema.
 fn walk(value: &mut Value, is_root: bool, visit: &mut dyn FnMut(&mut Map<String, Value>, bool)) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| walk(item, false, visit)),
@@ -180,7 +180,7 @@ fn is_by_name(key: &str) -> bool {
     BY_NAME.contains(&key)
 }
 
-/// A name as a part of a JSON Pointer (RFC 6901).
+/// A name as a token of a JSON Pointer (RFC 6901).
 fn token(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
@@ -189,7 +189,7 @@ const fn is_schema(value: &Value) -> bool {
     matches!(value, Value::Bool(_) | Value::Object(_))
 }
 
-/// A fragment without percent-encoding (RFC 3986, section 2.1).
+/// A fragment with percent-encoding removed (RFC 3986, section 2.1).
 fn decoded(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.bytes();
@@ -205,7 +205,7 @@ fn decoded(fragment: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Keywords whose value has schemas by names of the tool's own.
+/// Keywords whose value maps names to schemas.
 const BY_NAME: [&str; 6] = [
     "$defs",
     "definitions",
@@ -216,6 +216,6 @@ const BY_NAME: [&str; 6] = [
 ];
 /// Keywords whose value is data.
 const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
-/// How many references may follow each other.
+/// The maximum length of a chain of references.
 const MOST_STEPS: usize = 32;
 const REFERENCES: [&str; 3] = ["$dynamicRef", "$recursiveRef", "$ref"];

@@ -1,8 +1,8 @@
-//! The text of a reply as a line of units: a block's start, the bytes of its text, its end.
+//! The text of a reply as a sequence of units: a block's start, the bytes of its text, its end.
 //!
-//! What is told: of text, refusals and reasoning the words, of tool calls the raw arguments. Of
-//! everything else a block's start holds all there is. Annotations and the state of providers come
-//! with the block's end, but for what a provider calls its reasoning.
+//! The text is the content of text, refusals and reasoning, and the raw arguments of tool calls. The start of
+//! any other block contains the whole block. Annotations and opaque state come with the block's end, except the
+//! provider's id of its reasoning.
 
 use std::sync::Arc;
 
@@ -13,57 +13,57 @@ use crate::message::Message;
 use crate::opaque::OpaqueState;
 use crate::tool_input::ToolInput;
 
-/// One piece of a reply, as a watcher is told it.
+/// A piece of a reply, as a watcher gets it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextEvent {
-    /// The block's place in the reply.
+    /// The block's position in the reply.
     pub block: u32,
-    /// What came of it.
+    /// The event of the block.
     pub said: TextEventKind,
 }
 
-/// What came of a block.
+/// An event of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TextEventKind {
-    /// Its end, and what hangs on it.
+    /// Its end, with its annotations and state.
     Ended {
-        /// The remarks on its words.
+        /// Its annotations.
         annotations: Vec<Annotation>,
-        /// The state of providers that belongs to it.
+        /// The opaque state of providers that belongs to it.
         opaque: Vec<OpaqueState>,
     },
     /// Its start.
     Started(TextStart),
     /// More of its text.
     Text {
-        /// What the text is.
+        /// The kind of text.
         of: TextKind,
         /// The text.
         text: Arc<str>,
     },
 }
 
-/// What a text of a reply is.
+/// The kind of a reply's text.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum TextKind {
     /// The raw arguments of a tool call.
     Arguments,
-    /// The words of a refusal.
+    /// The text of a refusal.
     Refusal,
-    /// The words of the answer.
+    /// The text of the answer.
     Text,
     /// Reasoning.
     Thinking,
 }
 
-/// What started with a block.
+/// The start of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TextStart {
     /// A tool call; its arguments follow.
     Call {
         /// Whether the provider runs it itself.
         by_provider: bool,
-        /// Our id of it.
+        /// Jackfield's id of it.
         id: ToolCallId,
         /// Whether the arguments are JSON, or free text.
         json: bool,
@@ -72,41 +72,40 @@ pub enum TextStart {
         /// The provider's id of it.
         upstream: Option<UpstreamId>,
     },
-    /// A refusal; its words follow.
+    /// A refusal; its text follows.
     Refusal,
-    /// Words; they follow.
+    /// Text, which follows.
     Text,
     /// Reasoning; its text follows.
     Thinking {
-        /// What its provider calls it, as [`OpaqueState::begun`] has it. The rest of its state comes with its
-        /// end.
+        /// The provider's id of it, as in [`OpaqueState::begun`]. The rest of its state comes with its end.
         begun: Option<OpaqueState>,
         /// Whether the provider hides it.
         redacted: bool,
     },
-    /// A block that came whole.
+    /// A complete block.
     Whole(Content),
 }
 
-/// The longest text of one piece, in bytes: a watcher that was away gets the rest in few of them,
-/// and nobody is kept from the reply for long.
+/// The maximum length of one piece, in bytes. It is large so that a returning watcher catches up in few pieces,
+/// and bounded so that the reply is not locked for long.
 const LONGEST: usize = 256 * 1024;
 
-/// A reply, under way or recorded.
+/// A reply, in flight or recorded.
 #[derive(Clone, Copy)]
 pub(super) enum ReplyText<'r> {
     SoFar(&'r ReplyAccumulator),
     Whole(&'r Message),
 }
 
-/// A place between two units of a reply.
+/// A position between two units of a reply.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TextPosition {
-    /// The block that comes next, or goes on.
+    /// The index of the block at this position.
     block: usize,
-    /// How many units of it come before: its start, and bytes.
+    /// The number of its units before the position: its start, and bytes.
     inside: usize,
-    /// How many units of the reply come before.
+    /// The number of the reply's units before the position.
     units: usize,
 }
 
@@ -117,8 +116,8 @@ impl TextPosition {
 }
 
 impl ReplyText<'_> {
-    /// The place behind this many units. Inside a character it is the place before it, beyond a whole
-    /// reply its end; a reply that is under way and not that far has none yet.
+    /// The position after this many units. Inside a character, it is moved before the character; beyond a
+    /// complete reply, to its end. `None` if a reply in flight is shorter.
     pub(super) fn find(self, units: usize) -> Option<TextPosition> {
         let mut place = TextPosition::default();
         while place.units < units {
@@ -141,14 +140,14 @@ impl ReplyText<'_> {
         Some(place)
     }
 
-    /// The next piece; the place is behind it then.
+    /// The next piece; moves the position after it.
     pub(super) fn next(self, place: &mut TextPosition) -> Option<TextEvent> {
         let (text, ended) = self.text_of(place.block)?;
         let block = u32::try_from(place.block).unwrap_or(u32::MAX);
         let said = if place.inside == 0 {
             let started = self.start_of(place.block)?;
             if matches!(started, TextStart::Thinking { .. }) && text.is_empty() && !ended {
-                // What it is called comes before its words.
+                // The provider's id must come before the text.
                 return None;
             }
             place.inside = 1;
@@ -185,7 +184,7 @@ impl ReplyText<'_> {
         }
     }
 
-    /// The text of the block at this place, and whether it has ended.
+    /// The text of the block at this index, and whether it has ended.
     fn text_of(&self, place: usize) -> Option<(&str, bool)> {
         match self {
             Self::SoFar(reply) => reply.text_of(place),
@@ -193,7 +192,7 @@ impl ReplyText<'_> {
         }
     }
 
-    /// What hangs on the block at this place, which has ended.
+    /// The annotations and state of the block at this index, which has ended.
     fn ending_of(self, place: usize) -> Option<(Vec<Annotation>, Vec<OpaqueState>)> {
         match self {
             Self::SoFar(reply) => reply.ending_of(place),

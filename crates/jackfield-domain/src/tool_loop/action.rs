@@ -1,4 +1,4 @@
-//! Actions: work for whoever drives the loop.
+//! Actions: the work that the loop asks its driver to do.
 
 use crate::fact::TurnEnd;
 use crate::ids::{ModelAttempt, ToolAttempt};
@@ -6,33 +6,33 @@ use crate::request::{Attempt, ModelRequest, ToolRun};
 use crate::tool::ToolOrigin;
 use crate::wait::{ElicitationAnswer, JobHandle, Wait};
 
-/// Work, to be performed once the step's facts are committed. Imperative on purpose.
+/// Work to be performed after the step's facts are committed. Named in the imperative.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Stop this try if it is still under way. What it answers from now on is late.
+    /// Stop this attempt if it is still running. Its results from now on are late.
     Abort(Attempt),
-    /// Ask the model. Answered by reply deltas and a reply's end, or by its failure.
+    /// Call the model. Answered by deltas and a reply's end, or by a failure.
     CallModel {
-        /// The try, repeated by the inputs that answer.
+        /// The attempt; the inputs that answer repeat it.
         attempt: ModelAttempt,
-        /// What to ask.
+        /// The request.
         request: Box<ModelRequest>,
     },
-    /// The turn is over; nothing will be asked of the driver any more.
+    /// The turn is over; there are no further actions.
     Finish(TurnEnd),
-    /// Let somebody outside know of a question. Answered by a delivery.
+    /// Announce a wait. Answered by a delivery.
     OpenWait(Wait),
-    /// Find a call that goes on elsewhere, and wait for it. Never runs it again.
+    /// Find a call that continues elsewhere, and wait for it. Never runs the call again.
     ResumeTool {
-        /// The answer to its question, if it had one.
+        /// The answer to the tool's question, if it asked one.
         answer: Option<ElicitationAnswer>,
-        /// The try, repeated by the inputs that answer.
+        /// The attempt; the inputs that answer repeat it.
         attempt: ToolAttempt,
-        /// What finds it.
+        /// The handle that finds it.
         handle: JobHandle,
         /// The tool.
         tool: ToolOrigin,
     },
-    /// Run a tool. Answered by its outcome, its failure, its question or its acceptance.
+    /// Run a tool. Answered by its outcome, failure, question or acceptance.
     RunTool(Box<ToolRun>),
 }

@@ -1,4 +1,4 @@
-//! Approvals: whether a call may start, under which answer, and when somebody has to be asked again.
+//! Approvals: whether a call may start, by which approval, and when another one is needed.
 
 use std::sync::Arc;
 
@@ -19,24 +19,24 @@ use crate::wait::{Answer, Approval, Delivery, UnknownAnswer, Wait, WaitEnd, Wait
 
 /// Whether a call may start.
 pub(super) enum StartPermission {
-    /// Somebody allowed something else.
+    /// The approval is for something else.
     Mismatch,
-    /// It may: nobody has to be asked, or this question was answered.
+    /// It may start: no approval is needed, or this wait was answered with one.
     Granted(Option<WaitId>),
-    /// Somebody has to be asked about this first.
+    /// It needs an approval for this subject first.
     NeedsApproval(Digest),
 }
 
 impl Decider<'_> {
-    /// Whether a call may start as it stands: with what it would be sent now.
+    /// Whether a call may start with its present arguments.
     pub(super) fn leave(&self, call: &BatchCall) -> StartPermission {
         let Some(tool) = self.turn.setup.catalog.tool(call.call.name.as_str()) else {
-            // It is not started in any case.
+            // An unknown tool is not started in any case.
             return StartPermission::Granted(None);
         };
         let subject = || approval::subject(tool, sent(call));
         if let CallState::Granted(granted) = &call.state {
-            // The first records do not say what was allowed.
+            // The oldest records have no subject.
             return if granted.subject.is_none_or(|allowed| allowed == subject()) {
                 StartPermission::Granted(Some(granted.wait.clone()))
             } else {
@@ -48,7 +48,8 @@ impl Decider<'_> {
             Permission::Allow | Permission::Deny(_) => StartPermission::Granted(None),
             Permission::Ask => match self.turn.grants.of(tool) {
                 Some(grant) => StartPermission::Granted(Some(grant.wait.clone())),
-                // Whoever allowed the first try allowed this one: the two are the same as one.
+                // The approval of the first attempt covers this one, because repeating the call has no further
+                // effect.
                 None if call.attempts > 0 && tool.safety.may_repeat() => {
                     StartPermission::Granted(None)
                 }
@@ -57,8 +58,8 @@ impl Decider<'_> {
         }
     }
 
-    /// Asks about calls that are to be made again and that somebody allowed once: an approval is used
-    /// up by the try that it let start.
+    /// Asks for approvals of calls that are to be repeated: the attempt that an approval started has consumed
+    /// it.
     pub(super) fn ask_again(&mut self) {
         let queued = |call: &&BatchCall| matches!(call.state, CallState::Queued);
         let wanted: Vec<(ToolCallId, Digest)> = self
@@ -78,7 +79,8 @@ impl Decider<'_> {
         }
     }
 
-    /// What an answer lets run, if it lets its call run: what was asked about, unless it was changed.
+    /// The subject that an answer allows to run, if it does: the one asked about, unless the arguments were
+    /// edited.
     pub(super) fn allowed(&self, wait: &Wait, answer: &Answer) -> Option<Digest> {
         let call = self.open_call(&wait.call)?;
         match (answer, &wait.kind) {
@@ -100,7 +102,7 @@ impl Decider<'_> {
         }
     }
 
-    /// Answers all questions about a tool by the answer that allowed its calls for the whole session.
+    /// Answers all open approvals of a tool after a session grant for it.
     pub(super) fn grant_others(&mut self, delivery: &Delivery) {
         let covered: Vec<Wait> = self
             .turn
@@ -132,7 +134,7 @@ impl Decider<'_> {
         }
     }
 
-    /// What becomes of a call that nobody allowed: one that was made before may still have taken effect.
+    /// The outcome of a call that was not approved. A call with an earlier attempt may still have taken effect.
     pub(super) fn unapproved(&self, id: &ToolCallId, why: &str) -> (CallEnd, ToolResult) {
         if self.open_call(id).is_none_or(|call| call.attempts == 0) {
             return (CallEnd::Denied, error_texts::unapproved(why));
@@ -152,12 +154,12 @@ impl Decider<'_> {
     }
 }
 
-/// What a call is sent.
+/// The arguments of a call.
 fn sent(call: &BatchCall) -> &ToolInput {
     call.edited.as_deref().unwrap_or(&call.call.input)
 }
 
-/// What a call is sent whose arguments an approver changed.
+/// The arguments of a call that an approver edited.
 fn input(fields: &Map<String, Value>) -> ToolInput {
     ToolInput::Json(JsonInput::from(fields.clone()))
 }

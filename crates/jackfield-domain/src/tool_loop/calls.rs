@@ -1,4 +1,4 @@
-//! Calls: what is to happen with each call of a reply, and what came of it.
+//! Tool calls: what to do with each call of a reply, and its outcome.
 
 use std::sync::Arc;
 
@@ -23,21 +23,21 @@ use crate::tool_loop::error_texts;
 use crate::turn::{CallState, RunningCall, Stage};
 use crate::wait::{JobHandle, Question, WaitKind};
 
-/// What is to happen with a call.
+/// What to do with a call.
 enum CallPlan {
-    /// It has an outcome without being run.
+    /// It gets an outcome without running.
     Close(CallEnd, ToolResult),
     /// It runs when a slot is free.
     Run,
-    /// Somebody outside is asked.
+    /// It waits for an external answer.
     Wait(WaitKind),
 }
 
 impl Decider<'_> {
-    /// Decides about every call of the reply that has just come.
+    /// Decides about every call of a new reply.
     ///
-    /// A call that its client was shown while it was written and is not to run cannot be taken back: the
-    /// turn ends with it, and nothing of the reply is run.
+    /// A client tool call that was streamed to its client cannot be taken back. If it must not run, the turn
+    /// ends, and no call of the reply runs.
     pub(super) fn plan_calls(&mut self) {
         let Stage::Tools(batch) = &self.turn.stage else {
             return;
@@ -70,7 +70,7 @@ impl Decider<'_> {
         }
     }
 
-    /// Whether the client was shown the call while it was written.
+    /// Whether the call was streamed to the client.
     fn was_shown(&self, call: &ToolCall) -> bool {
         let json = matches!(call.input, ToolInput::Json(_));
         self.turn.shows_as_written(call.name.as_str(), json)
@@ -100,7 +100,7 @@ impl Decider<'_> {
         if self.turn.round >= setup.limits.rounds && setup.limits.on_limit == OnLimit::Error {
             return not_run(error_texts::limit_reached(Some(LimitKind::Rounds)));
         }
-        // What a batch brings would be told to nobody, if not even a last round can be paid.
+        // If the budget does not even cover a last round, no model would see the results.
         if let Some(limit) = self.cannot_pay() {
             return not_run(error_texts::limit_reached(Some(limit)));
         }
@@ -113,7 +113,7 @@ impl Decider<'_> {
         if let Some(why) = self.restriction(&call.id) {
             return not_run(error_texts::restricted(&why));
         }
-        // Some servers do not know the setting, or do not heed it.
+        // Some servers do not know or ignore this setting.
         match &setup.choice {
             ToolChoice::Forbidden => return not_run(error_texts::no_tool_allowed()),
             ToolChoice::Only { tools, .. } if !tools.contains(&tool.definition.name) => {
@@ -130,7 +130,7 @@ impl Decider<'_> {
                     return not_run(error_texts::malformed(fault));
                 }
             }
-            // Nobody could hold it against the tool's schema.
+            // Text cannot be validated against the tool's schema.
             (ToolInput::Text(_), InputFormat::Json(_)) => {
                 return not_run(error_texts::malformed("free text was sent"));
             }
@@ -156,7 +156,7 @@ impl Decider<'_> {
         }
     }
 
-    /// Starts calls, in their order, while slots are free.
+    /// Starts calls in order while slots are free.
     pub(super) fn fill_slots(&mut self) {
         self.ask_again();
         let parallel = self.turn.setup.limits.parallel_calls.max(1) as usize;
@@ -183,7 +183,7 @@ impl Decider<'_> {
                 StartPermission::Granted(approval) => {
                     self.start(&call, next.edited, attempt, approval);
                 }
-                // Only a journal that was tampered with leads here; nothing of it may run.
+                // Only a tampered journal leads here; the call must not run.
                 StartPermission::Mismatch | StartPermission::NeedsApproval(_) => {
                     self.close(
                         &call.id,
@@ -204,7 +204,7 @@ impl Decider<'_> {
     ) {
         let setup = &self.turn.setup;
         let Some(tool) = setup.catalog.tool(call.name.as_str()) else {
-            // Only a journal that was tampered with leads here; it must not hold the turn up.
+            // Only a tampered journal leads here; it must not block the turn.
             let result = error_texts::no_such_tool(call.name.as_str(), &setup.catalog);
             return self.close(&call.id, CallEnd::NotRun, result);
         };
@@ -232,7 +232,7 @@ impl Decider<'_> {
         self.actions.push(Action::RunTool(Box::new(run)));
     }
 
-    /// Waits for a call that goes on elsewhere.
+    /// Waits for a call that continues elsewhere.
     pub(super) fn resume(&mut self, running: &RunningCall, handle: JobHandle) {
         let name = self
             .turn
@@ -282,7 +282,7 @@ impl Decider<'_> {
         );
     }
 
-    /// What is done about a try that ended without an outcome: one policy for every cause.
+    /// Decides about an attempt that ended without an outcome: one policy for all causes.
     pub(super) fn after_loss(&self, running: &RunningCall, disposition: Disposition) -> AfterLoss {
         let RunningCall {
             attempt, handle, ..
@@ -292,7 +292,7 @@ impl Decider<'_> {
             Disposition::Unknown => match self.when_unknown(&attempt.call) {
                 UnknownPolicy::Ask => AfterLoss::Ask,
                 UnknownPolicy::Report => AfterLoss::Report,
-                // A job that was accepted elsewhere goes on there; it is polled, never run again.
+                // An accepted job continues elsewhere; it is polled, never run again.
                 UnknownPolicy::Retry if attempt.attempt < MOST_ATTEMPTS && handle.is_none() => {
                     AfterLoss::Repeat
                 }
@@ -301,7 +301,7 @@ impl Decider<'_> {
         }
     }
 
-    /// Decides that a try ended without an outcome, and what is done about it.
+    /// Records that an attempt ended without an outcome, and what to do about it.
     pub(super) fn lose(&mut self, attempt: &ToolAttempt, failure: &ToolFailure, then: AfterLoss) {
         self.live.end_call(attempt);
         self.decide(Fact::CallLost {
@@ -320,7 +320,7 @@ impl Decider<'_> {
                     Disposition::Landed | Disposition::Unknown => CallEnd::Reported,
                 };
                 let result = match (failure.disposition, failure.kind) {
-                    // What is wrong with the arguments is all that the model needs to know.
+                    // The model needs to know only what is wrong with the arguments.
                     (Disposition::NotSent, ToolFailureKind::InvalidArguments) => {
                         ToolResult::error(failure.message.as_str())
                     }
@@ -332,7 +332,7 @@ impl Decider<'_> {
         }
     }
 
-    /// Gives a call its outcome. What is kept and what is shown of it is decided here, once.
+    /// Closes a call with its outcome. Decides here, once, how much of it is stored and how much models see.
     pub(super) fn close(&mut self, call: &ToolCallId, end: CallEnd, result: ToolResult) {
         if let Some(running) = self.turn.calls().iter().find(|open| open.call.id == *call)
             && let CallState::Running(RunningCall { attempt, .. }) = &running.state
@@ -351,7 +351,7 @@ impl Decider<'_> {
         });
     }
 
-    /// Stops the calls that have taken longer than they may. What they did is unknown.
+    /// Stops calls that exceeded their time limit. Their effect is unknown.
     pub(super) fn stop_overdue(&mut self) {
         for attempt in self.live.overdue(self.now) {
             self.live.end_call(&attempt);
@@ -373,7 +373,7 @@ impl Decider<'_> {
         tool.map(|tool| tool.when_unknown).unwrap_or_default()
     }
 
-    /// Whatever came of a call, the model is told if it was not the one that it made.
+    /// Adds a note for the model to any outcome of a call with edited arguments.
     pub(super) fn told_of_edit(&self, id: &ToolCallId, result: ToolResult) -> ToolResult {
         let call = self.turn.calls().iter().find(|call| call.call.id == *id);
         match call.and_then(|call| call.edited.as_deref()) {
@@ -384,7 +384,7 @@ impl Decider<'_> {
     }
 }
 
-/// How a turn ends whose client was shown a call that it is not to run.
+/// The end of a turn whose client received a call that it must not run.
 fn shown_in_vain(call: &ToolCall, finish: &FinishReason) -> TurnEnd {
     match finish {
         FinishReason::ContentFilter
@@ -407,5 +407,5 @@ fn shown_in_vain(call: &ToolCall, finish: &FinishReason) -> TurnEnd {
     }
 }
 
-/// How often a call of unknown outcome is made in all, where the policy is to try again.
+/// The maximum number of attempts of a call whose outcome is unknown, if the policy is to retry.
 const MOST_ATTEMPTS: u32 = 3;

@@ -1,4 +1,4 @@
-//! Cancel: from any state, in one step, with every call paired and what was said kept.
+//! Cancels a turn from any state, in one step. Every call gets an outcome, and text that has arrived is kept.
 
 use crate::accumulator::ReplyAccumulator;
 use crate::fact::{AfterLoss, CallEnd, Fact, ModelCallEnd, TurnEnd};

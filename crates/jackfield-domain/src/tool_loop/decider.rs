@@ -1,4 +1,4 @@
-//! The decider: one step in the making. Facts are applied as they are decided.
+//! The decider computes one step. Facts are applied as soon as they are decided.
 
 use crate::fact::{Fact, Late, TurnEnd};
 use crate::ids::ToolAttempt;
@@ -9,7 +9,7 @@ use crate::tool_loop::input::Input;
 use crate::tool_loop::live::LiveState;
 use crate::turn::{CallState, RunningCall, Stage, Turn};
 
-/// One step in the making.
+/// The state of a step's computation.
 pub(super) struct Decider<'a> {
     pub(super) actions: Vec<Action>,
     pub(super) facts: Vec<Fact>,
@@ -29,13 +29,13 @@ impl<'a> Decider<'a> {
         }
     }
 
-    /// Decides a fact: from here on it holds.
+    /// Adds a fact and applies it.
     pub(super) fn decide(&mut self, fact: Fact) {
         self.turn.apply(&fact);
         self.facts.push(fact);
     }
 
-    /// Decides what an input means, and what follows from it.
+    /// Decides about an input and its consequences.
     pub(super) fn handle(&mut self, input: Input) {
         match input {
             Input::Delivered(delivery) => self.delivered(&delivery),
@@ -66,7 +66,7 @@ impl<'a> Decider<'a> {
         self.advance();
     }
 
-    /// Does what can be done without any further input.
+    /// Decides everything that needs no further input.
     pub(super) fn advance(&mut self) {
         if matches!(self.turn.stage, Stage::Tools(_)) {
             self.fill_slots();
@@ -86,7 +86,7 @@ impl<'a> Decider<'a> {
         self.actions.push(Action::Finish(end));
     }
 
-    /// The running call of this very try.
+    /// The running call with this attempt.
     pub(super) fn running(&self, attempt: &ToolAttempt) -> Option<RunningCall> {
         self.turn.calls().iter().find_map(|call| match &call.state {
             CallState::Running(running) if running.attempt == *attempt => Some(running.clone()),
@@ -99,7 +99,7 @@ impl<'a> Decider<'a> {
         })
     }
 
-    /// Counts an outcome that came after its call was closed.
+    /// Records an outcome that arrived after its call was closed.
     pub(super) fn late_outcome(&mut self, attempt: ToolAttempt, result: &ToolResult) {
         let (is_error, size) = (result.is_error, result.size());
         self.decide(Fact::Late(Late::Outcome {

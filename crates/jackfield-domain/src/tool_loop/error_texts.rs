@@ -1,4 +1,4 @@
-//! What a model is told in place of an outcome. Sentences, since models act on them.
+//! Texts that models get in place of an outcome. They are sentences, because models act on them.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -79,7 +79,7 @@ pub(super) fn denied_by_rule(why: &str) -> ToolResult {
     ToolResult::error(format!("The call was not run: {why}."))
 }
 
-/// Why a call that was asked about may not run, where somebody said so.
+/// Why a call was denied, with the person's reason if there is one.
 pub(super) fn denied(reason: &str) -> String {
     match reason.trim() {
         "" => "it was denied".to_owned(),
@@ -118,7 +118,7 @@ pub(super) fn restricted(why: &str) -> ToolResult {
     ToolResult::error(format!("The call was not run: {why}."))
 }
 
-/// What is known of a call that ended without an outcome.
+/// The result for a call that ended without an outcome.
 pub(super) fn lost(disposition: Disposition, message: &str) -> ToolResult {
     ToolResult::error(match disposition {
         Disposition::Landed => {
@@ -132,12 +132,12 @@ pub(super) fn lost(disposition: Disposition, message: &str) -> ToolResult {
     })
 }
 
-/// What a model is told of arguments that were not its own.
+/// The note that a call ran with edited arguments.
 pub(crate) fn edited_arguments(arguments: &str) -> String {
     format!("[called with arguments that an approver changed: {arguments}]")
 }
 
-/// Adds that the arguments were not the model's own.
+/// Adds the note about edited arguments.
 pub(super) fn with_edited_arguments(mut result: ToolResult, arguments: &str) -> ToolResult {
     let note = edited_arguments(arguments);
     result
@@ -146,8 +146,8 @@ pub(super) fn with_edited_arguments(mut result: ToolResult, arguments: &str) -> 
     result
 }
 
-/// Why a call that was asked about may not run, where nobody said anything.
+/// Why a call may not run whose approval expired.
 pub(super) const EXPIRED: &str = "nobody approved it in time";
 
-/// How many tool names an error lists at most.
+/// The maximum number of tool names in an error.
 const LISTED: usize = 50;

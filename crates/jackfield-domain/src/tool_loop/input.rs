@@ -1,4 +1,4 @@
-//! Inputs: what has happened, told to the loop.
+//! Inputs: the events that the loop handles.
 
 use crate::delta::Delta;
 use crate::fact::InputKind;
@@ -9,75 +9,76 @@ use crate::reply::ReplyEnd;
 use crate::usage::Usage;
 use crate::wait::{Delivery, JobHandle, Question};
 
-/// Something that has happened. Past tense on purpose.
+/// An event that has happened. Named in the past tense.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// Somebody answered a wait, or wants the turn to end.
+    /// An answer to a wait, or a cancel.
     Delivered(Delivery),
-    /// A provider said what a reply has used so far; more may follow.
+    /// A provider reported the usage of a reply so far; more reports may follow.
     ReplyCounted {
-        /// The try that it belongs to.
+        /// The attempt that it belongs to.
         attempt: ModelAttempt,
-        /// All that was counted by now.
+        /// The total so far.
         usage: Usage,
     },
-    /// A piece of a reply came.
+    /// A piece of a reply arrived.
     ReplyDelta {
-        /// The try that it belongs to.
+        /// The attempt that it belongs to.
         attempt: ModelAttempt,
         /// The piece.
         delta: Delta,
     },
     /// A reply is complete.
     ReplyEnded {
-        /// The try.
+        /// The attempt.
         attempt: ModelAttempt,
-        /// How it ended.
+        /// Its end.
         end: Box<ReplyEnd>,
     },
     /// A model call failed.
     ReplyFailed {
-        /// The try.
+        /// The attempt.
         attempt: ModelAttempt,
-        /// How.
+        /// The failure.
         failure: ModelFailure,
     },
-    /// A tool said that the call goes on elsewhere.
+    /// A tool reported that the call continues elsewhere.
     ToolAccepted {
-        /// The try.
+        /// The attempt.
         attempt: ToolAttempt,
-        /// What finds it again.
+        /// The handle that finds it.
         handle: JobHandle,
     },
-    /// A tool has a question; its try ended with that, and goes on when there is an answer.
+    /// A tool has a question. The attempt ends, and continues when there is an answer.
     ToolAsked {
-        /// The try.
+        /// The attempt.
         attempt: ToolAttempt,
-        /// What takes the answer back.
+        /// The handle for passing on the answer.
         handle: JobHandle,
         /// The question.
         question: Question,
     },
     /// A tool call ended without an outcome.
     ToolFailed {
-        /// The try.
+        /// The attempt.
         attempt: ToolAttempt,
-        /// How.
+        /// The failure.
         failure: ToolFailure,
     },
     /// A tool answered.
     ToolFinished {
-        /// The try.
+        /// The attempt.
         attempt: ToolAttempt,
-        /// What it answered.
+        /// The result.
         result: ToolResult,
     },
-    /// The instant came that the last step asked for, or an earlier one.
+    /// The instant that the last step asked for, or an earlier one.
     Woke,
 }
 
 impl Input {
-    /// What kind of input this is. A count is a piece of its reply, and never leads to a fact by itself.
+    /// The kind of this input. A usage report counts as a delta of its reply, and never leads to a fact by
+    /// itself.
     #[must_use]
     pub const fn kind(&self) -> InputKind {
         match self {

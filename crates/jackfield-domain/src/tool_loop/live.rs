@@ -1,4 +1,5 @@
-//! What a living turn knows beyond its durable state: lost with the process, rebuilt or given up on recovery.
+//! The live state of a turn beyond its durable state. It is lost with the process, and rebuilt or discarded on
+//! recovery.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,12 +10,12 @@ use crate::time::{MonoTime, Now};
 use crate::turn::{CallState, RunningCall, Stage, Turn};
 use crate::usage::Usage;
 
-/// Beyond the durable state.
+/// The state of a running turn that is not durable.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LiveState {
-    /// Time in which something was under way, so far.
+    /// Active time so far.
     active: Duration,
-    /// Since when something is under way.
+    /// When the current active period began.
     busy_since: Option<MonoTime>,
     deadlines: BTreeMap<ToolAttempt, MonoTime>,
     reply: Option<LiveReply>,
@@ -24,15 +25,15 @@ pub(crate) struct LiveState {
 struct LiveReply {
     accumulator: ReplyAccumulator,
     attempt: ModelAttempt,
-    /// Few servers count before the end.
+    /// Boxed, because few servers report usage before the end.
     counted: Option<Box<CountedUsage>>,
     heard: MonoTime,
 }
 
-/// What a provider has counted of a reply under way.
+/// A provider's usage report about the reply in flight.
 #[derive(Clone, Copy, Debug)]
 struct CountedUsage {
-    /// How much of the reply is in the count, in units.
+    /// The number of the reply's units that the report covers.
     units: usize,
     usage: Usage,
 }
@@ -70,7 +71,7 @@ impl LiveState {
         });
     }
 
-    /// The reply under way, which was just heard of.
+    /// The reply in flight; also records that the model is not silent.
     pub(crate) fn hear_reply(&mut self, now: Now) -> Option<&mut ReplyAccumulator> {
         self.reply.as_mut().map(|reply| {
             reply.heard = now.mono;
@@ -78,15 +79,15 @@ impl LiveState {
         })
     }
 
-    /// What the provider says that the reply under way has used, up to so many units of it.
+    /// Records the provider's usage report about the reply in flight, which covers this many units.
     pub(crate) fn count_reply(&mut self, usage: Usage, units: usize) {
-        // Some servers that do not count begin with a number all the same; a count has an input.
+        // Some servers that do not count still send a number at the start; a real count includes input.
         if let Some(reply) = self.reply.as_mut().filter(|_| usage.input > 0) {
             reply.counted = Some(Box::new(CountedUsage { units, usage }));
         }
     }
 
-    /// What was counted of the reply under way, and how many units of it came since.
+    /// The reported usage of the reply in flight, and the number of units since the report.
     pub(super) fn counted(&self) -> (Usage, usize) {
         let units = self.reply().map_or(0, ReplyAccumulator::units);
         let counted = self.reply.as_ref().and_then(|reply| reply.counted.as_ref());
@@ -128,7 +129,7 @@ impl LiveState {
         self.deadlines.values().min().copied()
     }
 
-    /// The calls that have taken longer than they may.
+    /// The calls that exceeded their time limit.
     pub(super) fn overdue(&self, now: Now) -> Vec<ToolAttempt> {
         let late = self
             .deadlines
@@ -137,9 +138,9 @@ impl LiveState {
         late.map(|(attempt, _)| attempt.clone()).collect()
     }
 
-    /// Brings this to where a recorded step left it, whose facts made the turn what it is now.
+    /// Updates the live state after a recorded step, whose facts led to this turn.
     ///
-    /// The pieces of a reply are not recorded: it stands as if nothing had come of it yet.
+    /// The deltas of a reply are not recorded, so the reply is empty.
     pub(crate) fn follow(&mut self, turn: &Turn, now: Now) {
         match &turn.stage {
             Stage::Calling(attempt) => {
@@ -163,12 +164,12 @@ impl LiveState {
     }
 }
 
-/// Whether something of the turn is under way, so that its time counts.
+/// Whether the turn is active, so that its time counts.
 pub(super) fn is_busy(turn: &Turn) -> bool {
     matches!(turn.stage, Stage::Calling(_)) || running(turn).next().is_some()
 }
 
-/// The calls that run.
+/// The running calls.
 fn running(turn: &Turn) -> impl Iterator<Item = &RunningCall> {
     turn.calls().iter().filter_map(|call| match &call.state {
         CallState::Running(running) => Some(running),

@@ -1,4 +1,4 @@
-//! Recovery: taking up a turn that another process left, from its facts and its inbox alone.
+//! Recovery: resumes a turn that another process left, from its facts and its inbox alone.
 
 use std::sync::Arc;
 
@@ -20,10 +20,11 @@ use crate::turn::{CallState, RunningCall, Stage, Turn};
 use crate::wait::{Delivery, as_heard};
 
 impl ToolLoop {
-    /// Takes up the turn that these facts leave open; `None` if they leave none open.
+    /// Recovers the open turn of these facts; `None` if there is none.
     ///
-    /// The step's first fact says so, before any work. The deliveries are consumed before anything
-    /// else is decided: an answer that came in time wins over an expiry, a cancel over all work.
+    /// The first fact of the step records the recovery, before any work. Deliveries are consumed before
+    /// anything else is decided: an answer that arrived in time wins over an expiry, and a cancel wins over all
+    /// work.
     pub fn recover<'a>(
         session: &SessionId,
         facts: impl IntoIterator<Item = &'a Fact>,
@@ -36,7 +37,7 @@ impl ToolLoop {
         Some(Self::take_up(session, turn, deliveries, now, restrictions))
     }
 
-    /// Takes up this turn, which is open.
+    /// Resumes this open turn.
     pub(crate) fn take_up(
         session: &SessionId,
         turn: Turn,
@@ -108,7 +109,7 @@ impl Decider<'_> {
         }
     }
 
-    /// A call that has not started, or not again, starts unless something forbids it today.
+    /// Closes a call that has not started, or not again, if it is restricted.
     pub(super) fn restrict(&mut self, call: &ToolCallId, attempts: u32) {
         let Some(why) = self.restriction(call) else {
             return;
@@ -124,7 +125,7 @@ impl Decider<'_> {
         self.close(call, end, result);
     }
 
-    /// Whether the lost reply may hold calls that the provider ran by itself and that may not be repeated.
+    /// Whether the lost reply may contain provider tool calls that must not be repeated.
     fn provider_may_have_acted(&self) -> bool {
         let asked = self.turn.tool_use == ToolUse::Allowed;
         asked
@@ -137,7 +138,7 @@ impl Decider<'_> {
 
     fn recover_running(&mut self, running: &RunningCall) {
         if let Some(handle) = &running.handle {
-            // Its deliveries may have resumed it already, in this very step.
+            // A delivery may have resumed it already in this step.
             let resumed = self.actions.iter().any(|action| {
                 matches!(action, Action::ResumeTool { attempt, .. } if *attempt == running.attempt)
             });
@@ -157,7 +158,7 @@ impl Decider<'_> {
         self.lose(&running.attempt, &failure, then);
     }
 
-    /// The policy for unknown outcomes, except that what may not start today is not started again.
+    /// The policy for unknown outcomes; a restricted call is not repeated.
     fn after_crash(&self, running: &RunningCall, may_start: bool) -> AfterLoss {
         match self.after_loss(running, Disposition::Unknown) {
             AfterLoss::Repeat if !may_start => AfterLoss::Report,
@@ -165,7 +166,7 @@ impl Decider<'_> {
         }
     }
 
-    /// Why this call may not start today, if it may not.
+    /// Why this call may not start, if it is restricted.
     pub(super) fn restriction(&self, call: &ToolCallId) -> Option<String> {
         let restrictions = &self.turn.restrictions;
         if restrictions.tools.is_empty() {
@@ -184,7 +185,7 @@ impl Decider<'_> {
     }
 }
 
-/// A reply was lost in which the provider may have run tools of its own: nobody knows what they did.
+/// A reply was lost in which the provider may have run tools of its own; their effect is unknown.
 fn acted_unseen() -> ModelFailure {
     let kind = ModelFailureKind::Interrupted;
     let message = "the reply was lost with the process that waited for it, and the provider may have \

@@ -1,4 +1,4 @@
-//! Replies: their pieces, their end, their failure, and when to try again.
+//! Replies: their deltas, their end, their failure, and retries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,12 +51,12 @@ impl Decider<'_> {
                 counted(end.usage).or_else(|| self.was_counted().then(|| self.used_so_far()));
             return self.reply_unusable(attempt, broken(&violation), usage);
         }
-        // Some servers do not count, and some say so with zeros.
+        // Some servers report no usage, or report zeros.
         let usage = counted(end.usage).unwrap_or_else(|| self.used_so_far());
         let Some(reply) = self.live.take_reply() else {
             return;
         };
-        // What was noted before is said; every round maps the whole history again.
+        // Notes are recorded once; every round maps the whole history again.
         let mut end = end;
         end.usage = Some(usage);
         let noted = &self.turn.noted;
@@ -83,14 +83,14 @@ impl Decider<'_> {
         if !self.is_calling(attempt) {
             return;
         }
-        // Whatever the adapter makes of it, a provider that said something worked.
+        // The provider worked if it sent anything, regardless of how the adapter classified the failure.
         let heard = self.live.reply().is_some_and(|reply| reply.units() > 0);
         let used = heard || self.was_counted() || failure.may_have_used();
         let usage = used.then(|| self.used_so_far());
         self.reply_unusable(attempt, failure, usage);
     }
 
-    /// A reply that is no use, and has its price all the same.
+    /// Handles a reply that is unusable but has to be paid for.
     fn reply_unusable(
         &mut self,
         attempt: ModelAttempt,
@@ -118,8 +118,8 @@ impl Decider<'_> {
         }
     }
 
-    /// What the model call under way has used so far: what its provider counted, and an estimate of the
-    /// rest. There always is a rest: what was made and never came is in no count.
+    /// The usage of the model call in flight: the provider's report, plus an estimate of the rest. The rest is
+    /// never zero, because tokens that were generated but did not arrive are not in a report.
     pub(super) fn used_so_far(&self) -> Usage {
         let (mut used, since) = self.live.counted();
         let since = since.max(usize::from(used.total() > 0));
@@ -135,7 +135,7 @@ impl Decider<'_> {
         self.live.counted().0.total() > 0
     }
 
-    /// Counts what a model call used that is over, unless that is known already. An estimate is not.
+    /// Records the usage of a finished model call, unless its count is known already; an estimate is replaced.
     fn late_usage(&mut self, attempt: ModelAttempt, usage: Option<Usage>) {
         let was_called = (attempt.round, attempt.attempt) <= (self.turn.round, self.turn.attempts);
         if let Some(usage) = counted(usage)
@@ -146,7 +146,7 @@ impl Decider<'_> {
         }
     }
 
-    /// Gives up on a model that has said nothing for too long.
+    /// Gives up on a model that was silent for too long.
     pub(super) fn check_idle(&mut self, attempt: ModelAttempt) {
         let idle = self.turn.setup.model_idle();
         let Some(heard) = self.live.heard() else {
@@ -170,7 +170,7 @@ impl Decider<'_> {
 
     fn answered(&mut self, finish: FinishReason) {
         match (self.turn.tool_use, finish) {
-            // The provider wants its reply back as it is; the next round does that.
+            // The provider needs its reply back unchanged; the next round sends it.
             (ToolUse::FirstRoundOnly, FinishReason::Paused) => self.begin_round(),
             (ToolUse::Allowed | ToolUse::LastRound(_), FinishReason::Paused) => {}
             (ToolUse::LastRound(limit), _) => self.end_limited(limit),
@@ -180,7 +180,7 @@ impl Decider<'_> {
         }
     }
 
-    /// How long to wait before trying again; `None` if that is not to be done.
+    /// The pause before a retry; `None` if there is no retry.
     fn retry_after(
         &self,
         attempt: ModelAttempt,
@@ -188,7 +188,7 @@ impl Decider<'_> {
         visible: bool,
     ) -> Option<Duration> {
         let setup = &self.turn.setup;
-        // A model that wrote two of them in a row writes a third one.
+        // A model that wrote two unusable replies in a row would write a third.
         if failure.kind == ModelFailureKind::UnusableReply && self.turn.had_unusable_reply {
             return None;
         }
@@ -206,7 +206,7 @@ impl Decider<'_> {
         }
     }
 
-    /// Between a half and one, the same for the same try.
+    /// A factor between 0.5 and 1, deterministic per attempt.
     fn jitter(&self, attempt: ModelAttempt) -> f64 {
         let place = format!("{}.{}", attempt.round, attempt.attempt);
         let hash = Digest::of_parts([self.turn.id.as_str(), &place]).to_u64();
@@ -218,12 +218,12 @@ impl Decider<'_> {
     }
 }
 
-/// What a provider counted: a count of nothing is none.
+/// A provider's count; zeros do not count.
 fn counted(usage: Option<Usage>) -> Option<Usage> {
     usage.filter(|usage| usage.total() > 0)
 }
 
-/// A reply that breaks the rules of deltas.
+/// The failure for a reply that violates the rules of deltas.
 fn broken(violation: &ProtocolViolation) -> ModelFailure {
     let kind = ModelFailureKind::ProtocolViolation;
     ModelFailure::new(
@@ -233,6 +233,6 @@ fn broken(violation: &ProtocolViolation) -> ModelFailure {
     )
 }
 
-/// The first pause before jitter, which takes away up to a half: no pause is shorter than 0.5 s.
+/// The first pause, before jitter halves it at most: no pause is shorter than 0.5 s.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(8);

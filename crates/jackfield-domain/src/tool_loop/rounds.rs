@@ -1,4 +1,4 @@
-//! Rounds: when the next one begins, and when there is none.
+//! Rounds: when the next one begins, and when the turn ends instead.
 
 use crate::fact::{Fact, ToolUse, TurnEnd};
 use crate::ids::ModelAttempt;
@@ -10,13 +10,13 @@ use crate::tool_loop::action::Action;
 use crate::tool_loop::decider::Decider;
 
 impl Decider<'_> {
-    /// Begins the next round, or ends the turn where there can be none.
+    /// Begins the next round, or ends the turn if there can be none.
     pub(super) fn next_round(&mut self) {
         if self.turn.client_expired {
             return self.end(TurnEnd::ClientExpired);
         }
         if self.turn.round > 0 {
-            // Calls came although tools were forbidden, or the provider wants to go on for ever.
+            // The model made calls although tools were forbidden, or the provider keeps pausing.
             match self.turn.tool_use {
                 ToolUse::LastRound(limit) => return self.end_limited(limit),
                 ToolUse::FirstRoundOnly => {
@@ -28,7 +28,7 @@ impl Decider<'_> {
         self.begin_round();
     }
 
-    /// Begins the next round, unless a limit says that there can be none.
+    /// Begins the next round, unless a limit forbids it.
     pub(super) fn begin_round(&mut self) {
         let round = self.turn.round + 1;
         let limits = self.turn.setup.limits;
@@ -55,7 +55,7 @@ impl Decider<'_> {
         self.call_model(ModelAttempt { round, attempt: 1 }, tools);
     }
 
-    /// Tries the current round's model call again.
+    /// Retries the model call of the current round.
     pub(super) fn next_attempt(&mut self) {
         if let Some(limit) = self.cannot_pay() {
             return self.end_limited(limit);
@@ -84,12 +84,12 @@ impl Decider<'_> {
         let setup = &self.turn.setup;
         let choice = match (tools, &setup.choice) {
             (ToolUse::FirstRoundOnly | ToolUse::LastRound(_), _) => ToolChoice::Forbidden,
-            // Stubs are not to be called.
+            // The only tools are stubs, which must not be called.
             (ToolUse::Allowed, _) if setup.catalog.is_empty() && !self.turn.tools().is_empty() => {
                 ToolChoice::Forbidden
             }
             (ToolUse::Allowed, choice) if attempt.round == 1 => choice.clone(),
-            // What had to be called has been called; what may be called stays the same.
+            // The required call was made; the allowed tools stay the same.
             (ToolUse::Allowed, ToolChoice::Only { tools, .. }) => ToolChoice::Only {
                 required: false,
                 tools: tools.clone(),
@@ -115,8 +115,8 @@ impl Decider<'_> {
         });
     }
 
-    /// The allowance whose rest does not pay for another model call, if there is one: what it would
-    /// be sent, and the longest reply that it may give.
+    /// The budget that does not cover another model call, if any: its request, and the longest reply that it
+    /// may give.
     pub(super) fn cannot_pay(&self) -> Option<LimitKind> {
         match self.rest() {
             Some(Budget::Nothing(limit)) => Some(limit),
@@ -124,7 +124,7 @@ impl Decider<'_> {
         }
     }
 
-    /// What the allowance and the guard say before a round begins.
+    /// The limit that applies before a round begins, if any.
     fn limit_before(&self, round: u32) -> Option<Budget> {
         let rest = self.rest();
         if matches!(rest, Some(Budget::Nothing(_))) {
@@ -144,8 +144,8 @@ impl Decider<'_> {
         rest
     }
 
-    /// What the allowances of tokens and money have left, where that is not enough for a round and
-    /// for a last one after it. What a call may use is reserved here, and settled by its fact.
+    /// What the token and cost budgets have left, if it does not cover a round and a last one after it. The
+    /// maximum usage of a call is reserved here, and settled by its fact.
     fn rest(&self) -> Option<Budget> {
         let setup = &self.turn.setup;
         let allowance = setup.allowance;
@@ -170,7 +170,7 @@ impl Decider<'_> {
                 let reserve = price.reserve(input, output).as_picos();
                 Budget::of(left, reserve, LimitKind::Cost)
             }
-            // Nobody knows what a call would cost. No turn should begin like this.
+            // The cost of a call is unknown; a turn should not begin like this.
             None => Some(Budget::Nothing(LimitKind::Cost)),
         });
         match (tokens, cost) {
@@ -182,7 +182,7 @@ impl Decider<'_> {
     }
 }
 
-/// What is left to spend.
+/// The rest of a budget.
 enum Budget {
     /// Enough for one last round.
     LastRound(LimitKind),
@@ -191,7 +191,7 @@ enum Budget {
 }
 
 impl Budget {
-    /// What is left of an allowance when a round takes this much of it, and a last round the same.
+    /// The rest of a budget if a round needs `reserve` of it, and a last round the same amount.
     const fn of(left: u64, reserve: u64, limit: LimitKind) -> Option<Self> {
         if left < reserve {
             Some(Self::Nothing(limit))
@@ -203,5 +203,5 @@ impl Budget {
     }
 }
 
-/// The output tokens reserved for a reply whose length nobody limited.
+/// The output tokens reserved for a reply without a length limit.
 const RESERVED_OUTPUT: u32 = 4096;

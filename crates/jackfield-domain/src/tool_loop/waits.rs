@@ -1,4 +1,4 @@
-//! Waits: how they open, how a delivery closes them, how they expire.
+//! Waits: how they open, how deliveries close them, and how they expire.
 
 use crate::fact::{CallEnd, Fact};
 use crate::failure::Disposition;
@@ -37,7 +37,7 @@ impl Decider<'_> {
         self.actions.push(Action::OpenWait(wait));
     }
 
-    /// Takes a delivery. One that came before the deadline wins over the expiry, whenever it is read.
+    /// Handles a delivery. A delivery before the deadline wins over the expiry, no matter when it is read.
     pub(super) fn delivered(&mut self, delivery: &Delivery) {
         match &delivery.body {
             DeliveryBody::Cancel { cause, turn } => {
@@ -53,8 +53,7 @@ impl Decider<'_> {
                     self.answer(&wait, answer, delivery);
                 }
             }
-            // What became of a reply changes nothing about its turn, and neither does what a call that was
-            // given up came to.
+            // The delivery of a reply does not change its turn, and neither does a late outcome.
             DeliveryBody::Late { .. }
             | DeliveryBody::Withdrawn { .. }
             | DeliveryBody::Written { .. } => {}
@@ -78,7 +77,7 @@ impl Decider<'_> {
                 let (end, result) = self.unapproved(&wait.call, &why);
                 self.close(&wait.call, end, result);
             }
-            // It starts when a slot is free; the append that starts it uses the grant up.
+            // The call starts when a slot is free; the append of its start consumes the approval.
             Answer::Approval(Approval::Granted {
                 for_session: true, ..
             }) => self.grant_others(delivery),
@@ -111,7 +110,7 @@ impl Decider<'_> {
         }
     }
 
-    /// Closes the waits that nobody answered in time.
+    /// Closes expired waits.
     pub(super) fn expire_waits(&mut self) {
         let now = self.now.wall;
         let expired: Vec<Wait> = self

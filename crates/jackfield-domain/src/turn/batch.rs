@@ -1,4 +1,4 @@
-//! The calls of one reply, and where each of them is.
+//! A batch: the tool calls of one reply, and their states.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::reply::FinishReason;
 use crate::tool_input::ToolInput;
 use crate::wait::{ElicitationAnswer, JobHandle, Wait, WaitKind};
 
-/// The calls of one reply, in its order.
+/// The tool calls of one reply, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Batch {
     pub(crate) calls: Vec<BatchCall>,
@@ -22,47 +22,47 @@ pub(crate) struct Batch {
     pub(crate) message: Arc<Message>,
 }
 
-/// One call of a batch.
+/// A call of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BatchCall {
     pub(crate) attempts: u32,
     pub(crate) call: Arc<ToolCall>,
-    /// What it is run with, where an approver changed it.
+    /// The arguments that replaced the model's, if an approver edited them.
     pub(crate) edited: Option<Arc<ToolInput>>,
     pub(crate) state: CallState,
     pub(crate) waits: u32,
 }
 
-/// Where a call is.
+/// The state of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CallState {
-    /// It has its outcome, as the model is shown it.
+    /// It has an outcome, in the form that models see.
     Closed(Arc<ToolOutcome>),
-    /// Somebody allowed it; that is used up when it starts.
+    /// It was approved; its start consumes the approval.
     Granted(CallGrant),
-    /// A try ended without an outcome; the same step says what is done about it.
+    /// An attempt ended without an outcome; the same step decides what happens next.
     Lost,
-    /// It is to be run, or run again, when a slot is free.
+    /// It runs, or runs again, when a slot is free.
     Queued,
-    /// It runs.
+    /// It is running.
     Running(RunningCall),
-    /// Somebody outside is asked.
+    /// It waits for an external answer.
     Waiting(Wait),
 }
 
-/// A call that may run once.
+/// A permission to run a call once.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CallGrant {
-    /// What exactly may run; the first records do not say.
+    /// The subject that may run; the oldest records have none.
     pub(crate) subject: Option<Digest>,
-    /// In answer to which question.
+    /// The wait that was answered.
     pub(crate) wait: WaitId,
 }
 
-/// A call that runs.
+/// A running call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RunningCall {
-    /// The answer that goes back with the handle.
+    /// The answer that is passed back with the handle.
     pub(crate) answer: Option<ElicitationAnswer>,
     pub(crate) attempt: ToolAttempt,
     pub(crate) handle: Option<JobHandle>,
@@ -71,8 +71,8 @@ pub(crate) struct RunningCall {
 }
 
 impl BatchCall {
-    /// Whether it counts against the calls that may run at once. A call whose tool has asked
-    /// something does: it is still at work, and goes on as soon as there is an answer.
+    /// Whether it occupies one of the parallel slots. A call whose tool asked a question does: the tool is
+    /// still running, and continues as soon as there is an answer.
     pub(crate) const fn holds_slot(&self) -> bool {
         match &self.state {
             CallState::Running(_) => true,
@@ -89,7 +89,7 @@ impl Batch {
         self.calls.iter_mut().find(|call| call.call.id == *id)
     }
 
-    /// The message of all outcomes, in call order; `None` until every call has one.
+    /// The message with all outcomes, in call order; `None` until every call has one.
     pub(crate) fn outcomes(&self) -> Option<Message> {
         let mut outcomes = Vec::with_capacity(self.calls.len());
         for call in &self.calls {
@@ -102,7 +102,7 @@ impl Batch {
     }
 }
 
-/// What is equal for the same call with the same outcome.
+/// A digest that is equal for equal calls with equal outcomes.
 pub(crate) fn same_again(call: &ToolCall, shown: &ToolResult) -> Digest {
     let input = match &call.input {
         ToolInput::Json(input) => match input.object() {

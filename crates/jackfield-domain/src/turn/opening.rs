@@ -1,4 +1,4 @@
-//! What a turn stands on: the messages it begins with, and the definitions that go with them.
+//! The basis of a turn: the messages that it begins with, and the tool definitions for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -12,13 +12,13 @@ use crate::outcome::ToolOutcome;
 use crate::setup::Setup;
 use crate::tool::{InputFormat, ToolDefinition};
 
-/// The [definitions] of a turn, made out when somebody asks for them: that looks at every message before the
-/// turn, and of all the turns that a session is folded of, only the last one is asked.
+/// The [definitions] of a turn, computed on first use. The computation visits every message before the turn,
+/// and in a fold over many turns only the last one needs it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Definitions(OnceLock<Arc<Vec<Arc<ToolDefinition>>>>);
 
 impl Definitions {
-    /// Those of a turn that this is set up with and that begins behind these messages.
+    /// The definitions of a turn with this setup and these messages before it.
     pub(super) fn get(
         &self,
         setup: &Setup,
@@ -36,16 +36,17 @@ impl From<Vec<Arc<ToolDefinition>>> for Definitions {
 }
 
 impl PartialEq for Definitions {
-    /// What has not been made out yet follows from the rest of the turn.
+    /// Values that are not computed yet follow from the rest of the turn.
     fn eq(&self, other: &Self) -> bool {
         let made_out = self.0.get().zip(other.0.get());
         made_out.is_none_or(|(one, other)| one == other)
     }
 }
 
-/// The definitions that a model is sent: the catalog's, and a stub for each tool that only the history knows.
+/// The tool definitions for a model: those of the catalog, and a stub for each tool that occurs only in the
+/// history.
 ///
-/// Never none if the history has calls, which some providers refuse.
+/// Never empty if the history has calls, because some providers reject that.
 pub(super) fn definitions<'a>(
     setup: &Setup,
     messages: impl Iterator<Item = &'a Arc<Message>>,
@@ -65,7 +66,7 @@ pub(super) fn definitions<'a>(
             }
         }
     }
-    // A name that no tool can have is not sent as one, but something has to be.
+    // An invalid tool name cannot be sent, but at least one definition is needed.
     if nameless && definitions.is_empty() && gone.is_empty() {
         gone.insert(ToolName::fallback());
     }
@@ -84,9 +85,9 @@ pub(super) fn definitions<'a>(
     definitions
 }
 
-/// The messages up to the outcomes that a caller brings late, with those in place of what stood for them.
+/// The messages up to the late client results, which replace the outcomes that stood in for them.
 ///
-/// A model is shown as much of them as of any other.
+/// Models see as much of them as of any other outcome.
 pub(super) fn with_client_results(
     before: &[Arc<Message>],
     results: &[Arc<ToolOutcome>],

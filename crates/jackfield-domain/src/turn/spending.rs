@@ -1,4 +1,4 @@
-//! What a turn has used, and what its next request will take at least.
+//! The usage of a turn, and the minimum usage of its next request.
 
 use crate::estimate;
 use crate::fact::Fact;
@@ -8,7 +8,7 @@ use crate::turn::Turn;
 use crate::usage::Usage;
 
 impl Turn {
-    /// What its model calls used, all together; what nobody counted is in it as an estimate.
+    /// The total usage of its model calls, including estimates.
     #[must_use]
     pub fn usage(&self) -> Usage {
         let mut all = Usage::default();
@@ -16,30 +16,30 @@ impl Turn {
         all
     }
 
-    /// What that costs, if the model has a price.
+    /// The cost of that usage, if the model has a price.
     #[must_use]
     pub fn cost(&self) -> Option<Cost> {
         let price = self.setup.price.as_ref()?;
         Some(price.bill(&self.usage()))
     }
 
-    /// Counts what a model call used, once. A count takes the place of an estimate, never the reverse.
+    /// Adds the usage of a model call once. A count replaces an estimate, never the reverse.
     pub(super) fn count(&mut self, attempt: ModelAttempt, usage: Usage) {
         let used = self.used.entry(attempt).or_insert(usage);
         *used = used.settled(usage);
     }
 
-    /// Whether the provider's own count of a model call is known.
+    /// Whether the provider's count of a model call is known.
     pub(crate) fn is_counted(&self, attempt: ModelAttempt) -> bool {
         self.used
             .get(&attempt)
             .is_some_and(|used| used.estimated() == 0)
     }
 
-    /// An estimate of the input of the request that comes next, or that is under way: what the last
-    /// reply and its request took, and what came to the conversation since.
+    /// An estimate of the input of the next request, or of the one in flight: the usage of the last request and
+    /// its reply, plus the messages since.
     pub(crate) fn next_input(&self) -> u64 {
-        // What the last request had is not looked at again, not even to be passed over.
+        // Messages that the last request covered are skipped without being visited.
         let all = self.messages.iter().skip(self.weighed);
         let all = all.map(|message| estimate::message(message));
         if self.weighed > 0 {
@@ -50,7 +50,7 @@ impl Turn {
         all.fold(preamble, u64::saturating_add)
     }
 
-    /// What this fact says that a model call used.
+    /// Applies the usage that this fact reports.
     pub(super) fn apply_usage(&mut self, fact: &Fact) {
         if let Some((attempt, usage)) = fact.usage() {
             self.count(attempt, usage);
@@ -59,7 +59,7 @@ impl Turn {
             && let Some(usage) = reply.end.usage
         {
             self.last_usage = usage;
-            // The reply itself is the next message, once its calls have their outcomes.
+            // The reply itself becomes the next message, once its calls have outcomes.
             self.weighed = self.messages.len() + 1;
         }
     }

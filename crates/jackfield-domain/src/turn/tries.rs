@@ -1,4 +1,4 @@
-//! How often a turn was taken up, and what came of that.
+//! Resumes and lost replies of a turn.
 
 use std::sync::Arc;
 
@@ -9,35 +9,35 @@ use crate::restrictions::Restrictions;
 use crate::wait::{Wait, WaitEnd, WaitKind};
 
 impl Turn {
-    /// How often a turn is taken up without coming further before it is left to a person.
+    /// The number of resumes without progress after which the turn is parked.
     pub const MOST_FRUITLESS: u32 = 3;
 
-    /// How many replies were lost with the process that waited for them.
+    /// The number of replies that were lost with their process.
     #[must_use]
     pub const fn lost_replies(&self) -> u32 {
         self.lost_replies
     }
 
-    /// How often a process took it up that another one had left.
+    /// The number of times that a process resumed it after another one.
     #[must_use]
     pub const fn resumed(&self) -> u32 {
         self.resumed
     }
 
-    /// How often a process took it up since it came further last. Only waiting is no try: a turn that
-    /// is asked about, and waits on, has not failed at anything.
+    /// The number of resumes since its last progress. Resuming a turn that only waits does not count, because
+    /// it has not failed.
     #[must_use]
     pub const fn fruitless(&self) -> u32 {
         self.fruitless
     }
 
-    /// Whether it was taken up so often without coming further that a person has to say what now.
+    /// Whether it was resumed so often without progress that a person has to decide.
     #[must_use]
     pub const fn is_parked(&self) -> bool {
         self.fruitless >= Self::MOST_FRUITLESS
     }
 
-    /// Whether it only waits for somebody outside: nothing runs, nothing is scheduled, nothing can start.
+    /// Whether it only waits for external answers: nothing runs, nothing is scheduled, and nothing can start.
     #[must_use]
     pub fn only_waits(&self) -> bool {
         let slots = self.setup.limits.parallel_calls.max(1) as usize;
@@ -51,22 +51,22 @@ impl Turn {
                 CallState::Waiting(_) => asked = true,
             }
         }
-        // What is queued behind questions that tools have asked cannot start before they are answered.
+        // Calls that are queued behind tools' questions cannot start before these are answered.
         asked && (!queued || held >= slots)
     }
 
-    /// Whether it only waits, and at least one result of its client is missing.
+    /// Whether it only waits, and at least one client tool result is missing.
     #[must_use]
     pub fn waits_for_client(&self) -> bool {
         let is_its = |wait: &Wait| matches!(wait.kind, WaitKind::ClientResult);
         self.only_waits() && self.waits().any(is_its)
     }
 
-    /// Takes down whether the reply to its client ends with what this fact has led to: the client has what it
-    /// is to run, and brings what comes of that.
+    /// Records whether the reply to the client ends after this fact: the client has received its calls, and
+    /// will send their results.
     pub(super) fn tell_client(&mut self, fact: &Fact) {
         self.is_cancelling = match fact {
-            // What a cancel closes is all of one step: in between, nobody waits for anything.
+            // A cancel closes everything in one step, so the turn does not wait in between.
             Fact::CallClosed {
                 end: CallEnd::Cancelled,
                 ..
@@ -98,13 +98,13 @@ impl Turn {
         }
     }
 
-    /// What the day forbids on which it was taken up last.
+    /// The restrictions since it was last resumed.
     #[must_use]
     pub const fn restrictions(&self) -> &Arc<Restrictions> {
         &self.restrictions
     }
 
-    /// Folds in that a process took it up.
+    /// Applies a resume.
     pub(super) fn take_up(&mut self, nth: u32, restrictions: Option<&Arc<Restrictions>>) {
         if !self.only_waits() {
             self.fruitless += 1;

@@ -1,4 +1,4 @@
-//! What the client of a turn has of it: what it was shown, and what it brought.
+//! The client's view of a turn's conversation: what it has received and sent.
 
 use crate::block::{Content, RanBy};
 use crate::digest::Digest;
@@ -11,12 +11,12 @@ use crate::tool::{InputFormat, ToolChoice};
 use crate::turn::Turn;
 
 impl Turn {
-    /// Whether the client is shown a call of this tool while the model writes it: it is to run the tool, and
-    /// nothing that is known before the reply ends stands against the call. `json` is whether its arguments
+    /// Whether a call of this tool is streamed to the client while the model writes it: it is a client tool,
+    /// and nothing that is known before the end of the reply forbids the call. `json` is whether its arguments
     /// are JSON.
     ///
-    /// What only the end of the reply can tell is left: that it was cut off, or that the arguments are no
-    /// JSON. Whoever decides about calls ends the turn then, since the client cannot be told otherwise.
+    /// Only the end of the reply can show that it was cut off, or that the arguments are malformed. The decider
+    /// ends the turn in that case, because the call cannot be taken back.
     pub(crate) fn shows_as_written(&self, name: &str, json: bool) -> bool {
         let setup = &self.setup;
         let caller = setup.caller.as_ref();
@@ -32,7 +32,7 @@ impl Turn {
             ToolChoice::Only { tools, .. } => tools.contains(&tool.definition.name),
         };
         let limits = &setup.limits;
-        // Whether an allowance pays for what a call brings is known when the reply was paid for.
+        // With a budget, it is known only after the reply whether the budget covers another round.
         let is_paid = setup.allowance.tokens.is_none() && setup.allowance.cost.is_none();
         tool.ran_by == RanBy::Client
             && is_allowed
@@ -44,8 +44,8 @@ impl Turn {
             && !matches!(tool.permission, Permission::Deny(_))
     }
 
-    /// The key of the conversation as the turn's client has it when the turn ends; none if it does not
-    /// keep it, or was shown nothing that it could keep.
+    /// The key of the client's conversation at the end of the turn; `None` if the client does not keep the
+    /// conversation, or has received nothing.
     pub(crate) fn view(&self) -> Option<Digest> {
         let before = self.setup.caller.as_ref()?.view?;
         let mut key = ConversationKey::after(before);

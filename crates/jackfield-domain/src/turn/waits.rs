@@ -12,7 +12,7 @@ use crate::turn::{CallGrant, CallState, RunningCall, Stage, Turn};
 use crate::wait::{Answer, Approval, UnknownAnswer, Wait, WaitEnd, WaitKind};
 
 impl Turn {
-    /// The tool that a question is about, and what its call would be sent.
+    /// The tool that a wait is about, and the arguments of its call.
     #[must_use]
     pub fn asked_about(&self, wait: &Wait) -> Option<(&CatalogEntry, &ToolInput)> {
         let call = self.calls().iter().find(|call| call.call.id == wait.call)?;
@@ -54,7 +54,7 @@ impl Turn {
                     }),
                     _,
                 ) => {
-                    // Whoever is asked about a call that was edited before is asked about that.
+                    // For a call that was edited before, the approval was for the edited arguments.
                     if let Some(fields) = edited.as_deref() {
                         let input = ToolInput::Json(JsonInput::from(fields.clone()));
                         call.edited = Some(Arc::new(input));
@@ -69,7 +69,7 @@ impl Turn {
                     }
                     granted()
                 }
-                // Whoever says so has been told of the call, and allows this try at it.
+                // The person knows about the call, and approves this attempt.
                 (Answer::UnknownOutcome(UnknownAnswer::Retry), _) => granted(),
                 (Answer::Elicitation(answer), WaitKind::Elicitation { handle, .. }) => {
                     CallState::Running(RunningCall {
@@ -85,7 +85,7 @@ impl Turn {
                             .unwrap_or(self.setup.limits.tool_call),
                     })
                 }
-                // The same step closes the call with what was answered.
+                // The same step closes the call with the answer.
                 (
                     Answer::Approval(Approval::Denied { .. })
                     | Answer::ClientResult(_)
