@@ -1,4 +1,4 @@
-//! The port to a model: ask it, and get its reply in pieces.
+//! The port to a model: sends a request, and receives the reply in pieces.
 
 use std::fmt;
 
@@ -11,48 +11,48 @@ use jackfield_domain::request::ModelRequest;
 
 use crate::delta_sink::DeltaSink;
 
-/// A model behind some server.
+/// A model behind a server.
 ///
 /// # Contract
 ///
-/// - One call MUST make at most one request, and MUST NOT retry: the loop decides about that.
-/// - The pieces MUST reach the sink in order and before the call returns; a server that does not
-///   stream is told in the same pieces.
-/// - What the server counts before the end SHOULD reach the sink when it comes: a call that is given up costs
-///   that much, and the rest of it can only be estimated.
-/// - The reply's end MUST be returned, never pushed. A stream that ends without its ending MUST be
-///   an error (`Interrupted`), with the phase telling whether any piece was pushed.
+/// - One call MUST make at most one request, and MUST NOT retry: the loop decides about retries.
+/// - The deltas MUST reach the sink in order and before the call returns; the reply of a server that does not
+///   stream is converted to the same deltas.
+/// - Usage that the server reports before the end SHOULD reach the sink at once: an aborted call costs that
+///   much, and the rest can only be estimated.
+/// - The reply's end MUST be returned, never pushed. A stream that ends without its end marker MUST be an error
+///   (`Interrupted`), whose phase tells whether any delta was pushed.
 /// - A failure MUST be classified with kind, phase and advice; `BeforeSend` only where it is proved.
-/// - What the model cannot be asked MUST be refused as `Unsupported`, or noted; never dropped silently.
-/// - A request that is strict about the effect of a note MUST be refused as `Unsupported` before anything
-///   is sent.
-/// - Models MUST be listed in the server's order and all of them, or not at all: as `Unsupported`, without
-///   asking anybody. Asking MUST cost nothing and fail as a reply does.
+/// - Content that the model does not support MUST be refused as `Unsupported`, or noted; never dropped
+///   silently.
+/// - A request that is strict about the effect of a note MUST be refused as `Unsupported` before it is sent.
+/// - Models MUST be listed in the server's order and all of them, or not at all: as `Unsupported`, without a
+///   request. Listing MUST be free of charge, and its failures MUST be classified like those of a reply.
 /// - Dropping the call MUST close the connection.
-/// - It MUST NOT keep its thread to itself: the turn is in the same task, and hears of nothing meanwhile. What
-///   computes or blocks belongs on a thread of its own.
+/// - The call MUST NOT block its thread: it runs in the task of the turn, which cannot react meanwhile. Work
+///   that computes or blocks belongs on another thread.
 /// - Secrets MUST NOT reach `Debug`, errors, logs or URLs.
-/// - Unknown events and fields MUST be ignored; broken ones MUST be a `ProtocolViolation`.
+/// - Unknown events and fields MUST be ignored; malformed ones MUST be a `ProtocolViolation`.
 #[async_trait]
 pub trait ChatModel: Send + Sync {
-    /// What this model can do.
+    /// The capabilities of this model.
     fn capabilities(&self) -> Capabilities;
 
-    /// Whose opaque state this model writes and reads, when it is asked as `model`.
+    /// The owner of the opaque state that this adapter reads and writes when it calls `model`.
     fn state_owner(&self, model: &str) -> StateOwner;
 
-    /// The models that the server says it has; costs nothing. Cancelled by dropping the future.
+    /// The models that the server lists; free of charge. Dropping the future cancels it.
     ///
     /// # Errors
     ///
-    /// [`ModelError`], classified; `Unsupported` where there is no such list.
+    /// [`ModelError`], classified; `Unsupported` if the server has no such list.
     async fn models(&self) -> Result<Vec<ListedModel>, ModelError> {
         let kind = ModelFailureKind::Unsupported;
         let message = "this provider does not list its models";
         Err(ModelFailure::new(kind, Phase::BeforeSend, message).into())
     }
 
-    /// Asks the model. Cancelled by dropping the future.
+    /// Calls the model. Dropping the future cancels it.
     ///
     /// # Errors
     ///
@@ -64,32 +64,32 @@ pub trait ChatModel: Send + Sync {
     ) -> Result<ReplyEnd, ModelError>;
 }
 
-/// What a model can do. What it cannot is refused, not simulated.
+/// The capabilities of a model. Unsupported content is refused, not simulated.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Capabilities {
-    /// Takes sound.
+    /// Accepts audio.
     pub audio: bool,
-    /// Takes documents.
+    /// Accepts documents.
     pub documents: bool,
-    /// Can be made to call a tool.
+    /// Can be forced to call a tool.
     pub forced_tools: bool,
-    /// Takes pictures.
+    /// Accepts images.
     pub images: bool,
     /// May call several tools in one reply.
     pub parallel_calls: bool,
-    /// Shows or carries reasoning.
+    /// Returns reasoning, or opaque state of it.
     pub reasoning: bool,
-    /// Sends the reply in pieces as it is made.
+    /// Streams the reply while it is generated.
     pub streaming: bool,
-    /// Can be held to a schema of the answer.
+    /// Can be held to a response schema.
     pub structured_output: bool,
     /// Calls tools.
     pub tools: bool,
 }
 
 impl Capabilities {
-    /// Nothing but text.
+    /// Text only.
     pub const NONE: Self = Self {
         audio: false,
         documents: false,
@@ -103,7 +103,7 @@ impl Capabilities {
     };
 }
 
-/// A model call that failed: the classification, which the loop decides about, and the cause.
+/// A failed model call: the classification, which the loop decides about, and the cause.
 #[derive(Debug)]
 pub struct ModelError {
     /// The classification.

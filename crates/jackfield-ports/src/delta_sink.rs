@@ -1,25 +1,25 @@
-//! Where a chat model puts the pieces of a reply as they come.
+//! The receiver of a chat model's deltas.
 
 use async_trait::async_trait;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::usage::Usage;
 
-/// Takes the pieces of a reply, in order.
+/// Receives the deltas of a reply, in order.
 #[async_trait]
 pub trait DeltaSink: Send {
-    /// Takes the next piece. Waits while the reader is behind, so that nothing piles up.
+    /// Receives the next delta. Waits while the reader is behind, which bounds memory.
     async fn push(&mut self, delta: Delta);
 
-    /// Takes the provider's own id of this request, where it gives one, before the first piece. It is for the
-    /// support of the provider; nothing depends on it.
+    /// Receives the provider's id of this request, if it has one, before the first delta. It is for support
+    /// requests to the provider; nothing depends on it.
     async fn request_id(&mut self, _id: &str) {}
 
-    /// Takes what the provider says that the reply has used so far, where it says so before the end: all of
-    /// it each time. A reply that breaks off later has its count then.
+    /// Receives the usage of the reply so far, if the provider reports it before the end; each report is the
+    /// total. It counts if the reply is interrupted later.
     async fn count(&mut self, _usage: Usage) {}
 }
 
-/// Keeps every piece: for tests, and for callers that want the whole.
+/// Collects all deltas: for tests, and for callers that need the whole reply.
 #[async_trait]
 impl DeltaSink for Vec<Delta> {
     async fn push(&mut self, delta: Delta) {

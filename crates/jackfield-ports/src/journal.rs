@@ -1,4 +1,4 @@
-//! The port to where facts are kept: owned by one, appended by its owner, delivered to by anybody.
+//! The port to the store of facts: one owner per session appends, and any process can deliver.
 
 pub mod marks;
 pub mod sessions;
@@ -20,71 +20,69 @@ use self::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use self::waits::WaitRow;
 use crate::chat_model::BoxError;
 
-/// Keeps the facts and the inbox of every session.
+/// Stores the facts and the inbox of every session.
 ///
 /// # Contract
 ///
-/// - `own` MUST give a higher epoch than every one before it for that session; the older ones are
-///   stale from then on. Only one that ended with everybody who could have used it may come again.
-/// - A session exists from the moment that it was first owned. `load`, `deliver` and `inbox` of one
-///   that never was MUST be an [`UnknownSession`](JournalError::UnknownSession).
-/// - `append` MUST be atomic: all of its steps or none. The steps MUST bear the numbers of their
-///   places, from its position on. It MUST refuse a stale epoch, a position that is not the
-///   journal's end, and an append that closes a wait which has an answer that the caller has not
-///   seen, unless it closes it by that answer.
-/// - An append that is repeated with the same epoch, position and steps MUST be recognised:
-///   *committed* if it was, and never written twice. A stale owner MUST be refused even what it did
-///   write: that is its successor's to act upon.
-/// - `load` MUST give back what was committed, equal and in order, through the stored form.
-/// - `deliver` MUST be possible without ownership, MUST deduplicate by id, and MUST compare a wait's
-///   deadline with the journal's own clock: at the deadline is in time. An answer of a kind that the
-///   wait does not take MUST be answered as if there were no such wait, and not be kept.
-/// - A delivery MUST be in `load` and `inbox` from the moment it was accepted. Dropping `inbox` while
-///   it waits MUST lose nothing. The same holds of a committed step and `follow`.
-/// - What `sessions`, `due`, `open_waits` and `find` say MUST be what a fold of the facts by
-///   [`summary`], [`waits`] and [`marks`] says, from the moment that an append was committed: it is written
-///   in the same transaction.
-/// - A delivery that [nobody has to take up](summary::is_for_owner) MUST be kept like any other, and MUST NOT
-///   make a session due.
-/// - `find` MUST find nothing of another principal, and MUST NOT read more for every session that there is.
-/// - `release` MUST let others own the session at once, and MUST change nothing for a session that is
-///   not owned under this epoch. One that failed may be asked for again, as often as it takes.
-/// - What failed because the journal could not be reached or written MUST be possible again as soon as it
-///   can be, without opening the journal anew.
-/// - `delete` MUST leave nothing of a session, MUST be refused while a live process owns it, and MUST NOT
-///   let an epoch come again: whoever owned what was deleted stays stale.
-/// - A session that was marked as restored MUST say so in `load`, MUST list its open turn as parked, and MUST
-///   NOT be due until something is delivered to it, all of that until the next append to it. A store that sees by
-///   itself that it lost what it had committed marks every session with an open turn.
-/// - While a [`Hold`] on a session lives, `delete` of it MUST be [`Held`](JournalError::Held), in every
-///   process, and `sessions` MUST list it as held; everything else, `own` by other processes too, MUST go
-///   on as without it. A hold MUST end when it is dropped, and with its process, however that ends.
-/// - A session that holds what only a newer build knows MUST be listed, and MUST NOT be owned, loaded or
+/// - `own` MUST return a higher epoch than all earlier ones of that session; the older ones are stale from then
+///   on. An epoch may occur again only if every process that could have used it has ended.
+/// - A session exists from the moment that it was first owned. `load`, `deliver` and `inbox` of one that was
+///   never owned MUST return [`UnknownSession`](JournalError::UnknownSession).
+/// - `append` MUST be atomic: all of its steps or none. The steps MUST be numbered consecutively from its
+///   position. It MUST refuse a stale epoch, a position that is not the journal's end, and an append that
+///   closes a wait which has an answer that the caller has not seen, unless it closes the wait by that answer.
+/// - An append that is repeated with the same epoch, position and steps MUST be recognised: *committed* if it
+///   was, and never written twice. A stale owner MUST be refused even for what it did write, because its
+///   successor acts on that.
+/// - `load` MUST return what was committed, equal and in order, through the stored form.
+/// - `deliver` MUST be possible without ownership, MUST deduplicate by id, and MUST compare a wait's deadline
+///   with the journal's own clock: at the deadline is in time. An answer of a kind that the wait does not
+///   accept MUST be treated as if there were no such wait, and not be stored.
+/// - A delivery MUST be in `load` and `inbox` from the moment it was accepted. Dropping `inbox` while it waits
+///   MUST NOT lose anything. The same holds for a committed step and `follow`.
+/// - The results of `sessions`, `due`, `open_waits` and `find` MUST be what a fold of the facts by [`summary`],
+///   [`waits`] and [`marks`] gives, from the moment that an append is committed: they are written in the same
+///   transaction.
+/// - A delivery that [needs no owner](summary::is_for_owner) MUST be stored like any other, and MUST NOT make a
+///   session due.
+/// - `find` MUST NOT find anything of another principal, and its cost MUST NOT grow with the number of
+///   sessions.
+/// - `release` MUST let others own the session at once, and MUST NOT change a session that is not owned under
+///   this epoch. A failed release may be repeated, as often as needed.
+/// - An operation that failed because the journal could not be reached or written MUST succeed again as soon as
+///   the journal works, without reopening it.
+/// - `delete` MUST remove everything of a session, MUST be refused while a live process owns it, and MUST NOT
+///   let an epoch occur again: owners of a deleted session stay stale.
+/// - A session that was marked as restored MUST be marked in `load`, MUST list its open turn as parked, and
+///   MUST NOT be due before a delivery, all until the next append to it. A store that detects the loss of
+///   committed data MUST mark every session with an open turn.
+/// - While a [`Hold`] on a session lives, `delete` of it MUST return [`Held`](JournalError::Held), in every
+///   process, and `sessions` MUST list it as held; everything else, including `own` by other processes, MUST
+///   work as without it. A hold MUST end when it is dropped, and with its process, however that ends.
+/// - A session with content that only a newer build knows MUST be listed, and MUST NOT be owned, loaded or
 ///   changed: that is [`Newer`](JournalError::Newer), and no epoch is given.
 #[async_trait]
 pub trait Journal: Send + Sync {
-    /// Takes the ownership of a session, which exists from then on; whoever owned it before can
-    /// append no more.
+    /// Takes the ownership of a session, which exists from then on; its previous owner can no longer append.
     ///
     /// # Errors
     ///
     /// [`JournalError`] if the journal cannot be reached or another live process owns the session.
     async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError>;
 
-    /// Lets go of a session, which others may own from then on; of one that is not owned under this
-    /// epoch, nothing.
+    /// Releases a session, which others can then own. No effect if it is not owned under this epoch.
     ///
     /// # Errors
     ///
-    /// [`JournalError`] if the journal cannot be reached. The session may then count as owned until it is
-    /// released again, which its caller has to do.
+    /// [`JournalError`] if the journal cannot be reached. The session may then count as owned until its caller
+    /// repeats the release.
     async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError>;
 
-    /// Keeps a session from being deleted, by any process, until the hold is dropped. Any number may hold a
-    /// session; who holds it does not own it, and others may own it meanwhile. A session that does not exist
-    /// can be held, and does not exist by that.
+    /// Prevents a session from being deleted, by any process, until the hold is dropped. A session can have any
+    /// number of holds. A hold is not an ownership, and others may own the session meanwhile. A session that
+    /// does not exist can be held, which does not create it.
     ///
-    /// By default nothing is held: that is right only for a store that nobody deletes from.
+    /// The default holds nothing, which is correct only for a store without deletion.
     ///
     /// # Errors
     ///
@@ -93,7 +91,7 @@ pub trait Journal: Send + Sync {
         Ok(Hold::new(()))
     }
 
-    /// Whether there is such a session, readable or not. By default it is loaded to see that.
+    /// Whether the session exists, readable or not. The default loads it.
     ///
     /// # Errors
     ///
@@ -110,21 +108,21 @@ pub trait Journal: Send + Sync {
         }
     }
 
-    /// Everything that was committed for a session, and its inbox.
+    /// All committed steps of a session, and its inbox.
     ///
     /// # Errors
     ///
-    /// [`JournalError`] if there is no such session, or it cannot be read.
+    /// [`JournalError`] if the session does not exist or cannot be read.
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError>;
 
-    /// Appends whole steps as one. Never fails: it has three answers.
+    /// Appends whole steps atomically. Errors are part of the result.
     async fn append(&self, append: &Append) -> Appended;
 
-    /// Puts something into a session's inbox. The journal sets the time of the delivery.
+    /// Puts a delivery into a session's inbox. The journal sets its time.
     ///
     /// # Errors
     ///
-    /// [`JournalError`] if there is no such session, or the journal cannot be reached.
+    /// [`JournalError`] if the session does not exist, or the journal cannot be reached.
     async fn deliver(
         &self,
         session: &SessionId,
@@ -133,69 +131,65 @@ pub trait Journal: Send + Sync {
         body: DeliveryBody,
     ) -> Result<DeliveryOutcome, JournalError>;
 
-    /// The deliveries of a session from this place on, as soon as there is at least one.
+    /// The deliveries of a session from this index on. Waits until there is at least one.
     ///
     /// # Errors
     ///
-    /// [`JournalError`] if there is no such session, or it cannot be read.
+    /// [`JournalError`] if the session does not exist or cannot be read.
     async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError>;
 
-    /// The steps of a session from this number on, as soon as there is at least one, whoever appends
-    /// them.
+    /// The steps of a session from this number on, from any process. Waits until there is at least one.
     ///
     /// # Errors
     ///
-    /// [`JournalError`] if there is no such session, also because it is deleted meanwhile, or it cannot
-    /// be read.
+    /// [`JournalError`] if the session does not exist, is deleted meanwhile, or cannot be read.
     async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError>;
 
-    /// The sessions, the one that was changed last first; of those changed at the same time, the one
-    /// with the greater id.
+    /// The sessions, the most recently changed first; sessions that changed at the same time are in descending
+    /// order of id.
     ///
     /// # Errors
     ///
     /// [`JournalError`] if the journal cannot be read.
     async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError>;
 
-    /// Deletes a session with everything of it.
+    /// Deletes a session with all of its data.
     ///
     /// # Errors
     ///
-    /// [`JournalError`] if there is no such session, a live process owns or holds it, this one included, or
+    /// [`JournalError`] if the session does not exist, a live process, including this one, owns or holds it, or
     /// the journal cannot be reached.
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError>;
 
-    /// Marks a session as restored from an older state: its open turn may have gone on elsewhere since, so that
-    /// only a person has it go on here. The mark ends with the next append.
+    /// Marks a session as restored from an older state: its open turn may have continued elsewhere since, so
+    /// only a person can resume it here. The mark ends with the next append.
     ///
     /// # Errors
     ///
-    /// [`JournalError`] if there is no such session, or the journal cannot be reached.
+    /// [`JournalError`] if the session does not exist, or the journal cannot be reached.
     async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError>;
 
-    /// The sessions with an open turn that no live process owns and that have something to do at this
-    /// instant, at most that many: the turn does not only wait, or the instant for which it waits has
-    /// come, or there is a delivery that its last owner had not seen. One that is parked has nothing
-    /// to do until something is delivered to it.
+    /// Up to `most` sessions that are due now: they have an open turn and no live owner, and the turn does not
+    /// only wait, or the instant that it waits for has come, or there is a delivery that its last owner had not
+    /// seen. A parked session is due only after a delivery.
     ///
     /// # Errors
     ///
     /// [`JournalError`] if the journal cannot be read.
     async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError>;
 
-    /// The questions that nobody has answered yet, of one session or of all: the newest ones, in the
-    /// order in which they were opened.
+    /// The open waits of one session or of all: the newest ones, in the order in which they were opened.
     ///
     /// # Errors
     ///
-    /// [`JournalError`] if the journal cannot be read. A session that does not exist has no questions.
+    /// [`JournalError`] if the journal cannot be read. A session that does not exist has no waits.
     async fn open_waits(
         &self,
         query: &WaitQuery,
     ) -> Result<Vec<(SessionId, WaitRow)>, JournalError>;
 
-    /// The turns of a principal that have these marks, in the order of the marks: of each mark the turns
-    /// that got it last, those first, and at most that many.
+    /// The turns of a principal with these marks, in the order of the marks: for each mark at most `most`
+    /// turns, the newest first.
     ///
     /// # Errors
     ///
@@ -208,18 +202,18 @@ pub trait Journal: Send + Sync {
     ) -> Result<Vec<FoundTurn>, JournalError>;
 }
 
-/// A session's ownership, counted up at every change of owner.
+/// The epoch of a session's ownership; each change of owner increments it.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Epoch(pub u64);
 
-/// A session that is held: it is not deleted until this is dropped.
+/// A hold on a session, which is not deleted until this is dropped.
 #[must_use = "dropping a hold ends it"]
 pub struct Hold {
     _guard: Box<dyn Send + Sync>,
 }
 
 impl Hold {
-    /// A hold that ends when this is dropped.
+    /// A hold that ends when `guard` is dropped with it.
     pub fn new(guard: impl Send + Sync + 'static) -> Self {
         Self {
             _guard: Box::new(guard),
@@ -233,41 +227,41 @@ impl fmt::Debug for Hold {
     }
 }
 
-/// What a journal knows of a session.
+/// The stored content of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
     /// The committed steps, in order.
     pub steps: Vec<Envelope>,
-    /// All deliveries, in the order in which they came.
+    /// All deliveries, in order of arrival.
     pub deliveries: Vec<Delivery>,
-    /// Whether this may be older than what was done: the journal lost what it had committed, or a person
-    /// said that it was restored from a copy, and nothing was appended since.
+    /// Whether the content may be older than what was already done: the journal lost committed data, or a
+    /// person declared it restored from a copy, and there was no append since.
     pub restored: bool,
 }
 
-/// Whole steps, to be committed as one.
+/// Whole steps, to be committed atomically.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Append {
-    /// Under which ownership.
+    /// The epoch of the ownership.
     pub epoch: Epoch,
-    /// How many steps the journal has before these: the number of the first of them.
+    /// The number of steps before these, which is the number of the first of them.
     pub position: u64,
-    /// How many deliveries the owner has seen.
+    /// The number of deliveries that the owner has seen.
     pub seen: u64,
     /// The session.
     pub session: SessionId,
-    /// The steps, numbered on from the position.
+    /// The steps, numbered from `position` on.
     pub steps: Vec<Envelope>,
 }
 
-/// What became of an append.
+/// The result of an append.
 #[derive(Debug)]
 pub enum Appended {
     /// It is committed.
     Committed,
     /// Nothing was written.
     Refused(AppendRefusal),
-    /// It may have been committed. The same append again tells.
+    /// It is unknown whether it is committed. Repeating the same append gives a definite result.
     Unknown(BoxError),
 }
 
@@ -275,48 +269,48 @@ pub enum Appended {
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum AppendRefusal {
-    /// It closes a wait that has an answer which the owner has not seen.
+    /// It closes a wait with an answer that the owner has not seen.
     #[error("a wait that this closes has been answered")]
     Answered,
-    /// It does not begin where the journal ends.
+    /// Its position is not the journal's end.
     #[error("the journal does not end there")]
     Position,
-    /// Somebody else owns the session by now.
+    /// Another owner has taken the session.
     #[error("somebody else owns the session")]
     StaleEpoch,
-    /// The journal is full, or cannot be written for another reason that will last.
+    /// The journal is full, or cannot be written for another permanent reason.
     #[error("the journal cannot be written: {why}")]
     Unwritable {
-        /// Why, in words, and what to do.
+        /// The reason, and what to do.
         why: Arc<str>,
     },
 }
 
-/// What became of a delivery.
+/// The result of a delivery.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum DeliveryOutcome {
     /// It is in the inbox.
     Accepted,
-    /// It was there already.
+    /// It was in the inbox before.
     AlreadyThere,
     /// The wait is closed.
     Closed {
         /// When.
         at: WallTime,
-        /// By whom, if somebody answered.
+        /// The person or program that answered, if it was answered.
         by: Option<Arc<str>>,
-        /// How.
+        /// How it was closed.
         how: WaitEndKind,
     },
-    /// There is no such wait, or it takes no answer of this kind.
+    /// There is no such wait, or it does not accept this kind of answer.
     NoSuchWait,
 }
 
-/// A journal that cannot be read or reached.
+/// The journal, or a session of it, cannot be read or reached.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// What it holds cannot be read.
+    /// The stored data of the session cannot be read.
     #[error("the journal of session {session} cannot be read")]
     Corrupt {
         /// The session.
@@ -331,12 +325,12 @@ pub enum JournalError {
         /// The session.
         session: SessionId,
     },
-    /// A newer build wrote of it what this one does not know, and must not go on from.
+    /// A newer build wrote content that this build does not know and must not continue from.
     #[error("session {session} was written by a newer version: use that one")]
     Newer {
         /// The session.
         session: SessionId,
-        /// What is not known.
+        /// The unknown content.
         #[source]
         source: BoxError,
     },
@@ -346,13 +340,13 @@ pub enum JournalError {
         /// The session.
         session: SessionId,
     },
-    /// There is no such session: nobody has ever owned it.
+    /// The session does not exist: it was never owned.
     #[error("there is no session {session}")]
     UnknownSession {
         /// The session.
         session: SessionId,
     },
-    /// It cannot be reached.
+    /// The journal cannot be reached.
     #[error("the journal cannot be reached")]
     Unreachable {
         /// Why.

@@ -1,4 +1,4 @@
-//! The ports: the async traits that adapters implement, each with its error and its written contract.
+//! The ports: the async traits that adapters implement, each with its errors and its contract.
 //!
 //! A port's contract is a list of clauses; the test kit has one test per clause, under the same name.
 

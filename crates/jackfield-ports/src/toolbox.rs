@@ -15,68 +15,66 @@ use serde_json::Value;
 
 use crate::chat_model::BoxError;
 
-/// A source of tools: the built-ins, an MCP server.
+/// A source of tools, such as the built-in tools or an MCP server.
 ///
 /// # Contract
 ///
-/// - `list` MUST give each tool once, with a schema that is a JSON object.
+/// - `list` MUST return each tool once, with a schema that is a JSON object.
 /// - `call` MUST run the tool at most once, and MUST NOT retry.
-/// - What the tool says about its own failure MUST be a [`ToolResult`] with `is_error`; an error is
-///   only for calls that ended without an outcome.
-/// - `NotSent` MUST be answered only where it is proved that the tool was not run.
+/// - A failure that the tool itself reports MUST be a [`ToolResult`] with `is_error`; an error is only for
+///   calls that ended without an outcome.
+/// - `NotSent` MUST be returned only where it is proved that the tool was not run.
 /// - An outcome above `max_bytes` MUST be cut while it is read, with a marker.
 /// - Dropping the call MUST cancel it, as far as the tool can be cancelled.
-/// - An outcome that is heard after the call was given up, dropped or ended without one, SHOULD be handed to
-///   what [`ToolEvents::afterwards`] gave: once, at most [`LONGEST_AFTERWARDS`] later, of a bounded number of
-///   calls. One that the call came back with MUST NOT be.
-/// - A panic or a crash of a tool MUST NOT take the process down.
+/// - An outcome that arrives after the call was given up, dropped or ended without one, SHOULD be passed to the
+///   handler from [`ToolEvents::afterwards`]: once, at most [`LONGEST_AFTERWARDS`] later, for a bounded number
+///   of calls. An outcome that the call returned MUST NOT be.
+/// - A panic or a crash of a tool MUST NOT end the process.
 #[async_trait]
 pub trait Toolbox: Send + Sync {
-    /// Its id; the first part of its tools' model-facing names, unless they are built-ins.
+    /// Its id: the prefix of its tools' model-facing names, unless they are built-in.
     fn id(&self) -> &ToolboxId;
 
-    /// All its tools.
+    /// All of its tools.
     ///
     /// # Errors
     ///
-    /// [`ToolError`] if they cannot be had.
+    /// [`ToolError`] if they cannot be listed.
     async fn list(&self) -> Result<Vec<ToolSpec>, ToolError>;
 
-    /// What it says about how to use the tools of the last list; nothing by default. Text of somebody
-    /// else, and of any length.
+    /// Its instructions for the tools of the last list; none by default. Untrusted text of any length.
     fn instructions(&self) -> Option<String> {
         None
     }
 
-    /// What of the last list is not as it should be, each in a sentence: a tool that was left out, a
-    /// server that is down while its tools are offered. For people; the default is that all is well.
+    /// The problems of the last list, each in a sentence: a tool that was left out, or a server that is down
+    /// although its tools are offered. For people; none by default.
     fn problems(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Waits until a list that goes on in the background is over, such as that of a server that starts slowly.
-    /// A toolbox whose lists are whole when they return has none, which is the default. Can be cancelled.
+    /// Waits until a list that continues in the background is complete, for instance while a server starts
+    /// slowly. The default is for toolboxes whose lists are complete when they return. Cancel-safe.
     async fn settled(&self) {}
 
-    /// The hints that the server gives for the tools of its last list, to pass on to other programs;
-    /// nothing by default. Where the server is not believed, only what makes others more careful.
+    /// The hints of the server for the tools of its last list, for forwarding to other programs; none by
+    /// default. If the server is not trusted, only hints that call for more caution.
     fn hints(&self) -> Vec<(Arc<str>, ToolHints)> {
         Vec::new()
     }
 
-    /// Runs a tool. The arguments have been checked against its schema. Cancelled by dropping.
+    /// Runs a tool. The arguments were validated against its schema. Dropping the future cancels the call.
     ///
     /// # Errors
     ///
     /// [`ToolError`] if the call ended without an outcome.
     async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError>;
 
-    /// Finds a call that goes on elsewhere, and waits for it. MUST NOT run it again.
+    /// Finds a call that continues elsewhere, and waits for it. MUST NOT run it again.
     ///
     /// # Errors
     ///
-    /// [`ToolError`]; `Unknown` unless the toolbox can say more. The default answers that it has no
-    /// such calls.
+    /// [`ToolError`]; `Unknown` unless the toolbox knows more. The default fails, because it has no such calls.
     async fn resume(
         &self,
         handle: &JobHandle,
@@ -92,12 +90,12 @@ pub trait Toolbox: Send + Sync {
     }
 }
 
-/// How a call came back.
+/// How a call returned.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolEnd {
-    /// With a question; it goes on when there is an answer.
+    /// With a question; the call continues when there is an answer.
     Asked {
-        /// What takes the answer back.
+        /// The handle for passing on the answer.
         handle: JobHandle,
         /// The question.
         question: Question,
@@ -106,38 +104,38 @@ pub enum ToolEnd {
     Finished(ToolResult),
 }
 
-/// Where a running call tells what happens on the way.
+/// The receiver of a running call's events.
 #[async_trait]
 pub trait ToolEvents: Send {
-    /// The call goes on elsewhere; this finds it again, also after a crash.
+    /// The call continues elsewhere; the handle finds it again, even after a crash.
     async fn accepted(&mut self, handle: JobHandle);
 
-    /// Where the outcome goes if it comes after the call was given up. Nowhere, by default.
+    /// The handler for an outcome that arrives after the call was given up; none by default.
     fn afterwards(&self) -> Option<Afterwards> {
         None
     }
 
-    /// Where the blocks of the outcome go as the tool's server sent them, to be passed on: in the
-    /// order of the outcome's parts, and no more bytes than it may have. `None` by default.
+    /// The buffer for the outcome's content blocks as the tool's server sent them: in the order of the
+    /// outcome's parts, and within the size limit of the outcome. `None` by default.
     fn original(&mut self) -> Option<&mut Vec<Value>> {
         None
     }
 
-    /// The call is this far: a part of a whole if that is known, and a word about it.
+    /// The progress of the call: the amount done, the total if known, and a message.
     async fn progressed(&mut self, done: f64, of: Option<f64>, message: Option<String>);
 }
 
-/// Takes the outcome of a call that was given up before it had one. Dropping it says that none came.
+/// The handler for the outcome of a call that was given up. Dropping it means that no outcome arrived.
 #[must_use = "an outcome that came late is to be told"]
 pub struct Afterwards(Box<dyn FnOnce(ToolResult) + Send + Sync>);
 
 impl Afterwards {
-    /// Hands an outcome on to this, which has to come back at once.
+    /// Wraps a function, which must not block.
     pub fn new(hear: impl FnOnce(ToolResult) + Send + Sync + 'static) -> Self {
         Self(Box::new(hear))
     }
 
-    /// The outcome has come after all. Never waits.
+    /// Passes on the outcome. Never blocks.
     pub fn came(self, result: ToolResult) {
         (self.0)(result);
     }
@@ -149,10 +147,10 @@ impl fmt::Debug for Afterwards {
     }
 }
 
-/// How long the outcome of a call that was given up is of interest.
+/// How long an outcome may still be passed on after its call was given up.
 pub const LONGEST_AFTERWARDS: Duration = Duration::from_secs(60);
 
-/// For callers that do not want to know what happens on the way.
+/// Ignores all events.
 #[async_trait]
 impl ToolEvents for () {
     async fn accepted(&mut self, _handle: JobHandle) {}
@@ -160,7 +158,7 @@ impl ToolEvents for () {
     async fn progressed(&mut self, _done: f64, _of: Option<f64>, _message: Option<String>) {}
 }
 
-/// A tool call that ended without an outcome, or a list that could not be had.
+/// A tool call that ended without an outcome, or a list that failed.
 #[derive(Debug)]
 pub struct ToolError {
     /// The classification, which the loop decides about.

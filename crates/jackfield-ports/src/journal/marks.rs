@@ -1,10 +1,10 @@
-//! What sessions are found again by: what a program that keeps no session of its own brings along.
+//! Marks: the keys by which turns are found again for clients that do not send a session id.
 //!
-//! Like the summary it is derived from facts alone, and written in the same transaction as the steps. A
-//! mark is kept under its place, a digest of the principal and the mark together: what one principal looks
-//! for is never found with another. A turn's own id is known only to whom it was told, and what a program
-//! looks at by it does not say for which end user it was: for an id the principal is the part before the
-//! first `/`, behind which the end user stands.
+//! Like the summary, they are derived from facts alone, and written in the same transaction as the steps. A
+//! mark is stored under its place, a digest of the principal and the mark: a search by one principal never
+//! finds a turn of another. A turn's id is known only to clients that received it, and requests by turn id do
+//! not name the end user. So the principal of an id mark is only the part before the first `/`, after which the
+//! end user follows.
 
 use std::sync::Arc;
 
@@ -16,25 +16,25 @@ use jackfield_domain::wait::WaitKind;
 
 use super::summary::Summary;
 
-/// What a turn can be found again by.
+/// A key by which a turn can be found again.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Mark {
     /// The body of the request that began it.
     Body(Digest),
-    /// A call whose result its client owed it.
+    /// A client tool call of the turn.
     Call(ToolCallId),
-    /// The idempotency key of the request that began it: its digest, of which [`Self::of_key`] is one.
+    /// The digest of the idempotency key of the request that began it; see [`Self::of_key`].
     Key(Digest),
-    /// Its id; whichever end user of the principal's it is for.
+    /// Its id, for any end user of the principal.
     Turn(TurnId),
-    /// What its client was shown of the conversation when it ended.
+    /// The key of its client's conversation when it ended.
     View(Digest),
 }
 
 /// A turn that was found.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FoundTurn {
-    /// By what.
+    /// The mark that it was found by.
     pub mark: Mark,
     /// Its session.
     pub session: SessionId,
@@ -42,10 +42,10 @@ pub struct FoundTurn {
     pub turn: TurnId,
 }
 
-/// What a step lets a turn be found by.
+/// A mark that a step sets on a turn.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct StepMarks {
-    /// Where it is looked for: see [`Mark::place`].
+    /// The place of the mark: see [`Mark::place`].
     pub place: Digest,
     /// The turn.
     pub turn: TurnId,
@@ -58,7 +58,7 @@ impl Mark {
         Self::Key(Digest::of(key.as_bytes()))
     }
 
-    /// Where a journal keeps it for this principal; no two marks or principals have the same place.
+    /// The place of this mark for this principal; it is unique per mark and principal.
     #[must_use]
     pub fn place(&self, principal: &str) -> Digest {
         let digest;
@@ -86,10 +86,9 @@ impl Mark {
     }
 }
 
-/// Everything that a step lets turns be found by, in its order. `before` is the session's summary without
-/// this step.
+/// All marks that a step sets, in order. `before` is the session's summary without this step.
 ///
-/// All marks of a session are those of its first caller. One that no caller has begun has none.
+/// All marks of a session belong to its first caller. A session without a caller has none.
 #[must_use]
 pub fn of(before: &Summary, step: &Envelope) -> Vec<StepMarks> {
     let mut marked = MarkFold {
@@ -103,7 +102,7 @@ pub fn of(before: &Summary, step: &Envelope) -> Vec<StepMarks> {
     marked.marked
 }
 
-/// Marks as they are made.
+/// The state of the fold.
 struct MarkFold {
     marked: Vec<StepMarks>,
     principal: Option<Arc<str>>,
@@ -156,7 +155,7 @@ impl MarkFold {
         }
     }
 
-    /// Keeps a mark of the open turn, if the session is a caller's.
+    /// Sets a mark on the open turn, if the session has a caller.
     fn mark(&mut self, mark: Mark) {
         if let (Some(principal), Some(turn)) = (&self.principal, &self.turn) {
             self.marked.push(StepMarks {

@@ -1,84 +1,82 @@
-//! Sessions as a list of them shows them, and those that have something to do.
+//! Lists of sessions, and the sessions that are due.
 
 use std::sync::Arc;
 
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::time::WallTime;
 
-/// Which sessions are asked for.
+/// A query for sessions.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct SessionQuery {
-    /// Only those that come after this one in the list: what the last row of the page before says.
+    /// Only sessions after this one in the list, for paging: the last row of the previous page.
     pub before: Option<(WallTime, SessionId)>,
-    /// At most this many.
+    /// The maximum number of rows.
     pub most: usize,
-    /// This one alone, if there is such a session.
+    /// Only this session, if it exists.
     pub session: Option<SessionId>,
-    /// Only those with this in the text of a message, in whatever case and however the words are
-    /// spaced.
+    /// Only sessions with this in the text of a message, ignoring case and white space.
     pub text: Option<String>,
 }
 
 /// A session in a list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SessionRow {
-    /// The size of everything that is kept of it, in bytes: as if it were the only session, where a large
-    /// text is kept once for several.
+    /// The stored size, in bytes, as if it were the only session: a large text that several sessions share
+    /// counts in full.
     pub bytes: u64,
-    /// When something was last appended or delivered, by the journal's clock.
+    /// The time of the last append or delivery, by the journal's clock.
     pub changed: WallTime,
     /// When it was first owned, by the journal's clock.
     pub created: WallTime,
     /// Whether a live process holds it.
     pub held: bool,
-    /// The turn that has not ended, if there is one.
+    /// The open turn, if there is one.
     pub open: Option<OpenTurn>,
     /// Whether a live process owns it.
     pub owned: bool,
-    /// Whose it is: the principal of the first caller that began a turn in it, if one has.
+    /// The owner: the principal of the first caller that began a turn in it, if any.
     pub principal: Option<Arc<str>>,
     /// Its id.
     pub session: SessionId,
-    /// How many steps it has.
+    /// The number of steps.
     pub steps: u64,
-    /// The beginning of the first message of the user, in one line; empty where there is none.
+    /// The beginning of the first user message, in one line; empty if there is none.
     pub title: Arc<str>,
-    /// How many turns have begun.
+    /// The number of turns that have begun.
     pub turns: u32,
-    /// Why it is left alone, in words: a newer build knows more of it, or it is damaged. What the
-    /// other fields say then may be out of date.
+    /// Why it is unreadable, as text: a newer build wrote it, or it is damaged. The other fields may be out of
+    /// date then.
     pub unreadable: Option<Arc<str>>,
 }
 
-/// A turn that has not ended, in a list.
+/// An open turn, in a list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct OpenTurn {
-    /// Whether nothing can be done for it but wait.
+    /// Whether it only waits for external answers.
     pub only_waits: bool,
-    /// Whether it was taken up too often in vain, or is restored from an older state: nobody takes it up
-    /// again by itself.
+    /// Whether it was resumed too often without progress, or was restored from an older state: it is not
+    /// resumed automatically.
     pub parked: bool,
     /// The turn.
     pub turn: TurnId,
-    /// How many questions of it are open.
+    /// The number of open waits.
     pub waits: u32,
 }
 
-/// Sessions that have something to do, and when the next one has.
+/// The sessions that are due, and when the next one will be.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct DueSessions {
-    /// When to ask again, if nothing is delivered before; the instant that was asked for, where there
-    /// are more sessions now.
+    /// When to query again if there is no delivery before; the queried instant, if more sessions are due now.
     pub next: Option<WallTime>,
-    /// The sessions, the one that has been due for the longest time first.
+    /// The sessions, the longest due first.
     pub sessions: Vec<SessionId>,
 }
 
-/// Which open questions are asked for.
+/// A query for open waits.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct WaitQuery {
-    /// At most this many.
+    /// The maximum number of waits.
     pub most: usize,
-    /// Of this session alone.
+    /// Only those of this session.
     pub session: Option<SessionId>,
 }

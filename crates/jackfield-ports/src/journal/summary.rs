@@ -1,9 +1,8 @@
-//! What a journal keeps of a session beside its steps and waits: enough to list it, to find it by its
-//! words, and to know when it has something to do.
+//! The summary of a session, which a journal stores beside its steps and waits: enough to list the session, to
+//! search its text, and to know when it is due.
 //!
-//! Like the row of a wait it is derived from facts alone, and there so that they need not be read again:
-//! every journal keeps it in its own way, in the same transaction as the steps, and changes it by these
-//! rules.
+//! Like the row of a wait, it is derived from facts alone, so that they need not be read again. Every journal
+//! stores it in its own way, in the same transaction as the steps, and updates it by these rules.
 
 use std::sync::Arc;
 
@@ -18,57 +17,57 @@ use jackfield_domain::wait::{DeliveryBody, Wait, WaitEnd, WaitKind};
 
 use super::sessions::OpenTurn;
 
-/// How often a turn is taken up in vain before nobody takes it up by itself any more.
+/// The number of resumes without progress after which a turn is not resumed automatically.
 pub const TRIES: u32 = Turn::MOST_FRUITLESS;
 
-/// The most characters of a title.
+/// The maximum length of a title, in characters.
 pub const TITLE: usize = 80;
 
-/// The instant of what is due at any time.
+/// The due time of a session that is due at once.
 pub const AT_ONCE: WallTime = WallTime::from_millis(i64::MIN);
 
-/// A session, in short.
+/// The summary of a session.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Summary {
-    /// The turn that has not ended.
+    /// The open turn.
     pub open: Option<OpenTurnSummary>,
-    /// Whose it is: the principal of the first caller that began a turn in it.
+    /// The owner: the principal of the first caller that began a turn in it.
     pub principal: Option<Arc<str>>,
-    /// The beginning of the first message of the user, in one line.
+    /// The beginning of the first user message, in one line.
     pub title: Arc<str>,
-    /// How many turns have begun.
+    /// The number of turns that have begun.
     pub turns: u32,
 }
 
-/// A turn that has not ended, in short.
+/// The summary of an open turn.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct OpenTurnSummary {
     /// The calls of the last reply that have no outcome yet.
     pub calls: Vec<(ToolCallId, CallPlace)>,
-    /// How many calls may run at once.
+    /// The maximum number of calls that run at once.
     pub parallel: u32,
-    /// When a model call is tried again, if the turn waits for that.
+    /// When a model call is retried, if the turn waits for that.
     pub retry_at: Option<WallTime>,
-    /// How often it was taken up since it last got on.
+    /// The number of resumes since its last progress.
     pub tries: u32,
     /// Its id.
     pub turn: TurnId,
 }
 
-/// Where a call without an outcome is.
+/// The state of a call without an outcome.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum CallPlace {
-    /// It has begun, or has to be decided about.
+    /// It is running, or has to be decided.
     Going,
     /// It starts when a slot is free.
     Queued,
-    /// Somebody outside is asked.
+    /// It waits for an external answer.
     Waiting {
-        /// When the question ends unanswered.
+        /// When the wait expires.
         deadline: WallTime,
-        /// Whether the call keeps its slot meanwhile.
+        /// Whether the call keeps its slot while it waits.
         holds_slot: bool,
-        /// The question.
+        /// The wait.
         wait: WaitId,
     },
 }
@@ -85,15 +84,15 @@ impl Default for Summary {
 }
 
 impl Summary {
-    /// Changes it by a step.
+    /// Applies a step.
     pub fn apply(&mut self, step: &Envelope) {
         for fact in &step.facts {
             self.apply_fact(fact);
         }
     }
 
-    /// When the session has something to do by itself, if it has: [`AT_ONCE`] unless it waits for an
-    /// instant. What is in its inbox is another matter.
+    /// When the session is due by itself, if it is: [`AT_ONCE`] unless it waits for an instant. Deliveries are
+    /// not considered.
     #[must_use]
     pub fn due(&self) -> Option<WallTime> {
         self.open.as_ref().and_then(OpenTurnSummary::due)
@@ -131,7 +130,7 @@ impl Summary {
         }
     }
 
-    /// Takes the title from the first message of the user, unless there is one.
+    /// Sets the title from the first user message, unless there is one.
     fn name<'a>(&mut self, mut messages: impl Iterator<Item = &'a Message>) {
         if self.title.is_empty() {
             let titles = messages.find_map(|message| {
@@ -144,7 +143,7 @@ impl Summary {
 }
 
 impl OpenTurnSummary {
-    /// How it is listed.
+    /// The row of a list.
     #[must_use]
     pub fn listed(&self) -> OpenTurn {
         let waits = self.waiting().count();
@@ -156,7 +155,7 @@ impl OpenTurnSummary {
         }
     }
 
-    /// Whether nothing can be done for it but wait for somebody outside.
+    /// Whether it only waits for external answers.
     #[must_use]
     pub fn only_waits(&self) -> bool {
         let slots = self.parallel as usize;
@@ -174,7 +173,7 @@ impl OpenTurnSummary {
         asked && (!queued || held >= slots)
     }
 
-    /// Whether it was taken up too often in vain.
+    /// Whether it was resumed too often without progress.
     #[must_use]
     pub fn parked(&self) -> bool {
         self.tries >= TRIES && !self.only_waits()
@@ -190,7 +189,7 @@ impl OpenTurnSummary {
         }
     }
 
-    /// The deadlines of its open questions.
+    /// The deadlines of its open waits.
     fn waiting(&self) -> impl Iterator<Item = WallTime> {
         self.calls.iter().filter_map(|(_, place)| match place {
             CallPlace::Going | CallPlace::Queued => None,
@@ -228,7 +227,7 @@ impl OpenTurnSummary {
                     .map(|call| (call.id.clone(), CallPlace::Queued))
                     .collect();
             }
-            // That it only waited is no try.
+            // Resuming a turn that only waited does not count.
             Fact::TurnResumed { .. } if !self.only_waits() => {
                 self.tries = self.tries.saturating_add(1);
             }
@@ -243,7 +242,7 @@ impl OpenTurnSummary {
         }
     }
 
-    /// Says where a call is, if it has no outcome yet.
+    /// Updates the state of a call that has no outcome yet.
     fn put(&mut self, call: &ToolCallId, at: CallPlace) {
         if let Some((_, place)) = self.calls.iter_mut().find(|(id, _)| id == call) {
             *place = at;
@@ -258,7 +257,7 @@ impl OpenTurnSummary {
             CallPlace::Going | CallPlace::Queued | CallPlace::Waiting { .. } => None,
         });
         if let Some((holds_slot, place)) = held {
-            // What an answer lets go on may have to wait for a slot; anything else is decided at once.
+            // After an answer, the call may have to wait for a slot; all other cases are decided at once.
             *place = match end {
                 WaitEnd::Answered { .. } if !holds_slot => CallPlace::Queued,
                 WaitEnd::Answered { .. }
@@ -270,8 +269,7 @@ impl OpenTurnSummary {
     }
 }
 
-/// Whether a session with an open turn has something to do when this comes into its inbox: not if it is
-/// only there to be known.
+/// Whether this delivery makes a session with an open turn due; some deliveries are only recorded.
 #[must_use]
 pub const fn is_for_owner(body: &DeliveryBody) -> bool {
     match body {
@@ -282,7 +280,7 @@ pub const fn is_for_owner(body: &DeliveryBody) -> bool {
     }
 }
 
-/// The words of a step, in the form in which they are searched: those of its messages.
+/// The searchable text of a step: that of its messages.
 #[must_use]
 pub fn words(step: &Envelope) -> Option<String> {
     let mut words = String::new();
@@ -323,7 +321,7 @@ pub fn words(step: &Envelope) -> Option<String> {
     (!folded.is_empty()).then_some(folded)
 }
 
-/// The form in which text is searched: in small letters, with one space where there were any.
+/// The normalized form of text for searches: lower case, with single spaces between words.
 #[must_use]
 pub fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
@@ -336,7 +334,7 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-/// Letters that people write in place of each other.
+/// Maps letters to the form that is commonly written in their place.
 const fn plain(letter: char) -> char {
     match letter {
         'ё' => 'е',
@@ -345,8 +343,8 @@ const fn plain(letter: char) -> char {
     }
 }
 
-/// The messages that a turn brings and that were not there before: of a whole conversation, which is
-/// brought again with each turn, all of them the first time and then the last one.
+/// The new messages of an opening. A client that keeps the conversation sends all of it with each turn: all
+/// messages are new in the first turn, and only the last one later.
 fn new_messages(opening: &Opening, ordinal: u32) -> impl Iterator<Item = &Message> {
     let (messages, only): (&[Arc<Message>], _) = match opening {
         Opening::ClientResults(_) => (&[], None),
@@ -357,7 +355,7 @@ fn new_messages(opening: &Opening, ordinal: u32) -> impl Iterator<Item = &Messag
     messages.iter().chain(only).map(|message| &**message)
 }
 
-/// A text in one line of at most [`TITLE`] characters.
+/// A text as one line of at most [`TITLE`] characters.
 fn title(text: &str) -> Arc<str> {
     let mut line = String::new();
     for word in text.split_whitespace() {

@@ -1,7 +1,7 @@
-//! What a journal keeps of a wait beside the facts: one row, changed by comparing and setting.
+//! The row of a wait, which a journal stores beside the facts; it is updated by compare-and-set.
 //!
-//! A row is derived from facts and deliveries, and there so that neither has to be read again: every
-//! journal keeps its rows in its own way, and changes them by these rules.
+//! A row is derived from facts and deliveries, so that neither has to be read again. Every journal stores its
+//! rows in its own way, and updates them by these rules.
 
 use std::sync::Arc;
 
@@ -12,48 +12,48 @@ use jackfield_domain::wait::{Answer, Wait, WaitEnd, WaitEndKind};
 
 use super::DeliveryOutcome;
 
-/// A wait, and where it is.
+/// A wait and its state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitRow {
-    /// Where it is.
+    /// The state.
     pub state: WaitState,
-    /// What is asked.
+    /// The wait.
     pub wait: Wait,
 }
 
-/// Where a wait is.
+/// The state of a wait.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WaitState {
-    /// An answer is in the inbox; the owner has not closed the wait yet.
+    /// An answer is in the inbox, but the owner has not closed the wait yet.
     Answered(TakenDelivery),
-    /// Its end is in the journal.
+    /// The journal contains its end.
     Closed {
         /// When.
         at: WallTime,
-        /// By whom, if somebody answered.
+        /// The person or program that answered, if it was answered.
         by: Option<Arc<str>>,
-        /// How.
+        /// How it was closed.
         how: WaitEndKind,
     },
-    /// Nobody has answered.
+    /// It has no answer.
     Open,
 }
 
-/// The delivery that answers a wait.
+/// The delivery that answered a wait.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TakenDelivery {
-    /// When the journal took it.
+    /// When the journal accepted it.
     pub at: WallTime,
-    /// Who put it there.
+    /// The sender.
     pub by: Arc<str>,
     /// Its id.
     pub delivery: DeliveryId,
-    /// Its place in the inbox.
+    /// Its index in the inbox.
     pub place: u64,
 }
 
 impl WaitRow {
-    /// The row of a wait that was just opened.
+    /// The row of a new wait.
     #[must_use]
     pub const fn opened(wait: Wait) -> Self {
         Self {
@@ -62,8 +62,8 @@ impl WaitRow {
         }
     }
 
-    /// Whether an owner that has seen this many deliveries may close the wait like this: an answer
-    /// that it has not seen is not passed over.
+    /// Whether an owner that has seen this many deliveries may close the wait with this end: it must not ignore
+    /// an answer that it has not seen.
     #[must_use]
     pub fn may_close(&self, end: &WaitEnd, seen: u64) -> bool {
         match &self.state {
@@ -75,7 +75,7 @@ impl WaitRow {
         }
     }
 
-    /// Closes it, at this time unless its answer came before; what is closed stays as it ended.
+    /// Closes it, at this time or at the time of its answer. A closed wait does not change.
     pub fn close(&mut self, end: &WaitEnd, now: WallTime) {
         let (at, by) = match (end, &self.state) {
             (_, WaitState::Closed { .. }) => return,
@@ -90,11 +90,11 @@ impl WaitRow {
         };
     }
 
-    /// Takes an answer, if the wait is open for it.
+    /// Accepts an answer, if the wait is open for it.
     ///
     /// # Errors
     ///
-    /// What whoever delivered it is told instead.
+    /// The result for the sender otherwise.
     pub fn answer(&mut self, answer: &Answer, taken: TakenDelivery) -> Result<(), DeliveryOutcome> {
         match &self.state {
             WaitState::Answered(first) => Err(DeliveryOutcome::Closed {
@@ -107,7 +107,7 @@ impl WaitRow {
                 by: by.clone(),
                 how: *how,
             }),
-            // Taken, it would keep the right answer out for ever.
+            // If it were accepted, the right answer could never be given.
             WaitState::Open if !self.wait.kind.takes(answer) => Err(DeliveryOutcome::NoSuchWait),
             WaitState::Open if taken.at > self.wait.deadline => Err(DeliveryOutcome::Closed {
                 at: self.wait.deadline,
@@ -122,23 +122,23 @@ impl WaitRow {
     }
 }
 
-/// What a step says of waits.
+/// A change of a wait by a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WaitChange<'a> {
-    /// One ended.
+    /// A wait ended.
     Closed {
-        /// When, if not before.
+        /// When, unless its answer came before.
         at: WallTime,
         /// How.
         end: &'a WaitEnd,
-        /// Which.
+        /// Its id.
         wait: &'a WaitId,
     },
-    /// One was opened.
+    /// A wait was opened.
     Opened(&'a Wait),
 }
 
-/// Everything that a step says of waits, in its order.
+/// All changes of waits by a step, in order.
 pub fn changes(step: &Envelope) -> impl Iterator<Item = WaitChange<'_>> {
     let at = step.now.wall;
     step.facts.iter().filter_map(move |fact| match fact {
