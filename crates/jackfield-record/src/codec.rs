@@ -1,4 +1,4 @@
-//! Encoding and decoding: version, depth and kind first, then the form.
+//! Encodes and decodes records. Version, depth and kind are checked first, then the form.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,16 @@ use crate::v1::stored::Stored as _;
 /// The version of the form that is written.
 pub const VERSION: u64 = 1;
 
-/// How much this build knows of that form: counted up with a release that adds a kind of fact, a field or a word
-/// to it. A store keeps it beside what it writes, so that an older build sees without reading that it
-/// does not know everything.
+/// The vocabulary of this build within the form; incremented by each release that adds a kind of fact, a field
+/// or a value. A store keeps it beside its records, so that an older build notices unknown content without
+/// reading it.
 pub const VOCABULARY: u32 = 3;
 
-/// Writes a step.
+/// Encodes a step.
 ///
 /// # Errors
 ///
-/// [`EncodeError`] for a value that JSON cannot hold.
+/// [`EncodeError`] for a value that JSON cannot represent.
 pub fn encode_envelope(envelope: &Envelope) -> Result<Vec<u8>, EncodeError> {
     encode(&StepRecord {
         v: VERSION,
@@ -32,11 +32,11 @@ pub fn encode_envelope(envelope: &Envelope) -> Result<Vec<u8>, EncodeError> {
     })
 }
 
-/// Reads a step.
+/// Decodes a step.
 ///
 /// # Errors
 ///
-/// [`DecodeError`], which says whether a newer build may know more.
+/// [`DecodeError`], which tells whether a newer build may be able to read it.
 pub fn decode_envelope(bytes: &[u8]) -> Result<Envelope, DecodeError> {
     let record: StepRecord<_> = decode(bytes).map_err(|fault| match fault {
         DecodeError::Malformed { .. } => unknown_fact(bytes).unwrap_or(fault),
@@ -49,11 +49,11 @@ pub fn decode_envelope(bytes: &[u8]) -> Result<Envelope, DecodeError> {
     Ok(Envelope::of(record.step)?)
 }
 
-/// Writes a delivery.
+/// Encodes a delivery.
 ///
 /// # Errors
 ///
-/// [`EncodeError`] for a value that JSON cannot hold.
+/// [`EncodeError`] for a value that JSON cannot represent.
 pub fn encode_delivery(delivery: &Delivery) -> Result<Vec<u8>, EncodeError> {
     encode(&DeliveryRecord {
         v: VERSION,
@@ -61,21 +61,21 @@ pub fn encode_delivery(delivery: &Delivery) -> Result<Vec<u8>, EncodeError> {
     })
 }
 
-/// Reads a delivery.
+/// Decodes a delivery.
 ///
 /// # Errors
 ///
-/// [`DecodeError`], which says whether a newer build may know more.
+/// [`DecodeError`], which tells whether a newer build may be able to read it.
 pub fn decode_delivery(bytes: &[u8]) -> Result<Delivery, DecodeError> {
     let record: DeliveryRecord<_> = decode(bytes)?;
     Ok(Delivery::of(record.delivery)?)
 }
 
-/// Writes the question of a wait, for the row that a store keeps of it.
+/// Encodes a wait, for a store's row of it.
 ///
 /// # Errors
 ///
-/// [`EncodeError`] for a value that JSON cannot hold.
+/// [`EncodeError`] for a value that JSON cannot represent.
 pub fn encode_wait(wait: &Wait) -> Result<Vec<u8>, EncodeError> {
     encode(&WaitRecord {
         v: VERSION,
@@ -83,17 +83,17 @@ pub fn encode_wait(wait: &Wait) -> Result<Vec<u8>, EncodeError> {
     })
 }
 
-/// Reads the question of a wait.
+/// Decodes a wait.
 ///
 /// # Errors
 ///
-/// [`DecodeError`], which says whether a newer build may know more.
+/// [`DecodeError`], which tells whether a newer build may be able to read it.
 pub fn decode_wait(bytes: &[u8]) -> Result<Wait, DecodeError> {
     let record: WaitRecord<_> = decode(bytes)?;
     Ok(Wait::of(record.wait)?)
 }
 
-/// A step, with its version in front.
+/// A step with its version.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct StepRecord<T> {
@@ -101,7 +101,7 @@ struct StepRecord<T> {
     step: T,
 }
 
-/// A delivery, with its version in front.
+/// A delivery with its version.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct DeliveryRecord<T> {
@@ -109,7 +109,7 @@ struct DeliveryRecord<T> {
     delivery: T,
 }
 
-/// The question of a wait, with its version in front.
+/// A wait with its version.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct WaitRecord<T> {
@@ -117,13 +117,13 @@ struct WaitRecord<T> {
     wait: T,
 }
 
-/// What every record of every version has.
+/// The part that all records of all versions have.
 #[derive(Deserialize)]
 struct Header {
     v: u64,
 }
 
-/// As much of a step as tells its facts' kinds.
+/// The part of a step that shows the kinds of its facts.
 #[derive(Deserialize)]
 struct Kinds {
     step: StepKinds,
@@ -158,7 +158,7 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError> {
     read(bytes).map_err(DecodeError::malformed)
 }
 
-/// Reads JSON whose depth has been checked.
+/// Parses JSON whose depth was checked.
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     reader.disable_recursion_limit();
@@ -167,7 +167,7 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
     Ok(value)
 }
 
-/// The first kind of fact in a step that is not known.
+/// The first unknown kind of fact in a step.
 fn unknown_fact(bytes: &[u8]) -> Option<DecodeError> {
     let kinds: Kinds = read(bytes).ok()?;
     let mut kinds = kinds.step.facts.into_iter().flatten().map(|(kind, _)| kind);
@@ -175,5 +175,5 @@ fn unknown_fact(bytes: &[u8]) -> Option<DecodeError> {
     Some(DecodeError::UnknownFact { kind })
 }
 
-/// Most records have no more bytes.
+/// Initial buffer size in bytes; most records are smaller.
 const USUAL: usize = 512;

@@ -1,15 +1,15 @@
-//! Large texts of a record, kept beside it.
+//! Cuts: large texts of a record are stored separately.
 //!
-//! A text of more than [`MAX_TEXT`] bytes, as JSON writes it, is cut out of a record that is stored:
+//! A text of more than [`MAX_TEXT`] bytes, as JSON encodes it, is cut out of a record when it is stored:
 //!
 //! ```text
 //! {"cut":[{"at":83,"bytes":70000,"digest":"9f86d0…"}]}
 //! {"v":1,"step":{… "data":"" …}}
 //! ```
 //!
-//! The first line says what was cut out and from where; the record follows, with nothing between the
-//! quotes there. What a text *says* can therefore never be taken for a mark that something was cut out,
-//! and a record that was stored whole is told from one that was cut by how it begins.
+//! The first line lists the cuts and their positions. The record follows, with empty strings at these
+//! positions. So no content of a text can be mistaken for a cut, and the beginning shows whether a record was
+//! stored whole.
 
 use std::borrow::Cow;
 
@@ -18,38 +18,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::DecodeError;
 
-/// The most bytes of a text that is kept within its record, as JSON writes it, without the quotes.
+/// The maximum size of a text within its record, in bytes as JSON encodes it, without quotes.
 pub const MAX_TEXT: usize = 64 * 1024;
 
-/// A record as it is stored: whole, or with its large texts beside it.
+/// A record in stored form: whole, or with its large texts separate.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Cut {
-    /// How many bytes the whole record has.
+    /// The size of the whole record, in bytes.
     pub length: usize,
-    /// The texts, in the order in which they stood.
+    /// The texts that were cut out, in order.
     pub parts: Vec<Part>,
-    /// What is left.
+    /// The rest of the record.
     pub record: Vec<u8>,
 }
 
-/// A text that was cut out of a record, as JSON writes it.
+/// A text that was cut out of a record, as JSON encodes it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Part {
     /// The text, without its quotes.
     pub bytes: Vec<u8>,
-    /// What it is found by.
+    /// The digest by which it is found.
     pub digest: Digest,
 }
 
-/// Cuts the large texts out of a record that was just encoded. Equal records give equal ones, and
-/// records that differ give ones that differ.
+/// Cuts the large texts out of a new record. The result is deterministic, and different records give different
+/// results.
 #[must_use]
 pub fn cut(record: Vec<u8>) -> Cut {
     let length = record.len();
     let mut left = Vec::new();
     let mut parts = Vec::new();
     let mut places = Vec::new();
-    // Up to where the record was taken over.
+    // The end of the part that was copied.
     let mut taken = 0;
     for (begin, end) in large_texts(&record) {
         let bytes = record.get(begin..end).unwrap_or_default().to_vec();
@@ -63,7 +63,7 @@ pub fn cut(record: Vec<u8>) -> Cut {
         });
         parts.push(Part { bytes, digest });
     }
-    // A list of numbers and digests can always be written.
+    // Serializing numbers and digests cannot fail.
     let header = serde_json::to_vec(&Header { cut: places });
     let (Ok(mut cut), false) = (header, parts.is_empty()) else {
         return Cut {
@@ -82,14 +82,14 @@ pub fn cut(record: Vec<u8>) -> Cut {
     }
 }
 
-/// Puts the texts back that were cut out of a record, or gives back one that was stored whole.
+/// Restores the texts that were cut out of a record; returns a record that was stored whole unchanged.
 ///
-/// `find` appends the text with this digest to the buffer, and answers `false` if there is none.
+/// `find` appends the text with this digest to the buffer, and returns `false` if there is none.
 ///
 /// # Errors
 ///
-/// What `find` fails with; within, [`DecodeError`] if a text is not found, or is not the one that was cut
-/// out, or the record is damaged.
+/// The errors of `find`; within the result, [`DecodeError`] if a text is missing or does not match its digest,
+/// or the record is damaged.
 pub fn join<'a, E>(
     record: &'a [u8],
     mut find: impl FnMut(&Digest, &mut Vec<u8>) -> Result<bool, E>,
@@ -118,10 +118,10 @@ pub fn join<'a, E>(
     Ok(Ok(Cow::Owned(whole)))
 }
 
-/// A place where something was cut out of what is left: where, how many bytes, and which.
+/// A cut: its position in the rest, its length in bytes, and its digest.
 type At = (usize, usize, Digest);
 
-/// What was cut out of a record, and what is left of it.
+/// The cuts of a record, and the rest of it.
 fn split(record: &[u8]) -> Result<(Vec<At>, &[u8]), DecodeError> {
     let end = record.iter().position(|byte| *byte == b'\n');
     let (header, left) = end
@@ -146,7 +146,7 @@ fn split(record: &[u8]) -> Result<(Vec<At>, &[u8]), DecodeError> {
     Ok((places, left))
 }
 
-/// Where the texts begin and end that are too large, without their quotes.
+/// The ranges of the texts that are too large, without quotes.
 fn large_texts(record: &[u8]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     if record.len() <= MAX_TEXT {
@@ -181,12 +181,12 @@ struct Header {
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Place {
-    /// How many bytes of what is left stand before it.
+    /// The number of bytes of the rest before it.
     at: usize,
     bytes: usize,
-    /// In hexadecimal digits.
+    /// The digest, in hexadecimal.
     digest: String,
 }
 
-/// How a record begins that was cut; a whole one begins with its version.
+/// The beginning of a record with cuts; a whole one begins with its version.
 const BEGIN: &[u8] = b"{\"cut\":";

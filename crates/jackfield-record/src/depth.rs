@@ -1,13 +1,13 @@
-//! How deep a record nests, without reading it.
+//! The nesting depth of a record, determined without parsing it.
 
-/// How deep a record may nest. JSON from a model or a server nests at most 128 deep, and a fact puts
-/// less than 32 around it.
+/// The maximum nesting depth of a record. JSON from a model or a server nests at most 128 levels deep, and a
+/// fact adds fewer than 32.
 pub const MAX_DEPTH: usize = 192;
 
-/// Whether these bytes nest at most [`MAX_DEPTH`] deep, if they are JSON.
+/// Whether these bytes, if they are JSON, nest at most [`MAX_DEPTH`] levels deep.
 pub(crate) fn is_bounded(bytes: &[u8]) -> bool {
-    // What has no more brackets than that nests no deeper, whatever is text: to count them is much quicker,
-    // and most records have few.
+    // The number of opening brackets, even inside text, bounds the depth. Counting them is much faster, and
+    // most records have few.
     if opening(bytes) <= MAX_DEPTH {
         return true;
     }
@@ -32,11 +32,11 @@ pub(crate) fn is_bounded(bytes: &[u8]) -> bool {
     true
 }
 
-/// How many brackets there are that open something, those in text included.
+/// The number of opening brackets, including those in text.
 fn opening(bytes: &[u8]) -> usize {
-    // Few enough at a time that a byte can count them: so many are looked at in one go.
+    // A chunk is small enough for a `u8` counter, so that many bytes are counted at once.
     let counts = bytes.chunks(usize::from(u8::MAX)).map(|some| {
-        // The two differ in this bit alone, and no other byte is like them without it.
+        // `{` and `[` differ only in this bit, and no other byte gives the same result.
         let opens = some.iter().map(|byte| u8::from(byte | 0x20 == b'{'));
         usize::from(opens.sum::<u8>())
     });

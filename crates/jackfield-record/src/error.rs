@@ -1,4 +1,4 @@
-//! What can be wrong with a record.
+//! Errors of encoding and decoding records.
 
 use thiserror::Error;
 
@@ -8,25 +8,25 @@ use crate::v1::stored::Invalid;
 /// Any error, as a cause.
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A record that cannot be read.
+/// A record that cannot be decoded.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// It has the right form, but holds a value that does not exist: it was damaged.
+    /// It has the right form, but contains an invalid value: it is damaged.
     #[error("the record holds an invalid value")]
     Invalid {
-        /// Which value, and why it does not exist.
+        /// The value, and why it is invalid.
         #[source]
         source: BoxError,
     },
-    /// It is not JSON of this form: it was damaged, or is something else.
+    /// It is not JSON of this form: it is damaged, or not a record.
     #[error("the record is malformed")]
     Malformed {
-        /// Where and why.
+        /// The position and the reason.
         #[source]
         source: BoxError,
     },
-    /// A newer build wrote it: use that one.
+    /// A newer build wrote it and is needed to read it.
     #[error(
         "the record has version {version}, and only versions up to {} are known",
         crate::VERSION
@@ -35,16 +35,16 @@ pub enum DecodeError {
         /// Its version.
         version: u64,
     },
-    /// A text that was cut out of it is gone, or is another one.
+    /// A text that was cut out of it is missing or does not match.
     #[error("a part of the record is missing or damaged: the text with the digest {digest}")]
     PartMissing {
-        /// What the text is found by.
+        /// The digest of the text.
         digest: String,
     },
-    /// It nests deeper than any record that was ever written.
+    /// It nests deeper than any record can.
     #[error("the record nests deeper than {MAX_DEPTH}")]
     TooDeep,
-    /// It holds a kind of fact that is not known: a newer build may have written it.
+    /// It contains an unknown kind of fact; a newer build may have written it.
     #[error("the record holds a fact of the unknown kind `{kind}`")]
     UnknownFact {
         /// The kind.
@@ -53,7 +53,7 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// Whether it is not known because a newer build wrote it, and not because it is damaged.
+    /// Whether it is unreadable because a newer build wrote it, and not because of damage.
     #[must_use]
     pub const fn is_newer(&self) -> bool {
         match self {
@@ -80,14 +80,14 @@ impl From<Invalid> for DecodeError {
     }
 }
 
-/// A value that has no form: nothing that the loop decides has none.
+/// A value that cannot be encoded; the loop never produces one.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// It nests too deep to be read again.
+    /// It nests too deep to be decoded again.
     #[error("the record would nest deeper than {MAX_DEPTH}")]
     TooDeep,
-    /// It holds a number that JSON has no form for.
+    /// It contains a number that JSON cannot represent.
     #[error("the record cannot be written")]
     Unwritable {
         /// Why.

@@ -1,18 +1,17 @@
 //! The versioned JSON form of facts and deliveries: the only stored format.
 //!
-//! A record is one JSON object with the version of its form in `v`. The form is a twin of the
-//! domain's values, written down once, and turned into them and back without loss.
+//! A record is one JSON object with the version of its form in `v`. The form mirrors the domain's values, is
+//! defined once, and converts to and from them without loss.
 //!
-//! - **Strict.** A field that is not known, a kind of fact that is not known and a newer version are
-//!   errors that say so: a journal that is half understood must not be continued.
-//! - **Lossless.** What is decoded equals what was encoded, the order of JSON keys and the raw text of
-//!   a model's arguments included.
+//! - **Strict.** Unknown fields, unknown kinds of facts and newer versions are distinct errors: a journal that
+//!   is only partly understood must not be continued.
+//! - **Lossless.** The decoded value equals the encoded one, including the order of JSON keys and the raw text
+//!   of a model's arguments.
 //! - **Cut.** A store keeps texts of more than [`MAX_TEXT`] bytes beside the record, each once.
-//! - **Bounded.** Records nest at most [`MAX_DEPTH`] deep, on the way in as on the way out.
-//! - **Without secrets.** No value that holds one is part of a fact, and there is no form for one.
+//! - **Bounded.** Records nest at most [`MAX_DEPTH`] levels deep, both when encoded and when decoded.
+//! - **Without secrets.** Facts contain no values with secrets, and there is no form for them.
 //!
-//! *Invariant:* a form that has been stored never changes its meaning. Another form is another version,
-//! beside this one.
+//! *Invariant:* a stored form never changes its meaning. A different form is a new version beside this one.
 
 mod codec;
 mod cut;

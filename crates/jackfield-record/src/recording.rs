@@ -1,4 +1,4 @@
-//! Recordings: a whole session in one file, one record a line.
+//! Recordings: a whole session in one file, one record per line.
 //!
 //! ```text
 //! {"format":"jackfield-facts","v":1,"session":"sess_1","steps":1,"deliveries":1}
@@ -6,8 +6,8 @@
 //! {"v":1,"delivery":{…}}
 //! ```
 //!
-//! The first line says what the file is and how much is in it; every other one is a step or a delivery in
-//! its stored form, and nothing else. The steps stand in their order, and so do the deliveries.
+//! The first line contains the format and the number of records. Every other line is a step or a delivery in
+//! its stored form. Steps are in order, and so are deliveries.
 
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{InvalidId, SessionId};
@@ -19,10 +19,10 @@ use thiserror::Error;
 use crate::codec::{decode_delivery, decode_envelope, encode_delivery, encode_envelope};
 use crate::error::{DecodeError, EncodeError};
 
-/// Everything that is kept of a session.
+/// The stored content of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
-    /// All deliveries, in the order in which they came.
+    /// All deliveries, in order of arrival.
     pub deliveries: Vec<Delivery>,
     /// The session.
     pub session: SessionId,
@@ -30,43 +30,43 @@ pub struct Recording {
     pub steps: Vec<Envelope>,
 }
 
-/// A file that is no recording, or one that cannot be read.
+/// A file that is not a recording, or cannot be read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RecordingError {
-    /// It is not whole, as where its end was cut off.
+    /// It is incomplete, for instance truncated.
     #[error("the recording holds {found} of its {expected} {what}")]
     Cut {
-        /// How many its first line says that there are.
+        /// The number according to the first line.
         expected: u64,
-        /// How many there are.
+        /// The actual number.
         found: u64,
-        /// What is missing, or more than it should be.
+        /// The kind of record that is missing or in excess.
         what: &'static str,
     },
-    /// There is no step in it: nothing was decided, and nothing can be decided again.
+    /// It contains no step, so there is nothing to replay.
     #[error("the recording holds no step")]
     Empty,
-    /// A line of it is no record.
+    /// A line is not a record.
     #[error("line {line} cannot be read")]
     Line {
-        /// Which, from 1.
+        /// The line number, from 1.
         line: usize,
-        /// Why.
+        /// The reason.
         #[source]
         source: DecodeError,
     },
-    /// A step is missing, or stands twice, or in another's place.
+    /// A step is missing, duplicated or out of order.
     #[error("line {line} holds step {found} where step {expected} belongs")]
     Misplaced {
-        /// The step that belongs there.
+        /// The expected step.
         expected: u64,
-        /// The step that stands there.
+        /// The actual step.
         found: u64,
-        /// Which line, from 1.
+        /// The line number, from 1.
         line: usize,
     },
-    /// A newer build wrote it: use that one.
+    /// A newer build wrote it and is needed to read it.
     #[error(
         "the recording has version {version}, and only versions up to {FORMAT_VERSION} are known"
     )]
@@ -74,24 +74,24 @@ pub enum RecordingError {
         /// Its version.
         version: u64,
     },
-    /// It does not begin as recordings do.
+    /// It does not begin like a recording.
     #[error("this is no recording: its first line has to be {{\"format\":\"{FORMAT}\",…}}")]
     NotOne,
-    /// What it says is its session is none.
+    /// Its session id is invalid.
     #[error("the session of the recording has no valid id")]
     Session {
-        /// Why.
+        /// The reason.
         #[source]
         source: InvalidId,
     },
 }
 
 impl Recording {
-    /// The file.
+    /// The content of the file.
     ///
     /// # Errors
     ///
-    /// [`EncodeError`] for a value that JSON cannot hold.
+    /// [`EncodeError`] for a value that JSON cannot represent.
     pub fn to_lines(&self) -> Result<String, EncodeError> {
         let header = Header {
             format: FORMAT.to_owned(),
@@ -116,7 +116,7 @@ impl Recording {
         Ok(text)
     }
 
-    /// Reads a file. Lines that are empty are left out.
+    /// Parses a file. Empty lines are skipped.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ impl Recording {
     }
 }
 
-/// Checks that there is as much as the first line says. The first recordings did not say it.
+/// Compares a count with the first line. The oldest recordings have no counts.
 fn whole(what: &'static str, expected: Option<u64>, found: usize) -> Result<(), RecordingError> {
     let found = found as u64;
     match expected {
@@ -184,7 +184,7 @@ fn whole(what: &'static str, expected: Option<u64>, found: usize) -> Result<(), 
     }
 }
 
-/// Whether a record is a delivery; one that cannot be read is taken for a step, which says why.
+/// Whether a record is a delivery. An unreadable one counts as a step, whose decoder reports the error.
 fn is_delivery(record: &str) -> bool {
     let shape: Result<Shape, _> = serde_json::from_str(record);
     shape.is_ok_and(|shape| shape.delivery.is_some())
@@ -203,13 +203,13 @@ struct Header {
     deliveries: Option<u64>,
 }
 
-/// As much of a record as tells what it is.
+/// The part of a record that shows what it is.
 #[derive(Deserialize)]
 struct Shape {
     delivery: Option<IgnoredAny>,
 }
 
-/// What the first line says that the file is.
+/// The format name in the first line.
 const FORMAT: &str = "jackfield-facts";
 
 /// The version of the form that is written.

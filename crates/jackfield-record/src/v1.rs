@@ -1,7 +1,7 @@
 //! Version 1 of the form.
 //!
-//! One file per concept, each a list of forms: what is written here is what is stored.
-//! [`stored`] says how the lists are read.
+//! There is one file per concept, each with a list of forms: the lists define what is stored. [`stored`]
+//! explains their syntax.
 
 #[macro_use]
 pub(crate) mod stored;

@@ -1,4 +1,4 @@
-//! Forms of tool calls and of what comes of them.
+//! Forms of tool calls and their outcomes.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ stored_struct! { ToolResult as ToolResultForm {
 
 stored_struct! { UpstreamId as UpstreamIdForm { id: Arc<str>, owner: StateOwner } }
 
-/// Arguments are the text that the model wrote; what it says is read from it again.
+/// Arguments are stored as the text that the model wrote, and parsed again when they are read.
 impl Stored for JsonInput {
     type Form = String;
 

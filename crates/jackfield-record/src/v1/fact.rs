@@ -1,4 +1,4 @@
-//! Forms of facts and of the steps that they belong to.
+//! Forms of facts and of the steps that contain them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +53,7 @@ stored_enum! { Fact as FactForm {
     WaitOpened { wait: Wait },
 } }
 
-/// The names of all kinds of facts, to tell a kind that is not known from one that is damaged.
+/// The names of all kinds of facts, which distinguish an unknown kind from a damaged fact.
 pub(crate) const KINDS: &[&str] = &[
     "call_accepted",
     "call_closed",

@@ -1,4 +1,4 @@
-//! Forms of pictures, documents and sounds.
+//! Forms of images, documents and audio.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The form of what a day forbids.
+//! The form of restrictions.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use jackfield_domain::restrictions::{Restriction, Restrictions};
 
 use super::stored::{Invalid, Stored};
 
-/// One tool, and why it may not start.
+/// A restricted tool, and the reason.
 pub(crate) struct RestrictedTool {
     tool: ToolName,
     why: Restriction,
@@ -17,7 +17,7 @@ stored_struct! { RestrictedTool as RestrictedToolForm { tool: ToolName, why: Res
 
 stored_enum! { Restriction as RestrictionForm { Changed, Denied(reason: Arc<str>), Gone } }
 
-/// Restrictions are the list of the tools that they are about.
+/// Restrictions are stored as a list of restricted tools.
 impl Stored for Restrictions {
     type Form = Vec<RestrictedToolForm>;
 

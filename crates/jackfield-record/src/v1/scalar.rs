@@ -20,7 +20,7 @@ stored_struct! { Now as NowForm { wall: WallTime, mono: MonoTime } }
 
 stored_struct! { ToolAttempt as ToolAttemptForm { call: ToolCallId, attempt: u32 } }
 
-/// Ids are their text.
+/// Ids are stored as text.
 macro_rules! stored_ids {
     ($($type:ty),+ $(,)?) => {
         $(
@@ -60,7 +60,7 @@ impl Stored for CalledName {
     }
 }
 
-/// Digests are hexadecimal.
+/// Digests are stored in hexadecimal.
 impl Stored for Digest {
     type Form = String;
 
@@ -73,7 +73,7 @@ impl Stored for Digest {
     }
 }
 
-/// Instants of the wall clock are milliseconds since 1970-01-01 UTC.
+/// Wall-clock instants are stored as milliseconds since 1970-01-01 UTC.
 impl Stored for WallTime {
     type Form = i64;
 
@@ -86,7 +86,7 @@ impl Stored for WallTime {
     }
 }
 
-/// Instants of a monotonic clock are the time since its start.
+/// Monotonic instants are stored as the time since the clock's start.
 impl Stored for MonoTime {
     type Form = String;
 
@@ -99,7 +99,7 @@ impl Stored for MonoTime {
     }
 }
 
-/// Lengths of time are seconds with up to nine decimals, as text: `30s`, `0.25s`.
+/// Durations are stored as seconds with up to nine decimals, as text: `30s`, `0.25s`.
 impl Stored for Duration {
     type Form = String;
 
@@ -122,13 +122,13 @@ impl Stored for Duration {
             Some(Self::new(seconds, nanos))
         };
         let time = form.strip_suffix('s').and_then(read);
-        // There is one way to write each.
+        // Each duration has exactly one valid form.
         time.filter(|time| time.form() == form)
             .ok_or(Invalid::Duration(form))
     }
 }
 
-/// A fraction, which must be a number: JSON has no form for anything else.
+/// A finite number: JSON cannot represent others.
 #[derive(Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Fraction(f64);

@@ -1,4 +1,4 @@
-//! Forms of what a turn begins with.
+//! Forms of setups and openings.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,7 +76,7 @@ stored_struct! { Setup as SetupForm {
     maybe caller: Arc<Caller>, price: Price, strict: NoteEffect, whole: Duration
 } }
 
-/// Money is its number of millionths of a millionth of a unit.
+/// Money is stored as its number of trillionths of a unit.
 impl Stored for Money {
     type Form = u64;
 
@@ -89,7 +89,7 @@ impl Stored for Money {
     }
 }
 
-/// A transcript is the list of its messages.
+/// A transcript is stored as the list of its messages.
 impl Stored for Transcript {
     type Form = Vec<MessageForm>;
 

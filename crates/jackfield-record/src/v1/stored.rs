@@ -1,17 +1,16 @@
-//! How a domain value and its stored form are turned into each other.
+//! Conversions between domain values and their stored forms.
 //!
-//! The domain's types know nothing of serde. Each has a twin here, made by one of two macros out of a
-//! list of its fields or variants; both directions match exhaustively, so that a new field or variant
-//! in the domain does not compile until its form is decided.
+//! The domain's types do not use serde. Each has a counterpart here, which one of two macros generates from a
+//! list of its fields or variants. Both directions match exhaustively, so a new field or variant in the domain
+//! does not compile until its form is decided.
 //!
 //! ```text
 //! stored_struct! { reply::ReplyEnd as ReplyEnd { finish: FinishReason; maybe model: Arc<str>; many notes: Note } }
 //! ```
 //!
-//! `maybe` fields are options, left out where there is nothing; `many` fields are lists, left out where
-//! they are empty; `flag` fields are left out where they do not hold; `zero` fields are numbers, left out
-//! where they are zero. Names are stored in snake case. A variant without fields is a text, one with
-//! fields an object with its name as the only key.
+//! `maybe` fields are options, omitted if `None`; `many` fields are lists, omitted if empty; `flag` fields are
+//! omitted if false; `zero` fields are numbers, omitted if zero. Names are stored in snake case. A variant
+//! without fields is a string, one with fields an object with its name as the only key.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,19 +21,19 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// A domain value that has a form.
+/// A domain value with a stored form.
 pub(crate) trait Stored: Sized {
-    /// The form, as serde writes and reads it.
+    /// The form, which serde serializes and deserializes.
     type Form: DeserializeOwned + Serialize;
 
-    /// The form of this value.
+    /// Converts this value to its form.
     fn form(&self) -> Self::Form;
 
-    /// The value of this form.
+    /// Converts a form to its value.
     fn of(form: Self::Form) -> Result<Self, Invalid>;
 }
 
-/// A form whose value does not exist.
+/// A form without a valid value.
 #[derive(Debug, Error)]
 pub(crate) enum Invalid {
     #[error("two tools are called `{0}`, or it is not in the order of the names")]
@@ -51,7 +50,7 @@ pub(crate) enum Invalid {
     Size(u64),
 }
 
-/// Reads an optional field that is there: `null` is a value like any other.
+/// Deserializes an optional field that is present; `null` is an ordinary value.
 pub(super) fn present<'de, D, T>(reader: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -60,7 +59,7 @@ where
     T::deserialize(reader).map(Some)
 }
 
-/// Whether a number says nothing.
+/// Whether a number is zero and therefore omitted.
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     reason = "serde hands over a reference"
@@ -69,7 +68,7 @@ pub(super) const fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// The form of a struct.
+/// Defines the form of a struct.
 macro_rules! stored_struct {
     (
         $domain:ty as $form:ident {
@@ -135,7 +134,7 @@ macro_rules! stored_struct {
     };
 }
 
-/// The form of an enum. A variant that only wraps a value is written `Variant(name: Type)`.
+/// Defines the form of an enum. A variant that only wraps a value is written `Variant(name: Type)`.
 macro_rules! stored_enum {
     (
         $domain:ty as $form:ident {
@@ -215,7 +214,7 @@ macro_rules! stored_enum {
     };
 }
 
-/// Values that are their own form.
+/// Values that are stored as they are.
 macro_rules! stored_as_they_are {
     ($($type:ty),+ $(,)?) => {
         $(

@@ -61,7 +61,7 @@ stored_struct! { ToolOrigin as ToolOriginForm { toolbox: ToolboxId, tool: Arc<st
 
 stored_enum! { UnknownPolicy as UnknownPolicyForm { Ask, Report, Retry } }
 
-/// A catalog is the list of its tools, by name.
+/// A catalog is stored as the list of its tools, by name.
 impl Stored for Catalog {
     type Form = Vec<CatalogEntryForm>;
 

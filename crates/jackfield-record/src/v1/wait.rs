@@ -58,7 +58,7 @@ stored_enum! { WaitEnd as WaitEndForm {
     Superseded,
 } }
 
-/// The form of an answer. Of a result of the first records it is not known what the reply to it repeats.
+/// The form of an answer. The oldest records do not contain the parts of the request that the reply repeats.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub(crate) enum AnswerForm {
@@ -104,7 +104,7 @@ impl Stored for Answer {
     }
 }
 
-/// The form of a wait's kind. An approval of the first records is bound to nothing but its call.
+/// The form of a wait's kind. Approvals in the oldest records are bound to their call only.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub(crate) enum WaitKindForm {
@@ -156,7 +156,7 @@ impl Stored for WaitKind {
     }
 }
 
-/// A handle is the JSON that its toolbox made.
+/// A handle is stored as the JSON that its toolbox created.
 impl Stored for JobHandle {
     type Form = Value;
 
