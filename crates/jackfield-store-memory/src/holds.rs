@@ -1,15 +1,15 @@
-//! The sessions that are held.
+//! The holds on sessions.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jackfield_domain::ids::SessionId;
 
-/// How many hold each session.
+/// The number of holds, by session.
 #[derive(Clone, Default)]
 pub(crate) struct MemoryHolds(Arc<Mutex<HashMap<SessionId, usize>>>);
 
-/// One hold.
+/// A hold on a session.
 pub(crate) struct MemoryHold {
     holds: MemoryHolds,
     session: SessionId,

@@ -1,4 +1,4 @@
-//! The journal: sessions behind one lock, which nobody holds while waiting.
+//! The journal: sessions behind one lock, which is never held across an await.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,15 +24,14 @@ use crate::marks::{Marks, shrink};
 use crate::record::{NewSteps, Record, SharedTexts, StoredStep};
 use crate::session::SessionRows;
 
-/// Keeps the facts and the inbox of every session in memory.
+/// Stores the facts and the inbox of every session in memory.
 ///
-/// A session exists from the moment that somebody first owned it. A repeated append is recognised as
-/// long as its epoch is the current one; a former owner is refused even what it did write, because
-/// that is its successor's to act upon.
+/// A session exists from the moment that it was first owned. A repeated append is recognised while its epoch is
+/// the current one; a former owner is refused even for what it did write, because its successor acts on that.
 pub struct MemoryJournal {
     clock: Box<dyn Fn() -> WallTime + Send + Sync>,
     holds: MemoryHolds,
-    /// Whether steps are kept as values.
+    /// Whether steps are stored as values, without encoding.
     in_passing: bool,
     sessions: Mutex<SessionTable>,
 }
@@ -41,19 +40,19 @@ pub struct MemoryJournal {
 struct SessionTable {
     by_id: HashMap<SessionId, SessionRows>,
     marks: Marks,
-    /// The last epoch of a session that was deleted: none of them comes again.
+    /// The highest epoch of all deleted sessions: it is not reused.
     past: u64,
     shared: SharedTexts,
 }
 
 impl MemoryJournal {
-    /// An empty journal that takes the time from the system.
+    /// An empty journal with the system clock.
     #[must_use]
     pub fn new() -> Self {
         Self::with_clock(system_time)
     }
 
-    /// An empty journal with a clock of its own, which must not use the journal.
+    /// An empty journal with this clock, which must not call the journal.
     #[must_use]
     pub fn with_clock(clock: impl Fn() -> WallTime + Send + Sync + 'static) -> Self {
         Self {
@@ -64,8 +63,8 @@ impl MemoryJournal {
         }
     }
 
-    /// The same for sessions in passing, which are gone a moment later and which nobody lists or searches:
-    /// it keeps each step as it is, and spares the writing and reading of it.
+    /// Makes the journal ephemeral: its sessions are deleted soon, and never listed or searched. Steps are
+    /// stored as values, which saves encoding and decoding them.
     #[must_use]
     pub fn passing(self) -> Self {
         Self {
@@ -74,7 +73,7 @@ impl MemoryJournal {
         }
     }
 
-    /// How steps are to be kept.
+    /// The form in which steps are stored.
     fn coming(&self, steps: &[Envelope]) -> Result<NewSteps, EncodeError> {
         if self.in_passing {
             return Ok(NewSteps::Values);
@@ -85,13 +84,13 @@ impl MemoryJournal {
         Ok(NewSteps::Records(records.collect::<Result<_, _>>()?))
     }
 
-    /// Looks at a session, if there is one.
+    /// Accesses a session, if it exists.
     fn with<T>(
         &self,
         session: &SessionId,
         look: impl FnOnce(&mut SessionRows) -> T,
     ) -> Result<T, JournalError> {
-        // Nothing panics under the lock; if it did, every change to a session is whole.
+        // No code panics under the lock; even then, each change to a session would be complete.
         match self.lock().by_id.get_mut(session) {
             Some(found) => Ok(look(found)),
             None => Err(unknown(session)),
@@ -127,13 +126,13 @@ impl Journal for MemoryJournal {
     }
 
     async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
-        // Of one that is not there nobody owns anything.
+        // A session that does not exist has no owner.
         let _none = self.with(session, |found| found.release(epoch));
         Ok(())
     }
 
     async fn hold(&self, session: &SessionId) -> Result<Hold, JournalError> {
-        // Nobody is deleting it meanwhile.
+        // The lock excludes a concurrent delete.
         let _sessions = self.lock();
         Ok(Hold::new(self.holds.hold(session)))
     }
@@ -168,7 +167,7 @@ impl Journal for MemoryJournal {
             ..
         } = &mut *sessions;
         let Some(found) = by_id.get_mut(&append.session) else {
-            // Nobody has ever owned it.
+            // The session was never owned.
             return Appended::Refused(AppendRefusal::StaleEpoch);
         };
         match found.append(append, steps, (shared, marks), (self.clock)()) {
@@ -188,7 +187,7 @@ impl Journal for MemoryJournal {
             source: error.into(),
         };
         self.with(session, |found| {
-            // Under the lock, so that deliveries are in the order of their times.
+            // Read under the lock, so that deliveries are ordered by time.
             let at = (self.clock)();
             found.deliver(Delivery { at, body, by, id })
         })?
@@ -198,7 +197,7 @@ impl Journal for MemoryJournal {
     async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
         let arrived = self.with(session, |found| found.arrived())?;
         loop {
-            // Made before the look, so that nothing arrives unnoticed in between.
+            // Registered before the check, so that no arrival is missed in between.
             let arrival = arrived.notified();
             let deliveries = self.with(session, |found| found.deliveries_from(from))?;
             if !deliveries.is_empty() {
@@ -268,7 +267,7 @@ impl Journal for MemoryJournal {
         by_id.remove(session);
         shrink(by_id);
         shared.forget();
-        // One number for all of them: a journal that forgets must not grow.
+        // One number for all deleted sessions, so that deletions do not make the journal grow.
         *past = (*past).max(epoch);
         Ok(())
     }
@@ -344,7 +343,7 @@ fn unknown(session: &SessionId) -> JournalError {
 }
 
 fn system_time() -> WallTime {
-    // A clock before 1970 is as good as 1970.
+    // A clock before 1970 counts as 1970.
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     WallTime::from_millis(0).after(since.unwrap_or_default())
 }

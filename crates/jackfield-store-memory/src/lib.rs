@@ -1,8 +1,8 @@
-//! A journal in memory, encoded as a stored one would be.
+//! A journal in memory that encodes records like a durable one.
 //!
-//! It is lost with the process. Everything else is as in a file: each step and each delivery is kept
-//! as the bytes that `jackfield-record` makes of it, and read back from them; but for the steps of
-//! sessions [in passing](MemoryJournal::passing), which are kept as they are.
+//! Its content is lost with the process. Otherwise it behaves like a file: each step and each delivery is
+//! stored as the bytes that `jackfield-record` encodes, and decoded when it is read. The steps of
+//! [ephemeral](MemoryJournal::passing) journals are stored as values instead.
 
 mod holds;
 mod journal;

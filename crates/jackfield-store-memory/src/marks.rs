@@ -1,4 +1,4 @@
-//! What turns are found again by: the marks of all sessions, each where it is looked for.
+//! The marks of all sessions, by which turns are found again.
 
 use std::collections::HashMap;
 
@@ -6,12 +6,12 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_ports::journal::marks::{FoundTurn, Mark, StepMarks};
 
-/// The turns that have a mark, by its place.
+/// The turns with each mark, by the mark's place.
 #[derive(Default)]
 pub(crate) struct Marks(HashMap<Digest, Vec<(SessionId, TurnId)>>);
 
 impl Marks {
-    /// Keeps what a committed step of a session says.
+    /// Adds the marks of a committed step.
     pub(crate) fn keep(&mut self, session: &SessionId, marked: &[StepMarks]) {
         for mark in marked {
             let turns = self.0.entry(mark.place).or_default();
@@ -19,7 +19,7 @@ impl Marks {
         }
     }
 
-    /// The turns with these marks, of each mark the newest first.
+    /// The turns with these marks, for each mark the newest first.
     pub(crate) fn find(&self, principal: &str, marks: &[Mark], most: usize) -> Vec<FoundTurn> {
         let found = marks.iter().flat_map(|mark| {
             let turns = self.0.get(&mark.place(principal)).map(Vec::as_slice);
@@ -33,7 +33,7 @@ impl Marks {
         found.collect()
     }
 
-    /// Forgets those of a session, which are at these places.
+    /// Removes the marks of a session, given their places.
     pub(crate) fn forget(&mut self, session: &SessionId, places: &[Digest]) {
         for place in places {
             if let Some(turns) = self.0.get_mut(place) {
@@ -47,12 +47,12 @@ impl Marks {
     }
 }
 
-/// Gives back the room of what is gone, once most of it is.
+/// Releases memory once a map is mostly empty.
 pub(crate) fn shrink<K: std::hash::Hash + Eq, V>(map: &mut HashMap<K, V>) {
     if map.capacity() > KEPT && map.len() < map.capacity() / 4 {
         map.shrink_to(KEPT.max(map.len() * 2));
     }
 }
 
-/// How many entries a map keeps room for in any case.
+/// The minimum capacity that a map keeps.
 const KEPT: usize = 64;

@@ -1,4 +1,4 @@
-//! Records as they would be stored, with the large texts that were cut out of them.
+//! Records in stored form, and their large texts.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,17 +11,17 @@ use jackfield_record::{Cut, DecodeError, Part};
 
 use crate::marks::shrink;
 
-/// A step as it is kept.
+/// A stored step.
 #[derive(Clone)]
 pub(crate) enum StoredStep {
-    /// As it would be stored.
+    /// In encoded form.
     Record(Record),
-    /// As it was appended, in a journal that nobody reads later.
+    /// As the value that was appended, in an ephemeral journal.
     Value(Arc<Envelope>),
 }
 
 impl StoredStep {
-    /// The step.
+    /// Decodes the step.
     pub(crate) fn read(&self) -> Result<Envelope, DecodeError> {
         match self {
             Self::Record(record) => jackfield_record::decode_envelope(&record.joined()?),
@@ -30,24 +30,24 @@ impl StoredStep {
     }
 }
 
-/// Steps that are to be kept.
+/// Steps to be stored.
 pub(crate) enum NewSteps {
-    /// As they would be stored.
+    /// In encoded form.
     Records(Vec<Cut>),
-    /// As they are.
+    /// As values.
     Values,
 }
 
-/// A record, as it would be stored.
+/// A record in encoded form.
 #[derive(Clone)]
 pub(crate) struct Record {
     bytes: Arc<[u8]>,
-    /// What was cut out of it.
+    /// The texts that were cut out of it.
     parts: Arc<[Arc<Part>]>,
 }
 
 impl Record {
-    /// A record out of which nothing was cut.
+    /// A record without cuts.
     pub(crate) fn whole(bytes: Vec<u8>) -> Self {
         Self {
             bytes: bytes.into(),
@@ -55,12 +55,12 @@ impl Record {
         }
     }
 
-    /// The bytes, without what was cut out.
+    /// The bytes, without the texts that were cut out.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The bytes, with what was cut out.
+    /// The bytes, with the texts restored.
     pub(crate) fn joined(&self) -> Result<Cow<'_, [u8]>, DecodeError> {
         let joined = jackfield_record::join(&self.bytes, |digest, whole| {
             let part = self.parts.iter().find(|part| part.digest == *digest);
@@ -76,16 +76,16 @@ impl Record {
     }
 }
 
-/// The large texts of all sessions, each once, as long as a record needs it.
+/// The large texts of all sessions, each stored once while a record uses it.
 #[derive(Default)]
 pub(crate) struct SharedTexts {
-    /// How many were needed when it was last seen which are.
+    /// The number of used texts at the last cleanup.
     needed: usize,
     parts: HashMap<Digest, Weak<Part>>,
 }
 
 impl SharedTexts {
-    /// A record whose large texts are those that are there already, where they are.
+    /// A record that shares its large texts with existing ones where they are equal.
     pub(crate) fn keep(&mut self, cut: Cut) -> Record {
         let parts = cut.parts.into_iter().map(|part| {
             let kept = self.parts.entry(part.digest).or_default();
@@ -101,8 +101,8 @@ impl SharedTexts {
         }
     }
 
-    /// Forgets those that no record needs any more, once they may be as many as those that one does: so it
-    /// costs the same for each, however many sessions there are.
+    /// Removes unused entries, once there may be as many of them as used ones. The amortised cost per entry is
+    /// constant.
     pub(crate) fn forget(&mut self) {
         if self.parts.len() > self.needed.max(FEW) * 2 {
             self.parts.retain(|_, part| part.strong_count() > 0);
@@ -112,5 +112,5 @@ impl SharedTexts {
     }
 }
 
-/// How many may be kept in vain in any case: of each its digest, and nothing of the text.
+/// The number of entries up to which no cleanup runs. An unused entry is only a digest, without the text.
 const FEW: usize = 32;

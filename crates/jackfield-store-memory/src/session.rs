@@ -1,4 +1,4 @@
-//! One session: its steps, its inbox, its owner.
+//! One session: its steps, its inbox and its owner.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::marks::Marks;
 use crate::record::{NewSteps, Record, SharedTexts, StoredStep};
 use crate::waits::WaitTable;
 
-/// A session's rows.
+/// The data of a session.
 pub(crate) struct SessionRows {
-    /// Told of every delivery.
+    /// Notified of every delivery.
     arrived: Arc<Notify>,
     bytes: u64,
     changed: WallTime,
@@ -29,32 +29,32 @@ pub(crate) struct SessionRows {
     deliveries: Vec<Record>,
     delivered: HashSet<DeliveryId>,
     epoch: u64,
-    /// Told of every append.
+    /// Notified of every append.
     grown: Arc<Notify>,
-    /// The place after the last delivery that an owner has to see.
+    /// The index after the last delivery that an owner has to consume.
     loud: u64,
-    /// Where it is found again.
+    /// The places of its marks.
     marked: Vec<Digest>,
     owned: bool,
     /// Whether it was marked as restored from an older state since the last append.
     restored: bool,
-    /// How many deliveries an owner had seen when it last appended.
+    /// The number of deliveries that its owner had seen at the last append.
     seen: u64,
     steps: Vec<StepRow>,
     summary: Summary,
     waits: WaitTable,
-    /// What is searched, by step.
+    /// The searchable text, by step.
     words: Vec<String>,
 }
 
-/// A step, and the epoch that wrote it.
+/// A step, and the epoch that appended it.
 struct StepRow {
     epoch: Epoch,
     kept: StoredStep,
 }
 
 impl SessionRows {
-    /// A session that is there from now on; its epochs come after this one.
+    /// A new session; its epochs are higher than `epoch`.
     pub(crate) fn new(now: WallTime, epoch: u64) -> Self {
         Self {
             arrived: Arc::default(),
@@ -84,7 +84,7 @@ impl SessionRows {
         Epoch(self.epoch)
     }
 
-    /// Lets go of it, if it is owned under this epoch.
+    /// Releases it, if it is owned under this epoch.
     pub(crate) fn release(&mut self, epoch: Epoch) {
         self.owned &= epoch.0 != self.epoch;
     }
@@ -94,28 +94,28 @@ impl SessionRows {
         self.restored = true;
     }
 
-    /// Whether it is marked so.
+    /// Whether it is marked as restored.
     pub(crate) const fn is_restored(&self) -> bool {
         self.restored
     }
 
-    /// Whether it is owned, and the last epoch of it.
+    /// Whether it is owned, and its last epoch.
     pub(crate) const fn owner(&self) -> (bool, u64) {
         (self.owned, self.epoch)
     }
 
-    /// Where it is found again.
+    /// The places of its marks.
     pub(crate) fn marked(&self) -> &[Digest] {
         &self.marked
     }
 
-    /// Lets those who wait for it find that it is gone.
+    /// Wakes all waiting tasks, which then find that the session is deleted.
     pub(crate) fn end(&self) {
         self.arrived.notify_waiters();
         self.grown.notify_waiters();
     }
 
-    /// Appends steps, which are kept like this.
+    /// Appends steps in this stored form.
     pub(crate) fn append(
         &mut self,
         append: &Append,
@@ -166,7 +166,7 @@ impl SessionRows {
         Ok(())
     }
 
-    /// Whether exactly this was appended before.
+    /// Whether exactly these steps were appended before.
     fn is_repeated(&self, append: &Append, coming: &NewSteps) -> bool {
         let begin = usize::try_from(append.position).unwrap_or(usize::MAX);
         let written = begin
@@ -191,7 +191,7 @@ impl SessionRows {
         })
     }
 
-    /// Puts something into the inbox, if it may come in.
+    /// Adds a delivery to the inbox, if it is acceptable.
     pub(crate) fn deliver(&mut self, delivery: Delivery) -> Result<DeliveryOutcome, EncodeError> {
         if self.delivered.contains(&delivery.id) {
             return Ok(DeliveryOutcome::AlreadyThere);
@@ -219,51 +219,51 @@ impl SessionRows {
         Ok(DeliveryOutcome::Accepted)
     }
 
-    /// All steps as they are kept, and the records of all deliveries.
+    /// All steps and deliveries, in stored form.
     pub(crate) fn records(&self) -> (Vec<StoredStep>, Vec<Record>) {
         let steps = self.steps.iter().map(|step| step.kept.clone());
         (steps.collect(), self.deliveries.clone())
     }
 
-    /// The records of the deliveries from this place on.
+    /// The deliveries from this index on, in stored form.
     pub(crate) fn deliveries_from(&self, place: u64) -> Vec<Record> {
         let place = usize::try_from(place).unwrap_or(usize::MAX);
         self.deliveries.get(place..).unwrap_or_default().to_vec()
     }
 
-    /// The steps from this number on, as they are kept.
+    /// The steps from this number on, in stored form.
     pub(crate) fn steps_from(&self, number: u64) -> Vec<StoredStep> {
         let number = usize::try_from(number).unwrap_or(usize::MAX);
         let steps = self.steps.get(number..).unwrap_or_default();
         steps.iter().map(|step| step.kept.clone()).collect()
     }
 
-    /// What is told of every arrival.
+    /// The notification for deliveries.
     pub(crate) fn arrived(&self) -> Arc<Notify> {
         Arc::clone(&self.arrived)
     }
 
-    /// What is told of every append.
+    /// The notification for appends.
     pub(crate) fn grown(&self) -> Arc<Notify> {
         Arc::clone(&self.grown)
     }
 
-    /// Whether this, which is folded, is in the text of a message.
+    /// Whether the text of a message contains this normalized text.
     pub(crate) fn says(&self, text: &str) -> bool {
         self.words.iter().any(|words| words.contains(text))
     }
 
-    /// When it was changed last.
+    /// When it was last changed.
     pub(crate) const fn changed(&self) -> WallTime {
         self.changed
     }
 
-    /// Its questions that nobody has answered.
+    /// Its open waits.
     pub(crate) fn open_waits(&self) -> impl Iterator<Item = (u64, &WaitRow)> {
         self.waits.open()
     }
 
-    /// When it has something to do that nobody is at, if it has.
+    /// When it is due, if it has no owner and something to do.
     pub(crate) fn due(&self) -> Option<WallTime> {
         if self.owned {
             None
@@ -276,7 +276,7 @@ impl SessionRows {
         }
     }
 
-    /// How it is listed.
+    /// Its row in a list.
     pub(crate) fn listed(&self, session: SessionId, held: bool) -> SessionRow {
         let mut open = self.summary.open.as_ref().map(OpenTurnSummary::listed);
         if let Some(open) = &mut open {

@@ -1,4 +1,4 @@
-//! The waits of a session, each as its row.
+//! The waits of a session, one row each.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,14 +15,14 @@ pub(crate) struct WaitTable {
     rows: HashMap<WaitId, WaitEntry>,
 }
 
-/// A wait, and its place among all that were ever opened.
+/// A wait, and its position among all that were ever opened.
 struct WaitEntry {
     nth: u64,
     row: WaitRow,
 }
 
 impl WaitTable {
-    /// Refuses what closes a wait whose answer the owner has not seen, unless it closes it by that answer.
+    /// Refuses an append that closes a wait with an unseen answer, unless it closes the wait by that answer.
     pub(crate) fn check(&self, append: &Append) -> Result<(), AppendRefusal> {
         let may_be = append
             .steps
@@ -42,7 +42,7 @@ impl WaitTable {
         }
     }
 
-    /// Keeps what a committed step says of waits.
+    /// Applies the changes of a committed step.
     pub(crate) fn apply(&mut self, step: &Envelope) {
         for change in changes(step) {
             match change {
@@ -63,7 +63,7 @@ impl WaitTable {
         }
     }
 
-    /// Answers a wait, if it is open; otherwise says why not.
+    /// Answers a wait if it is open; otherwise returns the reason.
     pub(crate) fn answer(
         &mut self,
         wait: &WaitId,
@@ -74,7 +74,7 @@ impl WaitTable {
         opened.row.answer(answer, taken)
     }
 
-    /// Those that nobody has answered, each with its place among all.
+    /// The open waits, each with its position.
     pub(crate) fn open(&self) -> impl Iterator<Item = (u64, &WaitRow)> {
         let rows = self.rows.values().map(|opened| (opened.nth, &opened.row));
         rows.filter(|(_, row)| match &row.state {
@@ -84,5 +84,5 @@ impl WaitTable {
     }
 }
 
-/// How many waits were ever opened, in all journals.
+/// The number of waits that were ever opened, in all journals of the process.
 static OPENED: AtomicU64 = AtomicU64::new(0);
