@@ -142,7 +142,7 @@ async fn without_a_home_there_is_a_conversation_all_the_same() {
         chat = chat.env(folder, "/proc/nowhere");
     }
     let mut terminal = chat.at_terminal(USUAL);
-    terminal.shows("what is said is not kept").await;
+    terminal.shows("sessions are not kept").await;
     terminal.prompts().await;
     terminal.line("go").await;
     terminal.shows("\none\n").await;

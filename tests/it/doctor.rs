@@ -114,7 +114,7 @@ async fn where_nothing_can_be_kept_nobody_is_promised_that_it_will_be() {
     let doctor = jackfield(["doctor", "--offline"]).configured("");
     let ran = doctor.env("XDG_DATA_HOME", "/proc/nowhere").run().await;
     assert_eq!(ran.code, Some(0), "{}", ran.out);
-    let said = "! warning: what is said is not kept: /proc/nowhere/jackfield/jackfield.db";
+    let said = "! warning: sessions are not kept: /proc/nowhere/jackfield/jackfield.db";
     assert!(ran.out.contains(said), "{}", ran.out);
     assert!(!ran.out.contains("the first will be in"), "{}", ran.out);
 }

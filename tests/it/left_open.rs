@@ -34,7 +34,7 @@ async fn who_watches_it_is_told_and_what_was_tried_twice_is_shown() {
     gate.open();
 
     let mut watching = on(&["sessions", "watch", "one", "--until-done"]).start();
-    let told = "nobody is at work on the turn that is open; `jackfield sessions resume one`";
+    let told = "no process drives the open turn; `jackfield sessions resume one`";
     watching.err.until(told).await;
     let resumed = on(&["sessions", "resume", "one"]);
     let resumed = resumed.at_with(&claude.base_url(), &more).run().await;

@@ -228,7 +228,7 @@ async fn what_a_server_says_of_itself_is_pinned_as_well() {
         );
         assert_eq!(pinned.stand().await, (json!(["read"]), json!([])));
         let ran = pinned.run(["mcp", "accept", "weather"]).await;
-        ran.fails(2, "nobody is there to ask", "--yes");
+        ran.fails(2, "there is no terminal to confirm on", "--yes");
         assert!(
             ran.out.starts_with("weather\n  what it says of itself\n"),
             "{}",

@@ -23,7 +23,7 @@ async fn what_has_changed_is_shown_and_accepted_with_yes_and_not_without_a_termi
     let ran = pinned.run(["mcp", "accept", "weather"]).await;
     ran.fails(
         2,
-        "nobody is there to ask",
+        "there is no terminal to confirm on",
         "`jackfield mcp accept weather` in a terminal",
     );
     let shown = "weather/read\n  description\n    Does [-read-]{+nothing+}.\n  arguments\n";
@@ -34,7 +34,7 @@ async fn what_has_changed_is_shown_and_accepted_with_yes_and_not_without_a_termi
         ran.out
     );
     let ran = pinned.run(["mcp", "accept", "weather", "--json"]).await;
-    ran.fails(2, "nobody is there to ask", "--yes");
+    ran.fails(2, "there is no terminal to confirm on", "--yes");
     assert_eq!(json(&ran)["accepted"], false);
     assert_eq!(json(&ran)["changes"][0]["accepted"], tool("read"));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What the model is told before the conversation.
+//! The system prompt.
 
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;

@@ -171,7 +171,7 @@ async fn a_home_that_cannot_be_written_keeps_nothing_and_says_so_once() {
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert_eq!(ran.out.trim(), "Hello.");
     assert_eq!(
-        ran.err.matches("what is said is not kept").count(),
+        ran.err.matches("sessions are not kept").count(),
         1,
         "{}",
         ran.err

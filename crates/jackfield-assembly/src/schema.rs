@@ -54,7 +54,7 @@ impl Registry {
         let kind = json!({
             "type": "string",
             "enum": kinds,
-            "description": "What it is; the provider's own name if nothing is said",
+            "description": "Its kind; default: the provider's own name",
         });
         put(&mut provider, "kind", kind);
         let providers = json!({

@@ -62,7 +62,7 @@ pub(super) const SETTINGS: &[SchemaKey] = &[
     entry(
         "journal.keep_days",
         Whole(1),
-        "How many days a conversation is kept that nobody goes on with",
+        "How many days a conversation is kept after its last turn",
     ),
     entry(
         "journal.kind",
@@ -182,7 +182,7 @@ pub(super) const SETTINGS: &[SchemaKey] = &[
     entry(
         "policy.unknown",
         Words(&["ask", "report", "retry"]),
-        "What to do about a call of which nobody knows whether it took effect",
+        "What to do about a call that may have taken effect",
     ),
     entry(
         "policy.unknown_of.NAME",
@@ -287,7 +287,7 @@ pub(super) const SETTINGS: &[SchemaKey] = &[
     entry(
         "serve.limits.streams",
         Whole(1),
-        "How many requests are answered at once; more are told to come again",
+        "How many requests are answered at once; more get 429",
     ),
     entry(
         "serve.limits.tools",
@@ -338,7 +338,7 @@ pub(super) const SETTINGS: &[SchemaKey] = &[
     entry(
         "serve.tokens.NAME.principal",
         Text("team"),
-        "Whose conversations the token sees; its own name if nothing is said",
+        "Whose conversations the token sees; default: its own name",
     ),
     entry(
         "serve.tokens.NAME.sha256",
@@ -358,7 +358,7 @@ pub(super) const SETTINGS: &[SchemaKey] = &[
     entry(
         "serve.whole_replies",
         Flag,
-        "Whether replies are asked for in one piece where nobody reads along",
+        "Whether replies are requested in one piece where no client streams",
     ),
     entry(
         "session.second_message",
@@ -451,11 +451,7 @@ pub(super) const SETTINGS: &[SchemaKey] = &[
         Words(&["low", "medium", "high"]),
         "How much the model should say",
     ),
-    entry(
-        "system.prompt",
-        Text("Be brief."),
-        "What the model is told before the conversation",
-    ),
+    entry("system.prompt", Text("Be brief."), "The system prompt"),
 ];
 
 const EFFORTS: &[&str] = &[

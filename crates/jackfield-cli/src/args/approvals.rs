@@ -52,7 +52,7 @@ pub enum Approvals {
     Deny {
         /// The question, by its id or by how the id begins.
         id: String,
-        /// Why; the model is told.
+        /// The reason, for the model.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
         /// Where the configuration is.

@@ -13,7 +13,7 @@ pub struct Audit {
     /// Only calls of these tools, such as 'files/*'.
     #[arg(long, value_name = "PATTERN")]
     pub tool: Option<String>,
-    /// Only what somebody decided with this in their name; `policy` is the rules.
+    /// Only decisions by a name with this text; `policy` is the rules.
     #[arg(long, value_name = "NAME")]
     pub who: Option<String>,
     /// Only since a day, such as 2026-11-01, or for so long, such as 30d.
@@ -42,7 +42,7 @@ pub enum AuditOutcome {
     Denied,
     /// The tool answered with an error.
     Error,
-    /// Nobody answered a question of it in time.
+    /// A question of it expired.
     Expired,
     /// Something came after it was over.
     Late,
@@ -52,7 +52,7 @@ pub enum AuditOutcome {
     Open,
     /// The tool answered.
     Ran,
-    /// Nobody knows whether it took effect.
+    /// It is unknown whether it took effect.
     Unknown,
 }
 

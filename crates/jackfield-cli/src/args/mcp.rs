@@ -21,7 +21,7 @@ pub enum Mcp {
         /// Accept what has changed without being asked.
         #[arg(short, long)]
         yes: bool,
-        /// Print JSON; nobody is asked then.
+        /// Print JSON, and do not ask.
         #[arg(long)]
         json: bool,
     },
@@ -99,7 +99,7 @@ Examples:
   jackfield mcp accept weather --json | jq '.changes[] | {tool, accepted, offered}'
 
 A tool whose definition has changed is neither offered nor called until the change is accepted.
-The exit code is 8 if the server cannot be used, 2 if nobody is there to ask, 130 if the answer is no.";
+The exit code is 8 if the server cannot be used, 2 if there is no terminal, 130 if the answer is no.";
 
 const LIST_EXAMPLES: &str = "\
 Examples:

@@ -19,7 +19,7 @@ pub struct ModelsArgs {
 /// `jackfield providers`
 #[derive(Clone, Debug, clap::Args)]
 pub struct Providers {
-    /// Show also those that nobody has said anything about.
+    /// Show also models without known details.
     #[arg(long)]
     pub all: bool,
     /// Do not ask them whether they can be reached.

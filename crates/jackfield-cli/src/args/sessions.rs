@@ -13,7 +13,7 @@ pub enum SessionsCommand {
         /// The sessions: ids, beginnings of them, or `last`.
         #[arg(value_name = "ID", required = true)]
         sessions: Vec<String>,
-        /// Ask nobody.
+        /// Do not ask for confirmation.
         #[arg(short, long)]
         yes: bool,
         /// Where the configuration is.
@@ -45,7 +45,7 @@ pub enum SessionsCommand {
     /// List the sessions, the one that was changed last first.
     #[command(after_help = LIST_EXAMPLES)]
     List {
-        /// Only those with this in what was said, in whatever case.
+        /// Only those with this text, case-insensitive.
         #[arg(long, value_name = "TEXT")]
         search: Option<String>,
         /// At most this many.
@@ -80,7 +80,7 @@ pub enum SessionsCommand {
         group = ArgGroup::new("what").args(["older_than", "over"]).required(true).multiple(true)
     )]
     Prune {
-        /// Those that nobody has gone on with for so long, such as 30d.
+        /// Those not continued for this long, such as 30d.
         #[arg(long, value_name = "TIME")]
         older_than: Option<String>,
         /// Those that were gone on with the longest time ago, until no more than this is left, such as 1GiB.
@@ -126,7 +126,7 @@ pub struct Resume {
     /// The sessions: ids, beginnings of them, or `last`.
     #[arg(value_name = "ID", required_unless_present = "all")]
     pub sessions: Vec<String>,
-    /// All that have an open turn and that nobody is at work on.
+    /// All sessions with an open turn that no process drives.
     #[arg(long, conflicts_with = "sessions")]
     pub all: bool,
     /// Those, too, that were taken up too often in vain, that are restored from an older state, or that lack

@@ -27,7 +27,7 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError
     start_log(log);
     let running = RunningGateway::start(config, &environment, registry).await?;
     let open = if running.is_open() {
-        "; whoever is on this machine may ask"
+        "; open to every program on this machine"
     } else {
         ""
     };

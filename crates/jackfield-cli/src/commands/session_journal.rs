@@ -51,9 +51,7 @@ impl PendingJournal {
         if let Some(unkept) = &opened.unkept {
             let causes = unkept.causes.join(": ");
             let help = unkept.help;
-            render::remark(&format!(
-                "warning: what is said is not kept: {causes}; {help}"
-            ));
+            render::remark(&format!("warning: sessions are not kept: {causes}; {help}"));
         }
         Ok(opened)
     }

@@ -59,7 +59,7 @@ pub fn one(
         return document(out, &described(asked));
     }
     let what = match asked.wait.kind {
-        WaitKind::UnknownOutcome => "nobody knows whether it took effect: run it again?",
+        WaitKind::UnknownOutcome => "it may have taken effect: run it again?",
         WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
             "may it run?"
         }

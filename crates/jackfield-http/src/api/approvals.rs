@@ -29,7 +29,7 @@ pub(crate) struct ApprovalQuery {
     session: Option<String>,
 }
 
-/// The questions that nobody has answered, the one asked last at the end.
+/// The open questions, oldest first.
 #[utoipa::path(
     get, path = "/approvals", tag = "approvals", operation_id = "list_approvals", params(ApprovalQuery),
     responses((status = 200, description = "The questions.", body = ApprovalList), Problems)
@@ -119,7 +119,7 @@ pub(crate) async fn allow(
     deliver(&gateway, &asker, asked, answer).await
 }
 
-/// Says no: the call does not run, and the model is told why.
+/// Denies the call; the model gets the reason.
 #[utoipa::path(
     post, path = "/approvals/{approval}/deny", tag = "approvals", operation_id = "deny_call", params(("approval" = String, Path)),
     request_body = Option<Deny>,

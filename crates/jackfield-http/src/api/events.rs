@@ -42,11 +42,11 @@ pub(crate) struct EventQuery {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum StreamLimit {
-    /// When no turn is open, and everything was told.
+    /// When no turn is open and all events were sent.
     Rest,
 }
 
-/// A session as it goes on, from any cursor on, whoever drives it. Ends only with the connection, unless
+/// The events of a session, from any cursor on, in whichever process its turn runs. Ends only with the connection, unless
 /// `until` says otherwise.
 #[utoipa::path(
     get, path = "/sessions/{session}/events", tag = "events", operation_id = "watch_session",

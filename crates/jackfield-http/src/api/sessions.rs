@@ -35,7 +35,7 @@ pub(crate) struct SessionsFilter {
     limit: Option<usize>,
     /// Those that come after a page: what that page said as `next`.
     page: Option<String>,
-    /// Only those with this in the text of a message, in whatever case.
+    /// Only those with this text in a message, case-insensitive.
     #[param(max_length = 1000)]
     search: Option<String>,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Turns {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ExportQuery {
-    /// `json`, for programs, if nothing is said, or `markdown`, to be read.
+    /// `json`, the default, or `markdown`.
     #[param(inline)]
     format: ExportQueryFormat,
     /// Whether what may be private is left out: what tools were given and gave back, files, reasoning, and

@@ -104,7 +104,7 @@ pub(crate) async fn post(
 
 /// Posts the results of the client's own tools; the turn goes on when all of them are there.
 ///
-/// The same results again are answered with what came of them.
+/// The same results again get the same answer.
 #[utoipa::path(
     post, path = "/sessions/{session}/turns/{turn}/results", tag = "turns", operation_id = "post_results",
     params(("session" = String, Path), ("turn" = String, Path)),

@@ -32,7 +32,7 @@ pub(super) async fn all(config: &Config) -> Vec<DoctorCheck> {
         let usable = file.parent().map(places::usable);
         if let Some(Err(error)) = usable {
             let says = format!(
-                "what is said is not kept: {} cannot be made: {error}",
+                "sessions are not kept: {} cannot be made: {error}",
                 file.display()
             );
             let check = DoctorCheck::warning(Area::Sessions, says, NAME_ANOTHER);
@@ -52,7 +52,7 @@ pub(super) async fn all(config: &Config) -> Vec<DoctorCheck> {
         Err(fault) => return vec![failed(&fault)],
     };
     if let Some(unkept) = &opened.unkept {
-        let says = format!("what is said is not kept: {}", unkept.causes.join(": "));
+        let says = format!("sessions are not kept: {}", unkept.causes.join(": "));
         let check = if is_there {
             DoctorCheck::failed(Area::Sessions, says, unkept.help)
         } else {

@@ -195,7 +195,7 @@ fn names(changed: &[ChangedTool]) -> String {
 fn nobody(server: &ServerToolbox) -> CommandError {
     let fault = CommandError::new(
         Exit::Usage,
-        "nobody is there to ask, so nothing was accepted",
+        "there is no terminal to confirm on; nothing was accepted",
     );
     fault.with_help(format!(
         "run `jackfield mcp accept {}` in a terminal, or read the differences and give --yes",

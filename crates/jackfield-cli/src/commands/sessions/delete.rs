@@ -61,7 +61,7 @@ async fn confirmed(engine: &Engine, sessions: &[SessionId]) -> Result<bool, Comm
     let nobody = || {
         let fault = CommandError::new(
             Exit::Usage,
-            "nobody is there to ask, and nothing was deleted",
+            "there is no terminal to confirm on; nothing was deleted",
         );
         fault.with_help("`--yes` deletes without asking")
     };

@@ -42,7 +42,7 @@ async fn resume_all(
             "{turns} parked, left alone (`jackfield sessions list` shows which); `--again` tries once more"
         ));
     } else if sessions.is_empty() {
-        render::remark("no turn is open that nobody is at work on");
+        render::remark("no open turn needs to be resumed");
     }
     let mut person = None;
     if !(resume.yes || resume.json) && io::stderr().is_terminal() {

@@ -129,7 +129,7 @@ impl WatchedSession<'_> {
         if left.is_some() {
             self.was_told = true;
             let id = &self.session;
-            let says = "nobody is at work on the turn that is open";
+            let says = "no process drives the open turn";
             self.shown.warn(&format!(
                 "{says}; `jackfield sessions resume {id}` goes on with it"
             ))?;

@@ -10,11 +10,11 @@ use serde_json::{Map, Value};
 pub enum Item {
     /// A call of a tool that takes text.
     CustomToolCall(CustomCall),
-    /// What came of it.
+    /// Its result.
     CustomToolCallOutput(Output),
     /// A call of a tool that takes JSON.
     FunctionCall(Call),
-    /// What came of it.
+    /// Its result.
     FunctionCallOutput(Output),
     /// A message.
     Message(Message),

@@ -46,11 +46,11 @@ pub(crate) struct AnsweredView {
     pub(crate) at: String,
     /// `answered`, `cancelled`, `expired` or `superseded`.
     pub(crate) how: String,
-    /// By whom, if somebody answered.
+    /// Who answered, if answered.
     pub(crate) by: Option<String>,
 }
 
-/// The questions that nobody has answered.
+/// The open questions.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ApprovalList)]
 pub(crate) struct ApprovalList {

@@ -39,7 +39,7 @@ pub(crate) enum BlockView {
     Audio {
         /// Where it is.
         source: MediaView,
-        /// What is said in it, if that is known.
+        /// Its transcript, if known.
         transcript: Option<String>,
     },
     /// A document.
@@ -92,11 +92,11 @@ pub(crate) enum BlockView {
         /// Who runs it: `engine`, `client` or `provider`.
         ran_by: String,
     },
-    /// What came of a tool call.
+    /// The result of a tool call.
     ToolResult {
         /// The call.
         id: String,
-        /// What came of it.
+        /// Its result.
         result: ResultView,
     },
 }

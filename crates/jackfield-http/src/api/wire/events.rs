@@ -8,7 +8,7 @@ use super::session::ForkedView;
 use super::turn::{CallView, FailureView, NoteView, TurnView, UsageView, WaitView};
 
 /// One event. Its kind is the name of the server-sent event, too, and the id of that is the cursor behind
-/// it: whoever comes back with it is told everything that comes after, and nothing twice.
+/// it: a client that reconnects with it gets every later event once.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Event)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -27,9 +27,9 @@ pub(crate) enum EventView {
     CallStarted(CallMoved),
     /// The session began as a fork of another one.
     Forked(ForkedView),
-    /// A reply is whole: everything that was told of it, once more and complete.
+    /// A reply is complete: its whole content once more.
     Reply(ReplyTold),
-    /// A reply came to no end, and is not asked for again. What was told of it holds.
+    /// A reply broke off and is not retried. Its text so far holds.
     ReplyFailed(ReplyBroken),
     /// A model is asked.
     RoundStarted(RoundStarted),
@@ -44,9 +44,9 @@ pub(crate) enum EventView {
     TurnResumed(TurnResumed),
     /// A turn begins.
     TurnStarted(TurnStarted),
-    /// A question to somebody outside ended.
+    /// A question was answered or closed.
     WaitEnded(WaitEnded),
-    /// Somebody outside is asked.
+    /// A question waits for an answer.
     WaitStarted(WaitView),
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct CallMoved {
 /// See the event `call_ended`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CallEnded {
-    /// The call, with what came of it.
+    /// The call with its result.
     pub(crate) call: CallView,
 }
 
@@ -213,7 +213,7 @@ pub(crate) struct WaitEnded {
     pub(crate) id: String,
     /// How it ended: `answered`, `cancelled`, `expired` or `superseded`.
     pub(crate) how: String,
-    /// By whom, if somebody answered.
+    /// Who answered, if answered.
     pub(crate) by: Option<String>,
 }
 

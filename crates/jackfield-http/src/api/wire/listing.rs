@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::words;
 
-/// The tools that a turn is offered if nothing is said.
+/// The tools that a turn has by default.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ToolList)]
 pub(crate) struct ToolList {
@@ -73,7 +73,7 @@ pub(crate) struct ServerView {
     pub(crate) name: Option<String>,
     /// What it is for.
     pub(crate) description: Option<String>,
-    /// How it is: `ready`, `starting`, `stopped` (nobody has needed it), `off` or `failed`.
+    /// How it is: `ready`, `starting`, `stopped` (not needed yet), `off` or `failed`.
     pub(crate) state: String,
     /// What happened, if it failed: for admins, as it may name what is on the machine.
     pub(crate) reason: Option<String>,
@@ -131,7 +131,7 @@ pub(crate) struct CapabilitiesView {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ModelList)]
 pub(crate) struct ModelList {
-    /// The model that is asked if nothing is said.
+    /// The default model.
     pub(crate) default: String,
     /// The models that can be named: aliases, and what the providers say that they have.
     pub(crate) models: Vec<ModelView>,

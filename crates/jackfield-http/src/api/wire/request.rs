@@ -25,18 +25,18 @@ pub(crate) struct PostTurn {
     pub(crate) message: Option<String>,
     /// The message in parts, where it is more than text.
     pub(crate) content: Option<Vec<PartGiven>>,
-    /// How the answer is to come; `wait` if nothing is said.
+    /// How the answer is delivered; default `wait`.
     #[serde(default)]
     pub(crate) mode: Mode,
-    /// The model: an alias, or `provider/model`; that of the configuration if nothing is said.
+    /// The model: an alias, or `provider/model`; default: that of the configuration.
     pub(crate) model: Option<String>,
-    /// What the model is told before the conversation, in place of what is configured.
+    /// The system prompt, in place of the configured one.
     pub(crate) system: Option<String>,
-    /// Tools that the client itself runs: it is told of the calls, and posts the results.
+    /// Client tools: the client gets the calls and posts the results.
     #[serde(default)]
     pub(crate) tools: Vec<ToolGiven>,
     /// Which of the gateway's tools are offered: patterns over `server/tool`, with `*` for any text. All
-    /// of them if nothing is said, unless the client brings tools: then none.
+    /// of them by default, unless the client brings tools: then none.
     pub(crate) server_tools: Option<Vec<String>>,
     /// Which tools may or have to be called.
     pub(crate) tool_choice: Option<ToolChoiceGiven>,
@@ -55,7 +55,7 @@ pub(crate) struct PostTurn {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Mode {
-    /// At once, with where to find it: the turn goes on whether or not anybody looks.
+    /// At once, with its URL: the turn goes on in the background.
     Background,
     /// As server-sent events, until the turn has ended or only waits.
     Stream,
@@ -105,7 +105,7 @@ pub(crate) struct ToolGiven {
 pub(crate) struct ToolChoiceGiven {
     /// Whether any may, one has to, or none may be called.
     mode: ChoiceMode,
-    /// Only these; all of them if nothing is said.
+    /// Only these; default: all.
     tools: Option<Vec<String>>,
 }
 
@@ -128,7 +128,7 @@ pub(crate) enum ChoiceMode {
 pub(crate) struct PostResults {
     /// A result for each call that the turn waits for.
     pub(crate) results: Vec<ResultGiven>,
-    /// How the answer is to come; `wait` if nothing is said.
+    /// How the answer is delivered; default `wait`.
     #[serde(default)]
     pub(crate) mode: Mode,
 }
@@ -176,9 +176,9 @@ pub(crate) struct Deny {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fork {
-    /// The turn, by its number; the last one that has ended if nothing is said.
+    /// The turn, by its number; default: the last ended one.
     pub(crate) turn: Option<u32>,
-    /// The round of it, from 1; its end if nothing is said.
+    /// Its round, from 1; default: its end.
     pub(crate) round: Option<u32>,
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct SessionView {
 pub(crate) struct OpenTurnView {
     /// Its id.
     pub(crate) turn: String,
-    /// Where it is: `running`, `waiting` for somebody outside alone, `left` (the process that drove it is
+    /// Its state: `running`, `waiting` (for an answer from outside), `left` (the process that drove it is
     /// gone; it is taken up by itself), or `parked` (it is not taken up by itself any more).
     pub(crate) status: String,
     /// How many questions of it are open.

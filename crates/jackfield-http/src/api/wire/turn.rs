@@ -23,7 +23,7 @@ pub(crate) struct TurnView {
     pub(crate) session: String,
     /// Its place in the session, from 1.
     pub(crate) number: u32,
-    /// Where it is: `running`, `waiting` for somebody outside alone, or `ended`.
+    /// Its state: `running`, `waiting` (for an answer from outside), or `ended`.
     pub(crate) status: String,
     /// How it ended, once it has.
     pub(crate) end: Option<EndView>,
@@ -60,7 +60,7 @@ pub(crate) struct EndView {
     /// `answered`, `cancelled`, `client_expired` (a client sent no result in time), `failed`,
     /// `interrupted` (the reply broke off; the text so far is kept) or `limited`.
     pub(crate) kind: String,
-    /// Why it was cancelled: `asked` for by somebody, or `superseded` by a new message.
+    /// Why it was cancelled: `asked` (on request) or `superseded` (by a new message).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cause: Option<String>,
     /// Why the answer ended, if there is one: `stop`, `length`, …
@@ -84,7 +84,7 @@ pub(crate) struct FailureView {
     pub(crate) message: String,
 }
 
-/// A tool call, and what came of it.
+/// A tool call and its result.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Call)]
 pub(crate) struct CallView {
@@ -98,11 +98,11 @@ pub(crate) struct CallView {
     pub(crate) round: u32,
     /// The arguments that the model wrote: an object, or the text that is none.
     pub(crate) arguments: Value,
-    /// What it was run with, if somebody changed the arguments.
+    /// The arguments that it ran with, if a person edited them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) edited_arguments: Option<Value>,
-    /// Where it is: `queued`, `waiting` (somebody is asked), `running`, and then `done`, `failed`,
-    /// `denied`, `not_run`, `cancelled` or `unknown` (nobody knows whether it took effect).
+    /// Its state: `queued`, `waiting` (for an answer), `running`, and then `done`, `failed`,
+    /// `denied`, `not_run`, `cancelled` or `unknown` (it may have taken effect).
     pub(crate) status: String,
     /// Whether it ran and did not fail; null until it has its outcome.
     pub(crate) success: Option<bool>,
@@ -110,7 +110,7 @@ pub(crate) struct CallView {
     pub(crate) attempts: u32,
     /// The time from its last start to its outcome, if one process saw both.
     pub(crate) duration_ms: Option<u64>,
-    /// What came of it.
+    /// Its result.
     pub(crate) result: Option<ResultView>,
 }
 
@@ -126,7 +126,7 @@ pub(crate) struct OriginView {
     pub(crate) tool: Option<String>,
 }
 
-/// A question to somebody outside.
+/// A question that waits for an answer.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Wait)]
 pub(crate) struct WaitView {
@@ -135,7 +135,7 @@ pub(crate) struct WaitView {
     /// The call that it is about.
     pub(crate) call: String,
     /// What is asked: `approval`, `client_result`, `elicitation` (a tool's own question) or
-    /// `unknown_outcome` (nobody knows whether the call took effect).
+    /// `unknown_outcome` (the call may have taken effect).
     pub(crate) kind: String,
     /// When it ends unanswered.
     pub(crate) expires: String,
@@ -144,7 +144,7 @@ pub(crate) struct WaitView {
     pub(crate) question: Option<String>,
 }
 
-/// Tokens. What nobody counted is part of the sums as an estimate, which is named.
+/// Tokens. The sums include estimates, which are named.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
 #[schema(as = Usage)]
 pub(crate) struct UsageView {
