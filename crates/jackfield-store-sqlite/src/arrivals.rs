@@ -1,4 +1,4 @@
-//! Who waits for deliveries and steps, and how they hear of those that other processes made.
+//! Wakes the tasks that wait for deliveries and steps, including those that other processes committed.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,11 +13,11 @@ use tokio::sync::Notify;
 use crate::error::JobError;
 use crate::schema;
 
-/// How long after it was committed a delivery or a step of another process is noticed at the latest, by a
-/// process that is not held up otherwise.
+/// The longest delay between the commit of a delivery or step by another process and its detection here, unless
+/// this process is itself held up.
 pub const NOTICED: Duration = Duration::from_millis(50);
 
-/// Those who wait, by session.
+/// The waiting tasks, by session.
 #[derive(Default)]
 pub(crate) struct Arrivals {
     changed: Condvar,
@@ -26,7 +26,7 @@ pub(crate) struct Arrivals {
 
 #[derive(Default)]
 struct ArrivalState {
-    /// Whether the thread sleeps until it is woken.
+    /// Whether the watch thread sleeps until a waiter wakes it.
     asleep: bool,
     closed: bool,
     followed: Waiters,
@@ -35,7 +35,7 @@ struct ArrivalState {
 
 type Waiters = HashMap<SessionId, (usize, Arc<Notify>)>;
 
-/// What is waited for.
+/// The kind of row that a task waits for.
 #[derive(Clone, Copy)]
 pub(crate) enum Awaited {
     Deliveries,
@@ -43,7 +43,7 @@ pub(crate) enum Awaited {
 }
 
 impl ArrivalState {
-    /// Whether nobody waits.
+    /// Whether no task waits.
     fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.followed.is_empty()
     }
@@ -56,7 +56,7 @@ impl ArrivalState {
     }
 }
 
-/// One who waits; counted out when dropped.
+/// A registered waiter; dropping it ends the registration.
 pub(crate) struct ArrivalWaiter {
     arrivals: Arc<Arrivals>,
     pub(crate) arrived: Arc<Notify>,
@@ -65,7 +65,7 @@ pub(crate) struct ArrivalWaiter {
 }
 
 impl Arrivals {
-    /// Counts somebody in who waits for a session's deliveries or steps.
+    /// Registers a waiter for a session's deliveries or steps.
     pub(crate) fn wait(self: &Arc<Self>, session: &SessionId, what: Awaited) -> ArrivalWaiter {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (count, arrived) = state.of(what).entry(session.clone()).or_default();
@@ -84,7 +84,7 @@ impl Arrivals {
         }
     }
 
-    /// Tells those who wait for this of this session.
+    /// Wakes the waiters for this kind of row in this session.
     pub(crate) fn tell(&self, session: &SessionId, what: Awaited) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, arrived)) = state.of(what).get(session) {
@@ -92,7 +92,7 @@ impl Arrivals {
         }
     }
 
-    /// Lets nobody wait any more.
+    /// Wakes all waiters and ends the watch thread.
     pub(crate) fn close(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.closed = true;
@@ -103,11 +103,11 @@ impl Arrivals {
         self.changed.notify_all();
     }
 
-    /// Starts the thread that looks at what other processes deliver, as long as somebody waits.
+    /// Starts the thread that looks for deliveries and steps of other processes while any task waits.
     pub(crate) fn watch(self: &Arc<Self>, database: &Path) -> Result<JoinHandle<()>, WatchError> {
         let connection = schema::connect(database, false)?;
         let newest = match newest(&connection) {
-            // What else is in the file can be read all the same.
+            // The rest of a damaged file may still be readable.
             Err(error) if JobError::of(&error).is_damage() => 0,
             newest => newest?,
         };
@@ -122,24 +122,24 @@ impl Arrivals {
         Ok(builder.spawn(move || {
             while arrivals.is_time_to_look() {
                 if let Err(error) = watch.look(&arrivals) {
-                    // The next look may go better, and whoever waits has a time limit.
+                    // The next look may succeed, and each waiter has a time limit.
                     tracing::warn!(%error, "deliveries of other processes cannot be seen");
                 }
             }
         })?)
     }
 
-    /// The sessions of which steps are waited for.
+    /// The sessions whose steps are waited for.
     fn followed(&self) -> Vec<SessionId> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.followed.keys().cloned().collect()
     }
 
-    /// Waits for a moment, and until somebody waits; `false` when it is over.
+    /// Sleeps for one interval, and on until there is a waiter; `false` once closed.
     fn is_time_to_look(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let open = |state: &mut ArrivalState| !state.closed;
-        // To be woken for each turn of many would cost more than to look at the clock now and then.
+        // Polling for a while costs less than waking the thread for each of many turns.
         for _ in 0..LINGERS {
             let waited = self.changed.wait_timeout_while(state, NOTICED, open);
             (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -174,7 +174,7 @@ impl Drop for ArrivalWaiter {
     }
 }
 
-/// Why nobody watches.
+/// Why the watch thread could not start.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WatchError {
     #[error(transparent)]
@@ -185,11 +185,11 @@ pub(crate) enum WatchError {
 
 struct ArrivalWatch {
     connection: Connection,
-    /// The number of the last delivery that was seen.
+    /// The number of the last delivery seen.
     newest: i64,
-    /// How many steps the sessions had that are followed; `None` is no such session.
+    /// The step count of each followed session; `None` if the session does not exist.
     steps: HashMap<SessionId, Option<u64>>,
-    /// Tells whether anybody has written since.
+    /// SQLite's `data_version`, which changes when another connection has written.
     version: i64,
 }
 
@@ -219,7 +219,7 @@ impl ArrivalWatch {
         Ok(())
     }
 
-    /// Looks how many steps there are of the sessions that are followed, and tells of changes.
+    /// Reads the step counts of the followed sessions and wakes the waiters of those that changed.
     fn look_at_steps(
         &self,
         arrivals: &Arrivals,
@@ -231,7 +231,7 @@ impl ArrivalWatch {
         for session in arrivals.followed() {
             let steps = query.query_row([session.as_str()], |row| row.get(0));
             let steps = steps.optional()?;
-            // Whoever began to wait since the last look is told once too often rather than not at all.
+            // A waiter registered since the last look gets one spurious wake-up rather than none.
             if self.steps.get(&session) != Some(&steps) {
                 arrivals.tell(&session, Awaited::Steps);
             }
@@ -248,5 +248,5 @@ fn newest(connection: &Connection) -> rusqlite::Result<i64> {
     Ok(newest.unwrap_or(0))
 }
 
-/// For how many moments nobody has to wait before the thread sleeps until somebody does.
+/// How many intervals without a waiter pass before the thread sleeps until there is one.
 const LINGERS: u32 = 20;

@@ -1,7 +1,7 @@
-//! The steps of a session, each with the number of the one before it.
+//! The steps of a session as a linked list: each row has the number of the step before it.
 //!
-//! A session's row has the number of its last step, and is written with every append anyway: so nothing else
-//! has to be kept to find them by, and whatever is appended goes to the end of the table, whoever appends it.
+//! The session's row has the number of its last step and is written with every append anyway. So no further index
+//! is needed to find the steps, and every append, of any session, goes to the end of the table.
 
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -9,19 +9,19 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use crate::requests::AppendJob;
 use crate::rows::damaged;
 
-/// Where the steps of a session end.
+/// The end of a session's chain of steps.
 #[derive(Clone, Copy)]
 pub(crate) struct ChainEnd {
-    /// The number of the last one.
+    /// The number of the last step.
     pub(crate) last: i64,
     /// The session's number.
     pub(crate) session: i64,
-    /// How many there are.
+    /// The number of steps.
     pub(crate) steps: u64,
 }
 
-/// Writes the steps of an append after the last one before them: the number of the last one now. They have
-/// numbers one after the other, as nobody else writes meanwhile.
+/// Inserts the steps of an append after step `before` and returns the number of the last one. Their numbers are
+/// consecutive, as the write transaction excludes other writers.
 pub(crate) fn put(
     connection: &Connection,
     session: i64,
@@ -39,7 +39,7 @@ pub(crate) fn put(
     Ok(last)
 }
 
-/// Takes the steps of an append back that were written just now, the last of them under this number.
+/// Deletes the steps that an append has just written; `last` is the number of the last of them.
 pub(crate) fn take_back(
     connection: &Connection,
     append: &AppendJob,
@@ -54,7 +54,7 @@ pub(crate) fn take_back(
     Ok(())
 }
 
-/// The numbers of a session's steps from this place on, in their order.
+/// The numbers of a session's steps from position `from` on, in order.
 pub(crate) fn numbers(
     connection: &Connection,
     end: &ChainEnd,
@@ -65,11 +65,11 @@ pub(crate) fn numbers(
          WHERE number <= ?1 ORDER BY number DESC",
     )?;
     let (mut numbers, mut wanted, mut left) = (Vec::new(), end.last, end.steps);
-    // Each has one place less than the one after it, so that this ends, whatever the file says.
+    // Each position is one less than that of the next step, so the loop ends even on a damaged file.
     while left > from {
         let (before, mut strangers) = (left, 0);
         let mut found = query.query([wanted])?;
-        // The steps of a turn that was alone stand together.
+        // The steps of a turn that ran alone are adjacent.
         while left > from
             && strangers < NEAR
             && let Some(step) = found.next()?
@@ -96,7 +96,7 @@ pub(crate) fn numbers(
     Ok(numbers)
 }
 
-/// Reads the records of a session's steps from this place on, in their order, until one is not liked.
+/// Passes the records of a session's steps from position `from` on to `read`, in order, until it returns an error.
 pub(crate) fn each<E>(
     connection: &Connection,
     end: &ChainEnd,
@@ -138,17 +138,17 @@ pub(crate) fn each<E>(
     Ok(Ok(()))
 }
 
-/// Under which epoch the step of this number was written, if there is one.
+/// The epoch under which the step of this number was written, if the step exists.
 pub(crate) fn epoch(connection: &Connection, number: i64) -> rusqlite::Result<Option<u64>> {
     let mut query = connection.prepare_cached("SELECT epoch FROM steps WHERE number = ?1")?;
     query.query_row([number], |row| row.get(0)).optional()
 }
 
-/// Deletes the steps of a session, and what is searched of them.
+/// Deletes the steps of a session and their search text.
 pub(crate) fn delete(connection: &Connection, end: &ChainEnd) -> rusqlite::Result<()> {
     let numbers = match told_missing(numbers(connection, end, 0))? {
         Ok(numbers) => numbers,
-        // What is damaged can be deleted, too, by a look at everything.
+        // A damaged session can be deleted, too, with a scan of the whole table.
         Err(ChainGap { .. }) => all(connection, end.session)?,
     };
     let mut step = connection.prepare_cached("DELETE FROM steps WHERE number = ?1")?;
@@ -160,14 +160,14 @@ pub(crate) fn delete(connection: &Connection, end: &ChainEnd) -> rusqlite::Resul
     Ok(())
 }
 
-/// Every step that says that it is this session's.
+/// All steps whose row names this session.
 fn all(connection: &Connection, session: i64) -> rusqlite::Result<Vec<i64>> {
     let mut query = connection.prepare("SELECT number FROM steps WHERE session = ?1")?;
     let found = query.query_map([session], |row| row.get(0))?;
     found.collect()
 }
 
-/// Tells a session that has lost a step from a file that cannot be read.
+/// Separates a session with a missing step from a file that cannot be read.
 pub(crate) fn told_missing<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Result<T, ChainGap>> {
     match read {
         Ok(read) => Ok(Ok(read)),
@@ -184,12 +184,12 @@ fn missing(position: u64) -> rusqlite::Error {
     damaged(0, Type::Integer, ChainGap { position })
 }
 
-/// Why not all steps of a session are found.
+/// A step of the session is missing.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("step {position} of the session is missing")]
 pub(crate) struct ChainGap {
     position: u64,
 }
 
-/// How many steps of other sessions are read over before the next one is looked up.
+/// How many steps of other sessions are skipped before the next step is looked up by its number.
 const NEAR: u32 = 8;

@@ -1,4 +1,4 @@
-//! Looking over a whole file: whether it is sound, and everything in it can be read.
+//! Checks a whole file: its pages, and whether every record can be read.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -17,42 +17,42 @@ use crate::marks;
 use crate::parts;
 use crate::rows::{self, StoredSession};
 
-/// What a look over the file found.
+/// The result of a full check.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct CheckReport {
-    /// What is wrong, each in a sentence that names the session if it is one's.
+    /// The damage found, one sentence each, with the session's id where it belongs to one.
     pub damage: Vec<String>,
-    /// Whether everything was looked at: otherwise the time was over.
+    /// Whether the check finished within its time limit.
     pub is_complete: bool,
-    /// The sessions of which only a newer version knows everything. They are not wrong.
+    /// Sessions with records of a newer version, which this one cannot fully read. They are not damaged.
     pub newer: Vec<SessionId>,
-    /// How many sessions were looked at.
+    /// The number of sessions checked.
     pub sessions: u64,
-    /// How many steps were read.
+    /// The number of steps read.
     pub steps: u64,
 }
 
-/// What a quick look at the file found: nothing that stands in a session is read.
+/// The result of a quick check, which does not read the contents of sessions.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct QuickChecked {
-    /// What is wrong, each in a sentence.
+    /// The damage found, one sentence each.
     pub damage: Vec<String>,
-    /// Whether everything was looked at: otherwise the time was over.
+    /// Whether the check finished within its time limit.
     pub is_complete: bool,
 }
 
-/// How far a look over the file is.
+/// The progress of a check.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct CheckProgress {
-    /// How many sessions have been looked at.
+    /// The number of sessions checked so far.
     pub done: u64,
-    /// Of how many.
+    /// The number of sessions in all.
     pub of: u64,
 }
 
-/// Looks over the file for at most that long.
+/// Checks the file for at most `limit`.
 pub(crate) fn check(
     connection: &Connection,
     limit: Duration,
@@ -64,7 +64,7 @@ pub(crate) fn check(
     })
 }
 
-/// Looks at the pages of the file for at most that long.
+/// Checks the pages of the file for at most `limit`.
 pub(crate) fn quick(connection: &Connection, limit: Duration) -> QuickChecked {
     let CheckReport {
         damage,
@@ -102,7 +102,7 @@ fn within(
     })
 }
 
-/// The time is over.
+/// The time limit was reached.
 struct TimeUp;
 
 struct CheckRun<'a> {
@@ -112,12 +112,12 @@ struct CheckRun<'a> {
 }
 
 impl CheckRun<'_> {
-    /// Looks whether the pages hang together.
+    /// Checks the structure of the pages.
     fn pages(&mut self) -> Result<(), TimeUp> {
         let found = self.lines("PRAGMA quick_check(20)");
         for found in self.note("the file", found)?.unwrap_or_default() {
             for line in found.lines() {
-                // The heading names the database, which has but one name here.
+                // The heading names the database; there is only one here.
                 if line != "ok" && !line.starts_with("***") {
                     self.checked.damage.push(format!("the file: {line}"));
                 }
@@ -175,7 +175,7 @@ impl CheckRun<'_> {
         Ok(())
     }
 
-    /// Reads everything of a session.
+    /// Reads all rows and records of a session.
     fn read(&mut self, row: &StoredSession) -> rusqlite::Result<Result<(), SessionFault>> {
         let (mut summary, mut marked) = (Summary::default(), Vec::new());
         let (mut steps, known) = (0, row.known);
@@ -235,7 +235,7 @@ impl CheckRun<'_> {
         Ok(Ok(()))
     }
 
-    /// Reads the records that a query finds.
+    /// Reads the records that a query returns.
     fn each(
         &self,
         query: &str,
@@ -257,7 +257,8 @@ impl CheckRun<'_> {
         query.query_map((), |row| row.get(0))?.collect()
     }
 
-    /// What was read, or nothing, with the reason put down; not if the time is over.
+    /// The value read; on an error records the damage and returns `None`. Fails only when the time limit is
+    /// reached.
     fn note<T>(&mut self, what: &str, read: rusqlite::Result<T>) -> Result<Option<T>, TimeUp> {
         if self.deadline.is_some_and(|end| Instant::now() >= end) {
             return Err(TimeUp);
@@ -276,13 +277,13 @@ impl CheckRun<'_> {
     }
 }
 
-/// What is wrong with a session.
+/// The damage of one session.
 enum SessionFault {
     Record(DecodeError),
     Row(&'static str),
 }
 
-/// The tables of rows that belong to no session.
+/// The tables with rows that belong to no session.
 const STRAYS: &str = "SELECT \"table\" FROM (
          SELECT \"table\" FROM pragma_foreign_key_check
          UNION ALL SELECT 'steps' FROM steps WHERE session NOT IN (SELECT number FROM sessions)

@@ -1,4 +1,4 @@
-//! What a request does to the rows, within a transaction that many share.
+//! The changes to the rows that each request makes, within a transaction that several requests share.
 
 use std::sync::Arc;
 
@@ -21,26 +21,26 @@ use crate::parts;
 use crate::requests::{AppendJob, DeliverJob, WaitUpdate};
 use crate::rows::{self, StoredSession};
 
-/// Why a session is not had.
+/// Why a session cannot be owned or changed.
 pub(crate) enum NotOwned {
-    /// A live process holds it.
+    /// A live process has a hold on it.
     Held,
-    /// A live process has it.
+    /// A live process owns it.
     Owned,
-    /// It cannot be read.
+    /// Its row or its steps cannot be read.
     Unreadable(DecodeError),
-    /// There is none.
+    /// It does not exist.
     Unknown,
 }
 
-/// A session that was taken.
+/// A session that was taken over.
 pub(crate) struct TakenSession {
     pub(crate) epoch: Epoch,
-    /// What its row says, if that is known.
+    /// The contents of its row, if known.
     pub(crate) known: Option<OwnerRow>,
 }
 
-/// Takes a session, which exists from then on.
+/// Takes ownership of a session and creates it if it does not exist.
 pub(crate) fn own(
     connection: &Connection,
     session: &SessionId,
@@ -50,7 +50,7 @@ pub(crate) fn own(
     let Some(row) = rows::session(connection, session)? else {
         let mut past = connection.prepare_cached("SELECT epoch + 1 FROM past")?;
         let epoch = past.query_row((), |row| row.get(0))?;
-        // That it gave back its number and epoch would cost more than all of the rest.
+        // `RETURNING` the number and epoch would cost more than the rest of the statement.
         let mut insert = connection.prepare_cached(
             "INSERT INTO sessions (id, epoch, owner, created, changed) VALUES (?1, ?2, ?3, ?4, ?4)",
         )?;
@@ -71,7 +71,7 @@ pub(crate) fn own(
     let mut update = connection
         .prepare_cached("UPDATE sessions SET epoch = ?2, owner = ?3 WHERE number = ?1")?;
     update.execute(params![row.number, epoch, us.name()])?;
-    // What was just derived is read when it is needed, and what is damaged is told of then.
+    // A summary derived just now is read again when it is needed, and damage is reported then.
     let summary = derived::summary(&row).ok();
     let known = summary.filter(|_| row.known == row.steps);
     let known = known.map(|summary| OwnerRow::of(&row, epoch, summary));
@@ -81,7 +81,7 @@ pub(crate) fn own(
     }))
 }
 
-/// Lets go of a session that is owned under this epoch.
+/// Gives up the ownership of a session under this epoch.
 pub(crate) fn release(
     connection: &Connection,
     session: &SessionId,
@@ -95,7 +95,7 @@ pub(crate) fn release(
     Ok(())
 }
 
-/// Deletes a session that nobody owns, and that nobody holds, as this lock shows.
+/// Deletes a session that has no owner and no hold; the lock proves the latter.
 pub(crate) fn delete(
     connection: &Connection,
     session: &SessionId,
@@ -118,16 +118,15 @@ pub(crate) fn delete(
     Ok(Ok(()))
 }
 
-/// Appends, and says what the row says from now on, if that is known. Nothing is written before everything
-/// was looked at.
+/// Appends steps and returns the new contents of the row, if known. Every check precedes the first write.
 pub(crate) fn append(
     connection: &Connection,
     append: &AppendJob,
     known: Option<&OwnerRow>,
     now: WallTime,
 ) -> rusqlite::Result<Result<Option<OwnerRow>, AppendRefusal>> {
-    // Where the row is as it was, and no wait is touched, there is nothing to look at. Their numbers are known
-    // when the steps are written, which is taken back where the row is not as it was.
+    // If the row is unchanged and the append touches no wait, nothing has to be read. The steps are written first,
+    // which yields their numbers; they are deleted again if the row turns out to have changed.
     if let Some(known) = known
         && append.is_next_of(known)
     {
@@ -138,11 +137,11 @@ pub(crate) fn append(
         }
         chain::take_back(connection, append, last)?;
     }
-    // Nobody has ever owned what is not there.
+    // A session that does not exist has never had an owner.
     let Some(row) = rows::session(connection, &append.session)? else {
         return Ok(Err(AppendRefusal::StaleEpoch));
     };
-    // Whoever has let go has no more to say.
+    // An owner that released the session may not append any more.
     if row.epoch != append.epoch.0 || row.owner.is_none() {
         return Ok(Err(AppendRefusal::StaleEpoch));
     }
@@ -185,13 +184,13 @@ pub(crate) fn append(
     )?)))
 }
 
-/// Whether exactly this was appended before, under the same ownership.
+/// Whether the same append was committed before, under the same ownership.
 fn is_repeated(
     connection: &Connection,
     row: &StoredSession,
     append: &AppendJob,
 ) -> rusqlite::Result<bool> {
-    // What is empty says nothing, and beyond the end nothing was written.
+    // An empty append proves nothing, and no step was written beyond the end.
     if append.records.is_empty() || append.position > row.steps {
         return Ok(false);
     }
@@ -217,7 +216,7 @@ fn is_repeated(
     Ok(true)
 }
 
-/// Puts something into an inbox.
+/// Adds a delivery to an inbox.
 pub(crate) fn deliver(
     connection: &Connection,
     delivering: &DeliverJob,
@@ -268,7 +267,7 @@ pub(crate) fn deliver(
     )?;
     update.execute(params![row.number, now.as_millis(), record.len()])?;
     if is_for_owner(&delivery.body) {
-        // Whoever takes the turn up next has something to do.
+        // Makes the open turn due for its next owner.
         let mut update = connection.prepare_cached(
             "UPDATE sessions SET loud = deliveries, due = iif(open IS NULL, NULL, ?2)
              WHERE number = ?1",

@@ -1,4 +1,4 @@
-//! What a session's row says of its steps, kept with each append and made anew from old steps.
+//! The summary in a session's row: written with each append, and rebuilt from steps that have none.
 
 use jackfield_domain::ids::{ToolCallId, TurnId, WaitId};
 use jackfield_domain::time::WallTime;
@@ -15,7 +15,7 @@ use crate::parts;
 use crate::requests::AppendJob;
 use crate::rows::{StoredSession, damaged};
 
-/// What the row of a session says.
+/// The summary in a session's row.
 pub(crate) fn summary(row: &StoredSession) -> rusqlite::Result<Summary> {
     let open = match &row.open {
         Some(text) => Some(read(text).ok_or_else(|| damaged(0, Type::Text, UnknownCalls))?),
@@ -29,7 +29,7 @@ pub(crate) fn summary(row: &StoredSession) -> rusqlite::Result<Summary> {
     })
 }
 
-/// Keeps what an append says, beside its steps: what the row says afterwards.
+/// Writes the summary of an append with its steps, and returns the new contents of the row.
 pub(crate) fn keep(
     connection: &Connection,
     row: &StoredSession,
@@ -58,7 +58,7 @@ pub(crate) fn keep(
     })
 }
 
-/// The same where the row is known, which is not read for it: `None` if it is not as it was, and then
+/// Like `keep`, but without a read of the row, whose contents are known. `None` if the row has changed; then
 /// nothing was written.
 pub(crate) fn keep_known(
     connection: &Connection,
@@ -70,7 +70,7 @@ pub(crate) fn keep_known(
     let said = AppendSummary::by(before.summary.clone(), append);
     let seen = before.seen.max(append.seen);
     let due = said.summary.due().map(WallTime::as_millis);
-    // It is in an index, and seldom another one.
+    // This column is indexed and seldom changes.
     let update = if due == before.due {
         PUT_KNOWN
     } else {
@@ -109,12 +109,12 @@ pub(crate) fn keep_known(
     }))
 }
 
-/// What an append says of its session.
+/// The changes that an append makes to the summary of its session.
 struct AppendSummary {
     marked: Vec<StepMarks>,
-    /// How many steps there are with it.
+    /// The number of steps, including the append.
     steps: u64,
-    /// With it.
+    /// The summary, including the append.
     summary: Summary,
 }
 
@@ -132,7 +132,7 @@ impl AppendSummary {
         }
     }
 
-    /// Keeps what is not in the session's row.
+    /// Writes the parts of the summary that are not in the session's row.
     fn keep_beside(
         &self,
         connection: &Connection,
@@ -150,7 +150,7 @@ impl AppendSummary {
     }
 }
 
-/// Derives what the row does not say yet, if it can be read: steps that were written without it.
+/// Derives the summary from steps that were written without one, if they can be read.
 pub(crate) fn catch_up(
     connection: &Connection,
     row: &StoredSession,
@@ -191,8 +191,7 @@ pub(crate) fn catch_up(
     Ok(Ok(()))
 }
 
-/// Derives what all rows say, from the steps of a file that did not keep it. What cannot be read is
-/// left for later.
+/// Derives all summaries, for a file whose form had none. Sessions that cannot be read are left for later.
 pub(crate) fn derive_all(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(
         "UPDATE sessions SET bytes = coalesce(
@@ -211,27 +210,27 @@ pub(crate) fn derive_all(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Why a session is left alone that a newer build has written, if one has.
+/// The error for a session that a newer build has written, if one has.
 pub(crate) fn newer(row: &StoredSession) -> Option<DecodeError> {
     row.is_newer().then(|| DecodeError::Newer {
         version: row.vocabulary.into(),
     })
 }
 
-/// What a row says beside the summary.
+/// The columns of a row beside the summary.
 struct RowExtras {
-    /// How many bytes came.
+    /// The number of bytes added.
     bytes: usize,
-    /// When it was changed, if it was.
+    /// The time of the change, if there was one.
     changed: Option<WallTime>,
     /// The number of the last step.
     last: i64,
     seen: u64,
-    /// How many steps there are, all of them in the summary.
+    /// The number of steps, all of which the summary covers.
     steps: u64,
 }
 
-/// Writes a row, at once: what is in the same row costs one write. When it is due from now on.
+/// Writes a row with one statement, as columns of the same row cost one write. Returns when the session is due.
 fn put(
     connection: &Connection,
     row: &StoredSession,
@@ -264,7 +263,7 @@ fn put(
         summary.principal.as_deref(),
         kept.last,
     ])?;
-    // It is in an index, and seldom another one.
+    // This column is indexed and seldom changes.
     if due != row.due {
         let mut update =
             connection.prepare_cached("UPDATE sessions SET due = ?2 WHERE number = ?1")?;
@@ -273,7 +272,7 @@ fn put(
     Ok(due)
 }
 
-/// Keeps what is searched of the step of this number.
+/// Stores the search text of the step with this number.
 fn add_text(
     connection: &Connection,
     number: i64,
@@ -290,8 +289,8 @@ fn add_text(
 #[error("what a session's row says of its open turn cannot be read")]
 struct UnknownCalls;
 
-/// An open turn as the words of its row: the turn, how many calls may run at once, how often it was taken
-/// up, when the model is asked again or `-`, and for each call its id with what it is at.
+/// Encodes an open turn as the words of its column: the turn, how many calls may run at once, the number of
+/// recoveries, when the model call is retried or `-`, and each call's id with its state.
 fn write(open: &OpenTurnSummary) -> String {
     let retry_at = open
         .retry_at
@@ -321,7 +320,7 @@ fn write(open: &OpenTurnSummary) -> String {
     text
 }
 
-/// The same back.
+/// Decodes what `write` encodes.
 fn read(text: &str) -> Option<OpenTurnSummary> {
     let mut words = text.split(' ');
     let turn = TurnId::parse(words.next()?).ok()?;
@@ -357,20 +356,20 @@ fn read_call(word: &str) -> Option<(ToolCallId, CallPlace)> {
     Some((call, place))
 }
 
-/// Writes a row that is as it was known, and where no delivery is to be seen to.
+/// Updates a row that has not changed and has no delivery left to handle.
 const PUT_KNOWN: &str = "UPDATE sessions SET open = ?2, seen = ?3, title = ?4, turns = ?5,
          vocabulary = max(vocabulary, ?6), steps = ?7, known = ?7, bytes = bytes + ?8,
          changed = ?9, principal = ?10, last = ?15
      WHERE number = ?1 AND epoch = ?13 AND steps = ?14 AND known = ?14 AND owner IS NOT NULL
          AND loud <= ?3 AND due IS ?12 AND ?11 IS ?12";
-/// The same if it is due at another time from now on.
+/// The same, where the time at which the session is due changes.
 const PUT_KNOWN_DUE: &str = "UPDATE sessions SET open = ?2, seen = ?3, title = ?4, turns = ?5,
          vocabulary = max(vocabulary, ?6), steps = ?7, known = ?7, bytes = bytes + ?8,
          changed = ?9, principal = ?10, due = ?11, last = ?15
      WHERE number = ?1 AND epoch = ?13 AND steps = ?14 AND known = ?14 AND owner IS NOT NULL
          AND loud <= ?3 AND due IS ?12";
 
-/// An open turn as its row has it.
+/// Decodes an open turn from its column.
 pub(crate) fn open(text: &str) -> Option<OpenTurnSummary> {
     read(text)
 }

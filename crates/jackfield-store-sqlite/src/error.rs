@@ -1,4 +1,4 @@
-//! What can be wrong with the file, in words that a person can act on.
+//! Errors of the file, with messages that tell a person what to do.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use jackfield_ports::chat_model::BoxError;
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
-/// A file that cannot be opened as a journal. Nothing in it was changed.
+/// The file cannot be opened as a journal. Nothing in it was changed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// Another process has it open that would not understand it afterwards.
+    /// Another process has the file open and could not read its new form.
     #[error(
         "{} has to be brought up to date, and another process has it open: end that one first",
         path.display()
@@ -21,7 +21,7 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
-    /// It is damaged from its beginning on, or no database at all.
+    /// The file is damaged from its beginning on, or is not a database.
     #[error("{} is damaged, or is no database", path.display())]
     Damaged {
         /// The file.
@@ -30,7 +30,7 @@ pub enum OpenError {
         #[source]
         source: BoxError,
     },
-    /// The file or its folder cannot be made, opened or locked.
+    /// The file or its folder cannot be created, opened or locked.
     #[error("{} cannot be opened", path.display())]
     Io {
         /// The file.
@@ -39,7 +39,7 @@ pub enum OpenError {
         #[source]
         source: std::io::Error,
     },
-    /// A newer build made it.
+    /// A newer build wrote the file.
     #[error(
         "{} was made by a newer version (its form is {found}, and this one knows {known}): use that one",
         path.display()
@@ -47,26 +47,26 @@ pub enum OpenError {
     Newer {
         /// The form of the file.
         found: i64,
-        /// The form that is known.
+        /// The newest form that this build knows.
         known: i64,
         /// The file.
         path: PathBuf,
     },
-    /// Something else than a file has its name.
+    /// The path names something other than a file.
     #[error("{} is {kind}: name a file", path.display())]
     NotAFile {
-        /// What it is, in words.
+        /// The kind of entry, in words.
         kind: &'static str,
         /// Its path.
         path: PathBuf,
     },
-    /// It is another program's database.
+    /// The file is a database of another program.
     #[error("{} is a database of another program: name another file", path.display())]
     NotOurs {
         /// The file.
         path: PathBuf,
     },
-    /// The file cannot be written either, and reading it takes that.
+    /// The file cannot be opened for reading without write access.
     #[error("{} cannot be read: {why}", path.display())]
     NotRead {
         /// The file.
@@ -74,7 +74,7 @@ pub enum OpenError {
         /// Why, in words, and what to do.
         why: Arc<str>,
     },
-    /// The file is there, and it or its folder cannot be written. It may be read:
+    /// The file exists, but the file or its folder cannot be written. It may be readable:
     /// [`ReadOnlyJournal`](crate::ReadOnlyJournal).
     #[error("{} can only be read", path.display())]
     ReadOnly {
@@ -84,7 +84,7 @@ pub enum OpenError {
         #[source]
         source: BoxError,
     },
-    /// SQLite says no.
+    /// SQLite reported an error.
     #[error("{} cannot be used", path.display())]
     Store {
         /// The file.
@@ -132,7 +132,7 @@ impl OpenError {
     }
 }
 
-/// Why a request was not done. Shared by all that one commit failed.
+/// Why a request failed. Shared by all requests of a failed commit.
 #[derive(Clone, Debug, Error)]
 pub(crate) enum JobError {
     #[error("the journal was closed")]
@@ -143,7 +143,7 @@ pub(crate) enum JobError {
     Disk(Arc<str>),
     #[error("{} ({why})", full(*.most))]
     Full {
-        /// How many bytes the file may have, if that is limited.
+        /// The size limit of the file in bytes, if there is one.
         most: Option<u64>,
         why: Arc<str>,
     },
@@ -160,13 +160,13 @@ pub(crate) enum JobError {
     Other(Arc<str>),
     #[error("the file, or the folder it is in, cannot be written ({0})")]
     ReadOnly(Arc<str>),
-    /// The file is sound, and says what nobody wrote.
+    /// The file's structure is sound, but a row has contents that no version writes.
     #[error("a row is damaged or missing ({0}): restore a copy of the file")]
     Row(Arc<str>),
 }
 
 impl JobError {
-    /// The same in words.
+    /// Classifies an error of SQLite.
     pub(crate) fn of(error: &rusqlite::Error) -> Self {
         if let rusqlite::Error::FromSqlConversionFailure(_, _, why) = error {
             return Self::Row(why.to_string().into());
@@ -195,7 +195,7 @@ impl JobError {
         }
     }
 
-    /// The same of a file that may have no more than so many bytes.
+    /// Adds the size limit of the file to an error that it is full.
     pub(crate) fn within(self, limit: Option<u64>) -> Self {
         match self {
             Self::Full { why, .. } => Self::Full { most: limit, why },
@@ -210,7 +210,7 @@ impl JobError {
         }
     }
 
-    /// The same with the file that it is said of.
+    /// Adds the path of the file.
     pub(crate) fn at(self, path: &Path) -> FileFault {
         FileFault {
             fault: self,
@@ -218,12 +218,12 @@ impl JobError {
         }
     }
 
-    /// Whether what was read or written there is damaged; of other sessions that says nothing.
+    /// Whether the rows that were read or written are damaged; other sessions may be sound.
     pub(crate) const fn is_damage(&self) -> bool {
         matches!(self, Self::Corrupt(_) | Self::Row(_))
     }
 
-    /// Whether it will be the same the next time.
+    /// Whether a retry would fail in the same way.
     pub(crate) const fn lasts(&self) -> bool {
         match self {
             Self::Corrupt(_)
@@ -236,7 +236,7 @@ impl JobError {
     }
 }
 
-/// What is wrong with a file, which is named.
+/// An error with the path of its file.
 #[derive(Debug, Error)]
 #[error("{}: {fault}", path.display())]
 pub(crate) struct FileFault {

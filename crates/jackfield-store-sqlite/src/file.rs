@@ -1,4 +1,4 @@
-//! The file that is written to: transactions, each by one or shared by many, and the log that they are in.
+//! The connection that writes: single and shared transactions, their syncs, and the write-ahead log.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -11,36 +11,36 @@ use crate::jobs::{Durability, JobFailure, WriteJob};
 use crate::options::Options;
 use crate::owners::LocatedFile;
 
-/// The file that is written to.
+/// The connection that writes to the file.
 pub(crate) struct WriteFile {
     connection: Connection,
-    /// How many pages are in the log, as of the last commit.
+    /// The number of pages in the log as of the last commit.
     logged: Arc<AtomicI32>,
-    /// How many bytes it may have.
+    /// The size limit of the file in bytes.
     most: Option<u64>,
     pace: SyncPace,
-    /// How long a write waits while another process writes.
+    /// How long a write waits for another process's write.
     patience: Duration,
     place: LocatedFile,
-    /// Whether a commit is synced now.
+    /// Whether commits are synced at present.
     synced: bool,
 }
 
-/// What became of a job, to be told.
+/// The result of a job, before its requester gets it.
 pub(crate) struct JobResult {
     ended: Result<(), JobFailure>,
     job: Box<dyn WriteJob>,
 }
 
 impl JobResult {
-    /// Tells whoever asked.
+    /// Sends the result to the requester.
     pub(crate) fn tell(self) {
         self.job.tell(self.ended);
     }
 }
 
 impl WriteFile {
-    /// Takes the connection, on which nothing else is done any more.
+    /// Wraps the connection, which must not be used otherwise from then on.
     pub(crate) fn of(
         mut connection: Connection,
         place: LocatedFile,
@@ -51,8 +51,7 @@ impl WriteFile {
         }
         let logged = Arc::new(AtomicI32::new(0));
         let seen = Arc::clone(&logged);
-        // Otherwise SQLite takes the log into the file within the commit that has made it too long, and
-        // somebody waits for that.
+        // Otherwise SQLite checkpoints within the commit that made the log too long, and its requester has to wait.
         connection.wal_hook(Some(move |_: &mut _, pages| {
             seen.store(pages, Ordering::Relaxed);
             Ok(())
@@ -69,9 +68,9 @@ impl WriteFile {
         })
     }
 
-    /// Does these as one transaction, and says what each of them is to be told.
+    /// Runs a batch of jobs as one transaction and returns the result of each.
     pub(crate) fn perform(&mut self, mut batch: Vec<Box<dyn WriteJob>>) -> Vec<JobResult> {
-        // A sync of the log takes with it what was written there before without one.
+        // A sync of the log also makes earlier unsynced commits durable.
         let synced = batch.iter().any(|job| job.lasting().is_synced());
         let done = self.transact(synced, &mut |connection| {
             batch.iter_mut().try_for_each(|job| job.perform(connection))
@@ -82,7 +81,7 @@ impl WriteFile {
                     self.wipe();
                 }
             }
-            // One of them is at fault: each for itself, and only that one fails.
+            // One job failed: run each on its own, so that only that one fails.
             Err(failed) if batch.len() > 1 && failed.of_one => {
                 let each = batch.into_iter().flat_map(|job| self.perform(vec![job]));
                 return each.collect();
@@ -98,8 +97,8 @@ impl WriteFile {
         told.collect()
     }
 
-    /// Does this as a transaction without waiting for another process: `None` if one is writing, and then
-    /// nothing was done.
+    /// Runs a transaction without waiting for other processes: `None` if another one is writing, and then nothing
+    /// was done.
     pub(crate) fn try_now<T>(
         &mut self,
         synced: bool,
@@ -132,7 +131,7 @@ impl WriteFile {
         }
     }
 
-    /// Reads within one snapshot, which waits for nobody.
+    /// Reads within one snapshot, without waiting for a writer.
     pub(crate) fn read_now<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -150,19 +149,18 @@ impl WriteFile {
         read.map_err(fault)
     }
 
-    /// Whether synced commits took less than this lately.
+    /// Whether recent synced commits took less than `limit`.
     pub(crate) fn is_quicker_than(&self, limit: Duration) -> bool {
         self.pace.0 < limit
     }
 
-    /// Whether the log is to be taken into the file: it is long, and whoever writes has a pause, or it is
-    /// so long that nobody's pause is waited for.
+    /// Whether to checkpoint the log: it is long and the writers pause, or it is too long to wait for a pause.
     pub(crate) fn has_much_in_its_log(&self, is_pause: bool) -> bool {
         let logged = self.logged.load(Ordering::Relaxed);
         logged >= if is_pause { LONG } else { TOO_LONG }
     }
 
-    /// Takes the log into the file as far as nobody reads it.
+    /// Checkpoints the log as far as no reader needs it.
     pub(crate) fn take_in(&self) {
         let taken = self
             .connection
@@ -170,7 +168,7 @@ impl WriteFile {
         if let Err(error) = taken {
             tracing::warn!(%error, "the log cannot be taken into the file");
         }
-        // Asked for again when there is more, also if somebody reads.
+        // The next commit sets the number again, also if a reader kept pages in the log.
         self.logged.store(0, Ordering::Relaxed);
     }
 
@@ -179,7 +177,7 @@ impl WriteFile {
         synced: bool,
         work: &mut dyn FnMut(&Connection) -> rusqlite::Result<()>,
     ) -> Result<(), JobFailure> {
-        // What is written to a file that has no name any more is lost with this process.
+        // Commits to an unlinked file are lost when this process ends.
         if !self.place.is_there() {
             return Err(JobFailure {
                 fault: JobError::Gone,
@@ -192,14 +190,14 @@ impl WriteFile {
             of_one,
             perhaps_done,
         };
-        // Whoever holds the file holds it for all of them.
+        // A failure here concerns all jobs of the transaction alike, such as a lock on the file.
         self.sync(synced)
             .map_err(|error| failed(&error, false, false))?;
         let transaction = Transaction(&self.connection);
         run(&self.connection, "BEGIN IMMEDIATE").map_err(|error| failed(&error, false, false))?;
         work(&self.connection).map_err(|error| failed(&error, true, false))?;
         let started = Instant::now();
-        // A sync that failed may have written what a recovery finds.
+        // A sync that failed may have written pages that a later recovery of the log finds.
         run(&self.connection, "COMMIT").map_err(|error| failed(&error, false, true))?;
         drop(transaction);
         if synced {
@@ -208,7 +206,7 @@ impl WriteFile {
         Ok(())
     }
 
-    /// Says whether the next commits are synced.
+    /// Sets whether the next commits are synced.
     fn sync(&mut self, synced: bool) -> rusqlite::Result<()> {
         if self.synced != synced {
             let mode = if synced { "full" } else { "normal" };
@@ -218,8 +216,8 @@ impl WriteFile {
         Ok(())
     }
 
-    /// Takes the log into the file and empties it, unless somebody reads for longer: then it is done when
-    /// the log is begun anew, or by the last one that has the file open.
+    /// Checkpoints and empties the log. If a reader keeps it for too long, it is emptied when the log restarts, or
+    /// by the last process that closes the file.
     fn wipe(&self) {
         let wiped = self
             .connection
@@ -246,8 +244,8 @@ impl WriteFile {
     }
 }
 
-/// The longest that a synced commit took lately: each one takes an eighth off it, and none makes it less
-/// than it took itself. Nothing is known before the first.
+/// A decaying maximum of the time of synced commits: each commit lowers it by an eighth, but not below its own
+/// time. Before the first commit nothing is known.
 struct SyncPace(Duration);
 
 impl SyncPace {
@@ -261,12 +259,12 @@ impl SyncPace {
     }
 }
 
-/// A transaction, which is rolled back where it was not committed.
+/// A transaction that rolls back when dropped without a commit.
 struct Transaction<'a>(&'a Connection);
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        // Some errors have ended it already.
+        // Some errors have rolled it back already.
         if !self.0.is_autocommit()
             && let Err(error) = self.0.execute_batch("ROLLBACK")
         {
@@ -280,9 +278,9 @@ fn run(connection: &Connection, statement: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// How many pages the log has before it is taken into the file in a pause.
+/// The number of pages from which the log is checkpointed in a pause.
 const LONG: i32 = 1000;
-/// How many it may have before that is done in any case.
+/// The number of pages from which the log is checkpointed without a pause.
 const TOO_LONG: i32 = 4000;
-/// How long others' reads are waited for before the log is emptied.
+/// How long emptying the log waits for readers.
 const WIPING: Duration = Duration::from_millis(250);

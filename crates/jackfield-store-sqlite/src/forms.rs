@@ -1,9 +1,9 @@
-//! The forms that the file had, and the one that it has.
+//! The forms (schema versions) of the file, and the migrations between them.
 
-/// The form of the file; each one below it has a way up in [`MIGRATIONS`].
+/// The current form; [`MIGRATIONS`] leads up to it from each earlier one.
 pub(crate) const FORM: i64 = 5;
 
-/// What makes an empty file ours. It is the same as what the first form comes to by [`MIGRATIONS`].
+/// The statements that set up an empty file. The result equals the first form after all [`MIGRATIONS`].
 pub(crate) const NEWEST: &str = "
 CREATE TABLE sessions (
     number INTEGER PRIMARY KEY,
@@ -103,8 +103,8 @@ CREATE INDEX places_of_marks ON marks (place);
 CREATE INDEX marks_of_sessions ON marks (session);
 ";
 
-/// What leads from each form to the next, from the first on. Never changed once it was released: a new form is
-/// a new line, and another [`NEWEST`].
+/// The statements from each form to the next, from the first on. A released entry never changes: a new form is a
+/// new entry and a new [`NEWEST`].
 pub(crate) const MIGRATIONS: &[&str] = &["
 -- Of how many steps, from the first on, what follows was derived; and the vocabulary of who wrote them.
 ALTER TABLE sessions ADD COLUMN known INTEGER NOT NULL DEFAULT 0;

@@ -1,8 +1,8 @@
-//! The sessions that are held: each has a file beside the database, which all of its holders lock together
-//! and which a deletion locks alone.
+//! Holds on sessions: each held session has a file beside the database. Holders lock it shared, and a deletion
+//! locks it exclusively.
 //!
-//! As with [owners](crate::owners), the operating system lets go of a lock when its process ends. A file
-//! without a lock means nothing and is taken away; so whoever locks one looks whether it is still there.
+//! As with [owners](crate::owners), the operating system releases a lock when its process ends. A file without a
+//! lock has no meaning and is removed; so after locking a file, check that it still exists.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -15,13 +15,13 @@ use jackfield_domain::ids::SessionId;
 
 use crate::owners::{beside, is_there, make_folder, private};
 
-/// The holds of one database.
+/// The holds on the sessions of one database.
 #[derive(Clone)]
 pub(crate) struct Holds {
     folder: PathBuf,
 }
 
-/// A locked file. It is taken away with the last of its locks.
+/// A locked file, removed with the last of its locks.
 pub(crate) struct HoldLock {
     file: File,
     path: PathBuf,
@@ -34,7 +34,7 @@ impl Holds {
         }
     }
 
-    /// Holds a session, with others. Waits while it is being deleted.
+    /// Takes a shared hold on a session. Waits while the session is being deleted.
     pub(crate) fn hold(&self, session: &SessionId) -> io::Result<HoldLock> {
         loop {
             let (file, path) = self.open(session)?;
@@ -45,7 +45,7 @@ impl Holds {
         }
     }
 
-    /// Keeps everybody from holding a session; `None` if somebody does.
+    /// Takes the exclusive lock, which prevents holds on a session; `None` if there is a hold.
     pub(crate) fn keep_off(&self, session: &SessionId) -> io::Result<Option<HoldLock>> {
         let mut tries = TRIES;
         loop {
@@ -55,7 +55,7 @@ impl Holds {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) if tries == 0 => return Ok(None),
                 Err(TryLockError::WouldBlock) => {
-                    // A list that looks at the file has it for a moment.
+                    // A listing locks the file for a moment to test it.
                     tries -= 1;
                     std::thread::sleep(MOMENT);
                 }
@@ -64,7 +64,7 @@ impl Holds {
         }
     }
 
-    /// The sessions that are held now, as far as can be seen.
+    /// The sessions held now, as far as can be determined.
     pub(crate) fn all(&self) -> HeldSessions {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten();
         let held = entries.flatten().filter(|entry| is_held(&entry.path()));
@@ -90,7 +90,7 @@ impl Drop for HoldLock {
     }
 }
 
-/// Sessions that were held at one instant.
+/// The sessions that were held at one instant.
 pub(crate) struct HeldSessions(HashSet<OsString>);
 
 impl HeldSessions {
@@ -99,7 +99,7 @@ impl HeldSessions {
     }
 }
 
-/// Whether somebody has a lock on this file; one that nobody has is taken away.
+/// Whether this file is locked; removes a file that is not.
 fn is_held(path: &Path) -> bool {
     match File::open(path) {
         Ok(file) => match file.try_lock() {
@@ -115,12 +115,12 @@ fn is_held(path: &Path) -> bool {
     }
 }
 
-/// The name of a session's file. An id alone may be a name that some systems keep for themselves.
+/// The name of a session's file. Some systems reserve names that an id alone might equal.
 fn name(session: &SessionId) -> OsString {
     format!("of-{session}").into()
 }
 
-/// How often a lock is tried again that somebody else has.
+/// How often a lock that is taken is tried again.
 const TRIES: u32 = 5;
-/// How long a look at a lock takes at most.
+/// The longest time for which a listing keeps a lock.
 const MOMENT: Duration = Duration::from_millis(10);

@@ -1,4 +1,4 @@
-//! What the thread that writes is asked for, and what becomes of it.
+//! Jobs for the thread that writes, and their results.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,13 +8,13 @@ use tokio::sync::oneshot;
 
 use crate::error::JobError;
 
-/// Why something was not done.
+/// Why a job failed.
 #[derive(Clone, Debug)]
 pub(crate) struct JobFailure {
     pub(crate) fault: JobError,
-    /// Whether it may have been done all the same.
+    /// Whether it may have been committed all the same.
     pub(crate) perhaps_done: bool,
-    /// Whether what was to be done failed, and not what it shares with others.
+    /// Whether this job failed, and not the transaction that it shares with others.
     pub(crate) of_one: bool,
 }
 
@@ -27,14 +27,14 @@ impl JobFailure {
     };
 }
 
-/// What has to have become of a transaction when those who asked for it are answered.
+/// The durability that a transaction needs before its requesters are answered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Durability {
-    /// It is synced.
+    /// Synced.
     Synced,
-    /// It is written.
+    /// Written, not synced.
     Unsynced,
-    /// It is synced, the log was taken into the file, and nothing is left in it.
+    /// Synced, and the log checkpointed and emptied.
     Wiped,
 }
 
@@ -48,19 +48,19 @@ impl Durability {
     }
 }
 
-/// Something to do within a transaction.
+/// Work to do within a transaction.
 pub(crate) trait WriteJob: Send {
-    /// Does it. If the transaction comes to nothing, it is done again from the beginning.
+    /// Performs the work. If the transaction fails, this may be called again from the beginning.
     fn perform(&mut self, connection: &Connection) -> rusqlite::Result<()>;
 
-    /// What has to have become of it when it is answered.
+    /// The durability that it needs before the answer.
     fn lasting(&self) -> Durability;
 
-    /// Tells whoever asked.
+    /// Sends the result to the requester.
     fn tell(self: Box<Self>, ended: Result<(), JobFailure>);
 }
 
-/// What somebody asked for, and where the answer goes.
+/// A request and the channel for its answer.
 pub(crate) struct QueuedJob<T, F> {
     pub(crate) answer: Option<T>,
     pub(crate) lasting: Durability,
@@ -96,18 +96,18 @@ where
                 ..JobFailure::CLOSED
             })
         });
-        // Whoever is told may ask for the next thing at once, and is to find nothing of this one.
+        // Once answered, the requester may send its next request, which must not count this one as waiting.
         drop(waits);
-        // Whoever asked may have gone away.
+        // The requester may be gone.
         let _gone = reply.send(answer);
     }
 }
 
-/// Counts one who waits for the thread, as long as it is there.
+/// Counts one request that waits for the thread, until it is dropped.
 pub(crate) struct WaitingCount(Arc<AtomicUsize>);
 
 impl WaitingCount {
-    /// Counts one more.
+    /// Adds one to the count.
     pub(crate) fn among(waiting: &Arc<AtomicUsize>) -> Self {
         waiting.fetch_add(1, Ordering::SeqCst);
         Self(Arc::clone(waiting))

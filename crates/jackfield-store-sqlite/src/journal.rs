@@ -1,4 +1,4 @@
-//! The journal.
+//! The journal on a file that can be written.
 
 pub(crate) mod errors;
 mod inspection;
@@ -45,14 +45,14 @@ use crate::schema;
 use crate::witness::Witness;
 use crate::writer::{ConcurrentWriters, FileWriter};
 
-/// Keeps the facts and the inbox of every session in one SQLite file.
+/// Stores the facts and the inbox of every session in one SQLite file.
 ///
-/// What it does, it does on threads of its own; its futures may be dropped at any time, and what they
-/// asked for is done or not done as a whole. Everything here has to be used within a Tokio runtime.
+/// The work runs mostly on threads of its own. Its futures may be dropped at any time: a request is then done or
+/// not done as a whole. All methods must be called within a Tokio runtime.
 pub struct SqliteJournal {
     arrivals: Arc<Arrivals>,
     clock: NowFn,
-    /// Held as long as the file's form has to stay as it is.
+    /// Keeps other processes from migrating the file while it is open here.
     _form: FormLock,
     holds: Holds,
     owned: OwnedSessions,
@@ -66,12 +66,12 @@ pub struct SqliteJournal {
 }
 
 impl SqliteJournal {
-    /// Opens a file, which is made if there is none: for nobody else to read, and with the folders
-    /// above it. Blocks for as long as that takes.
+    /// Opens a file. A missing file is created with the folders above it, readable only by its owner. Blocks
+    /// meanwhile.
     ///
     /// # Errors
     ///
-    /// [`OpenError`], which says what to do.
+    /// [`OpenError`], whose message says what to do.
     pub fn open(path: impl Into<PathBuf>, options: Options) -> Result<Self, OpenError> {
         let path: PathBuf = path.into();
         let ReadyFile {
@@ -83,7 +83,7 @@ impl SqliteJournal {
         } = opened::open(&path)?;
         let io = |error| OpenError::io(&path, error);
         let store = |error: rusqlite::Error| OpenError::store(&path, &error);
-        // What made the file ready had the time and the room that it needs.
+        // Set only now, as the migration must not be subject to the limits on time and size.
         let file = WriteFile::of(connection, place, &options).map_err(store)?;
         let us = Arc::new(Incarnation::begin(&path).map_err(io)?);
         let arrivals = Arc::new(Arrivals::default());
@@ -108,8 +108,8 @@ impl SqliteJournal {
         })
     }
 
-    /// Writes what was asked for until now, and lets go of the file and of every session: others find
-    /// this process dead. Afterwards everything else fails.
+    /// Writes all requests made so far, then releases the file and every session: other processes see this one as
+    /// dead. All later requests fail.
     pub async fn close(&self) {
         self.arrivals.close();
         self.readers.close();
@@ -134,8 +134,7 @@ impl SqliteJournal {
         );
     }
 
-    /// Reads what there is of a session: on the spot where that is short, and away from the threads of the
-    /// runtime otherwise.
+    /// Reads from a session: inline if the session is short, otherwise away from the threads of the runtime.
     async fn read_of<T: Send + 'static>(
         &self,
         session: &SessionId,
@@ -154,8 +153,8 @@ impl SqliteJournal {
         found.ok_or_else(|| unknown(session))
     }
 
-    /// Reads on the spot what there is of a session, if that is short and nobody has to be waited for: nothing
-    /// if there is no such session.
+    /// Reads from a session inline if it is short and the read has to wait for nothing; `None` if there is no such
+    /// session.
     fn read_now_of<T>(
         &self,
         session: &SessionId,
@@ -166,7 +165,7 @@ impl SqliteJournal {
             Some(_) => Ok(None),
             None => Ok(Some(None)),
         };
-        // What whoever is alone reads is what was written last: there it is at hand.
+        // A sole writer mostly reads what it has just written, which its connection still has cached.
         if self.owned.company_of(session) == ConcurrentWriters::Alone
             && let Some(now) = self.writer.read_now(short)
         {
@@ -189,14 +188,14 @@ impl SqliteJournal {
         })
     }
 
-    /// Says of which file that is true.
+    /// Adds the path of the file to an error.
     fn unreachable(&self, fault: JobError) -> JournalError {
         JournalError::Unreachable {
             source: fault.at(&self.path).into(),
         }
     }
 
-    /// The same of what was done with one session, which may be damaged where the others are sound.
+    /// The error of a request for one session, which may be damaged while the others are sound.
     fn failed(&self, session: &SessionId, fault: JobError) -> JournalError {
         if fault.is_damage() {
             return damaged(session, fault.at(&self.path));
@@ -233,7 +232,7 @@ impl Journal for SqliteJournal {
     async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
         let (us, clock, id) = (self.us()?, Arc::clone(&self.clock), session.clone());
         let work = move |connection: &Connection| commit::own(connection, &id, &us, clock());
-        // Its first append syncs it, too. Lost before, it was of use to nobody who is still alive.
+        // The first append syncs it, too. If it is lost before, no live process has relied on it.
         let owning = self
             .writer
             .ask_lightly(self.owned.company_of(session), work);
@@ -252,7 +251,7 @@ impl Journal for SqliteJournal {
     async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
         let (us, id) = (self.us()?, session.clone());
         let work = move |connection: &Connection| commit::release(connection, &id, epoch, &us);
-        // Whoever loses power lets go of everything.
+        // A loss of power releases every session anyway.
         let released = self
             .writer
             .ask_lightly(self.owned.company_of(session), work);
@@ -311,7 +310,7 @@ impl Journal for SqliteJournal {
         match self.writer.ask(company, work).await {
             Ok(Ok(known)) => {
                 self.owned.learn(&append.session, known);
-                // Before anything is done that goes by it.
+                // The witness must know the append before anything relies on it.
                 let steps = append.position + append.steps.len() as u64;
                 self.witness.saw(&append.session, steps);
                 self.arrivals.tell(&append.session, Awaited::Steps);
@@ -340,7 +339,7 @@ impl Journal for SqliteJournal {
             session: session.clone(),
         };
         let clock = Arc::clone(&self.clock);
-        // That a reply was written may be forgotten: then it is owed, and given again.
+        // The record that a reply was written may be lost: then the reply is still owed and is sent again.
         let forgettable = matches!(delivering.body, DeliveryBody::Written { .. });
         let work = move |connection: &Connection| commit::deliver(connection, &delivering, clock());
         let company = self.owned.company_of(session);
@@ -360,7 +359,7 @@ impl Journal for SqliteJournal {
     async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
         let waiting = self.arrivals.wait(session, Awaited::Deliveries);
         loop {
-            // Made before the look, so that nothing arrives unnoticed in between.
+            // Created before the read, so that no arrival in between is missed.
             let arrival = waiting.arrived.notified();
             let read = self.read_of(session, move |connection, row| {
                 deliveries(connection, row, from)
@@ -408,10 +407,10 @@ impl Journal for SqliteJournal {
         let (us, id) = (self.us()?, session.clone());
         let (holds, held) = (self.holds.clone(), session.clone());
         let kept_off = self.locked(move || holds.keep_off(&held)).await?;
-        // The lock goes with the work: it is held until that was committed, whoever waits for it.
+        // The lock moves into the job and is held until the commit, even if this future is dropped.
         let work =
             move |connection: &Connection| commit::delete(connection, &id, &us, kept_off.as_ref());
-        // Before it is gone, so that nobody takes it for lost.
+        // Before the deletion, so that no process takes the session for lost.
         self.witness.forget(session);
         let deleted = self
             .writer

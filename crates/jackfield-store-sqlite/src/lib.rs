@@ -1,21 +1,21 @@
 //! A journal in one SQLite file: embedded, durable, safe for several processes at once.
 //!
-//! - **Durable.** An append that was answered *committed* has been synced: it outlives the process and a
-//!   loss of power, as far as the disk keeps its word.
-//! - **Group commit.** Turns side by side are written by one thread. What waits while it syncs is
-//!   committed with the next sync, so that they share their syncs; each append is still all or nothing.
-//!   A turn that is alone on a quick disk commits by itself, and wakes nobody.
-//! - **Owned.** Each process that has the file open holds an operating-system lock under a name of its
-//!   own. A session's owner is such a name: as long as the lock is held the session is taken, and the
-//!   moment that its process dies, however it dies, anybody may take over.
-//! - **Witnessed.** What was appended last is noted outside of the database, so that a log that was cut and
-//!   an older copy of the file are seen when it is opened next.
-//! - **Held.** A session that somebody holds is not deleted: each of its holders has a lock on a file of its own
-//!   beside the database.
-//! - **Heard.** A delivery of another process is noticed within [`NOTICED`].
+//! - **Durable.** An append that was answered *committed* has been synced: it survives the end of the process and a
+//!   loss of power, as far as the disk keeps its promises.
+//! - **Group commit.** One thread writes for concurrent turns. Requests that wait during a sync are committed with
+//!   the next one, so that they share it; each append is still all or nothing. A turn that is alone on a fast disk
+//!   commits inline, without waking a thread.
+//! - **Owned.** Each process that has the file open holds an operating-system lock under a unique name. A session's
+//!   owner is such a name: the session is taken as long as the lock is held, and any process may take over the
+//!   moment the owner dies, in whichever way.
+//! - **Witnessed.** The last append is noted outside of the database, so that the next opening detects a truncated
+//!   log or an older copy of the file.
+//! - **Held.** A held session is not deleted: each held session has a file beside the database, which its holders
+//!   lock.
+//! - **Notified.** A delivery of another process is noticed within [`NOTICED`].
 //!
-//! The steps and deliveries are the records of `jackfield-record`, and nothing else is: what stands
-//! beside them in columns is there to be searched and compared.
+//! Only the steps and deliveries are records of `jackfield-record`; the other columns exist for search and
+//! comparison.
 
 mod arrivals;
 mod chain;

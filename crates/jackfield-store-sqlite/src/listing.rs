@@ -1,4 +1,4 @@
-//! Lists: of sessions, of those that have something to do, of open questions.
+//! Lists of sessions, of due sessions and of open waits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::parts;
 use crate::restored::RestoredMarks;
 use crate::rows::{damaged, wait_row};
 
-/// Who is alive, each looked at once.
+/// The live owners; each owner is tested once.
 struct LiveOwners<'a> {
     known: HashMap<String, bool>,
     us: &'a Incarnation,
@@ -38,7 +38,7 @@ impl LiveOwners<'_> {
     }
 }
 
-/// The sessions that are asked for.
+/// The sessions that match a query.
 pub(crate) fn sessions(
     connection: &Connection,
     query: &SessionQuery,
@@ -81,7 +81,7 @@ pub(crate) fn sessions(
     Ok(rows)
 }
 
-/// The sessions that can be read although not all can: from either end of their table, as far as it goes.
+/// The sessions that can be read in a damaged file: from both ends of the table, up to the first unreadable row.
 pub(crate) fn readable(
     connection: &Connection,
     most: usize,
@@ -103,7 +103,7 @@ pub(crate) fn readable(
         let Ok(mut rows) = select.query(()) else {
             continue;
         };
-        // The first one that cannot be read ends it.
+        // The first unreadable row ends the scan.
         while let Ok(Some(row)) = rows.next() {
             if found.len() == most {
                 return found;
@@ -163,7 +163,7 @@ fn listed(
     })
 }
 
-/// Why the steps of a session that its row does not tell of cannot be read, if they cannot.
+/// The error of the steps that the session's row does not cover, if they cannot be read.
 fn unread(
     connection: &Connection,
     end: &ChainEnd,
@@ -179,7 +179,7 @@ fn unread(
     }
 }
 
-/// The sessions that have something to do.
+/// The sessions that are due.
 pub(crate) fn due(
     connection: &Connection,
     now: WallTime,
@@ -211,7 +211,7 @@ pub(crate) fn due(
             break;
         }
         let session = session_id(row, 0)?;
-        // Only what was delivered to it may be a reason to look at one that a person has to go on with.
+        // A session that was marked as restored waits for a person; only a new delivery makes it due.
         if row.get(4)? || !marked.holds(&session, row.get(3)?) {
             due.sessions.push(session);
         }
@@ -219,7 +219,7 @@ pub(crate) fn due(
     Ok(due)
 }
 
-/// The newest open questions.
+/// The newest open waits.
 pub(crate) fn open_waits(
     connection: &Connection,
     query: &WaitQuery,
@@ -247,6 +247,6 @@ fn session_id(row: &Row<'_>, column: usize) -> rusqlite::Result<SessionId> {
         .map_err(|error| damaged(column, Type::Text, error))
 }
 
-/// What a row of a list is made of.
+/// The columns of a listed session.
 const LISTED: &str = "SELECT id, owner, steps, created, changed, bytes, title, turns, open, known, \
      vocabulary, number, principal, last FROM sessions";

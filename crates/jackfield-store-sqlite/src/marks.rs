@@ -1,4 +1,4 @@
-//! What turns are found again by, each mark in a row at its place.
+//! The marks by which turns are found again, one row each.
 
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_ports::journal::marks::{FoundTurn, Mark, StepMarks};
@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 
 use crate::rows::damaged;
 
-/// Keeps the marks of a session.
+/// Stores the marks of a session.
 pub(crate) fn keep(
     connection: &Connection,
     session: i64,
@@ -24,7 +24,7 @@ pub(crate) fn keep(
     Ok(())
 }
 
-/// The turns with these marks, of each mark the newest first.
+/// The turns with these marks; of each mark, the newest first.
 pub(crate) fn find(
     connection: &Connection,
     principal: &str,
@@ -67,7 +67,7 @@ pub(crate) fn of_session(
     found.collect()
 }
 
-/// One look into the index: an entry of it ends with the number of its row.
+/// One index lookup: an index entry ends with the number of its row, so rows come in order.
 const FIND: &str = "SELECT sessions.id, marks.turn FROM marks
      JOIN sessions ON sessions.number = marks.session
      WHERE marks.place = ?1 ORDER BY marks.number DESC LIMIT ?2";

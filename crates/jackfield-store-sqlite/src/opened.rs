@@ -1,4 +1,4 @@
-//! Opening the file: made if there is none, locked in its form, and brought up to date.
+//! Opening the file: creating it if it does not exist, locking its form, and migrating it.
 
 use std::fs::{FileType, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -12,20 +12,20 @@ use crate::restored;
 use crate::schema;
 use crate::witness::Witness;
 
-/// A file that is ready.
+/// A file that is open and up to date.
 pub(crate) struct ReadyFile {
-    /// What writes to it.
+    /// The connection that writes.
     pub(crate) connection: Connection,
-    /// Held as long as the file's form has to stay as it is.
+    /// Keeps other processes from migrating the file while it is open here.
     pub(crate) form: FormLock,
-    /// Its one name.
+    /// The canonical path.
     pub(crate) path: PathBuf,
     pub(crate) place: LocatedFile,
-    /// What was committed last.
+    /// The note of the last append.
     pub(crate) witness: Witness,
 }
 
-/// Opens a file, which is made if there is none: for nobody else to read, and with the folders above it.
+/// Opens a file. A missing file is created with the folders above it, readable only by its owner.
 pub(crate) fn open(path: &Path) -> Result<ReadyFile, OpenError> {
     let io = |error| OpenError::io(path, error);
     if let Some(folder) = path
@@ -41,15 +41,15 @@ pub(crate) fn open(path: &Path) -> Result<ReadyFile, OpenError> {
             path: path.to_owned(),
         });
     }
-    // One that is there is not opened: to close it again would take SQLite the locks that it has on
-    // it in this process.
+    // An existing file must not be opened here: closing it would release the POSIX locks that SQLite holds on it in
+    // this process.
     if found.is_none() {
         let mut make = OpenOptions::new();
         make.create(true).truncate(false).write(true).read(true);
         private(&mut make);
         drop(make.open(path).map_err(io)?);
     }
-    // Below one name the file is one, whatever ways lead to it: SQLite and our locks agree on it.
+    // The canonical path is the same for every alias, so SQLite and our locks use the same name.
     let path = path.canonicalize().map_err(io)?;
     let io = |error| OpenError::io(&path, error);
     let place = LocatedFile::at(&path).map_err(io)?;
@@ -58,14 +58,14 @@ pub(crate) fn open(path: &Path) -> Result<ReadyFile, OpenError> {
     let mut connection = connection.map_err(|error| OpenError::store(&path, &error))?;
     let is_read_only = connection.is_readonly("main");
     if is_read_only.map_err(|error| OpenError::store(&path, &error))? {
-        // SQLite opens it like that where it may not be written, and says so at the first write.
+        // SQLite silently opens a file read-only where it cannot write, and fails only at the first write.
         let fault = JobError::ReadOnly("SQLite could open it only to read".into());
         return Err(OpenError::read_only(&path, fault));
     }
     ready(&path, &mut connection, &form)?;
     let witness = Witness::of(&path);
     if found.is_none() {
-        // It is of a file that is no more.
+        // This witness belongs to an earlier file.
         witness.clear();
     } else {
         restored::compare(&connection, &path, &witness)?;
@@ -79,14 +79,14 @@ pub(crate) fn open(path: &Path) -> Result<ReadyFile, OpenError> {
     })
 }
 
-/// Makes the file ready, or says why not.
+/// Migrates the file if needed, or returns why it cannot be used.
 fn ready(path: &Path, connection: &mut Connection, form: &FormLock) -> Result<(), OpenError> {
     let io = |error| OpenError::io(path, error);
     let store = |error: rusqlite::Error| OpenError::store(path, &error);
     for _ in 0..TRIES {
         let alone = form.alone().map_err(io)?;
         if !alone {
-            // Whoever has it alone is making it ready.
+            // The process that has the lock alone is migrating the file.
             form.share().map_err(io)?;
         }
         match schema::look(connection).map_err(store)? {
@@ -95,7 +95,7 @@ fn ready(path: &Path, connection: &mut Connection, form: &FormLock) -> Result<()
                 schema::migrate(connection).map_err(store)?;
                 return form.share().map_err(io);
             }
-            // Whoever had it alone has died meanwhile, or an older process is at work.
+            // That process has died meanwhile, or an older build is at work.
             schema::DatabaseState::Older(_) => form.release().map_err(io)?,
             schema::DatabaseState::Newer(found) => {
                 return Err(OpenError::Newer {
@@ -116,7 +116,7 @@ fn ready(path: &Path, connection: &mut Connection, form: &FormLock) -> Result<()
     })
 }
 
-/// What something is that is no file.
+/// A name for the kind of an entry that is not a file.
 fn told(kind: FileType) -> &'static str {
     #[cfg(unix)]
     {
@@ -137,5 +137,5 @@ fn told(kind: FileType) -> &'static str {
     "no file"
 }
 
-/// How often a file is looked at that is being made ready.
+/// How often a file that another process is migrating is looked at again.
 const TRIES: usize = 3;

@@ -1,4 +1,4 @@
-//! How a journal is opened.
+//! The options of a journal.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,32 +8,30 @@ use jackfield_domain::time::WallTime;
 
 use crate::schema;
 
-/// Tells the time.
+/// The source of the current time.
 pub(crate) type NowFn = Arc<dyn Fn() -> WallTime + Send + Sync>;
 
-/// How a journal is opened.
+/// The options of a journal.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// A commit that takes less than this, as those before it did, is done where it is asked for, if only one
-    /// session is owned here: it holds up that thread of the runtime for so long. All others are done by a
-    /// thread of the journal; with nothing, all of them are.
+    /// If recent commits took less than this and only one session is owned here, a commit runs inline and blocks
+    /// its runtime thread for that time. All other commits run on the journal's thread; with zero, all of them do.
     pub at_once: Duration,
-    /// What tells the time of deliveries.
+    /// The source of the time of deliveries.
     pub clock: NowFn,
-    /// The most bytes that the file may grow to, beside its log; `None` is as far as there is room. What
-    /// does not fit is refused, and what is there can be read and deleted. A file that is larger already
-    /// grows no more.
+    /// The size limit of the file in bytes, without its log; `None` is unlimited. Requests that do not fit are
+    /// refused, while reads and deletions still work. A file that is already larger does not grow further.
     pub most_bytes: Option<u64>,
-    /// How long a write waits while another process writes.
+    /// How long a write waits for another process's write.
     pub patience: Duration,
-    /// Of the long sessions that were read last, so many bytes of records, decoded, are kept in memory: who
-    /// reads such a session again reads what came since. With nothing, none are.
+    /// The size of the cache of decoded long sessions, in bytes of records. A later read of a cached session reads
+    /// only the new steps. With zero, none are cached.
     pub recent_bytes: u64,
 }
 
 impl Options {
-    /// The most pages that the file may have.
+    /// The limit as a number of pages.
     pub(crate) fn most_pages(&self) -> Option<u32> {
         let pages = self.most_bytes? / PAGE;
         Some(
@@ -63,14 +61,14 @@ impl fmt::Debug for Options {
 }
 
 fn system_time() -> WallTime {
-    // A clock before 1970 is as good as 1970.
+    // A clock before 1970 counts as 1970.
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     WallTime::from_millis(0).after(since.unwrap_or_default())
 }
 
 /// Enough for some thousand turns.
 const RECENT_BYTES: u64 = 16 * 1024 * 1024;
-/// The bytes of a page, as SQLite has them unless it is told otherwise.
+/// SQLite's default page size in bytes.
 const PAGE: u64 = 4096;
-/// The most pages that SQLite can count.
+/// The largest page number that SQLite supports.
 const MOST_PAGES: u32 = 4_294_967_294;

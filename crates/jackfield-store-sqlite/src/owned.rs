@@ -1,5 +1,5 @@
-//! The sessions that are owned here, and what is known of their rows: nobody else changes what an owner
-//! writes there, so that it need not be read before each append.
+//! The sessions owned by this process, with a cached copy of their rows. Only the owner changes those columns, so
+//! they need not be read before each append.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,8 +11,8 @@ use jackfield_ports::journal::summary::Summary;
 use crate::rows::StoredSession;
 use crate::writer::ConcurrentWriters;
 
-/// What a row said after the last append under one ownership. It says so still if it has the same epoch and
-/// as many steps, which whoever goes by it has to see to: a delivery may have come, or another owner.
+/// The contents of a row after the last append under one ownership. Valid only while epoch and step count match;
+/// the caller must check, as a delivery or another owner may have intervened.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnerRow {
     pub(crate) due: Option<i64>,
@@ -26,7 +26,7 @@ pub(crate) struct OwnerRow {
 }
 
 impl OwnerRow {
-    /// What is known of a session that was made just now.
+    /// The row of a session that was just created.
     pub(crate) fn made(number: i64, epoch: u64) -> Self {
         Self {
             due: None,
@@ -39,7 +39,7 @@ impl OwnerRow {
         }
     }
 
-    /// What is known of a row, of which this is the summary, from this epoch on.
+    /// The row of a session with this summary, owned under this epoch.
     pub(crate) const fn of(row: &StoredSession, epoch: u64, summary: Summary) -> Self {
         Self {
             due: row.due,
@@ -53,21 +53,20 @@ impl OwnerRow {
     }
 }
 
-/// The sessions that are owned here, and may be written to at any moment: under which epoch, and what is known
-/// of each.
+/// The sessions owned here, which may be written to at any moment: the epoch and the known row of each.
 #[derive(Default)]
 pub(crate) struct OwnedSessions(Mutex<OwnedTable>);
 
 type OwnedTable = HashMap<SessionId, (Epoch, Option<Arc<OwnerRow>>)>;
 
 impl OwnedSessions {
-    /// Puts one in that was taken, with what is known of it.
+    /// Adds a session that was taken over, with its row if known.
     pub(crate) fn add(&self, session: &SessionId, epoch: Epoch, known: Option<OwnerRow>) {
         let owned = (epoch, known.map(Arc::new));
         self.lock().insert(session.clone(), owned);
     }
 
-    /// Whether anybody here may be at work on another session.
+    /// Whether another session is owned here, whose turn may write at the same time.
     pub(crate) fn company_of(&self, session: &SessionId) -> ConcurrentWriters {
         if self.lock().keys().any(|owned| owned != session) {
             ConcurrentWriters::Others
@@ -76,20 +75,20 @@ impl OwnedSessions {
         }
     }
 
-    /// What is known of a session.
+    /// The known row of a session.
     pub(crate) fn known(&self, session: &SessionId) -> Option<Arc<OwnerRow>> {
         self.lock().get(session)?.1.clone()
     }
 
-    /// Keeps what is known of a session by now, if it is owned still.
+    /// Replaces the known row of a session, if the session is still owned.
     pub(crate) fn learn(&self, session: &SessionId, known: Option<OwnerRow>) {
         if let Some((_, before)) = self.lock().get_mut(session) {
             *before = known.map(Arc::new);
         }
     }
 
-    /// Takes one out that was let go of under this epoch; whether it was the last. One that was taken again
-    /// since stays.
+    /// Removes a session released under this epoch, and returns whether it was the last. A session that was taken
+    /// again since stays.
     pub(crate) fn remove(&self, session: &SessionId, epoch: Epoch) -> bool {
         let mut owned = self.lock();
         if owned.get(session).is_some_and(|(its, _)| *its == epoch) {

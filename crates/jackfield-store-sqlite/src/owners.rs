@@ -1,10 +1,10 @@
-//! Who is alive: each process that has the file open holds a lock under a name of its own.
+//! Liveness of processes: each process that has the file open holds a lock under a unique name.
 //!
-//! The operating system lets go of a lock when its process ends, however it ends; a lock that can be
-//! taken therefore means that its holder is dead. The lock files are opened close-on-exec, as all
-//! files of the standard library are, so no child holds one.
+//! The operating system releases a lock when its process ends, in whichever way; so a lock that can be taken proves
+//! that its holder is dead. The lock files are close-on-exec, as are all files opened by the standard library, so
+//! no child process inherits one.
 //!
-//! Network file systems that do not keep locks are no place for the file; SQLite says the same.
+//! Do not place the file on a network file system that does not support locks; SQLite has the same restriction.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -12,16 +12,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// One process's life with the file, as others see it.
+/// One process's use of the file, as other processes see it.
 pub(crate) struct Incarnation {
     folder: PathBuf,
-    /// None who only looks at the lives of others.
+    /// `None` for an observer, which owns no sessions.
     lock: Option<File>,
     name: String,
 }
 
 impl Incarnation {
-    /// Begins a life: from now on others find this one alive.
+    /// Creates and locks a new owner file; other processes see this one as alive from then on.
     pub(crate) fn begin(database: &Path) -> io::Result<Self> {
         let folder = beside(database, "-owners");
         make_folder(&folder)?;
@@ -35,7 +35,7 @@ impl Incarnation {
                 Err(TryLockError::WouldBlock) => false,
                 Err(TryLockError::Error(error)) => return Err(error),
             };
-            // Somebody who swept between the two steps is looking at it, or has taken it away.
+            // A process that swept between the two steps may be testing the file, or may have removed it.
             if locked && is_there(&path, &file) {
                 return Ok(Self {
                     folder,
@@ -46,7 +46,7 @@ impl Incarnation {
         }
     }
 
-    /// Looks at the lives of others, and owns nothing.
+    /// Tests whether others are alive, and owns no session.
     pub(crate) fn observer(database: &Path) -> Self {
         Self {
             folder: beside(database, "-owners"),
@@ -55,12 +55,12 @@ impl Incarnation {
         }
     }
 
-    /// Its name.
+    /// The unique name of this owner.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether the owner of this name still lives, as far as anybody can tell: when in doubt, it does.
+    /// Whether the owner of this name is alive; also `true` if that cannot be determined.
     pub(crate) fn is_alive(&self, owner: &str) -> bool {
         owner == self.name || holds(&self.folder.join(owner))
     }
@@ -74,7 +74,7 @@ impl Drop for Incarnation {
     }
 }
 
-/// A lock that many share as long as they know the file's form, and that one holds alone to change it.
+/// A lock on the file's form: shared by processes that know the form, exclusive for a migration.
 pub(crate) struct FormLock(File);
 
 impl FormLock {
@@ -85,12 +85,12 @@ impl FormLock {
         options.open(beside(database, "-form")).map(Self)
     }
 
-    /// Holds it with others, from holding it alone, too; waits for whoever is changing it.
+    /// Takes the lock shared, also from exclusive; waits for a running migration.
     pub(crate) fn share(&self) -> io::Result<()> {
         self.0.lock_shared()
     }
 
-    /// Takes it alone, if nobody has it.
+    /// Takes the lock exclusively, if it is free.
     pub(crate) fn alone(&self) -> io::Result<bool> {
         match self.0.try_lock() {
             Ok(()) => Ok(true),
@@ -104,7 +104,7 @@ impl FormLock {
     }
 }
 
-/// Only for its owner to read and write, as what is said to a model is nobody else's.
+/// Restricts a new file to its owner, as conversations are private.
 pub(crate) fn private(options: &mut OpenOptions) {
     #[cfg(unix)]
     {
@@ -115,7 +115,7 @@ pub(crate) fn private(options: &mut OpenOptions) {
     let _nothing_to_do = options;
 }
 
-/// Makes a folder for nobody else, with those above it.
+/// Creates a folder and its missing parents, accessible only to their owner.
 pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
     let missing: Vec<&Path> = folder.ancestors().take_while(missing).collect();
@@ -127,12 +127,12 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
         builder.mode(0o700);
     }
     builder.create(folder)?;
-    // SQLite sees to it that a file outlives a loss of power within its folder, not the folder.
+    // SQLite makes a file durable within its folder, but not the folder itself.
     #[cfg(unix)]
     for parent in missing.iter().filter_map(|made| made.parent()) {
         let here = parent.as_os_str().is_empty();
         let parent = File::open(if here { Path::new(".") } else { parent });
-        // Where folders cannot be synced there is no more to be done.
+        // Some platforms cannot sync folders.
         let _synced = parent.and_then(|parent| parent.sync_all());
     }
     #[cfg(not(unix))]
@@ -140,7 +140,7 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A file, and where it is to be found.
+/// A file's identity and its path.
 pub(crate) struct LocatedFile {
     #[cfg(unix)]
     file: (u64, u64),
@@ -149,7 +149,7 @@ pub(crate) struct LocatedFile {
 }
 
 impl LocatedFile {
-    /// The file that is there. It is not opened: to close it again would take SQLite its locks.
+    /// The existing file at a path. It is not opened, as closing it would release SQLite's locks.
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
         let found = std::fs::metadata(path)?;
         #[cfg(unix)]
@@ -161,7 +161,7 @@ impl LocatedFile {
         return Ok(Self {});
     }
 
-    /// Whether it is still there, and no other one in its place; in doubt it is.
+    /// Whether the path still leads to the same file; also `true` if that cannot be determined.
     #[cfg(unix)]
     pub(crate) fn is_there(&self) -> bool {
         match std::fs::metadata(&self.path) {
@@ -170,7 +170,7 @@ impl LocatedFile {
         }
     }
 
-    /// Whether it is still there: an open file cannot be taken away.
+    /// Whether the file still exists: here an open file cannot be removed.
     #[cfg(not(unix))]
     pub(crate) const fn is_there(&self) -> bool {
         true
@@ -190,12 +190,12 @@ fn create(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Whether somebody holds the lock of this file.
+/// Whether the lock of this file is held; removes a file whose lock is free.
 fn holds(path: &Path) -> bool {
     match File::open(path) {
         Ok(file) => match file.try_lock_shared() {
             Ok(()) => {
-                // Nobody can have this name any more.
+                // Names are unique, so no new owner will use this one.
                 let _gone = std::fs::remove_file(path);
                 false
             }
@@ -205,7 +205,7 @@ fn holds(path: &Path) -> bool {
     }
 }
 
-/// Takes away what the dead have left.
+/// Removes the owner files of dead processes.
 fn sweep(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return;
@@ -215,7 +215,7 @@ fn sweep(folder: &Path) {
     }
 }
 
-/// Whether a file is still the one at its path.
+/// Whether the path still leads to this open file.
 #[cfg(unix)]
 pub(crate) fn is_there(path: &Path, file: &File) -> bool {
     match (std::fs::metadata(path), file.metadata()) {
@@ -229,14 +229,14 @@ pub(crate) fn is_there(path: &Path, _file: &File) -> bool {
     path.exists()
 }
 
-/// The path of a file beside the database: its name with something after it.
+/// The path of a file beside the database: the database's name with a suffix.
 pub(crate) fn beside(database: &Path, after: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(after);
     name.into()
 }
 
-/// A name that nobody has had: the process, the time, and a number within the process.
+/// A unique name: the process id, the time, and a counter within the process.
 fn new_name() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let time = SystemTime::now().duration_since(UNIX_EPOCH);

@@ -1,11 +1,11 @@
-//! Large texts, kept beside the steps that they were cut out of: once, whoever needs them.
+//! Large texts that were cut out of steps, each stored once for all sessions that need it.
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::Envelope;
 use jackfield_record::{DecodeError, Part};
 use rusqlite::{Connection, params};
 
-/// Reads a step's record, with what was cut out of it.
+/// Decodes a step's record and inserts its parts.
 pub(crate) fn step(
     connection: &Connection,
     session: i64,
@@ -15,7 +15,7 @@ pub(crate) fn step(
     Ok(whole.and_then(|whole| jackfield_record::decode_envelope(&whole)))
 }
 
-/// How many bytes a step's record has with what was cut out of it, and the step.
+/// A step, and the number of bytes of its record including its parts.
 pub(crate) fn step_and_length(
     connection: &Connection,
     session: i64,
@@ -25,7 +25,7 @@ pub(crate) fn step_and_length(
     Ok(whole.and_then(|whole| Ok((jackfield_record::decode_envelope(&whole)?, whole.len()))))
 }
 
-/// Keeps what was cut out of a session's steps.
+/// Stores the parts of a session's steps.
 pub(crate) fn keep(connection: &Connection, session: i64, parts: &[Part]) -> rusqlite::Result<()> {
     if parts.is_empty() {
         return Ok(());
@@ -45,7 +45,7 @@ pub(crate) fn keep(connection: &Connection, session: i64, parts: &[Part]) -> rus
     Ok(())
 }
 
-/// Deletes a session's row, what hangs on it, and the large texts that nobody else needs.
+/// Deletes a session's row, the rows that depend on it, and the parts that no other session needs.
 pub(crate) fn delete_with(connection: &Connection, session: i64) -> rusqlite::Result<()> {
     let mut named = connection.prepare_cached("SELECT part FROM parts WHERE session = ?1")?;
     let named = named.query_map([session], |row| row.get(0))?;
@@ -72,7 +72,7 @@ fn whole<'a>(
     })
 }
 
-/// Appends a text that a session needs.
+/// Appends the text of a part of a session.
 fn find(
     connection: &Connection,
     session: i64,

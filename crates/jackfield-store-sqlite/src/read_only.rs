@@ -1,13 +1,13 @@
-//! A journal in a file that cannot be written: everything in it can be read, and nothing is changed.
+//! A journal in a file that cannot be written: reads work, and nothing is changed.
 //!
-//! SQLite reads a file with a write-ahead log by way of an index beside it, `-shm`, which it has to make. Where
-//! it can make none, as on a file system that is mounted read-only, there are two cases:
+//! SQLite reads a file with a write-ahead log by means of an index beside it, `-shm`, which it has to create. Where
+//! it cannot, as on a file system that is mounted read-only, there are two cases:
 //!
-//! - **There is no log, or it is empty.** Then the file alone is the whole journal, and it is opened as one that
-//!   nobody changes (`immutable=1`). SQLite takes no locks then, and does not notice a writer. Who could write
-//!   to the file by another path would make reads wrong or fail; nothing would be damaged by that.
-//! - **There is a log.** Its last commits are missing in the file, so the file alone is an older state. That is
-//!   an error, which says what to do.
+//! - **There is no log, or it is empty.** Then the file alone is the whole journal, and it is opened as immutable
+//!   (`immutable=1`). SQLite takes no locks then and does not notice a writer. A process that writes to the file by
+//!   another path would make reads wrong or fail, but would damage nothing.
+//! - **There is a log.** The file lacks the last commits, so it alone is an older state. That is an error, whose
+//!   message says what to do.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ use crate::restored::RestoredMarks;
 use crate::rows::{self, StoredSession};
 use crate::schema;
 
-/// Reads the sessions of a file that cannot be written. What would write is refused.
+/// Reads the sessions of a file that cannot be written. Every request that would write is refused.
 pub struct ReadOnlyJournal {
     path: PathBuf,
     readers: Arc<Readers>,
@@ -51,12 +51,12 @@ pub struct ReadOnlyJournal {
 }
 
 impl ReadOnlyJournal {
-    /// Opens a file that is there. Nothing in it or beside it is changed, but for the index that SQLite may
-    /// make beside it where it can.
+    /// Opens an existing file. Nothing is changed, except that SQLite may create its index beside the file where it
+    /// can.
     ///
     /// # Errors
     ///
-    /// [`OpenError`], which says what to do.
+    /// [`OpenError`], whose message says what to do.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, OpenError> {
         let path: PathBuf = path.into();
         let path = path
@@ -86,7 +86,7 @@ impl ReadOnlyJournal {
         })
     }
 
-    /// Lets go of the file. Afterwards everything else fails.
+    /// Closes the file. All later requests fail.
     pub fn close(&self) {
         self.readers.close();
     }
@@ -99,7 +99,7 @@ impl ReadOnlyJournal {
         reading.await.map_err(|fault| self.unreachable(fault))
     }
 
-    /// Reads what there is of a session.
+    /// Reads from a session.
     async fn read_of<T: Send + 'static>(
         &self,
         session: &SessionId,
@@ -123,7 +123,7 @@ impl ReadOnlyJournal {
         }
     }
 
-    /// Why nothing is written.
+    /// The error of every request that would write.
     fn refused(&self) -> JournalError {
         self.unreachable(JobError::ReadOnly(OPENED_TO_READ.into()))
     }
@@ -258,7 +258,7 @@ impl Journal for ReadOnlyJournal {
     }
 }
 
-/// Why a file was not opened to be read.
+/// Why a file was not opened for reading.
 enum ReadOnlyError {
     Form(schema::DatabaseState),
     Store(JobError),
@@ -287,7 +287,7 @@ impl ReadOnlyError {
     }
 }
 
-/// Opens the file in this way and looks at what it is.
+/// Opens the file with this factory and checks its state.
 fn look(path: &Path, open: ReaderFactory) -> Result<(), ReadOnlyError> {
     let found = open(path).and_then(|connection| schema::look(&connection));
     match found {
@@ -297,14 +297,14 @@ fn look(path: &Path, open: ReaderFactory) -> Result<(), ReadOnlyError> {
     }
 }
 
-/// Whether there is a write-ahead log with something in it beside the file.
+/// Whether there is a write-ahead log beside the file that is not empty.
 fn has_log(path: &Path) -> bool {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
     std::fs::metadata(PathBuf::from(name)).is_ok_and(|log| log.len() > 0)
 }
 
-/// Why nothing is written to a journal that was opened in this way.
+/// The reason in the errors of requests that would write.
 const OPENED_TO_READ: &str = "it was opened to be read";
-/// How soon a file is looked at again that another process may write to.
+/// The interval at which a file that another process may write to is read again.
 const LOOKS_AGAIN: Duration = Duration::from_millis(200);

@@ -1,4 +1,4 @@
-//! Connections that read, beside the one that writes.
+//! A small pool of connections that read, beside the one that writes.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,10 +10,10 @@ use tokio::sync::Semaphore;
 use crate::error::JobError;
 use crate::schema;
 
-/// How a connection is opened.
+/// Opens a connection.
 pub(crate) type ReaderFactory = fn(&Path) -> rusqlite::Result<Connection>;
 
-/// A few connections, opened when they are needed.
+/// A few connections, opened on demand.
 pub(crate) struct Readers {
     at_once: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
@@ -40,7 +40,7 @@ impl Readers {
         let permit = permit.await.map_err(|_| JobError::Closed)?;
         let us = Arc::clone(self);
         let reading = tokio::task::spawn_blocking(move || {
-            // Held by the read and not by whoever waits for it, who may go away before it has ended.
+            // The permit belongs to the read and not to the future, which may be dropped before the read ends.
             let _permit = permit;
             let connection = match us.idle() {
                 Some(connection) => connection
@@ -50,12 +50,12 @@ impl Readers {
             };
             us.in_snapshot(connection.map_err(|error| JobError::of(&error))?, read)
         });
-        // A read that panics is our mistake, and ends nobody's turn.
+        // A panic in a read is a bug here, and must not end the turn of the requester.
         reading.await.unwrap_or(Err(JobError::Closed))
     }
 
-    /// Reads on the spot what is short, which whoever reads has to see to: `None` if it is not, or if
-    /// anybody would have to be waited for.
+    /// Reads inline, which the caller must keep short: `None` if the read turns out to be long, or would have to
+    /// wait.
     pub(crate) fn read_now<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<Option<T>>,
@@ -87,7 +87,7 @@ impl Readers {
         let snapshot = connection.unchecked_transaction().map_err(fault)?;
         let read = read(&snapshot).map_err(fault)?;
         snapshot.finish().map_err(fault)?;
-        // One that failed is not used again, and after the end none is.
+        // A connection that failed is not reused, and after closing none is.
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.at_once.is_closed() {
             idle.push(connection);
@@ -95,7 +95,7 @@ impl Readers {
         Ok(read)
     }
 
-    /// Opens nothing more.
+    /// Closes the idle connections and opens no more.
     pub(crate) fn close(&self) {
         self.at_once.close();
         self.idle
@@ -105,5 +105,5 @@ impl Readers {
     }
 }
 
-/// How many read at once.
+/// How many reads run at once.
 const AT_ONCE: usize = 4;

@@ -1,12 +1,12 @@
-//! The long sessions that were read last, as they were decoded.
+//! A cache of the long sessions that were read last, in decoded form.
 //!
-//! A session is read whole with every message to it, and to decode a long one takes longer than everything
-//! else that a turn begins with. But steps and deliveries are only ever added to a session, or deleted with
-//! all of it: so whoever reads it again goes on from what is known, and reads what came since.
+//! Every message to a session reads the whole session, and decoding a long one takes longer than the rest of a
+//! turn's start. But steps and deliveries are only ever appended to a session, or deleted with all of it: so a
+//! later read goes on from the cached state and reads only what was added.
 //!
-//! Whether what is known is what the file has is seen by the last step that is known. It has to stand in the
-//! session's chain under the number, at the place and with the epoch that it had: a number may come again
-//! after a session was deleted, and an epoch never does.
+//! The last cached step shows whether the cache is still valid. It has to be in the session's chain under the same
+//! number, at the same position and with the same epoch: a number may be reused after a session was deleted, but an
+//! epoch never is.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,10 +21,10 @@ use crate::records::{SetupSharing, deliveries, steps};
 use crate::rows::StoredSession;
 use crate::{chain, parts};
 
-/// What is known of the sessions that were read last.
+/// The cache of the sessions that were read last.
 pub(crate) struct Recent {
     kept: Mutex<CachedSession>,
-    /// How large they may be together, as their rows say.
+    /// The largest sum of their sizes in bytes, as their rows give them.
     most: u64,
 }
 
@@ -33,17 +33,17 @@ struct CachedSession {
     sessions: LruCache<SessionId, RecentSession>,
 }
 
-/// What is known of a session.
+/// The cached state of a session.
 #[derive(Clone)]
 struct RecentSession {
-    /// How large the session was then.
+    /// The size of the session when it was read, in bytes.
     bytes: u64,
     end: CachedEnd,
-    /// At least one step.
+    /// Has at least one step.
     loaded: Arc<Loaded>,
 }
 
-/// Where that ends.
+/// The end of the cached state.
 #[derive(Clone, Copy, Eq, PartialEq)]
 struct CachedEnd {
     deliveries: usize,
@@ -55,17 +55,17 @@ struct CachedEnd {
     session: i64,
 }
 
-/// What came to a session since.
+/// The steps and deliveries appended since the cached state.
 struct AppendedSteps {
-    /// Where it begins, if not at the session's beginning.
+    /// The cached end that it follows; `None` if it begins at the session's start.
     behind: Option<CachedEnd>,
     end: CachedEnd,
     loaded: Loaded,
 }
 
-/// Why it was not read.
+/// Why the rest of a session was not read.
 enum CacheMiss {
-    /// What was known is of a session that is no more.
+    /// The cached state belongs to a session that was deleted.
     Stale,
     /// A step or a delivery cannot be read.
     Unreadable(DecodeError),
@@ -83,8 +83,8 @@ impl Recent {
         }
     }
 
-    /// Everything of a session; of a long one, what is known is not read again. One that alone is too much is
-    /// not kept.
+    /// Loads a session; of a long one, only what is not cached is read. A session larger than the whole cache is
+    /// not cached.
     pub(crate) fn load(
         &self,
         connection: &Connection,
@@ -112,19 +112,19 @@ impl Recent {
                     if let CacheMiss::Unreadable(error) = unread {
                         return Ok(Err(error));
                     }
-                    // Once again, from the beginning.
+                    // Retry from the session's start.
                     known = None;
                 }
             }
         }
     }
 
-    /// Forgets a session.
+    /// Removes a session from the cache.
     pub(crate) fn forget(&self, session: &SessionId) {
         drop(self.kept().forget(session));
     }
 
-    /// Keeps what was read of a session, and lets go of those that nobody has asked for the longest.
+    /// Caches a session, and evicts the least recently used ones.
     fn keep(&self, session: &SessionId, bytes: u64, added: AppendedSteps) {
         let mut kept = self.kept();
         let known = kept.forget(session);
@@ -149,7 +149,7 @@ impl Recent {
     }
 }
 
-/// Reads all of a session.
+/// Reads a whole session.
 fn whole(
     connection: &Connection,
     row: &StoredSession,
@@ -164,7 +164,7 @@ fn whole(
     }))
 }
 
-/// Reads what came to a session since this was known of it.
+/// Reads the steps and deliveries that follow the cached state.
 fn since(
     connection: &Connection,
     row: &StoredSession,
@@ -183,7 +183,7 @@ fn since(
     let behind = known.map(|known| known.end);
     let mut sharing = SetupSharing::behind(before);
     let (mut last, mut steps) = (None, Vec::new());
-    // The last one that is known is looked at once more, to see that the others follow it.
+    // The last cached step is read again, to verify that the others follow it.
     let mut expected = behind.map(|end| end.last);
     let from = (before.len() as u64).saturating_sub(1);
     let read = chain::each(connection, &row.end(), from, |number, record| {
@@ -225,7 +225,7 @@ fn since(
 }
 
 impl AppendedSteps {
-    /// Everything, with what was known before.
+    /// The whole session, including the cached state.
     fn loaded_behind(&self, known: Option<&RecentSession>) -> Loaded {
         let Loaded {
             deliveries, steps, ..
@@ -241,15 +241,15 @@ impl AppendedSteps {
         }
     }
 
-    /// What is known now, where this was known; nothing, if it does not begin behind that: somebody else has
-    /// read the session meanwhile.
+    /// The new cached state; `None` if the new steps do not follow `known`, because another read has updated the
+    /// cache meanwhile.
     fn behind_what(self, known: Option<RecentSession>) -> Option<(CachedEnd, Arc<Loaded>)> {
         if self.behind.is_none() {
             return Some((self.end, Arc::new(self.loaded)));
         }
         let known = known.filter(|known| Some(known.end) == self.behind)?;
         let mut loaded = known.loaded;
-        // Copied only if somebody reads it at this moment.
+        // Copied only if a reader has it at this moment.
         let all = Arc::make_mut(&mut loaded);
         all.deliveries.extend(self.loaded.deliveries);
         all.steps.extend(self.loaded.steps);

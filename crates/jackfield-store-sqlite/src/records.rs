@@ -1,4 +1,4 @@
-//! The records of a session, read.
+//! Reading the records of a session.
 
 use std::sync::Arc;
 
@@ -30,13 +30,13 @@ pub(crate) fn steps(
     Ok(read.map(|()| steps))
 }
 
-/// Has a turn and the one before it share what is equal of what they were set up with, which is mostly all
-/// of the catalog: it is the largest part of a session that is only talked in.
+/// Shares the equal parts of the setups of consecutive turns, mostly the whole catalog: it is the largest part of a
+/// session whose turns only talk.
 #[derive(Default)]
 pub(crate) struct SetupSharing(Option<Arc<Setup>>);
 
 impl SetupSharing {
-    /// Goes on behind these steps.
+    /// Starts with the last setup in these steps.
     pub(crate) fn behind(steps: &[Envelope]) -> Self {
         let facts = steps.iter().rev().flat_map(|step| step.facts.iter().rev());
         let mut setups = facts.filter_map(|fact| {
@@ -61,7 +61,7 @@ impl SetupSharing {
     }
 }
 
-/// The deliveries of a session from this place on.
+/// The deliveries of a session from this number on.
 pub(crate) fn deliveries(
     connection: &Connection,
     row: &StoredSession,
@@ -70,7 +70,7 @@ pub(crate) fn deliveries(
     if row.deliveries <= from {
         return Ok(Ok(Vec::new()));
     }
-    // No inbox is that long.
+    // No inbox reaches this length.
     let from = i64::try_from(from).unwrap_or(i64::MAX);
     records(
         connection,
@@ -81,7 +81,7 @@ pub(crate) fn deliveries(
     )
 }
 
-/// The records of a session that a query finds.
+/// The records of a session that a query returns.
 fn records<T>(
     connection: &Connection,
     query: &str,

@@ -1,4 +1,4 @@
-//! What is written, made ready where it was asked for: the thread that writes does nothing else.
+//! Requests to write, encoded by the requester, so that the writing thread does nothing else.
 
 use std::sync::Arc;
 
@@ -13,28 +13,28 @@ use jackfield_record::{EncodeError, Part};
 
 use crate::owned::OwnerRow;
 
-/// An append with its records.
+/// An append with its encoded records.
 pub(crate) struct AppendJob {
-    /// How many bytes the records have, with what was cut out of them.
+    /// The number of bytes of the records, including their parts.
     pub(crate) bytes: usize,
     pub(crate) changes: Vec<WaitUpdate>,
     pub(crate) epoch: Epoch,
-    /// Whether the steps bear the numbers of their places.
+    /// Whether the number in each step equals its position.
     pub(crate) is_numbered: bool,
-    /// What was cut out of the records.
+    /// The large texts cut out of the records.
     pub(crate) parts: Vec<Part>,
     pub(crate) position: u64,
-    /// As they are stored.
+    /// In their stored form.
     pub(crate) records: Vec<Vec<u8>>,
     pub(crate) seen: u64,
     pub(crate) session: SessionId,
-    /// Cheap to have: what is large in a step is shared.
+    /// Cheap to copy, as the large values in a step are shared.
     pub(crate) steps: Vec<Envelope>,
-    /// What is searched of each step, if anything is.
+    /// The search text of each step, if it has one.
     pub(crate) words: Vec<Option<String>>,
 }
 
-/// What an append says of waits.
+/// A change that an append makes to a wait.
 pub(crate) enum WaitUpdate {
     Closed {
         at: WallTime,
@@ -89,13 +89,13 @@ impl AppendJob {
         })
     }
 
-    /// The number of its first step, if its last one has this.
+    /// The number of the first step, given the number of the last one.
     pub(crate) fn first(&self, last: i64) -> i64 {
         let count = i64::try_from(self.records.len()).unwrap_or(i64::MAX);
         last.saturating_sub(count).saturating_add(1)
     }
 
-    /// Whether it goes on from what is known, and touches no wait.
+    /// Whether it directly follows the known row and touches no wait.
     pub(crate) fn is_next_of(&self, known: &OwnerRow) -> bool {
         self.epoch.0 == known.epoch
             && self.position == known.steps
@@ -104,7 +104,7 @@ impl AppendJob {
     }
 }
 
-/// A delivery that has no time yet.
+/// A delivery without its time, which is set when it is written.
 pub(crate) struct DeliverJob {
     pub(crate) body: DeliveryBody,
     pub(crate) by: Arc<str>,

@@ -1,10 +1,10 @@
-//! The sessions that are restored from an older state, in a file beside the database.
+//! The list of sessions restored from an older state, in a file beside the database.
 //!
-//! It is written when the [witness](crate::witness) knows of an append that the database has not, and when a
-//! person marks sessions by hand. It stands outside of the database, so that another copy of that takes
-//! nothing of it back, and is text: whoever looks after the file reads why it is there, and removes it.
+//! It is written when the [witness](crate::witness) knows of an append that the database lacks, and when a person
+//! marks sessions by hand. It is kept outside of the database, so that replacing the database by another copy does
+//! not undo it. It is a text file: an operator can read why it exists, and remove it.
 //!
-//! A line names a session and how many steps it had. The next append changes that, and ends the mark.
+//! A line names a session and its number of steps. The next append changes that number and so ends the mark.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -20,15 +20,15 @@ use crate::owners::{beside, private};
 use crate::rows;
 use crate::witness::Witness;
 
-/// What is known of a file that went back to an older state.
+/// Details of a file that went back to an older state.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RestoredState {
-    /// The file that says so; it is removed once everything was seen to.
+    /// The file with the marks; remove it once every session was handled.
     pub file: PathBuf,
-    /// How many turns are parked for it, still.
+    /// The number of turns still parked for it.
     pub parked: u64,
-    /// What happened, a line each time.
+    /// What happened, one line each.
     pub why: Vec<String>,
 }
 
@@ -43,17 +43,17 @@ impl fmt::Display for RestoredState {
     }
 }
 
-/// The sessions that are marked.
+/// The marked sessions.
 #[derive(Debug, Default)]
 pub(crate) struct RestoredMarks {
-    /// Whether the file is there and cannot be read: then nobody knows which, and all are.
+    /// Whether the file exists but cannot be read: then every session counts as marked.
     all: bool,
     sessions: HashSet<(String, u64)>,
     why: Vec<String>,
 }
 
 impl RestoredMarks {
-    /// Reads the file, which is seldom there.
+    /// Reads the file, which seldom exists.
     pub(crate) fn read(database: &Path) -> Self {
         let text = match std::fs::read_to_string(path(database)) {
             Ok(text) => text,
@@ -82,7 +82,7 @@ impl RestoredMarks {
         marked
     }
 
-    /// Whether a session with so many steps is marked.
+    /// Whether a session with this number of steps is marked.
     pub(crate) fn holds(&self, session: &SessionId, steps: u64) -> bool {
         self.all
             || (!self.sessions.is_empty()
@@ -91,7 +91,7 @@ impl RestoredMarks {
                     .contains(&(session.as_str().to_owned(), steps)))
     }
 
-    /// What is to be told of it; nothing where the file is not there.
+    /// The state to report; `None` if the file does not exist.
     pub(crate) fn told(
         self,
         connection: &Connection,
@@ -115,7 +115,7 @@ impl RestoredMarks {
     }
 }
 
-/// Marks the sessions with an open turn if the witness knows of an append that the database has not.
+/// Marks the sessions with an open turn if the witness knows of an append that the database lacks.
 pub(crate) fn compare(
     connection: &Connection,
     database: &Path,
@@ -136,7 +136,7 @@ pub(crate) fn compare(
         if steps >= last.steps {
             return Ok(());
         }
-        // Another process may have deleted the session just now, and has told the witness before.
+        // Another process may have deleted the session just now; it updates the witness before that.
         if witness.last().as_ref() != Some(&last) {
             continue;
         }
@@ -154,14 +154,14 @@ pub(crate) fn compare(
     Ok(())
 }
 
-/// Adds sessions, each with how many steps it has, to those that are marked, and says why.
+/// Adds sessions, each with its number of steps, to the marked ones, with the reason.
 pub(crate) fn mark(database: &Path, why: &str, sessions: &[(String, u64)]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.create(true).append(true);
     private(&mut options);
     let mut file = options.open(path(database))?;
     let known = RestoredMarks::read(database);
-    // One that wrote before may have been killed within a line.
+    // An earlier writer may have been killed within a line.
     let mut text = "\n".to_owned();
     if known.why.is_empty() && known.sessions.is_empty() {
         EXPLAINED.clone_into(&mut text);
@@ -190,9 +190,9 @@ fn path(database: &Path) -> PathBuf {
     beside(database, "-restored")
 }
 
-/// How often the witness is looked at that changes meanwhile.
+/// How often a witness that keeps changing is read.
 const LOOKS: usize = 5;
-/// What a line begins with that says what happened.
+/// The prefix of a line that says what happened.
 const WHY: &str = "! ";
 const EXPLAINED: &str = "\
 # The journal beside this file may be older than what was done. The turns of the sessions below were open in it:

@@ -1,4 +1,4 @@
-//! The rows, read and written one by one.
+//! Reading and writing single rows.
 
 use jackfield_domain::ids::{DeliveryId, SessionId, WaitId};
 use jackfield_domain::time::WallTime;
@@ -11,16 +11,16 @@ use crate::chain::ChainEnd;
 
 /// A session's row.
 pub(crate) struct StoredSession {
-    /// How large it is.
+    /// Its size in bytes.
     pub(crate) bytes: u64,
     pub(crate) deliveries: u64,
     pub(crate) due: Option<i64>,
     pub(crate) epoch: u64,
-    /// Of how many steps the rest is derived.
+    /// The number of steps that the summary covers.
     pub(crate) known: u64,
     /// The number of its last step.
     pub(crate) last: i64,
-    /// The place after the last delivery that an owner has to see.
+    /// The position after the last delivery that an owner has to handle.
     pub(crate) loud: u64,
     pub(crate) number: i64,
     pub(crate) open: Option<String>,
@@ -30,12 +30,12 @@ pub(crate) struct StoredSession {
     pub(crate) steps: u64,
     pub(crate) title: String,
     pub(crate) turns: u32,
-    /// Of the build that knows most of those that wrote it.
+    /// The vocabulary of the newest build that has written it.
     pub(crate) vocabulary: u32,
 }
 
 impl StoredSession {
-    /// Where its steps end.
+    /// The end of its chain of steps.
     pub(crate) const fn end(&self) -> ChainEnd {
         ChainEnd {
             last: self.last,
@@ -44,12 +44,12 @@ impl StoredSession {
         }
     }
 
-    /// Whether all of it is read in a moment.
+    /// Whether it is short enough to be read inline.
     pub(crate) const fn is_short(&self) -> bool {
         self.bytes <= SHORT
     }
 
-    /// Whether it was written by a build that knows more.
+    /// Whether a newer build has written it.
     pub(crate) const fn is_newer(&self) -> bool {
         self.vocabulary > jackfield_record::VOCABULARY
     }
@@ -63,7 +63,7 @@ pub(crate) fn session(
     session_of(connection, session.as_str())
 }
 
-/// The row of a session of this id, whatever it is like.
+/// The row of a session with this id, without checking the id.
 pub(crate) fn session_of(
     connection: &Connection,
     session: &str,
@@ -109,7 +109,7 @@ pub(crate) fn wait(
     found.optional()
 }
 
-/// The row of a wait, of which these are the first columns: `wait, state, at, by, how, delivery, place`.
+/// Decodes the row of a wait whose first columns are `wait, state, at, by, how, delivery, place`.
 pub(crate) fn wait_row(row: &Row<'_>) -> rusqlite::Result<WaitRow> {
     let record = row.get_ref(0)?.as_blob()?;
     let wait =
@@ -147,7 +147,7 @@ fn state(row: &Row<'_>) -> rusqlite::Result<WaitState> {
     }
 }
 
-/// Writes the row of a wait that is new; what is there already stays.
+/// Inserts the row of a new wait; an existing row stays.
 pub(crate) fn open_wait(
     connection: &Connection,
     session: i64,
@@ -168,7 +168,7 @@ pub(crate) fn open_wait(
     Ok(())
 }
 
-/// Writes where a wait is.
+/// Updates the state of a wait.
 pub(crate) fn set_wait(
     connection: &Connection,
     session: i64,
@@ -213,7 +213,7 @@ const fn word(how: WaitEndKind) -> &'static str {
     }
 }
 
-/// A column that holds what nobody wrote.
+/// The error for a column with contents that no version writes.
 pub(crate) fn damaged(
     column: usize,
     kind: Type,
@@ -222,5 +222,5 @@ pub(crate) fn damaged(
     rusqlite::Error::FromSqlConversionFailure(column, kind, Box::new(why))
 }
 
-/// The most bytes that are decoded in a moment.
+/// The most bytes that are decoded inline.
 const SHORT: u64 = 32 * 1024;

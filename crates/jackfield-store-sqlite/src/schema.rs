@@ -1,4 +1,4 @@
-//! The tables, and how a connection is set up.
+//! The file's form and the settings of a connection.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,28 +9,28 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use crate::derived;
 use crate::forms::{FORM, MIGRATIONS, NEWEST};
 
-/// Tells our files from those of other programs: "JKFD".
+/// SQLite's application id, which marks our files: "JKFD".
 const APPLICATION: i64 = 0x4a4b_4644;
 
-/// The most bytes of the log that are kept once it was taken into the file.
+/// The size in bytes to which the log is truncated after a checkpoint.
 const LOG: i64 = 16 * 1024 * 1024;
 
-/// How long a process waits for another one's write, unless it is told otherwise.
+/// The default time that a process waits for another one's write.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Opens a file that is there. Whether it is ours, [`look`] tells.
+/// Opens an existing file. Use [`look`] to check that it is ours.
 pub(crate) fn connect(path: &Path, writes: bool) -> rusqlite::Result<Connection> {
     // Readers of a write-ahead log write to its index, too.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = set_up(Connection::open_with_flags(path, flags)?)?;
     if writes {
-        // A commit is answered when the log has been synced, on macOS by the one call that means it.
+        // A commit is answered once the log is synced; on macOS only `F_FULLFSYNC` really does that.
         connection.pragma_update(None, "synchronous", "full")?;
         connection.pragma_update(None, "fullfsync", true)?;
         connection.pragma_update(None, "checkpoint_fullfsync", true)?;
-        // What a long look or a burst made the log grow to is given back.
+        // Gives back the space of a log that a long read or a burst of writes made grow.
         connection.pragma_update(None, "journal_size_limit", LOG)?;
-        // What a person deletes is not to be found in the file any more.
+        // Deleted contents must not remain in the file.
         connection.pragma_update(None, "secure_delete", true)?;
     } else {
         connection.pragma_update(None, "query_only", true)?;
@@ -38,19 +38,19 @@ pub(crate) fn connect(path: &Path, writes: bool) -> rusqlite::Result<Connection>
     Ok(connection)
 }
 
-/// Opens a file that is written elsewhere in this process, to read it.
+/// Opens a file for reading that this process writes by another connection.
 pub(crate) fn to_read(path: &Path) -> rusqlite::Result<Connection> {
     connect(path, false)
 }
 
-/// Opens a file that cannot be written. SQLite needs, or makes, an index of its log beside it.
+/// Opens a file that cannot be written. SQLite needs, or creates, an index of its log beside it.
 pub(crate) fn read_only(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     set_up(Connection::open_with_flags(path, flags)?)
 }
 
-/// Opens a file that cannot be written, without a log and where nothing can be made beside it: as one that
-/// nobody changes while it is open.
+/// Opens a file that cannot be written, has no log, and beside which no file can be created: as immutable, so it
+/// must not change while it is open.
 pub(crate) fn immutable(path: &Path) -> rusqlite::Result<Connection> {
     let mut uri = "file:".to_owned();
     for byte in path.as_os_str().as_encoded_bytes() {
@@ -78,20 +78,20 @@ fn set_up(connection: Connection) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// What a file is.
+/// The state of a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum DatabaseState {
     /// Ours, in an older form; 0 is an empty file.
     Older(i64),
-    /// Ours, in a form that is not known.
+    /// Ours, in a newer form.
     Newer(i64),
-    /// Somebody else's.
+    /// A database of another program, or no database.
     NotOurs,
-    /// Ours.
+    /// Ours, in the current form.
     Ready,
 }
 
-/// Looks at what the file is.
+/// Determines the state of the file.
 pub(crate) fn look(connection: &Connection) -> rusqlite::Result<DatabaseState> {
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, form) = (number("application_id")?, number("user_version")?);
@@ -106,11 +106,11 @@ pub(crate) fn look(connection: &Connection) -> rusqlite::Result<DatabaseState> {
     })
 }
 
-/// Brings the file from a form up to [`FORM`], wholly or not at all.
+/// Migrates the file from its form to [`FORM`] in one transaction.
 pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
-    // Kept in the file; readers and a writer do not wait for each other.
+    // Stored in the file; readers and a writer do not block each other.
     connection.pragma_update(None, "journal_mode", "wal")?;
-    // What hangs on the rows of a table is not to go when the table is made anew.
+    // Recreating a table must not delete the rows that depend on it.
     connection.pragma_update(None, "foreign_keys", false)?;
     let done = bring_up(connection);
     connection.pragma_update(None, "foreign_keys", true)?;
@@ -119,13 +119,13 @@ pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
 
 fn bring_up(connection: &mut Connection) -> rusqlite::Result<()> {
     let migration = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Somebody else may have done it meanwhile.
+    // Another process may have migrated it meanwhile.
     if let DatabaseState::Older(form) = look(&migration)? {
         let done = usize::try_from(form).unwrap_or(usize::MAX);
         if done == 0 {
             migration.execute_batch(NEWEST)?;
         } else {
-            // The first of them leads from the first form to the second.
+            // The first entry leads from the first form to the second.
             for statements in MIGRATIONS.get(done - 1..).unwrap_or_default() {
                 migration.execute_batch(statements)?;
             }

@@ -1,12 +1,12 @@
-//! The witness: a small file beside the database that says what was committed last.
+//! The witness: a small file beside the database that notes the last append.
 //!
-//! SQLite drops the end of a log that was cut or overwritten without a word, and an older copy of the file
-//! looks as whole as the newer one. What is lost either way is the end of what was committed, with all tables
-//! alike; so one line outside of the database is enough to see it: if the last append is there, everything is.
+//! SQLite silently drops the end of a log that was truncated or overwritten, and an older copy of the file looks as
+//! complete as the newer one. Either way the newest commits are lost, in all tables alike. So one line outside of
+//! the database is enough to detect it: if the last append is there, everything is.
 //!
-//! It is written after each append was synced and before it is answered, and is not synced itself. A killed
-//! process loses nothing of it. A loss of power may leave it older than the database, never newer: then it
-//! sees less, and never what is not so.
+//! The line is written after the sync of each append and before its answer, and is not synced itself. A killed
+//! process loses nothing of it. A loss of power may leave it older than the database, never newer: then it may miss
+//! a loss, but never reports one that did not happen.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -21,11 +21,11 @@ use crate::owners::{beside, private};
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct LastAppend {
     pub(crate) session: SessionId,
-    /// How many steps the session had then.
+    /// The number of steps that the session had after it.
     pub(crate) steps: u64,
 }
 
-/// The file, which every process that appends writes to.
+/// The file, which every appending process writes.
 pub(crate) struct Witness {
     /// Opened by the first append.
     file: Mutex<Option<File>>,
@@ -40,24 +40,24 @@ impl Witness {
         }
     }
 
-    /// What it says now, if it says anything.
+    /// The append noted now, if any.
     pub(crate) fn last(&self) -> Option<LastAppend> {
         read(&std::fs::read_to_string(&self.path).ok()?)
     }
 
-    /// Says that a session has so many steps.
+    /// Notes the number of steps of a session.
     pub(crate) fn saw(&self, session: &SessionId, steps: u64) {
         self.write(&format!("{HEAD} {session} {steps} {END}"));
     }
 
-    /// Says nothing any more of a session that is about to be deleted.
+    /// Clears the note if it names a session that is about to be deleted.
     pub(crate) fn forget(&self, session: &SessionId) {
         if self.last().is_some_and(|last| last.session == *session) {
             self.clear();
         }
     }
 
-    /// Says nothing any more.
+    /// Clears the note.
     pub(crate) fn clear(&self) {
         if self.path.exists() {
             self.write("");
@@ -65,7 +65,7 @@ impl Witness {
     }
 
     fn write(&self, text: &str) {
-        // As long as any other, so that nothing is left of the one before.
+        // Padded to a fixed width, so that it overwrites the earlier line completely.
         let line = format!("{text:<WIDTH$}\n");
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let written = match file.take() {
@@ -79,7 +79,7 @@ impl Witness {
         });
         match written {
             Ok(opened) => *file = Some(opened),
-            // What was committed is committed.
+            // The append is committed regardless.
             Err(error) => {
                 tracing::warn!(%error, file = %self.path.display(), "the last append is not noted");
             }
@@ -97,7 +97,7 @@ impl Witness {
 fn read(text: &str) -> Option<LastAppend> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let [head, session, steps, end] = words.try_into().ok()?;
-    // What was cut off says nothing.
+    // A truncated line is ignored.
     if head != HEAD || end != END {
         return None;
     }

@@ -1,10 +1,9 @@
-//! How the file is written to: by whoever asks, where that is quick and nobody else is at work, and by a
-//! thread otherwise, which commits with its next sync whatever waits while it syncs.
+//! Writes to the file: inline in the requester where that is fast and no other session is at work, and otherwise on
+//! a thread, which commits all requests that wait during a sync with the next one.
 //!
-//! To wake the thread and to be woken by it takes about as long as a commit on a quick disk, and a commit
-//! that is shorter than [`Options::at_once`](crate::Options::at_once) holds up a runtime no longer than
-//! other work does. Turns side by side would each have a sync of their own that way: they go to the thread,
-//! and share them.
+//! Waking the thread and being woken by it takes about as long as a commit on a fast disk, and a commit shorter
+//! than [`Options::at_once`](crate::Options::at_once) blocks a runtime no longer than other work does. Concurrent
+//! turns would each need a sync of their own that way: they go to the thread and share them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -18,31 +17,31 @@ use crate::error::JobError;
 use crate::file::WriteFile;
 use crate::jobs::{Durability, JobFailure, QueuedJob, WaitingCount, WriteJob};
 
-/// The way to the file.
+/// The handle for writes to the file.
 pub(crate) struct FileWriter {
-    /// What a commit may take that is not left to the thread.
+    /// The longest expected time of a commit that runs inline.
     at_once: Duration,
-    /// Gone when the thread has ended.
+    /// `None` when the thread has ended.
     file: Arc<Mutex<Option<WriteFile>>>,
     jobs: Mutex<Option<mpsc::Sender<WriterRequest>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// How many wait for the thread.
+    /// How many requests wait for the thread.
     waiting: Arc<AtomicUsize>,
 }
 
-/// Who else may write at the same time.
+/// Whether other sessions may write at the same time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum ConcurrentWriters {
-    /// Nobody is at work on anything else here.
+    /// No other session is at work here.
     Alone,
-    /// Others are.
+    /// Other sessions are.
     Others,
 }
 
-/// What the thread is asked for.
+/// A request to the thread.
 enum WriterRequest {
     Job(Box<dyn WriteJob>),
-    /// To take the log into the file.
+    /// Checkpoint the log.
     TakeIn,
 }
 
@@ -64,8 +63,7 @@ impl FileWriter {
         })
     }
 
-    /// Does this within a transaction, and answers when it has been committed. Dropping the future
-    /// takes nothing back.
+    /// Runs `work` within a transaction and answers after its commit. Dropping the future does not cancel it.
     pub(crate) async fn ask<T, F>(
         &self,
         company: ConcurrentWriters,
@@ -78,8 +76,8 @@ impl FileWriter {
         self.ask_for(Durability::Synced, company, work).await
     }
 
-    /// The same for what a loss of power may take, as long as nothing that was asked for later is there: it
-    /// is not synced by itself.
+    /// Like `ask`, for work that a loss of power may undo, unless later synced work is durable: it is not synced by
+    /// itself.
     pub(crate) async fn ask_lightly<T, F>(
         &self,
         company: ConcurrentWriters,
@@ -92,13 +90,14 @@ impl FileWriter {
         self.ask_for(Durability::Unsynced, company, work).await
     }
 
-    /// The same for what overwrites something: then nothing of that is left in the log, either.
+    /// Like `ask`, for work that overwrites data: the answer comes after nothing of the old data is left in the
+    /// log.
     pub(crate) async fn ask_to_wipe<T, F>(&self, work: F) -> Result<T, JobFailure>
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        // That takes its time.
+        // This is slow, so it always goes to the thread.
         self.ask_for(Durability::Wiped, ConcurrentWriters::Others, work)
             .await
     }
@@ -136,22 +135,22 @@ impl FileWriter {
             .await
             .map_err(|_| JobFailure::CLOSED)?;
         drop(jobs);
-        // Without an answer the thread has ended in the middle.
+        // Without an answer the thread has ended midway.
         answer.await.unwrap_or(Err(JobFailure {
             perhaps_done: true,
             ..JobFailure::CLOSED
         }))
     }
 
-    /// Does this here and now, unless it would have to wait for somebody or for the disk: `None` if it was
-    /// not done.
+    /// Runs `work` inline, unless it would have to wait for another writer or for the disk: `None` if it was not
+    /// run.
     fn at_once<T>(
         &self,
         jobs: &mpsc::Sender<WriterRequest>,
         lasting: Durability,
         work: &mut dyn FnMut(&Connection) -> rusqlite::Result<T>,
     ) -> Option<Result<T, JobFailure>> {
-        // What somebody asked for before is done before, even if nobody waits for it any more.
+        // Earlier requests come first, even if their futures were dropped.
         if self.waiting.load(Ordering::SeqCst) > 0 {
             return None;
         }
@@ -162,14 +161,14 @@ impl FileWriter {
         }
         let done = file.try_now(lasting.is_synced(), work);
         if file.has_much_in_its_log(false) {
-            // Where so much waits, it is asked for again.
+            // With a full queue, a later commit sends this request again.
             let _full = jobs.try_send(WriterRequest::TakeIn);
         }
         done
     }
 
-    /// Reads on the spot what is short, which whoever reads has to see to: `None` if it is not, or if anybody
-    /// would have to be waited for.
+    /// Reads inline, which the caller must keep short: `None` if the read turns out to be long, or would have to
+    /// wait.
     pub(crate) fn read_now<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<Option<T>>,
@@ -186,7 +185,7 @@ impl FileWriter {
         }
     }
 
-    /// Whether what is done on the spot holds up nobody for long.
+    /// Whether work done inline is short enough not to block the runtime.
     pub(crate) fn is_quick(&self) -> bool {
         let file = self.try_file();
         file.is_some_and(|file| {
@@ -195,7 +194,7 @@ impl FileWriter {
         })
     }
 
-    /// Has the log taken into the file if there is much in it, as nobody is about to write.
+    /// Requests a checkpoint if the log is long, as no write is expected now.
     pub(crate) fn pause(&self) {
         let is_time = self
             .try_file()
@@ -212,13 +211,13 @@ impl FileWriter {
     fn try_file(&self) -> Option<MutexGuard<'_, Option<WriteFile>>> {
         match self.file.try_lock() {
             Ok(file) => Some(file),
-            // What somebody did who panicked was rolled back.
+            // The transaction of a thread that panicked was rolled back.
             Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
     }
 
-    /// Takes nothing more; the handle of the thread that does the rest, the first time.
+    /// Accepts no more requests; the first call returns the handle of the thread, which finishes the queued ones.
     pub(crate) fn close(&self) -> Option<JoinHandle<()>> {
         drop(
             self.jobs
@@ -253,7 +252,7 @@ fn run(file: &Mutex<Option<WriteFile>>, mut jobs: mpsc::Receiver<WriterRequest>)
             };
             let told = its.perform(batch);
             takes_in |= its.has_much_in_its_log(false);
-            // Whoever is told may write at once.
+            // A requester may write as soon as it gets its answer.
             drop(file);
             for told in told {
                 told.tell();
@@ -266,7 +265,7 @@ fn run(file: &Mutex<Option<WriteFile>>, mut jobs: mpsc::Receiver<WriterRequest>)
     drop(lock().take());
 }
 
-/// How many may wait before whoever asks has to wait, too.
+/// The length of the queue; beyond it, requesters wait.
 const WAITING: usize = 1024;
-/// The most that share a transaction.
+/// The most requests that share a transaction.
 const AT_ONCE: usize = 256;

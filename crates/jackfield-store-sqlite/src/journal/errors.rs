@@ -1,4 +1,4 @@
-//! What is wrong with one session.
+//! Errors that concern one session.
 
 use jackfield_domain::ids::SessionId;
 use jackfield_ports::journal::JournalError;
@@ -7,7 +7,7 @@ use jackfield_record::DecodeError;
 use crate::commit::NotOwned;
 use crate::error::FileFault;
 
-/// What is kept of it in the file is damaged.
+/// The session's rows or records are damaged.
 pub(crate) fn damaged(session: &SessionId, fault: FileFault) -> JournalError {
     JournalError::Corrupt {
         session: session.clone(),

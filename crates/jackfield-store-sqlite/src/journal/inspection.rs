@@ -1,4 +1,5 @@
-//! What is seen of the file as a whole: its pages, what can be read of it, whether it went back.
+//! Inspection of the file as a whole: its integrity, its readable sessions, and whether an older state was
+//! restored.
 
 use std::time::Duration;
 
@@ -11,12 +12,12 @@ use crate::listing;
 use crate::restored::{RestoredMarks, RestoredState};
 
 impl SqliteJournal {
-    /// Looks over the whole file, for at most that long: whether it is sound, and everything in it can
-    /// be read. Others go on with it meanwhile. Dropped, it comes to its end all the same.
+    /// Checks the whole file, for at most `limit`: its structure, and whether every record can be read. Other
+    /// requests go on meanwhile. The check goes on to its end if the future is dropped.
     ///
     /// # Errors
     ///
-    /// [`JournalError`] if the file cannot be opened. What is wrong in it is no error.
+    /// [`JournalError`] if the file cannot be opened. Damage in it is part of the report, not an error.
     pub async fn check(
         &self,
         limit: Duration,
@@ -29,14 +30,13 @@ impl SqliteJournal {
             .map_err(|fault| self.unreachable(fault))
     }
 
-    /// The file.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &std::path::Path {
         &self.path
     }
 
-    /// The sessions that can be read although the list of them is damaged, in no order that means anything,
-    /// and at most that many.
+    /// At most `most` sessions that can be read although the list of sessions is damaged, in no particular order.
     ///
     /// # Errors
     ///
@@ -62,11 +62,11 @@ impl SqliteJournal {
             .map_err(|fault| self.unreachable(fault))
     }
 
-    /// Looks whether the pages of the file hang together, whatever they say, for at most that long.
+    /// Checks the structure of the pages, without reading the sessions in them, for at most `limit`.
     ///
     /// # Errors
     ///
-    /// [`JournalError`] if the file cannot be opened. What is wrong in it is no error.
+    /// [`JournalError`] if the file cannot be opened. Damage in it is part of the report, not an error.
     pub async fn quick_check(&self, limit: Duration) -> Result<QuickChecked, JournalError> {
         let read = move |connection: &Connection| Ok(check::quick(connection, limit));
         self.readers
@@ -75,8 +75,8 @@ impl SqliteJournal {
             .map_err(|fault| self.unreachable(fault))
     }
 
-    /// What is known of the file having gone back to an older state, which was seen when it was opened, or
-    /// before; nothing where it did not.
+    /// The details if the file went back to an older state, as found at this or an earlier opening; `None` if it
+    /// did not.
     ///
     /// # Errors
     ///
