@@ -1,7 +1,8 @@
-//! Requests that nobody waits for any more, and where their answers go if they come after all.
+//! Abandoned requests, and handlers for answers that still arrive.
 //!
-//! A server is told that a request is taken back, and often answers all the same: it was done by then, or
-//! does not heed the word. `rmcp` has forgotten the request by then, so this is asked before it.
+//! The server gets a cancellation when a request is dropped, but often answers all the same: the work was already
+//! done, or the server ignores cancellations. `rmcp` has forgotten the request by then, so this table is consulted
+//! first.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,7 +15,7 @@ use tokio::time::Instant;
 use crate::message::RpcAnswer;
 use crate::request::RequestError;
 
-/// What takes the answer of one request, once nobody waits for it any more.
+/// Handles the answer to one abandoned request.
 pub(crate) struct LateReply(Box<dyn FnOnce(Result<RpcAnswer, RequestError>) + Send + Sync>);
 
 impl LateReply {
@@ -35,7 +36,7 @@ impl fmt::Debug for LateReply {
     }
 }
 
-/// The requests of one connection that nobody waits for any more, the oldest first: some, and for a while.
+/// The abandoned requests of one connection, the oldest first; bounded in number and in age.
 #[derive(Debug, Default)]
 pub(crate) struct AbandonedRequests(Mutex<VecDeque<AbandonedRequest>>);
 
@@ -47,7 +48,7 @@ struct AbandonedRequest {
 }
 
 impl AbandonedRequests {
-    /// Says that nobody waits any more. Of too many the oldest are forgotten.
+    /// Adds an abandoned request. Above the limit the oldest ones are dropped.
     pub(crate) fn add(&self, id: RequestId, afterlife: LateReply) {
         let now = Instant::now();
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,7 +63,7 @@ impl AbandonedRequests {
         });
     }
 
-    /// What takes the answer of this request, if it still may come.
+    /// Removes and returns the handler for the answer to this request, if it is still kept.
     pub(crate) fn take(&self, id: &RequestId) -> Option<LateReply> {
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place = entries.iter().position(|entry| entry.id == *id)?;
@@ -71,5 +72,5 @@ impl AbandonedRequests {
     }
 }
 
-/// The most requests of one connection whose answers may still come.
+/// The most abandoned requests that are kept for one connection.
 const MOST: usize = 64;

@@ -1,4 +1,4 @@
-//! One call of a tool: its time, its progress, and what its end says.
+//! One `tools/call` request: its time limits, its progress and its result.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::connection::ServerConnection;
 use crate::message::RpcAnswer;
 use crate::request::{PendingRequest, RequestError, RequestEvent};
 
-/// What is asked of a tool, as often as its server wants to know more.
+/// The parameters of a tool call, reused for each request of the call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ServerCall {
     pub(crate) arguments: Map<String, Value>,
@@ -27,14 +27,14 @@ pub(crate) struct ServerCall {
     pub(crate) tool: String,
 }
 
-/// How long a call may take.
+/// The time limits of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallLimits {
-    /// When it ends at the latest.
+    /// The instant at which the call ends at the latest.
     pub(crate) deadline: Instant,
-    /// How long that is from its beginning.
+    /// The total time from the start of the call to its deadline.
     pub(crate) longest: Duration,
-    /// Without a word of progress.
+    /// The longest time without a progress notification.
     pub(crate) silent: Duration,
 }
 
@@ -48,17 +48,17 @@ impl CallLimits {
     }
 }
 
-/// What a server answers to a call.
+/// A server's answer to a call.
 #[derive(Debug)]
 pub(crate) enum CallReply {
-    /// With what the tool gave, or with the refusal to run it.
+    /// The tool's result, or the server's refusal to run it.
     Finished(ToolResult),
-    /// With something else, which goes on: its kind, and all of it.
+    /// A call that goes on: the `resultType`, and the whole answer.
     Other(String, Value),
 }
 
 impl ServerCall {
-    /// Calls once. Dropping the future tells the server that nobody waits.
+    /// Sends the call once. Dropping the future cancels the request at the server.
     pub(crate) async fn once(
         &self,
         connection: &ServerConnection,
@@ -125,9 +125,9 @@ impl ServerCall {
         }
     }
 
-    /// What takes the answer if it comes after the call was dropped. Only an outcome is one.
+    /// The handler for an answer that arrives after the call was dropped. Only a tool result counts.
     fn afterlife(&self, after: Afterwards, max_bytes: usize) -> LateReply {
-        // What it was called with may be large, and is of no use any more.
+        // The arguments may be large and are no longer needed.
         let call = Self {
             arguments: Map::new(),
             key: self.key.clone(),
@@ -144,7 +144,7 @@ impl ServerCall {
         })
     }
 
-    /// An answer, and so an outcome: the model can act on it.
+    /// An error response becomes a tool result, so that the model can react to it.
     fn refused(&self, error: &ErrorData, max_bytes: usize) -> ToolResult {
         let tool = &self.tool;
         let (code, message) = (error.code.0, shortened(&error.message));
@@ -160,7 +160,7 @@ impl ServerCall {
 
     fn unreadable(&self, why: &dyn Display) -> ToolError {
         ToolFailure {
-            // It was run, or there would be nothing to answer.
+            // The tool was run, otherwise there would be no answer.
             disposition: Disposition::Landed,
             kind: ToolFailureKind::ProtocolViolation,
             message: format!("what `{}` answered cannot be read: {why}", self.tool),
@@ -180,7 +180,7 @@ impl ServerCall {
             return Err(self.unreadable(&"it is no object"));
         }
         match value.get("resultType").and_then(Value::as_str) {
-            // Servers of the older era say nothing of it.
+            // Servers of the older era do not send `resultType`.
             None | Some("complete") => {
                 let result = crate::mapping::outcome::result(&value, answer.cut_from, max_bytes);
                 crate::mapping::outcome::original(&value, max_bytes, original);
@@ -198,7 +198,7 @@ enum NoReply {
     TooLong,
 }
 
-/// Waits for the answer. Progress is told in order, and gives a silent call its time again.
+/// Waits for the answer. Progress is reported in order, and each advance restarts the limit on silence.
 async fn wait(
     request: &mut PendingRequest,
     limits: CallLimits,
@@ -216,7 +216,7 @@ async fn wait(
                 return Err(if silent < limits.deadline { NoReply::Silent } else { NoReply::TooLong });
             }
         };
-        // Only what goes on is progress (MCP: "MUST increase"); a server that repeats itself stands still.
+        // Only an increase is progress (MCP: "MUST increase"); repeated values do not restart the limit.
         if progress.done > told {
             told = progress.done;
             silent = after(limits.silent);
@@ -230,6 +230,6 @@ fn shortened(text: &str) -> String {
     text.chars().take(2000).collect()
 }
 
-/// Under this key of `_meta` a call bears its idempotency key: the same for every try at it. A server
-/// that knows the key runs a call once, however often it is asked.
+/// The key in `_meta` of a call's idempotency key, which is the same for every attempt. A server that supports it
+/// runs a call once, however often it is sent.
 pub const IDEMPOTENCY_KEY: &str = "jackfield/idempotencyKey";

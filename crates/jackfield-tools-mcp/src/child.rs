@@ -1,4 +1,4 @@
-//! A server's process: how it is started, and that it is gone in the end.
+//! A server's process: its start, and its guaranteed end.
 
 use std::ffi::OsStr;
 use std::io;
@@ -15,7 +15,7 @@ use crate::environment::variables;
 use crate::error::ServerFault;
 use crate::guard;
 
-/// A server's process, behind its guard if there is one. Dropping it ends it, too, without waiting.
+/// A server's process, behind its guard if there is one. Dropping it also ends the process, without waiting.
 #[derive(Debug)]
 pub(crate) struct Child {
     grace: Duration,
@@ -23,7 +23,7 @@ pub(crate) struct Child {
     process: tokio::process::Child,
 }
 
-/// What a server reads and writes.
+/// The standard streams of a server.
 pub(crate) struct Streams {
     pub(crate) stderr: ChildStderr,
     pub(crate) stdin: ChildStdin,
@@ -46,9 +46,9 @@ impl Child {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // What is typed at our terminal is for us: Ctrl-C must not reach the server past us.
+            // Ctrl-C at our terminal is meant for us and must not also reach the server.
             .process_group(0)
-            // A guard ends by itself and takes the server along; killed it could not.
+            // A guard ends by itself and ends the server; a killed guard could not.
             .kill_on_drop(settings.guard.is_none());
         if let Some(folder) = &config.folder {
             command.current_dir(folder);
@@ -81,7 +81,7 @@ impl Child {
         Ok((child, streams))
     }
 
-    /// Waits for its end, in words; may be dropped and called again.
+    /// Waits for the process to end and describes how it did. Cancel safe.
     pub(crate) async fn ended(&mut self) -> String {
         match self.process.wait().await {
             Ok(status) => self.in_words(status),
@@ -89,18 +89,18 @@ impl Child {
         }
     }
 
-    /// The code that it ended with, once it has.
+    /// The exit code, once the process has ended.
     pub(crate) fn code(&mut self) -> Option<i32> {
         self.process.try_wait().ok().flatten()?.code()
     }
 
-    /// Waits until it has ended by itself, for its input has ended; then ends it, within bounds.
+    /// Waits for the process to end after its input was closed, then terminates it. The time is bounded.
     pub(crate) async fn end(mut self) {
         if timeout(self.grace, self.process.wait()).await.is_ok() {
             return;
         }
         self.signal(Signal::TERM);
-        // A guard that is killed leaves the server behind, so it gets the time for all of its steps.
+        // A killed guard would leave the server behind, so it gets the time for all of its steps.
         let patience = if self.guarded {
             self.grace
                 .saturating_mul(2)
@@ -115,7 +115,7 @@ impl Child {
         let _reaped = timeout(self.grace, self.process.wait()).await;
     }
 
-    /// Sends the guard a signal, or the group of the server.
+    /// Sends a signal to the guard, or to the server's process group.
     fn signal(&self, signal: Signal) {
         let Some(pid) = self.pid() else {
             return;
@@ -130,7 +130,7 @@ impl Child {
         }
     }
 
-    /// The process, unless its end has been seen.
+    /// The process id, unless the process was already reaped.
     fn pid(&self) -> Option<Pid> {
         Pid::from_raw(i32::try_from(self.process.id()?).ok()?)
     }
@@ -149,7 +149,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // Nothing if its end was seen. What stays of it is reaped by the runtime.
+        // Nothing to do if the process was already reaped. Otherwise the runtime reaps it.
         self.signal(if self.guarded {
             Signal::TERM
         } else {
@@ -180,7 +180,7 @@ fn command(program: &Path, config: &ServerConfig, settings: &ClientSettings) -> 
     }
 }
 
-/// Finds the program, so that what is missing can be named before anything is started.
+/// Finds the program before the start, so that an error can name what is missing.
 fn find(config: &ServerConfig, path: Option<&OsStr>) -> Result<PathBuf, ServerFault> {
     let name = Path::new(&config.command);
     if config.command.trim().is_empty() {

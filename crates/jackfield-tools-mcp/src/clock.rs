@@ -1,11 +1,10 @@
-//! Instants to come, whatever durations are configured.
+//! Instants in the future, safe for every configured duration.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The instant when this much time has passed. What is longer than ten years is ten years: adding
-/// any duration to an instant could panic.
+/// The instant after this duration, capped at ten years: adding an arbitrary duration to an instant could panic.
 pub(crate) fn after(time: Duration) -> Instant {
     Instant::now() + time.min(LONGEST)
 }

@@ -1,4 +1,4 @@
-//! What is known of a server before it runs, and what holds for all of them: values, no files.
+//! The configuration of one server and the settings for all servers: plain values, no files.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -9,32 +9,32 @@ use jackfield_domain::ids::ToolboxId;
 
 use crate::patterns::Patterns;
 
-/// A server: how it is started, and what may be used of it.
+/// How a server is started, and which of its tools may be used.
 #[derive(Clone, Eq, PartialEq)]
 pub struct ServerConfig {
     /// The program's arguments.
     pub arguments: Vec<String>,
-    /// How long a call may go without a word of its progress.
+    /// How long a call may go without progress.
     pub call_limit: Duration,
-    /// The program: a name that is looked for in `PATH`, or a path.
+    /// The program: a name that is looked up in `PATH`, or a path.
     pub command: String,
-    /// Variables that it gets beside the few that every server gets.
+    /// Environment variables in addition to the few that every server gets.
     pub environment: Vec<(String, String)>,
-    /// The folder that it runs in; ours if there is none.
+    /// The working directory of the process; by default that of this process.
     pub folder: Option<PathBuf>,
-    /// Its id, the first part of its tools' names.
+    /// The toolbox id, which is the first part of its tools' names.
     pub id: ToolboxId,
-    /// How long a call may take in all, however it progresses.
+    /// How long a call may take in all, regardless of progress.
     pub longest_call: Duration,
-    /// Which of its tools are offered.
+    /// The patterns of the tools that are offered.
     pub tools: Patterns,
-    /// Whether what it says about the safety of its tools is believed.
+    /// Whether the server's annotations about the safety of its tools are trusted.
     pub trusted: bool,
 }
 
 impl ServerConfig {
-    /// A server with this command, and everything else as usual: 30 s for a call, up to five minutes
-    /// with progress; all tools; not trusted.
+    /// A server with this command and defaults otherwise: 30 s for a call, up to five minutes with progress; all
+    /// tools; not trusted.
     #[must_use]
     pub fn new(id: ToolboxId, command: impl Into<String>) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl ServerConfig {
         }
     }
 
-    /// The values of its variables that are keys by their names, and long enough to be told from
+    /// The values of variables whose names suggest a secret, if they are long enough to be told from ordinary
     /// words.
     pub(crate) fn secrets(&self) -> Vec<String> {
         let is_key = |name: &str| {
@@ -62,13 +62,13 @@ impl ServerConfig {
         keys.map(|(_, value)| value.clone()).collect()
     }
 
-    /// The longest that a call may take in all.
+    /// The longest total time of a call.
     pub(crate) fn longest(&self) -> Duration {
         self.longest_call.max(self.call_limit)
     }
 }
 
-/// The values of the environment are not shown: keys are among them.
+/// Omits the values of environment variables, as some are keys.
 impl fmt::Debug for ServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self
@@ -90,45 +90,44 @@ impl fmt::Debug for ServerConfig {
     }
 }
 
-/// What the names of keys have in them.
+/// Substrings of the names of variables that hold secrets.
 const SECRET: &[&str] = &["AUTH", "CREDENTIAL", "KEY", "PASS", "SECRET", "TOKEN"];
-/// No key is shorter, in bytes.
+/// Shorter values are not treated as secrets, in bytes.
 const SHORTEST_SECRET: usize = 6;
 
-/// What holds for every server.
+/// Settings that apply to every server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ClientSettings {
-    /// The first pause before a server that failed is started again; doubled after every failure.
+    /// The pause before the first restart of a failed server; doubled after every further failure.
     pub backoff: Duration,
-    /// How long a server has to end by itself when its input has ended, and once more after
-    /// `SIGTERM`, before it is killed.
+    /// How long a server has to exit after its input was closed, and again after `SIGTERM`, before it is killed.
     pub grace: Duration,
-    /// What stands between us and the server and outlives us for a moment; without one, a server
-    /// that ignores the end of its input outlives us when we are killed.
+    /// The guard process, which outlives us for a moment. Without one, a server that ignores the end of its input
+    /// outlives us when we are killed.
     pub guard: Option<GuardProgram>,
-    /// How long a list of tools may take, all pages together.
+    /// The time limit for a list of tools, over all its pages.
     pub list_limit: Duration,
-    /// The most bytes of standard error that are kept of a server.
+    /// The most bytes of standard error that are kept per server.
     pub log_bytes: usize,
-    /// The most lines of standard error that are kept of a server.
+    /// The most lines of standard error that are kept per server.
     pub log_lines: usize,
-    /// The longest pause before a server that failed is started again.
+    /// The longest pause before a failed server is restarted.
     pub longest_backoff: Duration,
-    /// The longest message that is read whole, in bytes; of longer outcomes only this much is read.
+    /// The longest message that is read whole, in bytes; longer tool results are cut to this length.
     pub max_message: usize,
-    /// The most pages that a list of tools may have.
+    /// The most pages of a list of tools.
     pub most_pages: usize,
-    /// The most tools that one server may offer; the rest is left out.
+    /// The most tools that one server may offer; further ones are left out.
     pub most_tools: usize,
-    /// How long a server has to answer in the new way before it is spoken to in the old one. An
-    /// answer that comes later still counts.
+    /// How long a server has to answer the probe of the newer era before the handshake of the older era is sent. A
+    /// later answer to the probe still counts.
     pub probe: Duration,
-    /// How long a server has from its start to the end of the handshake. Generous, because programs
-    /// such as `npx` first download the server.
+    /// How long a server has from its start to the end of the handshake. Generous, because programs such as `npx`
+    /// first download the server.
     pub start_limit: Duration,
-    /// Whether whoever lists or calls tools is told why a server is down; the log says it in any case.
+    /// Whether callers that list or call tools get the reason why a server is down; the log has it in any case.
     pub tells_why: bool,
-    /// Our version, as servers are told it.
+    /// Our version, as sent to servers.
     pub version: String,
 }
 
@@ -153,24 +152,24 @@ impl Default for ClientSettings {
     }
 }
 
-/// How the guard is started: a program that calls [`guard::main`](crate::guard::main) with what
-/// follows these arguments.
+/// The command that starts the guard: a program that calls [`guard::main`](crate::guard::main) with the arguments
+/// that follow these.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct GuardProgram {
-    /// The arguments that make the program a guard.
+    /// The arguments that make the program run as a guard.
     pub arguments: Vec<OsString>,
-    /// The program.
+    /// The path of the program.
     pub program: PathBuf,
 }
 
 impl GuardProgram {
-    /// This very program, which has to be a guard when this is its first argument.
+    /// This program itself, which has to run as a guard if this is its first argument.
     ///
     /// # Errors
     ///
-    /// If the path of this program cannot be found out.
+    /// If the path of this program cannot be determined.
     pub fn this_program(argument: impl Into<OsString>) -> std::io::Result<Self> {
-        // By this name Linux finds the program even after its file was replaced by a newer one.
+        // By this path Linux finds the program even after its file was replaced by a newer one.
         let by_itself = PathBuf::from("/proc/self/exe");
         let program = if cfg!(target_os = "linux") && by_itself.exists() {
             by_itself

@@ -1,4 +1,4 @@
-//! A server that runs and has been met: requests go through here, from many tasks at once.
+//! The connection to a running server after the handshake; many tasks send requests through it at once.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,28 +29,28 @@ use crate::request::{PendingRequest, RequestError};
 use crate::transport::{ChildPipes, ServerNotices};
 use crate::writer::ServerWriter;
 
-/// A server that runs, as those see it who use it.
+/// A running server, as used by the toolbox and its calls.
 pub(crate) struct ServerConnection {
-    /// The requests that nobody waits for any more.
+    /// The abandoned requests.
     pub(crate) abandoned: Arc<AbandonedRequests>,
     changes: watch::Receiver<u64>,
     ended: watch::Receiver<bool>,
     pub(crate) era: Era,
-    /// How it ended, once that is known.
+    /// How the process ended, once known.
     farewell: watch::Sender<Option<String>>,
     pub(crate) info: ServerPeerInfo,
-    /// The tools as it last listed them.
+    /// The last list of tools.
     pub(crate) listing: RwLock<Option<Arc<Listing>>>,
-    /// How often it was asked for its tools.
+    /// How many times the list of tools was requested.
     listings: AtomicU64,
-    /// Whether it has said that it tells of changes, in the newer era.
+    /// Whether the server has acknowledged the subscription to list changes, in the newer era.
     listening: watch::Receiver<bool>,
-    /// The calls that it may still be at.
+    /// The calls that the server may still be working on.
     open_calls: Mutex<HashSet<ToolCallId>>,
     pub(crate) peer: Peer<RoleClient>,
 }
 
-/// A server that runs, as it sees who keeps it.
+/// A running server with its process, as owned by the supervisor.
 pub(crate) struct RunningServer {
     child: Child,
     pub(crate) connection: Arc<ServerConnection>,
@@ -60,7 +60,7 @@ pub(crate) struct RunningServer {
 }
 
 impl RunningServer {
-    /// Starts a server and meets it. Dropping the future ends the server.
+    /// Starts a server and completes the handshake. Dropping the future ends the server.
     pub(crate) async fn start(
         config: &ServerConfig,
         settings: &ClientSettings,
@@ -69,7 +69,7 @@ impl RunningServer {
     ) -> Result<Self, ServerFault> {
         let met = timeout(settings.start_limit, async {
             match Self::attempt(config, settings, log, known).await {
-                // Some old servers end at the first word that they do not know.
+                // Some old servers exit at the first method that they do not know.
                 Err(HandshakeError::EndedAtProbe) => {
                     Self::attempt(config, settings, log, Some(Era::Handshake)).await
                 }
@@ -80,7 +80,7 @@ impl RunningServer {
             Ok(Ok(running)) => return Ok(running),
             Ok(Err(HandshakeError::EndedAtProbe)) => ended_early(),
             Ok(Err(HandshakeError::Fault(fault))) => fault,
-            // It says all that there is to say.
+            // This fault is complete; nothing is added to it.
             Ok(Err(HandshakeError::Outside(fault))) => return Err(fault),
             Err(_) => ServerFault::new(
                 format!(
@@ -128,7 +128,8 @@ impl RunningServer {
             Ok(met) => met,
             Err(missed) => {
                 let ended = timeout(FAREWELL, child.ended()).await.ok();
-                // It did not end of a word that it has not read: another start would be the same.
+                // It did not exit because of the probe, which it has not read; another start would end in the same
+                // way.
                 let unread = matches!(missed, HandshakeError::EndedAtProbe)
                     && writer.was_read().await == Some(false);
                 let missed = if unread {
@@ -136,7 +137,7 @@ impl RunningServer {
                 } else {
                     missed
                 };
-                // What it said last is about to be read.
+                // The last lines of standard error may still be unread.
                 let _late = timeout(FAREWELL, follower).await;
                 drop(writer);
                 let code = child.code();
@@ -189,14 +190,14 @@ impl RunningServer {
         })
     }
 
-    /// Waits until the server has ended by itself, and says how.
+    /// Waits until the server has ended by itself, and returns how.
     pub(crate) async fn ended(&mut self) -> String {
         let mut output = self.connection.ended.clone();
         let silence = async { output.wait_for(|ended| *ended).await.is_ok() };
         let ended = tokio::select! {
             ended = self.child.ended() => ended,
             _ = silence => {
-                // Its end may be about to be known.
+                // The exit status may be available in a moment.
                 let ended = timeout(FAREWELL, self.child.ended()).await;
                 ended.unwrap_or_else(|_| "it closed its output".to_owned())
             }
@@ -205,7 +206,7 @@ impl RunningServer {
         ended
     }
 
-    /// Ends the server: its input ends, it has a moment, then it is ended. Bounded.
+    /// Closes the server's input, gives it time to exit, and then terminates it. The time is bounded.
     pub(crate) async fn end(self) {
         let Self {
             child,
@@ -220,18 +221,18 @@ impl RunningServer {
         connection.ended_so("it was stopped");
         let _closed = service.close_with_timeout(CLOSING).await;
         child.end().await;
-        // Whoever has its standard error now is not waited for.
+        // Another process may have inherited standard error; do not wait for it.
         let _late = timeout(FAREWELL, follower).await;
     }
 }
 
 impl ServerConnection {
-    /// Whether it still answers, as far as is known.
+    /// Whether the server still answers, as far as is known.
     pub(crate) fn is_open(&self) -> bool {
         !*self.ended.borrow() && !self.peer.is_transport_closed()
     }
 
-    /// Whether it says when its list of tools changes: in the newer era only while it is listened to.
+    /// Whether the server announces list changes: in the newer era only while the subscription is active.
     pub(crate) fn announces_changes(&self) -> bool {
         match self.era {
             Era::Handshake => can_announce(&self.info),
@@ -239,27 +240,27 @@ impl ServerConnection {
         }
     }
 
-    /// Whether it says that it has tools.
+    /// Whether the server has declared the tools capability.
     pub(crate) const fn has_tools(&self) -> bool {
         self.info.capabilities.tools.is_some()
     }
 
-    /// How often its list of tools has changed so far.
+    /// The number of list changes so far.
     pub(crate) fn changes(&self) -> u64 {
         *self.changes.borrow()
     }
 
-    /// How often it was asked for its tools so far, by those who have an answer or wait for one.
+    /// The number of requests for the list of tools so far, including the one in flight.
     pub(crate) fn times_listed(&self) -> u64 {
         self.listings.load(Ordering::SeqCst)
     }
 
-    /// Says that it is about to be asked for its tools, and which time it is.
+    /// Counts another request for the list of tools, and returns its number.
     pub(crate) fn list_once_more(&self) -> u64 {
         self.listings.fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    /// Says that it is at this call.
+    /// Records that the server is working on this call.
     pub(crate) fn begin_call(&self, call: &ToolCallId) {
         let mut calls = self
             .open_calls
@@ -270,7 +271,7 @@ impl ServerConnection {
         }
     }
 
-    /// Says that it has answered this call.
+    /// Records that the server has answered this call.
     pub(crate) fn end_call(&self, call: &ToolCallId) {
         let mut calls = self
             .open_calls
@@ -279,7 +280,7 @@ impl ServerConnection {
         calls.remove(call);
     }
 
-    /// Whether it may still be at this call, from a try before.
+    /// Whether the server may still be working on an earlier attempt at this call.
     pub(crate) fn is_at(&self, call: &ToolCallId) -> bool {
         let calls = self
             .open_calls
@@ -288,7 +289,7 @@ impl ServerConnection {
         calls.contains(call)
     }
 
-    /// Asks, and waits for the answer at most this long.
+    /// Sends a request and waits for its answer for at most this long.
     pub(crate) async fn ask(
         &self,
         request: impl Into<ClientRequest>,
@@ -301,7 +302,7 @@ impl ServerConnection {
         }
     }
 
-    /// How it ended, once that is known; waits a moment for it.
+    /// How the process ended; waits for a moment if that is not yet known.
     pub(crate) async fn last_word(&self) -> String {
         let mut farewell = self.farewell.subscribe();
         let known = timeout(FAREWELL * 2, farewell.wait_for(Option::is_some)).await;
@@ -312,7 +313,7 @@ impl ServerConnection {
         ended.unwrap_or_else(|| "its connection closed".to_owned())
     }
 
-    /// Says how it ended. What is said first stays.
+    /// Records how the process ended. The first record is kept.
     fn ended_so(&self, how: &str) {
         self.farewell.send_if_modified(|farewell| {
             let first = farewell.is_none();
@@ -324,7 +325,7 @@ impl ServerConnection {
     }
 }
 
-/// Takes the answer out of what `rmcp` carried.
+/// Extracts the answer from the result that `rmcp` carried.
 pub(crate) fn carried(
     result: Result<ServerResult, ServiceError>,
 ) -> Result<RpcAnswer, RequestError> {
@@ -348,13 +349,13 @@ fn with_last_words(fault: ServerFault, log: &Log) -> ServerFault {
     }
 }
 
-/// Whether a server says that it can tell when its list of tools changes.
+/// Whether the server has declared that it announces list changes.
 fn can_announce(info: &ServerPeerInfo) -> bool {
     let tools = info.capabilities.tools.as_ref();
     tools.and_then(|tools| tools.list_changed) == Some(true)
 }
 
-/// Keeps asking a server of the newer era to tell of changes, until it does not want to any more.
+/// Keeps a subscription to list changes open at a server of the newer era, until the server refuses it.
 async fn listen(
     peer: Peer<RoleClient>,
     listening: watch::Sender<bool>,
@@ -368,10 +369,10 @@ async fn listen(
         let params = SubscriptionsListenRequestParams::new(filter);
         let request = SubscriptionsListenRequest::new(params);
         let request = ClientRequest::SubscriptionsListenRequest(request);
-        // The answer is the end of it. What it tells goes the way of all notifications.
+        // The response ends the subscription. Its events arrive as ordinary notifications.
         let ended = peer.send_request(request).await;
         listening.send_replace(false);
-        // What changes from here on until it tells again, nobody hears.
+        // Changes are missed from here until the next subscription, so count one.
         changes.send_modify(|times| *times += 1);
         match ended {
             Err(ServiceError::McpError(_) | ServiceError::TransportClosed) => return,
@@ -380,7 +381,7 @@ async fn listen(
     }
 }
 
-/// What `rmcp` answers servers that ask us for something. We offer nothing, so it declines.
+/// The client handler for requests of the server. It offers nothing, so it declines them.
 pub(crate) struct DecliningHandler {
     config: ClientConfig,
 }
@@ -401,11 +402,11 @@ impl ClientHandler for DecliningHandler {
     }
 }
 
-/// How long the connection may take to be closed.
+/// The time limit for closing the connection.
 const CLOSING: Duration = Duration::from_millis(500);
-/// How long the end of a process is waited for when its output has ended.
+/// How long to wait for the exit status after the output has ended.
 const FAREWELL: Duration = Duration::from_millis(500);
-/// The pause before a server that has ended what it was to tell is asked again.
+/// The pause before a subscription that the server has ended is requested again.
 const LISTEN_AGAIN: Duration = Duration::from_secs(5);
-/// The most calls without an outcome that are remembered of one process.
+/// The most calls without a result that are remembered per process.
 const MOST_OPEN: usize = 4096;

@@ -1,18 +1,19 @@
-//! Servers in containers: what went wrong outside of them, told by what the program says that runs them.
+//! Servers in containers: recognizes failures outside of the server by the exit code and messages of the program
+//! that runs the container.
 //!
-//! `docker run` ends with 125 where there is no container, with 126 or 127 where the container has no such
-//! program to run, and otherwise as the server does; `docker exec` ends with 1 and says why (Docker's
-//! reference of `docker container run`, "Exit status", read 2026-11-22; the words are those of Docker 28
-//! and of what is like it). What a server in a container says reaches us the same way, so only whole
-//! phrases of theirs count.
+//! `docker run` exits with 125 if the container cannot be created, with 126 or 127 if the program in the container
+//! cannot be run, and otherwise with the server's code; `docker exec` exits with 1 and prints the reason (Docker's
+//! reference of `docker container run`, "Exit status", read 2026-11-22; the messages are those of Docker 28 and
+//! compatible programs). The output of a server in a container arrives on the same stream, so only whole phrases of
+//! those programs count.
 
 use std::path::Path;
 
 use crate::config::ServerConfig;
 use crate::error::ServerFault;
 
-/// Why a server in a container never answered, if that is not the server's own doing: how its command
-/// ended, and what was said on standard error.
+/// Explains why a server in a container never answered, if the cause lies outside of the server, from the exit code
+/// and the lines on standard error.
 pub(crate) fn explain(
     config: &ServerConfig,
     code: Option<i32>,
@@ -20,7 +21,7 @@ pub(crate) fn explain(
 ) -> Option<ServerFault> {
     let runner = Runner::of(config)?;
     let name = &runner.name;
-    // What it said last is of this start, and not of one before.
+    // The last lines belong to this start, and not to an earlier one.
     let recent = || said.iter().rev().take(RECENT).map(|line| line.trim());
     let says = |words: &[&str]| {
         recent().any(|line| {
@@ -71,18 +72,18 @@ pub(crate) fn explain(
     }
 }
 
-/// The program that runs a server in a container, as far as it matters here.
+/// The parts of a container runner's command that matter here.
 struct Runner {
-    /// Whether the container is there already.
+    /// Whether it runs in an existing container.
     attaches: bool,
-    /// Whether the container gets our input.
+    /// Whether the container gets our standard input.
     keeps_input: bool,
     name: String,
     verb: String,
 }
 
 impl Runner {
-    /// What this command is, if it is one.
+    /// Parses this command, if it runs a container.
     fn of(config: &ServerConfig) -> Option<Self> {
         let name = Path::new(&config.command).file_name()?.to_str()?;
         if !["docker", "nerdctl", "podman"].contains(&name) {
@@ -103,20 +104,20 @@ impl Runner {
     }
 }
 
-/// Whether a daemon says that a container is not running; a server may say so of anything else.
+/// Whether a daemon reports that a container is not running; a server may say "is not running" of other things.
 fn is_stopped(line: &str) -> bool {
     let line = line.to_lowercase();
     let container = line.split_once("error response from daemon: container ");
     container.is_some_and(|(_, rest)| rest.contains("is not running"))
 }
 
-/// Whether it only says where help is, as Docker does last of all.
+/// Whether the line is only a hint at the help, which Docker prints last.
 fn is_hint(line: &str) -> bool {
     let begins = line.starts_with("Run '") || line.starts_with("See '");
     begins && line.contains("--help")
 }
 
-/// What `docker exec`, `podman exec` and `nerdctl exec` say where there is no such container.
+/// Messages of `docker exec`, `podman exec` and `nerdctl exec` for a missing container.
 const NO_CONTAINER: &[&str] = &[
     "error response from daemon: no such container",
     "error: no such container",
@@ -124,7 +125,7 @@ const NO_CONTAINER: &[&str] = &[
     "fata[0000] no such container",
     "no container with name or id",
 ];
-/// What each says that does not reach its daemon. A server may say the beginning of it of its database.
+/// Messages of each program that cannot reach its daemon. A server's messages about its database may begin alike.
 const NO_DAEMON: &[&str] = &[
     "cannot access containerd socket",
     "cannot connect to podman",
@@ -133,14 +134,14 @@ const NO_DAEMON: &[&str] = &[
     "failed to connect to the docker api",
     "permission denied while trying to connect to the docker",
 ];
-/// What `podman exec` and `nerdctl exec` say where a container is not running.
+/// Messages of `podman exec` and `nerdctl exec` for a container that is not running.
 const NOT_RUNNING: &[&str] = &["container state improper", "no running task found"];
-/// What is said where a terminal was asked for.
+/// Messages after a terminal was requested.
 const NO_TERMINAL: &[&str] = &[
     "the input device is not a tty",
     "cannot attach stdin to a tty-enabled container",
 ];
-/// The most characters of what was said.
+/// The most characters of a quoted message.
 const LONGEST: usize = 300;
-/// How many lines are looked at.
+/// How many of the last lines are examined.
 const RECENT: usize = 20;

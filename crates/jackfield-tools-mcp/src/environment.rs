@@ -1,10 +1,10 @@
-//! What a server's process is given of our environment: what programs need, and no keys.
+//! The environment of a server's process: the basic variables that programs need, and no keys.
 
 use std::ffi::{OsStr, OsString};
 
 /// The variables for a server: the few that every program needs, and the configured ones.
 ///
-/// Everything else stays here, the keys of providers above all.
+/// No others are passed on, above all not the API keys of providers.
 pub(crate) fn variables(
     ours: impl Iterator<Item = (OsString, OsString)>,
     configured: &[(String, String)],
@@ -22,7 +22,7 @@ fn passes(name: &OsStr) -> bool {
     PASSED.contains(&&*name) || name.starts_with("LC_")
 }
 
-/// Where programs, files and words are found; nothing that a terminal says, since there is none.
+/// Locations and the locale; no terminal variables, as the server has no terminal.
 const PASSED: &[&str] = &[
     "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER",
 ];

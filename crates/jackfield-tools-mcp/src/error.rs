@@ -1,4 +1,4 @@
-//! Why a server cannot be used, in words for a person.
+//! The error of a server that cannot be used.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use thiserror::Error;
 /// Why a server cannot be used, and what can be done about it.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 pub struct ServerFault {
-    /// What to do, as a request.
+    /// What to do, in the imperative.
     pub advice: String,
-    /// What happened: a sentence without its end. No secrets.
+    /// What happened: a sentence without its full stop. Contains no secrets.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! Who decides which definitions of a server may be used: not the server.
+//! Review of a server's tool definitions by the embedding program.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,28 +7,27 @@ use serde_json::Value;
 
 /// Decides which definitions of one server may be used.
 ///
-/// It is asked whenever the server has listed its tools, and again for a list that it refused a part
-/// of: what it refuses is neither offered nor called, whatever was offered before.
+/// It is called after each listing of the server's tools, and again for a list of which it refused a part. A
+/// refused tool is neither offered nor called, even if it was offered before.
 pub trait DefinitionGate: Send + Sync {
-    /// Looks at all that the server says of its tools: objects with `name`, and, as far as the server
-    /// sent them, `title`, `description`, `inputSchema`, `outputSchema`, `annotations` and, of `_meta`,
-    /// the icon, all as it sent them. Of those that are left out, such as by a pattern, nothing is said here.
+    /// Reviews the server's tool definitions: objects with `name`, and, as far as the server sent them, `title`,
+    /// `description`, `inputSchema`, `outputSchema`, `annotations` and, of `_meta`, the icon, all unchanged. Tools
+    /// that are left out, such as by a pattern, are not included.
     ///
-    /// It may read and write files: it runs where that keeps nobody waiting. If it panics, everything
-    /// is refused.
+    /// The method may read and write files, as it runs on a blocking thread. If it panics, all tools are refused.
     fn review(&self, definitions: &[Arc<Value>]) -> Review;
 }
 
-/// What came of looking.
+/// The result of a review.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Review {
-    /// What is to be told, each in a sentence.
+    /// Messages to report, one sentence each.
     pub problems: Vec<String>,
-    /// The tools that may not be used, by their own names, each with the reason in a sentence.
+    /// The refused tools by the server's own names, each with the reason in a sentence.
     pub refused: BTreeMap<Arc<str>, String>,
 }
 
-/// Lets somebody look, away from those who must not be kept waiting.
+/// Runs the review on a blocking thread.
 pub(crate) async fn review(
     gate: Option<&Arc<dyn DefinitionGate>>,
     definitions: Vec<Arc<Value>>,

@@ -1,12 +1,12 @@
-//! The guard: a process of its own between us and one server, which ends the server and whatever the
-//! server has started when we are gone, by whatever way.
+//! The guard: a separate process between us and one server. It ends the server and all of the server's descendants
+//! when we are gone, for whatever cause.
 //!
-//! It needs no signal and no message from us: it holds the reading end of the pipe that is the
-//! server's standard input, and the kernel tells it when nobody holds the writing end any more. It
-//! reads none of the three streams and copies no byte; the server inherits them.
+//! It needs no signal and no message from us: it holds the reading end of the pipe that is the server's standard
+//! input, and the kernel reports when no process holds the writing end any more. It reads none of the three streams
+//! and copies no byte; the server inherits them.
 //!
-//! A program that starts servers calls [`main`] when its first argument says so, before anything else
-//! (see [`GuardProgram`](crate::GuardProgram)).
+//! A program that starts servers calls [`main`] when its first argument says so, before anything else (see
+//! [`GuardProgram`](crate::GuardProgram)).
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -25,15 +25,15 @@ use crate::clock::after;
 
 mod descendants;
 
-/// What a guard is told, before the server's command.
+/// The guard's own arguments, which precede the server's command.
 pub(crate) fn arguments(grace: Duration) -> [OsString; 1] {
     [grace.min(LONGEST_GRACE).as_millis().to_string().into()]
 }
 
-/// Starts the server that these arguments name, waits for its end or ours, and leaves nothing behind.
+/// Starts the server that these arguments name, waits until it or we end, and ends all remaining processes.
 ///
-/// Returns what the server ended with, 128 and the number of the signal if it was one; 127 if it could
-/// not be started.
+/// Returns the server's exit code, or 128 plus the number of the signal that ended it; 127 if it could not be
+/// started.
 #[must_use]
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut arguments = arguments.into_iter();
@@ -53,24 +53,24 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         return ExitCode::from(NOT_STARTED);
     };
     let code = runtime.block_on(guard(command, grace));
-    // The thread that watches the input may still be watching.
+    // The thread that watches the input may still be blocked.
     runtime.shutdown_background();
     ExitCode::from(code.unwrap_or(NOT_STARTED))
 }
 
 async fn guard(mut command: Command, grace: Duration) -> io::Result<u8> {
     take_a_name();
-    // Before there is a child: none may be missed, none may be lost.
+    // Before the child starts, so that no end is missed and no descendant is lost.
     let mut ends = EndSignals::new()?;
     descendants::adopt();
-    // A group of its own, which can be sent signals without the guard getting them.
+    // A separate process group can be signalled without the guard.
     let server = command.process_group(0).spawn().inspect_err(|error| {
-        // The one word of the guard's own; whoever keeps the server reads it as the server's last.
+        // The guard's only output; the supervisor reads it as the server's last line.
         let _unheard = writeln!(io::stderr(), "it cannot be started: {error}");
     })?;
     let server = i32::try_from(server.id()).ok().and_then(Pid::from_raw);
     let server = server.ok_or_else(|| io::Error::other("the server has no process"))?;
-    // The server alone holds its output from here on, so that its end is the end of the output.
+    // Only the server holds its output from here on, so the output ends with the server.
     let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&nothing)?;
     rustix::stdio::dup2_stderr(&nothing)?;
@@ -80,24 +80,24 @@ async fn guard(mut command: Command, grace: Duration) -> io::Result<u8> {
         status: None,
     };
     if ends.first(&mut family).await == FirstEnd::OurEnd {
-        // The input has ended; a good server ends by itself.
+        // The input has ended; a well-behaved server exits by itself.
         family.wait(&mut ends, grace).await;
     }
-    // Whether the server is gone or not: what it has started goes, too.
+    // In any case, the descendants are ended as well.
     family.signal(Signal::TERM);
     family.wait(&mut ends, grace).await;
     family.kill(&mut ends).await;
     Ok(family.status.map_or(NOT_STARTED, code))
 }
 
-/// The server, and what it has started.
+/// The server and its descendants.
 struct ProcessTree {
     server: Pid,
     status: Option<WaitStatus>,
 }
 
 impl ProcessTree {
-    /// Takes note of what has ended.
+    /// Reaps all processes that have ended.
     fn reap(&mut self) {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             if pid == self.server {
@@ -110,7 +110,7 @@ impl ProcessTree {
         self.status.is_some() && descendants::all().is_empty()
     }
 
-    /// Waits until everything has ended, within this time.
+    /// Waits until all processes have ended, for at most this time.
     async fn wait(&mut self, ends: &mut EndSignals, grace: Duration) {
         let deadline = after(grace);
         loop {
@@ -118,11 +118,11 @@ impl ProcessTree {
             if self.is_gone() || Instant::now() >= deadline {
                 return;
             }
-            // Children of children do not tell when they end, so it is also looked from time to time.
+            // Grandchildren do not report their end, so it is also polled.
             let next = deadline.min(after(LOOK));
             tokio::select! {
                 _ = ends.child.recv() => {}
-                // Whoever asks now does not want to wait.
+                // A second signal asks for an immediate end.
                 _ = ends.terminate.recv() => return,
                 () = tokio::time::sleep_until(next) => {}
             }
@@ -138,7 +138,7 @@ impl ProcessTree {
         }
     }
 
-    /// Kills until nothing is left; bounded, because what cannot be killed is not waited for.
+    /// Kills repeatedly until no process is left; bounded, as some processes cannot be killed.
     async fn kill(&mut self, ends: &mut EndSignals) {
         let deadline = after(KILLING);
         loop {
@@ -146,7 +146,7 @@ impl ProcessTree {
             if self.is_gone() || Instant::now() >= deadline {
                 return;
             }
-            // Again each time: one of them may have started another one meanwhile.
+            // Repeated, as one of them may have started another process meanwhile.
             self.signal(Signal::KILL);
             let _late = timeout_at(after(AGAIN), ends.child.recv()).await;
         }
@@ -156,13 +156,13 @@ impl ProcessTree {
 /// Which end came first.
 #[derive(Eq, PartialEq)]
 enum FirstEnd {
-    /// Somebody ends the guard.
+    /// The guard got a signal to end.
     Asked,
     OurEnd,
     Server,
 }
 
-/// What can end a server's life.
+/// The signals that can end the run of a server.
 struct EndSignals {
     child: Signals,
     hangup: Signals,
@@ -176,7 +176,7 @@ impl EndSignals {
         let (told, input) = oneshot::channel();
         let watch = move || {
             let stdin = io::stdin();
-            // Nothing is asked for, so only the end is told, however much there is to read.
+            // With no events requested, `poll` reports only the hangup, however much there is to read.
             let mut watched = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::empty())];
             while matches!(poll(&mut watched, None), Err(error) if error == rustix::io::Errno::INTR)
             {
@@ -212,7 +212,7 @@ impl EndSignals {
     }
 }
 
-/// What a program that ended like this says to its parent.
+/// The exit code that stands for this status.
 fn code(status: WaitStatus) -> u8 {
     let code = status
         .exit_status()
@@ -221,23 +221,22 @@ fn code(status: WaitStatus) -> u8 {
         .unwrap_or(u8::MAX)
 }
 
-/// Whoever ends all processes of our name must not end the guards with us: they would leave the
-/// servers behind.
+/// Sets a process name of the guard's own. Killing all processes with our name must not end the guards, too: they
+/// would leave the servers behind.
 fn take_a_name() {
     #[cfg(target_os = "linux")]
     let _unnamed = rustix::thread::set_name(c"mcp-guard");
 }
 
-/// How soon what was killed is looked for again.
+/// The interval between two rounds of kills.
 const AGAIN: Duration = Duration::from_millis(20);
-/// How long a guard takes at most, beyond what the server is given to end by itself, however busy
-/// the machine is.
+/// The longest time that a guard needs to end, beyond the server's grace period, even on a busy machine.
 pub(crate) const LONGEST_END: Duration = Duration::from_secs(5);
-/// How long it is tried to kill what is left.
+/// The time limit for killing the remaining processes.
 const KILLING: Duration = Duration::from_secs(2);
-/// No server is given longer.
+/// The longest grace period of a server.
 const LONGEST_GRACE: Duration = Duration::from_secs(3600);
-/// How often it is looked whether everything has ended.
+/// The polling interval for the end of all processes.
 const LOOK: Duration = Duration::from_millis(50);
-/// What a shell says of a program that it cannot start.
+/// The exit code with which a shell reports a program that it cannot start.
 const NOT_STARTED: u8 = 127;

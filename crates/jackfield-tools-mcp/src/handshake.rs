@@ -1,9 +1,8 @@
-//! Which of the two eras a server belongs to, and the handshake of the older one.
+//! Detects which of the two eras a server belongs to, and performs the handshake of the older one.
 //!
-//! Servers of 2026-07-28 and later know `server/discover` and have no handshake; those before have
-//! `initialize` (MCP specification, revisions 2024-11-05 to 2026-07-28, "Lifecycle" and
-//! "Versioning", read 2026-11-22). Whichever answer comes first decides, so a server that is slow
-//! to start loses nothing by a short probe.
+//! Servers of 2026-07-28 and later know `server/discover` and have no handshake; those before have `initialize`
+//! (MCP specification, revisions 2024-11-05 to 2026-07-28, "Lifecycle" and "Versioning", read 2026-11-22). The
+//! first answer decides, so a short probe does no harm to a server that is slow to start.
 
 use std::time::Duration;
 
@@ -19,32 +18,32 @@ use crate::message::{ReadMessage, ServerMessage};
 use crate::transport::ServerNotices;
 use crate::writer::ServerWriter;
 
-/// Which way a server speaks.
+/// The era of the protocol that a server speaks.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Era {
     /// With a handshake: 2024-11-05 to 2025-11-25.
     Handshake,
-    /// Every request on its own: 2026-07-28 and later.
+    /// Without a handshake, each request stands alone: 2026-07-28 and later.
     Stateless,
 }
 
-/// What a handshake came to.
+/// The result of a successful handshake.
 pub(crate) struct HandshakeOutcome {
     pub(crate) era: Era,
     pub(crate) peer: ServerPeerInfo,
 }
 
-/// Why there was none.
+/// Why the handshake failed.
 pub(crate) enum HandshakeError {
-    /// The server ended before it had answered at all, perhaps of the probe.
+    /// The server ended before any answer, perhaps because of the probe.
     EndedAtProbe,
-    /// Anything else.
+    /// Any other failure.
     Fault(ServerFault),
-    /// The server never ran: its container is why.
+    /// The server never ran, because of its container.
     Outside(ServerFault),
 }
 
-/// Finds out how the server speaks, and says hello where that is done.
+/// Detects the era of the server, and performs the handshake in the older one.
 pub(crate) async fn meet<R: AsyncBufRead + Unpin>(
     lines: &mut Lines<R>,
     writer: &ServerWriter,
@@ -80,12 +79,12 @@ pub(crate) async fn meet<R: AsyncBufRead + Unpin>(
                 }
                 return Ok(*met);
             }
-            // A server that is slow to start reads the probe when it is over.
+            // A server that is slow to start may read the probe after its time limit.
             HandshakeReply::Ended if meeting.is_at_probe() => {
                 return Err(HandshakeError::EndedAtProbe);
             }
             HandshakeReply::Ended => return Err(HandshakeError::Fault(ended_early())),
-            // A server may have been replaced by one that knows the new way only.
+            // The server may have been replaced by a version that knows only the newer era.
             HandshakeReply::Refused(_) if !meeting.was_asked(PROBE) => meeting.ask(PROBE),
             HandshakeReply::Refused(reason) if meeting.refused_both() => {
                 return Err(HandshakeError::Fault(ServerFault::new(
@@ -98,12 +97,12 @@ pub(crate) async fn meet<R: AsyncBufRead + Unpin>(
     }
 }
 
-/// What is said of a server that did not answer anything.
+/// The fault of a server that ended without any answer.
 pub(crate) fn ended_early() -> ServerFault {
     ServerFault::new("it ended before it had answered", LOOK_AT_THE_LOG)
 }
 
-/// What the client says of itself in every request of the newer era: also in each later one.
+/// The client's capabilities, which every request of the newer era contains.
 pub(crate) fn client_capabilities() -> Value {
     json!({
         "elicitation": { "form": {} },
@@ -112,7 +111,7 @@ pub(crate) fn client_capabilities() -> Value {
 }
 
 struct Handshake<'a, R> {
-    /// What was asked, and whether it was refused.
+    /// The requests sent so far, and whether each was refused.
     asked: Vec<(&'static str, bool)>,
     lines: &'a mut Lines<R>,
     tell: &'a ServerNotices,
@@ -128,7 +127,7 @@ enum HandshakeReply {
 
 impl<R: AsyncBufRead + Unpin> Handshake<'_, R> {
     fn say(&self, message: &Value) {
-        // If it cannot be written, the output ends too, and that is noticed.
+        // If the write fails, the output ends too, and that is detected.
         let _unwatched = self.writer.send(message.to_string().into_bytes(), None);
     }
 
@@ -158,7 +157,7 @@ impl<R: AsyncBufRead + Unpin> Handshake<'_, R> {
         self.asked.iter().any(|(asked, _)| *asked == id)
     }
 
-    /// Whether the probe was the first word, and nothing was answered at all.
+    /// Whether the probe was sent first and there was no answer at all.
     fn is_at_probe(&self) -> bool {
         self.asked.first() == Some(&(PROBE, false))
             && !self.asked.iter().any(|(_, refused)| *refused)
@@ -168,7 +167,7 @@ impl<R: AsyncBufRead + Unpin> Handshake<'_, R> {
         self.asked.iter().all(|(_, refused)| *refused)
     }
 
-    /// Waits for what decides. Dropping it loses nothing.
+    /// Waits for a deciding answer. Cancel safe.
     async fn answer(&mut self) -> Result<HandshakeReply, ServerFault> {
         loop {
             let line = self.lines.next().await;
@@ -198,7 +197,7 @@ impl<R: AsyncBufRead + Unpin> Handshake<'_, R> {
                 }
                 ServerMessage::Error { error, id } => {
                     let id = id.map(|id| id.to_string());
-                    // An error without an id can only be about what was just asked.
+                    // An error without an id can only concern the last request.
                     let place = match id {
                         Some(id) => self.asked.iter_mut().find(|(asked, _)| *asked == id),
                         None => self.asked.last_mut(),
@@ -229,8 +228,8 @@ impl<R: AsyncBufRead + Unpin> Handshake<'_, R> {
         }
     }
 
-    /// Before the handshake a server may ask whether we are there, and nothing else; one that asks for
-    /// more is told so, or it would wait.
+    /// Before the handshake a server may only send `ping`. Any other request gets an error, as the server would
+    /// wait otherwise.
     fn reply(&self, request: &rmcp::model::ServerJsonRpcMessage) {
         let rmcp::model::JsonRpcMessage::Request(request) = request else {
             return;
@@ -245,7 +244,7 @@ impl<R: AsyncBufRead + Unpin> Handshake<'_, R> {
     }
 }
 
-/// The server, if its answer to the probe is one and it knows the new way.
+/// The server's details, if this is a valid answer to the probe and includes the newer era.
 fn discovered(result: &Value) -> Option<HandshakeOutcome> {
     let version = ProtocolVersion::V_2026_07_28;
     let supported = result.get("supportedVersions")?.as_array()?;
@@ -259,7 +258,7 @@ fn discovered(result: &Value) -> Option<HandshakeOutcome> {
     })
 }
 
-/// The server, if its answer to `initialize` is one.
+/// The server's details, if this is a valid answer to `initialize`.
 fn initialized(result: &Value) -> Result<Option<HandshakeOutcome>, ServerFault> {
     let Some(offered) = result.get("protocolVersion").and_then(Value::as_str) else {
         return Ok(None);
@@ -299,7 +298,7 @@ fn shortened(text: &str) -> String {
     text.chars().take(200).collect()
 }
 
-/// The ids of the two questions: no number, so that no later request has one of them.
+/// The ids of the two requests: strings, so that no later request has the same id.
 const HELLO: &str = "hello";
 const PROBE: &str = "probe";
 pub(crate) const LOOK_AT_THE_LOG: &str =

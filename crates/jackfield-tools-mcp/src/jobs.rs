@@ -1,8 +1,8 @@
-//! Calls that go on elsewhere: tasks that a server works at, and calls for which it wants to know more.
+//! Calls that continue after their first answer: tasks of the server, and calls that need more input.
 //!
-//! Both are extensions of the newer era: tasks are `io.modelcontextprotocol/tasks`, and a call that
-//! wants to know more is answered with `input_required` and asked again with the answers (MCP
-//! specification 2026-07-28, read 2026-11-22).
+//! Both belong to the newer era: tasks are the extension `io.modelcontextprotocol/tasks`, and a call that needs
+//! more input is answered with `input_required` and sent again with the input (MCP specification 2026-07-28, read
+//! 2026-11-22).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,34 +14,34 @@ use serde_json::{Map, Value, json};
 
 use crate::call::ServerCall;
 
-/// What a handle of ours says. Handles outlive the process that made them, so their form stays readable.
+/// The contents of a job handle. Handles outlive their process, so later versions must still read this form.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum JobHandleForm {
-    /// A call that is asked again when its questions are answered.
+    /// A call that is sent again once its questions are answered.
     Asking(Box<InputRequest>),
-    /// A task that the server works at.
+    /// A task of the server.
     Task(TaskJob),
 }
 
-/// A task that a server works at.
+/// A task of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TaskJob {
-    /// The questions of the task that have no answer yet.
+    /// The unanswered questions of the task.
     pub(crate) asking: Option<Questions>,
     pub(crate) id: String,
     pub(crate) max_bytes: usize,
     pub(crate) tool: String,
 }
 
-/// A call for which a server wants to know more.
+/// A call for which the server needs more input.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct InputRequest {
     pub(crate) call: ServerCall,
     pub(crate) max_bytes: usize,
     pub(crate) questions: Questions,
-    /// How often it was asked again so far.
+    /// How many times the call was sent again so far.
     pub(crate) round: u64,
-    /// What the server wants back untouched.
+    /// The server's opaque state, which is sent back unchanged.
     pub(crate) state: Option<String>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
-    /// Takes the questions out of what a server says.
+    /// Reads the questions in a server's answer.
     pub(crate) fn of(answer: &Value) -> Self {
         let open = answer.get("inputRequests").and_then(Value::as_object);
         Self {
@@ -68,7 +68,7 @@ impl Questions {
     ///
     /// # Errors
     ///
-    /// If it is one that the server must not ask: it was told what we can answer.
+    /// If the server must not ask it, given the capabilities that we declared.
     pub(crate) fn next(&self) -> Result<Option<Question>, ToolFailure> {
         let Some((_, request)) = self.open.iter().next() else {
             return Ok(None);
@@ -96,12 +96,12 @@ impl Questions {
         }
     }
 
-    /// Takes the answer to the question that is next.
+    /// Records the answer to the next question.
     pub(crate) fn take(&mut self, answer: &ElicitationAnswer) {
         let Some(key) = self.open.keys().next().cloned() else {
             return;
         };
-        // In the server's order, whatever is taken out.
+        // Keeps the server's order of the remaining questions.
         self.open.shift_remove(&key);
         let said = match answer {
             ElicitationAnswer::Accepted(content) => {
@@ -153,7 +153,7 @@ impl JobHandleForm {
     ///
     /// # Errors
     ///
-    /// If it is none of ours; what became of its call nobody knows.
+    /// If the handle has no known form; the outcome of its call is unknown then.
     pub(crate) fn from_handle(handle: &JobHandle) -> Result<Self, ToolFailure> {
         Self::read(&handle.0).ok_or_else(|| {
             ToolFailure::unknown(
@@ -190,7 +190,7 @@ impl JobHandleForm {
     }
 }
 
-/// How a task is, as its server says.
+/// The state of a task, as reported by the server.
 #[derive(Debug)]
 pub(crate) enum TaskState {
     Asking(Questions),
@@ -198,13 +198,13 @@ pub(crate) enum TaskState {
     Completed(Value),
     Failed(String),
     Working {
-        /// How soon to ask again.
+        /// The pause before the next poll.
         pause: Duration,
         message: Option<String>,
     },
 }
 
-/// The part of an answer that is about a task: on its own, or among the answer's fields.
+/// The task in an answer: either the field `task`, or the answer itself.
 fn task_of(answer: &Value) -> &Value {
     answer
         .get("task")
@@ -212,19 +212,19 @@ fn task_of(answer: &Value) -> &Value {
         .unwrap_or(answer)
 }
 
-/// The id of the task that an answer tells of.
+/// The id of the task in an answer.
 pub(crate) fn task_id(answer: &Value) -> Option<String> {
     task_of(answer).get("taskId")?.as_str().map(str::to_owned)
 }
 
-/// How the task is that an answer tells of.
+/// The state of the task in an answer.
 ///
 /// # Errors
 ///
-/// If it does not say. The task may be running all the same.
+/// If the answer has no valid state. The task may still be running.
 pub(crate) fn task_state(answer: &Value) -> Result<TaskState, ToolFailure> {
     let task = task_of(answer);
-    // Some servers put what belongs to the state beside the task, some into it.
+    // Some servers put the state's fields beside the task, others into it.
     let beside = |name: &str| answer.get(name).or_else(|| task.get(name));
     let message = task.get("statusMessage").and_then(Value::as_str);
     match task.get("status").and_then(Value::as_str) {
@@ -262,9 +262,9 @@ pub(crate) fn task_state(answer: &Value) -> Result<TaskState, ToolFailure> {
     }
 }
 
-/// No task is asked after more often.
+/// The shortest polling interval of a task.
 const FASTEST_POLL: Duration = Duration::from_millis(50);
-/// How often a task is asked after whose server does not say how often.
+/// The polling interval if the server suggests none.
 const POLL: Duration = Duration::from_secs(1);
-/// No task is asked after more seldom.
+/// The longest polling interval of a task.
 const SLOWEST_POLL: Duration = Duration::from_secs(60);

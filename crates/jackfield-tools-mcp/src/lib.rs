@@ -1,9 +1,8 @@
 //! MCP servers as toolboxes, over standard input and output.
 //!
-//! An [`McpToolbox`] is one server: it is started when it is needed, spoken to in whichever of the
-//! protocol's two eras it knows, started again when it has ended, and ended with us. Nothing of this
-//! crate reads a file: what is known of a server is a [`ServerConfig`], and what is worth knowing the
-//! next time is a [`ServerMemory`].
+//! An [`McpToolbox`] is one server: it is started on demand, spoken to in either of the protocol's two eras,
+//! restarted when it has ended, and ended with this process. This crate reads no files: the configuration of a
+//! server is a [`ServerConfig`], and the data worth keeping for its next start is a [`ServerMemory`].
 //!
 //! ```no_run
 //! use jackfield_domain::ids::ToolboxId;
@@ -29,18 +28,18 @@
 //! # }
 //! ```
 //!
-//! | module | what it does |
+//! | module | purpose |
 //! |---|---|
-//! | `config`, `patterns` | what a server is, and which of its tools are offered |
-//! | `child`, `environment`, [`guard`] | its process: what it gets, and that nothing of it stays |
-//! | `lines`, `scan`, `repair`, `message` | what it says, read within bounds, and made JSON where it almost is |
-//! | `writer`, `mark` | what it is told, and what was proved not to have been |
-//! | `transport`, `handshake`, `connection`, `request` | `rmcp` over all that |
-//! | `listing`, `mapping` | its tools, and what they give |
-//! | `gate` | which of its definitions may be used, by somebody else's judgement |
-//! | `call`, `run`, `jobs` | a call: its time, its progress, its tasks and questions |
-//! | `container` | what went wrong around it, where it is in a container |
-//! | `supervisor`, `toolbox`, `state` | its life, and the port |
+//! | `config`, `patterns` | the configuration of a server, and which of its tools are offered |
+//! | `child`, `environment`, [`guard`] | its process: start, environment, and guaranteed end |
+//! | `lines`, `scan`, `repair`, `message` | its output: bounded reading, and repair of invalid JSON |
+//! | `writer`, `mark` | its input, and proof that a request was not sent |
+//! | `transport`, `handshake`, `connection`, `request` | the protocol, by means of `rmcp` |
+//! | `listing`, `mapping` | its tools and their results |
+//! | `gate` | review of its tool definitions by the embedding program |
+//! | `call`, `run`, `jobs` | a call: time limits, progress, tasks and questions |
+//! | `container` | failures outside of the server, where it runs in a container |
+//! | `supervisor`, `toolbox`, `state` | restarts, the toolbox port, and the server's state |
 
 mod abandoned;
 mod call;

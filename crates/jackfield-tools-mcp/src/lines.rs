@@ -1,4 +1,4 @@
-//! A server's standard output, line by line, with a bound on what is kept of a line.
+//! A server's standard output as lines, with a bound on the bytes kept of each line.
 
 use std::io;
 
@@ -6,28 +6,28 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
 
 use crate::scan::IdFinder;
 
-/// Lines of bytes. [`Lines::next`] may be dropped at any time without losing any.
+/// A reader of lines. [`Lines::next`] is cancel safe.
 pub(crate) struct Lines<R> {
     kept: Vec<u8>,
     max: usize,
-    /// How many bytes the line has had so far, and whose answer it is, once it is too long.
+    /// For a line that is too long: its length so far, and the search for its message's id.
     over: Option<(usize, IdFinder)>,
     source: R,
 }
 
-/// One line, without its end.
+/// One line, without its line break.
 #[derive(Debug)]
 pub(crate) enum Line {
-    /// The beginning of one that is too long.
+    /// The beginning of a line that is too long.
     Cut {
         /// The message's id, as JSON text.
         id: Option<Vec<u8>>,
         /// The beginning.
         kept: Vec<u8>,
-        /// How many bytes the line had.
+        /// The length of the line in bytes.
         sent: usize,
     },
-    /// All of it.
+    /// A whole line.
     Whole(Vec<u8>),
 }
 
@@ -41,7 +41,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         }
     }
 
-    /// The next line that is not empty; `None` at the end.
+    /// The next line that is not empty; `None` at the end of the output.
     pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             let piece = self.source.fill_buf().await?;

@@ -1,4 +1,4 @@
-//! The tools of a server, read page by page within bounds.
+//! The list of a server's tools, read page by page within limits.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,20 +19,20 @@ use crate::gate::{DefinitionGate, Review, review};
 use crate::mapping::definition::{self, MappedTool};
 use crate::request::RequestError;
 
-/// What a server offers.
+/// A list of a server's tools.
 #[derive(Clone, Debug)]
 pub(crate) struct Listing {
-    /// How often the list had changed when this one was asked for.
+    /// The number of list changes when this list was requested.
     changes: u64,
-    /// All its tools, those that may not be used included.
+    /// All tools, including those that the review refused.
     pub(crate) defined: Arc<[MappedTool]>,
-    /// Until when the server says that it holds; `None` until it says that it changed.
+    /// The end of the server's time to live; `None` if the list is valid until a list change.
     fresh_until: Option<Instant>,
-    /// The how manieth time it was that the server was asked.
+    /// The number of this request among those for the list.
     nth: u64,
-    /// What was left out of it, in sentences.
+    /// Problems with the list, such as tools that were left out, one sentence each.
     problems: Vec<String>,
-    /// What may not be used of it.
+    /// The result of the review.
     pub(crate) review: Review,
 }
 
@@ -48,8 +48,8 @@ struct ListPage<'a> {
 }
 
 impl Listing {
-    /// Asks the server for all its tools. Definitions that are, to the byte, those of the list before
-    /// are not taken apart again.
+    /// Requests all tools of the server. Definitions whose text equals that in the previous list are not parsed
+    /// again.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl Listing {
                         settings.list_limit.as_secs_f64()
                     ));
                 }
-                // Servers without tools need not know how to list them.
+                // A server without tools need not support `tools/list`.
                 Err(RequestError::Refused(error))
                     if error.code == ErrorCode::METHOD_NOT_FOUND && !connection.has_tools() =>
                 {
@@ -102,7 +102,7 @@ impl Listing {
                 .map_err(|error| format!("its list of tools cannot be read: {error}"))?;
             ttl = ttl.min(time_to_live(page.ttl_ms.as_ref()));
             reading.take(&page.tools, config, settings);
-            // An empty cursor is a cursor like any other.
+            // An empty cursor is valid.
             cursor = page.next_cursor;
             if let Some(end) = reading.must_end(cursor.as_deref(), settings) {
                 reading.problems.push(end);
@@ -127,15 +127,15 @@ impl Listing {
         })
     }
 
-    /// The same, after somebody has looked at it.
+    /// The same list after its review.
     pub(crate) async fn reviewed(mut self, gate: Option<&Arc<dyn DefinitionGate>>) -> Self {
         self.review = review(gate, said(&self.defined)).await;
         self
     }
 
-    /// What is not as it should be, in sentences.
+    /// All problems, in sentences.
     pub(crate) fn problems(&self) -> Vec<String> {
-        // What somebody has to decide about stands before what nobody can help.
+        // Problems that a person can decide come before those that only the server can solve.
         let problems = self.review.problems.iter().chain(&self.problems);
         problems.cloned().collect()
     }
@@ -145,7 +145,7 @@ impl Listing {
         usable(&self.defined, &self.review)
     }
 
-    /// Whether the server would say the same today, as far as it has promised.
+    /// Whether the list is still valid by the server's time to live or its list changes.
     pub(crate) fn holds(&self, connection: &ServerConnection) -> bool {
         let fresh = match self.fresh_until {
             None => connection.announces_changes(),
@@ -154,28 +154,28 @@ impl Listing {
         fresh && self.unchanged(connection)
     }
 
-    /// Whether the server was asked for it after it had been asked so often.
+    /// Whether the list was requested after this number of requests.
     pub(crate) const fn is_after(&self, times: u64) -> bool {
         self.nth > times
     }
 
-    /// Whether the server has not said since that it changed.
+    /// Whether the server has not announced a list change since.
     pub(crate) fn unchanged(&self, connection: &ServerConnection) -> bool {
         self.changes == connection.changes()
     }
 
-    /// Whether there is a tool of this name.
+    /// Whether the list has a tool of this name.
     pub(crate) fn has(&self, tool: &str) -> bool {
         self.defined.iter().any(|known| &*known.tool.name == tool)
     }
 }
 
-/// What a server says of these tools.
+/// The server's definitions of these tools.
 pub(crate) fn said(defined: &[MappedTool]) -> Vec<Arc<Value>> {
     defined.iter().map(|one| Arc::clone(&one.said)).collect()
 }
 
-/// Those of the tools that may be used.
+/// The specifications of the tools that the review did not refuse.
 pub(crate) fn usable(defined: &[MappedTool], review: &Review) -> Vec<ToolSpec> {
     let tools = defined.iter().map(|one| &one.tool);
     tools
@@ -184,10 +184,10 @@ pub(crate) fn usable(defined: &[MappedTool], review: &Review) -> Vec<ToolSpec> {
         .collect()
 }
 
-/// A list as far as it was read.
+/// A list that is being read.
 #[derive(Default)]
 struct PartialList<'a> {
-    /// The definitions of the list before, by the digests of their texts.
+    /// The definitions of the previous list, by the digests of their texts.
     before: HashMap<Digest, &'a MappedTool>,
     cursors: HashSet<String>,
     defined: Vec<MappedTool>,
@@ -227,7 +227,7 @@ impl PartialList<'_> {
         }
     }
 
-    /// Why nothing more is asked for, although there is more.
+    /// Why no further page is requested although there is one.
     fn must_end(&mut self, next: Option<&str>, settings: &ClientSettings) -> Option<String> {
         let kept = self.defined.len();
         let full = kept >= settings.most_tools;
@@ -253,13 +253,13 @@ impl PartialList<'_> {
     }
 }
 
-/// How long a page holds; nothing said, and nonsense, is not at all.
+/// The time to live of a page; zero if it is missing or invalid.
 fn time_to_live(said: Option<&Value>) -> Duration {
     let millis = said.and_then(Value::as_u64).unwrap_or(0);
     Duration::from_millis(millis).min(LONGEST_LIFE)
 }
 
-/// No list is believed for longer.
+/// The longest time to live.
 const LONGEST_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
-/// The most tools left out that are named.
+/// The most left-out tools that are named.
 const MOST_PROBLEMS: usize = 50;

@@ -1,17 +1,17 @@
-//! What a server says beside the protocol: the last lines of its standard error, bounded.
+//! The last lines of a server's standard error, within limits.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
-/// The last lines that a server said, within bounds of lines and of bytes.
+/// The last lines of a server, limited in number and in bytes.
 #[derive(Debug)]
 pub(crate) struct Log {
     kept: Mutex<LogTail>,
     max_bytes: usize,
     max_lines: usize,
-    /// What is never kept.
+    /// Secrets that are redacted from each line.
     secrets: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ impl Log {
         }
     }
 
-    /// Adds a line, and forgets the oldest ones that no longer fit.
+    /// Adds a line, and removes the oldest lines that exceed the limits.
     pub(crate) fn push(&self, line: &[u8]) {
         let line = line.get(..LONGEST_LINE).unwrap_or(line);
         let mut line = String::from_utf8_lossy(line).into_owned();
@@ -51,20 +51,21 @@ impl Log {
         }
     }
 
-    /// The lines, the oldest one first.
+    /// The lines, the oldest first.
     pub(crate) fn lines(&self) -> Vec<String> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.lines.iter().cloned().collect()
     }
 
-    /// The last line that says something, short enough for a message.
+    /// The last line that is not blank, shortened for a message.
     pub(crate) fn last_words(&self) -> Option<String> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let last = kept.lines.iter().rev().find(|line| !line.trim().is_empty());
         last.map(|line| line.trim().chars().take(LAST_WORDS).collect())
     }
 
-    /// Keeps what is said there until its end. Reads on whatever comes: a server must never wait for us.
+    /// Adds lines from the source until its end. It never stops reading early, as a full pipe would block the
+    /// server.
     pub(crate) async fn follow(&self, source: impl AsyncRead + Unpin) {
         let mut source = BufReader::new(source);
         let mut line = Vec::new();
@@ -89,7 +90,7 @@ impl Log {
     }
 }
 
-/// How much of a line goes into a message.
+/// How much of a line is quoted in a message.
 const LAST_WORDS: usize = 200;
 /// How much of a line is kept, in bytes.
 const LONGEST_LINE: usize = 8 << 10;

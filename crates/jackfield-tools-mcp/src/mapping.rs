@@ -1,4 +1,4 @@
-//! Between the protocol's values and the domain's.
+//! Mapping of the protocol's values to the domain's.
 
 pub(crate) mod definition;
 pub(crate) mod outcome;

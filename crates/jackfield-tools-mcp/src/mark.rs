@@ -1,5 +1,4 @@
-//! A mark on a request that goes through the connection: whether it was written, and where its
-//! progress goes.
+//! A mark on a request in flight: whether it was written, and the receiver of its progress.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -19,7 +18,7 @@ struct MarkedRequest {
     written: AtomicU8,
 }
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RequestProgress {
     pub(crate) done: f64,
@@ -37,12 +36,12 @@ impl RequestMark {
         (Self(Arc::new(marked)), receiver)
     }
 
-    /// Says that the first byte is about to be written; `false` if it must not be any more.
+    /// Claims the request for writing; `false` if it was withdrawn and must not be written.
     pub(crate) fn begin(&self) -> bool {
         self.leave_waiting(BEGUN)
     }
 
-    /// Takes the request back; `true` proves that not a byte of it was written, or ever will be.
+    /// Withdraws the request; `true` proves that no byte of it was or will be written.
     pub(crate) fn withdraw(&self) -> bool {
         self.leave_waiting(WITHDRAWN) || self.0.written.load(Ordering::SeqCst) == WITHDRAWN
     }
@@ -54,7 +53,7 @@ impl RequestMark {
     }
 }
 
-/// The requests under way, by what a server calls them.
+/// The requests in flight, by their progress tokens.
 #[derive(Debug, Default)]
 pub(crate) struct RequestsInFlight(Mutex<Requests>);
 
@@ -78,7 +77,7 @@ impl RequestsInFlight {
         }
     }
 
-    /// Tells whoever waits for the request how far it is. What nobody has time to read is left out.
+    /// Passes progress on to the waiting request. If its queue is full, the progress is dropped.
     pub(crate) fn progressed(&self, params: &Value) {
         let Some(progress) = RequestProgress::read(params) else {
             return;
@@ -108,7 +107,7 @@ impl RequestProgress {
 const WAITING: u8 = 0;
 const BEGUN: u8 = 1;
 const WITHDRAWN: u8 = 2;
-/// How much of the word about a progress is told, in characters.
+/// The longest progress message, in characters; the rest is cut off.
 const LONGEST_MESSAGE: usize = 1000;
-/// How many words about progress may wait.
+/// The length of the queue of progress notifications.
 const PROGRESS: usize = 64;

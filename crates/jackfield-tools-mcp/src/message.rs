@@ -1,4 +1,4 @@
-//! A line from a server, taken apart.
+//! Parses a line of a server's output.
 
 use std::fmt::Display;
 
@@ -12,23 +12,23 @@ use crate::repair::{repaired, without_half_a_character};
 use crate::request::RequestError;
 use crate::scan::{IdFinder, mended};
 
-/// What a server said.
+/// A message of a server.
 #[derive(Debug)]
 pub(crate) enum ServerMessage {
-    /// An answer.
+    /// A successful response.
     Answer { answer: RpcAnswer, id: RequestId },
-    /// A refusal; without an id it belongs to nothing.
+    /// An error response; without an id it belongs to no request.
     Error {
         error: ErrorData,
         id: Option<RequestId>,
     },
-    /// Nothing that belongs to the protocol.
+    /// A line that is not a protocol message.
     Noise(Vec<u8>),
-    /// Something by the way.
+    /// A notification.
     Notification { method: String, params: Value },
-    /// A question to us.
+    /// A request to the client.
     Request(Box<ServerJsonRpcMessage>),
-    /// An answer that cannot be read, and why.
+    /// A response that cannot be parsed, with the reason.
     Unreadable {
         id: RequestId,
         line: Vec<u8>,
@@ -36,22 +36,22 @@ pub(crate) enum ServerMessage {
     },
 }
 
-/// What a server said, and whether it had to be made JSON.
+/// A message, and whether its JSON had to be repaired.
 #[derive(Debug)]
 pub(crate) struct ReadMessage {
     pub(crate) repaired: bool,
     pub(crate) said: ServerMessage,
 }
 
-/// The answer to a request, as JSON text: whoever asked knows how to read it.
+/// The response to a request, as JSON text that the requester parses.
 ///
-/// Read by its reader and not here, because a list with one tool that makes no sense is still a list,
-/// and because text can be nested deeper than a parser goes without being parsed.
+/// It is not parsed here, as a list with one invalid tool is still a list, and as text may be nested deeper than a
+/// parser's limit.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct RpcAnswer {
-    /// How many bytes the message had, if the text is only the beginning of it, made whole.
+    /// The size of the message in bytes, if the text is only its beginning, completed to valid JSON.
     pub(crate) cut_from: Option<usize>,
-    /// The text.
+    /// The JSON text.
     pub(crate) text: String,
 }
 
@@ -104,7 +104,7 @@ impl ReadMessage {
 }
 
 impl ServerMessage {
-    /// What cannot be read: an answer to what has this id, if it looks like one.
+    /// A line that cannot be parsed: a response to the request with this id if it looks like one, otherwise noise.
     fn unread(id: Option<&[u8]>, line: Vec<u8>, why: &dyn Display) -> Self {
         let has = |part: &str| line.windows(part.len()).any(|at| at == part.as_bytes());
         let is_answer =
@@ -129,7 +129,7 @@ impl ServerMessage {
         Some(Self::Answer { answer, id })
     }
 
-    /// What a whole line says; `None` if it is JSON and nothing of the protocol.
+    /// Parses a whole line; `None` if it is JSON but not a protocol message.
     fn read_whole(bytes: &[u8]) -> Result<Option<Self>, serde_json::Error> {
         let envelope: RpcEnvelope<'_> = serde_json::from_slice(bytes)?;
         Ok(Self::of_envelope(&envelope, bytes))
@@ -166,7 +166,7 @@ impl ServerMessage {
     }
 }
 
-/// An error object, with whatever of it makes sense.
+/// An error object, with as many of its fields as are valid.
 pub(crate) fn error_data(text: &str) -> ErrorData {
     let object: Value = serde_json::from_str(text).unwrap_or_default();
     let code = object.get("code").and_then(Value::as_i64);
@@ -179,7 +179,7 @@ pub(crate) fn error_data(text: &str) -> ErrorData {
     }
 }
 
-/// An answer goes through `rmcp` as a result that it does not know, and so does not read.
+/// `rmcp` carries a response as a result of an unknown type, which it does not parse.
 impl From<RpcAnswer> for Value {
     fn from(answer: RpcAnswer) -> Self {
         match answer.cut_from {
@@ -189,13 +189,13 @@ impl From<RpcAnswer> for Value {
     }
 }
 
-/// Why an answer cannot be read, as it goes through `rmcp`.
+/// An unreadable response in the form in which `rmcp` carries it.
 pub(crate) fn carried_unreadable(why: String) -> Value {
     serde_json::json!({ "unreadable": why })
 }
 
 impl RpcAnswer {
-    /// Takes out what was put in.
+    /// Converts the carried value back.
     pub(crate) fn from_carried(carried: Value) -> Result<Self, RequestError> {
         match carried {
             Value::String(text) => Ok(Self {
@@ -221,5 +221,5 @@ impl RpcAnswer {
     }
 }
 
-/// Why one that is too long is of no use.
+/// The reason for a cut response that cannot be completed to useful JSON.
 const TOO_LONG: &str = "it is too long, and its beginning says nothing";

@@ -1,11 +1,11 @@
-//! Which tools of a server are offered: patterns that allow, and patterns that deny.
+//! Patterns that select which tools of a server are offered.
 
-/// Patterns over a server's own tool names, in which `*` stands for any characters.
+/// Patterns for a server's own tool names, in which `*` matches any characters.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Patterns {
-    /// What is offered; everything if there are none.
+    /// Tools to offer; all if empty.
     pub allow: Vec<String>,
-    /// What is not offered even so.
+    /// Tools to exclude, even if `allow` matches.
     pub deny: Vec<String>,
 }
 
@@ -17,7 +17,7 @@ impl Patterns {
         (self.allow.is_empty() || named(&self.allow)) && !named(&self.deny)
     }
 
-    /// Whether no tool is offered, whatever it is called.
+    /// Whether no tool name can match.
     #[must_use]
     pub fn admit_nothing(&self) -> bool {
         let is_all = |pattern: &String| pattern.chars().all(|c| c == '*') && !pattern.is_empty();
@@ -25,7 +25,7 @@ impl Patterns {
     }
 }
 
-/// Whether the text is what the pattern says; in time that grows with their product at most.
+/// Whether the pattern matches the text; the time is at most proportional to the product of their lengths.
 fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
@@ -37,7 +37,7 @@ fn fits(pattern: &str, text: &str) -> bool {
     let Some(mut middle) = rest.strip_suffix(last) else {
         return false;
     };
-    // The first place where a part is found leaves the most for the ones after it.
+    // The first match leaves the most text for the later parts.
     for part in parts {
         match middle.split_once(part) {
             Some((_, after)) => middle = after,

@@ -1,10 +1,9 @@
-//! Lines that are almost JSON, as servers write them that take no care: made JSON by replacement.
+//! Repair of lines that are almost JSON, as written by careless servers.
 
-/// The line as JSON, if anything of it had to be replaced. The rest is as it was.
+/// The repaired line, if anything had to be replaced. The rest is unchanged.
 ///
-/// Bytes that are not UTF-8, and halves of surrogate pairs, become U+FFFD; numbers that JSON does not have
-/// (`NaN`, `Infinity`, and those beyond every range) become null; control characters and backslashes in texts
-/// are escaped.
+/// Invalid UTF-8 and unpaired surrogates become U+FFFD; numbers that JSON lacks (`NaN`, `Infinity`, and those out
+/// of range) become null; control characters and stray backslashes in strings are escaped.
 pub(crate) fn repaired(line: &[u8]) -> Option<Vec<u8>> {
     let text = String::from_utf8_lossy(line.strip_prefix(MARK).unwrap_or(line));
     let text = text.as_bytes();
@@ -25,7 +24,7 @@ pub(crate) fn repaired(line: &[u8]) -> Option<Vec<u8>> {
     (!untouched).then(|| repair.end())
 }
 
-/// Takes away the beginning of a character at the end of a line that was cut.
+/// Removes an incomplete UTF-8 sequence at the end of a cut line.
 pub(crate) fn without_half_a_character(line: &mut Vec<u8>) {
     for back in 1..=line.len().min(3) {
         let at = line.len() - back;
@@ -44,14 +43,14 @@ pub(crate) fn without_half_a_character(line: &mut Vec<u8>) {
 }
 
 struct Repair<'a> {
-    /// How much of the text is in what was repaired.
+    /// How many bytes of the text have been processed.
     done: usize,
     repaired: Vec<u8>,
     text: &'a [u8],
 }
 
 impl Repair<'_> {
-    /// Goes over a text from behind its first quote; gives where it ends.
+    /// Processes a string from after its opening quote; returns where it ends.
     fn string(&mut self, from: usize) -> usize {
         let mut at = from;
         while let Some(byte) = self.text.get(at).copied() {
@@ -68,7 +67,7 @@ impl Repair<'_> {
         at
     }
 
-    /// Goes over an escape; gives where it ends.
+    /// Processes an escape sequence; returns where it ends.
     fn escape(&mut self, at: usize) -> usize {
         match self.text.get(at + 1) {
             // The line may have been cut here.
@@ -94,13 +93,13 @@ impl Repair<'_> {
         }
     }
 
-    /// Whether the line ends within what begins here and has so many bytes.
+    /// Whether the line was cut within the sequence of `length` bytes at this place.
     fn is_cut(&self, at: usize, length: usize) -> bool {
         let rest = self.text.get(at..).unwrap_or_default();
         rest.len() < length && !rest.contains(&b'"')
     }
 
-    /// The UTF-16 unit of the escape that stands here, if one does.
+    /// The UTF-16 code unit of the escape sequence at this place, if there is one.
     fn unit(&self, at: usize) -> Option<u16> {
         let digits = self.text.get(at..at + 6)?.strip_prefix(b"\\u")?;
         let is_hex = digits.iter().all(u8::is_ascii_hexdigit);
@@ -108,7 +107,7 @@ impl Repair<'_> {
         u16::from_str_radix(digits, 16).ok()
     }
 
-    /// Goes over a number or a word outside texts; gives where it ends.
+    /// Processes a number or a word outside of strings; returns where it ends.
     fn word(&mut self, from: usize) -> usize {
         let rest = self.text.get(from..).unwrap_or_default();
         let is_part =
@@ -116,7 +115,7 @@ impl Repair<'_> {
         let length = rest.iter().position(|byte| !is_part(byte));
         let word = rest.get(..length.unwrap_or(rest.len())).unwrap_or_default();
         let to = from + word.len();
-        // What is short and made of digits alone is in every range.
+        // A short sequence of digits is always in range.
         let may_be = word.len() > SHORT || word.iter().any(u8::is_ascii_alphabetic);
         let number = std::str::from_utf8(word).ok().filter(|_| may_be);
         let number = number.and_then(|word| word.parse::<f64>().ok());
@@ -140,7 +139,7 @@ impl Repair<'_> {
     }
 }
 
-/// What some programs begin their output with.
+/// The UTF-8 byte order mark, which some programs write first.
 const MARK: &[u8] = b"\xef\xbb\xbf";
-/// No number of so many digits is too large.
+/// A number with at most this many digits is in range.
 const SHORT: usize = 300;

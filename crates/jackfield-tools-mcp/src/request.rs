@@ -1,4 +1,4 @@
-//! One request under way: its answer, its progress, and that it is taken back when nobody waits any more.
+//! One request in flight: its answer, its progress, and its cancellation when it is dropped.
 
 use std::sync::Arc;
 
@@ -29,21 +29,21 @@ pub(crate) enum RequestError {
     Refused(Box<ErrorData>),
 }
 
-/// A request under way. Dropping it takes it back: a server that has it is told.
+/// A request in flight. Dropping it cancels it at the server, if it was sent.
 pub(crate) struct PendingRequest {
     abandoned: Arc<AbandonedRequests>,
     afterlife: Option<LateReply>,
     answer: CarriedAnswer,
-    /// What takes it back; `None` once there is nothing to be taken back.
+    /// What cancellation needs; `None` once the request has ended.
     open: Option<(Peer<RoleClient>, RequestId)>,
     mark: RequestMark,
     progress: mpsc::Receiver<RequestProgress>,
 }
 
-/// The answer as `rmcp` hands it on.
+/// The answer as `rmcp` passes it on.
 type CarriedAnswer = oneshot::Receiver<Result<ServerResult, ServiceError>>;
 
-/// What comes of a request.
+/// An event of a request.
 pub(crate) enum RequestEvent {
     Answer(Result<RpcAnswer, RequestError>),
     Progress(RequestProgress),
@@ -73,10 +73,10 @@ impl PendingRequest {
         })
     }
 
-    /// Waits for what comes next, up to the answer. May be dropped and called again until that has come.
+    /// Waits for the next event, the last of which is the answer. Cancel safe until then.
     pub(crate) async fn news(&mut self) -> RequestEvent {
         let answer = tokio::select! {
-            // Progress first: what came before the answer is told before it.
+            // Progress first, as it must be reported before the answer that followed it.
             biased;
             Some(progress) = self.progress.recv() => return RequestEvent::Progress(progress),
             answer = &mut self.answer => answer,
@@ -84,7 +84,7 @@ impl PendingRequest {
         RequestEvent::Answer(self.close(answer))
     }
 
-    /// Waits for the answer. May be dropped and called again until it has come.
+    /// Waits for the answer. Cancel safe until it has arrived.
     pub(crate) async fn answer(&mut self) -> Result<RpcAnswer, RequestError> {
         let answer = (&mut self.answer).await;
         self.close(answer)
@@ -98,7 +98,7 @@ impl PendingRequest {
         carried(answer.unwrap_or(Err(ServiceError::TransportClosed)))
     }
 
-    /// Takes it back if not a byte of it was written; `true` proves that none ever will be.
+    /// Withdraws the request if no byte of it was written; `true` proves that none will be.
     pub(crate) fn withdraw(&self) -> bool {
         self.mark.withdraw()
     }
@@ -109,7 +109,7 @@ impl Drop for PendingRequest {
         let Some((peer, id)) = self.open.take() else {
             return;
         };
-        // What is still in the queue is not sent at all, and the server hears nothing of it.
+        // A request that is still in the queue is not sent, so the server needs no cancellation.
         if self.mark.withdraw() {
             return;
         }
@@ -120,15 +120,15 @@ impl Drop for PendingRequest {
         if let Some(afterlife) = self.afterlife.take() {
             abandoned.add(id.clone(), afterlife);
         }
-        // Nobody can take the answer out of a channel that is dropped; another one takes its place.
+        // The receiver is moved to the task, so another one takes its place.
         let answer = std::mem::replace(&mut self.answer, oneshot::channel().1);
         runtime.spawn(async move {
             let params =
                 CancelledNotificationParam::new(Some(id.clone()), Some(TAKEN_BACK.to_owned()));
             let note = ClientNotification::from(CancelledNotification::new(params));
             let _gone = peer.send_notification(note).await;
-            // The answer may have been on its way here already. If not, that is known by now: `rmcp` ends
-            // a request for which such a note is sent.
+            // The answer may have been on its way already. Otherwise this ends at once: `rmcp` ends a request when
+            // its cancellation is sent.
             if let Ok(answer @ (Ok(_) | Err(ServiceError::McpError(_)))) = answer.await
                 && let Some(afterlife) = abandoned.take(&id)
             {
@@ -138,5 +138,5 @@ impl Drop for PendingRequest {
     }
 }
 
-/// What a server is told of a request that is taken back.
+/// The reason sent with a cancellation.
 const TAKEN_BACK: &str = "nobody waits for it any more";

@@ -1,4 +1,4 @@
-//! A call from its first word to its end, whatever its server makes of it: an outcome, a task, a question.
+//! Runs a call to its end, through tasks and questions of the server.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use crate::mapping::outcome;
 use crate::message::RpcAnswer;
 use crate::request::RequestError;
 
-/// A call under way.
+/// A call in flight.
 pub(crate) struct CallRun<'a> {
     pub(crate) connection: &'a ServerConnection,
     pub(crate) limits: CallLimits,
@@ -31,7 +31,7 @@ pub(crate) struct CallRun<'a> {
 }
 
 impl CallRun<'_> {
-    /// Calls for the first time.
+    /// Sends a new call.
     pub(crate) async fn begin(
         self,
         call: ServerCall,
@@ -47,7 +47,7 @@ impl CallRun<'_> {
         self.ask(asking, events).await
     }
 
-    /// Goes on with a call that had not ended.
+    /// Resumes a call that had not ended.
     pub(crate) async fn take_up(
         mut self,
         job: JobHandleForm,
@@ -83,7 +83,7 @@ impl CallRun<'_> {
         }
     }
 
-    /// Asks, and asks again as long as the server wants nothing that a person has to say.
+    /// Sends the call, and again as long as the server asks for no input of a person.
     async fn ask(
         &self,
         mut asking: InputRequest,
@@ -114,7 +114,7 @@ impl CallRun<'_> {
                         let handle = JobHandleForm::Asking(Box::new(asking)).to_handle();
                         return Ok(ToolEnd::Asked { handle, question });
                     }
-                    // It only wants to be asked again.
+                    // The server only wants the call to be repeated.
                     sleep(ASK_AGAIN).await;
                 }
                 "task" => {
@@ -140,7 +140,7 @@ impl CallRun<'_> {
         }
     }
 
-    /// Asks after a task until it has ended. Dropping the future asks the server to cancel it.
+    /// Polls a task until it has ended. Dropping the future asks the server to cancel the task.
     async fn follow(
         &self,
         task: TaskJob,
@@ -202,7 +202,7 @@ impl CallRun<'_> {
         }
     }
 
-    /// Tells a task what it wanted to know.
+    /// Sends answers to a task that needs input.
     async fn update(&self, task: &TaskJob, answers: Value) -> Result<(), ToolError> {
         let answers = serde_json::from_value(answers)
             .map_err(|error| nonsense(format!("the answers cannot be given: {error}")))?;
@@ -213,7 +213,7 @@ impl CallRun<'_> {
     }
 }
 
-/// Asks the server to cancel a task that nobody follows any more.
+/// Requests the cancellation of a task when dropped.
 struct TaskCancel {
     peer: Peer<rmcp::RoleClient>,
     task: Option<String>,
@@ -258,9 +258,9 @@ fn nonsense(message: String) -> ToolError {
     .into()
 }
 
-/// The pause before a server that only wants to be asked again is asked again.
+/// The pause before a call is repeated at the server's request.
 const ASK_AGAIN: Duration = Duration::from_millis(200);
-/// How long a server has to take a cancellation.
+/// The time limit for sending a cancellation.
 const CANCELLING: Duration = Duration::from_secs(5);
-/// How often one call may be asked again (MCP: clients SHOULD cap it).
+/// The most times that one call is sent (MCP: clients SHOULD cap it).
 const MOST_ROUNDS: u64 = 10;

@@ -1,13 +1,13 @@
-//! Messages that are too long to be read whole: whose answer it is, and as much of it as was kept.
+//! Messages that are too long to be read whole: finds their id and completes the part that was kept.
 
-/// Finds the `id` of a JSON-RPC message in its bytes as they pass by, wherever in the message it stands.
+/// Finds the `id` of a JSON-RPC message in its bytes as they stream by, wherever it is in the message.
 ///
-/// Servers in JavaScript say the result first and the id last.
+/// Servers in JavaScript write the result first and the id last.
 #[derive(Debug, Default)]
 pub(crate) struct IdFinder {
     depth: u32,
     escaped: bool,
-    /// The key, and after it the value, of the field of the message that is passing by.
+    /// The key, and then the value, of the message's current field.
     field: Vec<u8>,
     id: Option<Vec<u8>>,
     in_string: bool,
@@ -22,7 +22,7 @@ impl IdFinder {
         }
     }
 
-    /// The id as JSON text, if it has passed by.
+    /// The id as JSON text, if it was found.
     pub(crate) fn id(&self) -> Option<&[u8]> {
         self.id.as_deref()
     }
@@ -77,16 +77,15 @@ impl IdFinder {
     }
 }
 
-/// Makes JSON that was cut off whole again: what was begun is ended, and what was not yet said is left
-/// out. `None` if there is nothing to be made whole.
+/// Completes truncated JSON: closes open values and omits incomplete ones. `None` if nothing can be kept.
 pub(crate) fn mended(cut: &[u8]) -> Option<String> {
     let text = match std::str::from_utf8(cut) {
         Ok(text) => text,
         Err(error) => std::str::from_utf8(cut.get(..error.valid_up_to())?).ok()?,
     };
     let mut open: Vec<u8> = Vec::new();
-    // Up to here everything can be ended by closing what is open. Whatever opens or closes makes a
-    // new such place, so what is open now was open there.
+    // The last place from which closing the open brackets yields valid JSON. Each opening or closing bracket makes
+    // a new such place, so the brackets open now were open there.
     let mut safe = 0;
     let mut key_next = false;
     let mut string_from: Option<usize> = None;
@@ -141,7 +140,7 @@ pub(crate) fn mended(cut: &[u8]) -> Option<String> {
     Some(whole)
 }
 
-/// How much of the inside of a string consists of whole characters: an escape may have been cut.
+/// The length of the longest prefix of a string's inside that has no truncated escape sequence.
 fn whole_characters(inside: &str) -> usize {
     let bytes = inside.as_bytes();
     let mut at = 0;
@@ -157,7 +156,7 @@ fn whole_characters(inside: &str) -> usize {
             2
         } else {
             match unit(at) {
-                // The first half of a pair is nothing without the second one.
+                // A high surrogate needs the low surrogate that follows.
                 Some(0xD800..=0xDBFF) => match unit(at + 6) {
                     Some(_) => 12,
                     None => break,
@@ -172,9 +171,9 @@ fn whole_characters(inside: &str) -> usize {
         }
         whole = at;
     }
-    // Characters beyond ASCII have no backslash in them, so this is never inside one.
+    // A UTF-8 sequence contains no backslash, so this never splits a character.
     whole
 }
 
-/// No id of ours is longer.
+/// The longest id that we use, in bytes.
 const LONGEST_ID: usize = 64;

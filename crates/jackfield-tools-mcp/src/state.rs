@@ -1,4 +1,4 @@
-//! How a server is, for people; and what is remembered of it for the next time.
+//! The state of a server as shown to people, and the data remembered for its next start.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,38 +8,38 @@ use serde_json::Value;
 use crate::error::ServerFault;
 use crate::handshake::Era;
 
-/// How a server is.
+/// The state of a server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ServerState {
     /// It could not be started, or it ended by itself.
     Failed {
-        /// Why, and what to do.
+        /// The reason, and what to do.
         fault: ServerFault,
-        /// When it may be started again, from the moment of failure.
+        /// The time from the failure until it may be started again.
         pause: Duration,
     },
-    /// It runs.
+    /// It is running.
     Ready {
-        /// How it speaks.
+        /// The era of its protocol.
         era: Era,
-        /// Its own name and version, if it says them; not unique, and not to be believed.
+        /// The name and version that it reported; neither unique nor verified.
         name: Option<String>,
-        /// The revision of the protocol that is spoken with it.
+        /// The negotiated revision of the protocol.
         protocol: String,
     },
     /// It is being started.
     Starting,
-    /// It does not run, and nobody needs it.
+    /// It is not running, as no request needs it.
     Stopped,
 }
 
-/// What is worth remembering of a server until its next start: whoever keeps it keeps it with the
-/// server's configuration, and forgets it when that changes.
+/// The data worth keeping for a server's next start. Store it with the server's configuration, and discard it when
+/// that changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerMemory {
-    /// What it said of its tools, as it said it; of each what a [`DefinitionGate`](crate::DefinitionGate) is shown. A server
-    /// that is started by its first call is offered with these.
+    /// The definitions of its tools as it sent them, in the form that a [`DefinitionGate`](crate::DefinitionGate)
+    /// reviews. They let a server be offered before its first call starts it.
     pub definitions: Vec<Arc<Value>>,
-    /// How it spoke: spares an old server that does not answer what it does not know its wait.
+    /// The era of its protocol; it saves the probe's time limit at an old server that ignores unknown requests.
     pub era: Era,
 }

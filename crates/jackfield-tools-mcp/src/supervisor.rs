@@ -1,4 +1,4 @@
-//! One task per server: starts it when it is needed, starts it again when it has ended, and ends it.
+//! The task of one server, which starts it on demand, restarts it after its end, and stops it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::handshake::Era;
 use crate::log::Log;
 use crate::state::ServerState;
 
-/// What a server and those who use it have in common.
+/// The state that a server's supervisor shares with its users.
 pub(crate) struct ServerHandle {
     pub(crate) config: ServerConfig,
     pub(crate) era: Mutex<Option<Era>>,
@@ -23,35 +23,35 @@ pub(crate) struct ServerHandle {
     pub(crate) state: watch::Sender<ServerState>,
 }
 
-/// What is asked of the task.
+/// A request to the supervisor.
 pub(crate) enum SupervisorCommand {
-    /// A server that runs, and that is not this one.
+    /// A connection to a running server other than `instead_of`.
     Connection {
         instead_of: Option<Arc<ServerConnection>>,
         reply: oneshot::Sender<Result<Arc<ServerConnection>, ServerFault>>,
     },
-    /// No server.
+    /// Stop the server.
     Stop(oneshot::Sender<()>),
 }
 
-/// The task of one server. It ends, and with it the server, when nobody can demand anything any more.
+/// The supervisor of one server. It ends, and stops the server, once all senders of requests are dropped.
 pub(crate) struct Supervisor {
     backoff: Backoff,
     demands: mpsc::Receiver<SupervisorCommand>,
-    /// Why it is down, as it was logged: each try that fails in the same way is no news.
+    /// The fault that was last logged, so that repeated identical failures are not logged again.
     down: Option<ServerFault>,
     shared: Arc<ServerHandle>,
     waiting: Vec<oneshot::Sender<Result<Arc<ServerConnection>, ServerFault>>>,
 }
 
-/// What is to be done next.
+/// The next action of the supervisor.
 enum SupervisorStep {
     Leave,
     Start,
     Wait,
 }
 
-/// How starting it went.
+/// The result of a start.
 enum StartResult {
     Left,
     Failed(ServerFault),
@@ -74,7 +74,7 @@ impl Supervisor {
     }
 
     pub(crate) async fn run(mut self) {
-        // When it is started again without anybody asking: once, after it had run.
+        // The instant of an automatic restart, which happens once after the server had been running.
         let mut again: Option<Instant> = None;
         loop {
             let next = self.idle(again.take()).await;
@@ -96,7 +96,7 @@ impl Supervisor {
         }
     }
 
-    /// Waits until a server is needed, or is to be started again.
+    /// Waits until a server is requested, or due to be restarted.
     async fn idle(&mut self, again: Option<Instant>) -> SupervisorStep {
         let at = again.unwrap_or_else(Instant::now);
         loop {
@@ -127,7 +127,7 @@ impl Supervisor {
         }
     }
 
-    /// Why it is not started now, if it is not.
+    /// The fault to return while the pause after a failure lasts.
     fn too_early(&self) -> Option<ServerFault> {
         let left = self.backoff.not_before(Instant::now()) - Instant::now();
         if left <= PATIENCE {
@@ -139,7 +139,7 @@ impl Supervisor {
         }
     }
 
-    /// Starts it; those who ask meanwhile get what comes of it.
+    /// Starts the server; requests that arrive meanwhile get the same result.
     async fn start(&mut self) -> StartResult {
         self.tell(ServerState::Starting);
         let shared = Arc::clone(&self.shared);
@@ -165,7 +165,7 @@ impl Supervisor {
         }
     }
 
-    /// Keeps a server that runs, until it ends, or is to end.
+    /// Supervises a running server until it ends or is to be stopped.
     async fn keep(&mut self, mut running: RunningServer) -> SupervisorStep {
         let connection = Arc::clone(&running.connection);
         self.remember(connection.era);
@@ -179,7 +179,7 @@ impl Supervisor {
         let since = Instant::now();
         loop {
             tokio::select! {
-                // What has ended is no answer to a demand.
+                // Check for the end first: a server that has ended is no answer to a request.
                 biased;
                 ended = running.ended() => {
                     running.end().await;
@@ -252,7 +252,7 @@ fn ready(connection: &ServerConnection) -> ServerState {
     }
 }
 
-/// The pauses between failures: each twice as long as the one before.
+/// The pauses between failures, doubled each time.
 #[derive(Debug, Default)]
 struct Backoff {
     failures: u32,
@@ -274,5 +274,5 @@ impl Backoff {
     }
 }
 
-/// How long it is waited until a server may be started again; if that is longer, it is said at once.
+/// The longest pause that a request waits for; if more is left, the request fails at once.
 const PATIENCE: Duration = Duration::from_secs(2);

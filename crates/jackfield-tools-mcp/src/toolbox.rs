@@ -1,4 +1,4 @@
-//! An MCP server as a toolbox.
+//! The toolbox of one MCP server.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -28,25 +28,25 @@ use crate::supervisor::{ServerHandle, Supervisor, SupervisorCommand};
 
 /// One MCP server over standard input and output.
 ///
-/// It is started by [`start`](Self::start), or by the first that needs it: a list, unless its tools
-/// are [remembered](Self::remembering), or a call. It is started again when it has ended by itself,
-/// after pauses that grow. It is ended by [`stop`](Self::stop), and when this is dropped; whatever
-/// the server itself has started is ended with it where there is a [guard](crate::guard).
+/// It is started by [`start`](Self::start), or by the first request that needs it: a list, unless its tools are
+/// [remembered](Self::remembering), or a call. It is restarted after it has ended by itself, with growing pauses.
+/// It is ended by [`stop`](Self::stop), and when the toolbox is dropped; its descendants are ended with it where
+/// there is a [guard](crate::guard).
 ///
-/// Everything here has to be used within a Tokio runtime.
+/// All methods must be called within a Tokio runtime.
 pub struct McpToolbox {
-    /// The connection that was used last, so that not every call has to ask for it.
+    /// The last connection, which spares most calls a request to the supervisor.
     current: Mutex<Weak<ServerConnection>>,
     demands: OnceLock<mpsc::Sender<SupervisorCommand>>,
     gate: Option<Arc<dyn DefinitionGate>>,
-    /// What it offered last: in this process, or as it was remembered.
+    /// The tools last offered: listed by this process, or remembered.
     known: Mutex<Option<OfferedTools>>,
     listed: AtomicU64,
     problems: Mutex<Vec<String>>,
     shared: Arc<ServerHandle>,
 }
 
-/// What a server offered.
+/// The tools that a server offered.
 #[derive(Clone)]
 struct OfferedTools {
     defined: Arc<[MappedTool]>,
@@ -54,7 +54,7 @@ struct OfferedTools {
 }
 
 impl McpToolbox {
-    /// A server that does not run yet.
+    /// A server that is not running yet.
     #[must_use]
     pub fn new(config: ServerConfig, settings: ClientSettings) -> Self {
         let log = Log::new(settings.log_lines, settings.log_bytes, config.secrets());
@@ -76,8 +76,7 @@ impl McpToolbox {
         }
     }
 
-    /// The same with what is remembered of it: it is offered with these tools, and started by the first
-    /// call of one of them.
+    /// Adds remembered data: the server is offered with these tools, and started by the first call of one of them.
     #[must_use]
     pub fn remembering(self, remembered: ServerMemory) -> Self {
         let ServerMemory { definitions, era } = remembered;
@@ -91,14 +90,14 @@ impl McpToolbox {
         self
     }
 
-    /// The same with somebody who decides which of its definitions may be used.
+    /// Adds a gate that decides which of the server's definitions may be used.
     #[must_use]
     pub fn gated(mut self, gate: Arc<dyn DefinitionGate>) -> Self {
         self.gate = Some(gate);
         self
     }
 
-    /// What to remember of it for the next time, once there is something.
+    /// The data to remember for the next start, once available.
     #[must_use]
     pub fn remembered(&self) -> Option<ServerMemory> {
         let known = locked(&self.known).clone()?;
@@ -108,29 +107,29 @@ impl McpToolbox {
         })
     }
 
-    /// How often it has listed its tools in this process: while that stays, there is nothing new to
-    /// [remember](Self::remembered), and its [instructions](Self::instructions) are the same.
+    /// The number of times that this process has listed the tools. While it is unchanged, the data to
+    /// [remember](Self::remembered) and the [instructions](Self::instructions) are unchanged, too.
     #[must_use]
     pub fn times_listed(&self) -> u64 {
         self.listed.load(Ordering::Relaxed)
     }
 
-    /// Starts it, and waits until it runs. Servers are started at once by starting them at once;
-    /// dropping the future leaves the server starting.
+    /// Starts the server, and waits until it is running. Several servers may be started concurrently. Dropping the
+    /// future does not cancel the start.
     ///
     /// # Errors
     ///
-    /// Why it does not run.
+    /// Why it is not running.
     pub async fn start(&self) -> Result<(), ServerFault> {
         self.connection(None).await.map(drop)
     }
 
-    /// Ends it, within the bounds of [`ClientSettings::grace`]. The next that needs it starts it again.
+    /// Stops the server, within [`ClientSettings::grace`]. The next request starts it again.
     pub async fn stop(&self) {
         let Some(demands) = self.demands.get() else {
             return;
         };
-        // Whoever comes from here on waits for a server that is not about to end.
+        // Requests from here on wait for another server than the one that is being stopped.
         *locked(&self.current) = Weak::new();
         let (reply, done) = oneshot::channel();
         if demands.send(SupervisorCommand::Stop(reply)).await.is_ok() {
@@ -138,19 +137,19 @@ impl McpToolbox {
         }
     }
 
-    /// How it is.
+    /// The state of the server.
     #[must_use]
     pub fn state(&self) -> ServerState {
         self.shared.state.borrow().clone()
     }
 
-    /// What it said last on standard error, the oldest line first.
+    /// The last lines on standard error, the oldest first.
     #[must_use]
     pub fn log(&self) -> Vec<String> {
         self.shared.log.lines()
     }
 
-    /// What it says about how to use its tools, if it runs and says something. Not to be trusted more
+    /// The server's instructions on how to use its tools, if it is running and has sent some. Trust them no more
     /// than the server.
     pub async fn instructions(&self) -> Option<String> {
         let running = matches!(self.state(), ServerState::Ready { .. });
@@ -162,7 +161,7 @@ impl McpToolbox {
         connection?.info.instructions.clone()
     }
 
-    /// A connection that is not this one.
+    /// A connection other than `instead_of`.
     async fn connection(
         &self,
         instead_of: Option<Arc<ServerConnection>>,
@@ -182,7 +181,7 @@ impl McpToolbox {
         })
     }
 
-    /// A connection that works, and is not at this call from a try before.
+    /// An open connection whose server is not working on an earlier attempt at this call.
     async fn connected(
         &self,
         fresh_for: Option<&ToolCallId>,
@@ -192,7 +191,7 @@ impl McpToolbox {
             Some(connection) => connection,
             None => self.connection(None).await?,
         };
-        // It may have ended just now, and its keeper does not know yet.
+        // The server may have ended just now, before the supervisor has noticed.
         if !connection.is_open() || fresh_for.is_some_and(|call| connection.is_at(call)) {
             connection = self.connection(Some(connection)).await?;
         }
@@ -200,7 +199,7 @@ impl McpToolbox {
         Ok(connection)
     }
 
-    /// The tools of a server that runs.
+    /// The tools of a running server.
     async fn listing(&self, connection: &ServerConnection) -> Result<Arc<Listing>, String> {
         let asked = connection.times_listed();
         let known = connection.listing.read().await.clone();
@@ -208,8 +207,8 @@ impl McpToolbox {
             return Ok(listing);
         }
         let mut slot = connection.listing.write().await;
-        // Somebody else may have asked meanwhile: what the server was asked after we came is as good as
-        // what it would be asked for us, and many who come at once ask it twice and not many times.
+        // Another request may have listed them meanwhile. A list requested after this method began is as good as a
+        // new one, so many concurrent requests cause two listings at most.
         let as_good = |listing: &Listing| {
             listing.holds(connection) || listing.is_after(asked) && listing.unchanged(connection)
         };
@@ -231,7 +230,7 @@ impl McpToolbox {
         Ok(listing)
     }
 
-    /// The same after another look, if a part of it was refused: that may have been accepted since.
+    /// The same list after another review, if a part was refused: a person may have accepted it since.
     async fn looked_at_again(
         &self,
         connection: &ServerConnection,
@@ -243,7 +242,7 @@ impl McpToolbox {
         let again = Listing::clone(&listing).reviewed(self.gate.as_ref()).await;
         let again = Arc::new(again);
         let mut slot = connection.listing.write().await;
-        // A newer list has had its own look.
+        // A newer list has had its own review.
         if slot
             .as_ref()
             .is_some_and(|slot| Arc::ptr_eq(slot, &listing))
@@ -254,7 +253,7 @@ impl McpToolbox {
         again
     }
 
-    /// The tools that are known without asking the server, and what there is to tell of them.
+    /// The tools known without a request to the server, and the problems to report.
     async fn known(&self) -> Option<(Vec<ToolSpec>, Vec<String>)> {
         let defined = Arc::clone(&locked(&self.known).as_ref()?.defined);
         let admitted = |one: &&MappedTool| self.shared.config.tools.admit(&one.tool.name);
@@ -263,11 +262,10 @@ impl McpToolbox {
         Some((usable(&defined, &review), review.problems))
     }
 
-    /// Why a call is not sent, if its tool is not there.
+    /// The failure of a call whose tool does not exist.
     async fn missing(&self, connection: &ServerConnection, tool: &str) -> Option<ToolFailure> {
         let shared = &self.shared;
-        // What the server has not said it knows, it is asked for once; whether it lists at all is
-        // its own affair.
+        // An unknown tool makes the server list its tools once more; a server need not support lists.
         let listed = {
             let known = connection.listing.read().await.clone();
             known.filter(|listing| listing.unchanged(connection))
@@ -276,7 +274,7 @@ impl McpToolbox {
             Some(listing) => Some(listing),
             None => match self.listing(connection).await {
                 Ok(listing) => Some(listing),
-                // What nobody could look at may have changed.
+                // Definitions that the gate could not review may have changed.
                 Err(reason) if self.gate.is_some() => return Some(self.unlisted(&reason)),
                 Err(_) => None,
             },
@@ -321,7 +319,7 @@ impl Toolbox for McpToolbox {
     }
 
     async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
-        // A server that nobody has needed yet is not started for what is known of it.
+        // A server that no request has needed yet is not started if its tools are known.
         if self.demands.get().is_none()
             && let Some((tools, problems)) = self.known().await
         {
@@ -338,7 +336,7 @@ impl Toolbox for McpToolbox {
             },
             Err(fault) => fault,
         };
-        // A server that is down for a while keeps its place: a catalog that comes and goes costs more.
+        // A server that is down for a while stays in the catalog: a catalog that changes costs more.
         match self.known().await {
             Some((tools, mut problems)) => {
                 let down = self.down(&fault);
@@ -402,7 +400,7 @@ impl Toolbox for McpToolbox {
     ) -> Result<ToolEnd, ToolError> {
         let job = JobHandleForm::from_handle(handle)?;
         let connection = self.connected(None).await.map_err(|fault| {
-            // The call was sent once, whatever the server is doing now.
+            // The call was sent once, regardless of the server's present state.
             ToolFailure::unknown(ToolFailureKind::Unavailable, self.down(&fault))
         })?;
         let config = &self.shared.config;
@@ -426,5 +424,5 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many demands may wait.
+/// The length of the queue to the supervisor.
 const DEMANDS: usize = 64;

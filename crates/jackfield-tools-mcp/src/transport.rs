@@ -1,4 +1,4 @@
-//! The way between `rmcp` and a child's pipes.
+//! The transport of `rmcp` over a child process's pipes.
 
 use std::io;
 use std::sync::Arc;
@@ -21,11 +21,11 @@ use crate::message::{ReadMessage, ServerMessage, carried_unreadable};
 use crate::request::RequestError;
 use crate::writer::ServerWriter;
 
-/// A child's pipes as `rmcp` wants them.
+/// A child process's pipes as a transport of `rmcp`.
 ///
-/// Requests bear their [`RequestMark`] in the extensions, which never go over the wire. Answers are handed on
-/// unread. What is said by the way (progress, changes of the list, log messages) is told right here,
-/// in order: `rmcp` would start a task for each of them.
+/// Requests carry their [`RequestMark`] in the extensions, which are never sent. Responses are passed on unparsed.
+/// Notifications (progress, list changes, log messages) are handled right here, in order: `rmcp` would start a task
+/// for each of them.
 pub(crate) struct ChildPipes<R> {
     pub(crate) abandoned: Arc<AbandonedRequests>,
     pub(crate) lines: Lines<R>,
@@ -34,13 +34,13 @@ pub(crate) struct ChildPipes<R> {
     pub(crate) writer: ServerWriter,
 }
 
-/// Where is told what a server says by the way.
+/// The receivers of a server's notifications.
 pub(crate) struct ServerNotices {
-    /// How often the list of tools has changed.
+    /// The number of list changes.
     pub(crate) changes: watch::Sender<u64>,
     /// Whether the server's output has ended.
     pub(crate) ended: watch::Sender<bool>,
-    /// Whether the server has said that it tells of changes.
+    /// Whether the server has acknowledged the subscription to list changes.
     pub(crate) listening: watch::Sender<bool>,
     pub(crate) log: Arc<Log>,
 }
@@ -109,7 +109,7 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for ChildPipes<R> {
                 }
                 ServerMessage::Noise(line) => self.tell.noise(&line),
                 ServerMessage::Notification { method, params } => match method.as_str() {
-                    // It takes back a question of its own, or ends what it was asked to tell.
+                    // The server cancels a request of its own, or ends the subscription.
                     "notifications/cancelled" => {
                         if let Ok(params) = serde_json::from_value(params) {
                             let note = CancelledNotification::new(params);
@@ -126,7 +126,7 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for ChildPipes<R> {
                     "notifications/tools/list_changed" => {
                         self.tell.changes.send_modify(|times| *times += 1);
                     }
-                    // Nothing else is subscribed to.
+                    // No other notifications are subscribed to.
                     _ => {}
                 },
                 ServerMessage::Request(request) => return Some(*request),
@@ -175,5 +175,5 @@ impl ServerNotices {
     }
 }
 
-/// What the log has of a line that was almost JSON.
+/// The prefix in the log of a line whose JSON was repaired.
 const REPAIRED: &[u8] = b"[not JSON, on standard output: what JSON does not have was replaced]";

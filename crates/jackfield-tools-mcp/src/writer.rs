@@ -1,4 +1,4 @@
-//! A server's standard input: whole messages, one after another, in the order in which they were given.
+//! Writes whole messages to a server's standard input, in order.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -11,18 +11,18 @@ use tokio::task::JoinHandle;
 
 use crate::mark::RequestMark;
 
-/// Takes messages to the server's standard input, which ends when this is dropped.
+/// Writes messages to the server's standard input, which is closed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct ServerWriter {
     messages: Option<mpsc::UnboundedSender<WriterCommand>>,
-    /// How many messages that nobody waits for are in the queue.
+    /// The number of queued replies, whose sender does not wait for the write.
     replies: Arc<AtomicUsize>,
     task: JoinHandle<()>,
 }
 
 enum WriterCommand {
     Message(OutgoingMessage),
-    /// Whether anything of what was written has been read, if the system says so.
+    /// Whether the server has read any of the written bytes, if the system can tell.
     WasRead(oneshot::Sender<Option<bool>>),
 }
 
@@ -58,10 +58,10 @@ impl ServerWriter {
                     Err(io::Error::other("it was taken back before it was written"))
                 };
                 let broken = wanted && ended.is_err();
-                // Whoever does not wait does not want to know.
+                // The sender may not wait for the result.
                 let _gone = message.written.send(ended);
                 if broken {
-                    // What still waits in the queue is never written.
+                    // The messages left in the queue are never written.
                     break;
                 }
             }
@@ -73,10 +73,10 @@ impl ServerWriter {
         }
     }
 
-    /// Puts a message into the queue at once; the future is for when it was written.
+    /// Queues a message at once; the future completes when it was written.
     ///
-    /// A server that asks and asks, and reads no answer, gets no more of them than are in the queue: the
-    /// rest would fill the memory. Calls bear marks, and are never left out.
+    /// If a server keeps sending requests and reads no replies, further replies are dropped once the queue is full,
+    /// to bound the memory. Calls carry marks and are never dropped.
     pub(crate) fn send(
         &self,
         mut bytes: Vec<u8>,
@@ -95,7 +95,7 @@ impl ServerWriter {
         let queued = messages.is_some_and(|messages| {
             self.replies
                 .fetch_add(usize::from(is_reply), Ordering::Relaxed);
-            // What cannot be sent is dropped, and its receiver knows.
+            // A message that cannot be queued is dropped, which its receiver detects.
             messages.send(WriterCommand::Message(message)).is_ok()
         });
         async move {
@@ -108,11 +108,11 @@ impl ServerWriter {
         }
     }
 
-    /// Whether the server has read anything of what it was told, if the system says so.
+    /// Whether the server has read any of its input, if the system can tell.
     pub(crate) async fn was_read(&self) -> Option<bool> {
         let (reply, answer) = oneshot::channel();
         let messages = self.messages.as_ref()?;
-        // Where nothing can be written any more, nobody has read what was written last.
+        // If the writer has ended, the server has not read the last message.
         if messages.send(WriterCommand::WasRead(reply)).is_err() {
             return Some(false);
         }
@@ -120,7 +120,7 @@ impl ServerWriter {
         answer.ok()?.unwrap_or(Some(false))
     }
 
-    /// Writes what is in the queue, for a moment, and ends the input.
+    /// Writes the queued messages within a time limit, and closes the input.
     pub(crate) async fn close(&mut self) {
         self.messages = None;
         let _late = tokio::time::timeout(LAST, &mut self.task).await;
@@ -130,7 +130,7 @@ impl ServerWriter {
 
 impl Drop for ServerWriter {
     fn drop(&mut self) {
-        // A server that does not read must not keep its input open.
+        // The input must be closed even if the server does not read it.
         self.task.abort();
     }
 }
@@ -140,13 +140,13 @@ async fn write(input: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Resul
     input.flush().await
 }
 
-/// Linux alone counts what is in a pipe at its writing end, too.
+/// Only Linux can count the bytes in a pipe at its writing end.
 fn was_read(input: &impl AsFd, sent: u64) -> Option<bool> {
     let unread = cfg!(target_os = "linux").then(|| rustix::io::ioctl_fionread(input))?;
     unread.ok().map(|unread| unread < sent)
 }
 
-/// How long the last messages may take.
+/// The time limit for the last messages.
 const LAST: std::time::Duration = std::time::Duration::from_millis(200);
-/// How many messages may wait that nobody waits for.
+/// The most queued replies.
 const MOST_REPLIES: usize = 4096;

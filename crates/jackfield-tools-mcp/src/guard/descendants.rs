@@ -1,9 +1,8 @@
-//! What a process has started, and what that has started, and so on, groups and sessions of their own
-//! included.
+//! All descendants of a process, including those in process groups and sessions of their own.
 
 use rustix::process::Pid;
 
-/// Makes this process the new parent of whatever among its descendants loses its own.
+/// Makes this process the new parent of its orphaned descendants.
 pub(super) fn adopt() {
     #[cfg(target_os = "linux")]
     {
@@ -14,8 +13,8 @@ pub(super) fn adopt() {
     }
 }
 
-/// All living descendants of this process. Only Linux tells; elsewhere it is the server's group alone
-/// that is ended.
+/// All living descendants of this process. Only Linux lists them; elsewhere only the server's process group is
+/// ended.
 pub(super) fn all() -> Vec<Pid> {
     #[cfg(target_os = "linux")]
     {
@@ -29,7 +28,7 @@ pub(super) fn all() -> Vec<Pid> {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    //! The table of processes, as the kernel shows it below `/proc`.
+    //! The process table of the kernel below `/proc`.
 
     use std::fs;
 
@@ -61,7 +60,7 @@ mod linux {
             let id = entry.file_name().to_str()?.parse().ok()?;
             let stat = fs::read(entry.path().join("stat")).ok()?;
             let stat = String::from_utf8_lossy(&stat);
-            // The name, in parentheses, may have any characters, parentheses too.
+            // The name, in parentheses, may contain any characters, including parentheses.
             let mut rest = stat.rsplit_once(')')?.1.split_ascii_whitespace();
             let (state, parent) = (rest.next()?, rest.next()?.parse().ok()?);
             let alive = state != "Z" && state != "X";

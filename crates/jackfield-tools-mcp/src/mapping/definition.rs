@@ -1,4 +1,4 @@
-//! A server's definition of a tool as a [`ToolSpec`].
+//! Maps a server's definition of a tool to a [`ToolSpec`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-/// What a server says about one tool. Everything is optional here, so that what is missing can be named.
+/// A tool's definition as the server sent it. Every field is optional, so that an error can name what is missing.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Definition<'a> {
@@ -31,20 +31,20 @@ struct Definition<'a> {
     title: Option<String>,
 }
 
-/// A tool, and what its server says of it.
+/// A tool and its definition.
 #[derive(Clone, Debug)]
 pub(crate) struct MappedTool {
-    /// All that a model, a person or a policy may go by, as the server sent it.
+    /// The parts of the definition that a model, a person or a policy may rely on, as the server sent them.
     pub(crate) said: Arc<Value>,
-    /// The digest of the text that it was read from.
+    /// The digest of the definition's text.
     pub(crate) source: Digest,
-    /// The tool as it is offered.
+    /// The tool as offered.
     pub(crate) tool: ToolSpec,
 }
 
-/// The tool that a server defines so.
+/// Maps a tool's definition.
 ///
-/// What a server says about its tools' effects counts only if the server is trusted.
+/// The server's annotations about the tool's effects count only if the server is trusted.
 ///
 /// # Errors
 ///
@@ -64,7 +64,7 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Mappe
     let execution = definition.execution.as_ref();
     let task = execution.and_then(|execution| execution.get("taskSupport"));
     if task.and_then(Value::as_str) == Some("required") {
-        // The tasks of 2025-11-25, an experiment that 2026-07-28 replaced by others.
+        // Tasks of 2025-11-25 were experimental; 2026-07-28 replaced them by others.
         let why = "it needs MCP tasks (2025-11-25), which are not supported";
         return Err(format!("skipped tool `{}`: {why}", shown(&name)));
     }
@@ -87,7 +87,7 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Mappe
         Some(text) => {
             let output = schema(text.get()).map_err(|why| left_out("output schema", why))?;
             said.insert("outputSchema".to_owned(), output.clone());
-            // `true` and `false` are schemas, too, but say nothing of use.
+            // `true` and `false` are schemas, too, but carry no information.
             output.is_object().then(|| Arc::new(output))
         }
     };
@@ -122,9 +122,9 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Mappe
                 .chars()
                 .any(|part| part.is_ascii() || part.is_control())
     });
-    // As it was sent: what is remembered of a server is read as what it sends is.
+    // Kept in the form in which it was sent, as remembered definitions are parsed like new ones.
     said.extend(icon.map(|icon| ("_meta".to_owned(), json!({ ICON: icon }))));
-    // It stands where ours do, so it is shown of those who are believed.
+    // The icon is shown in place of our own icons, so only trusted servers may set it.
     let icon = icon.filter(|_| trusted);
     let tool = ToolSpec {
         description: definition.description.unwrap_or_default().into(),
@@ -143,7 +143,7 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Mappe
     })
 }
 
-/// The hints in what a server says of a tool; of one that is not trusted only those that make others more careful.
+/// The annotations as hints; of an untrusted server only those that call for more care.
 pub(crate) fn hints(said: &Value, trusted: bool) -> Option<ToolHints> {
     let annotations = said.get("annotations")?.as_object()?;
     let hint = |name: &str, careful: bool| {
@@ -160,12 +160,12 @@ pub(crate) fn hints(said: &Value, trusted: bool) -> Option<ToolHints> {
     })
 }
 
-/// A name, short enough for a message.
+/// A name, shortened for a message.
 fn shown(name: &str) -> String {
     name.chars().take(80).collect()
 }
 
-/// A schema, or what is no larger, within bounds.
+/// Parses a schema if it is within the limits on size.
 fn schema(text: &str) -> Result<Value, String> {
     if text.len() > MOST_BYTES {
         return Err(format!(
@@ -187,7 +187,7 @@ fn schema(text: &str) -> Result<Value, String> {
     Ok(schema)
 }
 
-/// A schema of objects, as arguments are; what says nothing of its type is meant to be one.
+/// An object schema, as arguments need; a schema without a type is taken for one.
 fn object_schema(schema: Value) -> Result<Value, String> {
     let Value::Object(fields) = schema else {
         return Err("is not a JSON object".to_owned());
@@ -198,7 +198,7 @@ fn object_schema(schema: Value) -> Result<Value, String> {
     };
     match fields.get("type") {
         Some(kind) if *kind == "object" => Ok(Value::Object(fields)),
-        // Null as well as an object, or in the letters of another schema language: an object is what is sent.
+        // `null` as an alternative, or a type name of another schema dialect: only objects are sent.
         Some(kind)
             if kind.is_null()
                 || is_object(kind)
@@ -220,7 +220,7 @@ fn object_schema(schema: Value) -> Result<Value, String> {
     }
 }
 
-/// How deep JSON text is nested, without reading it.
+/// The nesting depth of JSON text, without parsing it.
 fn levels(text: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut in_string, mut escaped) = (false, false);
@@ -240,7 +240,7 @@ fn levels(text: &str) -> usize {
     deepest
 }
 
-/// How many references a schema has. Its depth is bounded already.
+/// The number of references in a schema, whose depth is already limited.
 fn references(schema: &Value) -> usize {
     match schema {
         Value::Array(items) => items.iter().map(references).sum(),
@@ -253,13 +253,13 @@ fn references(schema: &Value) -> usize {
     }
 }
 
-/// Under this key of `_meta` another Jackfield says a tool's icon.
+/// The key in `_meta` by which another Jackfield sends a tool's icon.
 const ICON: &str = "jackfield/icon";
-/// The most bytes of an icon: a character that is made up of a few.
+/// The most bytes of an icon: one character, possibly composed of several code points.
 const LONGEST_ICON: usize = 32;
-/// No name of a tool is longer, in bytes.
+/// The longest name of a tool, in bytes.
 const LONGEST_NAME: usize = 1024;
-/// The most bytes of a schema.
+/// The largest schema, in bytes.
 const MOST_BYTES: usize = 64 << 10;
 /// The most levels of nesting in a schema.
 const MOST_LEVELS: usize = 64;

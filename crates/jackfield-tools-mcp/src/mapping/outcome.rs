@@ -1,4 +1,4 @@
-//! What a tool answered as a [`ToolResult`].
+//! Maps the answer of a tool to a [`ToolResult`].
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use jackfield_domain::media::{Audio, Document, Image, MediaSource};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use serde_json::{Map, Value};
 
-/// The result in an answer to `tools/call`, cut to this many bytes; `cut_from` is how many bytes the
-/// message had if the answer is only its beginning.
+/// The result in an answer to `tools/call`, cut to `max_bytes`; `cut_from` is the size of the message in bytes if
+/// the answer is only its beginning.
 ///
-/// What is of no known kind becomes text, so that the model sees that there was something.
+/// Parts of an unknown type become text, so that the model sees them.
 pub(crate) fn result(answer: &Value, cut_from: Option<usize>, max_bytes: usize) -> ToolResult {
     let structured = answer
         .get("structuredContent")
@@ -32,7 +32,7 @@ pub(crate) fn result(answer: &Value, cut_from: Option<usize>, max_bytes: usize) 
         structured: structured.map(Arc::new),
     };
     if let Some(sent) = cut_from {
-        // Half of a value is not the value.
+        // Part of a structured value would be a wrong value.
         whole.structured = None;
         let marker = format!("[cut: the server sent {sent} bytes, and only the first were read]");
         whole.content.push(OutcomePart::Text(marker.into()));
@@ -40,7 +40,7 @@ pub(crate) fn result(answer: &Value, cut_from: Option<usize>, max_bytes: usize) 
     whole.cut(max_bytes).unwrap_or(whole)
 }
 
-/// Has the blocks of the content as the server said them, if they are no more bytes than this.
+/// Stores the original content blocks in the slot, if they have no more than `max_bytes`.
 pub(crate) fn original(answer: &Value, max_bytes: usize, slot: Option<&mut Vec<Value>>) {
     let (Some(slot), Some(Value::Array(blocks))) = (slot, answer.get("content")) else {
         return;
@@ -55,12 +55,12 @@ pub(crate) fn original(answer: &Value, max_bytes: usize, slot: Option<&mut Vec<V
     slot.clone_from(blocks);
 }
 
-/// An answer that has no content: what it says in fields of its own, as JSON.
+/// An answer without content: its own fields as JSON.
 fn unknown(answer: &Value) -> Option<String> {
     let Some(fields) = answer.as_object() else {
         return (!answer.is_null()).then(|| json(answer));
     };
-    // The result of the protocol's first revision, 2024-10-07.
+    // The result field of the protocol's first revision, 2024-10-07.
     if let Some(result) = fields.get("toolResult").filter(|result| !result.is_null()) {
         return Some(json(result));
     }
@@ -73,7 +73,7 @@ fn unknown(answer: &Value) -> Option<String> {
     (!said.is_empty()).then(|| json(&Value::Object(said)))
 }
 
-/// A value as text; a text as it is.
+/// A value as JSON; a string without quotes.
 fn json(value: &Value) -> String {
     value
         .as_str()
@@ -108,7 +108,7 @@ fn image(source: MediaSource) -> OutcomePart {
     })
 }
 
-/// An embedded resource: a document, or a picture if it says that it is one.
+/// An embedded resource: a document, or an image if its media type says so.
 fn resource(resource: &Value) -> Option<OutcomePart> {
     let uri = resource.get("uri").and_then(Value::as_str);
     let source = match resource.get("text").and_then(Value::as_str) {
@@ -127,7 +127,7 @@ fn resource(resource: &Value) -> Option<OutcomePart> {
     }))
 }
 
-/// A link is told in words: nobody but the server can follow it, whatever it looks like.
+/// A link becomes text, as only the server can resolve it, even if it looks like a URL.
 fn link(part: &Value) -> OutcomePart {
     let field = |name: &str| part.get(name).and_then(Value::as_str).unwrap_or_default();
     let name = Some(field("title")).filter(|title| !title.is_empty());
@@ -146,7 +146,7 @@ fn link(part: &Value) -> OutcomePart {
     OutcomePart::Text(words.into())
 }
 
-/// Bytes in base64, if they are: a model's provider refuses the whole conversation otherwise.
+/// The data if it is valid base64; otherwise the model's provider would refuse the whole conversation.
 fn base64(part: &Value, field: &str) -> Option<MediaSource> {
     let data = part.get(field)?.as_str()?;
     let media_type = part.get("mimeType").and_then(Value::as_str);
@@ -165,7 +165,7 @@ fn is_base64(data: &str) -> bool {
     data.len().is_multiple_of(4) && padding <= 2 && !data.is_empty() && bytes.iter().all(fits)
 }
 
-/// The fields of a result that the protocol has (2024-11-05 to 2026-07-28).
+/// The fields of a result that the protocol defines (2024-11-05 to 2026-07-28).
 const KNOWN: [&str; 6] = [
     "_meta",
     "content",
@@ -174,5 +174,5 @@ const KNOWN: [&str; 6] = [
     "structuredContent",
     "toolResult",
 ];
-/// How much of a part that nobody knows is shown, in characters.
+/// How much of an unknown part is shown, in characters.
 const LONGEST_UNKNOWN: usize = 500;
