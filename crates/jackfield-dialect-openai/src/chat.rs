@@ -1,11 +1,12 @@
-//! Chat Completions: the language of `POST /v1/chat/completions`, and of every server that calls itself compatible.
+//! Chat Completions: the dialect of `POST /v1/chat/completions`, and of all servers that claim compatibility.
 //!
-//! [`wire`] holds the forms and no logic; everything else maps between them and the values of the domain,
-//! and says in [notes](jackfield_domain::note) what differs.
+//! [`wire`] holds the types of the wire format without logic. All other modules map between them and domain values,
+//! and report differences as [notes](jackfield_domain::note).
 //!
-//! What is **refused**: media in what a user says that the server does not take
-//! ([`request::Unsupported`]). What is **noted**: everything else that this language has no word for.
-//! The forms are those of the official SDK's types (`openai` 3.54.0, 2026-11); what is read besides is what
+//! **Refused**: media in a user message that the server does not take ([`request::Unsupported`]). **Noted**:
+//! everything else that this dialect cannot express.
+//! The wire format is that of the official SDK's types (`openai` 3.54.0, 2026-11), extended by what compatible
+//! servers and their clients were observed to send (2026-11).
 //! compatible servers and their clients were seen to send (2026-11).
 
 pub mod reply;

@@ -1,7 +1,8 @@
-//! Errors: the vendor's as failures that the loop decides about, and failures as the vendor would tell them.
+//! Errors: maps the vendor's errors to failures that the tool loop decides about, and failures to the vendor's
+//! errors.
 //!
-//! The codes are those of the official SDK's types (`openai` 3.54.0, 2026-11) and of what OpenAI and the
-//! servers that are compatible with it were seen to answer (2026-11).
+//! The codes are those of the official SDK's types (`openai` 3.54.0, 2026-11), and those that OpenAI and compatible
+//! servers were observed to send (2026-11).
 
 mod body;
 mod kind;
@@ -11,11 +12,10 @@ pub use body::{ErrorBody, ErrorDetail};
 use jackfield_dialect_kit::{error_words, failure};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 
-/// Classifies an answer that is no reply, in whatever form the server tells it.
+/// Classifies a response that is not a reply, in any form that servers use.
 ///
-/// `header` gives the value of a header by its name in lower case. `retry-after` is read as seconds;
-/// where it is a date, the adapter has to say how far away that is, because nothing here knows the time.
-/// An error that comes with status 200 is judged by what it says alone.
+/// `header` returns the value of a header by its lower-case name. `retry-after` is read as seconds; the adapter has
+/// to convert a date, as there is no clock here. An error with status 200 is judged by its body alone.
 #[must_use]
 pub fn classify<'h>(
     status: u16,
@@ -33,14 +33,14 @@ pub fn classify<'h>(
     told(kind, said, &detail, header, phase)
 }
 
-/// Classifies an error inside a stream, which has no status and no headers: that of a chunk, of an
-/// `error` event, or of a response that failed.
+/// Classifies an error inside a stream, which has no status and no headers: that of a chunk, of an `error` event,
+/// or of a failed response.
 #[must_use]
 pub fn from_detail(detail: &ErrorDetail, phase: Phase) -> ModelFailure {
     told(kind::of(None, detail), None, detail, |_| None, phase)
 }
 
-/// The status and body for a failure, as the vendor would tell it.
+/// The status and body for a failure, in the vendor's form.
 #[must_use]
 pub fn to_wire(failure: &ModelFailure) -> (u16, ErrorBody) {
     let (status, kind, code) = match failure.kind {
@@ -83,7 +83,7 @@ fn told<'h>(
 ) -> ModelFailure {
     let status = status.map(|status| status.to_string()).unwrap_or_default();
     let code = detail.code.as_deref().unwrap_or_default();
-    // Some servers repeat the status as the code, and some the type.
+    // Some servers repeat the status as the code, others the type.
     let code = if code == status || code == detail.kind {
         ""
     } else {
@@ -96,7 +96,7 @@ fn told<'h>(
     }
     let mut failure = ModelFailure::new(kind, phase, message);
     failure.advice = if kind::is_out_of_money(detail) {
-        // It is told as a rate limit, with the headers of one.
+        // The vendor reports it as a rate limit, with the headers of one.
         RetryAdvice::Never
     } else {
         failure::advice(failure.advice, header)
@@ -104,9 +104,9 @@ fn told<'h>(
     failure
 }
 
-/// What can be done about it, where the words do not say so.
+/// Advice for the user, if the vendor's message has none.
 ///
-/// Nothing is decided by it: where the words change, the sentence is missing and no more.
+/// Nothing depends on it: if the vendor's message changes, only the advice is missing.
 fn way_out(detail: &ErrorDetail) -> Option<&'static str> {
     if kind::is_out_of_money(detail) {
         return Some("The account is out of credit, and trying again does not help.");

@@ -1,8 +1,7 @@
 //! OpenAI's two wire languages, both directions: [`chat`] (Chat Completions) and [`responses`].
 //!
-//! Pure: no I/O, no clock, no async. The `wire` modules hold the vendor's forms and no logic; everything
-//! else maps between them and the values of the domain, and says in
-//! [notes](jackfield_domain::note) what differs.
+//! Pure: no I/O, no clock, no async. The `wire` modules hold the vendor's types without logic. All other modules
+//! map between them and domain values, and report differences as [notes](jackfield_domain::note).
 //!
 //! | to the vendor, as a client | from a client, as a server |
 //! |---|---|
@@ -12,10 +11,9 @@
 //! | [`models::from_wire`] | [`models::to_wire`] |
 //! | | `serve`: all of it, as Jackfield's own server speaks the language |
 //!
-//! What a server that only claims to speak the language does otherwise is in the tables of [`profile`],
-//! and nowhere else.
-//! Facts about the wire are those of the official SDK's types (`openai` 3.54.0 on PyPI, 2026-11) and of
-//! the vendor's OpenAPI description 2.3.0, unless said otherwise.
+//! The deviations of servers that only claim compatibility are in the tables of [`profile`], and nowhere else.
+//! The wire format is that of the official SDK's types (`openai` 3.54.0 on PyPI, 2026-11) and of the vendor's
+//! OpenAPI description 2.3.0, unless stated otherwise.
 
 pub mod chat;
 pub mod error;

@@ -1,8 +1,7 @@
-//! The list of models (`GET /v1/models`), from OpenAI and from servers like it, and as one of them.
+//! The list of models (`GET /v1/models`): read from OpenAI and compatible servers, and served in the same form.
 //!
-//! OpenAI itself tells names alone. What others tell besides has a name of its own everywhere: the
-//! fields here are those of vLLM, llama.cpp, Mistral, Groq and OpenRouter (2026-11), and whatever is in
-//! another form than expected is as good as not told.
+//! OpenAI itself sends only names. Other servers use different names for further fields: those here are of vLLM,
+//! llama.cpp, Mistral, Groq and OpenRouter (2026-11). A field in an unexpected form is ignored.
 
 use std::sync::Arc;
 
@@ -17,27 +16,27 @@ struct ModelList {
     data: Vec<Value>,
 }
 
-/// The list; models without a name are left out.
+/// Reads a list; models without a name are left out.
 ///
 /// # Errors
 ///
-/// It is not in the vendor's form.
+/// If the list is not in the vendor's form.
 pub fn from_wire(body: &[u8]) -> Result<Vec<ListedModel>, serde_json::Error> {
     let ModelList { data } = serde_json::from_slice(body)?;
     Ok(data.iter().filter_map(model).collect())
 }
 
-/// The list as a server answers it. `created` is for models of which it is not known, in seconds since 1970.
+/// The list as a server sends it. `created`, in seconds since 1970, is for models whose date is unknown.
 #[must_use]
 pub fn to_wire(models: &[ListedModel], created: u64) -> Value {
     let data: Vec<Value> = models.iter().map(|one| one_to_wire(one, created)).collect();
     json!({ "object": "list", "data": data })
 }
 
-/// One model as a server answers it (`GET /v1/models/{id}`).
+/// One model as a server sends it (`GET /v1/models/{id}`).
 ///
-/// What the vendor's form has no place for stands where compatible servers tell it, and what a provider says in words
-/// of its own stands as it says it.
+/// Properties that the vendor's form lacks are in the fields of compatible servers, and a provider's own text is
+/// unchanged.
 #[must_use]
 pub fn one_to_wire(model: &ListedModel, created: u64) -> Value {
     let mut told = json!({
@@ -80,7 +79,7 @@ fn model(listed: &Value) -> Option<ListedModel> {
     })
 }
 
-/// Where the size of the context may stand.
+/// The fields that may hold the context size.
 const CONTEXT: &[&str] = &[
     "/context_length",
     "/context_window",
@@ -89,7 +88,7 @@ const CONTEXT: &[&str] = &[
     "/meta/n_ctx_train",
 ];
 
-/// Where the most of a reply may stand.
+/// The fields that may hold the output limit.
 const OUTPUT: &[&str] = &[
     "/max_completion_tokens",
     "/top_provider/max_completion_tokens",

@@ -1,7 +1,7 @@
-//! What a server and its models take: a table for each kind of server, and no branches elsewhere.
+//! The capabilities of a server and its models: a table for each kind of server, instead of branches elsewhere.
 //!
-//! Facts about servers are of 2026-11: the vendors' documentation, the sources of Ollama and llama.cpp,
-//! and what their users report; see each field and constant.
+//! The facts are of 2026-11: from the vendors' documentation, the sources of Ollama and llama.cpp, and reports of
+//! their users; see each field and constant.
 
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
@@ -9,87 +9,87 @@ use jackfield_domain::settings::Effort;
 
 pub use jackfield_dialect_kit::ids::IdForm;
 
-/// What a server takes, and what it wants otherwise than OpenAI. Applies to both dialects, where a field
-/// does not name one.
+/// The parameters that a server supports, and its deviations from OpenAI. Applies to both dialects, unless a field
+/// names one.
 ///
-/// The fields are open: a server of one's own may take less, or more.
+/// The fields are public, as a self-hosted server may support less, or more.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Profile {
-    /// Takes sounds (`input_audio`), Chat Completions alone.
+    /// Accepts audio (`input_audio`), Chat Completions only.
     pub audio: bool,
-    /// What stands as the content of an assistant message that has calls and no words, Chat Completions alone.
+    /// The content of an assistant message with calls and without text, Chat Completions only.
     pub blank_content: BlankContent,
-    /// Takes explicit cache points (`prompt_cache_breakpoint`).
+    /// Accepts explicit cache points (`prompt_cache_breakpoint`).
     pub cache_points: bool,
-    /// The form that ids of calls have to have.
+    /// The required form of call ids.
     pub call_ids: IdForm,
-    /// Takes tools of free text (`type: "custom"`).
+    /// Accepts text tools (`type: "custom"`).
     pub custom_tools: bool,
-    /// The levels of effort that are taken, from least to most; empty where there is none.
+    /// The supported levels of effort, from least to most; empty if there are none.
     pub efforts: &'static [Effort],
-    /// Where the end user goes.
+    /// The field for the end user.
     pub end_user: EndUser,
-    /// Takes documents (`file` and `input_file` parts).
+    /// Accepts documents (`file` and `input_file` parts).
     pub files: bool,
-    /// Takes `include: ["reasoning.encrypted_content"]` and gives reasoning that can be sent back, Responses alone.
+    /// Accepts `include: ["reasoning.encrypted_content"]` and sends reasoning that can be returned, Responses only.
     pub encrypted_reasoning: bool,
-    /// Takes images at an address; all that take images take them inline.
+    /// Accepts image URLs; every server that accepts images accepts inline ones.
     pub image_addresses: bool,
-    /// Takes images.
+    /// Accepts images.
     pub images: bool,
-    /// Whether reasoning comes in the text of a reply, Chat Completions alone: servers leave it there that have no
-    /// parser of the model's tags, or have it switched off (vLLM without `--reasoning-parser`, llama.cpp with
+    /// Whether reasoning comes in the text of a reply, Chat Completions only: servers leave it there if they have
+    /// no parser for the model's tags, or have it disabled (vLLM without `--reasoning-parser`, llama.cpp with
     /// `reasoning_format: none`, LM Studio, 2026).
     pub inline_thinking: InlineThinking,
-    /// The least limit on output that is taken, in tokens, Responses alone: OpenAI answers 400 below 16
+    /// The lowest accepted limit on output, in tokens, Responses only: OpenAI answers 400 below 16
     /// (`integer_below_min_value`, 2026).
     pub least_output: u32,
-    /// Where the limit on output goes, Chat Completions alone.
+    /// The field for the limit on output, Chat Completions only.
     pub max_tokens: MaxTokens,
-    /// In which order messages may come, Chat Completions alone.
+    /// The permitted order of messages, Chat Completions only.
     pub message_order: MessageOrder,
-    /// Takes pictures and documents in what came of calls, Responses alone: llama.cpp refuses anything but
-    /// text there (`tools/server/server-chat.cpp`, 2026), and others read the text alone.
+    /// Accepts images and documents in outcomes, Responses only: llama.cpp accepts only text there
+    /// (`tools/server/server-chat.cpp`, 2026), and others read only the text.
     pub output_media: bool,
-    /// Takes `parallel_tool_calls`.
+    /// Accepts `parallel_tool_calls`.
     pub parallel_calls: bool,
-    /// Takes frequency and presence penalties, Chat Completions alone.
+    /// Accepts frequency and presence penalties, Chat Completions only.
     pub penalties: bool,
-    /// How reasoning goes back to a server that showed it, Chat Completions alone.
+    /// How reasoning is returned to the server that sent it, Chat Completions only.
     pub reasoning_echo: ReasoningEcho,
-    /// Takes the model's refusals back as such (`refusal`), Chat Completions alone.
+    /// Accepts the model's refusals as such (`refusal`), Chat Completions only.
     pub refusals: bool,
-    /// Takes `temperature` and `top_p`.
+    /// Accepts `temperature` and `top_p`.
     pub sampling: bool,
-    /// Takes `seed`, Chat Completions alone.
+    /// Accepts `seed`, Chat Completions only.
     pub seed: bool,
-    /// Takes `service_tier`.
+    /// Accepts `service_tier`.
     pub service_tier: bool,
-    /// Takes `stop`, Chat Completions alone.
+    /// Accepts `stop`, Chat Completions only.
     pub stop: bool,
-    /// Takes `stream_options.include_usage`, Chat Completions alone.
+    /// Accepts `stream_options.include_usage`, Chat Completions only.
     pub stream_usage: bool,
-    /// Takes `strict` with tools.
+    /// Accepts `strict` with tools.
     pub strict_tools: bool,
-    /// How far an answer can be held to a form.
+    /// The supported response formats.
     pub structured_output: StructuredOutput,
-    /// Whose words the system prompt is.
+    /// The role of the system prompt.
     pub system_role: SystemRole,
-    /// Is told not to think by `thinking: {"type": "disabled"}` and by no effort, Chat Completions alone
+    /// Thinking is disabled by `thinking: {"type": "disabled"}` and not by an effort, Chat Completions only
     /// (DeepSeek's page on its thinking mode, 2026-11).
     pub thinking_switch: bool,
-    /// Which forms of `tool_choice` are taken.
+    /// The supported forms of `tool_choice`.
     pub tool_choice: ToolChoiceForms,
-    /// What a request with tools says about effort, whatever was set: OpenAI's reasoning models refuse
-    /// function tools on Chat Completions otherwise. Chat Completions alone.
+    /// Overrides the effort in requests with tools, as OpenAI's reasoning models refuse function tools on Chat
+    /// Completions otherwise. Chat Completions only.
     pub tools_without_effort: bool,
-    /// Takes `top_k`, which OpenAI does not.
+    /// Accepts `top_k`, which OpenAI does not.
     pub top_k: bool,
-    /// Takes `verbosity`.
+    /// Accepts `verbosity`.
     pub verbosity: bool,
 }
 
-/// What stands as the content of an assistant message that has calls and no words.
+/// The content of an assistant message with calls and without text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum BlankContent {
     /// `""`: templates of llama.cpp and of older vLLM fail on null.
@@ -98,94 +98,93 @@ pub enum BlankContent {
     Null,
 }
 
-/// Where the name of the end user goes.
+/// The field for the end user.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum EndUser {
-    /// Nowhere.
+    /// None.
     None,
-    /// Into `safety_identifier`.
+    /// `safety_identifier`.
     SafetyIdentifier,
-    /// Into `user`, which OpenAI has deprecated.
+    /// `user`, which OpenAI has deprecated.
     User,
 }
 
-/// How reasoning comes in the text of a reply.
+/// The form of reasoning in the text of a reply.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum InlineThinking {
-    /// Not at all: a tag is a word like any other.
+    /// None: a tag is ordinary text.
     None,
-    /// From the beginning to `</think>`: the template of the model opens the tag.
+    /// From the beginning to `</think>`: the model's template opens the tag.
     Opened,
     /// Between `<think>` and `</think>` at the beginning, if the text begins so.
     Tagged,
 }
 
-/// Where the limit on output goes.
+/// The field for the limit on output.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum MaxTokens {
-    /// Into `max_completion_tokens`.
+    /// `max_completion_tokens`.
     MaxCompletionTokens,
-    /// Into `max_tokens`, the only one that most compatible servers read.
+    /// `max_tokens`, the only one that most compatible servers read.
     MaxTokens,
 }
 
-/// In which order messages may come.
+/// The permitted order of messages.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum MessageOrder {
-    /// User and model take turns, as many models' templates have it: what follows each other is made one.
+    /// User and model alternate, as in many models' templates: consecutive messages of one role are merged.
     Alternating,
-    /// Besides, the model speaks after tools before the user does (Mistral's API, 2026: 400 `Unexpected role
-    /// 'user' after role 'tool'`).
+    /// Alternating, and an assistant message must come between tools and the user (Mistral's API, 2026: 400
+    /// `Unexpected role 'user' after role 'tool'`).
     AnswerAfterTools,
-    /// Any.
+    /// Any order.
     Free,
 }
 
-/// How reasoning goes back to a server that showed it.
+/// How reasoning is returned to the server that sent it.
 ///
-/// It goes into the field in which it came: `reasoning_content`, `reasoning` or `reasoning_details`.
+/// It is returned in the field in which it came: `reasoning_content`, `reasoning` or `reasoning_details`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ReasoningEcho {
-    /// With every message of a turn that calls tools, also where it was empty, and also where another
-    /// model said the words (DeepSeek's thinking mode, 2026: 400 `The reasoning_content in the thinking
-    /// mode must be passed back to the API.`).
+    /// In every message of a turn with calls, even if it is empty or from another model (DeepSeek's thinking mode,
+    /// 2026: 400 `The reasoning_content in the thinking mode must be passed back to the API.`).
     Always,
-    /// With the messages that came with some.
+    /// In the messages that had some.
     AsItCame,
     /// Never.
     Never,
 }
 
-/// How far an answer can be held to a form.
+/// The supported response formats.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StructuredOutput {
-    /// To any JSON object.
+    /// Any JSON object.
     JsonObject,
-    /// Not at all.
+    /// None.
     None,
-    /// To a schema.
+    /// A schema.
     Schema,
 }
 
-/// Whose words the system prompt is.
+/// The role of the system prompt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SystemRole {
-    /// `developer`, OpenAI alone.
+    /// `developer`, OpenAI only.
     Developer,
-    /// `system`; several in a row are made one, and only the first message may be one.
+    /// `system`, but only in the first message; several are merged.
     OneSystem,
     /// `system`.
     System,
 }
 
-/// Which forms of `tool_choice` are taken.
+/// The supported forms of `tool_choice`.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum ToolChoiceForms {
-    /// None: it is ignored, so what may not be called is left out.
+    /// None: the field is ignored, so tools that may not be called are left out.
     Ignored,
     /// `none`, `auto` and `required`.
     Words,
-    /// Also one tool by name.
+    /// Also a single tool.
     Named,
     /// Also a subset (`allowed_tools`).
     Subset,
@@ -202,7 +201,7 @@ const EFFORTS: &[Effort] = &[
 ];
 
 impl Profile {
-    /// OpenAI's current models, all of which reason.
+    /// OpenAI's current models, all of which are reasoning models.
     pub const OPENAI: Self = Self {
         audio: false,
         blank_content: BlankContent::Null,
@@ -239,7 +238,7 @@ impl Profile {
         verbosity: true,
     };
 
-    /// OpenAI's models that do not reason: `gpt-4o`, `gpt-4.1` and before.
+    /// OpenAI's models without reasoning: `gpt-4o`, `gpt-4.1` and earlier.
     pub const OPENAI_WITHOUT_REASONING: Self = Self {
         audio: true,
         cache_points: false,
@@ -254,15 +253,15 @@ impl Profile {
         ..Self::OPENAI
     };
 
-    /// A model behind OpenAI's API whose name says nothing: nothing is added to its requests, and what a client sets
-    /// is sent. Requests with it have the note `unknown_model`.
+    /// A model behind OpenAI's API with an unknown name: nothing is added to its requests, and a client's settings
+    /// are sent. Its requests have the note `unknown_model`.
     pub const OPENAI_PLAIN: Self = Self {
         efforts: EFFORTS,
         verbosity: true,
         ..Self::OPENAI_WITHOUT_REASONING
     };
 
-    /// Any server that says that it is compatible: what nearly all of them take.
+    /// Any server that claims compatibility: the capabilities that nearly all of them have.
     pub const COMPATIBLE: Self = Self {
         audio: false,
         blank_content: BlankContent::Null,
@@ -299,15 +298,15 @@ impl Profile {
         verbosity: false,
     };
 
-    /// DeepSeek (<https://api.deepseek.com>), whose models think unless told otherwise.
+    /// DeepSeek (<https://api.deepseek.com>), whose models think by default.
     pub const DEEPSEEK: Self = Self {
-        // minimal is low, and medium and extra high are high to it.
+        // DeepSeek maps minimal to low, and medium and extra high to high.
         efforts: &[Effort::None, Effort::Low, Effort::High, Effort::Max],
         images: false,
         image_addresses: false,
-        // Its reasoning has a field of its own.
+        // Its reasoning has a separate field.
         inline_thinking: InlineThinking::None,
-        // Ignored in silence while it thinks.
+        // Silently ignored while it thinks.
         penalties: false,
         reasoning_echo: ReasoningEcho::Always,
         sampling: false,
@@ -330,18 +329,18 @@ impl Profile {
     pub const MISTRAL: Self = Self {
         call_ids: IdForm::NineAlphanumeric,
         efforts: &[],
-        // Its reasoning comes as parts of the content.
+        // Its reasoning comes in content parts.
         inline_thinking: InlineThinking::None,
         message_order: MessageOrder::AnswerAfterTools,
         parallel_calls: true,
-        // `random_seed` is its word for it.
+        // Its name for the field is `random_seed`.
         seed: false,
         stream_usage: false,
         tool_choice: ToolChoiceForms::Named,
         ..Self::COMPATIBLE
     };
 
-    /// Ollama, which ignores what it does not know.
+    /// Ollama, which ignores unknown fields.
     pub const OLLAMA: Self = Self {
         efforts: &[
             Effort::None,
@@ -364,26 +363,26 @@ impl Profile {
         ..Self::COMPATIBLE
     };
 
-    /// Notes that a model is not known, so that its profile is a guess.
+    /// Notes that the model is unknown, so that its profile is a guess.
     pub(crate) fn note(&self, notes: &mut Notes) {
         if *self == Self::OPENAI_PLAIN {
             notes.approximated(NoteEffect::Cosmetic, "unknown_model", "model");
         }
     }
 
-    /// The profile of one of OpenAI's own models, by its id: that of the current ones where there is none, and the
-    /// plain one where it is none of the vendor's (names of its models page, 2026-11).
+    /// The profile of an OpenAI model, by its id: that of the current models if it has none of its own, and the
+    /// plain one if the id is not the vendor's (names of its models page, 2026-11).
     #[must_use]
     pub fn openai(model: &str) -> Self {
         let old = ["gpt-4", "gpt-3.5", "chatgpt-4"];
-        // Fine-tuned models are named after what they were made of: `ft:gpt-4o-mini-2024-07-18:…`.
+        // Fine-tuned models have the name of their base model: `ft:gpt-4o-mini-2024-07-18:…`.
         let model = model.strip_prefix("ft:").unwrap_or(model);
         if old.iter().any(|old| model.starts_with(old)) {
             return Self::OPENAI_WITHOUT_REASONING;
         }
         let current = ["gpt-", "codex-", "computer-use-"];
         let is_current = current.iter().any(|current| model.starts_with(current));
-        // `o1`, `o3-mini`, `o4-mini` and their like.
+        // `o1`, `o3-mini`, `o4-mini` and similar.
         let number = model.strip_prefix('o');
         let is_numbered =
             number.is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()));

@@ -1,11 +1,10 @@
-//! The Responses language, both directions, without the vendor's own storage; [`serve`] is what a server
-//! makes of it that keeps responses itself.
+//! The Responses dialect in both directions, without the vendor's storage; [`serve`] is the dialect of a server
+//! that stores responses itself.
 //!
-//! We keep the history ourselves: requests say `store: false`, name no response before them, and ask for
-//! reasoning in a form that can be sent back. What the vendor's items say beside their words (ids,
-//! phases, encrypted reasoning) is opaque state of the blocks that they become, and goes back to its owner
-//! as it came. What is **refused**: sounds and documents that cannot be sent, in what a user says. What is
-//! **noted**: everything else for which the language has no word.
+//! Jackfield keeps the history: requests have `store: false`, name no previous response, and ask for reasoning in a
+//! form that can be sent back. Fields of the vendor's items beyond their text (ids, phases, encrypted reasoning)
+//! are opaque state of the resulting blocks, and return to their owner unchanged. **Refused**: audio and documents
+//! in a user message that cannot be sent. **Noted**: everything else that the dialect cannot express.
 
 mod namespaces;
 pub mod reply;

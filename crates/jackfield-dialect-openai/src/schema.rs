@@ -1,7 +1,7 @@
-//! The schemas that OpenAI takes: its strict subset of JSON Schema, and what a root has to be otherwise.
+//! The schemas that OpenAI accepts: its strict subset of JSON Schema, and the requirements on other roots.
 //!
-//! The subset is that of strict functions and of structured outputs (the vendor's documentation and SDK,
-//! 2026-11). What is outside it moves into the description, where the model may follow it.
+//! The subset is that of strict functions and of structured outputs (the vendor's documentation and SDK, 2026-11).
+//! Keywords outside of it move into the description, where the model may follow them.
 
 mod limits;
 mod root;
@@ -14,19 +14,19 @@ use jackfield_dialect_kit::schema::{Changes, sound};
 use jackfield_domain::note::NoteEffect;
 use serde_json::Value;
 
-/// The schema within the strict subset, and where it differs; `None` if there is no such schema.
+/// The schema within the strict subset, and the changes; `None` if there is no such schema.
 ///
-/// The root is an object's. What it admits, the schema as it was admits too, but for what the changes say
-/// is described or loosened: so arguments made by it pass the tool's own schema. In the subset every property is
-/// required; an optional one is made so only where its schema takes null, because arguments with a null
-/// in place of a property that was left out would not pass. Where one takes none there is no such schema,
-/// nor for an object with properties of any name.
+/// The root must be an object's. Every value of the result is also a value of the original schema, except for
+/// keywords that the changes report as described or loosened: so the arguments pass the tool's own schema. In the
+/// subset every property is required; an optional one becomes required only if its schema accepts null, because
+/// arguments with null in place of an omitted property would not pass otherwise. If it does not, there is no such
+/// schema, nor is there one for an object with arbitrary property names.
 #[must_use]
 pub fn restrict(schema: &Value) -> Option<(Value, Vec<Change>)> {
     let mut mended = Changes::default();
     let schema = sound(schema, &mut mended);
     let mended = mended.into_vec();
-    // What was taken out of it would not be kept.
+    // The parts that the repair removed would not be enforced.
     let is_kept = mended
         .iter()
         .all(|change| change.effect == NoteEffect::Cosmetic);

@@ -1,18 +1,18 @@
-//! What Jackfield refuses as a server, as OpenAI would tell it: the same in both languages.
+//! Jackfield's own errors as a server, in OpenAI's form, for both dialects.
 //!
-//! The status decides which exception the vendor's SDKs raise; the code is for whoever decides by more.
-//! Where the vendor has a code for the same thing, it is that one.
+//! The status selects the exception of the vendor's SDKs; the code permits finer decisions. Where the vendor has a
+//! code for the same error, that one is used.
 
 use jackfield_dialect_kit::serve::{Refused, ServeError, ServeErrorKind};
 use jackfield_domain::failure::ModelFailureKind;
 
 use crate::error::{ErrorBody, ErrorDetail};
 
-/// The answer to a request that gets no reply.
+/// The response to a request that gets no reply.
 pub(crate) fn refused(error: &ServeError, request_id: &str) -> Refused {
     let (status, body) = to_wire(error, request_id);
     Refused {
-        // Nothing in an error refuses to be written: all keys are text.
+        // Serialization cannot fail: all keys are strings.
         body: serde_json::to_vec(&body).unwrap_or_default(),
         retry_after: error.kind.retry_after(),
         status,
@@ -24,7 +24,7 @@ pub(crate) fn to_wire(error: &ServeError, request_id: &str) -> (u16, ErrorBody) 
     let (status, kind, code) = row(error);
     let mut message = error.message.clone();
     if matches!(error.kind, ServeErrorKind::Internal) && !request_id.is_empty() {
-        // Only whoever reads the log can say more.
+        // The details are only in the log.
         message.push_str(&format!(" (request {request_id})"));
     }
     let error = ErrorDetail {
@@ -56,7 +56,7 @@ fn row(error: &ServeError) -> (u16, &'static str, &'static str) {
         ServeErrorKind::Model(failure) => model(failure.kind, own),
         ServeErrorKind::NoSuchAddress => (404, REQUEST, "unknown_url"),
         ServeErrorKind::NoSuchModel => (404, REQUEST, "model_not_found"),
-        // To a request that would go on from it, the vendor answers so.
+        // The vendor's answer to a request that continues from an unknown response.
         ServeErrorKind::NoSuchReply if error.param.is_some() => {
             (400, REQUEST, "previous_response_not_found")
         }
@@ -70,8 +70,7 @@ fn row(error: &ServeError) -> (u16, &'static str, &'static str) {
     }
 }
 
-/// A failure of the provider behind. What is wrong with our key, or on the way there, is nothing that
-/// the client could put right.
+/// A failure of the provider. The client cannot fix our key or the connection, so such failures are server errors.
 const fn model(kind: ModelFailureKind, own: &'static str) -> (u16, &'static str, &'static str) {
     match kind {
         ModelFailureKind::ContextTooLong { .. } => (400, REQUEST, "context_length_exceeded"),

@@ -1,4 +1,4 @@
-//! Replies: why they end and what they used, and a domain reply as a message for a client.
+//! Replies: finish reasons and usage, and the mapping of a domain reply to a message for a client.
 
 pub(crate) mod ending;
 mod outward;

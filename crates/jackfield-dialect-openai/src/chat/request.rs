@@ -1,4 +1,4 @@
-//! Requests: a domain request as a body, and a client's body as domain values.
+//! Requests: maps a domain request to a body, and a client's body to domain values.
 
 mod assistant;
 mod content;
@@ -25,17 +25,16 @@ pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;
 pub(crate) use tools::TEXT_FIELD;
 
-/// The body for a request, and notes on everything that is lost or changed by it.
+/// The body for a request, and notes on everything that is lost or changed.
 ///
-/// `owner` is whom the request goes to: opaque state of this owner is sent back, that of others is
-/// withheld. With `stream` the reply comes as events, which [`crate::chat::stream::Decoder`] reads.
+/// `owner` is the recipient of the request: opaque state of this owner is sent back, that of others is withheld.
+/// With `stream` the reply arrives as events, which [`crate::chat::stream::Decoder`] reads.
 ///
-/// The conversation has to keep the rules of [`jackfield_domain::rules`]; the body then keeps the
-/// vendor's.
+/// The conversation must satisfy [`jackfield_domain::rules`]; the body then satisfies the vendor's rules.
 ///
 /// # Errors
 ///
-/// [`Unsupported`] where a user or system message holds what the server does not take.
+/// [`Unsupported`] if a user or system message contains media that the server does not take.
 pub fn to_wire(
     request: &ModelRequest,
     owner: &StateOwner,

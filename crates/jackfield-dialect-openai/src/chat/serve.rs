@@ -1,11 +1,10 @@
-//! Serving: Chat Completions as Jackfield's own server speaks it, whatever provider is asked behind it.
+//! Serving Chat Completions as Jackfield's own endpoint, for any provider behind it.
 //!
-//! Every field of a request is served, noted or refused by its name; none is ignored in silence where
-//! the answer would be another one for it.
+//! Every request field is served, noted or refused by name; a field that would change the answer is never silently
+//! ignored.
 //!
-//! A turn of several rounds is one message: words of several rounds are parted by an empty line, calls
-//! for the client are numbered on, and what was used is the sum. Tools that Jackfield itself ran stand in
-//! [`wire::Meanwhile`] where they are to be shown.
+//! A turn of several rounds is one message: an empty line separates the text of the rounds, client calls are
+//! numbered consecutively, and usage is the sum. Server tools are reported in [`wire::Meanwhile`] if enabled.
 
 mod fields;
 
@@ -23,21 +22,21 @@ use super::stream::Encoder;
 use super::{DIALECT, reply, request, wire};
 use crate::serve_error;
 
-/// The language as a server speaks it.
+/// The Chat Completions dialect of a server.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ChatCompletions {
     extensions: bool,
 }
 
 impl ChatCompletions {
-    /// The vendor's own language.
+    /// The vendor's own dialect.
     #[must_use]
     pub const fn new() -> Self {
         Self { extensions: false }
     }
 
-    /// The same, and what the vendor has no field for: reasoning as `reasoning_content`, which many clients
-    /// read, and the tools of the server as [`wire::Meanwhile`].
+    /// Adds the fields that the vendor lacks: reasoning as `reasoning_content`, which many clients read, and server
+    /// tools as [`wire::Meanwhile`].
     #[must_use]
     pub const fn with_extensions(mut self) -> Self {
         self.extensions = true;
@@ -72,7 +71,7 @@ impl ServeDialect for ChatCompletions {
         if !self.extensions {
             notes.extend(body.choices.iter_mut().filter_map(without_reasoning));
         }
-        // Nothing in a reply refuses to be written: all keys are text and all numbers finite.
+        // Serialization cannot fail: all keys are strings and all numbers finite.
         (serde_json::to_vec(&body).unwrap_or_default(), notes)
     }
 
@@ -105,7 +104,7 @@ impl EncodeReply for Encoder {
         self.push_as(delta, call)
     }
 
-    /// A comment: the vendor's SDKs, and whoever reads server-sent events, pass over it.
+    /// A comment, which the vendor's SDKs and other readers of server-sent events skip.
     fn keep_alive(&mut self) -> String {
         ": keep-alive\n\n".to_owned()
     }
@@ -114,11 +113,11 @@ impl EncodeReply for Encoder {
         Self::finish(*self, end)
     }
 
-    /// The error alone: without a reason and a `[DONE]`, nobody takes the reply for whole.
+    /// Only the error: without a finish reason and `[DONE]`, clients do not take the reply for complete.
     fn fail(self: Box<Self>, error: &ServeError, request_id: &str) -> Vec<SseEvent> {
         let (_, body) = serve_error::to_wire(error, request_id);
         vec![SseEvent {
-            // Nothing in an error refuses to be written: all keys are text.
+            // Serialization cannot fail: all keys are strings.
             data: serde_json::to_string(&body).unwrap_or_default(),
             event: None,
         }]
@@ -129,7 +128,7 @@ fn id(about: &About) -> String {
     format!("chatcmpl-{}", about.id)
 }
 
-/// Takes the reasoning out of a message; the note if there was some.
+/// Removes the reasoning from a message; returns a note if there was some.
 fn without_reasoning(choice: &mut wire::Choice) -> Option<Note> {
     let text = choice.message.reasoning_content.take();
     let details = choice.message.reasoning_details.take();

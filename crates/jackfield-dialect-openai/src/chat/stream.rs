@@ -1,4 +1,4 @@
-//! Streams: a provider's chunks as pieces of a reply, and pieces as chunks for a client.
+//! Streams: maps a provider's chunks to deltas, and deltas to chunks for a client.
 
 mod arguments;
 mod calls;

@@ -1,6 +1,6 @@
-//! The forms of the wire, as serde types without logic (`openai` 3.54.0 on PyPI, 2026-11).
+//! The types of the wire format, as serde types without logic (`openai` 3.54.0 on PyPI, 2026-11).
 //!
-//! What a request may carry on is kept in `extra`; unknown fields of replies are ignored.
+//! Request fields that may be passed on are kept in `extra`; unknown fields of replies are ignored.
 
 mod message;
 mod reply;

@@ -1,19 +1,19 @@
-//! The body of an error, in every form that servers were seen to give it.
+//! The body of an error, in all forms that servers were observed to send.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// How many complaints about a body are repeated.
+/// How many validation errors of a body are quoted.
 const COMPLAINTS: usize = 5;
 
-/// How much of a reply that could not be read is repeated, in characters.
+/// How much of an unreadable reply is quoted, in characters.
 const WRITTEN: usize = 200;
 
 /// The body of an error: `{"error": {…}}`.
 ///
-/// Any JSON is read as one: `{"error": "text"}` and `{"message": …}` of proxies, `{"object": "error", …}`
-/// of Mistral and vLLM, `{"detail": …}` of FastAPI with a text or a list, and a list with an error in it.
-/// What says nothing is an empty error.
+/// Any JSON is accepted: `{"error": "text"}` and `{"message": …}` of proxies, `{"object": "error", …}` of Mistral
+/// and vLLM, `{"detail": …}` of FastAPI with a string or a list, and a list with an error in it. A value without
+/// information becomes an empty error.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(from = "Value")]
 pub struct ErrorBody {
@@ -25,12 +25,12 @@ pub struct ErrorBody {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(from = "Value")]
 pub struct ErrorDetail {
-    /// What happened, for machines.
+    /// A code for programs.
     pub code: Option<String>,
-    /// What kind of error it is.
+    /// The type of the error.
     #[serde(rename = "type")]
     pub kind: String,
-    /// For people.
+    /// A message for people.
     pub message: String,
     /// llama.cpp: how many tokens fit.
     #[serde(skip)]
@@ -38,12 +38,12 @@ pub struct ErrorDetail {
     /// llama.cpp: how many tokens the request has.
     #[serde(skip)]
     pub n_prompt_tokens: Option<u64>,
-    /// Which parameter it is about.
+    /// The parameter that the error concerns.
     pub param: Option<String>,
 }
 
 impl ErrorDetail {
-    /// Whether nothing is said at all.
+    /// Whether there is no information at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.code.is_none() && self.kind.is_empty() && self.message.trim().is_empty()
@@ -79,7 +79,7 @@ fn read(json: &Value) -> ErrorDetail {
     if let Some(inner) = fields.get("error").map(read)
         && !inner.is_empty()
     {
-        // What stands beside it fills what it leaves open: `{"error": "text", "code": 402}`.
+        // Fields beside the inner error fill its gaps: `{"error": "text", "code": 402}`.
         let outer = plain(fields);
         return ErrorDetail {
             code: inner.code.or(outer.code),
@@ -91,22 +91,22 @@ fn read(json: &Value) -> ErrorDetail {
     plain(fields)
 }
 
-/// An error whose fields stand right here.
+/// An error whose fields are in this object.
 fn plain(fields: &Map<String, Value>) -> ErrorDetail {
     let text = |key: &str| fields.get(key).map(words).unwrap_or_default();
     let number = |key: &str| fields.get(key).and_then(Value::as_u64);
-    // An event is of the type `error`, which says nothing about it.
+    // The type `error` is that of an event, and tells nothing about the error.
     let kind = fields.get("type").and_then(Value::as_str);
     let kind = kind.filter(|kind| *kind != "error").unwrap_or_default();
     let code = fields.get("code").map(scalar).unwrap_or_default();
     let param = fields.get("param").map(scalar).unwrap_or_default();
     let mut message = first([text("message"), text("detail"), text("msg")]);
-    // Groq: what the model wrote, which it could not read.
+    // Groq: the model's output that Groq could not parse.
     if let Some(written) = fields.get("failed_generation").and_then(Value::as_str) {
         let written: String = written.chars().take(WRITTEN).collect();
         message = format!("{message} The model wrote: {written}");
     }
-    // OpenRouter says itself that a provider failed, and repeats what that one said.
+    // OpenRouter only reports that a provider failed, and quotes the provider's error.
     let raw = fields.get("metadata").and_then(|meta| meta.get("raw"));
     if let Some(raw) = raw.and_then(Value::as_str) {
         message = format!("{message}: {raw}");
@@ -121,7 +121,7 @@ fn plain(fields: &Map<String, Value>) -> ErrorDetail {
     }
 }
 
-/// What a value says for people: its text, or the complaints in it with their places.
+/// A value as text for people: its string, or the validation errors in it with their paths.
 fn words(json: &Value) -> String {
     match json {
         Value::Array(list) => {
@@ -149,7 +149,7 @@ fn words(json: &Value) -> String {
     }
 }
 
-/// A text or a number as text; codes come as either.
+/// A string or number as a string; codes come as either.
 fn scalar(json: &Value) -> String {
     match json {
         Value::Number(number) => number.to_string(),
@@ -158,7 +158,7 @@ fn scalar(json: &Value) -> String {
     }
 }
 
-/// The first that says something.
+/// The first text that is not empty.
 fn first<const N: usize>(texts: [String; N]) -> String {
     let mut texts = texts.into_iter();
     texts.find(|text| !text.is_empty()).unwrap_or_default()

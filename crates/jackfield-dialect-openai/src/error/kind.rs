@@ -1,4 +1,4 @@
-//! What happened, by what an error is called.
+//! The kind of a failure, by the names in an error.
 
 use jackfield_dialect_kit::error_words;
 use jackfield_dialect_kit::failure::by_status;
@@ -6,7 +6,7 @@ use jackfield_domain::failure::ModelFailureKind as Kind;
 
 use super::ErrorDetail;
 
-/// By the code first, which is most exact; then by the type; then by the status.
+/// Checks the code first, which is the most specific, then the type, then the status.
 pub(super) fn of(status: Option<u16>, detail: &ErrorDetail) -> Kind {
     if is_out_of_money(detail) {
         return Kind::Forbidden;
@@ -15,7 +15,7 @@ pub(super) fn of(status: Option<u16>, detail: &ErrorDetail) -> Kind {
     let named = by_name(code).or_else(|| by_name(&detail.kind));
     let status = status.or_else(|| status_in(code));
     let kind = match (named, status) {
-        // A name that says no more than that the server is at fault.
+        // A name that says only that the server is at fault.
         (Some(Kind::ServerError), Some(status)) if status >= 500 => by_status(status),
         (Some(kind), _) => kind,
         (None, Some(status)) => by_status(status),
@@ -34,7 +34,7 @@ pub(super) fn of(status: Option<u16>, detail: &ErrorDetail) -> Kind {
     kind
 }
 
-/// A limit of money: it is told as a rate limit, but does not pass with time.
+/// A spending limit: reported as a rate limit, but it does not end with time.
 pub(super) fn is_out_of_money(detail: &ErrorDetail) -> bool {
     let names = [detail.code.as_deref().unwrap_or_default(), &detail.kind];
     names.iter().any(|name| OUT_OF_MONEY.contains(name))
@@ -46,7 +46,7 @@ const OUT_OF_MONEY: &[&str] = &[
     "insufficient_quota",
 ];
 
-/// Codes and types; those that say no more than `bad request` are left to the status.
+/// The kind for a code or type; names that mean only a bad request are left to the status.
 fn by_name(name: &str) -> Option<Kind> {
     let kind = match name {
         "context_length_exceeded" | "exceed_context_size_error" => Kind::ContextTooLong {
@@ -65,7 +65,7 @@ fn by_name(name: &str) -> Option<Kind> {
             Kind::ModelNotFound
         }
         "rate_limit_error" | "rate_limit_exceeded" | "rate_limit_reached" => Kind::RateLimited,
-        // Why a response failed that had begun, and why a request is never answered.
+        // Reasons for the failure of a started response, and refusals that are permanent.
         "bio_policy"
         | "content_filter"
         | "content_policy_violation"
@@ -93,7 +93,7 @@ fn by_name(name: &str) -> Option<Kind> {
         | "unavailable_error"
         | "vector_store_timeout" => Kind::ServerError,
         "request_too_large" => Kind::TooLarge,
-        // Groq: the model wrote a call that is none (console.groq.com, tool use, 2026-11).
+        // Groq: the model's tool call was malformed (console.groq.com, tool use, 2026-11).
         "tool_use_failed" => Kind::UnusableReply,
         "request_timeout" | "timeout" | "timeout_error" => Kind::Timeout,
         _ => return None,
@@ -101,12 +101,12 @@ fn by_name(name: &str) -> Option<Kind> {
     Some(kind)
 }
 
-/// Whether a name says that the request is at fault, and no more.
+/// Whether a name says only that the request is at fault.
 fn is_about_the_request(name: &str) -> bool {
     name == "BadRequestError" || name.starts_with("invalid_") || name.starts_with("unsupported_")
 }
 
-/// A code that is a status: of llama.cpp, vLLM and OpenRouter.
+/// A code that is a status, as sent by llama.cpp, vLLM and OpenRouter.
 fn status_in(code: &str) -> Option<u16> {
     let status = code.parse().ok()?;
     (400..600).contains(&status).then_some(status)

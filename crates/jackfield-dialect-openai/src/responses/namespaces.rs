@@ -1,8 +1,8 @@
-//! Namespaces of tools: flattened for the provider, and given back in the calls of a reply.
+//! Namespaces of tools: flattened for the provider, and restored in the calls of a reply.
 //!
 //! A client may group its tools (`{"type": "namespace", "name", "tools"}`), in the body's `tools` or in an
-//! `additional_tools` item of its input, and then expects `namespace` beside the `name` of a call. No other
-//! language has such groups, so the tools of a namespace become plain tools with a name of their own.
+//! `additional_tools` item of its input, and then expects `namespace` beside the `name` of a call. No other dialect
+//! has such groups, so the tools of a namespace become plain tools with a name of their own.
 //! Source: the types of the official SDK (`openai` 7.57 for Node), 2026-11-25.
 
 use std::collections::HashSet;
@@ -11,14 +11,14 @@ use jackfield_dialect_kit::incoming::Invalid;
 use jackfield_domain::naming::bare_tool_name;
 use serde_json::{Map, Value, json};
 
-/// The field of what a reply repeats that holds the table: flat name to `[namespace, name]`.
+/// The field of the echo that holds the table: flat name to `[namespace, name]`.
 pub(super) const TABLE: &str = "namespaces";
 
-/// The namespace of tools that are in none. Its tools keep their names.
+/// The namespace of ungrouped tools, which keep their names.
 const DEFAULT: &str = "functions";
 
-/// Puts the tools of namespaces and of `additional_tools` items among the plain tools of a body, and names
-/// the calls in its input accordingly. Answers the table, which is empty if the body has no namespaces.
+/// Moves the tools of namespaces and of `additional_tools` items to the plain tools of a body, and renames the
+/// calls in its input accordingly. Returns the table, which is empty if the body has no namespaces.
 ///
 /// # Errors
 ///
@@ -58,7 +58,7 @@ pub(super) fn flatten(body: &mut Map<String, Value>) -> Result<Map<String, Value
     Ok(flat.table)
 }
 
-/// The namespace and the name of the tool that a call names, by the table of [`flatten`].
+/// The namespace and name of a called tool, by the table of [`flatten`].
 pub(super) fn original<'a>(table: Option<&'a Value>, name: &'a str) -> (Option<&'a str>, &'a str) {
     let found = table.and_then(|table| table.get(name));
     let text = |n: usize| found.and_then(|pair| pair.get(n)).and_then(Value::as_str);
@@ -68,7 +68,7 @@ pub(super) fn original<'a>(table: Option<&'a Value>, name: &'a str) -> (Option<&
     }
 }
 
-/// The name of a tool of a namespace among plain ones.
+/// The plain name of a namespace's tool.
 fn flat_name(namespace: &str, name: &str) -> String {
     if namespace == DEFAULT {
         return name.to_owned();
@@ -130,7 +130,7 @@ impl Flat {
     }
 }
 
-/// Puts what a namespace is for before the description of its tool.
+/// Prefixes the description of a tool with that of its namespace.
 fn describe(tool: &mut Map<String, Value>, about: &str) {
     if about.is_empty() {
         return;
@@ -141,7 +141,7 @@ fn describe(tool: &mut Map<String, Value>, about: &str) {
     tool.insert("description".to_owned(), description.trim_end().into());
 }
 
-/// Gives a call of an earlier reply the name that its tool has among the plain ones.
+/// Renames a call of an earlier reply to its tool's plain name.
 fn rename_call(item: &mut Value) {
     let is_call = matches!(kind(item), "custom_tool_call" | "function_call");
     let Some(fields) = item.as_object_mut().filter(|_| is_call) else {

@@ -1,4 +1,4 @@
-//! Replies: why they end and what they use, and a domain reply as a response for a client.
+//! Replies: finish reasons and usage, and the mapping of a domain reply to a response for a client.
 
 mod ending;
 mod items;

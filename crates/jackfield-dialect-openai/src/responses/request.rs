@@ -1,4 +1,4 @@
-//! Requests: a domain request as a body, and a client's body as domain values.
+//! Requests: maps a domain request to a body, and a client's body to domain values.
 
 mod assistant;
 mod calls;
@@ -29,9 +29,9 @@ pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;
 pub(crate) use tools::{CUSTOM, FUNCTION, TEXT_FIELD};
 
-/// The items of messages, as a client of this dialect would send them; what cannot be said is left out.
+/// The items of messages, as a client of this dialect would send them; what cannot be expressed is left out.
 pub(crate) fn items(messages: &[Message]) -> Vec<wire::Item> {
-    // State in them is not this client's to see in requests: it is nobody's.
+    // The client must not see opaque state in requests, so this owner matches no state.
     let owner = StateOwner {
         dialect: super::DIALECT.into(),
         endpoint: "".into(),
@@ -58,20 +58,19 @@ pub(crate) fn items(messages: &[Message]) -> Vec<wire::Item> {
     said.flat_map(|said| said.items).collect()
 }
 
-/// What is asked for where reasoning can be sent back.
+/// The `include` value that requests reasoning in a form that can be sent back.
 pub(crate) const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
 
-/// The body for a request, and notes on everything that is lost or changed by it.
+/// The body for a request, and notes on everything that is lost or changed.
 ///
-/// `owner` is whom the request goes to: opaque state of this owner is sent back, that of others is
-/// withheld. With `stream` the reply comes as events, which [`super::stream::Decoder`] reads.
+/// `owner` is the recipient of the request: opaque state of this owner is sent back, that of others is withheld.
+/// With `stream` the reply arrives as events, which [`super::stream::Decoder`] reads.
 ///
-/// The conversation has to keep the rules of [`jackfield_domain::rules`]; the body then keeps the
-/// vendor's.
+/// The conversation must satisfy [`jackfield_domain::rules`]; the body then satisfies the vendor's rules.
 ///
 /// # Errors
 ///
-/// [`Unsupported`] where a user or system message holds what the server does not take.
+/// [`Unsupported`] if a user or system message contains media that the server does not take.
 pub fn to_wire(
     request: &ModelRequest,
     owner: &StateOwner,

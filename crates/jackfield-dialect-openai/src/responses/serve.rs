@@ -1,9 +1,7 @@
-//! Responses as a server speaks it: requests, replies, streams, and what a response is when it is looked at
-//! again.
+//! The Responses dialect of a server: requests, replies, streams, and stored responses.
 //!
-//! The ids of a response and of its items are made of the one id that it is [about](About): so both lead back
-//! to it. What the vendor would do besides answering (its own tools, conversations and prompts that it
-//! keeps, servers that it would call) is refused by name.
+//! The ids of a response and of its items derive from the id in [`About`], and lead back to it. Actions of the
+//! vendor beyond answering (its own tools, stored conversations and prompts, calls of servers) are refused by name.
 
 mod body;
 mod echo;
@@ -63,13 +61,13 @@ impl ServeDialect for Responses {
     }
 }
 
-/// What writes a response as events for a client that has everything up to the event of this number.
+/// An encoder of a response for a client that has all events up to this number.
 #[must_use]
 pub fn encoder_after(about: &About, number: Option<u64>) -> Box<dyn EncodeReply> {
     Box::new(Writer(Encoder::after(about, number)))
 }
 
-/// The body of a response that was told by these pieces so far, and is not whole.
+/// The body of an incomplete response, from the deltas so far.
 #[must_use]
 pub fn standing<'a>(
     about: &About,
@@ -83,7 +81,7 @@ pub fn standing<'a>(
     written(&encoder.standing(standing))
 }
 
-/// The body of a response that was told by these pieces, and is whole.
+/// The body of a complete response, from its deltas.
 #[must_use]
 pub fn whole<'a>(
     about: &About,
@@ -97,7 +95,7 @@ pub fn whole<'a>(
     written(&encoder.into_response(end))
 }
 
-/// Why a response failed, as it says so itself.
+/// The error of a failed response.
 #[must_use]
 pub fn failed(error: &ServeError) -> ResponseError {
     let code = match &error.kind {
@@ -132,20 +130,20 @@ pub fn failed(error: &ServeError) -> ResponseError {
     }
 }
 
-/// The body that says that a response was deleted.
+/// The body that confirms the deletion of a response.
 #[must_use]
 pub fn deleted(id: &str) -> Vec<u8> {
     let body = json!({ "id": response_id(id), "object": "response", "deleted": true });
     body.to_string().into_bytes()
 }
 
-/// The id that a response is about, by the id that a client was told of it, or of one of its items.
+/// The reply's own id, from a response's or item's id that a client has.
 #[must_use]
 pub fn about_id(told: &str) -> Option<&str> {
     told.strip_prefix("resp_").filter(|id| !id.is_empty())
 }
 
-/// The id of the response that an item of ours is in, by the item's own.
+/// The id of the response that contains the item with this id.
 #[must_use]
 pub fn response_of_item(item: &str) -> Option<&str> {
     let (item, _) = without_upstream(item);
@@ -158,15 +156,15 @@ pub fn response_of_item(item: &str) -> Option<&str> {
     (is_place && !id.is_empty()).then_some(id)
 }
 
-/// What the ids of our items begin with.
+/// The prefixes of our item ids.
 const ITEMS: [&str; 5] = ["ctc", "fc", "mcp", "msg", "rs"];
 
 fn written(response: &Response) -> Vec<u8> {
-    // Nothing in a response refuses to be written: all keys are text.
+    // Serialization cannot fail: all keys are strings.
     serde_json::to_vec(response).unwrap_or_default()
 }
 
-/// An encoder behind the trait.
+/// Adapts an encoder to the trait.
 #[derive(Debug)]
 struct Writer(Encoder);
 

@@ -1,6 +1,6 @@
-//! The vendor's forms (`openai` 3.54.0 on PyPI, 2026-11): fields and nothing else.
+//! The types of the wire format, without logic (`openai` 3.54.0 on PyPI, 2026-11).
 //!
-//! Unknown fields are kept where a request may carry them on, and ignored everywhere else.
+//! Unknown fields are kept where a request may pass them on, and ignored everywhere else.
 
 mod event;
 mod item;

@@ -1,4 +1,4 @@
-//! How large a strict schema may be (the vendor's documentation of structured outputs, 2026-11).
+//! Size limits of strict schemas (the vendor's documentation of structured outputs, 2026-11).
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ const LEVELS: usize = 10;
 const VALUES: usize = 1000;
 const CHARACTERS: usize = 120_000;
 
-/// A list of more values than this has a limit of its own.
+/// An enum with more values than this has a separate limit on their characters.
 const LONG_LIST: usize = 250;
 const LONG_LIST_CHARACTERS: usize = 15_000;
 
@@ -20,7 +20,7 @@ struct Sizes {
     values: usize,
 }
 
-/// Whether a schema of the subset is no larger than it may be.
+/// Whether a schema of the subset is within the limits.
 pub(super) fn keeps(schema: &Value) -> bool {
     let mut sizes = Sizes::default();
     sizes.add(schema, 0);

@@ -1,4 +1,4 @@
-//! What parameters that are not strict have to be all the same.
+//! Requirements on parameters that are not strict.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use jackfield_dialect_kit::schema::{Change, Changes, member, object};
 use jackfield_domain::note::NoteEffect;
 use serde_json::{Map, Value, json};
 
-/// What may not stand at the root.
+/// Keywords that are not permitted at the root.
 const NOT_AT_ROOT: [&str; 5] = ["allOf", "anyOf", "enum", "not", "oneOf"];
 
-/// The schema of parameters as the vendor takes it, and where it differs.
+/// The schema of parameters in the form that the vendor accepts, and the changes.
 ///
-/// It is the [schema of an object](object) without a choice at its root, which has `properties`, and in which
-/// every array says what it holds. Otherwise the answer is 400, strict or not.
+/// It is the [schema of an object](object) with `properties`, without a choice at its root, in which every array
+/// has `items`. Otherwise the vendor answers 400, strict or not.
 #[must_use]
 pub fn rooted(schema: &Arc<Value>) -> (Arc<Value>, Vec<Change>) {
     let (schema, mut changes) = object(schema, &NOT_AT_ROOT);
@@ -35,14 +35,14 @@ pub fn rooted(schema: &Arc<Value>) -> (Arc<Value>, Vec<Change>) {
     (Arc::new(Value::Object(fields)), changes)
 }
 
-/// Whether a schema has properties, and every array in it says what it holds.
+/// Whether a schema has properties, and every array in it has `items`.
 fn is_whole(schema: &Value) -> bool {
     let has_properties = schema.get("properties").is_some_and(Value::is_object);
     has_properties && schema.as_object().is_some_and(has_filled_arrays)
 }
 
-/// Whether every array says what it holds, in all places where that is filled in otherwise. Each field is
-/// looked at once, where it stands: to look for them by name took longer than all the rest.
+/// Whether every array has `items`, in all places where they would be added. Iterates over each field once: lookups
+/// by name took longer than all the rest.
 fn has_filled_arrays(fields: &Map<String, Value>) -> bool {
     let is_filled = |schema: &Value| schema.as_object().is_none_or(has_filled_arrays);
     let (mut is_array, mut says_items) = (false, false);
@@ -79,7 +79,7 @@ fn names_array(kind: &Value) -> bool {
     kind == "array" || kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind == "array"))
 }
 
-/// Gives every array that says nothing of its items the schema of anything.
+/// Gives every array without `items` an unconstrained one.
 fn fill_arrays(fields: &mut Map<String, Value>, pointer: &str, changes: &mut Changes) {
     if fields.get("type").is_some_and(names_array) && !fields.contains_key("items") {
         changes.push(NoteEffect::Cosmetic, "schema_items_added", pointer);

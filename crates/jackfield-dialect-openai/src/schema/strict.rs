@@ -1,4 +1,4 @@
-//! Fits a schema into the strict subset.
+//! Converts a schema to the strict subset.
 
 use jackfield_dialect_kit::schema::{Change, Changes, is_primitive, member};
 use jackfield_domain::note::NoteEffect;
@@ -17,7 +17,7 @@ const FORMATS: [&str; 9] = [
     "uuid",
 ];
 
-/// The keywords of numbers and arrays that can be enforced; each holds a number.
+/// The enforceable keywords of numbers and arrays; each has a numeric value.
 const BOUNDS: [(&str, &[&str]); 7] = [
     ("exclusiveMaximum", NUMBERS),
     ("exclusiveMinimum", NUMBERS),
@@ -33,7 +33,7 @@ const TYPES: [&str; 7] = [
     "array", "boolean", "integer", "null", "number", "object", "string",
 ];
 
-/// How deep schemas may stand in each other; more could not be sent in any case.
+/// The deepest nesting of schemas; deeper ones could not be sent in any case.
 const DEPTH: usize = 60;
 
 pub(super) fn restrict(schema: &Value) -> Option<(Value, Vec<Change>)> {
@@ -43,7 +43,7 @@ pub(super) fn restrict(schema: &Value) -> Option<(Value, Vec<Change>)> {
     };
     let root = walk.root()?;
     let restricted = walk.schema(&root, "", DEPTH)?;
-    // The root may not be a choice, so it has no other type beside the object's.
+    // The root must not be a choice, so it has no type other than object.
     let is_object = restricted.get("type") == Some(&json!("object"));
     is_object.then(|| (restricted, walk.changes.into_vec()))
 }
@@ -55,7 +55,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The root with what it refers to in its place: it may not be a reference itself.
+    /// The root with its reference resolved: it must not be a reference itself.
     fn root(&mut self) -> Option<Map<String, Value>> {
         let mut fields = self.root.as_object()?.clone();
         if let Some(target) = fields.shift_remove("$ref") {
@@ -87,7 +87,7 @@ impl Walk<'_> {
         if let Some(target) = rest.shift_remove("$ref") {
             self.reference(target, rest.is_empty(), &mut out, pointer)?;
         } else if !rest.contains_key("type") && self.choice(&mut rest, &mut out, pointer, depth)? {
-            // What is said beside a choice is described.
+            // Keywords beside a choice are described.
         } else {
             self.typed(&mut rest, &mut out, pointer, depth)?;
         }
@@ -110,7 +110,7 @@ impl Walk<'_> {
                 self.changed("schema_definitions_renamed", pointer);
             }
             let schemas = self.named(&schemas, &member(pointer, key), depth)?;
-            // Of two with one name, nobody knows which is meant.
+            // Two definitions with one name are ambiguous.
             if out
                 .insert("$defs".to_owned(), Value::Object(schemas))
                 .is_some()
@@ -121,7 +121,7 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// An `allOf` of one is merged, as the vendor's SDK does; one of several is described.
+    /// An `allOf` with one element is merged, as in the vendor's SDK; several are described.
     fn single_all_of(&mut self, rest: &mut Map<String, Value>, pointer: &str) -> Option<()> {
         let all = rest.get("allOf").and_then(Value::as_array);
         let Some([Value::Object(only)]) = all.map(Vec::as_slice) else {
@@ -139,7 +139,7 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// A reference stands alone; beside other keywords it becomes a choice of one.
+    /// A reference must have no siblings; with other keywords it becomes a choice of one.
     fn reference(
         &mut self,
         target: Value,
@@ -165,7 +165,7 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// What a reference means: the root, or a definition right below it.
+    /// The target of a reference: the root, or a definition directly below it.
     fn target(&self, target: &Value) -> Option<&Value> {
         let pointer = target.as_str()?.strip_prefix('#')?;
         let below = ["/$defs/", "/definitions/"];
@@ -174,7 +174,7 @@ impl Walk<'_> {
         known.then(|| self.root.pointer(pointer)).flatten()
     }
 
-    /// Moves a choice over, if there is one.
+    /// Moves a choice to the output, if there is one.
     fn choice(
         &mut self,
         rest: &mut Map<String, Value>,
@@ -206,7 +206,7 @@ impl Walk<'_> {
         Some(false)
     }
 
-    /// A schema of one type or several.
+    /// A schema with one type or several.
     fn typed(
         &mut self,
         rest: &mut Map<String, Value>,
@@ -282,7 +282,7 @@ impl Walk<'_> {
         }
         let properties = match rest.shift_remove("properties") {
             Some(Value::Object(properties)) => properties,
-            // An object that is there to hold anything would hold nothing.
+            // An object for arbitrary properties would accept none in the subset.
             Some(_) | None if !closed => return None,
             Some(_) | None => Map::new(),
         };
@@ -331,7 +331,7 @@ impl Walk<'_> {
         Some(out)
     }
 
-    /// Whether null is a value of a schema, as far as its outline says.
+    /// Whether a schema accepts null, judged by its types and choices.
     fn takes_null(&self, schema: &Value, depth: usize) -> bool {
         let (Some(fields), Some(depth)) = (schema.as_object(), depth.checked_sub(1)) else {
             return false;
@@ -362,7 +362,7 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// The type that a schema has without saying so.
+/// The type that a schema implies without naming it.
 fn implied(fields: &Map<String, Value>) -> Option<Value> {
     if fields.contains_key("properties") {
         return Some(json!("object"));
@@ -392,7 +392,7 @@ fn implied(fields: &Map<String, Value>) -> Option<Value> {
     }
 }
 
-/// Moves `enum` and `const` over; values that are no primitive ones cannot be enforced.
+/// Moves `enum` and `const` to the output; values that are not primitive cannot be enforced.
 fn literals(rest: &mut Map<String, Value>, out: &mut Map<String, Value>) -> Option<()> {
     if let Some(values) = rest.shift_remove("enum") {
         let sound = values.as_array()?;

@@ -1,4 +1,4 @@
-//! Why a reply ended, and what it used.
+//! Mapping of finish reasons and usage.
 
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::usage::Usage;
@@ -6,17 +6,17 @@ use serde_json::Value;
 
 use crate::chat::wire;
 
-/// What a reply holds, as far as its end depends on it.
+/// The contents of a reply on which its finish reason depends.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Holds {
     pub(crate) calls: bool,
     pub(crate) refusal: bool,
 }
 
-/// The reason for a `finish_reason`; `None` is a stream that told none and ended all the same.
+/// The finish reason for a `finish_reason`; `None` is a stream that ended without one.
 ///
-/// Whether there are calls is decided by whether there are any: servers say `stop` beside calls (OpenAI
-/// itself for a named tool) and `tool_calls` without them (vLLM). A reply that was cut off stays so.
+/// The presence of calls decides about `ToolCalls`: servers send `stop` with calls (OpenAI itself for a named tool)
+/// and `tool_calls` without any (vLLM). The reason of a truncated reply is kept.
 pub(crate) fn finish_reason(reason: Option<&str>, holds: Holds) -> FinishReason {
     match reason.unwrap_or("stop") {
         "content_filter" => FinishReason::ContentFilter,
@@ -37,7 +37,7 @@ pub(crate) fn finish_reason(reason: Option<&str>, holds: Holds) -> FinishReason 
     }
 }
 
-/// The `finish_reason` for a reason: one of the vendor's, by which SDKs decide.
+/// The `finish_reason` for a reason: one of the vendor's values, as SDKs branch on it.
 pub(crate) fn finish_word(reason: &FinishReason, holds: Holds) -> &'static str {
     match reason {
         FinishReason::ContentFilter => "content_filter",
@@ -53,13 +53,13 @@ pub(crate) fn finish_word(reason: &FinishReason, holds: Holds) -> &'static str {
     }
 }
 
-/// What was used, from whatever a server says of it.
+/// Reads usage from any of the forms that servers send.
 pub(crate) fn usage_from_wire(usage: &Value) -> Usage {
     let number = |path: &[&str]| {
         let mut path = path.iter();
         let found = path.try_fold(usage, |within, key| within.get(key))?;
         let whole = found.as_u64();
-        // Saturates, and nothing negative or fractional is meant.
+        // The conversion saturates; usage is never meant to be negative or fractional.
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -87,7 +87,7 @@ pub(crate) fn usage_from_wire(usage: &Value) -> Usage {
     }
 }
 
-/// What was used, as the vendor tells it.
+/// Usage in the vendor's form.
 pub(crate) fn usage_to_wire(usage: &Usage) -> wire::Usage {
     wire::Usage {
         prompt_tokens: usage.input,

@@ -1,4 +1,4 @@
-//! A domain reply as a message for a client.
+//! Maps a domain reply to a message for a client.
 
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::block::{Block, Content, OpaqueBlock, RanBy, ToolCall};
@@ -16,7 +16,7 @@ use crate::chat::request::in_words;
 use crate::chat::stream::annotation;
 use crate::chat::{DIALECT, wire};
 
-/// Where a block stands in a message, in the order in which a reader finds it.
+/// The place of a block within a message, in the order in which a client reads it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Place {
     Thinking,
@@ -26,11 +26,10 @@ enum Place {
     Other,
 }
 
-/// The body for a reply that began at `created`, in seconds since 1970, and notes on what is lost or
-/// changed by it.
+/// The body for a reply that began at `created`, in seconds since 1970, and notes on what is lost or changed.
 ///
-/// Calls have our ids. Opaque state of this dialect is shown, whichever endpoint and model it is of: the
-/// client sends it back, and only then it is decided who may see it.
+/// Calls carry our ids. Opaque state of this dialect is included, whichever endpoint and model it belongs to: the
+/// client sends it back, and access is decided then.
 #[must_use]
 pub fn to_wire(
     reply: &Reply,
@@ -79,12 +78,12 @@ pub fn to_wire(
     (completion, notes.into_vec())
 }
 
-/// A message in the making.
+/// A message that is being built.
 #[derive(Debug)]
 struct Spoken {
     message: wire::ReplyMessage,
     notes: Notes,
-    /// Where each block went that is told.
+    /// The place of each block that was written.
     places: Vec<Place>,
 }
 
@@ -161,7 +160,7 @@ impl Spoken {
         }
     }
 
-    /// Words: apart from those before, if anything else stood between, or they are of another round.
+    /// Appends text, separated from earlier text if another block stood between, or if it is of another round.
     fn say(&mut self, words: &str, later_round: bool) {
         let last = self.places.last();
         let apart = later_round || last.is_some_and(|last| *last != Place::Text);
@@ -223,7 +222,7 @@ impl Spoken {
         self.places.push(Place::Call);
     }
 
-    /// A call that whoever serves has run: shown if that is Jackfield itself.
+    /// A call that a server ran: shown if Jackfield itself ran it.
     fn server_call(&mut self, n: usize, block: &Block, call: &ToolCall) {
         let Some(tool) = ServerTool::of(&block.opaque) else {
             let path = format_args!("blocks[{n}]");
@@ -241,7 +240,7 @@ impl Spoken {
         self.places.push(Place::Other);
     }
 
-    /// Tells what came of a call that has been shown; whether it has.
+    /// Adds the outcome of a call that was shown; returns whether there is such a call.
     fn answered(&mut self, outcome: &ToolOutcome) -> bool {
         let meanwhile = self.message.jackfield.as_mut();
         let mut calls = meanwhile.into_iter().flat_map(|all| &mut all.tool_calls);
@@ -255,7 +254,7 @@ impl Spoken {
     }
 }
 
-/// What a model of this dialect said aloud.
+/// Whether a block is audio output of this dialect.
 pub(crate) fn is_audio(opaque: &OpaqueBlock) -> bool {
     *opaque.kind == *state::AUDIO && *opaque.owner.dialect == *DIALECT && opaque.json.is_object()
 }

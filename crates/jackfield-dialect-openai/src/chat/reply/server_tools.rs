@@ -1,4 +1,4 @@
-//! Tools that Jackfield ran, as a client is shown them.
+//! Server tools in the form in which a client sees them.
 
 use jackfield_dialect_kit::in_words;
 use jackfield_domain::media::MediaSource;
@@ -7,7 +7,7 @@ use jackfield_domain::server_tool::ServerTool;
 
 use crate::chat::wire;
 
-/// A call, without what came of it.
+/// A call without its outcome.
 pub(crate) fn call(id: &str, tool: ServerTool<'_>, arguments: String) -> wire::ServerCall {
     wire::ServerCall {
         id: Some(id.to_owned()),
@@ -18,18 +18,18 @@ pub(crate) fn call(id: &str, tool: ServerTool<'_>, arguments: String) -> wire::S
     }
 }
 
-/// Adds what came of a call.
+/// Adds the outcome of a call.
 pub(crate) fn answer(call: &mut wire::ServerCall, result: &ToolResult) {
     call.is_error = Some(result.is_error);
     call.output = Some(output(result));
 }
 
-/// Arguments in JSON, with an object for none.
+/// The arguments as JSON; empty arguments become an empty object.
 pub(crate) fn json_arguments(raw: &str) -> &str {
     if raw.trim().is_empty() { "{}" } else { raw }
 }
 
-/// An outcome in words: its texts and what else it holds, or its structured form where that is all.
+/// An outcome as text: its text parts and descriptions of the others, or its structured value if that is all.
 fn output(result: &ToolResult) -> String {
     let parts: Vec<String> = result.content.iter().map(words).collect();
     match &result.structured {

@@ -1,4 +1,4 @@
-//! What opaque state there is in this dialect, and how it is read.
+//! The kinds of opaque state in this dialect, and how to read them.
 
 pub(crate) use jackfield_dialect_kit::state::find;
 use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use crate::chat::DIALECT;
 
-/// The field in which the text of a thinking block came: one of [`REASONING_FIELDS`].
+/// The name of the field in which a thinking block's text arrived: one of [`REASONING_FIELDS`].
 pub(crate) const REASONING_FIELD: &str = "reasoning_field";
-/// The reasoning of a reply in parts, with proofs: an array.
+/// The reasoning of a reply in parts with signatures: an array.
 pub(crate) const REASONING_DETAILS: &str = "reasoning_details";
-/// What a server wants back with a call: any JSON.
+/// JSON that a server requires back with a call.
 pub(crate) const EXTRA_CONTENT: &str = "extra_content";
 
-/// The fields that reasoning comes in; the first one is taken where there are several.
+/// The fields for reasoning; the first one wins if there are several.
 pub(crate) const REASONING_FIELDS: [&str; 4] = [
     "reasoning_content",
     "reasoning",
@@ -21,10 +21,10 @@ pub(crate) const REASONING_FIELDS: [&str; 4] = [
     REASONING_DETAILS,
 ];
 
-/// The kind of the opaque block that holds what the model said aloud.
+/// The kind of the opaque block that holds audio output.
 pub(crate) const AUDIO: &str = "audio";
 
-/// State of this owner.
+/// Opaque state of this owner.
 pub(crate) fn of(owner: &StateOwner, kind: &str, json: Value, scope: StateScope) -> OpaqueState {
     OpaqueState {
         kind: kind.into(),
@@ -34,12 +34,12 @@ pub(crate) fn of(owner: &StateOwner, kind: &str, json: Value, scope: StateScope)
     }
 }
 
-/// The state of this kind that any owner of this dialect left: what a client of the dialect is shown.
+/// The state of this kind from any owner of this dialect, which a client of the dialect may see.
 pub(crate) fn of_dialect<'a>(states: &'a [OpaqueState], kind: &str) -> Option<&'a Value> {
     jackfield_dialect_kit::state::of_dialect(states, DIALECT, kind)
 }
 
-/// The words of reasoning in parts: texts and summaries, one after another.
+/// The text of reasoning in parts: texts and summaries, concatenated.
 pub(crate) fn details_text(details: &[Value]) -> String {
     let words = |part: &Value| {
         let text = part.get("text").or_else(|| part.get("summary"))?;

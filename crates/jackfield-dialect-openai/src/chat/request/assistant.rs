@@ -1,4 +1,4 @@
-//! What the model said: its blocks as the fields of one message.
+//! Maps assistant messages: their blocks as the fields of one message.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::chat::reply::state;
 use crate::chat::wire;
 use crate::profile::{BlankContent, ReasoningEcho};
 
-/// What was sent of a message, in the order in which a reader finds it.
+/// The kinds of content sent in a message, in the order in which a server reads them.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Place {
     Thinking,
@@ -27,18 +27,18 @@ enum Place {
     Call,
 }
 
-/// A message of the model's in the making.
+/// An assistant message that is being built.
 #[derive(Debug)]
 struct Spoken {
     message: wire::Message,
-    /// Where each block went that is sent.
+    /// The place of each block that is sent.
     places: Vec<Place>,
-    /// The words, each with whether something else stood before it.
+    /// The text parts, each with whether another block stood before it.
     words: Vec<(wire::Part, bool)>,
 }
 
 impl Outward<'_> {
-    /// A message of the model's; `calls` if it called tools in this turn.
+    /// An assistant message; `calls` if the model called tools in this turn.
     pub(super) fn assistant(
         &mut self,
         n: usize,
@@ -65,7 +65,7 @@ impl Outward<'_> {
         Ok(())
     }
 
-    /// Reasoning in parts, which hangs on the whole message.
+    /// Reasoning in parts, which belongs to the whole message.
     fn details(&mut self, n: usize, message: &Message, spoken: &mut Spoken) {
         let found = state::find(&message.opaque, self.owner, state::REASONING_DETAILS);
         let found = found.and_then(|(place, json)| Some((place, json.as_array()?)));
@@ -88,7 +88,7 @@ impl Outward<'_> {
                 match id.filter(|_| *opaque.kind == *state::AUDIO && opaque.owner == *self.owner) {
                     Some(id) if spoken.message.audio.is_none() => {
                         if opaque.json != json!({ "id": id }) || opaque.fallback.is_some() {
-                            // The vendor has the sound, and what was said in it.
+                            // The vendor keeps the audio and its transcript.
                             self.notes
                                 .approximated(NoteEffect::Cosmetic, "audio_by_id", at);
                         }
@@ -129,7 +129,7 @@ impl Outward<'_> {
                 return Ok(());
             }
             Content::ToolOutcome(_) => {
-                // Of a call that another provider ran itself; that call is withheld as well.
+                // The outcome of a call that another provider ran; its call is withheld as well.
                 self.notes
                     .dropped(NoteEffect::Quality, "provider_outcome_withheld", at);
                 return Ok(());
@@ -167,7 +167,7 @@ impl Outward<'_> {
                 "reasoning_content" => &mut message.reasoning_content,
                 "thinking" => &mut message.thinking,
                 state::REASONING_DETAILS => {
-                    // Said by the parts themselves.
+                    // The parts contain this text.
                     let details = message.reasoning_details.as_ref()?;
                     let same = state::details_text(details) == *thinking.text;
                     return same.then_some(place);
@@ -178,7 +178,7 @@ impl Outward<'_> {
             Some(place)
         });
         if sent.is_none() {
-            // Somebody else's reasoning is nothing that this model has thought.
+            // Another provider's reasoning must not appear as this model's own.
             self.notes
                 .dropped(NoteEffect::Quality, "thinking_withheld", at);
             return;
@@ -258,7 +258,7 @@ impl Outward<'_> {
         bare_tool_name(name).as_str().to_owned()
     }
 
-    /// The message, unless nothing of it is left.
+    /// The finished message, or `None` if nothing of it is left.
     fn finished(&mut self, n: usize, spoken: Spoken, calls: bool) -> Option<wire::Message> {
         let Spoken {
             mut message,
@@ -267,7 +267,7 @@ impl Outward<'_> {
         } = spoken;
         let plain = words.iter().all(|(part, _)| is_plain(part));
         let once = |place| places.iter().filter(|known| **known == place).count() < 2;
-        // A reader finds the words of parts that nothing else says.
+        // The server reads the text of those parts that no block repeats.
         let details = message.reasoning_details.as_deref().unwrap_or_default();
         let unsaid = !state::details_text(details).is_empty() && !places.contains(&Place::Thinking);
         let kept = places.is_sorted()
@@ -295,7 +295,7 @@ impl Outward<'_> {
                 BlankContent::Null => None,
             };
         } else if let Some(refusal) = message.refusal.take() {
-            // A message without calls has to have content.
+            // A message without calls must have content.
             message.content = Some(wire::Content::Parts(vec![wire::Part::Refusal { refusal }]));
         } else if message.audio.is_none() {
             if !reasons {
@@ -320,7 +320,7 @@ fn is_plain(part: &wire::Part) -> bool {
     )
 }
 
-/// The words: one text where they are plain. What follows each other was one text to begin with.
+/// The text content: one string if all parts are plain. Adjacent parts were one text originally.
 fn content(words: Vec<(wire::Part, bool)>, plain: bool) -> wire::Content {
     if !plain {
         return wire::Content::Parts(words.into_iter().map(|(part, _)| part).collect());

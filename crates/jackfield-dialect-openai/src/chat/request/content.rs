@@ -1,4 +1,4 @@
-//! What users and whoever runs the conversation say: blocks as parts.
+//! Maps the content of user, system and developer messages: blocks as parts.
 
 use jackfield_dialect_kit::in_words;
 use jackfield_domain::block::{Block, Content, OpaqueBlock, Text};
@@ -11,11 +11,11 @@ use super::Unsupported;
 use super::conversation::{At, Outward};
 use crate::chat::wire;
 
-/// The pictures that the vendor takes (2026-11); compatible servers take no others as a rule.
+/// The image types that the vendor takes (2026-11); compatible servers generally take no others.
 pub(super) const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 impl Outward<'_> {
-    /// A block of a user's or system message; `None` if it is left out, which has been noted.
+    /// A block of a user or system message; `None` if it is left out, which has been noted.
     pub(super) fn part(
         &mut self,
         at: At,
@@ -75,7 +75,7 @@ impl Outward<'_> {
         Some(text_part(&text.text))
     }
 
-    /// Something of this server's own, or the words that stand for it elsewhere.
+    /// An opaque part of this server, or the fallback text for another server's.
     pub(super) fn opaque(&mut self, at: At, opaque: &OpaqueBlock) -> Option<wire::Part> {
         let mine = opaque.owner == *self.owner && at.role != Role::System;
         if let Some(fields) = part_fields(opaque).filter(|_| mine) {
@@ -131,7 +131,7 @@ impl Outward<'_> {
         Ok(Some(part))
     }
 
-    /// A sound, if the server takes it.
+    /// Audio, if the server takes it.
     pub(super) fn audio(&self, audio: &Audio) -> Option<wire::Part> {
         let MediaSource::Base64 { media_type, data } = &audio.source else {
             return None;
@@ -150,13 +150,13 @@ impl Outward<'_> {
         })
     }
 
-    /// A picture, if the server takes it.
+    /// An image, if the server takes it.
     pub(super) fn image(&self, image: &Image) -> Option<wire::Part> {
         let url = match &image.source {
             MediaSource::Base64 { media_type, data } => IMAGE_TYPES
                 .contains(&&**media_type)
                 .then(|| data_url(media_type, data)),
-            // Another scheme might name a file of the server's.
+            // A URL of another scheme might name a local file of the server.
             MediaSource::Url(url) => (self.profile.image_addresses
                 && (url.starts_with("https://") || url.starts_with("http://")))
             .then(|| (**url).to_owned()),
@@ -189,7 +189,7 @@ impl Outward<'_> {
                     filename: Some(title.unwrap_or_else(|| file_name(media_type)).to_owned()),
                 }
             }
-            // A file belongs to an account, not to a model or to one of the vendor's two languages.
+            // A file belongs to an account, regardless of the model and of the vendor's dialect.
             MediaSource::File { id, owner }
                 if owner.dialect.starts_with("openai-")
                     && owner.endpoint == self.owner.endpoint =>
@@ -208,17 +208,17 @@ impl Outward<'_> {
     }
 }
 
-/// The fields of a part that only its owner knows; `None` if it is none.
+/// The fields of an opaque part; `None` if it is not an object of a part's form.
 pub(super) fn part_fields(opaque: &OpaqueBlock) -> Option<&Map<String, Value>> {
     let fields = opaque.json.as_object()?;
     let kind = fields.get("type")?.as_str()?;
     (kind == &*opaque.kind && !KNOWN_PARTS.contains(&kind)).then_some(fields)
 }
 
-/// The types of part that the mappers know themselves, and that are therefore never opaque.
+/// The part types that the mappers handle, which are therefore never opaque.
 pub(super) const KNOWN_PARTS: [&str; 5] = ["file", "image_url", "input_audio", "refusal", "text"];
 
-/// The name that a document without a title has.
+/// The file name for a document without a title.
 pub(super) fn file_name(media_type: &str) -> &'static str {
     match media_type {
         "application/pdf" => "document.pdf",
@@ -226,7 +226,7 @@ pub(super) fn file_name(media_type: &str) -> &'static str {
     }
 }
 
-/// Words that need no more than themselves.
+/// A text part without further fields.
 pub(super) fn text_part(text: &str) -> wire::Part {
     wire::Part::Text {
         text: text.to_owned(),
@@ -234,7 +234,7 @@ pub(super) fn text_part(text: &str) -> wire::Part {
     }
 }
 
-/// Parts as one text where they are nothing else: not every server takes more of a text than that.
+/// The parts as one string if all are plain text, as some servers take only that.
 pub(super) fn into_content(parts: Vec<wire::Part>) -> wire::Content {
     let plain = parts.iter().all(|part| {
         matches!(
@@ -252,7 +252,7 @@ pub(super) fn into_content(parts: Vec<wire::Part>) -> wire::Content {
     }
 }
 
-/// The words of parts, with empty lines between.
+/// The text of the parts, separated by empty lines.
 pub(super) fn joined(parts: &[wire::Part]) -> String {
     let texts: Vec<&str> = parts
         .iter()
@@ -268,7 +268,7 @@ pub(super) fn joined(parts: &[wire::Part]) -> String {
     texts.join("\n\n")
 }
 
-/// A medium in words; `None` if it is none.
+/// A text description of a media block; `None` for other blocks.
 pub(crate) fn in_words(content: &Content) -> Option<String> {
     match content {
         Content::Audio(audio) => Some(in_words::audio(audio)),
@@ -288,7 +288,7 @@ pub(crate) fn in_words(content: &Content) -> Option<String> {
     }
 }
 
-/// A document of plain text, as words.
+/// A plain-text document as text.
 pub(super) fn document_text(document: &Document, text: &str) -> String {
     let about = [document.title.as_deref(), document.context.as_deref()];
     let about: Vec<&str> = about.into_iter().flatten().collect();

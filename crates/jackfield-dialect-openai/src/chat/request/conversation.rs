@@ -17,10 +17,10 @@ use crate::chat::wire;
 use crate::json_word;
 use crate::profile::{MessageOrder, Profile, SystemRole};
 
-/// What the model is made to say where it has to speak between tools and the user.
+/// The assistant message inserted where the order requires one between tools and the user.
 const ANSWER_AFTER_TOOLS: &str = "I have seen the results.";
 
-/// What mapping a message has to know and tells.
+/// The context for mapping messages.
 #[derive(Debug)]
 pub(super) struct Outward<'a> {
     pub(super) ids: WireIds,
@@ -30,7 +30,7 @@ pub(super) struct Outward<'a> {
     pub(super) profile: &'a Profile,
 }
 
-/// A place in the conversation; its path is only written out where a note needs it.
+/// A place in the conversation; its path is written out only when a note needs it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At {
     pub(super) message: usize,
@@ -86,8 +86,8 @@ pub(super) fn to_wire(
     Ok(outward.messages)
 }
 
-/// Says in the system prompt that the answer is to be JSON, unless that prompt or the first message after
-/// it says so: what comes later may be gone or new in the next round, and the prompt would change with it.
+/// Asks for JSON in the system prompt, unless that prompt or the first message after it does so. Later messages are
+/// not considered, as they may change between rounds, and the prompt would change with them.
 pub(super) fn ask_for_json(
     messages: &mut Vec<wire::Message>,
     profile: &Profile,
@@ -140,7 +140,7 @@ const fn system_role(profile: &Profile) -> wire::Role {
     }
 }
 
-/// For each message, whether the model calls tools in its turn: from one user's message to the next.
+/// For each message, whether the model calls tools in its turn: from one user message to the next.
 fn turns_with_calls(request: &ModelRequest) -> Vec<bool> {
     let mut told = Vec::with_capacity(request.messages.len());
     let mut began = 0;
@@ -156,7 +156,7 @@ fn turns_with_calls(request: &ModelRequest) -> Vec<bool> {
                 .for_each(|calls: &mut bool| *calls = true);
         }
     }
-    // Those after the last call of a turn belong to it as well.
+    // Messages after the last call of a turn belong to that turn as well.
     let mut turn = false;
     for (message, calls) in request.messages.iter().zip(&mut told) {
         turn = *calls || (turn && message.role != Role::User);
@@ -186,7 +186,7 @@ impl Outward<'_> {
         self.push_system(texts);
     }
 
-    /// A message of whoever runs the conversation: at its beginning, part of the system prompt.
+    /// A system message; at the start of the conversation it joins the system prompt.
     fn system_message(&mut self, n: usize, message: &Message) -> Result<(), Unsupported> {
         let Some(content) = self.said(n, message)? else {
             return Ok(());
@@ -210,7 +210,7 @@ impl Outward<'_> {
         Ok(())
     }
 
-    /// Puts more words at the end of the system prompt, which has no cache points.
+    /// Appends to the system prompt, which has no cache points.
     fn add_to_system_prompt(&mut self, content: wire::Content) {
         let before = self.messages.pop().and_then(|message| message.content);
         let mut parts = before.map_or_else(Vec::new, into_parts);
@@ -244,7 +244,7 @@ impl Outward<'_> {
         Ok(())
     }
 
-    /// What a user or whoever runs the conversation says; `None` if nothing of it is left.
+    /// The content of a user or system message; `None` if nothing of it is left.
     fn said(&mut self, n: usize, message: &Message) -> Result<Option<wire::Content>, Unsupported> {
         self.withhold_of_message(n, message, None);
         let mut parts = Vec::with_capacity(message.blocks.len());
@@ -272,7 +272,7 @@ impl Outward<'_> {
         Ok(Some(content))
     }
 
-    /// A message of the user's, where one may stand; `noted` if a note says already that it is moved.
+    /// Adds a user message where the message order permits one; `noted` if a note already reports the move.
     pub(super) fn push_user(&mut self, n: usize, content: wire::Content, noted: bool) {
         let order = self.profile.message_order;
         let last = self.messages.last().map(|message| message.role);
@@ -295,7 +295,7 @@ impl Outward<'_> {
         }
     }
 
-    /// What the model said, where it may stand.
+    /// Adds an assistant message where the message order permits one.
     pub(super) fn push_assistant(&mut self, n: usize, message: wire::Message) {
         match self.messages.last_mut() {
             Some(before)
@@ -339,7 +339,7 @@ impl Outward<'_> {
         });
     }
 
-    /// Notes every piece of opaque state of a block that is not sent: all but the one at this place.
+    /// Notes all opaque state of a block that is not sent: all but the one at index `sent`.
     pub(super) fn withhold(&mut self, at: At, block: &Block, sent: Option<usize>) {
         for k in (0..block.opaque.len()).filter(|k| Some(*k) != sent) {
             let path = format_args!("{at}.opaque[{k}]");
@@ -402,7 +402,7 @@ impl Outward<'_> {
     }
 }
 
-/// Puts more words at the end of a message.
+/// Appends content to a message.
 fn merge(before: &mut wire::Message, more: wire::Content) {
     let mut parts = before.content.take().map_or_else(Vec::new, into_parts);
     parts.extend(into_parts(more));

@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
 
 use crate::chat::{DIALECT, wire};
 
-/// Whether a field makes the provider act, or keep something: it never passes.
+/// Whether a field would make the provider act or store something; such fields are never passed on.
 pub(crate) fn acts(field: &str, json: &Value) -> bool {
     match field {
-        // Not to keep it is what it does anyway.
+        // Not storing is the default anyway.
         "store" => !matches!(json, Value::Bool(false) | Value::Null),
-        // The vendor's, then those of servers that run tools of their own.
+        // The vendor's fields, then those of servers that run tools of their own.
         "background"
         | "conversation"
         | "previous_response_id"
@@ -30,7 +30,7 @@ pub(crate) fn acts(field: &str, json: &Value) -> bool {
     }
 }
 
-/// Fields of a request that the mapper sets, or that would be a second word for what it sets.
+/// Request fields that the mapper sets, or that would contradict one that it sets.
 const OURS: [&str; 24] = [
     "frequency_penalty",
     "function_call",
@@ -123,7 +123,7 @@ pub(super) fn apply_to_tool(
     }
 }
 
-/// Where an extension belongs, if it is of this dialect.
+/// The path of an extension, if it belongs to this dialect.
 fn known(extension: &Extension, notes: &mut Notes, path: impl Display) -> Option<Vec<String>> {
     if *extension.dialect != *DIALECT {
         notes.foreign(extension, path);

@@ -1,4 +1,4 @@
-//! A client's body as domain values.
+//! Maps a client's body to domain values.
 
 mod assistant;
 mod content;
@@ -17,21 +17,20 @@ use crate::chat::wire;
 ///
 /// # Errors
 ///
-/// [`Invalid`] if it is not JSON of the vendor's form, with the place.
+/// [`Invalid`] with the path if it is not JSON of the vendor's form.
 pub fn parse(text: &[u8]) -> Result<wire::Request, Invalid> {
     body::parse(text)
 }
 
-/// What a client asks.
+/// The domain values of a client's request.
 ///
-/// Call ids of the client are taken as they are where they have the form of ours; a stable id is derived
-/// from the others, which stay beside it as `owner`'s. Opaque state in the conversation is marked as
-/// `owner`'s too: whom the request is meant for decides who may see it again. Whether the stream is to
-/// end with what was used stands in [`wire::StreamOptions`] alone.
+/// The client's call ids are kept if they have the form of ours; otherwise a stable id is derived, and the original
+/// is kept as opaque state of `owner`. Opaque state in the conversation is attributed to `owner`, too: access is
+/// decided by the recipient of the request. Whether the stream ends with usage is only in [`wire::StreamOptions`].
 ///
 /// # Errors
 ///
-/// [`Invalid`] if something is malformed, or of a kind that cannot be carried.
+/// [`Invalid`] if something is malformed, or of a kind that cannot be mapped.
 pub fn from_wire(mut body: wire::Request, owner: &StateOwner) -> Result<Incoming, Invalid> {
     let mut notes = Notes::default();
     let told = std::mem::take(&mut body.messages);

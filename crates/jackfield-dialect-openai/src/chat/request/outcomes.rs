@@ -1,4 +1,4 @@
-//! Outcomes of tool calls: a message each, of text alone, and the media in them beside it.
+//! Maps outcomes of tool calls: one text message each; their media follow separately.
 
 use jackfield_dialect_kit::{in_words, same};
 use jackfield_domain::block::Content;
@@ -14,11 +14,11 @@ use super::conversation::{At, Outward};
 use crate::chat::wire;
 use crate::profile::MessageOrder;
 
-/// What stands for a failure that says nothing.
+/// The text for an error without a message.
 const SILENT_ERROR: &str = "The tool failed and did not say why.";
 
 impl Outward<'_> {
-    /// The outcomes of one reply: all of them, and then what they show.
+    /// Adds all outcomes of one reply, followed by their media.
     pub(super) fn outcomes(&mut self, n: usize, message: &Message) -> Result<(), Unsupported> {
         self.withhold_of_message(n, message, None);
         let mut shown = Vec::new();
@@ -52,7 +52,7 @@ impl Outward<'_> {
         Ok(())
     }
 
-    /// The words of an outcome; what it shows goes to the end of `shown`.
+    /// The text of an outcome; its media are appended to `shown`.
     fn outcome(&mut self, at: At, outcome: &ToolOutcome, shown: &mut Vec<wire::Part>) -> String {
         for k in 0..outcome.opaque.len() {
             let path = format_args!("{at}.outcome.opaque[{k}]");
@@ -104,7 +104,7 @@ impl Outward<'_> {
             texts.push(json.to_string());
             return;
         }
-        // Tools say the same in text as a rule; where they do not, the model misses it.
+        // Tools usually return the same value as text; otherwise the model does not get it.
         let effect = if says(result, json) {
             NoteEffect::Cosmetic
         } else {
@@ -114,7 +114,7 @@ impl Outward<'_> {
         self.notes.dropped(effect, "structured_not_sent", path);
     }
 
-    /// The words of a part; a medium that the server takes from users goes to `media`.
+    /// The text for a part; a medium that the server takes from users is appended to `media`.
     fn outcome_part(
         &mut self,
         at: At,
@@ -151,7 +151,7 @@ impl Outward<'_> {
                 (self.image(image), in_words::source("image", &image.source))
             }
         };
-        // Where the user cannot speak after tools, nobody can show what they returned.
+        // If no user message may follow tool messages, media in outcomes cannot be sent.
         let shown = shown.filter(|_| self.profile.message_order != MessageOrder::AnswerAfterTools);
         match shown {
             Some(part) => {
@@ -167,7 +167,7 @@ impl Outward<'_> {
     }
 }
 
-/// Whether a text part of the result is this JSON.
+/// Whether a text part of the result equals this JSON value.
 fn says(result: &ToolResult, json: &Value) -> bool {
     let mut texts = result.content.iter().filter_map(OutcomePart::as_text);
     texts.any(|text| same::says(text, json))

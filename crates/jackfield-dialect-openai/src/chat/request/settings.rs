@@ -1,4 +1,4 @@
-//! Settings of a model call.
+//! Maps the settings of a model call.
 
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
@@ -11,7 +11,7 @@ use crate::schema;
 /// The most stop sequences that the vendor takes.
 const MOST_STOPS: usize = 4;
 
-/// Sets every setting that needs no more than its own field.
+/// Sets every setting that has a field of its own.
 pub(super) fn apply(
     body: &mut wire::Request,
     settings: &Settings,
@@ -72,7 +72,7 @@ pub(super) fn apply(
     }
 }
 
-/// The vendor's classes of price and speed on this endpoint (`openai` 3.54.0, 2026-11).
+/// The vendor's service tiers on this endpoint (`openai` 3.54.0, 2026-11).
 const TIERS: [&str; 6] = ["auto", "default", "fast", "flex", "priority", "scale"];
 
 fn taken<T>(value: Option<T>, takes: bool, path: &str, notes: &mut Notes) -> Option<T> {
@@ -102,7 +102,7 @@ fn stop(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<wir
     (!texts.is_empty()).then_some(wire::Stop::Several(texts))
 }
 
-/// How hard to think: `thinking` has no field of its own, and is told by the effort as far as that goes.
+/// Sets the effort: `thinking` has no field of its own and is expressed by the effort as far as possible.
 pub(super) fn effort(
     settings: &Settings,
     profile: &Profile,
@@ -116,7 +116,7 @@ pub(super) fn effort(
     }
     let wanted = thinking(settings, profile, notes);
     if profile.thinking_switch && wanted == Some(Effort::None) {
-        // Its name here is a field of its own, which is an extension to whoever reads it.
+        // The effort's field has a name of its own here, which readers see as an extension.
         for (is_set, path) in [
             (settings.effort.is_some(), path),
             (true, "settings.extensions"),
@@ -146,12 +146,12 @@ pub(super) fn effort(
     Some(word(sent).to_owned())
 }
 
-/// The effort that is wanted, whether thinking is to be on or off taken into account.
+/// The requested effort, combined with whether thinking is on or off.
 fn thinking(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<Effort> {
     let path = "settings.thinking";
     match settings.thinking {
         None => {}
-        // What models do that think at all.
+        // The default of models that think at all.
         Some(ThinkingMode::Adaptive) => {
             notes.dropped(NoteEffect::Cosmetic, "thinking_not_sent", path);
         }
@@ -177,7 +177,7 @@ fn thinking(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option
     settings.effort
 }
 
-/// The level that is nearest, upwards where two are; none for some only where it is the one that is wanted.
+/// The nearest supported level, the higher one of two equally near; `None` only matches itself.
 fn nearest(wanted: Effort, levels: &[Effort]) -> Option<Effort> {
     let distance = |level: &Effort| {
         let (level, wanted) = (*level as u8, wanted as u8);
@@ -201,7 +201,7 @@ const fn word(effort: Effort) -> &'static str {
     }
 }
 
-/// The form of the answer.
+/// Maps the response format.
 pub(super) fn response_format(
     settings: &Settings,
     profile: &Profile,

@@ -1,4 +1,4 @@
-//! Tools and tool choice.
+//! Maps tools and tool choice.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::chat::wire;
 use crate::profile::{Profile, ToolChoiceForms};
 use crate::schema;
 
-/// The field of a text tool's arguments that holds the text, where a server takes JSON alone.
+/// The argument field that holds the text of a text tool, where a server takes only JSON.
 pub(crate) const TEXT_FIELD: &str = "input";
 
-/// What is offered to the model.
+/// The tools offered to the model.
 #[derive(Debug, Default)]
 pub(super) struct Offered {
     pub(super) choice: Option<wire::ToolChoice>,
@@ -72,8 +72,8 @@ fn tools(request: &ModelRequest, profile: &Profile, notes: &mut Notes) -> Vec<wi
     tools
 }
 
-/// The tools that a choice leaves, where the server is not told it in full; `None` if all are offered, as
-/// they are where none would be left.
+/// The tools that a choice permits, where the server cannot express the choice; `None` if all are offered, also if
+/// none would be left.
 fn chosen(request: &ModelRequest, forms: ToolChoiceForms) -> Option<Vec<&str>> {
     let names: Vec<&str> = match &request.choice {
         ToolChoice::Named(name) if forms < ToolChoiceForms::Named => vec![name.as_str()],
@@ -168,7 +168,7 @@ fn mode(word: &str) -> wire::ToolChoice {
     wire::ToolChoice::Mode(word.to_owned())
 }
 
-/// A tool by its name, if it is offered.
+/// The choice of a tool by its name, if it is offered.
 fn named(tools: &[wire::Tool], wanted: &ToolName) -> Option<wire::ToolChoice> {
     let wanted = wanted.as_str();
     tools.iter().find_map(|tool| match tool {
@@ -210,7 +210,7 @@ fn tool(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut No
         }
         InputFormat::Text(grammar) => {
             if definition.strict.is_some() {
-                // Free text follows its grammar always, and JSON around it is ours.
+                // Free text always follows its grammar, and the JSON around it is ours.
                 let path = format_args!("tools[{n}].strict");
                 notes.dropped(NoteEffect::Cosmetic, "strict_not_sent", path);
             }
@@ -241,7 +241,7 @@ fn tool(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut No
     }
 }
 
-/// The schema of the arguments: the root has to be an object's, and a strict one within the subset.
+/// The schema of the arguments: the root must be an object's, and a strict schema within the strict subset.
 fn parameters(
     n: usize,
     schema: &Arc<Value>,
@@ -289,7 +289,7 @@ fn format(grammar: &Grammar) -> wire::TextFormat {
     }
 }
 
-/// A server that knows no free text: one field holds it.
+/// The schema for a server without text tools: one field holds the text.
 fn text_input(grammar: Option<&Grammar>) -> Value {
     let description = match grammar {
         Some(grammar) => format!(

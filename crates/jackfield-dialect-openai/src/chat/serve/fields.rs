@@ -1,4 +1,4 @@
-//! The fields of a request that a server has to judge.
+//! Validation of the request fields that a server has to judge.
 //!
 //! | field | what becomes of it |
 //! |---|---|
@@ -26,10 +26,10 @@ use serde_json::{Map, Value};
 use crate::chat::request::acts;
 use crate::chat::wire;
 
-/// Under what the echo says that the client asked for what was used.
+/// The key in the echo for the client's request for usage.
 pub(super) const USAGE: &str = "include_usage";
 
-/// What is known of a request once its fields have been judged.
+/// The result of the validation.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) echo: Map<String, Value>,
@@ -37,7 +37,7 @@ pub(super) struct Seen {
     pub(super) store: Option<bool>,
 }
 
-/// Judges the fields of a body, and takes out of it what goes no further.
+/// Validates the fields of a body, and removes those that are not passed on.
 pub(super) fn check(body: &mut wire::Request) -> Result<Seen, ServeError> {
     if body.model.trim().is_empty() {
         return Err(invalid("model", "the name of a model is needed"));
@@ -69,9 +69,9 @@ pub(super) fn check(body: &mut wire::Request) -> Result<Seen, ServeError> {
     Ok(seen)
 }
 
-/// Judges what can be judged only once the body has been read.
+/// Validates what needs the parsed body.
 pub(super) fn check_read(incoming: &Incoming) -> Result<(), ServeError> {
-    // Whatever a vendor's server would do for its client is not done here.
+    // Vendor-side actions are not offered here.
     let mut notes = incoming.notes.iter();
     if let Some(note) = notes.find(|note| note.kind == NoteKind::Refused) {
         return Err(unsupported(&note.path, ACTS));
@@ -90,7 +90,7 @@ pub(super) fn check_read(incoming: &Incoming) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Whether a field goes further, as one that only this dialect knows.
+/// Whether a field is passed on as an extension of this dialect.
 fn stays(
     field: &str,
     json: &Value,

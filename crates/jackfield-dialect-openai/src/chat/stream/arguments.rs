@@ -1,14 +1,14 @@
-//! The arguments of one call, in whatever pieces they come.
+//! Assembles the arguments of one call from fragments of any form.
 //!
-//! What is certain to be part of them is told at once; what might still turn out to be something else is
-//! held back until the call is whole.
+//! Text that certainly belongs to the arguments is passed on at once; ambiguous text is held back until the call is
+//! complete.
 
 use serde_json::Value;
 
-/// Arguments that are JSON.
+/// JSON arguments.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
-    /// Whether each piece repeated what came before: then only the last one counts.
+    /// Whether each fragment repeats the earlier ones: then only the last one counts.
     grows: bool,
     joined: String,
     last: String,
@@ -17,12 +17,12 @@ pub(super) struct Arguments {
     told: usize,
 }
 
-/// What arguments came to.
+/// The final arguments.
 #[derive(Debug)]
 pub(super) struct Settled {
-    /// What has not been told.
+    /// The text that was not passed on yet.
     pub(super) rest: String,
-    /// How they were mended, if they were.
+    /// The kind of repair, if any.
     pub(super) mended: Option<&'static str>,
 }
 
@@ -42,33 +42,33 @@ impl Arguments {
         self.scan.read(&self.joined);
     }
 
-    /// Whether nothing but blanks has come.
+    /// Whether there is no text but blanks.
     pub(super) fn is_blank(&self) -> bool {
         self.joined.trim().is_empty()
     }
 
-    /// Whether an object has come to its end.
+    /// Whether the object is complete.
     pub(super) const fn is_whole(&self) -> bool {
         self.scan.end.is_some()
     }
 
-    /// Whether an object has been told to its end, and nothing follows it.
+    /// Whether the complete object was passed on, and nothing but blanks follows it.
     pub(super) fn is_told(&self) -> bool {
         self.scan.end == Some(self.told) && self.joined.get(self.told..).is_some_and(is_blank)
     }
 
-    /// Whether a piece says all of them again.
+    /// Whether a fragment repeats all of the arguments.
     pub(super) fn says(&self, piece: &str) -> bool {
         let piece = piece.trim();
         piece == self.joined.trim() || (self.grows && piece == self.last.trim())
     }
 
-    /// Whether a piece says again what the last one said.
+    /// Whether a fragment repeats the last one.
     pub(super) fn repeats(&self, piece: &str) -> bool {
         !self.last.is_empty() && piece.starts_with(&self.last)
     }
 
-    /// What can be told now.
+    /// The text that can be passed on now.
     pub(super) fn tell(&mut self) -> Option<String> {
         let sure = if !self.joined.trim_start().starts_with('{') || (self.grows && self.pieces > 1)
         {
@@ -85,10 +85,10 @@ impl Arguments {
         Some(more)
     }
 
-    /// The rest, now that nothing more comes.
+    /// The final arguments, after the last fragment.
     pub(super) fn settle(&self) -> Settled {
         let (text, mended) = self.settled();
-        // All that was told stands at the beginning of whatever it came to.
+        // The text that was passed on is a prefix of every possible result.
         let rest = text.get(self.told..).unwrap_or_default().to_owned();
         Settled { rest, mended }
     }
@@ -109,7 +109,7 @@ impl Arguments {
             Ok(_) => return (joined.to_owned(), None),
             Err(fault) => fault,
         };
-        // Where only the end is missing, they were cut off, and nothing may be made of them.
+        // Arguments with only the end missing were truncated and must not be repaired.
         if !fault.is_eof() {
             if self.grows && self.pieces > 1 && is_object(&self.last) {
                 return (self.last.clone(), Some("arguments_repeated"));
@@ -130,7 +130,7 @@ fn is_object(text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|json| json.is_object())
 }
 
-/// An object without the fences or tags of a template around it; `None` if something else is wrong.
+/// The object without a template's code fences or tags; `None` if something else is wrong.
 fn without_wrapping(text: &str) -> Option<&str> {
     let mut inner = text.trim();
     if let Some(fenced) = inner.strip_prefix("```") {
@@ -147,13 +147,13 @@ fn without_wrapping(text: &str) -> Option<&str> {
             None => break,
         }
     }
-    // What was told began where the text began.
+    // The text passed on so far began at the start of the text.
     let told_first = text.starts_with('{') == inner.starts_with('{') && text.starts_with(inner);
     let held = !text.trim_start().starts_with('{');
     (is_object(inner) && (told_first || held)).then_some(inner)
 }
 
-/// Finds the end of the first object in a text that grows.
+/// Finds the end of the first object in a growing text.
 #[derive(Debug, Default)]
 struct Scan {
     depth: usize,

@@ -1,4 +1,4 @@
-//! The calls of a reply: which piece belongs to which, by the rules of many servers.
+//! Assembles the calls of a reply from fragments, by the rules of many servers.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ use crate::chat::request::TEXT_FIELD;
 /// The most calls of one reply.
 const MOST_CALLS: usize = 1024;
 
-/// The longest id that is kept; whoever needs it back makes no longer ones.
+/// The longest id that is kept; servers that need their ids back do not create longer ones.
 const LONGEST_ID: usize = 256;
 
-/// The tools that were offered: what a reply may be read by.
+/// The offered tools, which help to interpret a reply.
 #[derive(Debug, Default)]
 pub(super) struct Offered {
     names: Vec<Arc<str>>,
-    /// Those that take text.
+    /// The text tools.
     text: HashSet<Arc<str>>,
 }
 
@@ -52,21 +52,21 @@ impl Offered {
         self.names.iter().any(|known| **known == *name)
     }
 
-    /// Whether a name is a tool's, and the beginning of no other one's.
+    /// Whether this is the name of a tool and not a prefix of another tool's name.
     fn is_certain(&self, name: &str) -> bool {
         let mut begun = self.names.iter().filter(|known| known.starts_with(name));
         begun.next().is_some_and(|known| **known == *name) && begun.next().is_none()
     }
 }
 
-/// The calls so far.
+/// The calls of the reply so far.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     calls: Vec<Call>,
     offered: Offered,
-    /// How many of the first ones have ended.
+    /// How many of the first calls have ended.
     settled: usize,
-    /// How many have begun for the reader: always the first ones.
+    /// How many calls were started in the output: always the first ones.
     started: usize,
     taken: HashSet<Arc<str>>,
 }
@@ -75,23 +75,23 @@ pub(super) struct Calls {
 #[derive(Debug)]
 struct Call {
     arguments: Arguments,
-    /// The block, once it has begun.
+    /// The index of its block, once started.
     block: Option<u32>,
-    /// Whether nothing more may come for it.
+    /// Whether no more fragments may follow.
     ended: bool,
     extra: Option<Value>,
-    /// Whether it takes text, and comes as such.
+    /// Whether it is a text tool's call that arrives as text.
     free: bool,
     id: Option<Arc<str>>,
     index: Option<i64>,
     name: String,
-    /// Whether its name came again after its arguments were whole.
+    /// Whether its name was repeated after its arguments were complete.
     renamed: bool,
-    /// The text, if it is free.
+    /// The text of a text tool's call.
     words: String,
 }
 
-/// A piece of a call, as a server told it.
+/// A fragment of a call.
 #[derive(Debug)]
 struct Piece<'a> {
     arguments: std::borrow::Cow<'a, str>,
@@ -102,7 +102,7 @@ struct Piece<'a> {
     name: Option<&'a str>,
 }
 
-/// The index of a `function_call`, which has none.
+/// The index for a `function_call`, which has none of its own.
 const LEGACY: i64 = i64::MIN;
 
 impl Calls {
@@ -117,7 +117,7 @@ impl Calls {
         self.calls.is_empty()
     }
 
-    /// Takes a piece of a call, which in a whole reply is all of it and has a place.
+    /// Adds a fragment of a call; in a reply that is not streamed, it is the whole call and has a position.
     pub(super) fn push(
         &mut self,
         json: &Value,
@@ -131,7 +131,7 @@ impl Calls {
         self.take(&piece, held)
     }
 
-    /// Takes a piece of a `function_call`.
+    /// Adds a fragment of a `function_call`.
     pub(super) fn push_legacy(&mut self, json: &Value, held: &mut Held) -> Result<(), Fault> {
         let mut piece = Piece::read(json)?;
         piece.index = Some(LEGACY);
@@ -155,7 +155,7 @@ impl Calls {
             return Ok(());
         };
         if call.ended {
-            // It has been told to its end: it may be said again, and nothing may be added.
+            // The call was output completely: repetition is permitted, additions are not.
             return if call.says_no_more(piece) {
                 Ok(())
             } else {
@@ -180,7 +180,7 @@ impl Calls {
         Ok(())
     }
 
-    /// The call that a piece belongs to; `None` if it begins one.
+    /// The call to which a fragment belongs; `None` if it starts a new one.
     fn find(&self, piece: &Piece<'_>) -> Option<usize> {
         let calls = || self.calls.iter().enumerate().rev();
         let at_index = |call: &Call| piece.index.is_none() || call.index == piece.index;
@@ -196,8 +196,8 @@ impl Calls {
         let repeated = by_id.is_some() && call.arguments.repeats(&piece.arguments);
         let begins = match piece.name {
             _ if repeated => false,
-            // A name may come last; the same name once more, without arguments, may be said again or
-            // begin another call.
+            // A name may come last; the same name again without arguments may be a repetition or start another
+            // call.
             Some(name) if whole => !blank || !(call.name.is_empty() || name == call.name),
             Some(name) => {
                 let other = !call.name.is_empty() && name != call.name;
@@ -208,7 +208,7 @@ impl Calls {
         (!other_id && !begins).then_some(place)
     }
 
-    /// Whether a name is another call's rather than the rest of this one's.
+    /// Whether a name belongs to another call rather than being the rest of this call's name.
     fn is_second_name(&self, call: &Call, name: &str, piece: &Piece<'_>) -> bool {
         if name.starts_with(&call.name) || self.offered.has(&format!("{}{name}", call.name)) {
             return false;
@@ -216,10 +216,10 @@ impl Calls {
         piece.index.is_none() || self.offered.has(&call.name)
     }
 
-    /// Tells what can be told; calls begin in their order.
+    /// Emits all deltas that are certain; calls start in order.
     ///
-    /// One whose arguments are whole ends where another one has begun, so that whoever waits for it need
-    /// not wait for all of them. Servers that mix the pieces of calls begin the next one before that.
+    /// A call with complete arguments ends once another one has started, so that its consumer need not wait for all
+    /// calls. Servers that interleave fragments start the next call before that.
     pub(super) fn tell(&mut self, next: &mut u32, owner: &StateOwner, out: &mut Vec<Delta>) {
         let others = self.calls.len().saturating_sub(1);
         let telling = self.calls.iter_mut().take(self.started.min(others));
@@ -260,7 +260,7 @@ impl Calls {
         }
     }
 
-    /// Ends all calls; gives what had to be mended.
+    /// Ends all calls; returns the repairs made.
     pub(super) fn settle(
         &mut self,
         next: &mut u32,
@@ -292,7 +292,7 @@ impl Calls {
             };
             let mut json = !call.free;
             if wrapped && call.block.is_none() {
-                // Broken ones are malformed, and no text for a tool to run.
+                // Malformed JSON around the text is no text for a tool to run.
                 let inner = if rest.is_empty() {
                     Some(String::new())
                 } else {
@@ -343,22 +343,22 @@ impl Call {
         }
     }
 
-    /// Whether its arguments have come to an end that only something odd could follow.
+    /// Whether its arguments were output completely, so that only a violation could follow.
     fn is_over(&self) -> bool {
         !self.free && self.arguments.is_told()
     }
 
-    /// Whether a piece adds nothing to what has been told.
+    /// Whether a fragment adds nothing to what was output.
     fn says_no_more(&self, piece: &Piece<'_>) -> bool {
         piece.arguments.trim().is_empty() || (!self.free && self.arguments.says(&piece.arguments))
     }
 
-    /// Whether anything but an id has come.
+    /// Whether anything other than an id has arrived.
     fn has_begun(&self) -> bool {
         !self.name.is_empty() || !self.arguments.is_blank() || !self.words.is_empty()
     }
 
-    /// A name may come whole, again and again, longer and longer, or in pieces.
+    /// Adds to the name, which may arrive whole, repeatedly, growing, or in fragments.
     fn add_name(&mut self, name: &str) {
         if self.block.is_some() || self.name == name {
             self.renamed |= self.arguments.is_whole();
@@ -439,7 +439,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// The text in the arguments of a tool that takes text.
+/// The text in the JSON arguments of a text tool.
 fn text_of(arguments: &str) -> Option<String> {
     let json: Value = serde_json::from_str(arguments).ok()?;
     let fields = json.as_object()?;

@@ -1,4 +1,4 @@
-//! What chunks are put together from.
+//! Building blocks of chunks.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ pub(super) fn calling(call: wire::ToolCall) -> wire::Delta {
     }
 }
 
-/// What Jackfield did meanwhile.
+/// A delta with a server tool call.
 pub(super) fn meanwhile(call: wire::ServerCall) -> wire::Delta {
     wire::Delta {
         jackfield: Some(wire::Meanwhile {
@@ -40,11 +40,11 @@ pub(super) fn choice(delta: wire::Delta, finish_reason: Option<&str>) -> wire::C
     }
 }
 
-/// What all chunks of a reply begin with, as far as their choices, written once.
+/// The serialized beginning of all chunks of a reply, up to their choices.
 #[derive(Debug)]
 pub(super) struct Head(String);
 
-/// What comes behind the head.
+/// The rest of a chunk after the head.
 #[derive(Serialize)]
 struct Rest {
     choices: Vec<wire::ChoiceDelta>,
@@ -52,7 +52,7 @@ struct Rest {
     usage: Option<wire::Usage>,
 }
 
-/// What comes between the head and the words of a chunk that says nothing else, and behind them.
+/// The parts before and after the text in a chunk that holds only text.
 static AROUND: LazyLock<(String, String)> = LazyLock::new(|| {
     let none = wire::Chunk {
         id: String::new(),
@@ -72,11 +72,11 @@ static AROUND: LazyLock<(String, String)> = LazyLock::new(|| {
     (before.to_owned(), after.to_owned())
 });
 
-/// The name of the field that the head ends with.
+/// The field with which the head ends.
 const CHOICES: &str = "\"choices\":";
 
 impl Head {
-    /// The head of the chunks of this reply.
+    /// The head of the chunks of a reply.
     pub(super) fn new(id: String, model: String, created: u64) -> Self {
         let mut head = written(&wire::Chunk {
             id,
@@ -102,7 +102,7 @@ impl Head {
         data([&self.0, rest].concat())
     }
 
-    /// A chunk that says some words and nothing else, as nearly all do.
+    /// A chunk that holds only text, as nearly all do.
     pub(super) fn words(&self, text: &str) -> SseEvent {
         let Self(head) = self;
         let (before, after) = &*AROUND;
@@ -110,14 +110,14 @@ impl Head {
         let mut chunk = Vec::with_capacity(room);
         chunk.extend_from_slice(head.as_bytes());
         chunk.extend_from_slice(before.as_bytes());
-        // A text is written in any case.
+        // A string can always be serialized.
         let _written = serde_json::to_writer(&mut chunk, text);
         chunk.extend_from_slice(after.as_bytes());
         data(String::from_utf8(chunk).unwrap_or_default())
     }
 }
 
-/// Room for quotes, and for what of a few words is escaped.
+/// Room for the quotes and the escapes of a few words.
 const ESCAPES: usize = 16;
 
 pub(super) fn event(body: &impl Serialize) -> SseEvent {
@@ -128,7 +128,7 @@ const fn data(data: String) -> SseEvent {
     SseEvent { data, event: None }
 }
 
-/// Nothing in a chunk refuses to be written: all keys are text and all numbers finite.
+/// Serialization cannot fail: all keys are strings and all numbers finite.
 fn written(body: &impl Serialize) -> String {
     serde_json::to_string(body).unwrap_or_default()
 }

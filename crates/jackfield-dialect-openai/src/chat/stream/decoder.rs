@@ -1,8 +1,7 @@
-//! The chunks of a streamed reply as pieces, from any server that speaks the language more or less.
+//! Decodes the chunks of a streamed reply into deltas, leniently.
 //!
-//! What servers were seen to do otherwise than OpenAI (2026-11) is read for what it means: calls are
-//! counted by their presence and told apart by index, id and name together; usage may come anywhere; an
-//! error may come with status 200.
+//! Observed deviations from OpenAI (2026-11) are interpreted by their intent: the presence of calls counts, and
+//! index, id and name together tell them apart; usage may come anywhere; an error may have status 200.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,7 +25,7 @@ use crate::chat::reply::ending::{Holds, finish_reason, usage_from_wire};
 use crate::error::{self, ErrorDetail};
 use crate::profile::InlineThinking;
 
-/// After how many chunks that have nothing in common no more is looked for.
+/// After this many consecutive chunks without a common frame, the fast path is given up.
 const MOST_MISSES: u8 = 8;
 
 /// The data of the last event.
@@ -34,20 +33,19 @@ const DONE: &str = "[DONE]";
 
 /// Reads one streamed reply, event by event.
 ///
-/// Answers beyond the first one are ignored, as are unknown fields. A chunk that is no JSON, or has
-/// something of another kind in a known place, is a [`DecodeError::Violation`]. After any error the
-/// decoder is of no more use.
+/// Choices after the first one and unknown fields are ignored. A chunk that is not JSON, or that has a known field
+/// of another type, is a [`DecodeError::Violation`]. After any error the decoder must not be used any more.
 #[derive(Debug)]
 pub struct Decoder {
-    /// What stood around the words of the last chunk that said nothing else.
+    /// The frame around the text of the last chunk that held only text.
     around: Option<Around>,
     calls: Calls,
-    /// Whether `[DONE]` has come.
+    /// Whether `[DONE]` has arrived.
     done: bool,
     finish: Option<String>,
     held: Held,
     id: Option<String>,
-    /// How many chunks said something else around their words than the one before, one after another.
+    /// How many consecutive chunks differed in their frame from the one before.
     misses: u8,
     model: Option<String>,
     next: u32,
@@ -55,13 +53,13 @@ pub struct Decoder {
     owner: StateOwner,
     prose: Prose,
     told: bool,
-    /// Whether anything that came was a piece of a reply.
+    /// Whether any chunk was recognized as part of a reply.
     understood: bool,
     usage: Option<Usage>,
 }
 
 impl Decoder {
-    /// A decoder of a reply by this owner: state in the reply is marked as its.
+    /// A decoder for a reply of this owner, to whom state in the reply is attributed.
     #[must_use]
     pub fn new(owner: StateOwner) -> Self {
         Self {
@@ -83,10 +81,10 @@ impl Decoder {
         }
     }
 
-    /// A decoder of the reply to this request.
+    /// A decoder for the reply to this request.
     ///
-    /// Calls of its text tools are told with their text, which some servers can only put into a JSON
-    /// field; names that come in pieces, or not at all, are read by those of its tools.
+    /// Calls of the request's text tools are returned as text, which some servers can only send in a JSON field;
+    /// the names of its tools help to read names that arrive in fragments, or not at all.
     #[must_use]
     pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
         let mut decoder = Self::new(owner);
@@ -94,7 +92,7 @@ impl Decoder {
         decoder
     }
 
-    /// Has reasoning found in the text of the reply, as the server leaves it there.
+    /// Enables the detection of reasoning within the text of the reply.
     #[must_use]
     pub fn with_inline_thinking(mut self, way: InlineThinking) -> Self {
         self.prose.find_thinking(way);
@@ -123,7 +121,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Reads a chunk that says some words and nothing else; nothing if it says anything more.
+    /// Reads a chunk that holds only text; `None` if it holds more.
     fn plain_of<'a>(&mut self, chunk: &'a str) -> Option<Plain<'a>> {
         let around = self.around.as_ref();
         if let Some(words) = around.and_then(|around| around.words(chunk)) {
@@ -135,17 +133,17 @@ impl Decoder {
             });
         }
         let plain = Plain::read(chunk)?;
-        // What is escaped does not stand in it as it is.
+        // Escaped text does not appear literally in the chunk.
         if let Cow::Borrowed(words) = plain.words {
             self.misses = self.misses.saturating_add(self.around.is_some().into());
-            // Who pads every chunk by another length is not compared with what went before for ever.
+            // If a server pads every chunk differently, the comparison is given up at some point.
             let goes_on = self.misses < MOST_MISSES;
             self.around = goes_on.then(|| Around::of(words, chunk)).flatten();
         }
         Some(plain)
     }
 
-    /// A chunk that says some words and nothing else: as [`chunk`](Self::chunk) has it.
+    /// Handles a chunk that holds only text, like [`chunk`](Self::chunk).
     fn plain(&mut self, plain: Plain<'_>, out: &mut Vec<Delta>) -> Result<(), Fault> {
         self.understood = true;
         for (known, text) in [(&mut self.id, plain.id), (&mut self.model, plain.model)] {
@@ -162,7 +160,7 @@ impl Decoder {
         self.prose.text(&plain.words, &mut to)
     }
 
-    /// A whole reply that says some words and nothing else: as the tree of it is read.
+    /// Handles a whole reply that holds only text, with the same result as the generic path.
     fn plain_whole(&mut self, whole: Whole<'_>) -> Result<Vec<Delta>, Fault> {
         self.count(whole.usage.as_ref());
         let mut out = Vec::with_capacity(3);
@@ -178,7 +176,7 @@ impl Decoder {
         Ok(out)
     }
 
-    /// An error in place of a piece, in any of its forms.
+    /// Detects an error in place of a chunk, in any of its forms.
     fn check(&self, json: &Value) -> Result<(), Fault> {
         let told = match json {
             Value::Array(_) => Some(json),
@@ -249,7 +247,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Reasons that are failures.
+    /// Detects finish reasons that are failures.
     fn check_finish(&self, reason: &str) -> Result<(), Fault> {
         let (kind, message) = match reason {
             // Mistral, OpenRouter
@@ -271,7 +269,7 @@ impl Decoder {
         )))
     }
 
-    /// Ends what is open: the last pieces have come.
+    /// Ends all open blocks after the last chunk.
     fn settle(&mut self, out: &mut Vec<Delta>) -> Result<(), Fault> {
         self.prose.end_text(&mut Into {
             held: &mut self.held,
@@ -291,7 +289,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Usage counts all that came before it.
+    /// Takes the usage, which covers everything before it.
     fn count(&mut self, usage: Option<&Value>) {
         if let Some(usage) = usage.filter(|usage| usage.is_object()) {
             self.usage = Some(usage_from_wire(usage));
@@ -334,7 +332,7 @@ impl DecodeReply for Decoder {
             self.told |= !out.is_empty();
             return Ok(out);
         }
-        // Whatever comes behind a reason to end settles what is open.
+        // Any chunk after the finish reason settles the open blocks.
         if self.finish.is_none()
             && name != Some("error")
             && let Some(plain) = self.plain_of(data)
@@ -347,7 +345,7 @@ impl DecodeReply for Decoder {
         let chunk: Value = match serde_json::from_str(data) {
             Ok(Value::Null) => return Ok(out),
             Ok(chunk) => chunk,
-            // Pieces have no name; of an event that has one, not even the data has to be JSON.
+            // Chunks have no event name; the data of a named event need not be JSON.
             Err(_) if name.is_some_and(|name| !matches!(name, "error" | "message")) => {
                 return Ok(out);
             }
@@ -374,7 +372,7 @@ impl DecodeReply for Decoder {
 
     fn finish(self) -> Result<ReplyEnd, DecodeError> {
         let is_cut = !self.done && self.finish.is_none();
-        // An end alone is no reply: something before the server answered in its place.
+        // An end alone is no reply: an intermediary answered in place of the server.
         if is_cut || !self.understood {
             return Err(DecodeError::Truncated {
                 phase: self.phase(),
@@ -409,13 +407,13 @@ impl DecodeReply for Decoder {
         let mut choices = choices.into_iter();
         let first = choices.find(|choice| number(choice, "index").unwrap_or(0) == 0);
         let Some(first) = first else {
-            // Some servers tell errors with a status of success.
+            // Some servers send errors with a success status.
             let phase = self.phase();
             let failure = error::classify(200, |_| None, body, phase);
             return Err(DecodeError::Failed(failure));
         };
         let mut out = Vec::new();
-        // Its answers are taken out by now.
+        // Its choices have been taken out before.
         let head = self.chunk(&json, &mut out);
         let read = head
             .and_then(|()| self.choice(&first, true, &mut out))

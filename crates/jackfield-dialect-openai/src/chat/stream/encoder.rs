@@ -1,4 +1,4 @@
-//! Pieces of a reply as chunks for a client.
+//! Encodes the deltas of a reply as chunks for a client.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ use crate::chat::request::in_words;
 use crate::chat::{DIALECT, wire};
 use crate::error;
 
-/// Writes one streamed reply, piece by piece.
+/// Writes one streamed reply, delta by delta.
 ///
-/// The role comes first, why it ended comes on a chunk of its own, what was used only where it was asked
-/// for, and `[DONE]` last. Tools that Jackfield ran are told as [`wire::Meanwhile`]. Blocks come strictly one after another: pieces of a later block wait until the
-/// earlier ones have ended. What this dialect cannot tell is left out, as [`crate::chat::reply::to_wire`]
-/// notes for the whole reply. Pieces that fit no open block are ignored.
+/// The role comes first, the finish reason in a chunk of its own, usage only on request, and `[DONE]` last. Server
+/// tools are reported as [`wire::Meanwhile`]. Blocks are written strictly one after another: deltas of a later
+/// block wait until the earlier ones have ended. Content that this dialect cannot express is left out, as
+/// [`crate::chat::reply::to_wire`] notes for the whole reply. Deltas that match no open block are ignored.
 #[derive(Debug)]
 pub struct Encoder {
     begun: bool,
@@ -35,24 +35,24 @@ pub struct Encoder {
     head: Head,
     holds: Holds,
     id: String,
-    /// The kind of the last block that was told.
+    /// The kind of the last block written.
     last: Option<Kind>,
-    /// Whether reasoning is told.
+    /// Whether reasoning is written.
     reasoning: bool,
     remarks: Remarks,
-    /// The ids of the calls that Jackfield ran.
+    /// The ids of server tool calls.
     server_calls: Vec<String>,
-    /// Whether something was told that is to be heard: a message has one place for it.
+    /// Whether audio was written: a message can hold only one.
     sounded: bool,
-    /// Whether any words have been told.
+    /// Whether any text was written.
     spoke: bool,
     usage: bool,
     waiting: VecDeque<Waiting>,
 }
 
 impl Encoder {
-    /// An encoder of the reply with this id that began at `created`, in seconds since 1970, by what the
-    /// client knows as this model.
+    /// An encoder for the reply with this id that began at `created`, in seconds since 1970; `model` is the name
+    /// that the client knows.
     #[must_use]
     pub fn new(id: impl Into<String>, model: impl Into<String>, created: u64) -> Self {
         let id = id.into();
@@ -69,26 +69,26 @@ impl Encoder {
             sounded: false,
             spoke: false,
             usage: false,
-            // As a rule one block comes after another.
+            // Usually blocks come one after another.
             waiting: VecDeque::with_capacity(1),
         }
     }
 
-    /// Says at the end what was used, which the client asks for with `stream_options.include_usage`.
+    /// Adds usage at the end, which clients request with `stream_options.include_usage`.
     #[must_use]
     pub const fn with_usage(mut self) -> Self {
         self.usage = true;
         self
     }
 
-    /// Says nothing of the reasoning, for which the vendor has no field.
+    /// Omits reasoning, for which the vendor has no field.
     #[must_use]
     pub const fn without_reasoning(mut self) -> Self {
         self.reasoning = false;
         self
     }
 
-    /// The first event, unless it has been written: for a server that wants it out before any piece.
+    /// The first event, unless it was written already: for servers that send it before any delta.
     pub fn begin(&mut self) -> Vec<SseEvent> {
         if self.begun {
             return Vec::new();
@@ -101,12 +101,12 @@ impl Encoder {
         })]
     }
 
-    /// The events for a piece. A call gets its upstream id, and one of this stream if it has none.
+    /// The events for a delta. A call gets its upstream id, or an id of this stream if it has none.
     pub fn push(&mut self, delta: &Delta) -> Vec<SseEvent> {
         self.push_as(delta, None)
     }
 
-    /// The events for a piece; `call` is the id of the call that begins with it.
+    /// The events for a delta; `call` is the id of the call that starts with it.
     pub fn push_as(&mut self, delta: &Delta, call: Option<&ToolCallId>) -> Vec<SseEvent> {
         let mut out = self.begin();
         match delta {
@@ -152,7 +152,7 @@ impl Encoder {
         out
     }
 
-    /// The last events of a reply that is whole.
+    /// The last events of a complete reply.
     #[must_use]
     pub fn finish(mut self, end: &ReplyEnd) -> Vec<SseEvent> {
         let mut out = self.begin();
@@ -183,7 +183,8 @@ impl Encoder {
         out
     }
 
-    /// The last event of a reply that broke off. Nothing follows it, so that nobody takes the reply for whole.
+    /// The last event of an interrupted reply. Nothing follows it, so that clients do not take the reply for
+    /// complete.
     #[must_use]
     pub fn fail(self, failure: &ModelFailure) -> SseEvent {
         let (_, body) = error::to_wire(failure);
@@ -195,7 +196,7 @@ impl Encoder {
         blocks.find(|block| block.index == index && !block.ended)
     }
 
-    /// Tells what can be told of the first block, and of those after it once it has ended.
+    /// Writes what is available of the first block, and of the following ones once it has ended.
     fn flush(&mut self, out: &mut Vec<SseEvent>) {
         while let Some(mut block) = self.waiting.pop_front() {
             self.tell(&mut block, out);
@@ -230,7 +231,7 @@ impl Encoder {
         }
     }
 
-    /// Tells what is known only at the end of a block.
+    /// Writes what is known only at the end of a block.
     fn end_block(&mut self, block: &mut Waiting, kind: Kind, out: &mut Vec<SseEvent>) {
         if kind == Kind::Text {
             self.remarks.add(std::mem::take(&mut block.remarks));
@@ -238,7 +239,7 @@ impl Encoder {
         if matches!(kind, Kind::Call(_))
             && !block.state_told
             && let Some(extra) = state::of_dialect(&block.states, state::EXTRA_CONTENT)
-            // In every piece of a call, SDKs want a piece of its function.
+            // SDKs require a `function` in every fragment of a call.
             && let Some(mut delta) = piece(kind, &block.start, "")
         {
             for call in delta.tool_calls.iter_mut().flatten() {
@@ -248,7 +249,7 @@ impl Encoder {
         }
     }
 
-    /// Tells the remarks on the words so far.
+    /// Writes the annotations on the text so far.
     fn remark(&mut self, out: &mut Vec<SseEvent>) {
         if let Some(remarks) = self.remarks.take() {
             out.push(self.chunk(wire::Delta {
@@ -258,9 +259,9 @@ impl Encoder {
         }
     }
 
-    /// Tells the start of a block; whether there is one to tell, and anything after it.
+    /// Writes the start of a block; returns whether there is one, and deltas may follow.
     fn begin_block(&mut self, block: &mut Waiting, out: &mut Vec<SseEvent>) -> bool {
-        // State of a call comes after its start and before its arguments; and blanks may come to nothing.
+        // The state of a call comes between its start and its arguments; and blank text may never become content.
         if !block.ended && !block.speaks() {
             return false;
         }
@@ -283,7 +284,7 @@ impl Encoder {
                 name,
                 upstream,
             } => {
-                // Whoever reads calls takes the words before them for whole.
+                // Clients that read calls take the text before them for complete.
                 self.remark(out);
                 let index = self.calls;
                 self.calls += 1;
@@ -306,7 +307,7 @@ impl Encoder {
                         arguments: Value::String(String::new()),
                     });
                     if !block.speaks() {
-                        // No arguments are an empty object to whoever parses them.
+                        // Clients parse the arguments, so empty ones become an empty object.
                         block.pieces = vec!["{}".into()];
                     }
                 } else {
@@ -329,7 +330,7 @@ impl Encoder {
         block.told.is_some()
     }
 
-    /// Tells a call that Jackfield ran, once all of it is known.
+    /// Writes a server tool call once it is complete.
     fn server_call(
         &mut self,
         block: &Waiting,
@@ -355,7 +356,7 @@ impl Encoder {
         Some(Kind::Other)
     }
 
-    /// An empty line between words that had something else between them, or are of different rounds.
+    /// Writes an empty line between texts that are separated by another block or belong to different rounds.
     fn separate(&mut self, later_round: bool, out: &mut Vec<SseEvent>) {
         if self.spoke && (later_round || self.last != Some(Kind::Text)) {
             out.push(self.chunk(words("\n\n".to_owned())));
@@ -363,7 +364,7 @@ impl Encoder {
         self.spoke = true;
     }
 
-    /// Tells a block that comes whole.
+    /// Writes a block that arrives complete.
     fn whole(&mut self, content: &Content, out: &mut Vec<SseEvent>) -> Option<Kind> {
         let text = match content {
             Content::ToolOutcome(outcome) => {

@@ -1,32 +1,32 @@
-//! Reasoning that a server leaves in the text of a reply, between tags at its beginning.
+//! Detects reasoning that a server leaves in the text of a reply, between tags at its beginning.
 
 use std::mem;
 
 use crate::profile::InlineThinking;
 
-/// Finds the reasoning at the beginning of a text that comes in pieces. However the text is cut, what is found is
-/// the same.
+/// Finds the reasoning at the beginning of a text that arrives in fragments. The result does not depend on the
+/// fragments.
 #[derive(Debug, Default)]
 pub(super) struct Inline {
-    /// What came and may be a part of a tag, or a blank before one.
+    /// Held-back text that may be part of a tag, or blanks before one.
     held: String,
     stage: Stage,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 enum Stage {
-    /// After the reasoning: blanks are still a part of the tag.
+    /// After the reasoning; blanks still belong to the tag.
     After,
-    /// Before the first words.
+    /// Before the first text.
     Before,
-    /// In the reasoning, which this tag ends.
+    /// Within the reasoning, which this tag ends.
     Inside(&'static str),
-    /// All that comes is text.
+    /// All further text is content.
     #[default]
     Over,
 }
 
-/// A piece of a reply.
+/// A part of the text, by its kind.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum Piece {
     Text(String),
@@ -46,12 +46,12 @@ impl Inline {
         }
     }
 
-    /// Whether all that comes is text.
+    /// Whether all further text is content.
     pub(super) const fn is_over(&self) -> bool {
         matches!(self.stage, Stage::Over)
     }
 
-    /// More of the text.
+    /// Adds text.
     pub(super) fn push(&mut self, words: &str) -> Vec<Piece> {
         self.held.push_str(words);
         let mut pieces = Vec::new();
@@ -100,7 +100,7 @@ impl Inline {
         }
     }
 
-    /// The end of the text: what was held back.
+    /// The held-back text, at the end of the text.
     pub(super) fn end(&mut self) -> Option<Piece> {
         let held = mem::take(&mut self.held);
         let stage = mem::take(&mut self.stage);
@@ -120,12 +120,12 @@ fn add(pieces: &mut Vec<Piece>, inside: &str) {
     }
 }
 
-/// How much of the end of a text may be the beginning of a tag, in bytes.
+/// The length in bytes of the text's suffix that may be the start of a tag.
 fn overlap(text: &str, tag: &str) -> usize {
     let lengths = (1..tag.len()).rev();
     let begins = |length: &usize| tag.get(..*length).is_some_and(|part| text.ends_with(part));
     lengths.into_iter().find(begins).unwrap_or(0)
 }
 
-/// The tags of reasoning (DeepSeek R1, Qwen 3 and many others; Magistral), and what ends it.
+/// The tags around reasoning (DeepSeek R1, Qwen 3 and many others; Magistral).
 const TAGS: [(&str, &str); 2] = [("<think>", "</think>"), ("[THINK]", "[/THINK]")];

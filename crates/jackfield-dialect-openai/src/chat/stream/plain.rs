@@ -1,14 +1,14 @@
-//! The chunk that says some words and nothing else, as nearly every chunk of a stream does.
+//! A fast path for chunks that hold only text, as nearly all chunks of a stream do.
 //!
-//! It is read straight into its few fields: to make a tree of every chunk took longer than all the rest that
-//! is done about it. Whatever says anything more, or in another form, is none, and is read as a tree.
+//! They are deserialized directly into a few fields: building a tree of each chunk took longer than all other work
+//! on it. A chunk with anything more, or in another form, takes the generic path.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// A chunk whose words are all that it says.
+/// A chunk that holds only text.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Chunk<'a> {
@@ -75,11 +75,11 @@ struct Said<'a> {
 /// A field that is missing or null.
 pub(super) type Null = Option<()>;
 
-/// A text, in its place where nothing of it is escaped.
+/// A string, borrowed if it contains no escapes.
 #[derive(Debug, Deserialize)]
 pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
-/// What such a chunk says.
+/// The contents of such a chunk.
 #[derive(Debug)]
 pub(super) struct Plain<'a> {
     pub(super) id: Option<Cow<'a, str>>,
@@ -87,18 +87,18 @@ pub(super) struct Plain<'a> {
     pub(super) words: Cow<'a, str>,
 }
 
-/// What stood around the words of such a chunk. The next one says the same but for its words, as a rule, and
-/// then nothing but these has to be read.
+/// The frame around the text of such a chunk. The next chunk usually has the same frame, and then only its text has
+/// to be read.
 #[derive(Debug)]
 pub(super) struct Around {
-    /// Up to the words, their quote included.
+    /// The bytes before the text, including the opening quote.
     before: Box<str>,
-    /// From their quote on.
+    /// The bytes from the closing quote on.
     after: Box<str>,
 }
 
 impl Around {
-    /// What stands around these words, which are a part of this chunk.
+    /// The frame around this text, which must be a slice of the chunk.
     pub(super) fn of(words: &str, chunk: &str) -> Option<Self> {
         let start = words.as_ptr().addr().checked_sub(chunk.as_ptr().addr())?;
         let after = chunk.get(start + words.len()..)?;
@@ -111,7 +111,7 @@ impl Around {
         })
     }
 
-    /// The words of a chunk that says the same around them; nothing where any of them is escaped.
+    /// The text of a chunk with this frame; `None` if the frame differs or the text has escapes.
     pub(super) fn words<'a>(&self, chunk: &'a str) -> Option<&'a str> {
         let words = chunk.strip_prefix(&*self.before)?;
         let words = words.strip_suffix(&*self.after)?;
@@ -121,7 +121,7 @@ impl Around {
 }
 
 impl<'a> Plain<'a> {
-    /// Reads a chunk; nothing if it says anything more.
+    /// Reads a chunk; `None` if it holds more than text.
     pub(super) fn read(chunk: &'a str) -> Option<Self> {
         let chunk: Chunk<'_> = serde_json::from_str(chunk).ok()?;
         let [choice] = chunk.choices;

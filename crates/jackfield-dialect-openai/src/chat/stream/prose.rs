@@ -1,4 +1,4 @@
-//! Everything of a reply but its calls: words, refusals and reasoning, one block after another.
+//! Assembles all content of a reply other than calls: text, refusals and reasoning, one block after another.
 
 use jackfield_domain::block::{Annotation, Content, OpaqueBlock};
 use jackfield_domain::delta::{BlockStart, Delta};
@@ -11,18 +11,18 @@ use crate::chat::DIALECT;
 use crate::chat::reply::state;
 use crate::profile::InlineThinking;
 
-/// What is open, and what is kept until the end.
+/// The open block, and data kept until the end.
 #[derive(Debug, Default)]
 pub(super) struct Prose {
     audio: Map<String, Value>,
-    /// Blanks before the first words of a text: nothing, if no words come.
+    /// Blanks before the first text, dropped if no text follows.
     blanks: String,
     details: Vec<Value>,
     inline: Inline,
     open: Option<(u32, Kind)>,
-    /// The field that reasoning has come in.
+    /// The field in which reasoning arrives.
     reasoning: Option<&'static str>,
-    /// Whether anything was refused.
+    /// Whether the model refused.
     pub(super) refuses: bool,
 }
 
@@ -33,7 +33,7 @@ enum Kind {
     Thinking,
 }
 
-/// Where pieces go.
+/// The destination of deltas.
 #[derive(Debug)]
 pub(super) struct Into<'a> {
     pub(super) held: &'a mut Held,
@@ -43,7 +43,7 @@ pub(super) struct Into<'a> {
 }
 
 impl Prose {
-    /// Reads what a delta says, or in a whole reply a message.
+    /// Reads a delta, or the message of a reply that is not streamed.
     pub(super) fn push(
         &mut self,
         said: &Value,
@@ -87,7 +87,7 @@ impl Prose {
             .find_map(|field| Some((*field, text(said, field)?)));
         let (name, words) = match (found, details) {
             (Some((name, words)), _) => (name, words.to_owned()),
-            // The same words again, if another field has them.
+            // The text of the parts may repeat that of another field.
             (None, Some(parts))
                 if self
                     .reasoning
@@ -109,7 +109,7 @@ impl Prose {
         Ok(())
     }
 
-    /// Says of the open block in which field it came.
+    /// Records the field of the open block's reasoning as state.
     fn set_field(&self, field: &str, to: &mut Into<'_>) {
         if let Some((index, _)) = self.open {
             let json = json!(field);
@@ -118,7 +118,7 @@ impl Prose {
         }
     }
 
-    /// A part of the reasoning; in a stream the same part comes piece by piece.
+    /// Adds a part of the reasoning; in a stream the same part arrives in fragments.
     fn detail(&mut self, part: &Value, whole: bool) {
         let same = |one: &Value| {
             part.get("index").is_some()
@@ -148,7 +148,7 @@ impl Prose {
         }
     }
 
-    /// Has reasoning found in the text, as this server leaves it there.
+    /// Enables the detection of reasoning within the text.
     pub(super) fn find_thinking(&mut self, way: InlineThinking) {
         self.inline = Inline::new(way);
     }
@@ -167,7 +167,7 @@ impl Prose {
     fn piece(&mut self, piece: Piece, to: &mut Into<'_>) -> Result<(), Fault> {
         match piece {
             Piece::Text(words) => self.words(&words, to)?,
-            // Blanks before the first words of the reasoning say nothing.
+            // Blanks before the first text of the reasoning are dropped.
             Piece::Thinking(words) if matches!(self.open, Some((_, Kind::Thinking))) => {
                 self.say(Kind::Thinking, &words, to);
             }
@@ -176,7 +176,7 @@ impl Prose {
         Ok(())
     }
 
-    /// The text is over: something else follows, or nothing.
+    /// Ends the text: another block follows, or nothing.
     pub(super) fn end_text(&mut self, to: &mut Into<'_>) -> Result<(), Fault> {
         match self.inline.end() {
             Some(piece) => self.piece(piece, to),
@@ -198,7 +198,7 @@ impl Prose {
         Ok(())
     }
 
-    /// A part of the content, which is Mistral's way.
+    /// A content part, as Mistral sends.
     fn part(&mut self, part: &Value, to: &mut Into<'_>) -> Result<(), Fault> {
         if let Value::String(words) = part {
             return self.text(words, to);
@@ -276,7 +276,7 @@ impl Prose {
         to.out.push(Delta::TextAppended { index, text });
     }
 
-    /// Ends the open block: something else begins.
+    /// Ends the open block, as another one starts.
     pub(super) fn end(&mut self, out: &mut Vec<Delta>) {
         self.blanks.clear();
         if let Some((index, _)) = self.open.take() {
@@ -284,7 +284,7 @@ impl Prose {
         }
     }
 
-    /// Ends everything; what was said aloud comes as one block.
+    /// Ends everything; audio is emitted as one block.
     pub(super) fn settle(&mut self, to: &mut Into<'_>) {
         self.end(to.out);
         if self.audio.is_empty() {
@@ -303,7 +303,7 @@ impl Prose {
         to.out.push(Delta::BlockEnded { index });
     }
 
-    /// What hangs on the whole reply.
+    /// The state that belongs to the whole reply.
     pub(super) fn into_states(self, owner: &StateOwner) -> Vec<OpaqueState> {
         if self.details.is_empty() {
             return Vec::new();
@@ -318,7 +318,7 @@ impl Prose {
     }
 }
 
-/// A citation as the vendor wrote it.
+/// A citation in the vendor's form.
 pub(crate) fn annotation(json: &Value) -> Annotation {
     let source = json.get("url_citation").unwrap_or(json);
     Annotation {

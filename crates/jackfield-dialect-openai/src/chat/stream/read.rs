@@ -1,4 +1,4 @@
-//! Reading what need not have the form that it should have.
+//! Lenient access to JSON of uncertain form.
 
 use jackfield_domain::failure::ModelFailure;
 use serde_json::Value;
@@ -16,18 +16,18 @@ impl From<&'static str> for Fault {
     }
 }
 
-/// A field that says something: neither missing nor null.
+/// A field that is neither missing nor null.
 pub(super) fn field<'a>(json: &'a Value, key: &str) -> Option<&'a Value> {
     json.get(key).filter(|value| !value.is_null())
 }
 
-/// A text that is not empty.
+/// A string that is not empty.
 pub(super) fn text<'a>(json: &'a Value, key: &str) -> Option<&'a str> {
     let text = json.get(key)?.as_str()?;
     (!text.is_empty()).then_some(text)
 }
 
-/// A number, also where it is written as a text.
+/// A number, possibly written as a string.
 pub(super) fn number(json: &Value, key: &str) -> Option<i64> {
     let value = json.get(key)?;
     value
@@ -35,10 +35,10 @@ pub(super) fn number(json: &Value, key: &str) -> Option<i64> {
         .or_else(|| value.as_str().and_then(|text| text.parse().ok()))
 }
 
-/// The most bytes that are held back or kept, of all calls and fields together: as many as a reply may have.
+/// The most bytes held back or kept, over all calls and fields: as many as a reply may have.
 const MOST_HELD: usize = 1 << 24;
 
-/// What is held back or kept so far.
+/// The bytes held back or kept so far.
 #[derive(Debug, Default)]
 pub(super) struct Held(usize);
 

@@ -1,12 +1,12 @@
-//! Remarks on the words of a reply, in a form that clients can add up.
+//! Annotations on the text of a reply, in a form that clients can accumulate.
 
 use serde_json::Value;
 
-/// The remarks on all words so far.
+/// All annotations so far.
 ///
-/// A message has one list of them. The vendor's SDKs take the list of one chunk as it is and do not add a
-/// second one to it: Python's refuses entries that do not say their place, Node's keeps the last list alone.
-/// So they are told together, once, and what is left to be told later says its place.
+/// A message has one list of them. The vendor's SDKs do not append a second chunk's list to the first: Python's
+/// refuses entries without an index, Node's keeps only the last list. So they are written together, once, and later
+/// entries carry their index.
 #[derive(Debug, Default)]
 pub(super) struct Remarks {
     told: usize,
@@ -14,12 +14,12 @@ pub(super) struct Remarks {
 }
 
 impl Remarks {
-    /// More of them.
+    /// Adds annotations.
     pub(super) fn add(&mut self, mut more: Vec<Value>) {
         self.waiting.append(&mut more);
     }
 
-    /// What is to be told now, if there is anything.
+    /// The annotations to write now, if any.
     pub(super) fn take(&mut self) -> Option<Vec<Value>> {
         let mut remarks = std::mem::take(&mut self.waiting);
         let before = self.told;

@@ -1,4 +1,4 @@
-//! Blocks of a reply that have not been told to their end.
+//! Blocks of a reply that were not written completely.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::chunks::{calling, words};
 use crate::chat::wire;
 
-/// What a block is told as.
+/// The form in which a block is written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
     /// The number of the call.
@@ -20,27 +20,27 @@ pub(super) enum Kind {
     Thinking,
 }
 
-/// A block that has not been told to its end.
+/// A block that was not written completely.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) call: Option<String>,
     pub(super) ended: bool,
-    /// The number of the domain.
+    /// The block's index in the domain.
     pub(super) index: u32,
-    /// The words, cut as they came.
+    /// The text, in the fragments received.
     pub(super) pieces: Vec<Arc<str>>,
-    /// The remarks on them.
+    /// The annotations on the text.
     pub(super) remarks: Vec<Value>,
     pub(super) start: BlockStart,
     pub(super) states: Vec<OpaqueState>,
-    /// Whether what its server wants back with it has been told.
+    /// Whether the state for its server was written.
     pub(super) state_told: bool,
-    /// As what its start has been told.
+    /// The form in which its start was written.
     pub(super) told: Option<Kind>,
 }
 
 impl Waiting {
-    /// Whether there is anything to tell.
+    /// Whether there is anything to write.
     pub(super) fn speaks(&self) -> bool {
         let mut texts = self.pieces.iter();
         match self.start {
@@ -54,7 +54,7 @@ impl Waiting {
     }
 }
 
-/// A piece of a block that has been begun.
+/// A fragment of a started block.
 pub(super) fn piece(kind: Kind, start: &BlockStart, text: &str) -> Option<wire::Delta> {
     let text = text.to_owned();
     Some(match kind {

@@ -1,7 +1,7 @@
-//! The whole reply that says some words and nothing else, as most of them do.
+//! A fast path for whole replies that hold only text, as most do.
 //!
-//! It is read straight into its few fields, as [chunks](super::plain) are. Whatever says anything more, or in
-//! another form, is none, and is read as a tree.
+//! They are deserialized directly into a few fields, as [chunks](super::plain) are. A reply with anything more, or
+//! in another form, takes the generic path.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::plain::{Null, Text};
 
-/// A reply whose words are all that it says.
+/// A reply that holds only text.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Reply<'a> {
@@ -77,7 +77,7 @@ struct Said<'a> {
     _tool_calls: Option<[IgnoredAny; 0]>,
 }
 
-/// What such a reply says.
+/// The contents of such a reply.
 #[derive(Debug)]
 pub(super) struct Whole<'a> {
     pub(super) finish: Cow<'a, str>,
@@ -88,7 +88,7 @@ pub(super) struct Whole<'a> {
 }
 
 impl<'a> Whole<'a> {
-    /// Reads a reply; nothing if it says anything more.
+    /// Reads a reply; `None` if it holds more than text.
     pub(super) fn read(body: &'a [u8]) -> Option<Self> {
         let reply: Reply<'_> = serde_json::from_slice(body).ok()?;
         let [choice] = reply.choices;

@@ -10,15 +10,15 @@ use super::tool::{FunctionCall, ToolCall};
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct Message {
-    /// Who it is from.
+    /// The author.
     pub role: Role,
-    /// What it says; null only beside calls.
+    /// The content; null only beside calls.
     #[serde(default)]
     pub content: Option<Content>,
-    /// Whose among several of one role.
+    /// The name of the author, among several with one role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The model's own words for why it would not.
+    /// The model's explanation of a refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
     /// The model's reasoning: DeepSeek, llama.cpp, vLLM.
@@ -30,25 +30,25 @@ pub struct Message {
     /// The model's reasoning: a few proxies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<String>,
-    /// The model's reasoning in parts, with proofs: OpenRouter.
+    /// The model's reasoning in parts with signatures: OpenRouter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_details: Option<Vec<Value>>,
-    /// What the model said aloud before.
+    /// Earlier audio output of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio: Option<AudioRef>,
     /// The model's calls; never an empty list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<Vec<ToolCall>>,
-    /// The model's one call, before there were several; read only.
+    /// The legacy form of a single call; only read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function_call: Option<FunctionCall>,
-    /// With role `tool`: the call that this answers.
+    /// With role `tool`: the id of the call that this answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
 }
 
 impl Message {
-    /// A message that says nothing yet.
+    /// A message without content.
     #[must_use]
     pub const fn new(role: Role) -> Self {
         Self {
@@ -68,17 +68,17 @@ impl Message {
     }
 }
 
-/// Who a message is from.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The model.
     Assistant,
-    /// Whoever runs the conversation, to a model that reasons.
+    /// The operator's instructions to a reasoning model.
     Developer,
-    /// A function, before there were tools; read only.
+    /// The legacy form of a tool's result; only read.
     Function,
-    /// Whoever runs the conversation.
+    /// The operator's instructions.
     System,
     /// A tool.
     Tool,
@@ -86,11 +86,11 @@ pub enum Role {
     User,
 }
 
-/// What a message says: a text, or parts.
+/// The content of a message: a string, or parts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Content {
-    /// A text.
+    /// A string.
     Text(String),
     /// Parts.
     Parts(Vec<Part>),
@@ -107,15 +107,15 @@ impl<'de> Deserialize<'de> for Content {
     }
 }
 
-/// A part of what a message says.
+/// A part of a message's content.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum Part {
     /// A document.
     File {
-        /// Which.
+        /// The document.
         file: File,
-        /// Cache up to here.
+        /// The end of a cached prefix.
         #[serde(
             default,
             alias = "cache_control",
@@ -123,11 +123,11 @@ pub enum Part {
         )]
         prompt_cache_breakpoint: Option<CacheBreakpoint>,
     },
-    /// A picture.
+    /// An image.
     ImageUrl {
-        /// Which.
+        /// The image.
         image_url: ImageUrl,
-        /// Cache up to here.
+        /// The end of a cached prefix.
         #[serde(
             default,
             alias = "cache_control",
@@ -135,11 +135,11 @@ pub enum Part {
         )]
         prompt_cache_breakpoint: Option<CacheBreakpoint>,
     },
-    /// A sound.
+    /// Audio.
     InputAudio {
-        /// Which.
+        /// The audio.
         input_audio: Audio,
-        /// Cache up to here.
+        /// The end of a cached prefix.
         #[serde(
             default,
             alias = "cache_control",
@@ -147,16 +147,16 @@ pub enum Part {
         )]
         prompt_cache_breakpoint: Option<CacheBreakpoint>,
     },
-    /// The model's own words for why it would not.
+    /// The model's explanation of a refusal.
     Refusal {
-        /// The words.
+        /// The text.
         refusal: String,
     },
-    /// Words.
+    /// Text.
     Text {
-        /// The words.
+        /// The text.
         text: String,
-        /// Cache up to here.
+        /// The end of a cached prefix.
         #[serde(
             default,
             alias = "cache_control",
@@ -164,7 +164,7 @@ pub enum Part {
         )]
         prompt_cache_breakpoint: Option<CacheBreakpoint>,
     },
-    /// Any other part, as it came.
+    /// Any other part, unchanged.
     #[serde(untagged)]
     Other(Map<String, Value>),
 }
@@ -176,26 +176,26 @@ pub struct File {
     /// The bytes, as a `data:` URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_data: Option<String>,
-    /// The vendor's id of it, if it was uploaded before.
+    /// The id of a file that was uploaded before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_id: Option<String>,
-    /// Its name.
+    /// The file name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
 }
 
-/// A picture.
+/// An image.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct ImageUrl {
-    /// Its address, or a `data:` URL.
+    /// The URL, possibly a `data:` URL.
     pub url: String,
     /// `auto`, `low`, `high` or `original`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
 
-/// A sound.
+/// Audio.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct Audio {
@@ -205,22 +205,22 @@ pub struct Audio {
     pub format: String,
 }
 
-/// Something that the model said aloud.
+/// A reference to earlier audio output of the model.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct AudioRef {
-    /// The vendor's id of it.
+    /// The vendor's id of the audio.
     pub id: String,
 }
 
-/// A point up to which the request is to be cached.
+/// The end of a prefix of the request that is to be cached.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct CacheBreakpoint {
-    /// Always `explicit`; clients of other servers say `cache_control`, which has none.
+    /// Always `explicit`; clients of other servers send `cache_control`, which has no mode.
     #[serde(default)]
     pub mode: String,
-    /// `30m` or `12h`; of `cache_control`, `5m` or `1h`.
+    /// `30m` or `12h`; in `cache_control`, `5m` or `1h`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Replies, whole and in pieces, as they are served; what is read is less orderly, see the decoder.
+//! Replies, whole and as chunks, in the form that we serve; the decoder accepts less regular forms.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,68 +8,68 @@ use super::tool::ToolCall;
 /// A whole reply.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Completion {
-    /// The vendor's id of it.
+    /// The vendor's id of the reply.
     pub id: String,
     /// Always `chat.completion`.
     pub object: String,
-    /// When it began, in seconds since 1970.
+    /// When the reply began, in seconds since 1970.
     pub created: u64,
     /// The model.
     pub model: String,
-    /// The answers; here always one.
+    /// The choices; always one here.
     pub choices: Vec<Choice>,
-    /// What was used.
+    /// The usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
 
-/// One answer.
+/// A choice.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Choice {
-    /// Which.
+    /// Its index.
     pub index: u32,
-    /// What it says.
+    /// The message.
     pub message: ReplyMessage,
-    /// How likely each token was; never known here.
+    /// Log probabilities of the tokens; never set here.
     #[serde(default)]
     pub logprobs: Option<Value>,
-    /// Why it ended.
+    /// The finish reason.
     pub finish_reason: String,
 }
 
-/// What the model answered.
+/// The assistant message.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct ReplyMessage {
     /// Always `assistant`.
     pub role: String,
-    /// Its words.
+    /// Its text.
     pub content: Option<String>,
-    /// Its words for why it will not.
+    /// Its explanation of a refusal.
     pub refusal: Option<String>,
-    /// Its reasoning, in the field that most servers have for it; the vendor shows none.
+    /// Its reasoning, in the field that most servers use; the vendor sends none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_content: Option<String>,
-    /// Its reasoning in parts, with proofs.
+    /// Its reasoning in parts with signatures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_details: Option<Value>,
-    /// Where the words come from.
+    /// The sources of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Vec<Value>>,
-    /// What it said aloud.
+    /// Its audio output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio: Option<Value>,
     /// Its calls; never an empty list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<Vec<ToolCall>>,
-    /// What Jackfield did meanwhile; no vendor's.
+    /// Server tool calls; our own extension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jackfield: Option<Meanwhile>,
 }
 
-/// A piece of a reply.
+/// A chunk of a streamed reply.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Chunk {
-    /// The vendor's id of the reply: the same in all pieces.
+    /// The vendor's id of the reply, equal in all chunks.
     pub id: String,
     /// Always `chat.completion.chunk`.
     pub object: String,
@@ -77,38 +77,38 @@ pub struct Chunk {
     pub created: u64,
     /// The model.
     pub model: String,
-    /// Pieces of the answers; none in a piece that only says what was used.
+    /// Deltas of the choices; empty in a chunk that holds only usage.
     pub choices: Vec<ChoiceDelta>,
-    /// What was used.
+    /// The usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
 
-/// A piece of one answer.
+/// A delta of a choice.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct ChoiceDelta {
-    /// Which.
+    /// Its index.
     pub index: u32,
-    /// The piece.
+    /// The delta.
     pub delta: Delta,
-    /// How likely each token was; never known here.
+    /// Log probabilities of the tokens; never set here.
     #[serde(default)]
     pub logprobs: Option<Value>,
-    /// Why the answer ended, in its last piece.
+    /// The finish reason, in the last chunk of the choice.
     #[serde(default)]
     pub finish_reason: Option<String>,
 }
 
-/// What is new.
+/// New parts of a message.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Delta {
     /// Always `assistant`, in the first piece.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// More words.
+    /// More text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// More words for why it will not.
+    /// More explanation of a refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
     /// More reasoning.
@@ -117,89 +117,88 @@ pub struct Delta {
     /// More reasoning in parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_details: Option<Value>,
-    /// Where the words come from.
+    /// The sources of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Vec<Value>>,
-    /// What is said aloud.
+    /// Audio output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio: Option<Value>,
-    /// Pieces of calls.
+    /// Fragments of calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<Vec<ToolCall>>,
-    /// Pieces of what Jackfield did meanwhile; no vendor's.
+    /// Fragments of server tool calls; our own extension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jackfield: Option<Meanwhile>,
 }
 
-/// What Jackfield did while the answer came about: `jackfield` in a message and in a delta.
+/// The server tool calls of a reply: `jackfield` in a message and in a delta.
 ///
-/// Clients that add deltas up, as the vendor's SDKs do, get the list of a whole message, with the index
+/// Clients that accumulate deltas, as the vendor's SDKs do, arrive at the list of a whole message, with the index
 /// in each element.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Meanwhile {
-    /// The tools that it ran; never an empty list.
+    /// The calls; never an empty list.
     pub tool_calls: Vec<ServerCall>,
 }
 
-/// A tool that Jackfield ran. In a stream it comes in two pieces under one index: the call, and what
-/// came of it.
+/// A server tool call. In a stream it comes in two fragments with one index: the call, and its outcome.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct ServerCall {
-    /// With pieces of a stream: which of these calls. They are not counted with the client's.
+    /// In a stream: the index among server tool calls. The client's calls are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
-    /// Its id.
+    /// The call's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The MCP server, or other source of tools.
+    /// The MCP server or other toolbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// The tool, by its own name there.
+    /// The tool, by its own name in the toolbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The arguments: a text that is JSON, or the free text that the tool takes.
+    /// The arguments: JSON text, or the free text of a text tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<String>,
-    /// What came of it, in words.
+    /// The outcome as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
-    /// Whether that is an error.
+    /// Whether the outcome is an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
 }
 
-/// What a reply used.
+/// The usage of a reply.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Usage {
     /// All input tokens, cached ones included.
     pub prompt_tokens: u64,
     /// All output tokens, reasoning included.
     pub completion_tokens: u64,
-    /// Both.
+    /// The sum of both.
     pub total_tokens: u64,
-    /// Of the input.
+    /// Details of the input tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_tokens_details: Option<PromptTokensDetails>,
-    /// Of the output.
+    /// Details of the output tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_tokens_details: Option<CompletionTokensDetails>,
 }
 
-/// Of the input.
+/// Details of the input tokens.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct PromptTokensDetails {
-    /// Read from a cache.
+    /// Tokens read from a cache.
     #[serde(default)]
     pub cached_tokens: u64,
-    /// Written to a cache.
+    /// Tokens written to a cache.
     #[serde(default)]
     pub cache_write_tokens: u64,
 }
 
-/// Of the output.
+/// Details of the output tokens.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct CompletionTokensDetails {
-    /// Reasoning.
+    /// Reasoning tokens.
     #[serde(default)]
     pub reasoning_tokens: u64,
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::message::Message;
 use super::tool::{Function, Tool};
 
-/// The body.
+/// The body of a request.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Request {
     /// The model.
@@ -17,19 +17,19 @@ pub struct Request {
     /// The tools; never an empty list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
-    /// Which of them may or must be called; only beside tools.
+    /// The tool choice; only beside tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
-    /// Whether several calls may come at once; only beside tools.
+    /// Whether one reply may hold several calls; only beside tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallel_tool_calls: Option<bool>,
-    /// The tools, before there were others than functions; read only.
+    /// The legacy form of tools; only read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub functions: Option<Vec<Function>>,
-    /// Which of the functions may or must be called; read only.
+    /// The legacy form of the tool choice; only read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function_call: Option<ToolChoice>,
-    /// The form of the answer.
+    /// The response format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_format: Option<ResponseFormat>,
     /// The most tokens of the reply, reasoning included.
@@ -39,7 +39,7 @@ pub struct Request {
         skip_serializing_if = "Option::is_none"
     )]
     pub max_completion_tokens: Option<u64>,
-    /// The same, deprecated; what most compatible servers read.
+    /// The deprecated form of the limit, which most compatible servers read.
     #[serde(
         default,
         deserialize_with = "jackfield_dialect_kit::whole::optional",
@@ -58,7 +58,7 @@ pub struct Request {
     /// 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
-    /// Some compatible servers'.
+    /// Top-k sampling, which some compatible servers have.
     #[serde(
         default,
         deserialize_with = "jackfield_dialect_kit::whole::optional",
@@ -71,7 +71,7 @@ pub struct Request {
     /// -2 to 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presence_penalty: Option<f64>,
-    /// For sampling that can be repeated.
+    /// The seed for repeatable sampling.
     #[serde(
         default,
         deserialize_with = "jackfield_dialect_kit::whole::optional",
@@ -81,19 +81,19 @@ pub struct Request {
     /// Texts that end the reply; at most four.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// A price and speed class.
+    /// The service tier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<String>,
-    /// A name of the end user that tells nothing about the person.
+    /// A pseudonymous id of the end user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub safety_identifier: Option<String>,
-    /// The same, deprecated.
+    /// The deprecated form of the end user's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// Whether the reply is to come as events.
+    /// Whether the reply is to be streamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
-    /// What the events are to hold.
+    /// Options of the stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream_options: Option<StreamOptions>,
     /// Every other field.
@@ -101,7 +101,7 @@ pub struct Request {
     pub extra: Map<String, Value>,
 }
 
-/// Which tools may or must be called.
+/// The tool choice.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(
     remote = "Self",
@@ -109,33 +109,33 @@ pub struct Request {
     expecting = "`none`, `auto`, `required` or a tool is needed"
 )]
 pub enum ToolChoice {
-    /// `none`, `auto` or `required`; `any` is Mistral's word for the last one.
+    /// `none`, `auto` or `required`; Mistral's name for the last one is `any`.
     Mode(String),
-    /// Only these.
+    /// A subset of the tools.
     AllowedTools {
         /// Always `allowed_tools`.
         #[serde(rename = "type")]
         kind: String,
-        /// Which.
+        /// The subset.
         allowed_tools: AllowedTools,
     },
-    /// This one, which takes free text.
+    /// One text tool.
     Custom {
         /// Always `custom`.
         #[serde(rename = "type")]
         kind: String,
-        /// Which.
+        /// The tool.
         custom: ToolName,
     },
-    /// This function.
+    /// One function.
     Function {
         /// Always `function`.
         #[serde(rename = "type")]
         kind: String,
-        /// Which.
+        /// The function.
         function: ToolName,
     },
-    /// This function, before there were other tools; read only.
+    /// One function in the legacy form; only read.
     Named(ToolName),
 }
 
@@ -158,7 +158,7 @@ impl Serialize for ToolChoice {
     }
 }
 
-/// A tool by its name.
+/// A reference to a tool by its name.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct ToolName {
@@ -172,11 +172,11 @@ pub struct ToolName {
 pub struct AllowedTools {
     /// `auto` or `required`.
     pub mode: String,
-    /// The tools, each as a choice of it would name it.
+    /// The tools, each in the form of a choice.
     pub tools: Vec<ToolChoice>,
 }
 
-/// The form of an answer.
+/// The response format.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum ResponseFormat {
@@ -186,39 +186,39 @@ pub enum ResponseFormat {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         schema: Option<Value>,
     },
-    /// JSON of a schema.
+    /// JSON that matches a schema.
     JsonSchema {
-        /// Which.
+        /// The schema.
         json_schema: JsonSchema,
     },
-    /// Words.
+    /// Text.
     Text {},
 }
 
-/// A schema with a name.
+/// A named schema.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct JsonSchema {
     /// At most 64 of `[A-Za-z0-9_-]`.
     pub name: String,
-    /// What it is, for the model.
+    /// A description for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
-    /// Whether the vendor holds the model to it.
+    /// Whether the vendor enforces the schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
 }
 
-/// Texts that end the reply.
+/// Stop sequences.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Stop {
-    /// One.
+    /// One sequence.
     One(String),
-    /// Several.
+    /// Several sequences.
     Several(Vec<String>),
 }
 
@@ -233,10 +233,10 @@ impl<'de> Deserialize<'de> for Stop {
     }
 }
 
-/// What the events of a reply are to hold.
+/// Options of a stream.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct StreamOptions {
-    /// Whether a last chunk says what was used.
+    /// Whether the last chunk has the usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include_usage: Option<bool>,
     /// Every other field.

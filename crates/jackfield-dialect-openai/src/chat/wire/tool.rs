@@ -9,26 +9,26 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "type")]
 pub enum Tool {
-    /// One that takes free text.
+    /// A text tool.
     Custom {
-        /// Which.
+        /// The tool.
         custom: CustomTool,
     },
-    /// One that takes JSON.
+    /// A tool with JSON arguments.
     Function {
-        /// Which.
+        /// The tool.
         function: Function,
         /// Every other field.
         #[serde(flatten)]
         extra: Map<String, Value>,
     },
-    /// One that only some server knows.
+    /// A tool that only a specific server knows.
     #[serde(untagged)]
     Other(Map<String, Value>),
 }
 
-/// Read by hand: every request brings all its tools, and a derived reading of tagged variants beside
-/// untagged ones copies each of them several times.
+/// Implemented by hand: every request holds all its tools, and the derived code for tagged and untagged variants
+/// copies each of them several times.
 impl<'de> Deserialize<'de> for Tool {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut fields = Map::deserialize(deserializer)?;
@@ -53,18 +53,18 @@ impl<'de> Deserialize<'de> for Tool {
     }
 }
 
-/// A tool that takes JSON.
+/// A tool with JSON arguments.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Function {
     /// Its name; at most 64 of `[A-Za-z0-9_-]`.
     pub name: String,
-    /// What it does.
+    /// A description for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The JSON Schema of its arguments; none where it takes none.
+    /// The JSON Schema of its arguments; `None` if it takes none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Arc<Value>>,
-    /// Whether the vendor holds the model to the schema; not, where it is not said.
+    /// Whether the vendor enforces the schema; by default it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
     /// Every other field.
@@ -73,7 +73,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// Takes it out of its fields, if they are those of one; otherwise they stay as they are.
+    /// Takes a function out of the fields if they have its form; otherwise they stay unchanged.
     fn take_from(fields: &mut Map<String, Value>) -> Option<Self> {
         let is = |key: &str, is: fn(&Value) -> bool| {
             fields
@@ -104,15 +104,15 @@ impl Function {
     }
 }
 
-/// A tool that takes free text.
+/// A text tool.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct CustomTool {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// A description for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The form of the text; any, where it is not said.
+    /// The form of the text; any text by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<TextFormat>,
     /// Every other field.
@@ -120,13 +120,13 @@ pub struct CustomTool {
     pub extra: Map<String, Value>,
 }
 
-/// The form of the text that a tool takes.
+/// The form of a text tool's input.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum TextFormat {
     /// A sentence of a grammar.
     Grammar {
-        /// Which.
+        /// The grammar.
         grammar: Grammar,
     },
     /// Any text.
@@ -147,22 +147,22 @@ pub struct Grammar {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct ToolCall {
-    /// With pieces of a stream: which call of the reply.
+    /// In a stream: the index of the call in the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
-    /// The id; with pieces of a stream, only in the first one.
+    /// The id; in a stream only in the first fragment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// `function` or `custom`; some clients leave it out.
+    /// `function` or `custom`; some clients omit it.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// The call of a function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<FunctionCall>,
-    /// The call of a tool that takes free text.
+    /// The call of a text tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom: Option<CustomCall>,
-    /// What the server wants back with the call: Gemini's signatures of thought.
+    /// Data that the server requires back with the call, such as Gemini's thought signatures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra_content: Option<Value>,
 }
@@ -171,19 +171,19 @@ pub struct ToolCall {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct FunctionCall {
-    /// The function; with pieces of a stream, only in the first one.
+    /// The function; in a stream only in the first fragment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The arguments: a text that is JSON. Some clients send an object; null is none.
+    /// The arguments: JSON text. Some clients send an object; null stands for none.
     #[serde(default)]
     pub arguments: Value,
 }
 
-/// The call of a tool that takes free text.
+/// The call of a text tool.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct CustomCall {
-    /// The tool; with pieces of a stream, only in the first one.
+    /// The tool; in a stream only in the first fragment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The text.

@@ -1,4 +1,4 @@
-//! Why a reply ended, and what it used.
+//! Mapping of finish reasons and usage.
 
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
 use jackfield_domain::reply::FinishReason;
@@ -6,16 +6,16 @@ use jackfield_domain::usage::Usage;
 
 use crate::responses::wire;
 
-/// What was seen in a reply, which its status does not say.
+/// Contents of a reply that its status does not show.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
-    /// A call that the vendor does not run.
+    /// A call for the client or for Jackfield.
     pub(crate) call: bool,
-    /// Words for why the model will not.
+    /// The model's explanation of a refusal.
     pub(crate) refusal: bool,
 }
 
-/// The reason for a status that is not `failed`.
+/// The finish reason for a status other than `failed`.
 pub(crate) fn finish_reason(
     status: &str,
     details: Option<&wire::IncompleteDetails>,
@@ -35,7 +35,7 @@ pub(crate) fn finish_reason(
     }
 }
 
-/// Totals, as the wire has them too.
+/// The totals, which the wire format has, too.
 pub(crate) fn usage_from_wire(usage: &wire::Usage) -> Usage {
     let input = usage.input_tokens_details.unwrap_or_default();
     let output = usage.output_tokens_details.unwrap_or_default();
@@ -49,7 +49,7 @@ pub(crate) fn usage_from_wire(usage: &wire::Usage) -> Usage {
     }
 }
 
-/// The totals, and what they were.
+/// The totals and their details.
 pub(crate) const fn usage_to_wire(usage: &Usage) -> wire::Usage {
     wire::Usage {
         input_tokens: Some(usage.input),
@@ -65,7 +65,7 @@ pub(crate) const fn usage_to_wire(usage: &Usage) -> wire::Usage {
     }
 }
 
-/// The status for a reason, and why it is incomplete.
+/// The status for a finish reason, and why the response is incomplete.
 pub(crate) fn status(reason: &FinishReason) -> (&'static str, Option<wire::IncompleteDetails>) {
     let because = |reason: &str| {
         let reason = Some(reason.to_owned());
@@ -73,7 +73,7 @@ pub(crate) fn status(reason: &FinishReason) -> (&'static str, Option<wire::Incom
     };
     match reason {
         FinishReason::ContentFilter => because("content_filter"),
-        // To a client both are the same: there was no room for more.
+        // A client cannot tell them apart: there was no room for more.
         FinishReason::ContextFull | FinishReason::Length => because("max_output_tokens"),
         FinishReason::Paused
         | FinishReason::Refused
@@ -84,7 +84,7 @@ pub(crate) fn status(reason: &FinishReason) -> (&'static str, Option<wire::Incom
     }
 }
 
-/// Why a response failed, in the few words that the vendor has for it there.
+/// The error of a failed response, by the few codes that the vendor has for it.
 pub(crate) fn error_to_wire(failure: &ModelFailure) -> wire::ResponseError {
     let code = match failure.kind {
         ModelFailureKind::ContextTooLong { .. }

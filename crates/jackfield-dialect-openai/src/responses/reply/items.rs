@@ -1,7 +1,7 @@
 //! The items of a reply for a client: one for each block.
 //!
-//! Ids of messages and calls are made here, because a stream tells them before it is known what the
-//! provider called them. Reasoning and what only its owner understands keep their own.
+//! Ids of messages and calls are generated here, because a stream sends them before the provider's ids are known.
+//! Reasoning and opaque items keep their own.
 
 use jackfield_dialect_kit::serve::About;
 use jackfield_domain::block::{Annotation, UpstreamId};
@@ -10,13 +10,12 @@ use serde_json::{Map, Value, json};
 
 use crate::responses::{DIALECT, namespaces, state, wire};
 
-/// A stable id of the item at this place of a reply, in the form that the vendor wants back, from which
-/// the reply can be found.
+/// A stable id of the item at this place of a reply, in the vendor's form; the reply's id can be recovered from it.
 pub(crate) fn item_id(prefix: &str, reply: &str, place: usize) -> String {
     format!("{prefix}_{reply}_{place}")
 }
 
-/// The id of an item without the provider's id of its call, and that, if it has one in it.
+/// An item's id without the provider's call id, and that id if it is part of the item's.
 pub(crate) fn without_upstream(id: &str) -> (&str, Option<&str>) {
     match id.split_once(UPSTREAM) {
         Some((item, upstream)) if fits(upstream) => (item, Some(upstream)),
@@ -24,30 +23,30 @@ pub(crate) fn without_upstream(id: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// What stands before a provider's id of a call: nothing else in an id of ours has it.
+/// The separator before a provider's call id; no other part of our ids contains it.
 const UPSTREAM: char = '-';
 
-/// Whether an id may stand in one of ours.
+/// Whether an id may be part of one of ours.
 fn fits(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=64).contains(&id.len()) && id.bytes().all(plain)
 }
 
-/// What items are made of that are not taken over as they are.
+/// The data for the generated parts of items.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Made<'a> {
-    /// What the reply is about: the id in it is that of the reply, without its prefix.
+    /// The description of the reply; its id is the reply's without the prefix.
     pub(crate) about: &'a About,
-    /// The place among its items.
+    /// The index among its items.
     pub(crate) place: usize,
-    /// What is known of the block.
+    /// The opaque state of the block.
     pub(crate) states: &'a [OpaqueState],
-    /// What the provider calls the call, if it is one.
+    /// The provider's id of the call, if the block is one.
     pub(crate) upstream: Option<&'a UpstreamId>,
 }
 
 impl Made<'_> {
-    /// A message of one part.
+    /// A message with one part.
     pub(crate) fn message(&self, part: wire::Part, status: &str) -> wire::Item {
         let known = state::of_dialect(self.states, state::MESSAGE);
         let known = known
@@ -65,7 +64,7 @@ impl Made<'_> {
         })
     }
 
-    /// A call of a tool that takes JSON.
+    /// A call with JSON arguments.
     pub(crate) fn call(
         &self,
         call_id: &str,
@@ -83,7 +82,7 @@ impl Made<'_> {
         })
     }
 
-    /// A call of a tool that takes text.
+    /// A call of a text tool.
     pub(crate) fn custom_call(&self, call_id: &str, name: &str, input: &str) -> wire::Item {
         let id = self.call_item_id("ctc", call_id);
         let (name, extra) = self.named(name, extra(id, self.known_call(), None));
@@ -95,7 +94,7 @@ impl Made<'_> {
         })
     }
 
-    /// The name of a called tool as its client gave it, and its namespace among the other fields.
+    /// The name of a called tool as the client gave it, and its namespace among the other fields.
     fn named(&self, name: &str, mut extra: Map<String, Value>) -> (String, Map<String, Value>) {
         let table = self.about.echo.get(namespaces::TABLE);
         let (namespace, name) = namespaces::original(table, name);
@@ -105,8 +104,8 @@ impl Made<'_> {
         (name.to_owned(), extra)
     }
 
-    /// Reasoning: as its owner wrote it, or its text as a summary; `None` if there is neither. It is
-    /// called as its owner calls it, also where nothing more is known.
+    /// Reasoning: its owner's item, or its text as a summary; `None` if there is neither. It keeps its owner's id
+    /// even if nothing more is known.
     pub(crate) fn reasoning(&self, text: &str) -> Option<wire::Item> {
         let known = state::of_dialect(self.states, state::REASONING);
         let mut fields = match known.and_then(state::reasoning) {
@@ -120,7 +119,7 @@ impl Made<'_> {
                 std::iter::once(summary).chain(id).collect()
             }
         };
-        // Some servers leave these out, and clients cannot do without.
+        // Some servers omit these fields, which clients require.
         fields
             .entry("id")
             .or_insert_with(|| item_id("rs", &self.about.id, self.place).into());
@@ -133,10 +132,10 @@ impl Made<'_> {
         state::fields(known, &state::FIELDS_OF_CALL)
     }
 
-    /// The id of the item of a call.
+    /// The id of a call's item.
     ///
-    /// A provider of this dialect holds its reasoning against the call behind it, and a client that keeps its
-    /// conversation itself knows that call by our id alone: so the provider's own stands in that of the item.
+    /// A provider of this dialect checks its reasoning against the call that follows, and a client that keeps its
+    /// own history knows that call only by our id: so the item's id includes the provider's id.
     pub(crate) fn call_item_id(&self, prefix: &str, call_id: &str) -> String {
         let id = item_id(prefix, &self.about.id, self.place);
         let is_told = |upstream: &&UpstreamId| {
@@ -149,7 +148,7 @@ impl Made<'_> {
     }
 }
 
-/// The fields of an item that no block says: our own, and what its owner wrote beside them.
+/// The fields of an item beyond its block: ours, and its owner's.
 fn extra(
     id: String,
     known: Option<&Map<String, Value>>,
@@ -167,7 +166,7 @@ fn extra(
     extra
 }
 
-/// The remarks that a client of this dialect can read.
+/// The annotations that a client of this dialect can read.
 pub(crate) fn annotations(all: &[Annotation]) -> Vec<Value> {
     let readable = all.iter().filter(|annotation| is_readable(annotation));
     readable.map(|annotation| annotation.json.clone()).collect()

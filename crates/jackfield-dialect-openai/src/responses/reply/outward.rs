@@ -1,4 +1,4 @@
-//! A domain reply as a response for a client.
+//! Maps a domain reply to a response for a client.
 
 use jackfield_dialect_kit::in_words;
 use jackfield_dialect_kit::notes::Notes;
@@ -15,10 +15,10 @@ use super::server_calls::ServerCall;
 use super::{Seen, finish_reason, status, usage_to_wire};
 use crate::responses::{state, wire};
 
-/// The response for a reply, and notes on what is lost or changed by it.
+/// The response for a reply, and notes on what is lost or changed.
 ///
-/// Calls have our ids. Opaque state of this dialect is shown, whichever endpoint and model it is of: the
-/// client sends it back, and only then it is decided who may see it.
+/// Calls carry our ids. Opaque state of this dialect is included, whichever endpoint and model it belongs to: the
+/// client sends it back, and access is decided then.
 #[must_use]
 pub fn to_wire(reply: &Reply, about: &About) -> (wire::Response, Vec<Note>) {
     let mut notes = Notes::default();
@@ -66,7 +66,7 @@ pub fn to_wire(reply: &Reply, about: &About) -> (wire::Response, Vec<Note>) {
     (response, notes.into_vec())
 }
 
-/// A response that has only begun.
+/// A response that has just begun.
 pub(crate) fn empty(about: &About) -> wire::Response {
     wire::Response {
         id: response_id(&about.id),
@@ -82,8 +82,8 @@ pub(crate) fn empty(about: &About) -> wire::Response {
     }
 }
 
-/// The call of a tool of the server's own with what came of it, which stands in one of the blocks after it;
-/// `None` if it is no such call.
+/// A server tool call with its outcome, which is in one of the later blocks; `None` if the block is not such a
+/// call.
 fn server_call(block: &Block, rest: &[Block], made: Made<'_>) -> Option<wire::Item> {
     let Content::ToolCall(call) = &block.content else {
         return None;
@@ -111,7 +111,7 @@ fn server_call(block: &Block, rest: &[Block], made: Made<'_>) -> Option<wire::It
     Some(item.ended(outcome))
 }
 
-/// What a reader will see in these items.
+/// The contents of these items that decide the finish reason.
 fn seen(output: &[wire::Item]) -> Seen {
     let mut seen = Seen::default();
     for item in output {
@@ -139,7 +139,7 @@ fn item(block: &Block, made: Made<'_>, path: &str, notes: &mut Notes) -> Option<
         .and_then(state::MessagePart::read)
         .is_some_and(|known| known.part > 0)
     {
-        // Each block is a message of its own: a stream cannot tell early which of them belong together.
+        // Each block becomes a message: a stream cannot tell early which blocks belong together.
         let path = format_args!("{path}.opaque");
         notes.approximated(NoteEffect::Cosmetic, "message_split", path);
     }
@@ -171,7 +171,7 @@ fn item(block: &Block, made: Made<'_>, path: &str, notes: &mut Notes) -> Option<
         Content::Text(text) => text_item(text, made, path, notes),
         Content::Thinking(thinking) => thinking_item(block, thinking, made, path, notes),
         Content::ToolCall(call) => call_item(call, made, path, notes),
-        // It stands in the item of its call.
+        // It is part of its call's item.
         Content::ToolOutcome(_) if ServerTool::of(&block.opaque).is_some() => None,
         Content::ToolOutcome(_) => {
             notes.dropped(NoteEffect::Quality, "provider_outcome_withheld", path);
@@ -180,7 +180,7 @@ fn item(block: &Block, made: Made<'_>, path: &str, notes: &mut Notes) -> Option<
     }
 }
 
-/// The status of an item that came to its end.
+/// The status of a complete item.
 const COMPLETED: &str = "completed";
 
 fn text_part(text: String) -> wire::Part {
@@ -241,7 +241,7 @@ fn call_item(call: &ToolCall, made: Made<'_>, path: &str, notes: &mut Notes) -> 
     let (id, name) = (call.id.as_str(), call.name.as_str());
     Some(match &call.input {
         ToolInput::Json(input) => {
-            // Nothing at all means no arguments; clients parse it.
+            // Empty arguments become an object, as clients parse them.
             let raw = if input.raw().is_empty() {
                 "{}"
             } else {
@@ -253,7 +253,7 @@ fn call_item(call: &ToolCall, made: Made<'_>, path: &str, notes: &mut Notes) -> 
     })
 }
 
-/// A medium in words; `None` if it is none.
+/// A text description of a media block; `None` for other blocks.
 pub(crate) fn in_words(content: &Content) -> Option<String> {
     match content {
         Content::Audio(audio) => Some(in_words::audio(audio)),

@@ -1,15 +1,15 @@
-//! What a response repeats of its request.
+//! The fields of a response that repeat its request.
 
 use serde_json::{Map, Value, json};
 
 use crate::responses::namespaces;
 
-/// The id of a response by the part behind its prefix.
+/// The id of a response, by the part after its prefix.
 pub(crate) fn response_id(id: &str) -> String {
     format!("resp_{id}")
 }
 
-/// What the request said, and the vendor's defaults for what it did not say.
+/// The fields of the request, and the vendor's defaults for missing ones.
 pub(super) fn repeated(echo: &Map<String, Value>) -> Map<String, Value> {
     let defaults = [
         ("background", Value::from(false)),

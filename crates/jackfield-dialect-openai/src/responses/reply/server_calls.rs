@@ -1,4 +1,4 @@
-//! The item of a call that the server runs itself: call and outcome are one item, `mcp_call`.
+//! The item of a server tool call: call and outcome are one item, `mcp_call`.
 
 use jackfield_dialect_kit::in_words;
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::responses::wire::Item;
 
-/// A call that the server runs.
+/// A server tool call.
 #[derive(Debug)]
 pub(crate) struct ServerCall {
     arguments: String,
@@ -35,12 +35,12 @@ impl ServerCall {
         arguments.clone_into(&mut self.arguments);
     }
 
-    /// The item as it begins.
+    /// The item at its start.
     pub(crate) fn begun(&self) -> Item {
         self.item("in_progress", Value::Null, Value::Null)
     }
 
-    /// The item in the end; without an outcome nothing will come of it any more.
+    /// The item at its end; without an outcome none will follow.
     pub(crate) fn ended(&self, outcome: Option<&ToolResult>) -> Item {
         match outcome {
             None => self.item("incomplete", Value::Null, Value::Null),
@@ -69,7 +69,7 @@ impl ServerCall {
     }
 }
 
-/// An outcome in words: the vendor's item has a text for it.
+/// An outcome as text, which the vendor's item requires.
 fn output(result: &ToolResult) -> String {
     let parts = result.content.iter().map(|part| match part {
         OutcomePart::Audio(audio) => in_words::audio(audio),

@@ -1,4 +1,4 @@
-//! The model's own words, calls and reasoning as items.
+//! Maps the model's text, calls and reasoning to items.
 
 use jackfield_dialect_kit::in_words;
 use jackfield_domain::block::{Block, Content, OpaqueBlock, RanBy, Text, Thinking};
@@ -14,14 +14,14 @@ use crate::responses::{DIALECT, wire};
 /// The items of one reply.
 #[derive(Debug, Default)]
 struct Items<'a> {
-    /// The part that was sent last, if the next one may join it.
+    /// The last part sent, if the next one may join it.
     last: Option<MessagePart<'a>>,
     said: Vec<wire::Item>,
-    /// Reasoning, until there is the item that it belongs to.
+    /// Reasoning that waits for the item to which it belongs.
     waiting: Vec<Waiting<'a>>,
 }
 
-/// Reasoning that can go back to its owner.
+/// Reasoning that can be sent back to its owner.
 #[derive(Debug)]
 struct Waiting<'a> {
     at: At,
@@ -32,13 +32,13 @@ struct Waiting<'a> {
 }
 
 impl Outward<'_> {
-    /// The items of a message of the model's.
+    /// The items of an assistant message.
     pub(super) fn assistant(
         &mut self,
         n: usize,
         message: &Message,
     ) -> Result<Vec<wire::Item>, Unsupported> {
-        // Items are bound to the reasoning before them: the vendor refuses them by id without it.
+        // Items are bound to the reasoning before them: the vendor refuses their ids without it.
         let known = message.blocks.iter().all(|block| {
             self.reasoning(block)
                 .is_none_or(|(_, usable)| usable.is_some())
@@ -96,7 +96,7 @@ impl Outward<'_> {
                     place,
                     thinking,
                 }),
-                // Nobody but its owner can make anything of it.
+                // Only its owner can interpret it.
                 Some((_, None)) | None => {
                     self.notes
                         .dropped(NoteEffect::Quality, "thinking_withheld", at);
@@ -112,7 +112,7 @@ impl Outward<'_> {
                 self.push(item, items);
             }
             Content::ToolOutcome(_) => {
-                // Of a call that another provider ran itself; that call is withheld as well.
+                // The outcome of a call that another provider ran; its call is withheld as well.
                 self.notes
                     .dropped(NoteEffect::Quality, "provider_outcome_withheld", at);
                 self.forget(items);
@@ -121,21 +121,21 @@ impl Outward<'_> {
         Ok(())
     }
 
-    /// Where this owner's reasoning is in a block, and its item if the owner can read it again.
+    /// The index of this owner's reasoning in a block, and its item if the owner can read it again.
     fn reasoning<'a>(&self, block: &'a Block) -> Option<(usize, Option<&'a Map<String, Value>>)> {
         if !matches!(block.content, Content::Thinking(_)) {
             return None;
         }
         let (place, json) = state::find(&block.opaque, self.owner, state::REASONING)?;
         let fields = state::reasoning(json).filter(|fields| {
-            // What is neither kept there nor sent along cannot be found again.
+            // Reasoning that is neither stored by the vendor nor sent along cannot be restored.
             let encrypted = fields.get("encrypted_content").and_then(Value::as_str);
             !self.profile.encrypted_reasoning || encrypted.is_some_and(|text| !text.is_empty())
         });
         Some((place, fields))
     }
 
-    /// Adds an item, and the reasoning that belongs to it before it.
+    /// Adds an item, preceded by the reasoning that belongs to it.
     fn push(&mut self, item: wire::Item, items: &mut Items<'_>) {
         for reasoning in items.waiting.drain(..) {
             let Waiting {
@@ -164,7 +164,7 @@ impl Outward<'_> {
         items.said.push(item);
     }
 
-    /// Leaves out the reasoning whose item is left out.
+    /// Drops the reasoning whose item is left out.
     fn forget(&mut self, items: &mut Items<'_>) {
         for reasoning in items.waiting.drain(..) {
             let at = reasoning.at;
@@ -185,7 +185,7 @@ impl Outward<'_> {
     ) {
         let found = state::find(&block.opaque, self.owner, state::MESSAGE);
         let found = found.and_then(|(place, json)| Some((place, MessagePart::read(json)?)));
-        // The vendor takes parts of its own from items that have an id, and from no others.
+        // The vendor accepts its own parts only in items that have an id.
         let mine = found.filter(|(_, mine)| known && mine.item.contains_key("id"));
         let joins = |mine: &MessagePart<'_>| {
             items
@@ -220,7 +220,7 @@ impl Outward<'_> {
         items.last = Some(mine);
     }
 
-    /// Notes what words lose that go as a message of no item of their own; gives what they keep of theirs.
+    /// Notes the losses of text that is sent as a message without its item; returns the fields that are kept.
     fn without_item(
         &mut self,
         at: At,
@@ -258,8 +258,8 @@ impl Outward<'_> {
         kept.unwrap_or_default()
     }
 
-    /// What stays of an item that does not go by its id: a model does worse without the phase of its words,
-    /// and there is no calling a tool without its namespace.
+    /// The fields kept of an item that is sent without its id: the phase of a text improves the model's answers,
+    /// and a tool cannot be called without its namespace.
     pub(super) fn unnamed(
         &mut self,
         at: At,
@@ -281,7 +281,7 @@ impl Outward<'_> {
         kept
     }
 
-    /// A part with the remarks on its text.
+    /// A part with the annotations on its text.
     fn annotated(&mut self, at: At, block: &Block, mut part: wire::Part) -> wire::Part {
         let (Content::Text(text), wire::Part::OutputText { annotations, .. }) =
             (&block.content, &mut part)
@@ -333,7 +333,7 @@ impl Outward<'_> {
         self.push(wire::Item::Other(fields.clone()), items);
     }
 
-    /// What to say in place of something that is not sent; noted either way.
+    /// The fallback text for a block that is not sent; noted either way.
     pub(super) fn fallback(&mut self, at: At, opaque: &OpaqueBlock) -> Option<String> {
         let text = opaque.fallback.as_deref();
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
@@ -345,7 +345,7 @@ impl Outward<'_> {
         Some(text.to_owned())
     }
 
-    /// Words in place of what the model had said otherwise.
+    /// Adds text in place of a block of another kind.
     fn told<'a>(&mut self, at: At, block: &'a Block, words: String, items: &mut Items<'a>) {
         self.withhold(at, block, None);
         self.no_cache_point(at, block);
@@ -355,7 +355,7 @@ impl Outward<'_> {
     }
 }
 
-/// Words of the model that are no item of the owner's.
+/// A text of the model that is not an item of the owner.
 fn easy(text: String, extra: Map<String, Value>) -> wire::Item {
     wire::Item::Message(wire::Message {
         role: wire::Role::Assistant,

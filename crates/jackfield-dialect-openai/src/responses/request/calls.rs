@@ -1,4 +1,4 @@
-//! The model's calls as items.
+//! Maps the model's calls to items.
 
 use jackfield_domain::block::{Block, CalledName, ToolCall};
 use jackfield_domain::naming::bare_tool_name;
@@ -11,7 +11,7 @@ use super::tools::TEXT_FIELD;
 use crate::responses::{state, wire};
 
 impl Outward<'_> {
-    /// The item of a call; `known` is whether it may go by the id that its owner gave it.
+    /// The item of a call; `known` is whether it may use the id that its owner assigned.
     pub(super) fn call(
         &mut self,
         at: At,
@@ -57,7 +57,7 @@ impl Outward<'_> {
         item
     }
 
-    /// The arguments as the text of a JSON object: several servers read it again, and refuse anything else.
+    /// The arguments as the text of a JSON object: several servers parse it, and refuse anything else.
     fn arguments(&mut self, at: At, input: &ToolInput) -> String {
         let path = format_args!("{at}.input");
         match input {

@@ -1,4 +1,4 @@
-//! The conversation: domain messages as items.
+//! Maps the conversation: domain messages as items.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,34 +17,34 @@ use super::Unsupported;
 use crate::profile::{Profile, SystemRole};
 use crate::responses::wire;
 
-/// What the conversation and the system prompt came to.
+/// The mapped conversation and system prompt.
 #[derive(Debug)]
 pub(super) struct Said {
     pub(super) instructions: Option<String>,
     pub(super) items: Vec<wire::Item>,
 }
 
-/// What mapping a block has to know and tells.
+/// The context for mapping blocks.
 #[derive(Debug)]
 pub(super) struct Outward<'a> {
     pub(super) ids: WireIds,
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
     pub(super) profile: &'a Profile,
-    /// How the calls were sent, for their outputs.
+    /// How each call was sent, for its output.
     pub(super) sent: HashMap<ToolCallId, SentCall>,
 }
 
 /// How a call was sent.
 #[derive(Debug)]
 pub(super) struct SentCall {
-    /// Who called, where the provider says so; its output repeats it.
+    /// The caller, if the provider names one; the output repeats it.
     pub(super) caller: Option<Value>,
-    /// Whether it takes text.
+    /// Whether it is a text tool's call.
     pub(super) custom: bool,
 }
 
-/// A place in the conversation; its path is only written out where a note needs it.
+/// A place in the conversation; its path is written out only when a note needs it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At {
     pub(super) message: usize,
@@ -113,7 +113,7 @@ pub(super) fn to_wire(
         if said.is_empty() {
             continue;
         }
-        // Nothing on the wire says where a reply ends and the next one begins.
+        // The wire format has no boundary between consecutive replies.
         let joins = matches!(message.role, Role::Assistant | Role::Tool);
         if joins && last == Some(message.role) {
             let path = format_args!("messages[{n}]");
@@ -142,7 +142,7 @@ impl Outward<'_> {
         }
     }
 
-    /// Notes every piece of opaque state of a block that is not sent: all but that at this place.
+    /// Notes all opaque state of a block that is not sent: all but the one at index `sent`.
     pub(super) fn withhold(&mut self, at: At, block: &Block, sent: Option<usize>) {
         for k in (0..block.opaque.len()).filter(|k| Some(*k) != sent) {
             let path = format_args!("{at}.opaque[{k}]");
@@ -151,7 +151,7 @@ impl Outward<'_> {
         }
     }
 
-    /// Notes a cache point that has no place.
+    /// Notes a cache point that cannot be placed.
     pub(super) fn no_cache_point(&mut self, at: At, block: &Block) {
         if block.cache.is_some() {
             let path = format_args!("{at}.cache");
@@ -160,7 +160,7 @@ impl Outward<'_> {
         }
     }
 
-    /// The cache point of a block, as far as the server takes any.
+    /// The cache point of a block, if the server supports cache points.
     pub(super) fn cache_point(&mut self, at: At, block: &Block) -> Option<wire::CacheBreakpoint> {
         let CachePoint { seconds } = block.cache?;
         if !self.profile.cache_points {
@@ -185,7 +185,7 @@ impl Outward<'_> {
         })
     }
 
-    /// A system message before everything else, for servers that take but one.
+    /// Moves a system message to the front, for servers that accept only one.
     fn moved_system(
         &mut self,
         n: usize,
@@ -200,7 +200,7 @@ impl Outward<'_> {
         self.notes
             .approximated(NoteEffect::Cosmetic, "system_message_moved", path);
         for part in parts {
-            // A system message has nothing but words.
+            // A system message contains only text.
             if let wire::Part::InputText { text, .. } = part {
                 system.push(text);
             }
@@ -223,7 +223,7 @@ impl Outward<'_> {
         Ok(said)
     }
 
-    /// Everything but the model's own words: outputs, and messages of what stands between them.
+    /// All blocks other than the model's text: outputs, and messages for the blocks between them.
     fn others(
         &mut self,
         n: usize,
@@ -325,7 +325,7 @@ impl Outward<'_> {
         Ok(Some(self.cached(at, block, part)))
     }
 
-    /// The text, unless it says nothing, which is noted.
+    /// The text; blank text is noted and left out.
     pub(super) fn not_blank(&mut self, at: At, text: &str) -> Option<String> {
         if text.trim().is_empty() {
             self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
@@ -343,7 +343,7 @@ impl Outward<'_> {
     }
 }
 
-/// Where a part says up to where to cache; the model's own cannot.
+/// The field of a part for a cache point; the model's own parts have none.
 pub(super) fn breakpoint(part: &mut wire::Part) -> Option<&mut Option<wire::CacheBreakpoint>> {
     match part {
         wire::Part::InputFile {
@@ -362,7 +362,7 @@ pub(super) fn breakpoint(part: &mut wire::Part) -> Option<&mut Option<wire::Cach
     }
 }
 
-/// A message of these parts; plain words go as a text, which every server takes.
+/// A message with these parts; plain text is sent as a string, which every server accepts.
 fn message_of(mut parts: Vec<wire::Part>, role: wire::Role) -> Option<wire::Item> {
     let content = match parts.as_mut_slice() {
         [] => return None,
@@ -381,7 +381,7 @@ fn message_of(mut parts: Vec<wire::Part>, role: wire::Role) -> Option<wire::Item
     }))
 }
 
-/// Half an hour, the shorter of the two lifetimes that there are.
+/// Half an hour in seconds, the shorter of the two lifetimes.
 pub(super) const HALF_AN_HOUR: u32 = 1800;
-/// Twelve hours, the longer one.
+/// Twelve hours in seconds, the longer one.
 pub(super) const TWELVE_HOURS: u32 = 43200;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::profile::Profile;
 use crate::responses::{DIALECT, wire};
 
-/// Fields that make the provider act, or keep something: they never pass.
+/// Fields that make the provider act or store something; they are never passed on.
 pub(crate) const ACTING: [&str; 7] = [
     "background",
     "background_options",
@@ -20,7 +20,7 @@ pub(crate) const ACTING: [&str; 7] = [
     "store",
 ];
 
-/// Fields of a request that the mapper sets, or that would be a second word for what it sets.
+/// Request fields that the mapper sets, or that would contradict one that it sets.
 const OURS: [&str; 16] = [
     "include",
     "input",
@@ -57,7 +57,7 @@ pub(super) fn apply(
     profile: &Profile,
     notes: &mut Notes,
 ) {
-    // Models that do not reason refuse everything about it.
+    // Models without reasoning refuse all fields about it.
     let reasons = !profile.efforts.is_empty();
     for extension in extensions {
         let path = &ExtensionPath {
@@ -114,12 +114,12 @@ pub(super) fn apply_to_tool(
     }
 }
 
-/// Whether a field of a tool lets code of the provider's call it.
+/// Whether a field of a tool lets the provider's code call it.
 pub(crate) fn acts_in_tool(field: &str, json: &Value) -> bool {
     field == "allowed_callers" && *json != json!(["direct"])
 }
 
-/// Tools of the vendor's own: it would run them.
+/// Whether the field offers the vendor's own tools, which the vendor would run.
 fn offers_tools(first: &str, json: &Value) -> bool {
     let kind = |tool: &Value| tool.get("type").and_then(Value::as_str).map(str::to_owned);
     let hosted = |tool: &Value| {

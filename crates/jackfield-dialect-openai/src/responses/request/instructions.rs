@@ -1,4 +1,4 @@
-//! What has to be said in words besides.
+//! Instructions that a setting requires in the conversation.
 
 use jackfield_dialect_kit::notes::Notes;
 use serde_json::Map;
@@ -8,11 +8,11 @@ use crate::json_word;
 use crate::profile::{Profile, SystemRole};
 use crate::responses::wire;
 
-/// Says that the answer is to be JSON, unless the first thing that is said says so: what comes later may be
-/// gone or new in the next round, and the beginning would change with it.
+/// Asks for JSON, unless the first message does so. Later messages are not considered, as they may change between
+/// rounds, and the beginning would change with them.
 ///
-/// The vendor looks for the word in the input alone ("Response input messages must contain the word
-/// 'json'", 2026), and not in the instructions. Where but one system prompt is taken, it goes there.
+/// The vendor looks for the word in the input only ("Response input messages must contain the word 'json'", 2026),
+/// not in the instructions. If only one system prompt is accepted, the request goes there.
 pub(super) fn ask_for_json(said: &mut Said, profile: &Profile, notes: &mut Notes) {
     let role = match profile.system_role {
         SystemRole::Developer => Some(wire::Role::Developer),
@@ -46,7 +46,7 @@ pub(super) fn ask_for_json(said: &mut Said, profile: &Profile, notes: &mut Notes
     }
 }
 
-/// Whether whoever runs the conversation says it.
+/// Whether this is a system or developer message.
 fn leads(item: &wire::Item) -> bool {
     message(item)
         .is_some_and(|message| matches!(message.role, wire::Role::Developer | wire::Role::System))

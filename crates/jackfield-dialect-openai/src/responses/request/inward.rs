@@ -1,4 +1,4 @@
-//! A client's body as domain values.
+//! Maps a client's body to domain values.
 
 mod items;
 mod parts;
@@ -22,18 +22,18 @@ pub fn parse(body: &[u8]) -> Result<wire::Request, Invalid> {
     jackfield_dialect_kit::body::parse(body)
 }
 
-/// What a client asks.
+/// The domain values of a client's request.
 ///
-/// Call ids of the client are taken as they are where they have the form of ours; a stable id is derived
-/// from the others, which stay beside it as `owner`'s. Opaque state in the conversation is marked as
-/// `owner`'s too: whom the request is meant for decides who may see it again.
+/// The client's call ids are kept if they have the form of ours; otherwise a stable id is derived, and the original
+/// is kept as opaque state of `owner`. Opaque state in the conversation is attributed to `owner`, too: access is
+/// decided by the recipient of the request.
 ///
-/// Fields that ask the vendor to keep something, or to go on from what it kept, are noted as refused:
-/// whoever serves the request does that itself, or says that it does not.
+/// Fields that ask the vendor to store something, or to continue from stored data, are noted as refused: the server
+/// does that itself, or reports that it does not.
 ///
 /// # Errors
 ///
-/// [`Invalid`] if an item is malformed, or of a kind that cannot be carried.
+/// [`Invalid`] if an item is malformed, or of a kind that cannot be mapped.
 pub fn from_wire(body: wire::Request, owner: &StateOwner) -> Result<Incoming, Invalid> {
     let mut notes = Notes::default();
     let instructions = body.instructions.filter(|text| !text.trim().is_empty());

@@ -1,4 +1,4 @@
-//! Pictures and documents as parts.
+//! Maps images and documents to parts.
 
 use jackfield_domain::media::{Document, Image, ImageDetail, MediaSource};
 use jackfield_domain::message::Role;
@@ -9,14 +9,14 @@ use super::conversation::{At, Outward};
 use crate::chat;
 use crate::responses::{self, wire};
 
-/// The pictures that the vendor takes (`openai` 3.54.0, and its guide to vision, 2026-11).
+/// The image types that the vendor accepts (`openai` 3.54.0, and its guide to vision, 2026-11).
 const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/// The name of a document that has none: the vendor wants one where the bytes are sent.
+/// The file name for a document without one, which the vendor requires for inline data.
 const UNNAMED: &str = "document";
 
 impl Outward<'_> {
-    /// A picture of a user's.
+    /// An image of a user message.
     pub(super) fn image(&mut self, at: At, image: &Image) -> Result<wire::Part, Unsupported> {
         let part = self.picture(image).filter(|_| at.role != Role::System);
         let Some(part) = part else {
@@ -27,7 +27,7 @@ impl Outward<'_> {
         Ok(part)
     }
 
-    /// A document of a user's; `None` if it says nothing.
+    /// A document of a user message; `None` if it is empty.
     pub(super) fn document(
         &mut self,
         at: At,
@@ -52,7 +52,7 @@ impl Outward<'_> {
         Ok(Some(part))
     }
 
-    /// A picture, if the server takes it.
+    /// An image, if the server accepts it.
     pub(super) fn picture(&self, image: &Image) -> Option<wire::Part> {
         if !self.profile.images {
             return None;
@@ -88,7 +88,7 @@ impl Outward<'_> {
         })
     }
 
-    /// A document as a file, if the server takes it.
+    /// A document as a file, if the server accepts it.
     pub(super) fn file(&self, document: &Document) -> Option<wire::Part> {
         if !self.profile.files {
             return None;
@@ -118,7 +118,7 @@ impl Outward<'_> {
         })
     }
 
-    /// What a file does not say of a document.
+    /// Notes the properties of a document that a file cannot express.
     pub(super) fn note_document(&mut self, path: &str, document: &Document) {
         if document.cite {
             self.notes
@@ -134,7 +134,7 @@ impl Outward<'_> {
         }
     }
 
-    /// `auto` is the default, and has to be said all the same.
+    /// Notes that `auto`, the default, is not sent as such.
     pub(super) fn note_detail(&mut self, path: &str, image: &Image) {
         if image.detail == Some(ImageDetail::Auto) {
             let path = format_args!("{path}.detail");
@@ -145,7 +145,7 @@ impl Outward<'_> {
 
     fn file_id(&self, source: &MediaSource) -> Option<String> {
         match source {
-            // A file belongs to an account, not to a model, and both languages know it.
+            // A file belongs to an account, regardless of the model and of the vendor's dialect.
             MediaSource::File { id, owner } => {
                 let known = [responses::DIALECT, chat::DIALECT].contains(&&*owner.dialect)
                     && owner.endpoint == self.owner.endpoint;
@@ -156,7 +156,7 @@ impl Outward<'_> {
     }
 }
 
-/// Title, context and words of a document.
+/// Title, context and text of a document.
 pub(super) fn in_full(document: &Document, text: &str) -> String {
     let around = [document.title.as_deref(), document.context.as_deref()];
     let mut parts: Vec<&str> = around.into_iter().flatten().collect();
@@ -169,7 +169,7 @@ fn data_url(media_type: &str, data: &str) -> String {
     format!("data:{media_type};base64,{data}")
 }
 
-/// Some servers read files of their own by an address.
+/// Whether it is a web URL; with other schemes some servers read local files.
 fn is_on_the_web(url: &str) -> bool {
     let scheme = url.split_once("://").map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| {

@@ -1,4 +1,4 @@
-//! Outcomes of tool calls as output items.
+//! Maps outcomes of tool calls to output items.
 
 use jackfield_dialect_kit::{in_words, same};
 use jackfield_domain::block::Block;
@@ -11,11 +11,11 @@ use super::conversation::{At, Outward, breakpoint};
 use super::media::in_full;
 use crate::responses::{state, wire};
 
-/// What stands before the words of an outcome that is an error: the language has no field for it.
+/// The prefix of an outcome that is an error, as the dialect has no field for it.
 pub(crate) const ERROR: &str = "The tool failed: ";
 
 impl Outward<'_> {
-    /// The output of a call; media in it go to the end of `shown`, where the server takes none in outputs.
+    /// The output of a call; its media are appended to `shown` if the server accepts none in outputs.
     pub(super) fn outcome(
         &mut self,
         at: At,
@@ -85,7 +85,7 @@ impl Outward<'_> {
                     .approximated(NoteEffect::Cosmetic, "structured_as_text", path);
                 parts.push(text(&json.to_string()));
             } else {
-                // Tools say the same in text as a rule; where they do not, the model misses it.
+                // Tools usually return the same value as text; otherwise the model does not get it.
                 let effect = if says(result, json) {
                     NoteEffect::Cosmetic
                 } else {
@@ -168,7 +168,7 @@ impl Outward<'_> {
     }
 }
 
-/// A single text goes as it is, which every server takes.
+/// A single text is sent as a string, which every server accepts.
 fn content(mut parts: Vec<wire::Part>) -> wire::OutputContent {
     match parts.as_mut_slice() {
         [] => wire::OutputContent::Text(String::new()),
@@ -189,7 +189,7 @@ fn text(text: &str) -> wire::Part {
     }
 }
 
-/// Whether a text part of the result is this JSON.
+/// Whether a text part of the result equals this JSON value.
 fn says(result: &ToolResult, json: &Value) -> bool {
     let mut texts = result.content.iter().filter_map(OutcomePart::as_text);
     texts.any(|text| same::says(text, json))

@@ -1,4 +1,4 @@
-//! Settings of a model call.
+//! Maps the settings of a model call.
 
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
@@ -9,7 +9,7 @@ use crate::profile::{EndUser, Profile, StructuredOutput};
 use crate::responses::wire;
 use crate::schema;
 
-/// The settings' fields of the body.
+/// The fields of the body for settings.
 #[derive(Debug)]
 pub(super) struct Mapped {
     pub(super) max_output_tokens: Option<u64>,
@@ -65,7 +65,7 @@ fn max_output_tokens(settings: &Settings, profile: &Profile, notes: &mut Notes) 
     Some(sent.into())
 }
 
-/// What the language has no word for.
+/// Notes the settings that the dialect cannot express.
 fn drop_unknown(settings: &Settings, notes: &mut Notes) {
     for (path, set) in [
         (
@@ -88,7 +88,7 @@ fn drop_unknown(settings: &Settings, notes: &mut Notes) {
     }
 }
 
-/// A number within a range that starts at nothing.
+/// A number, clamped to a range that starts at zero.
 fn sampled(
     value: Option<f64>,
     most: f64,
@@ -126,7 +126,7 @@ fn effort(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<S
     let path = "settings.thinking";
     let wanted = match (settings.effort, settings.thinking) {
         (None, Some(ThinkingMode::Off)) if profile.efforts.contains(&Effort::None) => {
-            // Effort is the one word for both.
+            // Effort expresses both settings.
             notes.approximated(NoteEffect::Cosmetic, "thinking_as_effort", path);
             notes.approximated(
                 NoteEffect::Cosmetic,
@@ -159,7 +159,7 @@ fn effort(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<S
     Some(word(nearest).to_owned())
 }
 
-/// The level nearest to what is wanted, rather more than less; none at all is near to nothing else.
+/// The nearest supported level, preferring a higher one; `None` only matches itself.
 fn nearest(wanted: Effort, known: &[Effort], off: bool) -> Option<Effort> {
     if known.contains(&wanted) {
         return Some(wanted);
@@ -189,7 +189,7 @@ const fn word(effort: Effort) -> &'static str {
     }
 }
 
-/// The text of the thinking is summarised, or not sent at all, which is the default.
+/// The thinking's text is summarised, or not sent at all, which is the default.
 fn summary(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<String> {
     let shown = settings.thinking_shown?;
     if shown && profile.encrypted_reasoning {
@@ -250,7 +250,7 @@ fn format(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<w
     }
 }
 
-/// The schema of an answer, within what can be enforced where it is to be.
+/// The schema of an answer, within the enforceable subset if it is strict.
 fn form(schema: &Value, strict: Option<bool>, notes: &mut Notes) -> (Value, Option<bool>) {
     let path = "settings.response_format";
     if strict == Some(true) {
@@ -268,7 +268,7 @@ fn form(schema: &Value, strict: Option<bool>, notes: &mut Notes) -> (Value, Opti
     if schema.is_object() {
         return (schema.clone(), strict);
     }
-    // Any JSON and no JSON at all are schemas too, but not to the vendor.
+    // `true` and `false` are valid schemas, but the vendor does not accept them.
     let path = format_args!("{path}.schema");
     notes.approximated(NoteEffect::Meaning, "schema_root_made_object", path);
     (json!({}), strict)
@@ -284,7 +284,7 @@ fn service_tier(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Op
     None
 }
 
-/// The vendor's classes of price and speed (`openai` 3.54.0, 2026-11).
+/// The vendor's service tiers (`openai` 3.54.0, 2026-11).
 const TIERS: [&str; 7] = [
     "auto",
     "default",

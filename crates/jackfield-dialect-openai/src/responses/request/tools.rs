@@ -1,4 +1,4 @@
-//! Tools and tool choice.
+//! Maps tools and tool choice.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::profile::{Profile, ToolChoiceForms};
 use crate::responses::wire;
 use crate::schema;
 
-/// The field of a text tool's arguments that holds the text, where a server takes no text.
+/// The argument field that holds the text of a text tool, where a server has no text tools.
 pub(crate) const TEXT_FIELD: &str = "input";
 
-/// What is offered to the model.
+/// The tools offered to the model.
 #[derive(Debug)]
 pub(super) struct Offered {
     pub(super) choice: Option<wire::ToolChoice>,
@@ -65,8 +65,8 @@ pub(super) fn to_wire(request: &ModelRequest, profile: &Profile, notes: &mut Not
     }
 }
 
-/// The names that are offered; `None` if all are. Where the server cannot be told a choice, it is made by
-/// what is offered.
+/// The names of the offered tools; `None` if all are. If the server cannot express a choice, it is made by the
+/// offer.
 fn chosen<'a>(request: &'a ModelRequest, profile: &Profile) -> Option<Vec<&'a str>> {
     let offered = |name: &str| request.tools.iter().any(|tool| tool.name.as_str() == name);
     let names: Vec<&str> = match &request.choice {
@@ -88,7 +88,7 @@ fn chosen<'a>(request: &'a ModelRequest, profile: &Profile) -> Option<Vec<&'a st
     names.iter().any(|name| offered(name)).then_some(names)
 }
 
-/// The vendor refuses a choice where there are no tools.
+/// Notes a choice without tools, which the vendor refuses.
 fn without_tools(request: &ModelRequest, notes: &mut Notes) {
     let effect = match request.choice {
         ToolChoice::Auto => return,
@@ -192,9 +192,9 @@ fn reference(tool: &wire::Tool) -> Map<String, Value> {
     ])
 }
 
-/// What the vendor calls a tool that takes JSON.
+/// The vendor's type of a tool with JSON arguments.
 pub(crate) const FUNCTION: &str = "function";
-/// What the vendor calls a tool that takes text.
+/// The vendor's type of a text tool.
 pub(crate) const CUSTOM: &str = "custom";
 
 fn tool(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut Notes) -> wire::Tool {
@@ -241,8 +241,8 @@ fn tool(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut No
     tool
 }
 
-/// Schema and strictness of a function. `None` leaves it to the vendor, as we do: with null it holds the
-/// model to the schema where that is possible, which is not what Chat Completions does.
+/// Schema and strictness of a function. `None` leaves strictness to the vendor, as we do: with null it enforces the
+/// schema where possible, unlike Chat Completions.
 fn json_input(
     n: usize,
     definition: &ToolDefinition,
@@ -280,7 +280,7 @@ fn json_input(
     (schema, profile.strict_tools.then_some(strict))
 }
 
-/// One field holds the text, where a server has no tools that take text.
+/// The schema for a server without text tools: one field holds the text.
 fn text_input(grammar: Option<&Grammar>) -> Value {
     let description = match grammar {
         Some(grammar) => format!(

@@ -1,4 +1,4 @@
-//! A client's body, as Jackfield serves it.
+//! Reads a client's body for serving.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub(super) fn read(
     let request: Result<wire::Request, _> = serde_json::from_value(Value::Object(fields));
     let mut request = match request {
         Ok(request) => request,
-        // The bytes say where the fault is.
+        // Parsing the bytes again locates the fault.
         Err(fault) => match parse::<wire::Request>(body) {
             Ok(request) => {
                 drop(fault);
@@ -50,7 +50,7 @@ pub(super) fn read(
             Err(invalid) => return Err(invalid.into()),
         },
     };
-    // As the vendor does: clients that say nothing go on from it by its id.
+    // The vendor's default: clients that omit it continue from the response by its id.
     let store = request.store.take().or(Some(true));
     for key in TAKEN {
         request.extra.remove(*key);
@@ -66,7 +66,7 @@ pub(super) fn read(
         let reason = "this would have the vendor act, or calls what is not here: leave it out";
         return Err(ServeError::new(ServeErrorKind::Unsupported, reason).at(&*note.path));
     }
-    // What goes on from a response says itself what is missing: that one's results, it may be.
+    // A request that continues from a response may consist of nothing but results, which are checked there.
     if incoming.messages.is_empty() && previous.is_none() {
         let reason = "a message of the user's, or what came of a call, is needed";
         return Err(invalid("input", reason));
@@ -89,11 +89,11 @@ pub(super) fn read(
     })
 }
 
-/// Fields that the server itself answers to: no provider is told of them.
+/// Fields that the server itself handles and that are not sent to a provider.
 const TAKEN: &[&str] = &[
     "background",
     "background_options",
-    // What a coding agent says of itself to the server that it asks.
+    // A coding agent's description of itself, meant for this server.
     "client_metadata",
     "conversation",
     "max_tool_calls",
@@ -102,7 +102,7 @@ const TAKEN: &[&str] = &[
     "prompt",
 ];
 
-/// What the conversation is made of: anything but objects would be a fault in a place that nobody names.
+/// Checks that the input consists of objects, as the parser's error would not name the place.
 fn input(input: Option<&Value>) -> Result<(), ServeError> {
     let items = match input {
         Some(Value::Array(items)) => items,
@@ -141,7 +141,7 @@ fn input(input: Option<&Value>) -> Result<(), ServeError> {
 
 const ROLES: [&str; 4] = ["assistant", "developer", "system", "user"];
 
-/// At most 16 texts under keys, which come back as they are.
+/// At most 16 key-value pairs of strings, which are returned unchanged.
 fn metadata(metadata: Option<&Value>) -> Result<(), ServeError> {
     let fields = match metadata {
         None | Some(Value::Null) => return Ok(()),
@@ -165,7 +165,7 @@ fn metadata(metadata: Option<&Value>) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// What the vendor knows to include; only the reasoning is ours, and comes anyway.
+/// Checks `include` against the vendor's values; only the reasoning applies here, and is always included.
 fn include(include: Option<&Value>) -> Result<(), ServeError> {
     let wanted = match include {
         None | Some(Value::Null) => return Ok(()),
@@ -197,7 +197,7 @@ const INCLUDABLE: [&str; 8] = [
     "web_search_call.results",
 ];
 
-/// The response that this goes on from.
+/// The id of the response that this request continues.
 fn previous(fields: &Map<String, Value>) -> Result<Option<Arc<str>>, ServeError> {
     let path = "previous_response_id";
     match fields.get(path) {

@@ -1,10 +1,10 @@
-//! What a response repeats of its request, in the forms that clients read.
+//! The request fields that a response repeats, in the forms that clients read.
 
 use serde_json::{Map, Value, json};
 
 use crate::responses::request::FUNCTION;
 
-/// What is repeated of a body.
+/// The repeated fields of a body.
 pub(super) fn of(body: &Map<String, Value>) -> Map<String, Value> {
     let said = REPEATED
         .iter()
@@ -14,7 +14,7 @@ pub(super) fn of(body: &Map<String, Value>) -> Map<String, Value> {
         .collect()
 }
 
-/// Fields of a request that its response has too.
+/// The request fields that a response has, too.
 const REPEATED: [&str; 20] = [
     "background",
     "instructions",
@@ -38,7 +38,7 @@ const REPEATED: [&str; 20] = [
     "user",
 ];
 
-/// With the fields that a response has and a request may leave out.
+/// Adds subfields that a response must have and a request may omit.
 fn formed(key: &str, json: &Value) -> Value {
     match (key, json) {
         ("reasoning", Value::Object(said)) => {

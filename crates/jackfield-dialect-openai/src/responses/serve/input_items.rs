@@ -1,4 +1,4 @@
-//! What a response was asked with, as a list that is looked at page by page.
+//! The input items of a response, as a list in pages.
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::message::Message;
@@ -7,23 +7,23 @@ use serde_json::{Map, Value, json};
 use crate::responses::request::items;
 use crate::responses::wire::{Content, Item, Role};
 
-/// Which page is asked for.
+/// The parameters of a page.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ItemsAsked {
-    /// The item that the page comes after.
+    /// The id of the item before the page.
     pub after: Option<String>,
-    /// Whether the first item comes first.
+    /// Whether the order is ascending.
     pub ascending: bool,
     /// The most items of the page, 1 to 100.
     pub limit: usize,
 }
 
 impl ItemsAsked {
-    /// Reads the fields of a query; `field` gives the value of one by its name.
+    /// Reads the query parameters; `field` returns the value of a parameter by its name.
     ///
     /// # Errors
     ///
-    /// [`ServeErrorKind::Invalid`], naming the field.
+    /// [`ServeErrorKind::Invalid`], naming the parameter.
     pub fn read(field: impl Fn(&str) -> Option<String>) -> Result<Self, ServeError> {
         let invalid = |key: &str, reason: &str| {
             let error = ServeError::new(ServeErrorKind::Invalid, format!("{key}: {reason}"));
@@ -47,11 +47,11 @@ impl ItemsAsked {
     }
 }
 
-/// The body with the page of the items of a response: of the messages that it was asked with.
+/// The body of a page of a response's input items, which are made from its messages.
 ///
 /// # Errors
 ///
-/// [`ServeErrorKind::Invalid`] if there is no item that the page is to come after.
+/// [`ServeErrorKind::Invalid`] if the item before the page does not exist.
 pub fn input_items(
     id: &str,
     messages: &[Message],
@@ -86,7 +86,7 @@ pub fn input_items(
     Ok(body.to_string().into_bytes())
 }
 
-/// An item in its long form: with an id and a type, and words in parts.
+/// An item in its full form: with id and type, and text in parts.
 fn listed_item(item: Item, id: &str) -> Option<Map<String, Value>> {
     let (prefix, item) = match item {
         Item::Easy(mut message) | Item::Message(mut message) => {

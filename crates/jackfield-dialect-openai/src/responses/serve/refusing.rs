@@ -1,5 +1,4 @@
-//! What the vendor would do besides answering, and Jackfield does not: refused by name, never ignored in
-//! silence.
+//! Vendor features that Jackfield does not offer: refused by name, never silently ignored.
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
@@ -7,10 +6,10 @@ use serde_json::{Map, Value};
 
 use crate::responses::request::{CUSTOM, FUNCTION};
 
-/// Refuses a beta that is not served.
+/// Refuses an unsupported beta.
 pub(super) fn betas(header: &dyn Fn(&str) -> Option<String>) -> Result<(), ServeError> {
     let asked = header("openai-beta").unwrap_or_default();
-    // `responses=experimental` and the like are what is no beta any more.
+    // `responses=experimental` and similar values are not betas any more.
     let mut asked = asked.split(',').map(str::trim);
     match asked.find(|beta| beta.starts_with("responses_")) {
         Some(beta) => {
@@ -21,9 +20,8 @@ pub(super) fn betas(header: &dyn Fn(&str) -> Option<String>) -> Result<(), Serve
     }
 }
 
-/// Leaves out those of the vendor's tools that agents offer with every request and do without, and answers a
-/// note for each. Where the client offers nothing else, they are what the request is about, and [`fields`]
-/// refuses it.
+/// Removes those of the vendor's tools that agents offer with every request and can do without, with a note for
+/// each. If the client offers no other tools, they are essential to the request, and [`fields`] refuses it.
 pub(super) fn leave_out_hosted(body: &mut Map<String, Value>) -> Vec<Note> {
     let Some(Value::Array(tools)) = body.get_mut("tools") else {
         return Vec::new();
@@ -48,7 +46,7 @@ fn is_optional(tool: &Value) -> bool {
     OPTIONAL.contains(&kind) || kind.starts_with("web_search_preview_")
 }
 
-/// The vendor's tools that a request configures nothing for.
+/// The vendor's tools that need no configuration in a request.
 const OPTIONAL: [&str; 8] = [
     "apply_patch",
     "image_generation",
@@ -60,7 +58,7 @@ const OPTIONAL: [&str; 8] = [
     "web_search_preview",
 ];
 
-/// Refuses fields and tools with which a body would have the vendor act.
+/// Refuses fields and tools by which a body asks the vendor to act.
 pub(super) fn fields(body: &Map<String, Value>) -> Result<(), ServeError> {
     for (field, instead) in REFUSED {
         if body.get(*field).is_some_and(|json| !json.is_null()) {
@@ -96,7 +94,7 @@ fn choice(choice: Option<&Value>) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// A tool that the vendor would run, or find.
+/// The error for a tool that the vendor would run or search.
 fn hosted(kind: &str) -> ServeError {
     let reason = if kind == "mcp" {
         "a server that the request names is not called: put it into Jackfield's own configuration, and choose its tools with X-Jackfield-Tools".to_owned()
@@ -118,7 +116,7 @@ fn unsupported(reason: impl Into<String>) -> ServeError {
     ServeError::new(ServeErrorKind::Unsupported, reason)
 }
 
-/// Fields that ask for what is not served, and what to do instead.
+/// Fields for unsupported features, and what to do instead.
 const REFUSED: &[(&str, &str)] = &[
     (
         "background_options",

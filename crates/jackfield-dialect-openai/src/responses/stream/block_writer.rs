@@ -1,4 +1,4 @@
-//! One block of a reply while it is written.
+//! A block of a reply while it is written.
 
 use jackfield_domain::block::{Content, RanBy};
 use jackfield_domain::delta::BlockStart;
@@ -12,25 +12,25 @@ use crate::responses::reply::{Made, ServerCall, in_words, item_id};
 use crate::responses::state;
 use crate::responses::wire::{Item, Part};
 
-/// A block that has not been told to its end.
+/// A block that was not written completely.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) annotations: Vec<Value>,
     pub(super) ended: bool,
-    /// The id of its item, once that is being told.
+    /// The id of its item, once that has started.
     pub(super) id: String,
-    /// The number of the domain.
+    /// The block's index in the domain.
     pub(super) index: u32,
-    /// The place of its item, once that is being told.
+    /// The index of its item, once that has started.
     pub(super) place: usize,
     pub(super) states: Vec<OpaqueState>,
-    /// All words or arguments so far.
+    /// All text or arguments so far.
     pub(super) text: String,
-    /// Whether its start has been told.
+    /// Whether its start was written.
     pub(super) told: bool,
     call: String,
     start: BlockStart,
-    /// How much of the text has been told, in bytes.
+    /// How much of the text was written, in bytes.
     told_text: usize,
 }
 
@@ -51,7 +51,7 @@ impl Waiting {
         }
     }
 
-    /// Tells what is new.
+    /// Writes what is new.
     pub(super) fn tell(&mut self, out: &mut Out) {
         match &self.start {
             BlockStart::Refusal => self.words(Told::Refusal, out),
@@ -98,14 +98,14 @@ impl Waiting {
         }
     }
 
-    /// Begins the item of this block.
+    /// Starts the item of this block.
     pub(super) fn begin(&mut self, id: String, item: &Value, out: &mut Out) {
         self.told = true;
         self.place = out.added(item);
         self.id = id;
     }
 
-    /// Tells what there is of the words and of the arguments, although more was to come: the reply broke off.
+    /// Writes the rest of the text and arguments of an interrupted reply.
     pub(super) fn tell_rest(&mut self, out: &mut Out) {
         let told = match &self.start {
             _ if !self.told => return,
@@ -127,7 +127,7 @@ impl Waiting {
         self.told_text = self.text.len();
     }
 
-    /// Tells the words that have not been told: as far as it is known which events tell them.
+    /// Writes the new text in pieces, as far as their boundaries are certain.
     pub(super) fn news(&mut self, told: Told, out: &mut Out) {
         let rest = self.text.get(self.told_text..).unwrap_or_default();
         for piece in Pieces::of(rest, self.told_text == 0, self.ended) {
@@ -137,7 +137,7 @@ impl Waiting {
     }
 
     fn words(&mut self, told: Told, out: &mut Out) {
-        // What says nothing is not told at all.
+        // Empty text has no events.
         if self.text.is_empty() {
             return;
         }
@@ -167,7 +167,7 @@ impl Waiting {
             return;
         }
         let at = (self.place, &*self.id);
-        // When a remark comes is nobody's promise: told at the end, all of them come in one place.
+        // The arrival of annotations is not deterministic: writing all of them at the end gives them a fixed place.
         let known = if refusal { &[][..] } else { &self.annotations };
         for (n, annotation) in known.iter().enumerate() {
             let fields =
@@ -221,7 +221,7 @@ impl Waiting {
         out.done(self.place, item);
     }
 
-    /// A call that the server runs. One that a provider of ours runs is withheld.
+    /// A server tool call. A call that a provider ran is withheld.
     fn server_call(&mut self, out: &mut Out) {
         let Some(tool) = ServerTool::of(&self.states) else {
             return;
@@ -246,7 +246,7 @@ impl Waiting {
         out.runs(std::mem::take(&mut self.call), self.place, item);
     }
 
-    /// Nothing at all means no arguments; clients parse it.
+    /// Empty arguments become an object, as clients parse them.
     fn nothing_is_an_object(&mut self, json: bool) {
         if self.ended && json && self.text.is_empty() {
             self.text.push_str("{}");

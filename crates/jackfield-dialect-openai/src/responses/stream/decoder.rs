@@ -1,4 +1,4 @@
-//! The events of a streamed reply as pieces.
+//! Decodes the events of a streamed reply into deltas.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,13 +23,12 @@ use crate::responses::reply::{finish_reason, usage_from_wire};
 use crate::responses::state::arguments_text;
 use crate::responses::wire::{IncomingEvent, IncomingResponse, Kind};
 
-/// Reads one reply, event by event or whole.
+/// Reads one reply, event by event or as a whole.
 ///
-/// Pieces are tied to their items by place, and by id where the place is missing; an item is what
-/// `response.output_item.done` says, or the end of the reply where that is missing, and tells whatever was
-/// not told before. Pieces of one item may come among those of another. What a server keeps back until its
-/// end (provider-run calls, unknown items) holds back what begins after it, up to the longest reply that
-/// there can be.
+/// Events are matched to items by index, and by id if the index is missing. An item is final with
+/// `response.output_item.done`, or with the end of the reply if that is missing, and everything not emitted before
+/// is emitted then. Events of several items may interleave. Items that cannot be emitted before their end
+/// (provider-run calls, unknown items) hold back all later items, up to the size of the longest possible reply.
 #[derive(Debug)]
 pub struct Decoder {
     end: Option<IncomingResponse>,
@@ -37,7 +36,7 @@ pub struct Decoder {
     id: Option<String>,
     model: Option<String>,
     owner: StateOwner,
-    /// The bytes of pieces that were read.
+    /// The bytes of events read so far.
     read: usize,
     slots: Slots,
     text_tools: HashSet<Arc<str>>,
@@ -46,7 +45,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder of a reply by this owner: state in the reply is marked as its.
+    /// A decoder for a reply of this owner, to whom state in the reply is attributed.
     #[must_use]
     pub fn new(owner: StateOwner) -> Self {
         Self {
@@ -63,9 +62,9 @@ impl Decoder {
         }
     }
 
-    /// A decoder of the reply to this request.
+    /// A decoder for the reply to this request.
     ///
-    /// Calls of its text tools are told with their text also by servers that take JSON alone.
+    /// Calls of its text tools are returned as text, also from servers that only send JSON.
     #[must_use]
     pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
         let mut decoder = Self::new(owner);
@@ -90,7 +89,7 @@ impl Decoder {
         let slots = &mut self.slots;
         let text_tools = &self.text_tools;
         let is_text_tool = |name: &str| text_tools.contains(name);
-        // Whatever is held back came in some event, so what bounds their sum bounds it.
+        // All held-back data came in some event, so this bound covers it.
         self.read = self.read.saturating_add(size);
         if self.read > LONGEST {
             return Err("the reply is too long".into());
@@ -195,7 +194,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// The end of the reply; `word` is its status where it does not say so itself.
+    /// Handles the end of the reply; `word` is its status if the response has none.
     fn ended(&mut self, mut response: IncomingResponse, word: &str) -> Result<(), Fault> {
         self.count(&response);
         let status = response.status.take().filter(|status| !status.is_empty());
@@ -214,7 +213,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// A server counts at the end of a reply, also of one that failed; some do so before.
+    /// Takes the usage, which servers send at the end, also of a failed reply; some send it earlier.
     fn count(&mut self, response: &IncomingResponse) {
         let usage = response.usage.as_ref().map(usage_from_wire);
         self.usage = usage.or(self.usage);
@@ -255,12 +254,12 @@ impl DecodeReply for Decoder {
         };
         let kind = event.kind.take().filter(|kind| !kind.is_empty());
         let named = name.filter(|name| *name != UNNAMED).map(str::to_owned);
-        // Some servers tell an error and nothing else.
+        // Some servers send only an error.
         let bare = event.error.as_ref().filter(|error| !error.is_null());
         let kind = kind.or(named).or_else(|| bare.map(|_| "error".to_owned()));
         let kind = kind.unwrap_or_default();
         if kind == "error" {
-            // Its fields stand in the event itself, or below `error`.
+            // Its fields are in the event itself, or below `error`.
             event.error = serde_json::from_str(data).ok();
         }
         let told = self.handle(&kind, event, data.len());
@@ -306,7 +305,7 @@ impl DecodeReply for Decoder {
             parsed.map_err(|fault| self.violation(format!("this is not a response: {fault}")))?;
         let told = fields.get("output").is_some_and(Value::is_array);
         let status = fields.get("status").and_then(Value::as_str);
-        // Some servers tell errors with a status of success.
+        // Some servers send errors with a success status.
         if !told && status.is_none() {
             let phase = Phase::BeforeFirstDelta;
             let failure = error::classify(200, |_| None, body, phase);
@@ -339,15 +338,15 @@ impl From<&'static str> for Fault {
     }
 }
 
-/// The longest reply that there can be, and as much again for what stands around its words.
+/// The longest possible reply, and as much again for the JSON around its text.
 const LONGEST: usize = 16 * ReplyAccumulator::MAX_UNITS;
 
 const ADDED: &str = "response.output_item.added";
 
-/// What an event without a name is called.
+/// The name of an event without a name.
 const UNNAMED: &str = "message";
 
-/// The kind of words that an event tells.
+/// The kind of text in an event.
 fn words_of(event: &str) -> message::PartKind {
     if event.starts_with("response.refusal") {
         message::PartKind::Refusal
@@ -356,7 +355,7 @@ fn words_of(event: &str) -> message::PartKind {
     }
 }
 
-/// The kind and number of the reasoning that an event tells.
+/// The kind and index of the reasoning in an event.
 fn reasoning_of(
     event: &str,
     summary: Option<i64>,
@@ -369,7 +368,7 @@ fn reasoning_of(
     }
 }
 
-/// The events that say something.
+/// The events that are read.
 const EVENTS: [&str; 22] = [
     "error",
     "response.cancelled",
@@ -395,14 +394,14 @@ const EVENTS: [&str; 22] = [
     "response.reasoning_text.done",
 ];
 
-/// Whether an event that does not have the known form is one that need not have it.
+/// Whether an event of unexpected form is of an unknown type, which may have any form.
 fn is_foreign(name: Option<&str>, data: &str) -> bool {
     let known = |kind: &str| {
         EVENTS.contains(&kind) || kind.starts_with("response.refusal.") || kind == UNNAMED
     };
     match serde_json::from_str::<Kind>(data) {
         Ok(event) => !known(event.kind.as_deref().or(name).unwrap_or_default()),
-        // Of another event not even the data has to be JSON.
+        // The data of an unknown event need not even be JSON.
         Err(_) => name.is_some_and(|name| !known(name)),
     }
 }

@@ -1,4 +1,4 @@
-//! Pieces of a reply as events for a client.
+//! Encodes the deltas of a reply as events for a client.
 
 use std::collections::VecDeque;
 
@@ -15,19 +15,18 @@ use super::out::Out;
 use crate::responses::reply::{self, item_id};
 use crate::responses::wire::{Response, ResponseError};
 
-/// Writes one streamed reply, piece by piece.
+/// Writes one streamed reply, delta by delta.
 ///
-/// `response.created` and `response.in_progress` come first, then items strictly one after another: pieces
-/// of a later block wait until the earlier ones have ended. Calls of tools that the server runs stay open
-/// until their outcomes come. Reasoning is told as it comes where it is known what to call it: where its
-/// owner has said so, or speaks another dialect. Otherwise it waits for its end: neither may an item's id
-/// change in the middle, which clients refuse, nor that of encrypted reasoning at all, which its owner
-/// refuses. What this dialect cannot tell is left out, as [`reply::to_wire`] notes for the whole reply.
-/// Pieces that fit no open block are ignored.
+/// `response.created` and `response.in_progress` come first, then items strictly one after another: deltas of a
+/// later block wait until the earlier ones have ended. Server tool calls stay open until their outcomes arrive.
+/// Reasoning is written live if its id is known: if its owner has sent it, or uses another dialect. Otherwise it
+/// waits for its end: an item's id must not change midway, which clients refuse, nor may that of encrypted
+/// reasoning change at all, which its owner refuses. Content that this dialect cannot express is left out, as
+/// [`reply::to_wire`] notes for the whole reply. Deltas that match no open block are ignored.
 ///
-/// The events depend on what is told and not on how it was cut, and so do their numbers: `sequence_number`
-/// counts them one by one. The last word of a text so far waits for the next one, therefore. Behind a try at
-/// the reply that was asked for again, numbers go on where none of its events can have been.
+/// The events and their numbers depend on the content alone, not on its fragments: `sequence_number` counts them
+/// one by one. So the last word of a text so far waits for the next one. After a retry of the reply, numbers
+/// continue beyond any that the earlier attempt can have used.
 #[derive(Debug)]
 pub struct Encoder {
     begun: bool,
@@ -36,27 +35,27 @@ pub struct Encoder {
     waiting: VecDeque<Waiting>,
 }
 
-/// Where a response stands that is not whole.
+/// The state of an incomplete response.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Standing {
-    /// It was cancelled.
+    /// Cancelled.
     Cancelled,
-    /// It failed.
+    /// Failed.
     Failed(ResponseError),
-    /// It is worked at.
+    /// In progress.
     InProgress,
-    /// Nobody has begun with it.
+    /// Waiting to be started.
     Queued,
 }
 
 impl Encoder {
-    /// An encoder of the reply that this is about.
+    /// An encoder for the reply that `about` describes.
     #[must_use]
     pub fn new(about: &About) -> Self {
         Self::after(about, None)
     }
 
-    /// The same for a client that has everything up to the event of this number.
+    /// The same for a client that has all events up to this number.
     #[must_use]
     pub fn after(about: &About, number: Option<u64>) -> Self {
         Self {
@@ -67,18 +66,18 @@ impl Encoder {
         }
     }
 
-    /// The first events, unless they have been written: for a server that wants them out before any piece.
+    /// The first events, unless they were written already: for servers that send them before any delta.
     pub fn begin(&mut self) -> Vec<SseEvent> {
         self.prepare();
         std::mem::take(&mut self.out.events)
     }
 
-    /// The events for a piece. A call gets its upstream id, and one of this stream if it has none.
+    /// The events for a delta. A call gets its upstream id, or an id of this stream if it has none.
     pub fn push(&mut self, delta: &Delta) -> Vec<SseEvent> {
         self.push_as(delta, None)
     }
 
-    /// The events for a piece; `call` is the id of the call that begins with it.
+    /// The events for a delta; `call` is the id of the call that starts with it.
     pub fn push_as(&mut self, delta: &Delta, call: Option<&ToolCallId>) -> Vec<SseEvent> {
         self.prepare();
         match delta {
@@ -116,14 +115,14 @@ impl Encoder {
         std::mem::take(&mut self.out.events)
     }
 
-    /// A try at the reply is asked for again, of which nothing was pushed. Says whether the reader can go on: not
-    /// if it has events of that try.
+    /// Marks a retry of the reply after an attempt none of whose deltas were pushed here. Returns whether the
+    /// client can go on: not if it has events of that attempt.
     pub fn asked_again(&mut self) -> bool {
         self.prepare();
         self.out.pass_over()
     }
 
-    /// The last events of a reply that is whole.
+    /// The last events of a complete reply.
     #[must_use]
     pub fn finish(mut self, end: &ReplyEnd) -> Vec<SseEvent> {
         self.prepare();
@@ -138,20 +137,20 @@ impl Encoder {
         self.out.events
     }
 
-    /// The whole response.
+    /// The complete response.
     #[must_use]
     pub fn into_response(mut self, end: &ReplyEnd) -> Response {
         self.close();
         self.whole(end)
     }
 
-    /// The last events of a reply that broke off. Items stay open, so that nobody takes them for whole.
+    /// The last events of an interrupted reply. Items stay open, so that clients do not take them for complete.
     #[must_use]
     pub fn fail(self, failure: &ModelFailure) -> Vec<SseEvent> {
         self.broke_off(reply::error_to_wire(failure))
     }
 
-    /// The same, for this error.
+    /// The same, with this error.
     #[must_use]
     pub fn broke_off(mut self, error: ResponseError) -> Vec<SseEvent> {
         self.prepare();
@@ -164,7 +163,7 @@ impl Encoder {
         self.out.events
     }
 
-    /// The response as far as it was told, with the items that have ended.
+    /// The response so far, with the items that have ended.
     #[must_use]
     pub fn standing(&self, standing: &Standing) -> Response {
         let (status, error) = match standing {
@@ -192,7 +191,7 @@ impl Encoder {
         }
     }
 
-    /// Nothing more comes.
+    /// Ends all blocks.
     fn close(&mut self) {
         for block in &mut self.waiting {
             block.ended = true;
@@ -234,7 +233,7 @@ impl Encoder {
         blocks.find(|block| block.index == index && !block.ended)
     }
 
-    /// Tells what can be told of the first block, and of those after it once it has ended.
+    /// Writes what is available of the first block, and of the following ones once it has ended.
     fn flush(&mut self) {
         while let Some(block) = self.waiting.front_mut() {
             block.tell(&mut self.out);

@@ -1,4 +1,4 @@
-//! One item of a reply while it is read.
+//! An item of a reply while it is read.
 
 use jackfield_domain::block::{Content, OpaqueBlock, RanBy, UpstreamId};
 use jackfield_domain::delta::{BlockStart, Delta};
@@ -13,17 +13,17 @@ use crate::responses::state;
 /// Why an item cannot be read.
 pub(super) type Fault = &'static str;
 
-/// What reading an item has to know, and where it tells.
+/// The context for reading an item, and its output.
 #[derive(Debug)]
 pub(super) struct Told<'a> {
-    /// The number that the next block has.
+    /// The index of the next block.
     pub(super) next: &'a mut u32,
     pub(super) out: &'a mut Vec<Delta>,
     pub(super) owner: &'a StateOwner,
 }
 
 impl Told<'_> {
-    /// Begins a block; gives its number.
+    /// Starts a block; returns its index.
     pub(super) fn start(&mut self, start: BlockStart) -> u32 {
         let index = *self.next;
         *self.next = index.wrapping_add(1);
@@ -55,27 +55,26 @@ impl Told<'_> {
     }
 }
 
-/// An item whose end has not come.
+/// An item that has not ended.
 #[derive(Debug)]
 pub(super) enum Reading {
-    /// A call that has been told of, and the arguments that were told.
+    /// A started call, and the arguments emitted so far.
     Call {
         block: u32,
         told: String,
     },
-    /// A call that cannot be told of yet: its name is not known, or the arguments of a tool that takes
-    /// text are JSON around it.
+    /// A call that cannot be emitted yet: its name is unknown, or its text is within JSON arguments.
     HeldCall {
         arguments: String,
     },
     Message(Message),
-    /// Something that only the provider understands.
+    /// An item that only its provider understands.
     Opaque,
     Reasoning(Reasoning),
 }
 
 impl Reading {
-    /// The item of this id that begins with these fields.
+    /// The item with this id and these initial fields.
     pub(super) fn begin(
         fields: &Map<String, Value>,
         id: Option<&str>,
@@ -101,7 +100,7 @@ impl Reading {
     }
 
     fn call(fields: &Map<String, Value>, name: &str, json: bool, told: &mut Told<'_>) -> Self {
-        // Some servers give no id; the domain gives one of ours then.
+        // Some servers send no id; the domain then assigns one.
         let id = text(fields, "call_id").filter(|id| !id.is_empty());
         let upstream = id.map(|id| UpstreamId {
             id: id.into(),
@@ -119,7 +118,7 @@ impl Reading {
         }
     }
 
-    /// Whether nothing of it can be told before its end, so that what comes after it has to wait.
+    /// Whether nothing of it can be emitted before its end, so that later items have to wait.
     pub(super) const fn is_held(&self) -> bool {
         match self {
             Self::HeldCall { .. } | Self::Opaque => true,
@@ -145,7 +144,7 @@ impl Reading {
         }
     }
 
-    /// More of a call's arguments, or all of them.
+    /// Adds to a call's arguments, or replaces them by the whole.
     pub(super) fn arguments(
         &mut self,
         text: &str,
@@ -162,7 +161,7 @@ impl Reading {
                 let more = if whole { rest(arguments, text)? } else { text };
                 arguments.push_str(more);
             }
-            // A provider's own call; its item says it all in the end.
+            // A provider's own call, whose item is complete at its end.
             Self::Opaque => {}
             Self::Message(_) | Self::Reasoning(_) => {
                 return Err(MISFIT);
@@ -171,9 +170,9 @@ impl Reading {
         Ok(())
     }
 
-    /// The end of the item, with all that is known of it; `sure` is whether the server told it at the end.
+    /// Ends the item with its final fields; `sure` is whether the server sent them at its end.
     ///
-    /// Gives whether the model refuses in it.
+    /// Returns whether it contains a refusal.
     pub(super) fn end(
         self,
         fields: &Map<String, Value>,
@@ -231,26 +230,26 @@ impl Reading {
     }
 }
 
-/// What of a whole has not been told; arguments that say something else than before are a fault.
+/// The rest of the text that was not emitted; arguments that contradict the emitted ones are a fault.
 fn rest<'a>(told: &str, whole: &'a str) -> Result<&'a str, Fault> {
     if let Some(rest) = whole.strip_prefix(told) {
         return Ok(rest);
     }
     let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
-    // Some servers write the JSON again in the end, with other blanks, and some leave it out.
+    // Some servers format the final JSON differently, and some omit it.
     if whole.is_empty() || parse(told).is_some_and(|known| parse(whole) == Some(known)) {
         return Ok("");
     }
     Err("the arguments of a call are not what was told of them")
 }
 
-/// The arguments in an item; some servers give the JSON itself.
+/// The arguments in an item; some servers send the JSON itself.
 fn given(fields: &Map<String, Value>) -> String {
     let given = fields.get("arguments").or_else(|| fields.get("input"));
     given.map(state::arguments_text).unwrap_or_default()
 }
 
-/// The text in the arguments of a tool that takes text; none at all are an empty text, broken ones none.
+/// The text in the JSON arguments of a text tool; empty for empty arguments, `None` for malformed ones.
 fn text_of(arguments: &str) -> Option<String> {
     if arguments.is_empty() {
         return Some(String::new());
@@ -270,13 +269,13 @@ fn opaque(fields: &Map<String, Value>, told: &mut Told<'_>) {
     told.end(block);
 }
 
-/// What is wrong with a piece of another kind of item.
+/// The fault of an event for another kind of item.
 const MISFIT: Fault = "a piece does not fit its item";
 
-/// What is wrong with a call that does not say what to run.
+/// The fault of a call without a name.
 const NAMELESS: Fault = "a call has no name";
 
-/// A field that is a text.
+/// A field that is a string.
 pub(super) fn text<'a>(fields: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     fields.get(key).and_then(Value::as_str)
 }

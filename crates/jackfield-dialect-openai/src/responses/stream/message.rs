@@ -1,4 +1,4 @@
-//! A message while it is read.
+//! A message of a reply while it is read.
 
 use jackfield_domain::delta::{BlockStart, Delta};
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::item::{Fault, Told, text};
 use crate::responses::state::{self, MessagePart};
 
-/// A message; its parts stay open until the whole of it is known, because they carry what it is.
+/// A message; its parts stay open until it ends, because they carry its fields as state.
 #[derive(Debug, Default)]
 pub(super) struct Message {
     parts: Vec<Part>,
@@ -21,7 +21,7 @@ struct Part {
     told: String,
 }
 
-/// What a part is.
+/// The kind of a part.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum PartKind {
     Refusal,
@@ -29,7 +29,7 @@ pub(super) enum PartKind {
 }
 
 impl PartKind {
-    /// The kind of a part of this type; `None` if it is no words.
+    /// The kind for a part's type; `None` if it is not text.
     pub(super) fn of(part: &Map<String, Value>) -> Option<Self> {
         match text(part, "type") {
             Some("refusal") => Some(Self::Refusal),
@@ -38,7 +38,7 @@ impl PartKind {
         }
     }
 
-    /// The words of a part of this kind.
+    /// The text of a part of this kind.
     fn words(self, part: &Map<String, Value>) -> &str {
         let key = match self {
             Self::Refusal => "refusal",
@@ -49,12 +49,12 @@ impl PartKind {
 }
 
 impl Message {
-    /// Whether there is a refusal in it.
+    /// Whether it contains a refusal.
     pub(super) fn is_refusal(&self) -> bool {
         self.parts.iter().any(|part| part.kind == PartKind::Refusal)
     }
 
-    /// The part of this number, begun if it is new; without a number the last one.
+    /// The part with this index, started if it is new; without an index the last one.
     fn part(
         &mut self,
         index: Option<i64>,
@@ -88,7 +88,7 @@ impl Message {
         Ok(part)
     }
 
-    /// More words.
+    /// Adds text.
     pub(super) fn append(
         &mut self,
         index: Option<i64>,
@@ -102,7 +102,7 @@ impl Message {
         Ok(())
     }
 
-    /// All words of a part.
+    /// Sets the whole text of a part.
     pub(super) fn complete(
         &mut self,
         index: Option<i64>,
@@ -114,7 +114,7 @@ impl Message {
         Ok(())
     }
 
-    /// One more remark.
+    /// Adds an annotation.
     pub(super) fn annotate(
         &mut self,
         index: Option<i64>,
@@ -126,7 +126,7 @@ impl Message {
         Ok(())
     }
 
-    /// A part as it was begun, or as it is in the end.
+    /// A part at its start or at its end.
     pub(super) fn whole_part(
         &mut self,
         index: Option<i64>,
@@ -142,10 +142,10 @@ impl Message {
         }
     }
 
-    /// The end of the message; gives whether the model refuses in it.
+    /// Ends the message; returns whether it contains a refusal.
     pub(super) fn end(mut self, fields: &Map<String, Value>, told: &mut Told<'_>) -> bool {
         let content = fields.get("content");
-        // Some servers give a text in place of parts.
+        // Some servers send a string in place of parts.
         let plain = content.and_then(Value::as_str).map(|text| {
             let fields = [("type", "output_text"), ("text", text)];
             let fields = fields.map(|(key, text)| (key.to_owned(), Value::from(text)));
@@ -154,7 +154,7 @@ impl Message {
         let parts = content.and_then(Value::as_array).into_iter().flatten();
         let parts = parts.filter_map(Value::as_object).chain(plain.as_ref());
         let known = parts.filter_map(|part| Some((PartKind::of(part)?, part)));
-        // Parts are known by their order: what number a server gave them is of no interest.
+        // Parts are matched by their order; a server's index is ignored.
         for (n, (kind, part)) in known.enumerate() {
             if n == self.parts.len() {
                 let free = self.parts.iter().map(|part| part.index).max();
@@ -186,7 +186,7 @@ impl Part {
         }
     }
 
-    /// Tells the words that have not been told. Where others were, those stand: nobody can take them back.
+    /// Emits the text not emitted yet. If the emitted text differs, it stays, as it cannot be taken back.
     fn complete(&mut self, words: &str, told: &mut Told<'_>) {
         if let Some(rest) = words.strip_prefix(&*self.told) {
             told.text(self.block, rest);

@@ -1,4 +1,4 @@
-//! The events that an encoder has written, and the items that they tell of.
+//! The output of an encoder: its events, and their items.
 
 use jackfield_dialect_kit::encode::SseEvent;
 use jackfield_dialect_kit::serve::About;
@@ -10,26 +10,26 @@ use crate::responses::DIALECT;
 use crate::responses::reply::{ServerCall, empty};
 use crate::responses::wire::{Item, Response};
 
-/// What was written so far.
+/// The output so far.
 ///
-/// Events are numbered one by one, from 0; the numbers that a try at the reply may have had that was asked for
-/// again are passed over. Which events tell a text depends on the text alone, and not on how
-/// it was cut when it came: what was told live is told again in the same ones, under the same numbers.
+/// Events are numbered one by one, from 0; the numbers that an earlier attempt at the reply may have used are
+/// skipped. The events of a text depend on the text alone, not on its fragments: a replay of a live stream yields
+/// the same events with the same numbers.
 #[derive(Debug)]
 pub(super) struct Out {
     pub(super) about: About,
     pub(super) events: Vec<SseEvent>,
-    /// Events up to this number are not written: whoever reads this has them.
+    /// Events up to this number are not written, as the client has them.
     after: Option<u64>,
-    /// The items, each once it has ended.
+    /// The items, each set once it has ended.
     items: Vec<Option<Item>>,
-    /// Calls of tools of the server's own that have no outcome yet.
+    /// Server tool calls without an outcome.
     running: Vec<Running>,
-    /// How many events were told.
+    /// The number of events so far, including skipped ones.
     told: u64,
 }
 
-/// A call of a tool of the server's own that has no outcome yet.
+/// A server tool call without an outcome.
 #[derive(Debug)]
 struct Running {
     call: String,
@@ -54,20 +54,20 @@ struct Piece<'a> {
     logprobs: Option<[(); 0]>,
 }
 
-/// What text a piece belongs to.
+/// The kind of text of a piece.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Told {
     /// Arguments of a call.
     Arguments,
-    /// The text of a custom tool's call.
+    /// The input of a text tool's call.
     Input,
-    /// Why the model will not.
+    /// An explanation of a refusal.
     Refusal,
-    /// Arguments of a call that the server runs.
+    /// Arguments of a server tool call.
     ServerArguments,
     /// A summary of reasoning.
     Summary,
-    /// Words.
+    /// Text.
     Words,
 }
 
@@ -83,18 +83,18 @@ impl Out {
         }
     }
 
-    /// Whether the reply comes in another dialect, in which there are no items that have ids.
+    /// Whether the reply comes in another dialect, whose items have no ids.
     pub(super) fn is_foreign(&self) -> bool {
         let dialect = self.about.dialect.as_deref();
         dialect.is_some_and(|dialect| dialect != DIALECT)
     }
 
-    /// The response as it stands, its items aside.
+    /// The response so far, without its items.
     pub(super) fn so_far(&self) -> Response {
         empty(&self.about)
     }
 
-    /// The place of the next item.
+    /// The index of the next item.
     pub(super) fn next_place(&self) -> usize {
         self.items.len()
     }
@@ -104,7 +104,7 @@ impl Out {
         self.items.iter().flatten().cloned().collect()
     }
 
-    /// The items, of which there will be no more.
+    /// All items; no more will follow.
     pub(super) fn take_items(&mut self) -> Vec<Item> {
         std::mem::take(&mut self.items)
             .into_iter()
@@ -112,7 +112,7 @@ impl Out {
             .collect()
     }
 
-    /// Writes an event of these fields.
+    /// Writes an event with these fields.
     pub(super) fn push(&mut self, name: &'static str, fields: Value) {
         let Some(number) = self.next_number() else {
             return;
@@ -136,7 +136,7 @@ impl Out {
         self.push(name, about);
     }
 
-    /// Writes the event for a piece of a text of an item.
+    /// Writes the event for a piece of an item's text.
     pub(super) fn piece(&mut self, told: Told, (place, id): (usize, &str), text: &str) {
         let Some(number) = self.next_number() else {
             return;
@@ -156,7 +156,7 @@ impl Out {
             delta: text,
             logprobs: (told == Told::Words).then_some([]),
         };
-        // What is made of numbers and texts can always be written.
+        // Serialization cannot fail: there are only numbers and strings.
         let Ok(data) = serde_json::to_string(&piece) else {
             return;
         };
@@ -166,7 +166,7 @@ impl Out {
         });
     }
 
-    /// Begins an item, and gives its place.
+    /// Starts an item, and returns its index.
     pub(super) fn added(&mut self, item: &Value) -> usize {
         let place = self.items.len();
         self.items.push(None);
@@ -175,7 +175,7 @@ impl Out {
         place
     }
 
-    /// Ends the item at this place.
+    /// Ends the item with this index.
     pub(super) fn done(&mut self, place: usize, item: Item) {
         let fields = json!({ "output_index": place, "item": item });
         self.push("response.output_item.done", fields);
@@ -184,12 +184,12 @@ impl Out {
         }
     }
 
-    /// A call of a tool of the server's own is whole: its item ends with its outcome.
+    /// Records a complete server tool call, whose item ends with its outcome.
     pub(super) fn runs(&mut self, call: String, place: usize, item: ServerCall) {
         self.running.push(Running { call, item, place });
     }
 
-    /// What came of a call of a tool of the server's own, if it is one of those that were told.
+    /// Ends the item of a recorded server tool call with its outcome.
     pub(super) fn ran(&mut self, outcome: &ToolOutcome) {
         let is_it = |running: &Running| running.call == outcome.call.as_str();
         let Some(n) = self.running.iter().position(is_it) else {
@@ -205,15 +205,15 @@ impl Out {
         self.done(place, item.ended(Some(&outcome.result)));
     }
 
-    /// Nothing more comes of what runs.
+    /// Ends the recorded calls without an outcome.
     pub(super) fn nothing_more(&mut self) {
         for Running { item, place, .. } in std::mem::take(&mut self.running) {
             self.done(place, item.ended(None));
         }
     }
 
-    /// Passes over the numbers of a reply that is asked for again, however many it may have had. Says whether the
-    /// reader has none of its events; one that has some is told nothing but the end, under the next number.
+    /// Skips the numbers that the earlier attempt of a retried reply may have used. Returns whether the client has
+    /// none of its events; otherwise it only gets the end, under the next number.
     pub(super) fn pass_over(&mut self) -> bool {
         let behind = self.told.saturating_add(MOST_OF_A_REPLY);
         if let Some(after) = self.after
@@ -226,7 +226,7 @@ impl Out {
         true
     }
 
-    /// The number of the next event; `None` if whoever reads this has it.
+    /// The number of the next event; `None` if the client has it.
     fn next_number(&mut self) -> Option<u64> {
         let number = self.told;
         self.told += 1;
@@ -236,14 +236,14 @@ impl Out {
     }
 }
 
-/// More events than a reply can have: it has [`ReplyAccumulator::MAX_UNITS`] of 24 bits, and no more than
-/// three events for each.
+/// More events than a reply can have: it has [`ReplyAccumulator::MAX_UNITS`] of 24 bits, and at most three events
+/// for each.
 ///
 /// [`ReplyAccumulator::MAX_UNITS`]: jackfield_domain::accumulator::ReplyAccumulator::MAX_UNITS
 const MOST_OF_A_REPLY: u64 = 1 << 26;
 
 impl Told {
-    /// The event that carries a piece of it.
+    /// The name of the event for a piece.
     const fn name(self) -> &'static str {
         match self {
             Self::Arguments => "response.function_call_arguments.delta",

@@ -1,13 +1,13 @@
-//! Which events tell a text: by the text alone, so that they are the same ones whenever it is told.
+//! Splits a text into events by its content alone, so that the split is reproducible.
 
-/// The pieces of a text that may be told by now.
+/// The pieces of a text that can be written so far.
 ///
-/// The first character is a piece, so that the first words are out early. Then a piece is what stands before
-/// the next blank, before the end of the text, or before it is as long as it may be. The end of a word is known
-/// when the next one begins: the last word so far waits for that.
+/// The first character is a piece, so that output starts early. After that, a piece ends before the next blank, at
+/// the end of the text, or at the maximum length. A word's end is known only when the next one begins, so the last
+/// word so far waits.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces<'t> {
-    /// Whether nothing comes behind the text.
+    /// Whether the text is complete.
     ended: bool,
     /// Whether the next piece is the first one of its text.
     first: bool,
@@ -15,13 +15,12 @@ pub(super) struct Pieces<'t> {
 }
 
 impl<'t> Pieces<'t> {
-    /// The pieces of what is left of a text. `first` is whether none of it was told, `ended` whether it is
-    /// whole.
+    /// The pieces of the rest of a text. `first` is whether none of it was written, `ended` whether it is complete.
     pub(super) const fn of(rest: &'t str, first: bool, ended: bool) -> Self {
         Self { ended, first, rest }
     }
 
-    /// Where the next piece ends, if that is known.
+    /// The end of the next piece, if known.
     fn end(&self) -> Option<usize> {
         let mut before: Option<char> = None;
         for (at, character) in self.rest.char_indices() {
@@ -50,7 +49,7 @@ impl<'t> Iterator for Pieces<'t> {
     }
 }
 
-/// How many bytes a piece has at least that ends within a word.
+/// The least number of bytes of a piece that ends within a word.
 const LONGEST: usize = 16;
-/// From here on, most characters are of scripts that put no blanks between words, or pictures.
+/// From this character on, most scripts put no blanks between words, or the characters are pictographs.
 const WITHOUT_BLANKS: char = '\u{2e80}';

@@ -1,4 +1,4 @@
-//! Reasoning while it is read.
+//! Reasoning of a reply while it is read.
 
 use jackfield_domain::delta::BlockStart;
 use serde_json::{Map, Value};
@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 use super::item::{Told, text};
 use crate::responses::state;
 
-/// An item of reasoning: one block, whose text is that of its parts with empty lines between.
+/// A reasoning item: one block, whose text is that of its parts separated by empty lines.
 #[derive(Debug)]
 pub(super) struct Reasoning {
     block: u32,
     parts: Vec<Part>,
-    /// All text that was told.
+    /// All text emitted so far.
     said: String,
 }
 
@@ -22,17 +22,17 @@ struct Part {
     told: String,
 }
 
-/// What a part is.
+/// The kind of a part.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum PartKind {
-    /// Of the summary.
+    /// A part of the summary.
     Summary,
-    /// Of the reasoning itself, which only some servers show.
+    /// A part of the reasoning itself, which only some servers send.
     Text,
 }
 
 impl Reasoning {
-    /// What the server calls it is told at once: whoever tells a client in turn needs it before the words.
+    /// Emits the server's id at once, as an encoder needs it before the text.
     pub(super) fn begin(id: Option<&str>, told: &mut Told<'_>) -> Self {
         let block = told.start(BlockStart::Thinking { redacted: false });
         if let Some(id) = id.filter(|id| !id.is_empty()) {
@@ -45,7 +45,7 @@ impl Reasoning {
         }
     }
 
-    /// More words, or all words, of a part; without a number the last one of its kind.
+    /// Adds text to a part, or sets its whole text; without an index the last part of its kind.
     pub(super) fn say(
         &mut self,
         index: Option<i64>,
@@ -73,7 +73,7 @@ impl Reasoning {
             return;
         };
         let more = if whole {
-            // Where something else was told, that stands: nobody can take it back.
+            // If the emitted text differs, it stays, as it cannot be taken back.
             words.strip_prefix(&*part.told).unwrap_or_default()
         } else {
             words
@@ -90,14 +90,14 @@ impl Reasoning {
         told.text(self.block, more);
     }
 
-    /// The end of the item. What it was when it began may be only a part of it, and is not kept.
+    /// Ends the item. Its initial fields may be incomplete and are not kept.
     pub(super) fn end(mut self, fields: &Map<String, Value>, sure: bool, told: &mut Told<'_>) {
-        // Some servers tell in one part what is several in the end, or as a summary what is none.
+        // Some servers stream several final parts as one, or text as a summary.
         let known = state::words_of_reasoning(fields) == self.said;
         let kinds = [(PartKind::Summary, "summary"), (PartKind::Text, "content")];
         for (kind, key) in kinds.into_iter().filter(|_| !known) {
             let parts = fields.get(key).and_then(Value::as_array);
-            // Parts are known by their order: what number a server gave them is of no interest.
+            // Parts are matched by their order; a server's index is ignored.
             for (n, part) in parts.into_iter().flatten().enumerate() {
                 let of_kind = |part: &&Part| part.kind == kind;
                 let known = self.parts.iter().filter(of_kind).nth(n);
@@ -116,5 +116,5 @@ impl Reasoning {
     }
 }
 
-/// What stands between two parts.
+/// The separator between two parts.
 const BETWEEN: &str = "\n\n";

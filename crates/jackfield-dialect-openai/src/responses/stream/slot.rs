@@ -1,4 +1,4 @@
-//! The items of a reply in their order, and what of them has to wait.
+//! The items of a reply in order, and the deltas that have to wait.
 
 use std::collections::HashMap;
 
@@ -9,15 +9,15 @@ use serde_json::{Map, Value};
 use super::item::{Fault, Reading, Told, text};
 use crate::responses::reply::Seen;
 
-/// How many items a reply may have.
+/// The most items of a reply.
 const MOST: usize = 4096;
 
-/// The items so far, in the order in which they began.
+/// The items so far, in the order in which they started.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
-    /// How many of the first ones have been told to their end.
+    /// How many of the first items were emitted completely.
     done: usize,
-    /// The number that the next block has.
+    /// The index of the next block.
     next: u32,
     pub(super) seen: Seen,
     slots: Vec<Slot>,
@@ -25,20 +25,20 @@ pub(super) struct Slots {
 
 #[derive(Debug)]
 struct Slot {
-    /// What it was when it began.
+    /// Its initial fields.
     fields: Map<String, Value>,
     id: Option<String>,
     index: Option<i64>,
-    /// Whether its kind was only guessed from a piece of it.
+    /// Whether its kind was guessed from an event for it.
     guessed: bool,
     kind: String,
-    /// What may not be told before what begins earlier.
+    /// Deltas that must wait for earlier items.
     held: Vec<Delta>,
     /// `None` once it has ended.
     reading: Option<Reading>,
 }
 
-/// By what an event names its item; servers leave out either, or get it wrong.
+/// An event's reference to its item; servers may omit either part, or get it wrong.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Name<'a> {
     pub(super) id: Option<&'a str>,
@@ -46,8 +46,7 @@ pub(super) struct Name<'a> {
 }
 
 impl Slots {
-    /// The item that an event is about: by its place, and by its id where several have that place or the
-    /// event tells none.
+    /// The item of an event: by index, and by id if several items have the index or the event has none.
     fn find(&self, name: Name<'_>, kind: &str) -> Option<usize> {
         let named = name.id.filter(|id| !id.is_empty());
         let by_id = |slot: &Slot| named.is_some() && slot.id.as_deref() == named;
@@ -66,7 +65,7 @@ impl Slots {
         ways.find_map(|way| self.slots.iter().rposition(way))
     }
 
-    /// An item begins. Told twice, it is the same one.
+    /// Starts an item. A repeated start is ignored.
     pub(super) fn begin(
         &mut self,
         name: Name<'_>,
@@ -133,8 +132,7 @@ impl Slots {
         Ok(self.slots.len() - 1)
     }
 
-    /// Reads a piece of an item; one that has not begun begins with it. What comes after the end of an
-    /// item says nothing new.
+    /// Handles an event for an item, and starts the item if necessary. An event after the item's end is ignored.
     pub(super) fn piece(
         &mut self,
         name: Name<'_>,
@@ -169,7 +167,7 @@ impl Slots {
         Ok(())
     }
 
-    /// An item ends, with everything that it is.
+    /// Ends an item with its final fields.
     pub(super) fn end(
         &mut self,
         name: Name<'_>,
@@ -222,9 +220,8 @@ impl Slots {
         Ok(())
     }
 
-    /// The end of the reply, which may repeat all its items, or tell them for the first time. They are
-    /// known by their kind and their order among those of that kind: ids and places differ where a server
-    /// makes them up as it goes, or leaves items out.
+    /// Handles the end of the reply, which may repeat all items, or send them for the first time. They are matched
+    /// by kind and order: ids and indices differ if a server generates them anew, or omits items.
     pub(super) fn finish(
         &mut self,
         output: Vec<Map<String, Value>>,
@@ -260,7 +257,7 @@ impl Slots {
         Ok(())
     }
 
-    /// Takes what can be told: everything up to the first item that has to be whole before.
+    /// Takes the deltas that can be emitted: up to the first item that has to be complete before.
     pub(super) fn flush(&mut self, out: &mut Vec<Delta>) {
         for slot in self.slots.iter_mut().skip(self.done) {
             out.append(&mut slot.held);
@@ -273,7 +270,7 @@ impl Slots {
     }
 }
 
-/// All that has to be known of an item that has ended.
+/// The only field needed of an item that has ended.
 fn call_id_alone(fields: &Map<String, Value>) -> Map<String, Value> {
     let id = fields.get("call_id");
     let id = id.map(|id| ("call_id".to_owned(), id.clone()));

@@ -1,5 +1,5 @@
-//! Reasoning while it is written: one part of a summary, whatever parts its owner made of it, so that it
-//! is told in the same events early and late. Its item in the end is as its owner wrote it.
+//! Reasoning while it is written: always one part of a summary, whatever its owner's parts, so that live and late
+//! streams have the same events. The final item is in its owner's form.
 
 use serde_json::{Value, json};
 
@@ -30,12 +30,12 @@ impl Waiting {
         }
     }
 
-    /// Whether it could be begun: it is known what it is called, and that there is something to tell.
+    /// Starts the item, if its id is known and there is text; returns whether it is started.
     fn begin_thinking(&mut self, out: &mut Out) -> bool {
         let id = if self.ended {
             let known = state::of_dialect(&self.states, state::REASONING);
             if let Some(item) = known.and_then(state::reasoning) {
-                // Its owner's words are those that come back.
+                // The owner's text is the one that is sent back later.
                 self.text = state::words_of_reasoning(item);
             }
             match self.made(out).reasoning(&self.text) {
@@ -46,7 +46,7 @@ impl Waiting {
                 Some(_) | None => None,
             }
         } else if self.text.is_empty() {
-            // What says nothing may not be told at all.
+            // Empty reasoning may not be written at all.
             None
         } else {
             let known = state::of_dialect(&self.states, state::REASONING);

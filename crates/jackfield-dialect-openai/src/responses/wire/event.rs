@@ -1,16 +1,16 @@
-//! The events of a streamed reply, as a client reads them: one flat form with every field that some event has.
+//! The events of a streamed reply, as read: one flat type with the fields of all events.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::reply::IncomingResponse;
 
-/// An event. Some servers write all their fields, and null where there is nothing.
+/// An event. Some servers send all fields, with null for missing values.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct IncomingEvent {
     #[serde(default)]
     pub(crate) annotation: Option<Value>,
-    /// Text of JSON, or the JSON itself.
+    /// JSON text, or the JSON itself.
     #[serde(default)]
     pub(crate) arguments: Option<Value>,
     #[serde(default)]
@@ -41,7 +41,7 @@ pub(crate) struct IncomingEvent {
     pub(crate) text: Option<String>,
 }
 
-/// The type of an event alone, whatever the rest looks like.
+/// Only the type of an event, in any form.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Kind {
     #[serde(default, rename = "type")]

@@ -1,4 +1,4 @@
-//! Items: what the conversation and replies are made of.
+//! Items, of which the conversation and replies consist.
 
 use jackfield_dialect_kit::form::text_or_list;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -8,22 +8,22 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum Item {
-    /// A call of a tool that takes text.
+    /// A call of a text tool.
     CustomToolCall(CustomCall),
-    /// Its result.
+    /// The outcome of a text tool's call.
     CustomToolCallOutput(Output),
-    /// A call of a tool that takes JSON.
+    /// A call with JSON arguments.
     FunctionCall(Call),
-    /// Its result.
+    /// The outcome of such a call.
     FunctionCallOutput(Output),
     /// A message.
     Message(Message),
     /// Reasoning.
     Reasoning(Reasoning),
-    /// A message that does not say that it is one; clients may leave that out.
+    /// A message without a type, which clients may omit.
     #[serde(untagged)]
     Easy(Message),
-    /// An item of another type, as it is; also one of these types that is not well-formed.
+    /// An item of another type, unchanged; also a malformed one of these types.
     #[serde(untagged)]
     Other(Map<String, Value>),
 }
@@ -31,34 +31,34 @@ pub enum Item {
 /// A message.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Message {
-    /// Who it is from.
+    /// The author.
     pub role: Role,
-    /// What it says.
+    /// The content.
     pub content: Content,
-    /// Every other field: of an assistant's `id`, `status` and `phase`.
+    /// All other fields; an assistant's are `id`, `status` and `phase`.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// Who a message is from.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The model.
     Assistant,
-    /// Whoever runs the conversation.
+    /// The operator's instructions.
     Developer,
-    /// The same, to models that do not reason.
+    /// The operator's instructions to a model without reasoning.
     System,
     /// The user.
     User,
 }
 
-/// What a message says: a text, which stands for one part, or parts.
+/// The content of a message: a string, which stands for one part, or parts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Content {
-    /// A text.
+    /// A string.
     Text(String),
     /// Parts.
     Parts(Vec<Part>),
@@ -75,73 +75,73 @@ impl<'de> Deserialize<'de> for Content {
     }
 }
 
-/// A part of a message, or of what came of a call.
+/// A part of a message or an output.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum Part {
     /// A document.
     InputFile {
-        /// How closely to look.
+        /// The level of detail.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
         /// The bytes, as a data URL.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file_data: Option<String>,
-        /// Its id, where it was uploaded before.
+        /// The id of a file that was uploaded before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file_id: Option<String>,
-        /// Its address.
+        /// Its URL.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file_url: Option<String>,
-        /// Its name.
+        /// The file name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         filename: Option<String>,
-        /// Up to where to cache.
+        /// The end of a cached prefix.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt_cache_breakpoint: Option<CacheBreakpoint>,
     },
-    /// A picture.
+    /// An image.
     InputImage {
-        /// How closely to look.
+        /// The level of detail.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
-        /// Its id, where it was uploaded before.
+        /// The id of a file that was uploaded before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file_id: Option<String>,
-        /// Its address, or the bytes as a data URL.
+        /// Its URL, possibly a `data:` URL.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         image_url: Option<String>,
-        /// Up to where to cache.
+        /// The end of a cached prefix.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt_cache_breakpoint: Option<CacheBreakpoint>,
     },
-    /// Words to the model.
+    /// Text for the model.
     InputText {
-        /// The words.
+        /// The text.
         text: String,
-        /// Up to where to cache.
+        /// The end of a cached prefix.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt_cache_breakpoint: Option<CacheBreakpoint>,
     },
-    /// Words of the model.
+    /// Text of the model.
     OutputText {
-        /// The words.
+        /// The text.
         text: String,
-        /// Remarks on them, each as the vendor wrote it.
+        /// Annotations on the text in the vendor's form.
         #[serde(default)]
         annotations: Vec<Value>,
     },
-    /// The model's words for why it will not.
+    /// The model's explanation of a refusal.
     Refusal {
-        /// The words.
+        /// The text.
         refusal: String,
     },
-    /// A part of another type, as it is.
+    /// A part of another type, unchanged.
     #[serde(untagged)]
     Other(Map<String, Value>),
 }
 
-/// Up to where to cache.
+/// The end of a cached prefix.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct CacheBreakpoint {
@@ -152,53 +152,53 @@ pub struct CacheBreakpoint {
     pub ttl: Option<String>,
 }
 
-/// A call of a tool that takes JSON.
+/// A call with JSON arguments.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Call {
     /// The arguments as JSON text; some clients send the JSON itself.
     #[serde(default)]
     pub arguments: Value,
-    /// What its output names it by.
+    /// The id by which the output refers to the call.
     pub call_id: String,
-    /// The tool.
+    /// The tool's name.
     pub name: String,
-    /// Every other field: `id`, `status`, `namespace`, `caller`, `async`.
+    /// All other fields: `id`, `status`, `namespace`, `caller`, `async`.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// A call of a tool that takes text.
+/// A call of a text tool.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct CustomCall {
-    /// What its output names it by.
+    /// The id by which the output refers to the call.
     pub call_id: String,
     /// The text.
     #[serde(default)]
     pub input: String,
-    /// The tool.
+    /// The tool's name.
     pub name: String,
     /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Output {
-    /// The call.
+    /// The id of the call.
     pub call_id: String,
-    /// What it is.
+    /// The outcome.
     pub output: OutputContent,
-    /// Every other field: `id`, `status`, `caller`.
+    /// All other fields: `id`, `status`, `caller`.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// What came of a call: a text, or parts.
+/// The outcome of a call: a string, or parts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum OutputContent {
-    /// A text.
+    /// A string.
     Text(String),
     /// Parts.
     Parts(Vec<Part>),
@@ -215,11 +215,11 @@ impl<'de> Deserialize<'de> for OutputContent {
     }
 }
 
-/// Reasoning, as its owner wrote it.
+/// Reasoning in its owner's form.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Reasoning {
-    /// Its fields, `type` aside: `id`, `summary`, `content`, `encrypted_content`, `status`.
+    /// Its fields without `type`: `id`, `summary`, `content`, `encrypted_content`, `status`.
     pub fields: Map<String, Value>,
 }
 

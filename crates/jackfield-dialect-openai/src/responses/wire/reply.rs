@@ -5,14 +5,14 @@ use serde_json::{Map, Value};
 
 use super::item::Item;
 
-/// A whole reply, as a server writes it; in a stream also what is known of one so far.
+/// A whole reply in the form that a server sends; in a stream also the state so far.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Response {
     /// Its id.
     pub id: String,
     /// Always `response`.
     pub object: String,
-    /// When it was made, in seconds since 1970.
+    /// When it was created, in seconds since 1970.
     pub created_at: u64,
     /// `completed`, `failed`, `in_progress`, `cancelled`, `queued` or `incomplete`.
     pub status: String,
@@ -20,24 +20,24 @@ pub struct Response {
     pub model: String,
     /// The items.
     pub output: Vec<Item>,
-    /// Why it failed.
+    /// The error of a failed reply.
     pub error: Option<ResponseError>,
     /// Why it is incomplete.
     pub incomplete_details: Option<IncompleteDetails>,
-    /// What it used.
+    /// The usage.
     pub usage: Option<Usage>,
-    /// What it repeats of its request: `instructions`, `tools`, `store` and more.
+    /// The fields that repeat the request: `instructions`, `tools`, `store` and more.
     #[serde(flatten)]
     pub repeated: Map<String, Value>,
 }
 
-/// Why a reply failed.
+/// The error of a failed reply.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct ResponseError {
-    /// Its kind, in the vendor's words.
+    /// The vendor's code.
     #[serde(default)]
     pub code: String,
-    /// For a person.
+    /// A message for people.
     #[serde(default)]
     pub message: String,
 }
@@ -50,41 +50,41 @@ pub struct IncompleteDetails {
     pub reason: Option<String>,
 }
 
-/// What a reply used. Cached input is part of the input, reasoning of the output.
+/// The usage of a reply. Cached input is part of the input, reasoning of the output.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub struct Usage {
     /// All input tokens.
     pub input_tokens: Option<u64>,
-    /// What they were.
+    /// Details of the input tokens.
     pub input_tokens_details: Option<InputTokensDetails>,
     /// All output tokens.
     pub output_tokens: Option<u64>,
-    /// What they were.
+    /// Details of the output tokens.
     pub output_tokens_details: Option<OutputTokensDetails>,
-    /// Both together.
+    /// The sum of both.
     pub total_tokens: Option<u64>,
 }
 
-/// What the input tokens were.
+/// Details of the input tokens.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub struct InputTokensDetails {
-    /// Written to the cache.
+    /// Tokens written to the cache.
     pub cache_write_tokens: Option<u64>,
-    /// Read from the cache.
+    /// Tokens read from the cache.
     pub cached_tokens: Option<u64>,
 }
 
-/// What the output tokens were.
+/// Details of the output tokens.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub struct OutputTokensDetails {
-    /// Reasoning.
+    /// Reasoning tokens.
     pub reasoning_tokens: Option<u64>,
 }
 
-/// A reply, as a client reads it: nothing has to be there.
+/// A reply as read: every field is optional.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct IncomingResponse {
     #[serde(default)]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::item::Item;
 
-/// The body.
+/// The body of a request.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Request {
     /// The model.
@@ -21,7 +21,7 @@ pub struct Request {
     /// The tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
-    /// Which of them may or must be called.
+    /// The tool choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
     /// Whether one reply may hold several calls.
@@ -34,41 +34,41 @@ pub struct Request {
         skip_serializing_if = "Option::is_none"
     )]
     pub max_output_tokens: Option<u64>,
-    /// How to reason.
+    /// Settings of the reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<ReasoningConfig>,
     /// The form and length of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<TextConfig>,
-    /// What the reply is to hold besides.
+    /// Additional contents of the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include: Option<Vec<String>>,
-    /// Whether the vendor keeps the reply; it does unless told otherwise.
+    /// Whether the vendor stores the reply, which is the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store: Option<bool>,
-    /// Whether the reply is to come as events.
+    /// Whether the reply is to be streamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
     /// Sampling temperature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// Sampling among the likeliest tokens of this probability together.
+    /// Nucleus sampling: only the likeliest tokens with this total probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
-    /// Sampling among the k likeliest tokens: not the vendor's, but other servers'.
+    /// Top-k sampling, which the vendor lacks and other servers have.
     #[serde(
         default,
         deserialize_with = "jackfield_dialect_kit::whole::optional",
         skip_serializing_if = "Option::is_none"
     )]
     pub top_k: Option<u32>,
-    /// A price and speed class.
+    /// The service tier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<String>,
-    /// A stable name of the end user.
+    /// A stable id of the end user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub safety_identifier: Option<String>,
-    /// The same, as it was before.
+    /// The deprecated form of the end user's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// Every other field.
@@ -76,11 +76,11 @@ pub struct Request {
     pub extra: Map<String, Value>,
 }
 
-/// The conversation: a text, which stands for one message of the user, or items.
+/// The conversation: a string, which stands for one user message, or items.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Input {
-    /// A text.
+    /// A string.
     Text(String),
     /// Items.
     Items(Vec<Item>),
@@ -100,13 +100,13 @@ impl<'de> Deserialize<'de> for Input {
 /// A tool: a function, a custom one, or one of the vendor's.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Tool {
-    /// `function`, `custom`, or the vendor's name of a tool.
+    /// `function`, `custom`, or the type of one of the vendor's tools.
     #[serde(default, rename = "type")]
     pub kind: String,
-    /// Its name; most of the vendor's have none.
+    /// Its name; most of the vendor's tools have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it does.
+    /// A description for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The JSON Schema of a function's arguments.
@@ -115,8 +115,8 @@ pub struct Tool {
     /// The form of a custom tool's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<ToolFormat>,
-    /// Whether the vendor holds the model to the schema. With null, and where it is missing, the vendor
-    /// does so where the schema allows it.
+    /// Whether the vendor enforces the schema. If this is null or missing, the vendor does so where the schema
+    /// allows it.
     #[serde(
         default,
         deserialize_with = "said",
@@ -128,7 +128,7 @@ pub struct Tool {
     pub extra: Map<String, Value>,
 }
 
-/// Whether something was said at all, and what.
+/// Separates a missing field from null.
 fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<bool>>, D::Error> {
     Option::<bool>::deserialize(deserializer).map(Some)
 }
@@ -148,43 +148,43 @@ pub enum ToolFormat {
     Text {},
 }
 
-/// Which tools may or must be called.
+/// The tool choice.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(untagged, expecting = "a word or an object is needed")]
 pub enum ToolChoice {
     /// `auto`, `none` or `required`.
     Word(String),
-    /// Some of them.
+    /// A selection of the tools.
     Chosen(Chosen),
 }
 
-/// Some of the tools.
+/// A selection of the tools.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum Chosen {
-    /// Any of these.
+    /// Any of a subset.
     AllowedTools {
         /// `auto` or `required`.
         mode: String,
         /// Their types and names.
         tools: Vec<Map<String, Value>>,
     },
-    /// This one, which takes text.
+    /// One text tool.
     Custom {
         /// Its name.
         name: String,
     },
-    /// This one.
+    /// One function.
     Function {
         /// Its name.
         name: String,
     },
-    /// One of the vendor's.
+    /// One of the vendor's tools.
     #[serde(untagged)]
     Other(Map<String, Value>),
 }
 
-/// How to reason.
+/// Settings of the reasoning.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct ReasoningConfig {
     /// `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`.
@@ -212,26 +212,26 @@ pub struct TextConfig {
     pub extra: Map<String, Value>,
 }
 
-/// The form of the answer.
+/// The response format.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum TextFormat {
     /// Any JSON object.
     JsonObject {},
-    /// JSON of a schema.
+    /// JSON that matches a schema.
     JsonSchema {
-        /// What it is, for the model.
+        /// A description for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
         /// Its name.
         name: String,
         /// The schema.
         schema: Value,
-        /// Whether the vendor holds the model to it.
+        /// Whether the vendor enforces the schema.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         strict: Option<bool>,
     },
-    /// Words.
+    /// Text.
     Text {},
 }
 

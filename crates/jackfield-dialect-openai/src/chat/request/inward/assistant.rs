@@ -1,4 +1,4 @@
-//! What the model said, as a client tells it again.
+//! Maps the assistant messages that a client sends back.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::chat::reply::state;
 use crate::chat::wire;
 
 impl Inward<'_> {
-    /// A message of the model's; `None` if it says nothing.
+    /// An assistant message; `None` if it is empty.
     pub(super) fn spoken(
         &mut self,
         message: wire::Message,
@@ -124,7 +124,7 @@ impl Inward<'_> {
     }
 }
 
-/// A text as the vendor has it, or the object itself, as some clients do.
+/// The arguments: a string as the vendor has it, or the object itself, as some clients send.
 fn arguments(json: &Value) -> ToolInput {
     ToolInput::Json(match json {
         Value::Null => JsonInput::parse(""),

@@ -1,4 +1,4 @@
-//! What a client's messages say: a text, or parts.
+//! Maps the content of a client's messages: a string, or parts.
 
 use jackfield_dialect_kit::data_url::{self, Inline};
 use jackfield_dialect_kit::in_words;
@@ -95,7 +95,7 @@ impl Inward<'_> {
                     media_type: media_type.into(),
                     data: data.into(),
                 },
-                // Without its type: what documents nearly always are.
+                // Without a media type, PDF is assumed, which documents nearly always are.
                 None => MediaSource::Base64 {
                     media_type: "application/pdf".into(),
                     data: data.into(),
@@ -119,7 +119,7 @@ impl Inward<'_> {
         })
     }
 
-    /// A part that only some server knows.
+    /// A part that only a specific server knows.
     fn other(&self, fields: Map<String, Value>, path: &str) -> Result<Block, Invalid> {
         let kind = fields.get("type").and_then(Value::as_str);
         let Some(kind) = kind.map(str::to_owned) else {
@@ -191,7 +191,7 @@ fn audio(audio: wire::Audio) -> Audio {
     }
 }
 
-/// How long to keep it, or the provider's default.
+/// The lifetime of the cache entry, or the provider's default.
 fn cache_point(cache: &wire::CacheBreakpoint) -> CachePoint {
     CachePoint {
         seconds: match cache.ttl.as_deref() {

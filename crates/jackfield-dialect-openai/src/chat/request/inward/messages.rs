@@ -1,4 +1,4 @@
-//! The conversation of a client.
+//! Maps a client's conversation.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use super::Invalid;
 use crate::chat::wire;
 
-/// What mapping a message has to know and tells.
+/// The context for mapping messages.
 #[derive(Debug)]
 pub(super) struct Inward<'a> {
     pub(super) ids: ClientIds<'a>,
     pub(super) notes: &'a mut Notes,
-    /// The calls of the last message that have no outcome yet, each with the client's id of it.
+    /// The calls of the last assistant message without an outcome, each with the client's id.
     pub(super) open: Open,
     pub(super) owner: &'a StateOwner,
 }
 
-/// Calls that have no outcome yet, in their order, each with the client's id of it.
+/// Calls without an outcome, in order, each with the client's id.
 #[derive(Debug, Default)]
 pub(super) struct Open {
     by_id: HashMap<String, VecDeque<usize>>,
@@ -46,12 +46,12 @@ impl Open {
         self.calls.insert(nth, (told, call));
     }
 
-    /// Whether every call with this id has an outcome, and there is one.
+    /// Whether there are calls with this id, all of which have an outcome.
     fn is_answered(&self, told: &str) -> bool {
         self.by_id.get(told).is_some_and(VecDeque::is_empty)
     }
 
-    /// The first call with this id. Some clients know no ids: then outcomes come in the order of the calls.
+    /// The first open call with this id. Some clients send no ids: then outcomes are in the order of the calls.
     fn take(&mut self, told: &str) -> Option<ToolCallId> {
         let mut place = self.by_id.get_mut(told).and_then(VecDeque::pop_front);
         if place.is_none() && told.is_empty() {
@@ -63,7 +63,7 @@ impl Open {
     }
 }
 
-/// Maps the conversation; what stands before it from whoever runs it is the system prompt.
+/// Maps the conversation; the leading system messages are the system prompt.
 pub(super) fn from_wire(
     messages: Vec<wire::Message>,
     owner: &StateOwner,
@@ -189,7 +189,7 @@ impl Inward<'_> {
         })
     }
 
-    /// The parts of an outcome. The vendor takes text alone; clients send pictures all the same.
+    /// The parts of an outcome. The vendor takes only text, but clients also send images.
     fn parts(
         &mut self,
         content: Option<wire::Content>,
@@ -225,7 +225,7 @@ impl Inward<'_> {
     }
 }
 
-/// What stands for the id of a call to a function, which has none but its name.
+/// The id for a legacy function call, which has only its name.
 pub(super) fn legacy_id(name: &str) -> String {
     format!("call_{name}")
 }

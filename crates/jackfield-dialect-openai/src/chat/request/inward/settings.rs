@@ -1,4 +1,4 @@
-//! The settings of a client.
+//! Maps a client's settings.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::Invalid;
 use crate::chat::request::extensions::acts;
 use crate::chat::{DIALECT, wire};
 
-/// The name that a form of the answer has where it is given without one.
+/// The name of a response format that was given without one.
 const FORMAT_NAME: &str = "response";
 
 pub(super) fn from_wire(body: wire::Request, notes: &mut Notes) -> Result<Settings, Invalid> {
@@ -109,7 +109,7 @@ fn format(format: wire::ResponseFormat) -> ResponseFormat {
     }
 }
 
-/// A field of this dialect alone, below a path.
+/// An extension of this dialect for a field below a path.
 pub(super) fn extension(below: &str, key: &str, json: Value) -> Extension {
     let token = key.replace('~', "~0").replace('/', "~1");
     Extension {

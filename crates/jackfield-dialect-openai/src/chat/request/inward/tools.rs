@@ -1,4 +1,4 @@
-//! The tools of a client, and its choice among them.
+//! Maps a client's tools and tool choice.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::Invalid;
 use super::settings::extension;
 use crate::chat::wire;
 
-/// Maps the tools, which some clients call functions still. Those of servers' own are refused with a note.
+/// Maps the tools, which some clients still send as functions. Server-specific tools are refused with a note.
 pub(super) fn from_wire(
     body: &mut wire::Request,
     notes: &mut Notes,
@@ -93,7 +93,7 @@ fn extensions(extra: &Map<String, Value>) -> Vec<jackfield_domain::opaque::Exten
         .collect()
 }
 
-/// Maps the choice.
+/// Maps the tool choice.
 pub(super) fn choice(choice: Option<wire::ToolChoice>) -> Result<ToolChoice, Invalid> {
     let path = "tool_choice";
     Ok(match choice {
@@ -118,7 +118,7 @@ pub(super) fn choice(choice: Option<wire::ToolChoice>) -> Result<ToolChoice, Inv
     })
 }
 
-/// The one tool of a choice.
+/// The tool that a choice names.
 fn one(choice: wire::ToolChoice) -> Result<ToolName, Invalid> {
     let path = "tool_choice";
     match choice {

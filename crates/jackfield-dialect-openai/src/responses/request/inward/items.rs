@@ -1,4 +1,4 @@
-//! The items of a client's conversation as messages.
+//! Maps the items of a client's conversation to messages.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -23,21 +23,21 @@ use crate::responses::serve::response_of_item;
 use crate::responses::state::{self, MessagePart};
 use crate::responses::wire;
 
-/// What mapping an item has to know and tells.
+/// The context for mapping items.
 #[derive(Debug)]
 pub(super) struct Inward<'a> {
-    /// The calls that have an output since the model spoke last.
+    /// The calls with an output since the last assistant item.
     answered: HashSet<ToolCallId>,
-    /// Who called, by call, where that was said.
+    /// The caller of each call, if given.
     callers: HashMap<ToolCallId, Value>,
     pub(super) ids: ClientIds<'a>,
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
-    /// What providers call the calls that came so far.
+    /// The providers' ids of the calls so far.
     theirs: HashSet<Arc<str>>,
 }
 
-/// Maps the conversation: what the model said in a row is one message, and so are outputs in a row.
+/// Maps the conversation: consecutive assistant items become one message, and so do consecutive outputs.
 pub(super) fn from_wire(
     input: wire::Input,
     owner: &StateOwner,
@@ -93,7 +93,7 @@ impl Inward<'_> {
             wire::Item::CustomToolCallOutput(output) | wire::Item::FunctionCallOutput(output) => {
                 Ok((Role::Tool, vec![self.output(output, path)?]))
             }
-            // Of a type that is not known, but with the fields of a message.
+            // An item of an unknown type with the fields of a message.
             wire::Item::Easy(message)
                 if message
                     .extra
@@ -148,7 +148,7 @@ impl Inward<'_> {
         Ok((role, blocks))
     }
 
-    /// The model's own words: blocks that know which parts of which item they are.
+    /// The model's text: blocks that record their part and item.
     fn assistant(&mut self, message: wire::Message, path: &str) -> Result<Vec<Block>, Invalid> {
         let mut extra = message.extra;
         extra.retain(|_, json| !json.is_null());
@@ -170,7 +170,7 @@ impl Inward<'_> {
         for (k, part) in parts.into_iter().enumerate() {
             let path = format!("{path}.content.{k}");
             let content = match part {
-                // Some clients call everything that they send input.
+                // Some clients send all of their text as input.
                 wire::Part::InputText { text, .. } => words(text, Vec::new()),
                 wire::Part::OutputText { text, annotations } => words(text, annotations),
                 wire::Part::Refusal { refusal } => Content::Refusal(refusal.into()),
@@ -208,7 +208,7 @@ impl Inward<'_> {
             && let (ours, Some(theirs)) = without_upstream(item)
             && response_of_item(ours).is_some()
         {
-            // What its provider calls the call came in the id of its item; some call all of theirs the same.
+            // The provider's id of the call came in its item's id; some clients use the same one for all calls.
             let id: Arc<str> = theirs.into();
             if self.theirs.insert(Arc::clone(&id)) {
                 let owner = self.owner.clone();
@@ -254,7 +254,7 @@ impl Inward<'_> {
                     if k == last {
                         cache = point;
                     } else if point.is_some() {
-                        // An outcome is kept as a whole or not at all.
+                        // An outcome can only be cached as a whole.
                         self.notes
                             .dropped(NoteEffect::Cost, "cache_point_not_possible", path);
                     }
@@ -262,7 +262,7 @@ impl Inward<'_> {
             }
         }
         let mut extra = output.extra;
-        // The call's own says the same, as a rule.
+        // Usually equal to the call's own caller.
         let caller = self.callers.get(&call);
         extra.retain(|key, json| !(json.is_null() || (key == "caller" && Some(&*json) == caller)));
         let state = (!extra.is_empty())
@@ -283,7 +283,7 @@ impl Inward<'_> {
         })
     }
 
-    /// Something that only the provider understands, unless it would make it act.
+    /// An opaque item, unless it would make the provider act.
     fn other(
         &mut self,
         fields: Map<String, Value>,

@@ -1,4 +1,4 @@
-//! Parts of a client's messages and outputs.
+//! Maps the parts of a client's messages and outputs.
 
 use jackfield_dialect_kit::data_url::{self, Inline};
 use jackfield_domain::block::{Block, CachePoint, Content};
@@ -13,7 +13,7 @@ use crate::responses::request::conversation::{HALF_AN_HOUR, TWELVE_HOURS};
 use crate::responses::wire;
 
 impl Inward<'_> {
-    /// A part of a message that is not the model's; `None` if it says nothing.
+    /// A part of a message that is not the model's; `None` if it is empty.
     pub(super) fn part(&mut self, part: wire::Part, path: &str) -> Result<Option<Block>, Invalid> {
         let (content, cache) = match part {
             wire::Part::InputFile { .. } => {
@@ -55,7 +55,7 @@ impl Inward<'_> {
         }))
     }
 
-    /// A part of an output, and up to where to cache; `None` if it says nothing.
+    /// A part of an output, and its cache point; `None` if it is empty.
     pub(super) fn outcome_part(
         &mut self,
         part: wire::Part,
@@ -139,7 +139,7 @@ impl Inward<'_> {
                 .dropped(NoteEffect::Quality, "document_detail", path);
         }
         let data = match file_data {
-            // The vendor takes it bare, too.
+            // The vendor also accepts bare base64.
             Some(data) if !data_url::is_one(&data) => {
                 Some(format!("data:application/pdf;base64,{data}"))
             }
@@ -179,7 +179,7 @@ impl Inward<'_> {
     }
 }
 
-/// A sound, as other models of the vendor's take it.
+/// Audio, which other models of the vendor accept.
 fn sound(fields: &Map<String, Value>) -> Option<Audio> {
     if fields.get("type")?.as_str()? != "input_audio" {
         return None;
@@ -212,7 +212,7 @@ fn cache_point(point: Option<wire::CacheBreakpoint>) -> Option<CachePoint> {
     })
 }
 
-/// Sees to it that a part that was not read as one of its type is not of a type that is known.
+/// Checks that a part that could not be parsed as its type is not of a known type.
 pub(super) fn well_formed(fields: &Map<String, Value>, path: &str) -> Result<(), Invalid> {
     let kind = fields.get("type").and_then(Value::as_str);
     match kind.filter(|kind| KNOWN_PARTS.contains(kind)) {

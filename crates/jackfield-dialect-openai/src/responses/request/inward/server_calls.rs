@@ -1,4 +1,4 @@
-//! Calls that a server of ours ran, as its client gives them back.
+//! Reads server tool calls that a client sends back.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::items::Inward;
 use crate::responses::state;
 
 impl Inward<'_> {
-    /// The call in an `mcp_call` and what came of it; `None` if it is none that Jackfield could have shown.
+    /// The call in an `mcp_call` and its outcome; `None` if Jackfield cannot have sent it.
     pub(super) fn server_call(&mut self, fields: &Map<String, Value>) -> Option<Vec<Block>> {
         let text = |key: &str| fields.get(key).and_then(Value::as_str);
         let toolbox = ToolboxId::parse(text("server_label")?).ok()?;
@@ -53,7 +53,7 @@ fn with(content: Content, shown: OpaqueState) -> Block {
     }
 }
 
-/// What came of it, in the words in which it was shown.
+/// The outcome, from the text in which it was sent.
 fn result(fields: &Map<String, Value>) -> ToolResult {
     match (fields.get("error"), fields.get("output")) {
         (None | Some(Value::Null), Some(Value::String(output))) => ToolResult::text(&**output),
@@ -64,7 +64,7 @@ fn result(fields: &Map<String, Value>) -> ToolResult {
     }
 }
 
-/// The words of an error: a text, those of its content, or its message.
+/// The text of an error: a string, its content, or its message.
 fn complaint(error: &Value) -> String {
     let parts = error.get("content").and_then(Value::as_array);
     let texts = parts.into_iter().flatten();

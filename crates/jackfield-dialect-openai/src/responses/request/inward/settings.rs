@@ -1,4 +1,4 @@
-//! The settings of a client.
+//! Maps a client's settings.
 
 use std::sync::Arc;
 
@@ -34,12 +34,12 @@ pub(super) fn from_wire(said: Said, notes: &mut Notes) -> Result<Settings, Inval
     let mut extensions = Vec::new();
     for (key, json) in said.extra {
         if ACTING.contains(&key.as_str()) {
-            // Nothing is asked for with null, and nothing with false.
+            // `null` and `false` request nothing.
             if !matches!(json, Value::Null | Value::Bool(false)) {
                 notes.refused("provider_would_act", &key);
             }
         } else if key == "stream_options" {
-            // How events are padded, which no one sees but whoever sends them.
+            // Padding of events, which has no effect on their contents.
             if !json.is_null() {
                 notes.dropped(NoteEffect::Cosmetic, "stream_options", &key);
             }
@@ -128,7 +128,7 @@ fn verbosity(word: &str) -> Result<Verbosity, Invalid> {
     })
 }
 
-/// A field of this dialect alone, below a path.
+/// An extension of this dialect for a field below a path.
 pub(super) fn extension(below: &str, key: &str, json: Value) -> Extension {
     let token = key.replace('~', "~0").replace('/', "~1");
     Extension {

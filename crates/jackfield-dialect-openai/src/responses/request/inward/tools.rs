@@ -1,4 +1,4 @@
-//! The tools of a client, and its choice among them.
+//! Maps a client's tools and tool choice.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::responses::request::extensions::acts_in_tool;
 use crate::responses::request::tools::{CUSTOM, FUNCTION};
 use crate::responses::wire;
 
-/// Maps the tools. Those that the vendor runs, or finds, are refused with a note.
+/// Maps the tools. Tools that the vendor runs or searches are refused with a note.
 pub(super) fn from_wire(
     tools: Vec<wire::Tool>,
     notes: &mut Notes,
@@ -34,7 +34,7 @@ pub(super) fn from_wire(
     Ok(definitions)
 }
 
-/// What a tool means, which is the `n`th of its request.
+/// The definition of the `n`th tool of a request.
 fn definition(tool: &wire::Tool, n: usize) -> Result<ToolDefinition, Invalid> {
     let input = if tool.kind == CUSTOM {
         InputFormat::Text(match &tool.format {
@@ -70,7 +70,7 @@ fn definition(tool: &wire::Tool, n: usize) -> Result<ToolDefinition, Invalid> {
     })
 }
 
-/// Maps the choice; that of a tool of the vendor's own is refused with a note.
+/// Maps the choice; that of a vendor's tool is refused with a note.
 pub(super) fn choice(
     choice: Option<wire::ToolChoice>,
     notes: &mut Notes,
