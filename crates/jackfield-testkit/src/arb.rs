@@ -1,8 +1,8 @@
 //! Generators of domain values, for property tests.
 //!
-//! Plain functions that give a strategy, one per concept, all of them small: a few elements each, so
-//! that a hundred cases take milliseconds. Texts come from every script, with control characters,
-//! whitespace and nothing at all among them.
+//! Each function returns a strategy for one concept. All values are small, with a few elements each, so that a
+//! hundred cases take milliseconds. Texts are of every script, including control characters, whitespace and the
+//! empty text.
 //!
 //! ```
 //! use jackfield_domain::rules;

@@ -1,12 +1,12 @@
-//! Arrays where objects belong: a reader that takes one as its fields, by their order, says nothing of it.
+//! Arrays in place of objects: a deserializer may silently accept one as the fields in order.
 
 use serde_json::Value;
 
-/// The value with one of its objects turned into the array of that object's values, for each of them in turn
-/// that has any; with the place of it, such as `messages.0.content`.
+/// The value with one of its objects replaced by the array of that object's values, for each object that is not
+/// empty; with the path of the object, such as `messages.0.content`.
 ///
-/// The outermost object is left alone, and so is whatever stands below a field of one of these names, which
-/// may be anything.
+/// The outermost object is never replaced, nor is any object below a field with one of the `free` names, which may
+/// hold anything.
 #[must_use]
 pub fn in_place_of_objects(whole: &Value, free: &[&str]) -> Vec<(String, Value)> {
     let mut places = Vec::new();

@@ -1,4 +1,4 @@
-//! Recorded sessions as tests: what `jackfield sessions export --facts` wrote, loaded in one line.
+//! Recorded sessions as tests: loads the output of `jackfield sessions export --facts` in one line.
 //!
 //! ```text
 //! jackfield_testkit::facts!("bug.jsonl").assert_same();
@@ -13,7 +13,7 @@ use jackfield_domain::replay::{Replay, StepReplay};
 use jackfield_domain::session::Session;
 use jackfield_record::Recording;
 
-/// Loads a recorded session: a file, named from where this is written.
+/// Loads a recorded session from a file, whose path is relative to the source file.
 #[macro_export]
 macro_rules! facts {
     ($file:literal) => {
@@ -26,11 +26,11 @@ macro_rules! facts {
 pub struct RecordedSession(pub Recording);
 
 impl RecordedSession {
-    /// Reads what `jackfield sessions export --facts` wrote.
+    /// Reads the output of `jackfield sessions export --facts`.
     ///
     /// # Panics
     ///
-    /// If it is something else.
+    /// If the text is not such an output.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         match Recording::parse(text) {
@@ -52,24 +52,24 @@ impl RecordedSession {
         self.0.steps.iter().flat_map(|step| &step.facts)
     }
 
-    /// The session that they fold into.
+    /// The session after all facts.
     #[must_use]
     pub fn session(&self) -> Session {
         Session::fold(self.0.session.clone(), self.facts())
     }
 
-    /// Decides every step again.
+    /// Replays every step.
     #[must_use]
     pub fn replay(&self) -> Vec<StepReplay> {
         let mut replay = Replay::new(self.0.session.clone(), &self.0.deliveries);
         self.0.steps.iter().map(|step| replay.step(step)).collect()
     }
 
-    /// Checks that every step comes out the same.
+    /// Checks that every step replays to the same result.
     ///
     /// # Panics
     ///
-    /// With the first step that does not.
+    /// On the first step that does not.
     pub fn assert_same(&self) {
         let other = self.replay().into_iter().find(|step| !step.is_same());
         if let Some(step) = other {

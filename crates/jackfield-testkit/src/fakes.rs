@@ -1,7 +1,7 @@
-//! Fakes that are stricter than the world.
+//! Fakes that are stricter than real adapters.
 //!
-//! A real model takes much that it should not be sent; these do not. What is done to them against
-//! the rules is written down, and dropping the fake fails the test with it:
+//! A real model accepts much that it should not be sent; these do not. They record violations of the rules, and
+//! dropping a fake with violations fails the test:
 //!
 //! ```
 //! # use std::sync::Arc;

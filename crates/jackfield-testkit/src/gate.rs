@@ -1,4 +1,4 @@
-//! A gate: where a fake or a response waits until the test lets it go on.
+//! A gate at which a fake or a response waits for the test.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
-/// A place at which a fake, or the server within a response, waits for the test.
+/// A place at which a fake, or a server's response, waits for the test.
 ///
 /// Clones are the same gate; once open, it stays open.
 #[derive(Clone, Debug)]
@@ -25,28 +25,28 @@ impl Gate {
         }
     }
 
-    /// Lets whoever waits here go on, now or when it comes.
+    /// Opens the gate for all present and later waiters.
     pub fn open(&self) {
         self.open.send_replace(true);
     }
 
-    /// Waits until somebody has come here: all that stands before the gate has been done or sent.
+    /// Waits until the gate is reached: everything before it has been done or sent.
     ///
     /// # Panics
     ///
-    /// If nobody comes within [`PATIENCE`].
+    /// If it is not reached within [`PATIENCE`].
     pub async fn reached(&self) {
         let mut reached = self.reached.subscribe();
         patiently("somebody to reach a gate", reached.wait_for(|here| *here)).await;
     }
 
-    /// Whether somebody has come here.
+    /// Whether the gate was reached.
     #[must_use]
     pub fn is_reached(&self) -> bool {
         *self.reached.borrow()
     }
 
-    /// The other side: says that it is here, and waits.
+    /// Marks the gate as reached, and waits until it is open.
     pub(crate) async fn pass(&self) {
         self.reached.send_replace(true);
         // The sender lives in `self`, so waiting cannot fail.
@@ -60,12 +60,12 @@ impl Default for Gate {
     }
 }
 
-/// How long a gate and the methods of [`server`](crate::server) wait, before they fail the test.
+/// The time limit of a gate and of the methods of [`server`](crate::server), after which they fail the test.
 ///
-/// It is time of the machine: a clock that a test has paused, or moves on, makes nobody impatient.
+/// It is real time: a test's paused or advanced clock has no effect on it.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Waits for something that has to come.
+/// Awaits an event with a time limit.
 pub(crate) async fn patiently<'a, T: Copy + 'a>(
     what: &str,
     event: impl Future<Output = Result<watch::Ref<'a, T>, watch::error::RecvError>>,
@@ -75,7 +75,7 @@ pub(crate) async fn patiently<'a, T: Copy + 'a>(
     let (_waiting, waited) = mpsc::channel::<()>();
     thread::spawn(move || {
         if waited.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-            // Whoever waited may have gone at this moment.
+            // The waiting future may have been dropped just now.
             let _told = exhaust.send(()).is_ok();
         }
     });

@@ -1,4 +1,4 @@
-//! What a third party needs to test its own adapter: contract suites, a byte-level server, generators, strict fakes.
+//! Tools for testing third-party adapters: contract suites, a byte-level server, generators and strict fakes.
 
 pub mod arb;
 pub mod arrays;
@@ -10,7 +10,7 @@ pub mod mocks;
 pub mod outline;
 pub mod server;
 
-/// The examples of the guide, held to compile, and those that need no network to pass.
+/// The examples of the guide: they must compile, and those that need no network must pass.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guides/add-an-adapter.md")]
 struct Guide;

@@ -1,7 +1,7 @@
-//! Mocks of the ports: for the fact of a call, never for behaviour.
+//! Mocks of the ports, for assertions about calls and not for behaviour.
 //!
-//! What a test needs to behave is a fake of [`fakes`](crate::fakes). A mock only says that a port
-//! was called, was not called, or was called in an order.
+//! A test that needs behaviour uses a fake of [`fakes`](crate::fakes). A mock only shows that a port was called,
+//! was not called, or was called in an order.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use mockall::mock;
 
 mock! {
-    /// A mock of a chat model. Its expectations see the request and give the end; it says nothing.
+    /// A mock of a chat model. Its expectations get the request and return the end; it emits no deltas.
     #[derive(Debug)]
     pub ChatModel {
         /// See [`ChatModel::capabilities`].
@@ -58,7 +58,7 @@ impl ChatModel for MockChatModel {
 }
 
 mock! {
-    /// A mock of a toolbox. Its expectations see what is called; no call tells anything on its way.
+    /// A mock of a toolbox. Its expectations get the call; it reports no progress.
     #[derive(Debug)]
     pub Toolbox {
         /// See [`Toolbox::id`].

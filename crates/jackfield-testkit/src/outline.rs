@@ -1,8 +1,8 @@
-//! Domain values as trees of named places: what the laws of a dialect's mappers compare.
+//! Domain values as trees of named places, by which the tests of a dialect's mappers compare them.
 //!
-//! A request that is mapped out and back differs exactly where a note says so. To try that, a dialect
-//! makes an outline of both, does to the first one what its notes say of whole elements
-//! ([`remove`] and [`take`]), and asks [`check`] about the rest:
+//! A request that is mapped out and back may differ only where a note says so. To test that, a dialect makes an
+//! outline of both, applies to the first one those notes that remove whole elements ([`remove`] and [`take`]), and
+//! calls [`check`] for the rest:
 //!
 //! ```
 //! use std::collections::BTreeSet;
@@ -19,10 +19,10 @@
 //! assert!(outline::check(&told, &back, &[note], &done).is_ok());
 //! ```
 //!
-//! Left out is what no wire carries and nobody promises: origins of the system prompt, the ids
-//! themselves (their pairing is compared), the raw spelling of arguments and the order of the keywords
-//! in a schema, scopes of opaque state, which model a file was uploaded for, and in which of a vendor's
-//! languages (what stands before the first hyphen of the dialect's name is compared).
+//! An outline omits properties that no wire format preserves: origins of the system prompt, the ids themselves
+//! (their pairing is compared), the formatting of arguments and the order of the keywords in a schema, scopes of
+//! opaque state, and a file's model and dialect (of the dialect's name the part before the first hyphen is
+//! compared).
 
 mod conversation;
 mod settings;
@@ -40,15 +40,15 @@ use self::settings::{of_settings, of_tool};
 /// A tree of named places.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
-    /// Fields by their names, always the same for one kind of value.
+    /// Named fields, the same for every value of one kind.
     Fields(Vec<(&'static str, Self)>),
-    /// A value that is compared as one.
+    /// A value that is compared as a whole.
     Leaf(String),
-    /// Elements, each with the path that it had at first.
+    /// Elements, each with its original path.
     List(Vec<(String, Self)>),
 }
 
-/// What a request says: its `choice`, `messages`, `settings`, `system` and `tools`.
+/// The outline of a request: its `choice`, `messages`, `settings`, `system` and `tools`.
 #[must_use]
 pub fn of_request(request: &ModelRequest) -> Node {
     let messages = || request.messages.iter().map(|message| &**message);
@@ -89,12 +89,12 @@ pub fn of_blocks(blocks: &[Block]) -> Node {
 
 /// Checks that two outlines differ exactly where notes say so.
 ///
-/// `original` is what was mapped, and has the paths that the notes use; `done` are the places in `notes`
-/// of those that [have been applied](remove) to it.
+/// `original` is the outline of the mapped value, to which the paths of the notes refer; `done` are the indices of
+/// the notes that [have been applied](remove) to it.
 ///
 /// # Errors
 ///
-/// A place that differs and that no note covers, or a note where nothing differs.
+/// A difference that no note covers, or a note without a difference.
 pub fn check(
     original: &Node,
     back: &Node,
@@ -108,7 +108,7 @@ pub fn check(
         }
     }
     for (n, note) in notes.iter().enumerate() {
-        // Where a block became one of another kind, the outline tells no more than that.
+        // For a block that changed its kind, the outline shows only that.
         let inside = |path: &String| covers(note, path) || is_below(&note.path, path);
         if !done.contains(&n) && !differences.iter().any(inside) {
             return Err(format!("incomplete: nothing differs at {note:?}"));
@@ -117,21 +117,21 @@ pub fn check(
     Ok(())
 }
 
-/// Whether a note names this place or one that it is in; where in a schema is of no interest here.
+/// Whether a note names this place or one that contains it; places within a schema are ignored.
 #[must_use]
 pub fn covers(note: &Note, path: &str) -> bool {
     let named = note.path.split('#').next().unwrap_or_default();
     path == named || is_below(path, named)
 }
 
-/// Whether a path leads into the place of another one.
+/// Whether a path is below another one.
 #[must_use]
 pub fn is_below(path: &str, above: &str) -> bool {
     path.strip_prefix(above)
         .is_some_and(|rest| rest.starts_with(['.', '[']))
 }
 
-/// The places at which two trees differ, by the paths of the first.
+/// The paths at which two trees differ, by the paths of the first.
 #[must_use]
 pub fn differences(one: &Node, other: &Node) -> Vec<String> {
     let mut found = Vec::new();
@@ -165,13 +165,13 @@ fn keys(fields: &[(&'static str, Node)]) -> Vec<&'static str> {
     fields.iter().map(|(key, _)| *key).collect()
 }
 
-/// Takes the element of a list that a note of this kind says is gone; whether there was one.
+/// Removes the list element that a note reports as dropped or refused; returns whether there was one.
 pub fn remove(tree: &mut Node, note: &Note) -> bool {
     let gone = matches!(note.kind, NoteKind::Dropped | NoteKind::Refused);
     gone && take(tree, &note.path).is_some()
 }
 
-/// Takes an element out of the list that it stands in.
+/// Removes an element from its list, and returns it.
 pub fn take(tree: &mut Node, path: &str) -> Option<Node> {
     match tree {
         Node::Fields(fields) => fields.iter_mut().find_map(|(_, node)| take(node, path)),
@@ -187,7 +187,7 @@ pub fn take(tree: &mut Node, path: &str) -> Option<Node> {
 ///
 /// # Panics
 ///
-/// If there is none of this name.
+/// If there is no field with this name.
 pub fn field<'a>(tree: &'a mut Node, name: &str) -> &'a mut Node {
     match tree {
         Node::Fields(fields) => fields
@@ -202,7 +202,7 @@ pub fn field<'a>(tree: &'a mut Node, name: &str) -> &'a mut Node {
 ///
 /// # Panics
 ///
-/// If it is none.
+/// If it is not a list.
 pub fn items(tree: &mut Node) -> &mut Vec<(String, Node)> {
     match tree {
         Node::List(items) => items,

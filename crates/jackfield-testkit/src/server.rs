@@ -1,7 +1,7 @@
-//! A server that sends exactly the bytes it is told to, and breaks off where it is told to.
+//! A server that sends exactly the scripted bytes, and breaks off where the script says.
 //!
-//! It speaks HTTP/1.1 on a free port of the loopback address.
-//! General HTTP mocks cannot split a body, hold it back or break it; this one does little else.
+//! It speaks HTTP/1.1 on a free port of the loopback address. General HTTP mocks cannot split a body, pause it or
+//! break it off.
 //!
 //! ```no_run
 //! # async fn example() {
@@ -54,9 +54,9 @@ pub struct TestServer {
 }
 
 impl TestServer {
-    /// Starts a server that gives the queued responses, one for each request, in order.
+    /// Starts a server that sends the queued responses, one for each request, in order.
     ///
-    /// A request for which none is queued gets a 500 that says so.
+    /// A request without a queued response gets a 500 with an explanation.
     ///
     /// # Panics
     ///
@@ -65,7 +65,7 @@ impl TestServer {
         Self::bind(None).await
     }
 
-    /// Starts a server that asks `handler` wherever no response is queued.
+    /// Starts a server that calls `handler` for each request without a queued response.
     ///
     /// # Panics
     ///
@@ -76,40 +76,40 @@ impl TestServer {
         Self::bind(Some(Box::new(handler))).await
     }
 
-    /// Queues the response to the next request that has none.
+    /// Queues the response to the next request without one.
     pub fn answer(&self, response: Response) {
         self.shared.lock().queue.push_back(response);
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where it listens, as `http://127.0.0.1:port`.
+    /// The base URL, as `http://127.0.0.1:port`.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// How many connections came so far.
+    /// The number of connections so far.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.shared.lock().connections
     }
 
-    /// Every request so far whose head and body came whole, in order.
+    /// All requests so far whose head and body arrived completely, in order.
     #[must_use]
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.shared.lock().requests.clone()
     }
 
-    /// The nth request, from 0, as soon as it has come.
+    /// The nth request, from 0, as soon as it has arrived.
     ///
     /// # Panics
     ///
-    /// If it does not come within [`PATIENCE`].
+    /// If it does not arrive within [`PATIENCE`].
     pub async fn request(&self, nth: usize) -> RecordedRequest {
         let mut count = self.shared.count.subscribe();
         patiently(
@@ -159,7 +159,7 @@ impl TestServer {
 
 impl Drop for TestServer {
     fn drop(&mut self) {
-        // The task owns the connections' tasks, and takes them along.
+        // The task owns the connections' tasks and ends them, too.
         self.accepting.abort();
     }
 }
@@ -172,7 +172,7 @@ impl fmt::Debug for TestServer {
     }
 }
 
-/// A port at which nobody listens, kept so that nobody else can.
+/// A reserved port on which no process listens.
 #[derive(Debug)]
 pub struct RefusingPort {
     address: SocketAddr,
@@ -180,7 +180,7 @@ pub struct RefusingPort {
 }
 
 impl RefusingPort {
-    /// Takes a free port of the loopback address.
+    /// Reserves a free port of the loopback address.
     ///
     /// # Panics
     ///
@@ -197,17 +197,17 @@ impl RefusingPort {
         }
     }
 
-    /// Where nobody listens, as `http://127.0.0.1:port`.
+    /// The base URL without a listener, as `http://127.0.0.1:port`.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 }
 
-/// What answers a request for which no response is queued.
+/// Creates the response to a request without a queued one.
 type RequestHandler = Box<dyn FnMut(&RecordedRequest) -> Response + Send>;
 
-/// How a connection ended.
+/// The end of a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum ConnectionEnd {
     ByClient,
@@ -215,9 +215,9 @@ enum ConnectionEnd {
     Open,
 }
 
-/// What the test and the connections share.
+/// The state that the test shares with the connections.
 struct TestServerHandle {
-    /// How many requests came whole.
+    /// The number of complete requests.
     count: watch::Sender<usize>,
     state: Mutex<TestServerState>,
 }

@@ -13,7 +13,7 @@ use super::media::{audio, document, image};
 use super::opaque::{opaque_block, opaque_state, opaque_states};
 use super::text::{json, text, words};
 
-/// Content of any kind, wherever it may stand.
+/// Content of any kind, regardless of the role of its message.
 pub fn content() -> impl Strategy<Value = Content> + Clone {
     prop_oneof![
         3 => text_content(text()),
@@ -43,7 +43,7 @@ pub fn reply_content() -> impl Strategy<Value = Content> + Clone {
     .boxed()
 }
 
-/// Words out of this text, with a remark or none.
+/// Text content with this text, with or without an annotation.
 pub fn text_content(
     text: impl Strategy<Value = Arc<str>> + Clone + 'static,
 ) -> impl Strategy<Value = Content> + Clone {
@@ -53,7 +53,7 @@ pub fn text_content(
         .boxed()
 }
 
-/// A block of words that say something, with nothing hanging on it.
+/// A block of text that is not blank, without further state.
 pub fn text_block() -> impl Strategy<Value = Block> + Clone {
     words().prop_map(Block::text)
 }
@@ -67,12 +67,12 @@ pub fn thinking() -> impl Strategy<Value = Thinking> + Clone {
     .boxed()
 }
 
-/// A block of any kind, with what may hang on it.
+/// A block of any kind, possibly with opaque state and a cache point.
 pub fn block() -> impl Strategy<Value = Block> + Clone {
     dressed(content())
 }
 
-/// Blocks of this content, with what may hang on them.
+/// Blocks with this content, possibly with opaque state and a cache point.
 pub(super) fn dressed(
     content: impl Strategy<Value = Content> + Clone + 'static,
 ) -> impl Strategy<Value = Block> + Clone {
@@ -81,7 +81,7 @@ pub(super) fn dressed(
         4 => Just(None),
         1 => seconds.prop_map(|seconds| Some(CachePoint { seconds })),
     ];
-    // Reasoning mostly comes with something that its provider wants back.
+    // Reasoning mostly has opaque state that its provider needs back.
     let of_thinking = option::weighted(0.7, opaque_state());
     (cache, content, opaque_states(), of_thinking)
         .prop_map(|(cache, content, mut opaque, of_thinking)| {

@@ -1,11 +1,11 @@
-//! Schemas as strangers write them: some keywords have their value, and some have another.
+//! Schemas from untrusted servers: some keywords have a valid value, others do not.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
-/// A schema of a tool's arguments, perhaps broken, as servers of tools have sent them.
+/// The schema of a tool's arguments, possibly malformed, as MCP servers have sent them.
 pub fn broken_schema() -> impl Strategy<Value = Value> + Clone {
     let leaf = vec(keyword(), 0..4).prop_map(object).boxed();
     let schema = leaf.prop_recursive(3, 24, 3, |inner| {

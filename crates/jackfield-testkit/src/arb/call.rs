@@ -1,4 +1,4 @@
-//! Tool calls and what comes of them.
+//! Tool calls and their outcomes.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::media::{audio, document, image};
 use super::opaque::{opaque_states, state_owner};
 use super::text::{id, json, json_object, text};
 
-/// The raw text of JSON arguments: valid ones, broken ones, none at all.
+/// The raw text of JSON arguments: valid, malformed or empty.
 pub fn arguments() -> impl Strategy<Value = String> + Clone {
     let spaced = json_object().prop_map(|fields| format!(" {:#} ", Value::Object(fields)));
     prop_oneof![
@@ -37,7 +37,7 @@ pub fn tool_input() -> impl Strategy<Value = ToolInput> + Clone {
     .boxed()
 }
 
-/// A tool's name as a model may write it: mostly well.
+/// A tool's name as a model may write it: mostly valid.
 pub fn called_name() -> impl Strategy<Value = CalledName> + Clone {
     prop_oneof![
         5 => select(&["search", "files__read", "clock"][..]).prop_map(CalledName::new),
@@ -47,7 +47,7 @@ pub fn called_name() -> impl Strategy<Value = CalledName> + Clone {
 }
 
 fn upstream_id() -> impl Strategy<Value = Option<UpstreamId>> + Clone {
-    // The same one comes up again, and so does the empty one.
+    // Some ids repeat, and some are empty.
     let known = select(&["", "call_1", "call_1", "toolu_01", "вызов 1"][..]);
     option::of((known, state_owner()).prop_map(|(id, owner)| UpstreamId {
         id: id.into(),
@@ -56,12 +56,12 @@ fn upstream_id() -> impl Strategy<Value = Option<UpstreamId>> + Clone {
     .boxed()
 }
 
-/// A call that the engine or the client runs.
+/// A server tool call or client tool call.
 pub fn tool_call() -> impl Strategy<Value = ToolCall> + Clone {
     call(prop_oneof![4 => Just(RanBy::Engine), 1 => Just(RanBy::Client)])
 }
 
-/// A call that the provider ran by itself.
+/// A call that the provider ran itself.
 pub fn provider_call() -> impl Strategy<Value = ToolCall> + Clone {
     call(Just(RanBy::Provider))
 }
@@ -105,7 +105,7 @@ pub fn outcome_part() -> impl Strategy<Value = OutcomePart> + Clone {
     .boxed()
 }
 
-/// What a tool may answer: nothing, several parts, an error.
+/// A tool's result: empty, with several parts, or an error.
 pub fn tool_result() -> impl Strategy<Value = ToolResult> + Clone {
     let structured =
         prop_oneof![3 => Just(None), 1 => json().prop_map(|json| Some(Arc::new(json)))];

@@ -1,4 +1,4 @@
-//! Messages of each role, and conversations that keep every rule.
+//! Messages of each role, and valid conversations.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::media::{audio, document, image};
 use super::opaque::{opaque_block, opaque_states};
 use super::text::words;
 
-/// A user's message: words, and what may be shown beside them.
+/// A user message: text, possibly with media.
 pub fn user_message() -> impl Strategy<Value = Message> + Clone {
     let beside = prop_oneof![
         3 => text_content(words()),
@@ -36,28 +36,28 @@ pub fn user_message() -> impl Strategy<Value = Message> + Clone {
     .boxed()
 }
 
-/// A message of whoever runs the conversation.
+/// A system message.
 pub fn system_message() -> impl Strategy<Value = Message> + Clone {
     text_block().prop_map(|block| Message::new(Role::System, vec![block]))
 }
 
-/// A model's message without calls that anybody else has to run; calls that the provider ran stand
-/// in it with their outcomes.
+/// An assistant message without server or client tool calls; it may contain calls that the provider ran, with their
+/// outcomes.
 pub fn assistant_message() -> impl Strategy<Value = Message> + Clone {
     round(0..1).prop_map(|round| round.reply)
 }
 
-/// A tools' message: the outcomes of one or two calls, which need not exist.
+/// A tool message: the outcomes of one or two calls, which need not exist.
 pub fn tool_message() -> impl Strategy<Value = Message> + Clone {
     vec(tool_outcome(), 1..3)
         .prop_map(|outcomes| Message::new(Role::Tool, outcome_blocks(outcomes)))
 }
 
-/// A conversation that a model may be asked to answer: it keeps every rule of
+/// A conversation for a model request: it satisfies every rule of
 /// [`check_request`](jackfield_domain::rules::check_request).
 ///
-/// With rounds of one or several calls, calls that the provider ran, and opaque state of several
-/// owners on blocks, outcomes and messages.
+/// It contains rounds of one or several calls, calls that the provider ran, and opaque state of several owners on
+/// blocks, outcomes and messages.
 pub fn conversation() -> impl Strategy<Value = Vec<Arc<Message>>> + Clone {
     let turn = (
         prop::option::weighted(0.1, system_message()),
@@ -82,14 +82,14 @@ pub fn conversation() -> impl Strategy<Value = Vec<Arc<Message>>> + Clone {
         .boxed()
 }
 
-/// The same as [`conversation`], as a request carries it.
+/// A [`conversation`] in the form in which a request holds it.
 pub fn messages() -> impl Strategy<Value = Messages> + Clone {
     (conversation(), any::<prop::sample::Index>())
         .prop_map(|(messages, cut)| messages_from(&messages, cut.index(messages.len() + 1)))
         .boxed()
 }
 
-/// These messages, of which the first `before` came before the turn.
+/// These messages, the first `before` of which precede the turn.
 #[must_use]
 pub fn messages_from(messages: &[Arc<Message>], before: usize) -> Messages {
     let (before, turn) = messages.split_at(before.min(messages.len()));
@@ -170,7 +170,7 @@ fn round(calls: std::ops::Range<usize>) -> impl Strategy<Value = Round> + Clone 
         .boxed()
 }
 
-/// Gives every call of a conversation an id of its own, and every outcome that of its call.
+/// Gives every call of a conversation a unique id, and every outcome the id of its call.
 fn with_own_ids(messages: Vec<Message>) -> Vec<Arc<Message>> {
     let mut count = 0_usize;
     let mut open: Vec<ToolCallId> = Vec::new();

@@ -1,7 +1,6 @@
-//! Facts of every kind, and the envelopes that they are kept in.
+//! Facts of every kind, and envelopes with them.
 //!
-//! The facts of an envelope have nothing to do with each other: what turns really decide comes from
-//! driving the loop.
+//! The facts of an envelope are unrelated to each other: realistic sequences come from driving the tool loop.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +28,7 @@ use super::text::{id, text};
 use super::tool::{digest, tool_name};
 use super::wait::{cancel_cause, job_handle, wait, wait_end, wait_id};
 
-/// A wall-clock instant, before 1970 and at the ends of time now and then.
+/// A wall-clock instant, sometimes before 1970 or at the limits of its range.
 pub fn wall_time() -> impl Strategy<Value = WallTime> + Clone {
     prop_oneof![
         8 => 1_700_000_000_000..1_900_000_000_000_i64,
@@ -302,7 +301,7 @@ fn wait_opened() -> BoxedStrategy<Fact> {
     wait().prop_map(|wait| Fact::WaitOpened { wait }).boxed()
 }
 
-/// What a step may have answered.
+/// The kind of a step's input.
 pub fn input_kind() -> impl Strategy<Value = InputKind> + Clone {
     select(
         &[
@@ -341,7 +340,7 @@ pub fn envelope() -> impl Strategy<Value = Envelope> + Clone {
         .boxed()
 }
 
-/// Up to `most` steps, numbered on from `first`.
+/// Up to `most` steps, numbered consecutively from `first`.
 pub fn envelopes(first: u64, most: usize) -> impl Strategy<Value = Vec<Envelope>> + Clone {
     vec(envelope(), 0..=most)
         .prop_map(move |mut envelopes| {

@@ -11,7 +11,7 @@ use proptest::sample::select;
 
 use super::text::text;
 
-/// What may happen to a model call.
+/// The kind of a model call's failure.
 pub fn model_failure_kind() -> impl Strategy<Value = ModelFailureKind> + Clone {
     let plain = select(
         &[
@@ -61,7 +61,7 @@ pub fn model_failure() -> impl Strategy<Value = ModelFailure> + Clone {
         .boxed()
 }
 
-/// What may happen to a tool call.
+/// The kind of a tool call's failure.
 pub fn tool_failure_kind() -> impl Strategy<Value = ToolFailureKind> + Clone {
     select(
         &[
@@ -76,7 +76,7 @@ pub fn tool_failure_kind() -> impl Strategy<Value = ToolFailureKind> + Clone {
     )
 }
 
-/// What may be known of a call that ended without an outcome.
+/// The disposition of a call that ended without an outcome.
 pub(super) fn disposition() -> impl Strategy<Value = Disposition> + Clone {
     select(
         &[

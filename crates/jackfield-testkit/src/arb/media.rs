@@ -1,4 +1,4 @@
-//! Pictures, documents and sounds.
+//! Images, documents and audio.
 
 use jackfield_domain::media::{Audio, Document, Image, ImageDetail, MediaSource};
 use proptest::option;
@@ -8,7 +8,7 @@ use proptest::sample::select;
 use super::opaque::state_owner;
 use super::text::{text, words};
 
-/// Where bytes may be, of this media type where it is said; plain text only for documents.
+/// A source of bytes, of this media type where the source names one; plain text only for documents.
 pub fn media_source(media_type: &'static str) -> impl Strategy<Value = MediaSource> + Clone {
     let data = select(&["", "iVBORw0KGgo=", "AAECAw=="][..]);
     let url = select(
@@ -28,7 +28,7 @@ pub fn media_source(media_type: &'static str) -> impl Strategy<Value = MediaSour
     .boxed()
 }
 
-/// A picture.
+/// An image.
 pub fn image() -> impl Strategy<Value = Image> + Clone {
     let detail = select(
         &[
@@ -64,7 +64,7 @@ pub fn document() -> impl Strategy<Value = Document> + Clone {
         .boxed()
 }
 
-/// A sound.
+/// Audio.
 pub fn audio() -> impl Strategy<Value = Audio> + Clone {
     (media_source("audio/wav"), option::of(text()))
         .prop_map(|(source, transcript)| Audio { source, transcript })

@@ -10,7 +10,7 @@ use proptest::sample::select;
 
 use super::text::{json, text};
 
-/// An owner: one of a few, so that the same one comes up again.
+/// An owner: one of a few, so that owners repeat.
 pub fn state_owner() -> impl Strategy<Value = StateOwner> + Clone {
     let dialect = select(&["claude", "openai-chat", "openai-responses"][..]);
     let endpoint = select(&["https://api.example", "http://127.0.0.1:8080"][..]);
@@ -42,7 +42,7 @@ pub fn opaque_state() -> impl Strategy<Value = OpaqueState> + Clone {
         .boxed()
 }
 
-/// What may hang on one block or message: one owner's state of one kind at most once.
+/// The opaque states of a block or message: at most one of each kind and owner.
 pub fn opaque_states() -> impl Strategy<Value = Vec<OpaqueState>> + Clone {
     let some = vec(opaque_state(), 1..3).prop_map(|states| {
         let mut kept: Vec<OpaqueState> = Vec::new();
@@ -59,7 +59,7 @@ pub fn opaque_states() -> impl Strategy<Value = Vec<OpaqueState>> + Clone {
     prop_oneof![3 => Just(Vec::new()), 1 => some].boxed()
 }
 
-/// A block that only its owner understands.
+/// An opaque block.
 pub fn opaque_block() -> impl Strategy<Value = OpaqueBlock> + Clone {
     let kind = select(&["container_upload", "mcp_list_tools"][..]);
     (option::of(text()), json(), kind, state_owner())
@@ -72,7 +72,7 @@ pub fn opaque_block() -> impl Strategy<Value = OpaqueBlock> + Clone {
         .boxed()
 }
 
-/// A field that one dialect alone knows.
+/// An extension of one dialect.
 pub fn extension() -> impl Strategy<Value = Extension> + Clone {
     let dialect = select(&["claude", "openai-chat", "openai-responses"][..]);
     let path = select(&["/custom_a", "/custom_b"][..]);

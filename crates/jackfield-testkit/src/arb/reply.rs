@@ -1,4 +1,4 @@
-//! Replies: their blocks, and how they end.
+//! Replies: their blocks and their ends.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::call::{arguments, provider_call, tool_call, tool_result};
 use super::opaque::opaque_states;
 use super::text::{text, word, words};
 
-/// Why a reply may end.
+/// A finish reason.
 pub fn finish_reason() -> impl Strategy<Value = FinishReason> + Clone {
     prop_oneof![
         3 => Just(FinishReason::Stop),
@@ -37,7 +37,7 @@ pub fn finish_reason() -> impl Strategy<Value = FinishReason> + Clone {
     .boxed()
 }
 
-/// What a reply used: parts never above their totals.
+/// The usage of a reply, in which parts never exceed their totals.
 pub fn usage() -> impl Strategy<Value = Usage> + Clone {
     (
         0..5_000_u64,
@@ -59,7 +59,7 @@ pub fn usage() -> impl Strategy<Value = Usage> + Clone {
         .boxed()
 }
 
-/// What nobody counted, and a part of what somebody did not.
+/// Estimated usage, as a whole or in part.
 pub fn estimated_usage() -> impl Strategy<Value = Usage> + Clone {
     (usage(), 1..9_000_u64, 0..9_000_u64)
         .prop_map(|(mut usage, input, output)| {
@@ -69,7 +69,7 @@ pub fn estimated_usage() -> impl Strategy<Value = Usage> + Clone {
         .boxed()
 }
 
-/// What suffers by a note.
+/// The effect of a note.
 pub(super) fn note_effect() -> impl Strategy<Value = NoteEffect> + Clone {
     select(
         &[
@@ -127,11 +127,11 @@ pub fn reply_end() -> impl Strategy<Value = ReplyEnd> + Clone {
         .boxed()
 }
 
-/// The blocks of a reply, in which every call has the id that the accumulator derives for its place
-/// in this try of this turn.
+/// The blocks of a reply, in which every call has the id that the accumulator derives for its place in this attempt
+/// of this turn.
 ///
-/// Cut them with [`deltas_of`](super::deltas_of): accumulated with an empty catalog, the pieces give
-/// exactly these blocks.
+/// Cut them with [`deltas_of`](super::deltas_of): accumulated with an empty catalog, the deltas yield exactly these
+/// blocks.
 pub fn reply_blocks(
     turn: TurnId,
     attempt: ModelAttempt,
@@ -193,7 +193,7 @@ pub fn reply_blocks(
         .boxed()
 }
 
-/// A whole reply to this try of this turn.
+/// A whole reply to this attempt of this turn.
 pub fn reply(turn: TurnId, attempt: ModelAttempt) -> impl Strategy<Value = Reply> + Clone {
     (reply_blocks(turn, attempt), reply_end())
         .prop_map(|(blocks, end)| Reply {

@@ -1,4 +1,4 @@
-//! What a model is asked.
+//! Model requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -66,12 +66,12 @@ fn response_format() -> impl Strategy<Value = ResponseFormat> + Clone {
     .boxed()
 }
 
-/// A fraction in hundredths within these bounds, which every reader of JSON reads exactly.
+/// A fraction in hundredths within these bounds, which every JSON parser reads exactly.
 fn hundredths(from: i16, to: i16) -> impl Strategy<Value = Option<f64>> + Clone {
     option::weighted(0.3, (from..=to).prop_map(|n| f64::from(n) / 100.0))
 }
 
-/// Settings of a model call, each within its bounds and most of them left to the provider.
+/// Settings of a model call, each within its bounds, most of them unset.
 pub fn settings() -> impl Strategy<Value = Settings> + Clone {
     let sampling = (
         hundredths(-200, 200),
@@ -93,7 +93,7 @@ pub fn settings() -> impl Strategy<Value = Settings> + Clone {
     let rest = (
         option::weighted(0.2, word()),
         prop_oneof![4 => Just(Vec::new()), 1 => vec(extension(), 1..3)],
-        // Often less than a budget for thinking.
+        // Often below a thinking budget.
         option::weighted(0.3, prop_oneof![1 => 1..9_000_u32, 1 => 9_000..100_000_u32]),
         option::weighted(0.3, any::<bool>()),
         response_format(),
@@ -129,7 +129,7 @@ pub fn settings() -> impl Strategy<Value = Settings> + Clone {
         .boxed()
 }
 
-/// A system prompt: no part, or a few of any origin.
+/// A system prompt: no parts, or a few of any origin.
 pub fn system_prompt() -> impl Strategy<Value = SystemPrompt> + Clone {
     let origin = prop_oneof![
         Just(PartOrigin::Configuration),
@@ -145,10 +145,9 @@ pub fn system_prompt() -> impl Strategy<Value = SystemPrompt> + Clone {
         .boxed()
 }
 
-/// A request that a model may be sent: a valid conversation, tools each under a name of its own, and
-/// a choice among them.
+/// A valid model request: a valid conversation, tools with unique names, and a choice among them.
 ///
-/// As in the loop's requests, tools that only the history knows come after the others, as stubs.
+/// As in the loop's requests, tools that only the history knows follow the others, as stubs.
 pub fn model_request() -> impl Strategy<Value = ModelRequest> + Clone {
     let tools = vec(tool_definition(), 0..3).prop_map(|tools| {
         let named: BTreeMap<ToolName, Arc<ToolDefinition>> = tools
@@ -184,7 +183,7 @@ fn with_stubs(
 ) -> Vec<Arc<ToolDefinition>> {
     let calls = messages.iter().flat_map(|message| message.calls());
     for call in calls.filter(|call| call.ran_by != RanBy::Provider) {
-        // A name that no tool can have still stands for one.
+        // An invalid tool name still stands for a tool.
         let name = call.name.as_str();
         let name = ToolName::parse(name).unwrap_or_else(|_| naming::bare_tool_name(name));
         if tools.iter().all(|tool| tool.name != name) {

@@ -1,4 +1,4 @@
-//! The setup of a turn, its limits, and the policy behind it.
+//! The setup of a turn, its limits, and its policy.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use super::text::{json, text};
 use super::tool::{catalog, digest, tool_choice};
 use super::wait::wait_id;
 
-/// Whether a tool may run.
+/// The permission of a tool.
 pub fn permission() -> impl Strategy<Value = Permission> + Clone {
     prop_oneof![
         2 => Just(Permission::Allow),
@@ -47,12 +47,12 @@ pub fn policy() -> impl Strategy<Value = Policy> + Clone {
         .boxed()
 }
 
-/// A length of time up to a minute, in milliseconds.
+/// A duration of up to a minute, in milliseconds.
 pub(super) fn duration() -> impl Strategy<Value = Duration> + Clone {
     (0..60_000_u64).prop_map(Duration::from_millis)
 }
 
-/// Limits: narrow ones, so that they are met.
+/// Narrow limits, which turns reach.
 pub fn limits() -> impl Strategy<Value = Limits> + Clone {
     let times = (duration(), duration(), duration(), duration(), duration());
     let counts = (0..3_u32, 1..4_u32, 1..4_u32, 1..5_u32);
@@ -81,7 +81,7 @@ pub fn limits() -> impl Strategy<Value = Limits> + Clone {
         .boxed()
 }
 
-/// What a turn may spend.
+/// The budget of a turn.
 pub fn allowance() -> impl Strategy<Value = Allowance> + Clone {
     (
         option::weighted(0.2, duration()),
@@ -101,7 +101,7 @@ pub fn money() -> impl Strategy<Value = Money> + Clone {
     (0..10_000_000_000_000_u64).prop_map(Money::from_picos)
 }
 
-/// What a model's tokens cost.
+/// The price of a model's tokens.
 pub fn price() -> impl Strategy<Value = Price> + Clone {
     let per_token = || (0..100_000_000_u64).prop_map(Money::from_picos);
     let currency = select(&["EUR", "USD"][..]);
@@ -118,7 +118,7 @@ pub fn price() -> impl Strategy<Value = Price> + Clone {
         .boxed()
 }
 
-/// A client that a turn is for.
+/// The client of a turn.
 pub fn caller() -> impl Strategy<Value = Caller> + Clone {
     (
         option::of(digest()),
@@ -157,7 +157,7 @@ pub fn caller() -> impl Strategy<Value = Caller> + Clone {
         .boxed()
 }
 
-/// The setup of a turn, with a choice among its own tools.
+/// The setup of a turn, with a tool choice among its tools.
 pub fn setup() -> impl Strategy<Value = Setup> + Clone {
     let tools = catalog().prop_flat_map(|catalog: Catalog| {
         let names: Vec<ToolName> = catalog
@@ -205,7 +205,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
         .boxed()
 }
 
-/// What a turn may begin with. Client results answer calls that need not exist.
+/// The opening of a turn. Client results answer calls that need not exist.
 pub fn opening() -> impl Strategy<Value = Opening> + Clone {
     prop_oneof![
         3 => user_message().prop_map(|message| Opening::UserMessage(Arc::new(message))),

@@ -1,4 +1,4 @@
-//! Replies as they come: valid cuttings and interleavings of blocks.
+//! Replies as streams of deltas: valid cuts and interleavings of blocks.
 
 use std::collections::VecDeque;
 
@@ -8,11 +8,11 @@ use jackfield_domain::tool_input::ToolInput;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// The pieces of a reply of these blocks, cut and interleaved in any valid way.
+/// The deltas of a reply with these blocks, cut and interleaved in any valid way.
 ///
-/// Several blocks may be open at once, numbers are used again, texts are cut between characters, and
-/// some pieces are empty. The simplest case is one block after another, each in one piece. Blocks
-/// come without cache points, as replies do.
+/// Several blocks may be open at once, indices are reused, texts are cut between characters, and some deltas are
+/// empty. The simplest case is one block after another, each in one delta. Blocks have no cache points, as in
+/// replies.
 pub fn deltas_of(blocks: &[Block]) -> impl Strategy<Value = Vec<Delta>> + Clone + use<> {
     let blocks = blocks.to_vec();
     vec(any::<u8>(), 1..24).prop_map(move |choices| {
@@ -25,7 +25,7 @@ pub fn deltas_of(blocks: &[Block]) -> impl Strategy<Value = Vec<Delta>> + Clone 
     })
 }
 
-/// Numbers to decide by, over and over again.
+/// A cyclic source of numbers for decisions.
 struct Choices {
     choices: Vec<u8>,
     next: usize,
@@ -40,13 +40,13 @@ impl Choices {
     }
 }
 
-/// A piece whose number is given when its block begins.
+/// A delta whose index is assigned when its block starts.
 enum NumberedPiece {
     Start(BlockStart),
     Inner(Box<dyn FnOnce(u32) -> Delta>),
 }
 
-/// The pieces of one block, from its start; its end is left out.
+/// The deltas of one block from its start, without its end.
 fn pieces(block: &Block, choices: &mut Choices) -> VecDeque<NumberedPiece> {
     let (start, inner): (_, Vec<NumberedPiece>) = match &block.content {
         Content::Text(text) => {
@@ -91,7 +91,7 @@ fn pieces(block: &Block, choices: &mut Choices) -> VecDeque<NumberedPiece> {
         .collect();
     let mut earliest = 1;
     for state in block.opaque.clone() {
-        // States keep their order and may come anywhere among the rest.
+        // States keep their order and may be anywhere among the other deltas.
         let place = all.len() - choices.below(all.len() - earliest + 1);
         let piece = move |index| Delta::StateSet { index, state };
         all.insert(place, NumberedPiece::Inner(Box::new(piece)));
@@ -107,7 +107,7 @@ fn text_piece(text: &str, index: u32) -> Delta {
     }
 }
 
-/// A text in pieces: all of it at once, or cut between characters, with an empty piece now and then.
+/// A text in fragments: all at once, or cut between characters, sometimes with an empty fragment.
 fn cuttings(
     text: &str,
     choices: &mut Choices,
@@ -129,7 +129,7 @@ fn cuttings(
         cut.push(NumberedPiece::Inner(Box::new(move |index| {
             piece(&one, index)
         })));
-        // Choices go round: an empty piece is followed by the rest, so that this comes to an end.
+        // Choices are cyclic: after an empty fragment comes the whole rest, so that the loop ends.
         if end == 0 {
             let all = more.to_owned();
             cut.push(NumberedPiece::Inner(Box::new(move |index| {
@@ -142,7 +142,7 @@ fn cuttings(
     cut
 }
 
-/// Mixes the pieces of all blocks; blocks begin in order.
+/// Interleaves the deltas of all blocks; blocks start in order.
 fn interleave(blocks: Vec<VecDeque<NumberedPiece>>, choices: &mut Choices) -> Vec<Delta> {
     let mut waiting: VecDeque<VecDeque<NumberedPiece>> = blocks.into();
     let mut open: Vec<(u32, VecDeque<NumberedPiece>)> = Vec::new();

@@ -17,7 +17,7 @@ pub fn text() -> impl Strategy<Value = Arc<str>> + Clone {
     .boxed()
 }
 
-/// Text that says something: never empty or blank.
+/// Text that is neither empty nor blank.
 pub fn words() -> impl Strategy<Value = Arc<str>> + Clone {
     prop_oneof![
         6 => select(SPOKEN).prop_map(Arc::from),
@@ -27,7 +27,7 @@ pub fn words() -> impl Strategy<Value = Arc<str>> + Clone {
     .boxed()
 }
 
-/// A short name without anything odd: of a model, a kind, a place.
+/// A short ordinary name of a model, kind or place.
 pub fn word() -> impl Strategy<Value = Arc<str>> + Clone {
     select(NAMES).prop_map(Arc::from)
 }
@@ -110,5 +110,5 @@ const NAMES: &[&str] = &["alpha", "beta", "gamma-2", "модель", "模型"];
 
 const ID_CHARACTERS: &[u8] = b"ABYZabyz0189_-";
 
-/// Fractions that every reader of JSON reads exactly, however it rounds.
+/// Fractions that every JSON parser reads exactly, regardless of rounding.
 const FRACTIONS: &[f64] = &[0.5, -1.25, 0.1, 3.75e10, 1e-7];

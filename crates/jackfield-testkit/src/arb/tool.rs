@@ -53,7 +53,7 @@ pub fn schema() -> impl Strategy<Value = Value> + Clone {
     })
 }
 
-/// What a tool takes: mostly JSON.
+/// The input format of a tool: mostly JSON.
 pub fn input_format() -> impl Strategy<Value = InputFormat> + Clone {
     let syntax = select(&["lark", "regex"][..]);
     let grammar = (text(), syntax).prop_map(|(definition, syntax)| Grammar {
@@ -67,7 +67,7 @@ pub fn input_format() -> impl Strategy<Value = InputFormat> + Clone {
     .boxed()
 }
 
-/// A tool as a model is told of it.
+/// A tool's definition as sent to a model.
 pub fn tool_definition() -> impl Strategy<Value = ToolDefinition> + Clone {
     let extensions = prop_oneof![4 => Just(Vec::new()), 1 => vec(extension(), 1..3)];
     (
@@ -99,7 +99,7 @@ fn time_limit() -> impl Strategy<Value = Option<Duration>> + Clone {
     option::weighted(0.2, (1..100_000_u64).prop_map(Duration::from_millis))
 }
 
-/// A tool as its toolbox offers it.
+/// A tool as offered by its toolbox.
 pub fn tool_spec() -> impl Strategy<Value = ToolSpec> + Clone {
     let icon = option::of(Just(Arc::<str>::from("🔎")));
     let output = option::weighted(0.2, schema());
@@ -122,7 +122,7 @@ pub fn tool_spec() -> impl Strategy<Value = ToolSpec> + Clone {
         .boxed()
 }
 
-/// Where a tool comes from.
+/// The origin of a tool.
 pub fn tool_origin() -> impl Strategy<Value = ToolOrigin> + Clone {
     (text(), toolbox_id())
         .prop_map(|(tool, toolbox)| ToolOrigin { tool, toolbox })
@@ -183,7 +183,7 @@ pub fn catalog() -> impl Strategy<Value = Catalog> + Clone {
         .boxed()
 }
 
-/// A choice among these tools; a name or a list only where there are some.
+/// A tool choice; a name or a list only if there are tools.
 pub fn tool_choice(names: Vec<ToolName>) -> impl Strategy<Value = ToolChoice> + Clone {
     (0..5_usize, any::<prop::sample::Index>(), any::<bool>()).prop_map(
         move |(kind, chosen, required)| {

@@ -17,7 +17,7 @@ use super::fact::{tool_attempt, turn_id, wall_time};
 use super::text::{id, json, json_object, text};
 use super::tool::{digest, schema};
 
-/// What finds a call again.
+/// A job handle.
 pub fn job_handle() -> impl Strategy<Value = JobHandle> + Clone {
     json().prop_map(|json| JobHandle(Arc::new(json)))
 }
@@ -79,7 +79,7 @@ fn client_result() -> impl Strategy<Value = ClientResult> + Clone {
         .boxed()
 }
 
-/// What a delivery may say.
+/// The contents of a delivery.
 pub fn delivery_body() -> impl Strategy<Value = DeliveryBody> + Clone {
     prop_oneof![
         4 => (answer(), wait_id()).prop_map(|(answer, wait)| DeliveryBody::Answer { answer, wait }),
@@ -100,7 +100,7 @@ pub fn delivery() -> impl Strategy<Value = Delivery> + Clone {
         .boxed()
 }
 
-/// How a wait may end.
+/// The end of a wait.
 pub fn wait_end() -> impl Strategy<Value = WaitEnd> + Clone {
     prop_oneof![
         3 => (answer(), text(), delivery_id())

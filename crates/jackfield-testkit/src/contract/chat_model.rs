@@ -6,9 +6,8 @@
 //! jackfield_testkit::chat_model_contract!(AcmeHarness);
 //! ```
 //!
-//! which becomes one test for each of [`CLAUSES`]. A clause that an adapter cannot keep is named with
-//! the reason; as soon as it is kept after all, that test fails, so that no exception outlives its
-//! reason:
+//! which becomes one test for each of [`CLAUSES`]. A clause that an adapter cannot satisfy is named with the
+//! reason; once it is satisfied after all, that test fails, so that no exception outlives its reason:
 //!
 //! ```text
 //! jackfield_testkit::chat_model_contract!(AcmeHarness, except: {
@@ -18,12 +17,12 @@
 //!
 //! The few clauses of [`VITAL`] have no exceptions.
 //!
-//! # What servers do to the wire
+//! # Variations of servers on the wire
 //!
-//! Servers that claim to speak a vendor's language send the same reply in many [manners](Manner). One
-//! renderer gives a dialect all of them: [`ChatModelHarness::render`] is asked for each reply in each
-//! manner, and nothing is skipped in silence, because what it does not render has to be named with a
-//! reason. These are the ways in which streams have hurt people elsewhere, and where each is tried:
+//! Servers that claim to speak a vendor's dialect send the same reply in many [manners](Manner). One renderer per
+//! dialect produces all of them: [`ChatModelHarness::render`] is called for each reply in each manner, and every
+//! manner that it does not render has to be named with a reason, so that none is skipped silently. The table lists
+//! the manners that have caused bugs elsewhere, and the clause that tests each:
 //!
 //! | what a server does | manner | clause |
 //! |---|---|---|
@@ -77,12 +76,12 @@ use super::clause::{self, Clause};
 
 /// Checks one clause; this is what the tests of [`chat_model_contract!`](crate::chat_model_contract) call.
 ///
-/// `exceptions` are names of clauses, each with the reason why it is not kept.
+/// `exceptions` are the names of clauses, each with the reason why it is not satisfied.
 ///
 /// # Panics
 ///
-/// If the clause is not kept and no exception names it, or if it is kept although one does; also if
-/// there is no such clause, or an exception names one of [`VITAL`], or none at all.
+/// If the clause is not satisfied and no exception names it, or if it is satisfied although one does; also if there
+/// is no such clause, or an exception names one of [`VITAL`], or no clause at all.
 pub fn check<H: ChatModelHarness>(harness: &H, clause: &str, exceptions: &[(&str, &str)]) {
     clause::check(CLAUSES, VITAL, clause, exceptions, || {
         perform(harness, clause)
@@ -97,14 +96,14 @@ pub const VITAL: &[&str] = &[
     "text_arrives_in_order",
 ];
 
-/// The list of the clauses, which exists once: hands them to a macro, after what that macro wants besides.
+/// The only list of the clauses: passes them to a macro, after the arguments for that macro.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! chat_model_clauses {
     ($callback:path { $($context:tt)* }) => {
         $callback! {
             { $($context)* }
-            /// A reply in two pieces is the same wherever it is cut.
+            /// !!A reply in two pieces is the same wherever it is cut.
             a_cut_at_every_byte_gives_the_same_reply
             /// Once it is said why a reply ended, no marker has to follow.
             a_missing_end_marker_loses_nothing
@@ -116,7 +115,7 @@ macro_rules! chat_model_clauses {
             any_chunking_gives_the_same_reply
             /// Arguments may come in pieces, at once, at the end, as a value, repeated, in turns, or not at all.
             arguments_in_any_manner_are_the_same
-            /// A missing or wrong key, or one without the right to this, is told as such, and never to be tried again.
+            /// !!A missing or wrong key, or one without permission, is reported as such, and is never retryable.
             auth_failure_is_never_retryable
             /// An event that is not in the provider's language is a `ProtocolViolation`, not left out.
             broken_events_are_a_protocol_violation
@@ -136,19 +135,19 @@ macro_rules! chat_model_clauses {
             connect_failure_is_before_send
             /// The input of a tool that takes text is that text, whatever it looks like.
             custom_calls_come_as_text
-            /// Dropping the call closes the connection, before the answer as well as within it.
+            /// !!Dropping the call closes the connection, before the response as well as within it.
             dropping_the_call_closes_the_connection
             /// A call without arguments is a call with the arguments `{}`.
             empty_arguments_are_an_empty_object
             /// A stream that ends without its ending is `Interrupted`, however orderly the connection was closed.
             ending_without_finish_is_an_error
-            /// Whatever of a request is changed, the wire or a note tells of it; and the same request is the same bytes.
+            /// !!Every change to a request shows on the wire or in a note; and the same request is the same bytes.
             every_change_of_a_request_is_sent_or_noted
             /// The harness renders every manner and every kind of block, or says why the provider has none.
             every_manner_is_rendered_or_said_to_be_impossible
             /// Fields that are null, missing or repeated and say nothing new change nothing.
             fields_that_say_nothing_change_nothing
-            /// Every reason to end is told as the dialect's documentation says; one that nobody knows is kept as text.
+            /// !!Every finish reason is mapped as the dialect's documentation says; an unknown one is kept as text.
             finish_reasons_map_as_documented
             /// A web page in the place of an answer is told as such, with the setting that is likely wrong.
             html_instead_of_json_is_a_clear_failure
@@ -156,27 +155,29 @@ macro_rules! chat_model_clauses {
             malformed_arguments_are_kept_as_text
             /// A failure that is told inside of a stream is classified like one that is told by a status.
             mid_stream_error_event_is_classified
-            /// All models of the server are listed, in order and with no more requests than pages, or none and nobody is asked.
+            /// !!All models of the server are listed, in order and with no more requests than pages, or none
+            /// without any request.
             models_are_listed_whole_or_not_at_all
             /// The name of a call may come late or again and again, and is the same.
             names_in_any_manner_come_whole_and_once
-            /// One call makes one HTTP request, whatever comes of it.
+            /// !!One call makes one HTTP request, whether it succeeds or fails.
             one_call_makes_one_http_request
-            /// A provider that has too much to do may be asked again.
+            /// !!A request that an overloaded provider rejected is retryable.
             overload_is_retryable
-            /// A rate limit comes with the delay that the server asks for, and without one where it asks for none.
+            /// !!A rate limit comes with the delay that the server asks for, and without one where it asks for
+            /// none.
             rate_limit_reports_the_servers_delay
             /// What the provider wants back of its reasoning goes back, whole, unchanged and in order.
             reasoning_goes_back_as_it_came
             /// Replies that were recorded say the same however they are cut.
             recorded_replies_say_what_they_said
-            /// The model's words for why it will not are a refusal, and no answer.
+            /// !!The model's explanation of a refusal is a refusal, and no answer.
             refusals_are_told_as_refusals
             /// A request that the provider refuses is not to be sent again as it is.
             refused_requests_are_never_retryable
             /// The key is in no `Debug`, error, span, event or URL, even where the server repeats it.
             secrets_never_reach_debug_or_errors
-            /// A server that fails, or a gateway before it, may be asked again.
+            /// !!A failure of the server, or of a gateway in front of it, is retryable.
             server_errors_are_retryable
             /// A stream may take its time between any two pieces, and what has come is pushed at once.
             slow_stream_is_not_an_error
@@ -198,11 +199,11 @@ macro_rules! chat_model_clauses {
             truncated_arguments_are_not_repaired
             /// What the model cannot be asked is refused before anything is sent, or noted.
             undeclared_capability_is_refused
-            /// Events that nobody knows are left out, wherever they stand.
+            /// !!Unknown events are ignored, wherever they stand.
             unknown_events_are_ignored
             /// Usage may come in an event of its own, in each event or not at all.
             usage_in_any_manner_is_counted_once
-            /// The usage is the provider's last word on it, not a sum of its words.
+            /// !!The usage is the provider's last report of it, not a sum of its reports.
             usage_is_reported_once
             /// Cached input is part of all input, and reasoning is part of all output.
             usage_totals_hold_their_parts

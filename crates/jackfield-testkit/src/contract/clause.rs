@@ -1,20 +1,20 @@
-//! Clauses: the sentences of a contract, and the exceptions to them.
+//! Clauses of a contract, and exceptions to them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tokio::runtime::Builder;
 
-/// One sentence of a contract.
+/// One clause of a contract.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Clause {
-    /// Its name, which is the name of its test.
+    /// The name, which is also that of its test.
     pub name: &'static str,
     /// What it demands.
     pub text: &'static str,
 }
 
-/// Checks a clause in a runtime of its own, and that exceptions are clauses that are not kept, each
-/// named once; those that are `vital` have none, because without them the others prove nothing.
+/// Checks a clause in a runtime of its own, and that the exceptions name clauses that are not satisfied, each once.
+/// The `vital` clauses have no exceptions, because without them the others prove nothing.
 pub(super) fn check<F: Future<Output = ()>>(
     clauses: &[Clause],
     vital: &[&str],
@@ -59,7 +59,7 @@ pub(super) fn check<F: Future<Output = ()>>(
     );
 }
 
-/// What a clause that does not hold demands, and what to do; what was seen was told by its own panic.
+/// The message for a clause that fails: its requirement and what to do. Its own panic has reported the details.
 fn not_kept(clauses: &[Clause], vital: &[&str], clause: &str) -> String {
     let known = clauses.iter().find(|known| known.name == clause);
     let text = known.map_or("there is no such clause", |known| known.text);

@@ -6,8 +6,8 @@
 //! jackfield_testkit::journal_contract!(AcmeHarness);
 //! ```
 //!
-//! which becomes one test for each of [`CLAUSES`]. A clause that a store cannot keep is named with the
-//! reason; as soon as it is kept after all, that test fails:
+//! which becomes one test for each of [`CLAUSES`]. A clause that a store cannot satisfy is named with the reason;
+//! once it is satisfied after all, that test fails:
 //!
 //! ```text
 //! jackfield_testkit::journal_contract!(AcmeHarness, except: {
@@ -41,40 +41,40 @@ mod scene;
 mod story;
 mod waits;
 
-/// A journal to be tested, and the clock that it goes by.
+/// A journal to test, and its clock.
 #[async_trait]
 pub trait JournalHarness: Send + Sync + Sized + 'static {
-    /// An empty journal, apart from all others, whose clock stands at [`START`].
+    /// An empty journal, separate from all others, whose clock stands at [`START`].
     async fn fresh() -> Self;
 
     /// The journal.
     fn journal(&self) -> Arc<dyn Journal>;
 
-    /// Sets the journal's clock, which stands still otherwise.
+    /// Sets the journal's clock, which does not advance by itself.
     fn set_clock(&self, now: WallTime);
 
-    /// The same journal as the next process finds it. What lives in memory alone stays as it is.
+    /// The same journal as opened by the next process. A journal in memory returns itself.
     async fn reopened(&self) -> Arc<dyn Journal> {
         self.journal()
     }
 }
 
-/// Where a fresh journal's clock stands.
+/// The time of a fresh journal's clock.
 pub const START: WallTime = WallTime::from_millis(1_800_000_000_000);
 
 /// Checks one clause; this is what the tests of [`journal_contract!`](crate::journal_contract) call.
 ///
-/// `exceptions` are names of clauses, each with the reason why it is not kept.
+/// `exceptions` are the names of clauses, each with the reason why it is not satisfied.
 ///
 /// # Panics
 ///
-/// If the clause is not kept and no exception names it, or if it is kept although one does; also if
-/// there is no such clause.
+/// If the clause is not satisfied and no exception names it, or if it is satisfied although one does; also if there
+/// is no such clause.
 pub fn check<H: JournalHarness>(clause: &str, exceptions: &[(&str, &str)]) {
     clause::check(CLAUSES, &[], clause, exceptions, || perform::<H>(clause));
 }
 
-/// The list of the clauses, which exists once: hands them to a macro, after what that macro wants besides.
+/// The only list of the clauses: passes them to a macro, after the arguments for that macro.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! journal_clauses {
@@ -113,7 +113,7 @@ macro_rules! journal_clauses {
             other_unseen_deliveries_hinder_nothing
             /// `load` gives back what was committed: equal, in order, every kind of fact.
             what_was_committed_is_loaded_equal_and_in_order
-            /// A text of any size comes back as it was, whatever it says; repetitions are recognised by it.
+            /// !!A text of any size and content is loaded unchanged; repetitions are recognised by it.
             a_large_text_comes_back_whole
             /// A large text that several steps or sessions have stays as long as one of them is there.
             a_large_text_stays_as_long_as_a_session_has_it
@@ -121,35 +121,38 @@ macro_rules! journal_clauses {
             what_was_delivered_is_loaded_equal_and_in_order
             /// A session that was owned and has no steps yet has none.
             a_session_without_steps_loads_empty
-            /// A session that nobody ever owned does not exist: it is neither loaded nor delivered to.
+            /// !!A session that never had an owner does not exist: it is neither loaded nor delivered to.
             an_unknown_session_is_an_error
             /// Another process finds everything: steps, deliveries, waits, and the highest epoch.
             a_restart_loses_nothing
             /// `deliver` needs no ownership and takes none: the owner goes on as before.
             anybody_may_deliver
-            /// A delivery with an id that was accepted is there already, whatever it says and whatever became of its wait.
+            /// !!A delivery with an id that was accepted is there already, whether or not its contents differ or
+            /// its wait was closed.
             a_delivery_is_accepted_once
             /// A delivery has the time of the journal's clock.
             the_journal_sets_the_time_of_a_delivery
-            /// A cancel is accepted as long as there is a session, whatever it is at.
+            /// !!A cancel is accepted as long as there is a session, in any state.
             a_cancel_is_always_accepted
             /// What was not accepted is neither in `load` nor in `inbox`, and its id is still free.
             what_is_not_accepted_is_not_kept
             /// An answer that comes at the deadline, by the journal's clock, is in time.
             an_answer_at_the_deadline_is_accepted
-            /// An answer that comes after the deadline, by the journal's clock, is told that the wait expired, even if nobody has closed it yet.
+            /// !!An answer that comes after the deadline, by the journal's clock, gets the reply that the wait
+            /// expired, even if the wait has not been closed yet.
             an_answer_after_the_deadline_is_told_that_it_is_late
             /// An answer that came in time wins over the expiry, even if it is consumed later.
             an_answer_before_the_deadline_wins_over_expiry
-            /// Of several answers to a wait the first is accepted; the others are told whose it was, whether or not it has been consumed.
+            /// !!Of several answers to a wait the first is accepted; the others get the name of its sender, whether
+            /// or not it has been consumed.
             the_first_answer_wins
             /// Of several answers at once one is accepted.
             of_answers_at_once_one_is_accepted
-            /// An answer to a closed wait is told how and when it ended, and by whom if somebody answered.
+            /// !!An answer to a closed wait gets how and when it ended, and the answer's sender if there was one.
             a_closed_wait_says_how_it_ended
-            /// A closed wait stays as it ended, whatever is said of it afterwards.
+            /// !!A closed wait keeps its end, and later facts do not change it.
             a_closed_wait_is_not_opened_or_closed_again
-            /// An answer to a wait that was never opened is told so.
+            /// !!An answer to a wait that was never opened gets the reply that there is none.
             an_answer_to_no_wait_is_told_so
             /// An answer of a kind that the wait does not take finds no such wait, and does not keep the right one out.
             an_answer_of_another_kind_finds_no_wait
@@ -159,7 +162,7 @@ macro_rules! journal_clauses {
             the_inbox_begins_at_the_place_asked_for
             /// `inbox` answers as soon as there is at least one delivery from that place on, and not before.
             the_inbox_waits_until_there_is_something
-            /// Several readers are all told of the same delivery.
+            /// !!Several readers all get the same delivery.
             every_reader_of_the_inbox_is_told
             /// A reader that is dropped while it waits takes no delivery along.
             a_dropped_reader_of_the_inbox_takes_nothing_along
@@ -167,11 +170,11 @@ macro_rules! journal_clauses {
             whoever_follows_gets_the_steps_from_the_number_asked_for
             /// `follow` answers as soon as there is at least one step from that number on, and not before.
             whoever_follows_waits_until_there_is_something
-            /// Several that follow a session are all told of the same step.
+            /// !!Several followers of a session all get the same step.
             everybody_who_follows_is_told
-            /// Whoever follows a session that is deleted is told that there is none.
+            /// !!A follower of a session that is deleted gets the error that there is none.
             whoever_follows_hears_that_the_session_is_deleted
-            /// `release` ends an ownership: its epoch is stale, and the session is listed as nobody's.
+            /// !!`release` ends an ownership: its epoch is stale, and the session is listed without an owner.
             whoever_lets_go_can_append_no_more
             /// `release` under another epoch than the owner's changes nothing.
             nobody_lets_go_of_what_is_not_his
@@ -201,13 +204,15 @@ macro_rules! journal_clauses {
             what_was_refused_changes_no_row
             /// Sessions are found by what users and models said, in every script, in whatever case and however it was spaced.
             sessions_are_found_by_their_words
-            /// `open_waits` lists the questions that are neither answered nor closed, in the order in which they were opened.
+            /// !!`open_waits` lists the questions that are neither answered nor closed, in the order in which they
+            /// were opened.
             open_waits_are_those_that_nobody_answered
             /// `open_waits` lists the newest ones, of one session or of all, and no more than were asked for.
             open_waits_are_the_newest_of_one_session_or_of_all
-            /// A session with an open turn that has something to do is due as soon as nobody owns it; one without is not.
+            /// !!A session with an open turn that has something to do is due as soon as it has no owner; one
+            /// without is not.
             what_nobody_is_at_is_due_at_once
-            /// A session that a live process owns is not due, whatever is delivered to it.
+            /// !!A session that a live process owns is not due, regardless of deliveries.
             what_is_owned_is_not_due
             /// A turn that only waits is due at the earliest deadline of its questions and not before, and `due` says when that is.
             what_only_waits_is_due_at_its_earliest_deadline
@@ -276,7 +281,7 @@ macro_rules! dispatch {
             $(Clause { name: stringify!($name), text: $text.trim_ascii() }),+
         ];
 
-        /// Runs a clause in the caller's runtime. It panics where the clause is not kept.
+        /// Runs a clause in the caller's runtime. It panics if the clause is not satisfied.
         #[must_use]
         pub fn perform<H: JournalHarness>(
             clause: &str,

@@ -6,9 +6,8 @@
 //! jackfield_testkit::toolbox_contract!(AcmeHarness);
 //! ```
 //!
-//! which becomes one test for each of [`CLAUSES`]. A clause that cannot be kept, or for which the
-//! toolbox has no such tool, is named with the reason; as soon as it is kept after all, that test
-//! fails:
+//! which becomes one test for each of [`CLAUSES`]. A clause that cannot be satisfied, or for which the toolbox has
+//! no suitable tool, is named with the reason; once it is satisfied after all, that test fails:
 //!
 //! ```text
 //! jackfield_testkit::toolbox_contract!(AcmeHarness, except: {
@@ -30,22 +29,22 @@ mod ends;
 mod lists;
 mod scene;
 
-/// A toolbox to be tested, and the calls to test it by.
+/// A toolbox to test, and calls for the tests.
 ///
-/// Calls that it has no tool for stay `None`; the clauses that need them have to be exceptions then.
+/// Calls for which it has no tool stay `None`; the clauses that need them must be exceptions then.
 #[async_trait]
 pub trait ToolboxHarness: Send + Sync + Sized + 'static {
-    /// A toolbox, apart from all others, of which no tool has run.
+    /// A toolbox, separate from all others, none of whose tools has run.
     async fn fresh() -> Self;
 
     /// The toolbox.
     fn toolbox(&self) -> Arc<dyn Toolbox>;
 
-    /// A call that comes back soon, with an outcome of two bytes or more that is no error. Called
-    /// again it gives the same outcome.
+    /// A call that returns soon, with an outcome of two bytes or more that is not an error. A second call has the
+    /// same outcome.
     fn working(&self) -> SampleCall;
 
-    /// A call of which the tool itself says that it failed.
+    /// A call for which the tool itself reports a failure.
     fn failing(&self) -> Option<SampleCall> {
         None
     }
@@ -55,7 +54,7 @@ pub trait ToolboxHarness: Send + Sync + Sized + 'static {
         None
     }
 
-    /// A call that runs until it is cancelled, and has an outcome then all the same.
+    /// A call that runs until it is cancelled, and still has an outcome then.
     fn outliving(&self) -> Option<SampleCall> {
         None
     }
@@ -65,7 +64,7 @@ pub trait ToolboxHarness: Send + Sync + Sized + 'static {
         None
     }
 
-    /// How many times tools were run so far, whatever came of it.
+    /// The number of runs of tools so far, with any result.
     fn runs(&self) -> Option<usize> {
         None
     }
@@ -76,7 +75,7 @@ pub trait ToolboxHarness: Send + Sync + Sized + 'static {
     }
 }
 
-/// A call to test a toolbox by.
+/// A call for a test.
 #[derive(Clone, Debug)]
 pub struct SampleCall {
     /// The arguments, a JSON object.
@@ -98,17 +97,17 @@ impl SampleCall {
 
 /// Checks one clause; this is what the tests of [`toolbox_contract!`](crate::toolbox_contract) call.
 ///
-/// `exceptions` are names of clauses, each with the reason why it is not kept.
+/// `exceptions` are the names of clauses, each with the reason why it is not satisfied.
 ///
 /// # Panics
 ///
-/// If the clause is not kept and no exception names it, or if it is kept although one does; also if
-/// there is no such clause.
+/// If the clause is not satisfied and no exception names it, or if it is satisfied although one does; also if there
+/// is no such clause.
 pub fn check<H: ToolboxHarness>(clause: &str, exceptions: &[(&str, &str)]) {
     clause::check(CLAUSES, &[], clause, exceptions, || perform::<H>(clause));
 }
 
-/// The list of the clauses, which exists once: hands them to a macro, after what that macro wants besides.
+/// The only list of the clauses: passes them to a macro, after the arguments for that macro.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! toolbox_clauses {
@@ -139,7 +138,8 @@ macro_rules! toolbox_clauses {
             an_outcome_after_the_drop_is_handed_on
             /// An outcome that the call came back with is not handed on besides.
             an_outcome_that_came_back_does_not_come_late
-            /// After a panic or a crash of a tool the call has ended, nobody claims that it was not run, and the toolbox goes on.
+            /// !!After a panic or a crash of a tool the call has ended, without a claim that it was not run, and
+            /// the toolbox goes on.
             a_crash_of_a_tool_ends_its_call_alone
             /// Taking up a call that the toolbox does not know runs nothing, and is not `NotSent`.
             what_cannot_be_taken_up_is_not_run
@@ -184,7 +184,7 @@ macro_rules! dispatch {
             $(Clause { name: stringify!($name), text: $text.trim_ascii() }),+
         ];
 
-        /// Runs a clause in the caller's runtime. It panics where the clause is not kept.
+        /// Runs a clause in the caller's runtime. It panics if the clause is not satisfied.
         #[must_use]
         pub fn perform<H: ToolboxHarness>(
             clause: &str,

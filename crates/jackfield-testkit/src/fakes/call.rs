@@ -1,4 +1,4 @@
-//! What a scripted tool does when it is called.
+//! Scripts of a tool's calls.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use serde_json::Value;
 
 use crate::gate::Gate;
 
-/// What a tool of a [`ScriptedToolbox`](super::ScriptedToolbox) does in one call.
+/// The behaviour of a [`ScriptedToolbox`](super::ScriptedToolbox)'s tool in one call.
 #[derive(Clone, Debug)]
 #[must_use = "a call is answered when it is given to a toolbox"]
 pub struct ScriptedCall {
     pub(super) acts: Vec<FakeCallAct>,
     pub(super) end: FakeCallEnd,
-    /// What comes of it when it was dropped before its end, and what that waits for.
+    /// The late outcome of a call that is dropped before its end, and the gate for which it waits.
     pub(super) late: Option<(ToolResult, Gate)>,
 }
 
-/// One thing that a scripted tool does before its end.
+/// An action of a scripted tool before its end.
 #[derive(Clone, Debug)]
 pub(super) enum FakeCallAct {
     Accept(JobHandle),
@@ -28,7 +28,7 @@ pub(super) enum FakeCallAct {
     Wait(Gate),
 }
 
-/// How a scripted call ends.
+/// The end of a scripted call.
 #[derive(Clone, Debug)]
 pub(super) enum FakeCallEnd {
     Come(Box<Result<ToolEnd, ToolFailure>>),
@@ -59,7 +59,7 @@ impl ScriptedCall {
         Self::ending(FakeCallEnd::Come(Box::new(Err(failure))))
     }
 
-    /// A question, and what takes its answer back.
+    /// A question, and the handle for its answer.
     pub fn question(message: &str, handle: Value) -> Self {
         Self::ending(FakeCallEnd::Come(Box::new(Ok(ToolEnd::Asked {
             handle: JobHandle(Arc::new(handle)),
@@ -70,32 +70,32 @@ impl ScriptedCall {
         }))))
     }
 
-    /// A panic in the middle of the call.
+    /// A panic during the call.
     pub const fn panicking() -> Self {
         Self::ending(FakeCallEnd::Panic)
     }
 
-    /// The same, but it says before that the call goes on elsewhere.
+    /// The same, after reporting that the call continues under this handle.
     pub fn accepted(mut self, handle: Value) -> Self {
         self.acts
             .push(FakeCallAct::Accept(JobHandle(Arc::new(handle))));
         self
     }
 
-    /// The same, but it says before how far it is.
+    /// The same, after reporting this progress.
     pub fn progressed(mut self, done: f64, of: Option<f64>, message: Option<&str>) -> Self {
         let message = message.map(ToOwned::to_owned);
         self.acts.push(FakeCallAct::Progress(done, of, message));
         self
     }
 
-    /// The same, but dropped before its end it has this outcome all the same, once the gate opens.
+    /// The same, but if dropped before its end it still has this outcome, once the gate opens.
     pub fn late(mut self, result: ToolResult, gate: &Gate) -> Self {
         self.late = Some((result, gate.clone()));
         self
     }
 
-    /// The same, but it waits here, after all that it says before.
+    /// The same, but it waits at this gate after its earlier actions.
     pub fn held_at(mut self, gate: &Gate) -> Self {
         self.acts.push(FakeCallAct::Wait(gate.clone()));
         self

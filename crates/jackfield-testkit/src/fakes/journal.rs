@@ -1,4 +1,4 @@
-//! A journal that loses answers, refuses and changes hands when it is told to.
+//! A journal with injected faults: lost answers, refusals and changes of owner.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -20,7 +20,7 @@ use jackfield_ports::journal::{
 use super::rulebook::locked;
 use crate::gate::Gate;
 
-/// A [`Journal`] around another one, with what goes wrong between the two. Clones are the same.
+/// A [`Journal`] around another one, with injected faults. Clones share their state.
 #[derive(Clone)]
 pub struct FaultyJournal {
     inner: Arc<dyn Journal>,
@@ -31,9 +31,9 @@ pub struct FaultyJournal {
 struct FakeJournalState {
     appends: Vec<Append>,
     deliveries: Option<Gate>,
-    /// How often the next one that is asked for is owned by another process.
+    /// For how many of the next requests for ownership another process is the owner.
     elsewhere: usize,
-    /// How many requests of each kind fail still.
+    /// How many further requests of each kind fail.
     failing: BTreeMap<JournalRequest, usize>,
     faults: VecDeque<Option<AppendFault>>,
     loads: VecDeque<Gate>,
@@ -41,7 +41,7 @@ struct FakeJournalState {
     unreachable: bool,
 }
 
-/// What a journal is asked for, other than an append, for which there are [`AppendFault`]s.
+/// A request to a journal other than an append, which has [`AppendFault`]s.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum JournalRequest {
     /// `delete`.
@@ -74,25 +74,25 @@ pub enum JournalRequest {
     Sessions,
 }
 
-/// What goes wrong with one append.
+/// A fault of one append.
 #[derive(Clone, Debug)]
 pub enum AppendFault {
-    /// Somebody else takes the session over just before, so that it is refused as stale.
+    /// Another owner takes the session over just before, so that the append is refused as stale.
     ChangeHands,
-    /// It is committed, and the answer is lost.
+    /// The append is committed, and the answer is lost.
     CommitAndLose,
-    /// It waits here before anything else, and is then written.
+    /// It waits at this gate before anything else, and is then written.
     Hold(Gate),
-    /// It is committed, and the answer waits here. Dropped meanwhile, it is committed all the same.
+    /// It is committed, and the answer waits at this gate. If dropped meanwhile, it stays committed.
     HoldAnswer(Gate),
-    /// It is lost on the way: nothing is written, and nobody knows.
+    /// It is lost: nothing is written, and the result is unknown.
     Lose,
     /// It is refused, and nothing is written.
     Refuse(AppendRefusal),
 }
 
 impl FaultyJournal {
-    /// Around this journal, without any fault yet.
+    /// Wraps this journal, without faults.
     #[must_use]
     pub fn new(inner: Arc<dyn Journal>) -> Self {
         Self {
@@ -101,62 +101,62 @@ impl FaultyJournal {
         }
     }
 
-    /// What goes wrong with the next append that has nothing arranged yet.
+    /// Adds a fault for the next append without one.
     pub fn will(&self, fault: AppendFault) -> &Self {
         locked(&self.state).faults.push_back(Some(fault));
         self
     }
 
-    /// Lets that many appends go well before the next fault.
+    /// Lets this many appends succeed before the next fault.
     pub fn will_pass(&self, appends: usize) -> &Self {
         let passing = std::iter::repeat_with(|| None).take(appends);
         locked(&self.state).faults.extend(passing);
         self
     }
 
-    /// Has the next so many requests of this kind fail, as the journal cannot be reached; then they work again.
+    /// Lets the next `times` requests of this kind fail as if the journal were unreachable; then they work again.
     pub fn will_fail(&self, request: JournalRequest, times: usize) -> &Self {
         locked(&self.state).failing.insert(request, times);
         self
     }
 
-    /// Has the next so many find that the session which they want to own is another live process's.
+    /// Lets the next `times` requests for ownership find the session owned by another live process.
     pub fn will_own_elsewhere(&self, times: usize) -> &Self {
         locked(&self.state).elsewhere = times;
         self
     }
 
-    /// How many requests of this kind are still to fail.
+    /// How many further requests of this kind will fail.
     #[must_use]
     pub fn still_fails(&self, request: JournalRequest) -> usize {
         let state = locked(&self.state);
         state.failing.get(&request).copied().unwrap_or(0)
     }
 
-    /// Has every delivery from now on wait here before anything else.
+    /// Makes every later delivery wait at this gate before anything else.
     pub fn hold_deliveries(&self, gate: &Gate) -> &Self {
         locked(&self.state).deliveries = Some(gate.clone());
         self
     }
 
-    /// Has everybody wait here who takes a session from now on, before anything else.
+    /// Makes every later request for ownership wait at this gate before anything else.
     pub fn hold_owning(&self, gate: &Gate) -> &Self {
         locked(&self.state).owning = Some(gate.clone());
         self
     }
 
-    /// Has the next load wait here when it has read what there is: what it tells is old by then.
+    /// Makes the next load wait at this gate after reading, so that its result is outdated.
     pub fn will_hold_load(&self, gate: &Gate) -> &Self {
         locked(&self.state).loads.push_back(gate.clone());
         self
     }
 
-    /// Whether the journal can be reached from now on; where not, every append is `Unknown`.
+    /// Sets whether the journal is unreachable; if so, every append is `Unknown`.
     pub fn set_unreachable(&self, unreachable: bool) {
         locked(&self.state).unreachable = unreachable;
     }
 
-    /// All appends that were tried, in order, repetitions included.
+    /// All attempted appends, in order, including repetitions.
     #[must_use]
     pub fn appends(&self) -> Vec<Append> {
         locked(&self.state).appends.clone()

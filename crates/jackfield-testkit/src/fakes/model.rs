@@ -1,4 +1,4 @@
-//! A model that says what it was told to, and takes only what every provider takes.
+//! A model that returns scripted replies, and accepts only valid requests.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -18,16 +18,14 @@ use super::refusal;
 use super::reply::{FakeReplyAct, ScriptedReply};
 use super::rulebook::{Rulebook, locked};
 
-/// A [`ChatModel`] that says a queue of replies, one per request.
+/// A [`ChatModel`] that returns a queue of replies, one per request.
 ///
-/// A request that breaks a rule of [`check_request`](rules::check_request), that has calls in it and
-/// no tools, that names a tool twice or chooses one that it does not have, is answered with
-/// `InvalidRequest`; so is one for which there is no reply. Either fails the test when this handle is
-/// dropped, unless [`take_violations`](Self::take_violations) took it.
+/// A request that breaks a rule of [`check_request`](rules::check_request), that contains calls but no tools, that
+/// has a duplicate tool or chooses a missing one, gets `InvalidRequest`; so does one for which there is no reply.
+/// Both fail the test when this handle is dropped, unless [`take_violations`](Self::take_violations) took them.
 ///
-/// What its [capabilities](Self::with_capabilities) rule out is answered with `Unsupported`, before the
-/// first piece, and so is a request that is strict about what a note of its reply says: as by every
-/// adapter. The reply is used up by that.
+/// A request beyond its [capabilities](Self::with_capabilities) gets `Unsupported` before the first delta, and so
+/// does a request that is strict about a note of its reply, as with every adapter. The reply is consumed by that.
 #[derive(Debug)]
 pub struct ScriptedModel {
     shared: Arc<FakeModelHandle>,
@@ -48,13 +46,13 @@ struct FakeModelState {
 }
 
 impl ScriptedModel {
-    /// A model that can do everything and has nothing to say yet.
+    /// A model with all capabilities and without replies.
     #[must_use]
     pub fn new() -> Self {
         Self::with_capabilities(EVERYTHING)
     }
 
-    /// A model that says that it can do this.
+    /// A model with these capabilities.
     #[must_use]
     pub fn with_capabilities(capabilities: Capabilities) -> Self {
         Self {
@@ -72,19 +70,19 @@ impl ScriptedModel {
         self
     }
 
-    /// The model, for whatever is tested. It lives on without this handle.
+    /// The model's port. It stays valid without this handle.
     #[must_use]
     pub fn port(&self) -> Arc<dyn ChatModel> {
         Arc::clone(&self.shared) as _
     }
 
-    /// What the model was asked, in order.
+    /// The requests to the model, in order.
     #[must_use]
     pub fn requests(&self) -> Vec<ModelRequest> {
         locked(&self.shared.state).requests.clone()
     }
 
-    /// How many replies have not been asked for.
+    /// The number of replies left in the queue.
     #[must_use]
     pub fn unsaid(&self) -> usize {
         locked(&self.shared.state).replies.len()
@@ -96,7 +94,7 @@ impl ScriptedModel {
         locked(&self.shared.state).dropped
     }
 
-    /// Takes what was done against the rules, for a test that expects it.
+    /// Takes the violations, for a test that expects them.
     #[must_use]
     pub fn take_violations(&self) -> Vec<String> {
         self.shared.rulebook.take()
@@ -169,7 +167,7 @@ impl FakeModelHandle {
     }
 }
 
-/// A reply that has not ended; dropped like that, it counts.
+/// A reply in progress, counted as dropped if it does not end.
 struct OpenReply<'a>(Option<&'a FakeModelHandle>);
 
 impl Drop for OpenReply<'_> {
@@ -180,7 +178,7 @@ impl Drop for OpenReply<'_> {
     }
 }
 
-/// Checks what every provider would refuse, or should.
+/// Checks the rules that every provider enforces, or should.
 fn check(request: &ModelRequest) -> Result<(), String> {
     rules::check_request(request.messages.iter()).map_err(|broken| broken.to_string())?;
     let mut names = BTreeSet::new();
@@ -206,7 +204,7 @@ fn check(request: &ModelRequest) -> Result<(), String> {
     }
 }
 
-/// What a model can do that can do everything.
+/// All capabilities.
 const EVERYTHING: Capabilities = {
     let mut all = Capabilities::NONE;
     all.audio = true;

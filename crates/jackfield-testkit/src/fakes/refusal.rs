@@ -1,4 +1,4 @@
-//! What a scripted model refuses before anything is sent, as every adapter has to.
+//! Requests that a scripted model refuses before anything is sent, as every adapter must.
 
 use jackfield_domain::block::{Block, Content};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
@@ -9,7 +9,7 @@ use jackfield_domain::settings::ResponseFormat;
 use jackfield_domain::tool::ToolChoice;
 use jackfield_ports::chat_model::Capabilities;
 
-/// Refuses what a model of these capabilities cannot be asked.
+/// Refuses a request beyond these capabilities.
 pub(super) fn check_capabilities(
     request: &ModelRequest,
     can: Capabilities,
@@ -43,7 +43,7 @@ pub(super) fn check_capabilities(
     }
 }
 
-/// Refuses a request that is strict about what one of these notes says.
+/// Refuses a request that is strict about one of these notes.
 pub(super) fn check_strict(request: &ModelRequest, notes: &[Note]) -> Result<(), ModelFailure> {
     let Some(least) = request.strict else {
         return Ok(());
@@ -69,14 +69,14 @@ fn is_forced(choice: &ToolChoice) -> bool {
     }
 }
 
-/// Whether a message or an outcome has this in it.
+/// Whether a message or an outcome contains content of this kind.
 fn has(request: &ModelRequest, kind: ContentKind) -> bool {
     let messages = request.messages.iter();
     let mut blocks = messages.flat_map(|message| &message.blocks);
     blocks.any(|block| kinds(block).contains(&kind))
 }
 
-/// What a block, or a part of an outcome, is.
+/// The kind of a block, or of a part of an outcome.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum ContentKind {
     Audio,

@@ -1,4 +1,4 @@
-//! What a scripted model says, and when.
+//! Scripts of a model's replies.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use jackfield_domain::usage::Usage;
 
 use crate::gate::Gate;
 
-/// One reply of a [`ScriptedModel`](super::ScriptedModel): pieces, places to wait at, and an end or a failure.
+/// One reply of a [`ScriptedModel`](super::ScriptedModel): deltas, gates, and an end or a failure.
 #[derive(Clone, Debug)]
 #[must_use = "a reply is said when it is given to a model"]
 pub struct ScriptedReply {
@@ -20,7 +20,7 @@ pub struct ScriptedReply {
     pub(super) end: Result<ReplyEnd, ModelFailure>,
 }
 
-/// One thing that a scripted model does.
+/// An action of a scripted model.
 #[derive(Clone, Debug)]
 pub(super) enum FakeReplyAct {
     Push(Delta),
@@ -28,7 +28,7 @@ pub(super) enum FakeReplyAct {
 }
 
 impl ScriptedReply {
-    /// These pieces, and then this end or failure.
+    /// These deltas, and then this end or failure.
     pub fn deltas(
         deltas: impl IntoIterator<Item = Delta>,
         end: Result<ReplyEnd, ModelFailure>,
@@ -39,7 +39,7 @@ impl ScriptedReply {
         }
     }
 
-    /// An answer of this text, in two pieces.
+    /// A text reply, in two fragments.
     pub fn text(text: &str) -> Self {
         Self::deltas(text_deltas(0, text), Ok(ReplyEnd::new(FinishReason::Stop)))
     }
@@ -51,24 +51,24 @@ impl ScriptedReply {
         Self::deltas(deltas, Ok(ReplyEnd::new(FinishReason::ToolCalls)))
     }
 
-    /// A call of a tool that takes text, with this text.
+    /// A call of a text tool, with this text.
     pub fn custom_call(name: &str, text: &str) -> Self {
         let deltas = call_deltas(0, name, text, false);
         Self::deltas(deltas, Ok(ReplyEnd::new(FinishReason::ToolCalls)))
     }
 
-    /// A refusal in these words.
+    /// A refusal with this text.
     pub fn refusal(text: &str) -> Self {
         let deltas = words(0, BlockStart::Refusal, text);
         Self::deltas(deltas, Ok(ReplyEnd::new(FinishReason::Refused)))
     }
 
-    /// No reply: a failure before the first piece.
+    /// A failure before the first delta.
     pub fn failure(failure: ModelFailure) -> Self {
         Self::deltas([], Err(failure))
     }
 
-    /// The same, with a block of this text after all that it says so far.
+    /// The same, with a further text block.
     pub fn saying(mut self, text: &str) -> Self {
         let index = self.next();
         self.acts
@@ -76,7 +76,7 @@ impl ScriptedReply {
         self
     }
 
-    /// The same, with a block of reasoning after all that it says so far, and the provider's state of it.
+    /// The same, with a further reasoning block and its opaque state.
     pub fn reasoning(mut self, text: &str, state: OpaqueState) -> Self {
         let index = self.next();
         let mut deltas: Vec<Delta> =
@@ -87,9 +87,9 @@ impl ScriptedReply {
         self
     }
 
-    /// The same, with a note that something of the request got lost on the way.
+    /// The same, with a note that a part of the request was lost.
     ///
-    /// A request that is strict about it is refused in the place of this reply.
+    /// A request that is strict about the note is refused in place of this reply.
     pub fn noting(mut self, note: Note) -> Self {
         if let Ok(end) = &mut self.end {
             end.notes.push(note);
@@ -97,13 +97,13 @@ impl ScriptedReply {
         self
     }
 
-    /// The same, but it waits here before its first piece.
+    /// The same, but it waits at this gate before its first delta.
     pub fn held_at(mut self, gate: &Gate) -> Self {
         self.acts.insert(0, FakeReplyAct::Wait(gate.clone()));
         self
     }
 
-    /// The same, but it waits here once it has said so many pieces.
+    /// The same, but it waits at this gate after this many deltas.
     pub fn held_after(mut self, pieces: usize, gate: &Gate) -> Self {
         let mut said = 0;
         let place = self.acts.iter().position(|act| {
@@ -122,13 +122,13 @@ impl ScriptedReply {
         self
     }
 
-    /// The same, but it fails after its pieces.
+    /// The same, but it fails after its deltas.
     pub fn failing(mut self, failure: ModelFailure) -> Self {
         self.end = Err(failure);
         self
     }
 
-    /// The same, with this usage, if it does not fail.
+    /// The same, with this usage, unless it fails.
     pub fn using(mut self, usage: Usage) -> Self {
         if let Ok(end) = &mut self.end {
             end.usage = Some(usage);
@@ -136,7 +136,7 @@ impl ScriptedReply {
         self
     }
 
-    /// The number of the block that comes next.
+    /// The index of the next block.
     fn next(&self) -> u32 {
         let begun = self.acts.iter().filter_map(|act| match act {
             FakeReplyAct::Push(delta) => Some(delta.index() + 1),
@@ -150,7 +150,7 @@ fn text_deltas(index: u32, text: &str) -> impl Iterator<Item = Delta> + use<> {
     words(index, BlockStart::Text, text)
 }
 
-/// A block of words, in two pieces.
+/// A block of text, in two fragments.
 fn words(index: u32, start: BlockStart, text: &str) -> impl Iterator<Item = Delta> + use<> {
     let (one, two) = text.split_at(text.floor_char_boundary(text.len() / 2));
     let pieces: [Arc<str>; 2] = [one.into(), two.into()];

@@ -1,4 +1,4 @@
-//! What was done to a fake against the rules: written down, and told when the test's handle is dropped.
+//! Violations of the rules at a fake: recorded, and reported when the test's handle is dropped.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +9,7 @@ pub(super) struct Rulebook {
 }
 
 impl Rulebook {
-    /// Writes a violation down.
+    /// Records a violation.
     pub(super) fn violated(&self, how: impl Into<String>) {
         locked(&self.violations).push(how.into());
     }
@@ -33,7 +33,7 @@ impl Rulebook {
     }
 }
 
-/// Locks, whatever became of whoever held the lock before: a fake's state is whole between its lines.
+/// Locks, ignoring poisoning: a fake's state is consistent between its lines.
 pub(super) fn locked<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! A toolbox whose tools do what they were told to, and which keeps an eye on how it is called.
+//! A toolbox with scripted tools, which checks how it is called.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -20,46 +20,45 @@ use crate::gate::Gate;
 
 /// A [`Toolbox`] of scripted tools.
 ///
-/// Run the same try twice, a call under two keys, a try of a call that is still running, a tool
-/// with malformed arguments or a tool of another toolbox, and the test fails when this handle is
-/// dropped, unless [`take_violations`](Self::take_violations) took it. A call for which there is
-/// nothing in the script fails it too.
+/// The following fail the test when this handle is dropped, unless [`take_violations`](Self::take_violations) took
+/// them: a repeated attempt, a call under two idempotency keys, an attempt at a call that is still running,
+/// malformed arguments, a tool of another toolbox, and a call without a script.
 #[derive(Debug)]
 pub struct ScriptedToolbox {
     shared: Arc<FakeToolboxHandle>,
 }
 
-/// A call of a tool, as the toolbox saw it.
+/// A call of a tool, as received by the toolbox.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObservedCall {
-    /// How it ended so far.
+    /// Its end so far.
     pub ending: Ending,
-    /// What was asked: a run, or the taking up of one by its handle.
+    /// The request: a run, or the resumption of a call by its handle.
     pub what: CalledWhat,
 }
 
-/// What a toolbox was asked.
+/// A request to a toolbox.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CalledWhat {
-    /// To take a call up again.
+    /// Resume a call.
     Resume {
-        /// With this answer.
+        /// The answer to its question.
         answer: Option<ElicitationAnswer>,
-        /// By this handle.
+        /// The handle of the call.
         handle: JobHandle,
     },
-    /// To run a tool.
+    /// Run a tool.
     Run(Box<ToolRun>),
 }
 
-/// How a call of a tool ended.
+/// The end of a tool's call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Ending {
-    /// It came back.
+    /// It returned.
     CameBack,
-    /// Whoever called dropped it, or it panicked.
+    /// The caller dropped it, or it panicked.
     Dropped,
-    /// It has not ended.
+    /// It is running.
     Running,
 }
 
@@ -116,7 +115,7 @@ impl ScriptedToolbox {
         self
     }
 
-    /// Adds what this tool does in its next call that has nothing to do yet.
+    /// Adds a script for the next call of this tool without one.
     pub fn will(&self, tool: &str, call: ScriptedCall) -> &Self {
         let mut state = locked(&self.shared.state);
         state.script.entry(tool.into()).or_default().push_back(call);
@@ -124,25 +123,25 @@ impl ScriptedToolbox {
         self
     }
 
-    /// Says what this tool does in every call that has nothing else to do.
+    /// Sets the script for every call of this tool without another one.
     pub fn always(&self, tool: &str, call: ScriptedCall) -> &Self {
         locked(&self.shared.state).always.insert(tool.into(), call);
         self
     }
 
-    /// Adds what happens when a call is next taken up again.
+    /// Adds a script for the next resumption of a call.
     pub fn will_resume(&self, call: ScriptedCall) -> &Self {
         locked(&self.shared.state).resumes.push_back(call);
         self
     }
 
-    /// The toolbox, for whatever is tested. It lives on without this handle.
+    /// The toolbox's port. It stays valid without this handle.
     #[must_use]
     pub fn port(&self) -> Arc<dyn Toolbox> {
         Arc::clone(&self.shared) as _
     }
 
-    /// All calls, in the order in which they came.
+    /// All calls, in order.
     #[must_use]
     pub fn calls(&self) -> Vec<ObservedCall> {
         locked(&self.shared.state).calls.clone()
@@ -158,13 +157,13 @@ impl ScriptedToolbox {
         runs.collect()
     }
 
-    /// The most calls that ever were under way at once.
+    /// The largest number of concurrent calls so far.
     #[must_use]
     pub fn most_at_once(&self) -> usize {
         locked(&self.shared.state).most
     }
 
-    /// Takes what was done against the rules, for a test that expects it.
+    /// Takes the violations, for a test that expects them.
     #[must_use]
     pub fn take_violations(&self) -> Vec<String> {
         self.shared.rulebook.take()
@@ -216,7 +215,7 @@ impl Toolbox for FakeToolboxHandle {
 }
 
 impl FakeToolboxHandle {
-    /// What is to be done in this run, if it keeps the rules.
+    /// The script for this run, if it satisfies the rules.
     fn next_call(&self, run: &ToolRun) -> Result<ScriptedCall, ToolFailure> {
         let mut state = locked(&self.state);
         self.check(run, &mut state);
@@ -325,7 +324,7 @@ impl FakeToolboxHandle {
     }
 }
 
-/// A call under way; its end is written down when it is dropped.
+/// A call in flight; dropping it records its end.
 struct FakeCallEntry<'a> {
     ending: Ending,
     late: Option<((ToolResult, Gate), Afterwards)>,

@@ -1,4 +1,4 @@
-//! What is said: messages, their blocks and what hangs on them.
+//! Outlines of messages, their blocks and their state.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use jackfield_domain::tool_input::ToolInput;
 
 use super::{Node, debug, list};
 
-/// Which call is which, whatever their ids.
+/// The identity of calls, independent of their ids.
 #[derive(Debug, Default)]
 pub(super) struct Ids(BTreeMap<String, usize>);
 
 impl Ids {
-    /// Numbers the calls that somebody has to answer, in order.
+    /// Numbers the calls that need an outcome, in order.
     pub(super) fn of<'a>(blocks: impl Iterator<Item = &'a Block>) -> Self {
         let mut ids = Self::default();
         for block in blocks {
@@ -187,11 +187,11 @@ fn of_image(image: &Image) -> Vec<(&'static str, Node)> {
     ]
 }
 
-/// A file is its account's, whichever model it was uploaded for.
+/// A file belongs to its account, regardless of the model for which it was uploaded.
 fn of_source(source: &MediaSource) -> String {
     match source {
         MediaSource::File { id, owner } => {
-            // Both of the vendor's languages know the files of an account.
+            // Both of the vendor's dialects share the files of an account.
             let vendor = owner.dialect.split('-').next().unwrap_or_default();
             format!("{id} at {vendor} {}", owner.endpoint)
         }

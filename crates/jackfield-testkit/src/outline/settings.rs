@@ -1,4 +1,4 @@
-//! How it is asked: tools and settings.
+//! Outlines of tools and settings.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(super) fn of_tool(path: &str, tool: &ToolDefinition) -> Node {
     ])
 }
 
-/// A schema with its keywords in order, which says the same in any.
+/// A schema with sorted keywords, whose order has no meaning.
 fn sorted(schema: &Value) -> Value {
     match schema {
         Value::Array(items) => items.iter().map(sorted).collect(),
@@ -47,7 +47,7 @@ fn sorted(schema: &Value) -> Value {
     }
 }
 
-/// Extensions are named by their dialect and their field, as notes name them.
+/// Extensions are named by dialect and field, as in notes.
 fn of_extensions(path: &str, extensions: &[Extension]) -> Node {
     let named = extensions.iter().map(|extension| {
         let field = extension.path.strip_prefix('/').unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One connection: reads requests by hand, and writes responses step by step.
+//! One connection: parses requests, and writes responses step by step.
 
 use std::io;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::{ConnectionEnd, RecordedRequest, Response, ResponseStep, TestServerHa
 pub(super) async fn serve(stream: TcpStream, shared: Arc<TestServerHandle>) {
     let number = shared.lock().connections - 1;
     let end = watch::Sender::new(ConnectionEnd::Open);
-    // Pieces are to leave when they are written. Where that cannot be set, they only come later.
+    // Each write is sent at once. If this option cannot be set, writes are only delayed.
     let _set = stream.set_nodelay(true).is_ok();
     let (read, mut write) = stream.into_split();
     let mut incoming = IncomingBytes {
@@ -35,18 +35,18 @@ pub(super) async fn serve(stream: TcpStream, shared: Arc<TestServerHandle>) {
             Ok(ConnectionAction::KeepOpen) => {}
             Ok(ConnectionAction::Close) => break ConnectionEnd::ByServer,
             Ok(ConnectionAction::Reset) => {
-                // Dropping this half would close it in good order first.
+                // Dropping this half would close the connection regularly first.
                 write.forget();
                 break ConnectionEnd::ByServer;
             }
-            // A client that is gone shows as an error of writing or as an end of reading.
+            // A client that is gone shows as a write error or as the end of input.
             Err(_) => break ConnectionEnd::ByClient,
         }
     };
     end.send_replace(how);
 }
 
-/// What is to be done with the connection after a response.
+/// The action on the connection after a response.
 enum ConnectionAction {
     Close,
     KeepOpen,
@@ -78,14 +78,14 @@ async fn answer(write: &mut OwnedWriteHalf, response: &Response) -> io::Result<C
     Ok(ConnectionAction::Close)
 }
 
-/// What comes from the client.
+/// The input from the client.
 struct IncomingBytes {
     buffer: BytesMut,
     read: OwnedReadHalf,
 }
 
 impl IncomingBytes {
-    /// The next request, once it is there whole; none if the client closes, or sends what cannot be read.
+    /// The next complete request; `None` if the client closes, or sends an invalid one.
     async fn request(
         &mut self,
         connection: usize,
@@ -120,7 +120,7 @@ impl IncomingBytes {
         })
     }
 
-    /// Waits until the client closes; what it sends before that is kept.
+    /// Waits until the client closes; keeps all input before that.
     async fn closed(&mut self) {
         while self.fill().await.is_some() {}
     }
@@ -143,7 +143,7 @@ impl IncomingBytes {
         }
     }
 
-    /// The bytes before the next `end`, which is taken too.
+    /// The bytes before the next `end`, which is removed as well.
     async fn take_until(&mut self, end: &[u8]) -> Option<Bytes> {
         loop {
             let found = self.buffer.windows(end.len()).position(|w| w == end);
@@ -163,12 +163,12 @@ impl IncomingBytes {
         Some(self.buffer.split_to(length).freeze())
     }
 
-    /// Reads some more; none at the end, after an error, and above the bound.
+    /// Reads more bytes; `None` at the end, after an error, and above the limit.
     async fn fill(&mut self) -> Option<()> {
         let read = self.read.read_buf(&mut self.buffer).await.ok()?;
         (read > 0 && self.buffer.len() <= MAX_REQUEST).then_some(())
     }
 }
 
-/// The longest request that is read.
+/// The largest request in bytes.
 const MAX_REQUEST: usize = 64 << 20;

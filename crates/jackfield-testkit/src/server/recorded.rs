@@ -1,29 +1,29 @@
-//! What a client asked.
+//! Recorded requests of clients.
 
 use bytes::Bytes;
 use tokio::sync::watch;
 
 use super::ConnectionEnd;
 
-/// A request as it came.
+/// A request as received.
 #[derive(Clone, Debug)]
 pub struct RecordedRequest {
     /// The body, without any chunk framing.
     pub body: Bytes,
-    /// On which connection it came, from 0.
+    /// The index of its connection, from 0.
     pub connection: usize,
-    /// The headers in their order; names in lower case.
+    /// The headers in order; names in lower case.
     pub headers: Vec<(String, String)>,
     /// The method.
     pub method: String,
-    /// Path and query, as they stood in the request line.
+    /// Path and query, as in the request line.
     pub path: String,
-    /// How the connection ended.
+    /// The end of its connection.
     pub(super) end: watch::Receiver<ConnectionEnd>,
 }
 
 impl RecordedRequest {
-    /// The first header of this name, in any case.
+    /// The first header with this name, ignoring case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self
@@ -33,7 +33,7 @@ impl RecordedRequest {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Whether the connection that it came on is still open.
+    /// Whether its connection is still open.
     #[must_use]
     pub fn is_open(&self) -> bool {
         *self.end.borrow() == ConnectionEnd::Open
@@ -43,7 +43,7 @@ impl RecordedRequest {
     ///
     /// # Panics
     ///
-    /// If it is not.
+    /// If it is not JSON.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
         match serde_json::from_slice(&self.body) {

@@ -1,4 +1,4 @@
-//! What the server is to send, byte by byte.
+//! Scripts of the server's responses, byte by byte.
 
 use bytes::{Bytes, BytesMut};
 
@@ -7,38 +7,37 @@ use super::Gate;
 /// A scripted response: a head, and a body as a list of steps.
 #[derive(Clone, Debug)]
 pub struct Response {
-    /// How the client is told where the body ends.
+    /// How the end of the body is marked.
     pub framing: Framing,
-    /// The headers, besides the one that the framing needs.
+    /// The headers without the one for the framing.
     pub headers: Vec<(String, String)>,
     /// The status code.
     pub status: u16,
-    /// What happens, in order, after the head.
+    /// The steps after the head, in order.
     pub steps: Vec<ResponseStep>,
 }
 
-/// How the client is told where the body ends.
+/// How the end of the body is marked.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Framing {
-    /// Chunk by chunk: every [`ResponseStep::Send`] is one chunk, and a client sees them one by one.
+    /// Chunked: every [`ResponseStep::Send`] is one chunk, which a client sees separately.
     Chunked,
     /// By closing the connection.
     CloseDelimited,
-    /// By its length: all the bytes in the steps, also those that are never sent.
+    /// By its length: the sum of all bytes in the steps, including those that are never sent.
     ContentLength,
-    /// Not at all: the steps are everything that is sent, the head included.
+    /// No framing: only the steps are sent, which include the head.
     Raw,
 }
 
-/// One thing that happens in a response.
+/// One step of a response.
 #[derive(Clone, Debug)]
 pub enum ResponseStep {
-    /// The connection is closed here, whatever the framing has promised.
-    /// What was sent before still arrives.
+    /// The connection is closed here, regardless of the framing. The bytes sent before still arrive.
     CutOff,
     /// Nothing more is sent until the gate is opened.
     Pause(Gate),
-    /// The connection is reset here. What was sent before may get lost, as in the world.
+    /// The connection is reset here. The bytes sent before may get lost, as in reality.
     Reset,
     /// These bytes are sent.
     Send(Bytes),
@@ -58,7 +57,7 @@ impl Response {
         }
     }
 
-    /// A stream of server-sent events, chunked: these bytes, and what further steps send.
+    /// A chunked stream of server-sent events: these bytes, and those of further steps.
     #[must_use]
     pub fn event_stream(body: impl Into<Bytes>) -> Self {
         Self::new(200)
@@ -84,7 +83,7 @@ impl Response {
             .send(body)
     }
 
-    /// Nothing but what the steps send: not even a status line.
+    /// A response of only its steps: not even a status line.
     #[must_use]
     pub const fn raw() -> Self {
         Self {
@@ -141,13 +140,13 @@ impl Response {
         self.step(ResponseStep::Reset)
     }
 
-    /// Falls silent next.
+    /// Sends nothing more from here on.
     #[must_use]
     pub fn stall(self) -> Self {
         self.step(ResponseStep::Stall)
     }
 
-    /// Cuts everything that is sent into pieces of at most this many bytes; gates stay in their places.
+    /// Splits everything that is sent into pieces of at most this many bytes; gates keep their places.
     ///
     /// # Panics
     ///
@@ -175,7 +174,7 @@ impl Response {
 
     /// Sends only the first `length` bytes of the body, and then closes the connection.
     ///
-    /// The head still promises the whole body.
+    /// The head still announces the whole body.
     #[must_use]
     pub fn cut_at(mut self, length: usize) -> Self {
         let whole = self.body_length();
@@ -221,7 +220,7 @@ impl Response {
         lengths.sum()
     }
 
-    /// The status line and the headers, as they go over the wire; nothing if raw.
+    /// The status line and the headers on the wire; empty if raw.
     pub(super) fn head(&self) -> Bytes {
         match self.framing {
             Framing::Chunked | Framing::CloseDelimited => self.head_with(None),
@@ -246,10 +245,10 @@ impl Response {
         head.into()
     }
 
-    /// What a piece of the body looks like on the wire.
+    /// A piece of the body on the wire.
     pub(super) fn frame(&self, bytes: &Bytes) -> Bytes {
         match self.framing {
-            // A chunk of no bytes would be the end.
+            // An empty chunk would end the body.
             Framing::Chunked if bytes.is_empty() => Bytes::new(),
             Framing::Chunked => {
                 let mut chunk = BytesMut::from(format!("{:x}\r\n", bytes.len()).as_bytes());
@@ -261,7 +260,7 @@ impl Response {
         }
     }
 
-    /// What ends the body on the wire.
+    /// The end of the body on the wire.
     pub(super) const fn ending(&self) -> &'static [u8] {
         match self.framing {
             Framing::Chunked => b"0\r\n\r\n",
@@ -278,7 +277,7 @@ impl Response {
     }
 }
 
-/// The words that go with a status; clients do not read them.
+/// The reason phrase of a status, which clients ignore.
 fn reason(status: u16) -> &'static str {
     http::StatusCode::from_u16(status)
         .ok()

@@ -1,4 +1,4 @@
-//! The work bench of the clauses: a server, the adapter in front of it, and requests to ask.
+//! The test bench of the clauses: a server, the adapter that connects to it, and requests.
 
 use std::error::Error as _;
 use std::fmt::Write as _;
@@ -24,10 +24,10 @@ use tokio::sync::watch;
 use super::{BlockKind, ChatModelHarness, VendorReply, WireReply};
 use crate::server::{PATIENCE, Response, TestServer};
 
-/// The key that every adapter is set up with.
+/// The key that every adapter is configured with.
 pub(super) const KEY: &str = "sk-contract-5ecret-0123456789";
 
-/// A server, and an adapter in front of it.
+/// A server, and an adapter that connects to it.
 pub(super) struct Bench<'a, H: ChatModelHarness> {
     pub(super) harness: &'a H,
     pub(super) model: H::Model,
@@ -44,7 +44,7 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
         }
     }
 
-    /// The wire form of a reply that every adapter has to be able to get.
+    /// The wire form of a reply that every harness must be able to render.
     pub(super) fn wire(&self, reply: &VendorReply) -> WireReply {
         match self.harness.render(reply) {
             Some(wire) => wire,
@@ -54,9 +54,9 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
         }
     }
 
-    /// The wire form of a reply in its manner; none if the harness says that the language cannot have it.
+    /// The wire form of a reply in its manner; `None` if the harness declares it impossible.
     ///
-    /// Nothing is left out in silence: a manner that is named and rendered, or neither, fails.
+    /// Fails if the manner is both declared impossible and rendered, or neither.
     #[track_caller]
     pub(super) fn sent(&self, reply: &VendorReply) -> Option<WireReply> {
         let manner = reply.manner;
@@ -75,7 +75,7 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
         }
     }
 
-    /// The wire form of a reply with a block of this kind; none if there is a reason why not.
+    /// The wire form of a reply with a block of this kind; `None` if the harness has a reason against it.
     #[track_caller]
     pub(super) fn with_block(&self, kind: BlockKind, reply: &VendorReply) -> Option<WireReply> {
         let can = self.harness.capabilities();
@@ -100,18 +100,18 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
         }
     }
 
-    /// A question of words, with the tools if the adapter takes any.
+    /// A text question, with the tools if the adapter supports any.
     pub(super) fn request(&self) -> ModelRequest {
         request(self.harness.model(), self.harness.capabilities().tools)
     }
 
-    /// Asks the usual question, and gets this.
+    /// Sends the usual request, which gets this response.
     pub(super) async fn ask(&self, response: Response) -> CallResult {
         self.server.answer(response);
         self.ask_this(&self.request()).await
     }
 
-    /// Asks, and waits for the end.
+    /// Sends a request, and waits for the end.
     pub(super) async fn ask_this(&self, request: &ModelRequest) -> CallResult {
         let mut sink = WatchedSink::new();
         let result = self.ask_into(request, &mut sink).await;
@@ -121,7 +121,7 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
         }
     }
 
-    /// Asks, and waits for the end, while somebody watches the pieces.
+    /// Sends a request, and waits for the end, while the test watches the deltas.
     pub(super) async fn ask_into(
         &self,
         request: &ModelRequest,
@@ -135,7 +135,7 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
     }
 }
 
-/// A question of words to a model, perhaps with two tools.
+/// A text question to a model, optionally with two tools.
 pub(super) fn request(model: &str, tools: bool) -> ModelRequest {
     let tools = if tools {
         ["weather", "clock"].as_slice()
@@ -188,7 +188,7 @@ pub(super) fn tool(name: &str) -> Arc<ToolDefinition> {
     })
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub(super) struct CallResult {
     pub(super) deltas: Vec<Delta>,
@@ -196,13 +196,13 @@ pub(super) struct CallResult {
 }
 
 impl CallResult {
-    /// The reply, put together of its pieces.
+    /// The reply, accumulated from its deltas.
     #[track_caller]
     pub(super) fn reply(self) -> Reply {
         self.reply_of_round(1)
     }
 
-    /// The reply of this round: the ids of its calls are those of no other round.
+    /// The reply of this round: the ids of its calls are unique among rounds.
     #[track_caller]
     pub(super) fn reply_of_round(self, round: u32) -> Reply {
         let end = match self.result {
@@ -221,7 +221,7 @@ impl CallResult {
         }
     }
 
-    /// The failure, which has to tell the right phase.
+    /// The failure, which must have the right phase.
     #[track_caller]
     pub(super) fn failure(self) -> ModelFailure {
         let failure = match self.result {
@@ -255,7 +255,7 @@ impl CallResult {
     }
 }
 
-/// All words of a reply.
+/// All text of a reply.
 pub(super) fn words(reply: &Reply) -> String {
     let mut words = String::new();
     for block in &reply.message.blocks {
@@ -266,19 +266,19 @@ pub(super) fn words(reply: &Reply) -> String {
     words
 }
 
-/// Everything that an error and its causes say, to people and to programmers.
+/// The `Display` and `Debug` output of an error and its causes.
 pub(super) fn told(error: &ModelError) -> String {
     let mut told = format!("{error} {error:?}");
     let mut cause = error.source();
     while let Some(error) = cause {
-        // Writing into a text cannot fail.
+        // Writing to a `String` cannot fail.
         let _written = write!(told, " {error} {error:?}").is_ok();
         cause = error.source();
     }
     told
 }
 
-/// Keeps the pieces, and lets somebody wait for them.
+/// Keeps the deltas, and lets a test wait for them.
 pub(super) struct WatchedSink {
     pub(super) deltas: watch::Sender<Vec<Delta>>,
 }

@@ -1,43 +1,43 @@
-//! What a request gives back of a reply before it.
+//! The parts of a request that repeat earlier replies.
 
-/// What a request says of the conversation so far, read from the vendor's wire.
+/// The parts of a request that repeat earlier replies, read from the vendor's wire format.
 ///
-/// The harness reads, and the contract judges.
+/// The harness reads them, and the contract judges them.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Echo {
     /// The model's calls, in their order.
     pub calls: Vec<EchoedCall>,
-    /// What came of them, in the order of the request.
+    /// The outcomes, in the order of the request.
     pub outcomes: Vec<EchoedOutcome>,
-    /// The model's reasoning, block by block; only what the vendor wants to see again.
+    /// The model's reasoning, block by block; only the parts that the vendor requires back.
     pub reasoning: Vec<EchoedReasoning>,
 }
 
-/// A call of the model, as a request tells of it.
+/// A call of the model in a request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct EchoedCall {
-    /// The arguments as text; what comes as a JSON value, written as JSON.
+    /// The arguments as text; a JSON value is serialized.
     pub arguments: String,
-    /// The id that ties it to its outcome.
+    /// The id that links it to its outcome.
     pub id: String,
-    /// The tool.
+    /// The tool's name.
     pub name: String,
 }
 
-/// An outcome of a call, as a request tells of it.
+/// An outcome of a call in a request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct EchoedOutcome {
-    /// The id of the call that it belongs to.
+    /// The id of its call.
     pub id: String,
-    /// Its words.
+    /// Its text.
     pub text: String,
 }
 
-/// A block of reasoning, as a request gives it back.
+/// A reasoning block in a request.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct EchoedReasoning {
     /// The vendor's state, such as a signature; `None` if the vendor has none.
     pub state: Option<String>,
-    /// The words; `None` if the vendor does not want them back.
+    /// The text; `None` if the vendor does not require it back.
     pub text: Option<String>,
 }

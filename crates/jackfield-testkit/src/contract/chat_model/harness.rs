@@ -1,4 +1,4 @@
-//! What the author of an adapter tells the contract about the vendor.
+//! The harness by which an adapter's author describes the vendor to the contract.
 
 use std::fmt;
 
@@ -8,83 +8,81 @@ use jackfield_ports::chat_model::{Capabilities, ChatModel};
 use super::{BlockKind, Echo, Manner, Recording, ScriptedFailure, VendorReply, WireReply};
 use crate::server::RecordedRequest;
 
-/// How an adapter is set up, and how its vendor would put things on the wire.
+/// Configures an adapter, and renders its vendor's wire format.
 ///
 /// The test kit owns the server, the scripts and the assertions.
-/// Write the wire by hand, from the vendor's documentation and recorded bytes: what is rendered with
-/// the adapter's own mappers proves only that they agree with themselves.
+/// Write the wire format by hand, from the vendor's documentation and recorded bytes: data rendered with the
+/// adapter's own mappers would only prove that the mappers agree with each other.
 pub trait ChatModelHarness: Sync {
     /// The adapter.
     type Model: ChatModel + fmt::Debug;
 
-    /// Sets the adapter up for a server at this address, with this key.
+    /// Creates an adapter for a server at this URL, with this key.
     fn connect(&self, base_url: &str, key: &str) -> Self::Model;
 
-    /// What the adapter's documentation says that it can do.
+    /// The capabilities in the adapter's documentation.
     fn capabilities(&self) -> Capabilities;
 
-    /// The model to ask for.
+    /// The model to request.
     fn model(&self) -> &str;
 
-    /// The vendor, as `gen_ai.provider.name` has it.
+    /// The vendor's value of `gen_ai.provider.name`.
     fn provider(&self) -> &str;
 
-    /// How the vendor would send this reply, in this [manner](VendorReply::manner); `None` if its
-    /// language cannot say it.
+    /// Renders this reply in this [manner](ScriptedReply::manner); `None` if the dialect cannot express it.
     ///
-    /// Plain text, and calls where the adapter declares tools, have to be rendered in the usual manner; so
-    /// have arguments that are broken or cut off, and a vendor that cannot send those needs exceptions
-    /// for `malformed_arguments_are_kept_as_text` and `truncated_arguments_are_not_repaired`.
-    /// Of the other manners and blocks, exactly those that are named by [`impossible`](Self::impossible)
-    /// and [`never_sends`](Self::never_sends) are `None`.
+    /// Plain text, and calls if the adapter declares tools, must be rendered in the usual manner. So must malformed
+    /// or truncated arguments; a vendor that cannot send those needs exceptions for
+    /// `malformed_arguments_are_kept_as_text` and `truncated_arguments_are_not_repaired`. Of the other manners and
+    /// blocks, exactly those in [`impossible`](Self::impossible) and [`never_sends`](Self::never_sends) are `None`.
     fn render(&self, reply: &VendorReply) -> Option<WireReply>;
 
-    /// The manners that this language cannot have, or that no server of it is known to have, each with
-    /// the reason.
+    /// The manners that this dialect cannot express, or that none of its servers is known to use, each with the
+    /// reason.
     ///
-    /// One that is named and rendered all the same, or not named and not rendered, fails.
+    /// A manner that is both listed and rendered, or neither, fails.
     fn impossible(&self) -> &[(Manner, &str)] {
         &[]
     }
 
     /// The kinds of blocks that the vendor never sends, each with the reason.
     ///
-    /// Kinds that the [capabilities](Self::capabilities) rule out need not be named. One that is named
-    /// and rendered all the same, or not named and not rendered, fails.
+    /// Kinds that the [capabilities](Self::capabilities) exclude need not be listed. A kind that is both listed and
+    /// rendered, or neither, fails.
     fn never_sends(&self) -> &[(BlockKind, &str)] {
         &[]
     }
 
-    /// What a request of the adapter gives back of the conversation so far.
+    /// Reads the parts of a request that repeat earlier replies.
     ///
-    /// Needed where the adapter declares tools or reasoning; read what stands there, and judge nothing. Ids,
-    /// names and state that do not stand in the request fail.
+    /// Needed if the adapter declares tools or reasoning. Return what the request contains, without judging it.
+    /// Ids, names and state that are missing from the request fail.
     fn echo(&self, _request: &RecordedRequest) -> Echo {
         Echo::default()
     }
 
-    /// Replies as they were recorded from the vendor's servers, with what they say; perhaps none.
+    /// Recorded replies of the vendor's servers with their meaning; may be empty.
     fn recordings(&self) -> Vec<Recording> {
         Vec::new()
     }
 
-    /// How the vendor would list models of these names, in more than one page if it can; `None` if the
-    /// adapter lists none.
+    /// Renders a list of models with these ids, in several pages if possible; `None` if the adapter lists no
+    /// models.
     fn render_models(&self, _ids: &[&str]) -> Option<Vec<WireReply>> {
         None
     }
 
-    /// How the vendor would answer with this failure.
+    /// Renders this failure as a response.
     fn render_failure(&self, failure: &ScriptedFailure) -> WireReply;
 
-    /// How the vendor would tell this failure inside of a stream; `None` if the adapter does not stream. A
-    /// vendor that streams and never does so needs an exception for `mid_stream_error_event_is_classified`.
+    /// Renders this failure inside of a stream; `None` if the adapter does not stream. A vendor that streams and
+    /// never does so needs an exception for `mid_stream_error_event_is_classified`.
     fn render_failure_event(&self, failure: &ScriptedFailure) -> Option<Bytes>;
 
-    /// Pieces of a stream that the vendor may come to send one day, and what it sends to keep the
-    /// connection alive; none if the adapter does not stream.
+    /// Stream events that the vendor might introduce, and its keep-alive events; empty if the adapter does not
+    /// stream.
     fn unknown_events(&self) -> Vec<Bytes>;
 
-    /// A piece of a stream that breaks the vendor's language; `None` if the adapter does not stream.
+    /// A stream event that violates the dialect; `None` if the adapter does not stream.
     fn broken_event(&self) -> Option<Bytes>;
 }

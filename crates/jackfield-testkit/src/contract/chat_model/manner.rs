@@ -1,35 +1,35 @@
-//! The manners in which a vendor, or a server that only claims to be it, sends one and the same reply.
+//! The manners in which a vendor, or a server that claims compatibility, sends the same reply.
 
-/// How a reply is put on the wire.
+/// A way to put a reply on the wire.
 ///
-/// Each of them was seen on a real server, and in each the reply means the same. A renderer changes
-/// nothing but what the manner names, and only where the reply has it: a reply without calls is sent in
-/// its usual form in every manner that is about calls.
+/// Each was observed on a real server, and in each the reply means the same. A renderer changes only what the
+/// manner names, and only where the reply has it: a reply without calls is sent in its usual form in every manner
+/// about calls.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum Manner {
-    /// The arguments of a call are a JSON value and not a text of JSON. The scripted arguments are a
-    /// whole object then, or nothing at all.
+    /// The arguments of a call are a JSON value and not JSON text. The scripted arguments are a whole object then,
+    /// or empty.
     ArgumentsAsObject,
     /// All arguments come in the event that also begins the call.
     ArgumentsAtOnce,
-    /// No pieces come: the arguments stand only in what ends the call.
+    /// There are no fragments: the arguments are only in the event that ends the call.
     ArgumentsAtEnd,
     /// Each piece of the arguments repeats all those before it.
     ArgumentsCumulative,
-    /// A call without arguments has an empty text for them.
+    /// A call without arguments has an empty text as arguments.
     ArgumentsEmpty,
-    /// All calls begin before any of them has arguments, and then their pieces take turns.
+    /// All calls begin before any of them has arguments, and then their fragments alternate.
     ArgumentsInterleaved,
-    /// A call without arguments says nothing of them.
+    /// A call without arguments has no field for them.
     ArgumentsMissing,
-    /// A call without arguments has `null` for them.
+    /// A call without arguments has `null` as arguments.
     ArgumentsNull,
     /// All calls come in one event, each with all its arguments.
     CallsInOnePiece,
-    /// Nothing follows what says why the reply ended: no marker that the stream is over.
+    /// Nothing follows the finish reason: no marker that the stream is over.
     EndMarkerMissing,
-    /// The reason to end is the one of a reply of words, although there are calls.
+    /// The finish reason is that of a text reply, although there are calls.
     FinishSaysStop,
     /// The ids of calls are empty.
     IdEmpty,
@@ -37,15 +37,15 @@ pub enum Manner {
     IdMissing,
     /// All calls have the id of the first.
     IdSame,
-    /// Blocks or calls are not numbered where they ought to be.
+    /// The required index of blocks or calls is missing.
     IndexMissing,
-    /// Their numbers are all -1.
+    /// All indices are -1.
     IndexNegative,
-    /// Their numbers begin with 1 where 0 is the first.
+    /// Indices begin with 1 where 0 is the first.
     IndexOneBased,
-    /// Their numbers are all 0.
+    /// All indices are 0.
     IndexReused,
-    /// All pieces of a call but the first have an empty text for its id, and one for its name.
+    /// All fragments of a call but the first have an empty id and an empty name.
     LaterIdAndNameEmpty,
     /// The name of a call comes after its arguments.
     NameLate,
@@ -53,24 +53,24 @@ pub enum Manner {
     NameRepeated,
     /// The reply comes as one JSON document, although a stream was asked for.
     NotStreamed,
-    /// Fields that have nothing to say are `null`, and not left out.
+    /// Unused fields are `null` instead of missing.
     NullsForNothing,
-    /// Nothing says whose message it is.
+    /// No event has a role.
     RoleMissing,
-    /// Each event says whose message it is.
+    /// Each event has a role.
     RoleRepeated,
-    /// The usage comes in an event of its own, after the one that says why the reply ended.
+    /// The usage comes in an event of its own, after the one with the finish reason.
     UsageApart,
-    /// Each event tells the usage so far; the last one tells all of it.
+    /// Each event has the usage so far; the last one has all of it.
     UsageInEachPiece,
-    /// Nothing tells the usage.
+    /// There is no usage.
     UsageMissing,
-    /// As the vendor's documentation has it.
+    /// As in the vendor's documentation.
     Usual,
 }
 
 impl Manner {
-    /// All of them but the usual one, each once.
+    /// All manners but the usual one, each once.
     pub const HOSTILE: &[Self] = &[
         Self::ArgumentsAsObject,
         Self::ArgumentsAtOnce,

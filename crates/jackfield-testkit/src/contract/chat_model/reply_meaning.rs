@@ -1,4 +1,4 @@
-//! What a reply says, apart from the manner in which it came.
+//! The meaning of a reply, independent of its manner.
 
 use jackfield_domain::block::Content;
 use jackfield_domain::reply::{FinishReason, Reply};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{ScriptedBlock, VendorReply};
 
-/// The sense of a reply: what has to be the same in every manner.
+/// The meaning of a reply: the parts that must be equal in every manner.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ReplyMeaning {
     pub(super) calls: Vec<SaidCall>,
@@ -19,24 +19,24 @@ pub(super) struct ReplyMeaning {
     pub(super) words: String,
 }
 
-/// A call, without the ids that it goes by.
+/// A call without its ids.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SaidCall {
     pub(super) input: SaidInput,
     pub(super) name: String,
 }
 
-/// What a call is made with.
+/// The input of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum SaidInput {
-    /// JSON that cannot be read, as it came.
+    /// Invalid JSON, unchanged.
     Broken(String),
     Json(Map<String, Value>),
     Text(String),
 }
 
 impl ReplyMeaning {
-    /// What a script is to say.
+    /// The meaning of a script.
     pub(super) fn scripted(script: &VendorReply) -> Self {
         let mut said = Self::nothing(script.finish.clone(), Some(script.usage));
         for block in &script.blocks {
@@ -61,7 +61,7 @@ impl ReplyMeaning {
         said
     }
 
-    /// What a reply says.
+    /// The meaning of a reply.
     pub(super) fn told(reply: &Reply) -> Self {
         let mut said = Self::nothing(reply.end.finish.clone(), reply.end.usage);
         for block in &reply.message.blocks {
@@ -105,7 +105,7 @@ impl ReplyMeaning {
 }
 
 impl SaidInput {
-    /// Arguments as far as they can be read.
+    /// Arguments, parsed if possible.
     pub(super) fn json(input: &JsonInput) -> Self {
         match input.object() {
             Ok(fields) => Self::Json(Map::clone(fields)),

@@ -1,4 +1,4 @@
-//! Conversations of several rounds: a reply, what came of its calls, and the question after it.
+//! Conversations of several rounds: a reply, the outcomes of its calls, and the next request.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::reply_meaning::{ReplyMeaning, SaidInput};
 use super::{ChatModelHarness, Echo, VendorReply, WireReply};
 use crate::server::RecordedRequest;
 
-/// A conversation that goes on.
+/// A growing conversation.
 pub(super) struct Talk<'a, 'b, H: ChatModelHarness> {
     bench: &'a Bench<'b, H>,
     messages: Vec<Message>,
@@ -32,7 +32,7 @@ impl<'a, 'b, H: ChatModelHarness> Talk<'a, 'b, H> {
         }
     }
 
-    /// The conversation so far, as it is asked.
+    /// The next request, with the conversation so far.
     pub(super) fn request(&self) -> ModelRequest {
         let can = self.bench.harness.capabilities();
         let tools = if can.tools {
@@ -44,7 +44,8 @@ impl<'a, 'b, H: ChatModelHarness> Talk<'a, 'b, H> {
         asking(self.bench.harness.model(), tools, messages)
     }
 
-    /// Asks, gets this reply, and gives each of its calls an outcome; without calls, asks on.
+    /// Sends the request, gets this reply, and gives each of its calls an outcome; without calls, adds a user
+    /// message.
     pub(super) async fn round(&mut self, wire: &WireReply) {
         self.bench.server.answer(wire.response());
         let asked = self.bench.ask_this(&self.request()).await;
@@ -73,7 +74,7 @@ impl<'a, 'b, H: ChatModelHarness> Talk<'a, 'b, H> {
         self.replies.push(reply);
     }
 
-    /// Asks once more, and returns what was sent for that.
+    /// Sends another request, and returns it as recorded.
     pub(super) async fn asked(&self) -> RecordedRequest {
         let done = self.bench.wire(&VendorReply::text(&["done"]));
         self.bench.server.answer(done.response());
@@ -82,7 +83,7 @@ impl<'a, 'b, H: ChatModelHarness> Talk<'a, 'b, H> {
         self.bench.server.request(before).await
     }
 
-    /// Asks once more, and returns what that gives back, as the harness reads it.
+    /// Sends another request, and returns the parts that repeat earlier replies, as the harness reads them.
     pub(super) async fn echo(&self) -> Echo {
         let request = self.asked().await;
         let echo = self.bench.harness.echo(&request);
@@ -104,7 +105,7 @@ impl<'a, 'b, H: ChatModelHarness> Talk<'a, 'b, H> {
         echo
     }
 
-    /// Checks that a request gives back every call once, under an id of its own, with its outcome.
+    /// Checks that a request repeats every call once, with a unique id and with its outcome.
     pub(super) fn check_pairs(&self, echo: &Echo) {
         let replies = self.replies.iter().enumerate();
         let expected = replies.flat_map(|(round, reply)| {
@@ -132,7 +133,7 @@ impl<'a, 'b, H: ChatModelHarness> Talk<'a, 'b, H> {
     }
 }
 
-/// All texts in a document, keys included.
+/// All strings in a document, including keys.
 fn gather(json: &Value, texts: &mut Vec<String>) {
     match json {
         Value::Array(items) => items.iter().for_each(|item| gather(item, texts)),

@@ -1,4 +1,4 @@
-//! What a vendor is to say, in the words of the domain, and what that looks like on its wire.
+//! Scripts of a vendor's replies in the terms of the domain, and their wire form.
 
 use std::time::Duration;
 
@@ -14,41 +14,41 @@ use crate::server::{Framing, Response};
 pub struct VendorReply {
     /// The blocks, in order.
     pub blocks: Vec<ScriptedBlock>,
-    /// Why it ends.
+    /// The finish reason.
     pub finish: FinishReason,
-    /// How it is put on the wire.
+    /// The manner in which it is sent.
     pub manner: Manner,
-    /// What it used.
+    /// The usage.
     pub usage: Usage,
 }
 
 /// One block of a scripted reply.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ScriptedBlock {
-    /// A call of a tool that takes free text.
+    /// A call of a text tool.
     CustomCall {
         /// The vendor's id of the call.
         id: String,
-        /// The text, in the pieces in which it is to be sent.
+        /// The text, in the fragments to send.
         input: Vec<String>,
         /// The tool.
         name: String,
     },
     /// Reasoning.
     Reasoning {
-        /// Its words, in the pieces in which they are to be sent; perhaps none.
+        /// Its text, in the fragments to send; may be empty.
         pieces: Vec<String>,
-        /// What the vendor wants back untouched with it, such as a signature or encrypted reasoning;
-        /// a vendor that has nothing of the kind leaves it out.
+        /// State that the vendor needs back unchanged, such as a signature or encrypted reasoning; a vendor without
+        /// such state omits it.
         state: String,
     },
-    /// The model's words for why it will not, in the pieces in which they are to be sent.
+    /// The model's explanation of a refusal, in the fragments to send.
     Refusal(Vec<String>),
-    /// Words, in the pieces in which they are to be sent.
+    /// Text, in the fragments to send.
     Text(Vec<String>),
-    /// A call of a tool that takes JSON.
+    /// A call of a tool with JSON arguments.
     ToolCall {
-        /// The arguments as the model writes them, in the pieces in which they are to be sent.
+        /// The arguments as the model writes them, in the fragments to send.
         arguments: Vec<String>,
         /// The vendor's id of the call.
         id: String,
@@ -70,7 +70,7 @@ pub enum BlockKind {
 }
 
 impl ScriptedBlock {
-    /// A call with free text in pieces.
+    /// A call of a text tool, with its text in fragments.
     #[must_use]
     pub fn custom(id: &str, name: &str, input: &[&str]) -> Self {
         Self::CustomCall {
@@ -80,7 +80,7 @@ impl ScriptedBlock {
         }
     }
 
-    /// Reasoning in pieces, with what the vendor wants back.
+    /// Reasoning in fragments, with the state that the vendor needs back.
     #[must_use]
     pub fn reasoning(pieces: &[&str], state: &str) -> Self {
         Self::Reasoning {
@@ -89,19 +89,19 @@ impl ScriptedBlock {
         }
     }
 
-    /// A refusal in pieces.
+    /// A refusal in fragments.
     #[must_use]
     pub fn refusal(pieces: &[&str]) -> Self {
         Self::Refusal(owned(pieces))
     }
 
-    /// Words in pieces.
+    /// Text in fragments.
     #[must_use]
     pub fn text(pieces: &[&str]) -> Self {
         Self::Text(owned(pieces))
     }
 
-    /// A call with its arguments in pieces.
+    /// A call with its arguments in fragments.
     #[must_use]
     pub fn call(id: &str, name: &str, arguments: &[&str]) -> Self {
         Self::ToolCall {
@@ -113,7 +113,7 @@ impl ScriptedBlock {
 }
 
 impl VendorReply {
-    /// A reply of these blocks: it ends with `ToolCalls` if there are any, with `Stop` otherwise.
+    /// A reply with these blocks: it ends with `ToolCalls` if there are calls, with `Stop` otherwise.
     #[must_use]
     pub fn of(blocks: Vec<ScriptedBlock>) -> Self {
         let calls = blocks.iter().any(|block| match block {
@@ -141,7 +141,7 @@ impl VendorReply {
         }
     }
 
-    /// A reply of words in these pieces.
+    /// A reply with text in these fragments.
     #[must_use]
     pub fn text(pieces: &[&str]) -> Self {
         Self::of(vec![ScriptedBlock::text(pieces)])
@@ -154,7 +154,7 @@ impl VendorReply {
         self
     }
 
-    /// The same reply with another end.
+    /// The same reply with another finish reason.
     #[must_use]
     pub fn finish(mut self, finish: FinishReason) -> Self {
         self.finish = finish;
@@ -165,33 +165,33 @@ impl VendorReply {
 /// A failure that a vendor is to answer with.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ScriptedFailure {
-    /// What fails.
+    /// The kind of the failure.
     pub kind: ScriptedFailureKind,
-    /// The vendor's words for it.
+    /// The vendor's message.
     pub message: String,
 }
 
-/// What a vendor fails with.
+/// The kind of a scripted failure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ScriptedFailureKind {
-    /// The key is not allowed to do this.
+    /// The key lacks the permission.
     Forbidden,
-    /// The request is not understood.
+    /// The request is invalid.
     InvalidRequest,
-    /// There is no such model.
+    /// The model does not exist.
     ModelNotFound,
-    /// There is too much to do.
+    /// The server is overloaded.
     Overloaded,
-    /// Too many requests; perhaps with the delay that the server asks for, in whole seconds.
+    /// Too many requests; optionally with the delay that the server asks for, in whole seconds.
     RateLimited(Option<Duration>),
-    /// The server is broken.
+    /// The server fails.
     ServerError,
-    /// The key is wrong.
+    /// The key is invalid.
     Unauthenticated,
 }
 
 impl ScriptedFailure {
-    /// A failure with plain words.
+    /// A failure with a simple message.
     #[must_use]
     pub fn new(kind: ScriptedFailureKind) -> Self {
         Self {
@@ -201,32 +201,32 @@ impl ScriptedFailure {
     }
 }
 
-/// A reply as it was recorded from a vendor's server.
+/// A recorded reply of a vendor's server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
-    /// What the recording is called, and where it is from.
+    /// The name of the recording, and its source.
     pub name: String,
-    /// What it says; neither how the words were cut nor the manner matters.
+    /// Its meaning; neither the fragments nor the manner matters.
     pub says: VendorReply,
     /// The bytes.
     pub wire: WireReply,
 }
 
-/// An answer as a vendor puts it on the wire.
+/// A response of a vendor on the wire.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct WireReply {
-    /// How many of the pieces have to come for the reply to be whole.
+    /// How many of the pieces must arrive for the reply to be complete.
     pub ending: usize,
     /// The headers.
     pub headers: Vec<(String, String)>,
-    /// The body: a stream's events one by one, or all of it in one piece.
+    /// The body: the events of a stream, or all of it in one piece.
     pub pieces: Vec<Bytes>,
     /// The status.
     pub status: u16,
 }
 
 impl WireReply {
-    /// A stream of these events, each as it stands on the wire; whole with the last one.
+    /// A stream of these events in their wire form; complete with the last one.
     pub fn events<T: Into<Bytes>>(events: impl IntoIterator<Item = T>) -> Self {
         let pieces: Vec<Bytes> = events.into_iter().map(Into::into).collect();
         Self {
@@ -237,8 +237,8 @@ impl WireReply {
         }
     }
 
-    /// A stream of these lines, each a JSON document; whole with the last one. The line feeds are put in; that
-    /// of the last line need not come.
+    /// A stream of these lines, each a JSON document; complete with the last one. Adds the line feeds; that of the
+    /// last line need not arrive.
     pub fn lines<T: AsRef<[u8]>>(media_type: &str, lines: impl IntoIterator<Item = T>) -> Self {
         let lines = lines.into_iter();
         let ended = lines.map(|line| Bytes::from([line.as_ref(), b"\n"].concat()));
@@ -265,32 +265,32 @@ impl WireReply {
         self
     }
 
-    /// The head of the answer, without any of the pieces.
+    /// The head of the response, without any pieces.
     pub(super) fn head(&self) -> Response {
         let mut response = Response::new(self.status).framed(Framing::Chunked);
         response.headers.clone_from(&self.headers);
         response
     }
 
-    /// The whole answer.
+    /// The whole response.
     pub(super) fn response(&self) -> Response {
         self.until(self.pieces.len())
     }
 
-    /// The first pieces of the answer.
+    /// The first pieces of the response.
     pub(super) fn until(&self, count: usize) -> Response {
         let pieces = self.pieces.iter().take(count).cloned();
         pieces.fold(self.head(), Response::send)
     }
 
-    /// The whole answer in two pieces, cut at this byte of the body.
+    /// The whole response in two pieces, cut at this byte of the body.
     pub(super) fn cut_in_two(&self, place: usize) -> Response {
         let body = Bytes::from(self.pieces.concat());
         let (one, two) = (body.slice(..place), body.slice(place..));
         self.head().send(one).send(two)
     }
 
-    /// The answer with another piece before the one at this place.
+    /// The response with another piece before the one at this place.
     pub(super) fn with(&self, place: usize, piece: Bytes) -> Self {
         let mut changed = self.clone();
         changed.pieces.insert(place, piece);
@@ -298,11 +298,11 @@ impl WireReply {
         changed
     }
 
-    /// How long the pieces are that have to come.
+    /// The length in bytes of the pieces that must arrive.
     pub(super) fn length_to_ending(&self) -> usize {
         let pieces = || self.pieces.iter().take(self.ending);
         let length: usize = pieces().map(Bytes::len).sum();
-        // An event has to end, and a last line need not.
+        // An event must end, but a last line need not.
         let is_events = self
             .headers
             .iter()

@@ -1,4 +1,4 @@
-//! What an adapter tells its operator: spans and events, recorded as text.
+//! Tracing of an adapter: its spans and events, recorded as text.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,12 +16,12 @@ pub(super) fn record() -> (SpanRecorder, tracing::subscriber::DefaultGuard) {
         recording: recording.clone(),
     };
     let guard = tracing::subscriber::set_default(recorder);
-    // Another thread may have found out just now that nobody listens.
+    // Another thread may have cached just now that there is no subscriber.
     tracing::callsite::rebuild_interest_cache();
     (recording, guard)
 }
 
-/// What was recorded.
+/// The recorded spans and events.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SpanRecorder(Arc<Mutex<Vec<TraceRecord>>>);
 
@@ -42,7 +42,7 @@ impl TraceRecord {
 }
 
 impl SpanRecorder {
-    /// Everything that was told, in order.
+    /// All records, in order.
     pub(super) fn told(&self) -> Vec<TraceRecord> {
         self.lock().clone()
     }

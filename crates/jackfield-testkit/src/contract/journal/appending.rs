@@ -1,4 +1,4 @@
-//! Clauses of appending.
+//! Clauses about appending.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ pub(super) async fn an_append_begins_where_the_journal_ends<H: JournalHarness>()
     scene
         .expect(&scene.append(3, vec![plain(3)]), refused)
         .await;
-    // Over the end: only its first step was written before.
+    // It extends beyond the end: only its first step was written before.
     scene
         .expect(&scene.append(1, vec![plain(1), plain(2)]), refused)
         .await;
     scene
         .expect(&scene.append(u64::MAX, vec![plain(u64::MAX)]), refused)
         .await;
-    // Nothing at all has no repetition either.
+    // An empty append is never a repetition.
     scene.expect(&scene.append(1, Vec::new()), refused).await;
     scene.holds(&[plain(0), plain(1)]).await;
 }
@@ -62,7 +62,7 @@ pub(super) async fn a_repeated_append_is_committed_once<H: JournalHarness>() {
         scene.expect(&append, None).await;
     }
     scene.holds(&append.steps).await;
-    // Also where it opened and closed waits.
+    // Also if it opened and closed waits.
     let opened = step(
         2,
         vec![jackfield_domain::fact::Fact::WaitOpened { wait: approval() }],
@@ -92,7 +92,7 @@ pub(super) async fn another_step_at_a_written_place_is_refused<H: JournalHarness
     scene
         .expect(&scene.append(0, vec![step(0, Vec::new())]), refused)
         .await;
-    // The same steps by another owner are its own decision, not a repetition.
+    // The same steps by another owner are a new decision, not a repetition.
     let epoch = scene.owned_again().await;
     let again = Append {
         epoch,

@@ -1,4 +1,4 @@
-//! Clauses of closing waits that somebody has answered.
+//! Clauses about closing waits that have an answer.
 
 use jackfield_domain::fact::Fact;
 use jackfield_domain::wait::{WaitEnd, WaitKind};
@@ -11,7 +11,7 @@ use super::scene::{
 
 pub(super) async fn a_wait_with_an_unseen_answer_is_not_closed_otherwise<H: JournalHarness>() {
     let scene = JournalScene::<H>::asking(approval()).await;
-    // One that was seen before does not stand for the one that was not.
+    // A delivery that was seen before does not replace the one that was not.
     scene.deliver("c", "somebody", cancel()).await;
     scene.deliver("d", "somebody", grant()).await;
     let ends = [

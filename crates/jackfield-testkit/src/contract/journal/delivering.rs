@@ -1,4 +1,4 @@
-//! Clauses of delivering.
+//! Clauses about deliveries.
 
 use jackfield_domain::fact::Fact;
 use jackfield_domain::fact::TurnEnd;

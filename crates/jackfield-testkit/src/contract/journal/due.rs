@@ -1,4 +1,4 @@
-//! Clauses of what is due.
+//! Clauses about due sessions.
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use jackfield_domain::time::WallTime;
@@ -23,7 +23,7 @@ pub(super) async fn what_nobody_is_at_is_due_at_once<H: JournalHarness>() {
     assert_eq!(scene.due(START).await, (vec![], None));
     scene.let_go().await;
     assert_eq!(scene.due(START).await, (vec!["contract".to_owned()], None));
-    // Whatever the time is.
+    // At any time.
     let (due, _) = scene.due(WallTime::from_millis(0)).await;
     assert_eq!(due, ["contract"]);
 }
@@ -69,7 +69,7 @@ pub(super) async fn an_unseen_delivery_is_due_at_once<H: JournalHarness>() {
     assert_eq!(scene.due(START).await.0, [""; 0]);
     scene.deliver("d", "somebody", cancel()).await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
-    // Whoever has seen it has nothing to do with it any more.
+    // An owner that has seen the delivery has handled it.
     let epoch = scene.owned_again().await;
     let scene = JournalScene { epoch, ..scene };
     let append = Append {
@@ -79,7 +79,7 @@ pub(super) async fn an_unseen_delivery_is_due_at_once<H: JournalHarness>() {
     scene.expect(&append, None).await;
     scene.let_go().await;
     assert_eq!(scene.due(START).await, (vec![], Some(DEADLINE)));
-    // A session without an open turn has nothing to do with any.
+    // A session without an open turn is never due.
     let idle = scene.beside("idle").await;
     let released = scene.journal.release(&idle.session, idle.epoch).await;
     released.expect("released");
@@ -89,7 +89,7 @@ pub(super) async fn an_unseen_delivery_is_due_at_once<H: JournalHarness>() {
         .deliver(&idle.session, id, "somebody".into(), cancel());
     delivered.await.expect("an answer");
     assert_eq!(scene.due(START).await.0, [""; 0]);
-    // What came while it was owned, and was not seen, is due whatever was appended since.
+    // A delivery that came while the session was owned, and was not seen, is due regardless of later appends.
     let scene = JournalScene::<H>::begin().await;
     let opened = vec![opens(&scene.session, 1, "Hi"), asks_model()];
     scene.commit(0, vec![step(0, opened)]).await;
@@ -110,7 +110,7 @@ pub(super) async fn what_was_taken_up_in_vain_three_times_is_parked<H: JournalHa
     }
     scene.let_go().await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
-    // It gets on, and is as good as new.
+    // Progress resets the count of recoveries.
     let epoch = scene.owned_again().await;
     let scene = JournalScene { epoch, ..scene };
     scene.commit(4, vec![step(4, vec![closes("a")])]).await;
@@ -148,7 +148,7 @@ pub(super) async fn what_was_restored_is_parked<H: JournalHarness>() {
     assert!(scene.load().await.restored);
     assert!(is_parked(&scene).await);
     assert_eq!(scene.due(DEADLINE).await, (vec![], None));
-    // To own it, or to tell it something, is not to go on with it.
+    // Taking ownership or delivering is not an append, and so does not end the mark.
     scene.deliver("d", "somebody", cancel()).await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
     let epoch = scene.owned_again().await;
@@ -179,7 +179,7 @@ pub(super) async fn no_more_are_due_than_were_asked_for<H: JournalHarness>() {
     assert_eq!((due.sessions.len(), due.next), (3, None));
 }
 
-/// That many milliseconds before.
+/// This many milliseconds earlier.
 fn before(instant: WallTime, millis: i64) -> WallTime {
     WallTime::from_millis(instant.as_millis() - millis)
 }

@@ -1,4 +1,4 @@
-//! Clauses of letting sessions go, and of deleting them.
+//! Clauses about releasing and deleting sessions.
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use jackfield_ports::journal::sessions::{SessionQuery, WaitQuery};
@@ -71,7 +71,7 @@ pub(super) async fn what_is_deleted_is_gone<H: JournalHarness>() {
     };
     assert_eq!(scene.open_waits(every).await, [""; 0]);
     assert_eq!(scene.due(DEADLINE).await, (vec![], None));
-    // Nor is anything of it there in the one that has its name afterwards.
+    // Nor does a later session with the same name have any of it.
     let epoch = scene.owned_again().await;
     let scene = JournalScene { epoch, ..scene };
     scene.holds(&[]).await;

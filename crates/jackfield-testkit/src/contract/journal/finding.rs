@@ -1,4 +1,4 @@
-//! Clauses of finding turns again, and of deliveries that are only there to be known.
+//! Clauses about finding turns, and about deliveries for information only.
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use jackfield_domain::caller::{Caller, Display};
@@ -23,7 +23,7 @@ pub(super) async fn a_turn_is_found_by_its_marks<H: JournalHarness>() {
     let view = Mark::View(digest("shown"));
     let all = [Mark::Turn(id.clone()), body, key, call, view];
     assert_eq!(find(&*scene.journal, "ann", &all).await, []);
-    // From the moment that the append is committed, each as soon as there is what says it.
+    // From the commit of the append that contains each mark.
     let opened = opens_for(&scene.session, 1, caller("ann", "body", Some("key")));
     let story = [
         (vec![opened], 3),
@@ -39,7 +39,7 @@ pub(super) async fn a_turn_is_found_by_its_marks<H: JournalHarness>() {
             .collect();
         assert_eq!(find(&*scene.journal, "ann", &all).await, found);
     }
-    // And for whoever comes later.
+    // And for the next process.
     let again = scene.harness.reopened().await;
     assert_eq!(find(&*again, "ann", &all).await.len(), all.len());
 }
@@ -70,7 +70,7 @@ pub(super) async fn nothing_is_found_of_another_principal<H: JournalHarness>() {
         ];
         assert_eq!(found, expected);
     }
-    // An id is found for whichever end user it was, and nothing else is.
+    // A turn is found by its id for any end user of the key, and by nothing else.
     let of_user = scene.beside("of_user").await;
     scene
         .commit_to(&of_user, 0, vec![opened(&of_user.session, "ann/eve")])
@@ -96,7 +96,7 @@ pub(super) async fn nothing_is_found_of_another_principal<H: JournalHarness>() {
 
 pub(super) async fn a_session_is_its_first_callers<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    // Before a caller came, there is nobody whose it is.
+    // Before the first caller, the session belongs to no principal.
     let first = vec![opens(&scene.session, 1, "Hi"), ends()];
     let second = vec![
         opens_for(&scene.session, 2, caller("ann", "b", None)),
@@ -162,7 +162,7 @@ pub(super) async fn what_was_not_written_is_not_found<H: JournalHarness>() {
         find(&*scene.journal, "ann", std::slice::from_ref(&mark)).await,
         []
     );
-    // What is repeated is found once.
+    // A repeated append is found once.
     let append = scene.append(0, vec![step(0, opened)]);
     for _ in 0..2 {
         scene.expect(&append, None).await;
@@ -194,7 +194,7 @@ pub(super) async fn what_is_deleted_is_not_found<H: JournalHarness>() {
         find(&*scene.journal, "ann", &marks).await,
         std::slice::from_ref(&others)
     );
-    // A session that has its name afterwards is somebody else's.
+    // A later session with the same name belongs to another principal.
     let epoch = scene.owned_again().await;
     let scene = JournalScene { epoch, ..scene };
     let opened = step(
@@ -243,7 +243,7 @@ pub(super) async fn what_is_only_noted_is_not_due<H: JournalHarness>() {
     assert_eq!(scene.inbox(1).await.len(), 2);
     scene.deliver("d", "somebody", cancel()).await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
-    // Whoever has seen that has seen enough, whatever was noted meanwhile.
+    // An owner that has seen the relevant deliveries is done, regardless of later notes.
     let again = noted().map(|(id, body)| (format!("{id}-again"), body));
     let epoch = scene.owned_again().await;
     let scene = JournalScene { epoch, ..scene };
@@ -257,7 +257,7 @@ pub(super) async fn what_is_only_noted_is_not_due<H: JournalHarness>() {
     scene.expect(&append, None).await;
     scene.let_go().await;
     assert_eq!(scene.due(START).await, (vec![], Some(DEADLINE)));
-    // What was not seen of the rest is still due.
+    // An unseen delivery among the rest is still due.
     let epoch = scene.owned_again().await;
     let scene = JournalScene { epoch, ..scene };
     scene.deliver("e", "somebody", cancel()).await;
@@ -266,7 +266,7 @@ pub(super) async fn what_is_only_noted_is_not_due<H: JournalHarness>() {
     assert_eq!(scene.due(START).await.0, ["contract"]);
 }
 
-/// Who asks for a turn.
+/// The caller of a turn.
 fn caller(principal: &str, body: &str, key: Option<&str>) -> Caller {
     Caller {
         body: Some(digest(body)),

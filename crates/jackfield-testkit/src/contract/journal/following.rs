@@ -1,4 +1,4 @@
-//! Clauses of following a session.
+//! Clauses about following a session.
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use std::sync::Arc;

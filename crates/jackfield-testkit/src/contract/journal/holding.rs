@@ -1,4 +1,4 @@
-//! Clauses of holding sessions.
+//! Clauses about holds.
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use jackfield_ports::journal::{Append, Hold, JournalError};

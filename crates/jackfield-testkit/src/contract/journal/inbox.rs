@@ -1,4 +1,4 @@
-//! Clauses of the inbox.
+//! Clauses about the inbox.
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(super) async fn the_inbox_begins_at_the_place_asked_for<H: JournalHarness>()
     assert_eq!(ids(scene.inbox(0).await), ["c", "b", "a"]);
     assert_eq!(ids(scene.inbox(1).await), ["b", "a"]);
     assert_eq!(ids(scene.inbox(2).await), ["a"]);
-    // Reading takes nothing away.
+    // Reading does not consume deliveries.
     assert_eq!(ids(scene.inbox(0).await), ["c", "b", "a"]);
 }
 

@@ -1,4 +1,4 @@
-//! Clauses of steps with large texts, which a store may keep apart.
+//! Clauses about steps with large texts, which a store may keep separately.
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use jackfield_domain::fact::Envelope;
@@ -17,10 +17,10 @@ pub(super) async fn a_large_text_comes_back_whole<H: JournalHarness>() {
         let append = scene.append(number, vec![one.clone()]);
         scene.expect(&append, None).await;
         all.push(one);
-        // The same again is a repetition.
+        // The same append again is a repetition.
         scene.expect(&append, None).await;
     }
-    // And what differs in its last character alone is none.
+    // An append that differs only in its last character is none.
     let number = all.len() as u64;
     let text = texts().concat();
     let one = large(&scene, number, &text);
@@ -55,7 +55,7 @@ pub(super) async fn a_large_text_stays_as_long_as_a_session_has_it<H: JournalHar
         ..scene.append(0, first.clone())
     };
     scene.expect(&append, None).await;
-    // Each session is as large as if it were the only one.
+    // Each session has the size that it would have alone.
     let row = |rows: Vec<jackfield_ports::journal::sessions::SessionRow>| {
         let sizes: Vec<u64> = rows.iter().map(|row| row.bytes).collect();
         sizes
@@ -69,7 +69,7 @@ pub(super) async fn a_large_text_stays_as_long_as_a_session_has_it<H: JournalHar
     scene.journal.delete(&scene.session).await.expect("deleted");
     let loaded = scene.journal.load(&other).await.expect("the session");
     assert_eq!(loaded.steps, first);
-    // And what nobody has any more may come again.
+    // A text that no session has any more may be appended again.
     let released = scene.journal.release(&other, epoch).await;
     released.expect("let go of");
     scene.journal.delete(&other).await.expect("deleted");
@@ -79,7 +79,7 @@ pub(super) async fn a_large_text_stays_as_long_as_a_session_has_it<H: JournalHar
     scene.holds(&first).await;
 }
 
-/// Texts around the size above which they are kept apart, and such as look as if they had been.
+/// Texts around the size above which they are stored separately, and texts that look like references to such.
 fn texts() -> Vec<String> {
     let mut texts: Vec<String> = (65_535..65_538).map(|size| "x".repeat(size)).collect();
     texts.push("\"\\\n\u{1}".repeat(7_000));

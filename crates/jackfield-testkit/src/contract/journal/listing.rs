@@ -1,4 +1,4 @@
-//! Clauses of the lists: of sessions and of open questions.
+//! Clauses about the lists of sessions and of open waits.
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use jackfield_domain::ids::WaitId;
@@ -19,7 +19,7 @@ pub(super) async fn sessions_are_listed_the_one_changed_last_first<H: JournalHar
         let rows = scene.list(all()).await;
         rows.iter().map(|row| row.session.to_string()).collect()
     };
-    // At the same instant the greater id comes first.
+    // Sessions of the same instant are in descending order of their ids.
     assert_eq!(ids().await, ["contract", "c", "b"]);
     scene.harness.set_clock(later(1));
     scene.commit_to(&b, 0, vec![plain(0)]).await;
@@ -131,7 +131,7 @@ pub(super) async fn a_row_says_where_the_open_turn_is<H: JournalHarness>() {
         (asks("a", DEADLINE), open(1, false)),
         (starts("b"), open(1, false)),
         (asks_in_call("b"), open(2, false)),
-        // What is queued behind two questions of tools cannot start.
+        // A call that is queued behind two tools' questions cannot start.
         (asks_in_call("a"), open(2, true)),
         (expires("a"), open(1, false)),
         (closes("a"), open(1, false)),
@@ -159,7 +159,7 @@ pub(super) async fn what_was_refused_changes_no_row<H: JournalHarness>() {
     scene.expect(&append, None).await;
     let after = scene.row().await;
     assert_ne!(after, before);
-    // Nor does what is repeated.
+    // Nor does a repeated append.
     scene.expect(&append, None).await;
     assert_eq!(scene.row().await, after);
 }
@@ -239,7 +239,7 @@ pub(super) async fn open_waits_are_the_newest_of_one_session_or_of_all<H: Journa
     assert_eq!(scene.open_waits(query(9, nowhere)).await, [""; 0]);
 }
 
-/// That many seconds after the start.
+/// This many seconds after the start.
 fn later(seconds: i64) -> WallTime {
     WallTime::from_millis(START.as_millis() + seconds * 1000)
 }

@@ -1,4 +1,4 @@
-//! Clauses of loading.
+//! Clauses about loading.
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use jackfield_domain::fact::Envelope;
@@ -99,7 +99,7 @@ pub(super) async fn a_restart_loses_nothing<H: JournalHarness>() {
     scene.commit(1, vec![plain(1)]).await;
 }
 
-/// Appends of up to two steps each, one for each kind of fact; the same ones each time.
+/// Appends of up to two steps each, with every kind of fact; deterministic.
 fn appends() -> Vec<Vec<Envelope>> {
     let mut runner = TestRunner::deterministic();
     let mut position = 0;

@@ -1,4 +1,4 @@
-//! Clauses of ownership.
+//! Clauses about ownership.
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use jackfield_domain::wait::WaitKind;

@@ -1,4 +1,4 @@
-//! What the clauses play with: a session, its owner, and steps to append.
+//! The setting of the clauses: a session, its owner, and steps to append.
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl<H: JournalHarness> JournalScene<H> {
         }
     }
 
-    /// A scene in which this question is open, as the journal's first step.
+    /// A scene in which this wait is open, as the journal's first step.
     pub(super) async fn asking(wait: Wait) -> Self {
         let scene = Self::begin().await;
         scene
@@ -47,7 +47,7 @@ impl<H: JournalHarness> JournalScene<H> {
         scene
     }
 
-    /// The same session, owned anew.
+    /// Takes the session over, under a new epoch.
     pub(super) async fn owned_again(&self) -> Epoch {
         self.journal.own(&self.session).await.expect("an epoch")
     }
@@ -62,12 +62,12 @@ impl<H: JournalHarness> JournalScene<H> {
         }
     }
 
-    /// Appends, and has to.
+    /// Appends, which must succeed.
     pub(super) async fn commit(&self, position: u64, steps: Vec<Envelope>) {
         self.expect(&self.append(position, steps), None).await;
     }
 
-    /// Appends, with this refusal or none.
+    /// Appends, and expects this refusal or a commit.
     pub(super) async fn expect(&self, append: &Append, refusal: Option<&AppendRefusal>) {
         let appended = self.journal.append(append).await;
         match (&appended, refusal) {
@@ -90,20 +90,20 @@ impl<H: JournalHarness> JournalScene<H> {
         self.journal.load(&self.session).await.expect("the session")
     }
 
-    /// The deliveries from this place on, which have to be there.
+    /// The deliveries from this place on, at least one of which must exist.
     pub(super) async fn inbox(&self, from: u64) -> Vec<Delivery> {
         soon(self.journal.inbox(&self.session, from))
             .await
             .expect("the inbox")
     }
 
-    /// Checks what the journal holds: these steps.
+    /// Checks that the journal holds exactly these steps.
     pub(super) async fn holds(&self, steps: &[Envelope]) {
         assert_eq!(self.load().await.steps, steps);
     }
 }
 
-/// What has to come, and comes: a journal that never answers fails here instead of hanging.
+/// Awaits an answer with a time limit, so that a journal that never answers fails here instead of hanging.
 pub(super) async fn soon<T>(answer: impl Future<Output = T>) -> T {
     let answered = tokio::time::timeout(Duration::from_secs(20), answer).await;
     answered.expect("an answer within 20 seconds")
@@ -131,7 +131,7 @@ pub(super) fn step(number: u64, facts: Vec<Fact>) -> Envelope {
     }
 }
 
-/// A step that says nothing but this number.
+/// A step without other contents than this number.
 pub(super) fn plain(number: u64) -> Envelope {
     step(
         number,
@@ -142,7 +142,7 @@ pub(super) fn plain(number: u64) -> Envelope {
     )
 }
 
-/// A question of this kind, open for a minute.
+/// A wait of this kind, open for a minute.
 pub(super) fn wait(name: &str, kind: WaitKind) -> Wait {
     Wait {
         call: ToolCallId::parse("call").expect("a valid id"),
@@ -152,7 +152,7 @@ pub(super) fn wait(name: &str, kind: WaitKind) -> Wait {
     }
 }
 
-/// When the questions end unanswered.
+/// The deadline of the waits.
 pub(super) const DEADLINE: WallTime = WallTime::from_millis(START.as_millis() + 60_000);
 
 /// An approval, open for a minute.
@@ -160,7 +160,7 @@ pub(super) fn approval() -> Wait {
     wait("approval", WaitKind::Approval { subject: None })
 }
 
-/// A yes.
+/// A granted approval.
 pub(super) fn granted() -> Answer {
     Answer::Approval(Approval::Granted {
         edited: None,
@@ -168,7 +168,7 @@ pub(super) fn granted() -> Answer {
     })
 }
 
-/// A yes to the approval.
+/// The delivery that grants the approval.
 pub(super) fn grant() -> DeliveryBody {
     answer_to(&approval(), granted())
 }
@@ -180,7 +180,7 @@ pub(super) fn answer_to(wait: &Wait, answer: Answer) -> DeliveryBody {
     }
 }
 
-/// An answer of a kind that no approval takes.
+/// An answer of a kind that an approval does not take.
 pub(super) fn wrong_answer() -> DeliveryBody {
     answer_to(&approval(), Answer::UnknownOutcome(UnknownAnswer::Report))
 }
@@ -207,7 +207,7 @@ pub(super) fn closing(number: u64, end: WaitEnd) -> Envelope {
     step
 }
 
-/// When the approval is closed.
+/// The time at which the approval is closed.
 pub(super) const CLOSED: WallTime = WallTime::from_millis(START.as_millis() + 30_000);
 
 /// The end of a wait by the delivery of this name.

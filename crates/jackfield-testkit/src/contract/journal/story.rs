@@ -1,4 +1,4 @@
-//! A turn with two calls, as facts: what the clauses about lists and about what is due tell.
+//! A turn with two calls, as facts, for the clauses about lists and due sessions.
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use std::sync::Arc;
@@ -30,12 +30,12 @@ pub(super) fn turn(session: &SessionId) -> TurnId {
     TurnId::derive(session, 1)
 }
 
-/// The beginning of a session's nth turn, in which two calls may run at once.
+/// The opening of a session's nth turn, in which two calls may run at once.
 pub(super) fn opens(session: &SessionId, ordinal: u32, text: &str) -> Fact {
     opened(session, ordinal, text, None)
 }
 
-/// The same for a caller.
+/// The opening of a first turn with this caller.
 pub(super) fn opens_for(session: &SessionId, ordinal: u32, caller: Caller) -> Fact {
     opened(session, ordinal, "Hi", Some(Arc::new(caller)))
 }
@@ -61,7 +61,7 @@ pub(super) fn asks_model() -> Fact {
     }
 }
 
-/// A model call that failed, and is tried again then.
+/// A model call that failed, and is retried at this time.
 pub(super) fn retries_at(retry_at: WallTime) -> Fact {
     Fact::ModelCallEnded {
         attempt: FIRST,
@@ -115,21 +115,21 @@ pub(super) fn closes(id: &str) -> Fact {
     }
 }
 
-/// A question about a call, open until then; its id is that of the call.
+/// A wait about a call, open until the deadline; its id is that of the call.
 pub(super) fn asks(id: &str, deadline: WallTime) -> Fact {
     Fact::WaitOpened {
         wait: question(id, deadline, WaitKind::Approval { subject: None }),
     }
 }
 
-/// A call whose result its client owes; its id is that of the call.
+/// A client tool call without a result; its wait has the id of the call.
 pub(super) fn awaits_client(id: &str) -> Fact {
     Fact::WaitOpened {
         wait: question(id, DEADLINE, WaitKind::ClientResult),
     }
 }
 
-/// A question of the tool in the middle of a call, which keeps its slot.
+/// A tool's question during a call, which keeps its slot.
 pub(super) fn asks_in_call(id: &str) -> Fact {
     let question_of_tool = Question {
         message: "really?".into(),
@@ -144,7 +144,7 @@ pub(super) fn asks_in_call(id: &str) -> Fact {
     }
 }
 
-/// Nobody answered the question about a call.
+/// The wait about the call expired.
 pub(super) fn expires(id: &str) -> Fact {
     Fact::WaitClosed {
         end: WaitEnd::Expired,
@@ -181,7 +181,7 @@ fn call(id: &str) -> ToolCallId {
 }
 
 impl<H: JournalHarness> JournalScene<H> {
-    /// A turn with a reply of these calls, and what comes then; two steps in one append.
+    /// A turn with a reply of these calls, and then these facts; two steps in one append.
     pub(super) async fn with_calls(calls: &[&str], then: Vec<Fact>) -> Self {
         let scene = Self::begin().await;
         scene.tell_calls(calls, then).await;
@@ -202,7 +202,7 @@ impl<H: JournalHarness> JournalScene<H> {
         OtherSession { epoch, session }
     }
 
-    /// Appends to another session, and has to.
+    /// Appends to another session, which must succeed.
     pub(super) async fn commit_to(
         &self,
         beside: &OtherSession,
@@ -240,7 +240,7 @@ impl<H: JournalHarness> JournalScene<H> {
             .collect()
     }
 
-    /// Which sessions are due at this instant, and when to ask again.
+    /// The sessions that are due at this instant, and when to ask again.
     pub(super) async fn due(&self, now: WallTime) -> (Vec<String>, Option<WallTime>) {
         let due = self.journal.due(now, 100).await.expect("a list");
         let ids = due.sessions.iter().map(ToString::to_string);

@@ -1,4 +1,4 @@
-//! Clauses of answering waits.
+//! Clauses about answers to waits.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(super) async fn an_answer_after_the_deadline_is_told_that_it_is_late<H: Jour
         how: WaitEndKind::Expired,
     };
     assert_eq!(scene.deliver("d", "somebody", grant()).await, expired);
-    // So that nothing keeps its owner from closing it.
+    // So its owner can close it.
     scene.commit(1, vec![closing(1, WaitEnd::Expired)]).await;
 }
 
@@ -122,7 +122,7 @@ pub(super) async fn a_closed_wait_says_how_it_ended<H: JournalHarness>() {
     for (end, told) in ends {
         let scene = JournalScene::<H>::asking(approval()).await;
         scene.commit(1, vec![closing(1, end)]).await;
-        // Long after the deadline it is still the end that counts.
+        // Long after the deadline the actual end still counts.
         scene
             .harness
             .set_clock(WallTime::from_millis(DEADLINE.as_millis() + 1));

@@ -1,4 +1,4 @@
-//! Clauses of calls.
+//! Clauses about calls.
 #![expect(clippy::expect_used, reason = "a clause ends where its toolbox fails")]
 
 use std::sync::Arc;

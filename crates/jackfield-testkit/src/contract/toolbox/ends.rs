@@ -1,4 +1,4 @@
-//! Clauses of calls that end in another way than they should.
+//! Clauses about calls that end abnormally.
 #![expect(clippy::expect_used, reason = "a clause ends where its toolbox fails")]
 
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) async fn dropping_a_call_cancels_it<H: ToolboxHarness>() {
         "the call ended by itself"
     );
     scene.until_running(false).await;
-    // The toolbox is as good as before.
+    // The toolbox still works.
     scene
         .result(&scene.run("next", scene.harness.working()))
         .await;
@@ -56,7 +56,7 @@ pub(super) async fn an_outcome_after_the_drop_is_handed_on<H: ToolboxHarness>() 
         ended.is_err_and(|error| error.is_cancelled()),
         "the call ended by itself"
     );
-    // What takes it is used up with the first; so nothing else can come.
+    // The listener is consumed by the first outcome, so no second one can arrive.
     let late = soon(heard.recv()).await.expect("an outcome");
     assert!(late.size() > 0, "{late:?}");
     assert_eq!(soon(heard.recv()).await, None);

@@ -1,4 +1,4 @@
-//! Clauses of the list.
+//! Clauses about the list of tools.
 #![expect(clippy::expect_used, reason = "a clause ends where its toolbox fails")]
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ pub(super) async fn the_list_gives_each_tool_once<H: ToolboxHarness>() {
     let tools = list::<H>(&ToolboxScene::begin().await).await;
     let names: BTreeSet<_> = tools.iter().map(|tool| &tool.name).collect();
     assert_eq!(names.len(), tools.len(), "{tools:?}");
-    // The harness speaks of a tool that there is.
+    // The harness names an existing tool.
     let working = ToolboxScene::<H>::begin().await.harness.working().tool;
     assert!(names.contains(&working), "`{working}` is not in {names:?}");
 }

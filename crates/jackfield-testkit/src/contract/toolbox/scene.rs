@@ -1,4 +1,4 @@
-//! What the clauses play with: a toolbox, and runs of its tools.
+//! The setting of the clauses: a toolbox, and runs of its tools.
 #![expect(clippy::expect_used, reason = "a clause ends where its toolbox fails")]
 
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl<H: ToolboxHarness> ToolboxScene<H> {
         Self { harness, toolbox }
     }
 
-    /// A run of a call, each under an id of its own.
+    /// A run of a call with this id, which must be unique.
     pub(super) fn run(&self, id: &str, call: SampleCall) -> ToolRun {
         let SampleCall { arguments, tool } = call;
         let fields = arguments.as_object().expect("arguments are an object");
@@ -50,13 +50,13 @@ impl<H: ToolboxHarness> ToolboxScene<H> {
         }
     }
 
-    /// The end of a run, which has to come.
+    /// The end of a run, which must arrive.
     pub(super) async fn end(&self, run: &ToolRun) -> Result<ToolEnd, ToolFailure> {
         let end = soon(self.toolbox.call(run, &mut ())).await;
         end.map_err(|error| error.failure)
     }
 
-    /// The result of a run, which has to be one.
+    /// The result of a run, which must have one.
     pub(super) async fn result(&self, run: &ToolRun) -> ToolResult {
         match self.end(run).await {
             Ok(ToolEnd::Finished(result)) => result,
@@ -68,7 +68,7 @@ impl<H: ToolboxHarness> ToolboxScene<H> {
         self.harness.runs().expect(RUNS)
     }
 
-    /// Waits until a tool is running, or is not any more.
+    /// Waits until a tool is running, or until none is.
     pub(super) async fn until_running(&self, running: bool) {
         let settled = async {
             while self.harness.is_running().expect(IS_RUNNING) != running {
@@ -79,7 +79,7 @@ impl<H: ToolboxHarness> ToolboxScene<H> {
     }
 }
 
-/// Hears what comes of its call after that was dropped.
+/// Receives the late outcome of a dropped call.
 pub(super) struct LateListener(pub(super) mpsc::UnboundedSender<ToolResult>);
 
 #[async_trait]
@@ -96,13 +96,13 @@ impl ToolEvents for LateListener {
     async fn progressed(&mut self, _done: f64, _of: Option<f64>, _message: Option<String>) {}
 }
 
-/// What has to come, and comes: a toolbox that never answers fails here instead of hanging.
+/// Awaits an answer with a time limit, so that a toolbox that never answers fails here instead of hanging.
 pub(super) async fn soon<T>(answer: impl Future<Output = T>) -> T {
     let answered = tokio::time::timeout(Duration::from_secs(20), answer).await;
     answered.expect("an answer within 20 seconds")
 }
 
-// What a harness leaves out, and what to do about it.
+// Messages for calls that a harness does not provide.
 pub(super) const CRASHING: &str = "`crashing` of the harness is a call whose tool crashes; without such a tool, except this clause";
 pub(super) const FAILING: &str = "`failing` of the harness is a call that its tool fails; without such a tool, except this clause";
 const IS_RUNNING: &str = "`is_running` of the harness tells whether a tool runs; where nobody can know, except this clause";

@@ -1,4 +1,4 @@
-//! Clauses about tool calls. An adapter without tools keeps them by refusing tools.
+//! Clauses about tool calls. An adapter without tools satisfies them by refusing tools.
 
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ pub(in super::super) async fn truncated_arguments_are_not_repaired<H: ChatModelH
             Manner::IndexReused,
         ] {
             let script = script.clone().sent(manner);
-            // Where arguments are values in another manner, they cannot be cut.
+            // Arguments that are JSON values cannot be cut.
             if manner != Manner::Usual && harness.render(&script).is_none() {
                 continue;
             }
@@ -126,7 +126,7 @@ pub(in super::super) async fn truncated_arguments_are_not_repaired<H: ChatModelH
     }
 }
 
-/// The calls of a reply; none if the adapter declares no tools.
+/// The calls of a reply; `None` if the adapter declares no tools.
 async fn calls<H: ChatModelHarness>(
     bench: &Bench<'_, H>,
     blocks: Vec<ScriptedBlock>,

@@ -1,6 +1,6 @@
-//! The clause about what is asked: whatever of a request is changed, the wire or a note tells of it.
+//! The clause that every change to a request shows on the wire or in a note.
 //!
-//! So nothing of it is dropped in silence, whatever the vendor's language looks like.
+//! So no part of a request is silently dropped, in any dialect.
 
 use std::sync::Arc;
 
@@ -38,9 +38,9 @@ pub(in super::super) async fn every_change_of_a_request_is_sent_or_noted<H: Chat
         let mut changed = asked.clone();
         change(&mut changed);
         assert!(changed != asked, "{what}: nothing is changed");
-        // Refused is told as well.
+        // A refusal reports the change as well.
         if let Some(after) = sent(&bench, &fine, &changed).await {
-            // What is never sent may be noted whether it is set or not.
+            // A setting that is never sent may be noted whether it is set or not.
             let noted = after.1.iter().any(|note| note.path == what);
             assert!(
                 after != before || noted,
@@ -51,7 +51,7 @@ pub(in super::super) async fn every_change_of_a_request_is_sent_or_noted<H: Chat
     }
 }
 
-/// What is sent for a request, and the notes on it; nothing if it is refused.
+/// The request on the wire, and its notes; `None` if it is refused.
 async fn sent<H: ChatModelHarness>(
     bench: &Bench<'_, H>,
     fine: &WireReply,
@@ -70,7 +70,7 @@ async fn sent<H: ChatModelHarness>(
     Some((body, asked.reply().end.notes))
 }
 
-/// Words, and with tools two calls and what came of them: the conversation that is changed.
+/// The conversation that is changed: text and, with tools, two calls with their outcomes.
 async fn conversation<H: ChatModelHarness>(bench: &Bench<'_, H>) -> ModelRequest {
     let can = bench.harness.capabilities();
     let mut blocks = vec![ScriptedBlock::text(&["I shall look."])];
@@ -93,7 +93,7 @@ async fn conversation<H: ChatModelHarness>(bench: &Bench<'_, H>) -> ModelRequest
 
 type RequestChange = (&'static str, Box<dyn Fn(&mut ModelRequest) + Send + Sync>);
 
-/// What is changed, one thing at a time.
+/// The changes, one at a time.
 fn changes(tools: bool) -> Vec<RequestChange> {
     let mut changes: Vec<RequestChange> = vec![
         change("the first part of the system prompt", |request| {
@@ -305,5 +305,5 @@ fn content(request: &mut ModelRequest, nth: usize, change: impl Fn(&mut Content)
     });
 }
 
-/// As long as a name may be; whoever cuts it cuts its end.
+/// The maximum length of a name; truncation would cut its end.
 const LONG_NAME: &str = "a_tool_with_a_name_that_is_as_long_as_any_name_of_a_tool_can_one";

@@ -1,4 +1,4 @@
-//! Clauses about what goes back to the vendor of what came from it, and to whom it does not.
+//! Clauses about the vendor's data that is sent back, and to which owners it is not sent.
 
 use jackfield_domain::block::{Block, Content, Thinking};
 use jackfield_domain::failure::{ModelFailureKind, Phase, RetryAdvice};
@@ -49,7 +49,7 @@ pub(in super::super) async fn calls_with_unusable_ids_are_kept_apart<H: ChatMode
             talk.check_pairs(&talk.echo().await);
         }
     }
-    // A vendor that numbers the calls of each reply anew.
+    // A vendor that numbers the calls of each reply from the start.
     for script in with_calls(harness) {
         let wire = bench.wire(&script);
         let mut talk = Talk::new(&bench);
@@ -184,8 +184,8 @@ pub(in super::super) async fn strict_requests_are_refused_where_others_are_noted
         );
         assert_eq!(bench.server.requests().len(), before, "it was sent");
     }
-    // What loses nothing is not refused, however strict one is; nor what loses less.
-    // Asked without tools: some models cannot be offered any without a note.
+    // A request without losses is not refused at any strictness; nor is one with smaller losses.
+    // Sent without tools: some models cannot be offered any without a note.
     let mut plain = request_of(harness.model(), false);
     plain.strict = Some(NoteEffect::Cosmetic);
     let _reply = bench.ask_this(&plain).await.reply();
@@ -196,7 +196,7 @@ pub(in super::super) async fn strict_requests_are_refused_where_others_are_noted
     }
 }
 
-/// A conversation with reasoning of this owner in it: the vendor's own where it sends any.
+/// A conversation with reasoning of this owner: the vendor's own if it sends any.
 async fn with_state_of<H: ChatModelHarness>(
     bench: &Bench<'_, H>,
     owner: &StateOwner,
@@ -249,5 +249,5 @@ fn contains(wire: &WireReply, text: &str) -> bool {
     String::from_utf8_lossy(&wire.pieces.concat()).contains(text)
 }
 
-/// A vendor's state that is in no other text.
+/// A vendor's state that appears in no other text.
 const STATE: &str = "st4te-that-is-owned";

@@ -1,4 +1,4 @@
-//! Clauses about failures that come before any piece of a reply.
+//! Clauses about failures before the first delta of a reply.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ pub(in super::super) async fn server_errors_are_retryable<H: ChatModelHarness>(h
     let failure = failure(harness, ScriptedFailureKind::ServerError).await;
     assert_eq!(failure.kind, ModelFailureKind::ServerError, "{failure:?}");
     assert_ne!(failure.advice, RetryAdvice::Never, "{failure:?}");
-    // What gateways and load balancers answer in the provider's place.
+    // Responses of gateways and load balancers in the provider's place.
     let bench = Bench::new(harness).await;
     for response in [
         Response::new(500),

@@ -1,4 +1,4 @@
-//! Clauses about the manners in which servers send one and the same reply.
+//! Clauses about the manners in which servers send the same reply.
 
 use std::collections::BTreeSet;
 
@@ -118,7 +118,7 @@ pub(in super::super) async fn calls_in_any_numbering_are_kept_apart<H: ChatModel
 pub(in super::super) async fn calls_count_whatever_the_finish_reason_says<H: ChatModelHarness>(
     harness: &H,
 ) {
-    // The loop goes by the calls; an adapter may tell the reason as it came, or as it was meant.
+    // The tool loop only looks at the calls; an adapter may report either finish reason.
     same(harness, &[Manner::FinishSaysStop], |mut said| {
         if said.finish == FinishReason::Stop {
             said.finish = FinishReason::ToolCalls;
@@ -193,7 +193,7 @@ pub(in super::super) async fn a_reply_cut_at_any_event_is_an_error_or_whole<H: C
             continue;
         };
         let whole = bench.ask(wire.response()).await.reply();
-        // What only counts may get lost with the end of a reply; what is said may not.
+        // Usage may be lost with the end of a reply; its content may not.
         let whole = ReplyMeaning::told(&whole).using(None);
         for count in 0..wire.pieces.len() {
             let asked = bench.ask(wire.until(count)).await;
@@ -207,7 +207,7 @@ pub(in super::super) async fn a_reply_cut_at_any_event_is_an_error_or_whole<H: C
     }
 }
 
-/// Checks that what is said in these manners is what was scripted.
+/// Checks that replies in these manners have the scripted meaning.
 async fn same<H: ChatModelHarness>(
     harness: &H,
     manners: &[Manner],
@@ -225,7 +225,7 @@ async fn same<H: ChatModelHarness>(
     }
 }
 
-/// The same replies as they usually look.
+/// The same replies in the usual manner.
 fn as_usual<H: ChatModelHarness>(
     bench: &Bench<'_, H>,
     scripts: Vec<VendorReply>,

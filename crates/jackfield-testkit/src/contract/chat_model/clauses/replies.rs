@@ -1,4 +1,4 @@
-//! Clauses about what a reply says.
+//! Clauses about the contents of a reply.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(in super::super) async fn text_arrives_in_order<H: ChatModelHarness>(harness
 
 pub(in super::super) async fn finish_reasons_map_as_documented<H: ChatModelHarness>(harness: &H) {
     let bench = Bench::new(harness).await;
-    // Every language has these; the others have to be told right where they can be told at all.
+    // Every dialect has these reasons; the others are checked if the dialect has them.
     let common = [
         FinishReason::Length,
         FinishReason::Stop,
@@ -61,7 +61,7 @@ pub(in super::super) async fn usage_is_reported_once<H: ChatModelHarness>(harnes
     let wire = bench.wire(&script);
     let reply = bench.ask(wire.response()).await.reply();
     assert_eq!(reply.end.usage, Some(script.usage));
-    // Nothing of it is kept for the next call.
+    // No usage carries over to the next call.
     let reply = bench.ask(wire.response()).await.reply();
     assert_eq!(reply.end.usage, Some(script.usage));
 }
@@ -79,7 +79,7 @@ pub(in super::super) async fn usage_totals_hold_their_parts<H: ChatModelHarness>
     };
     let wire = bench.wire(&script);
     let told = bench.ask(wire.response()).await.reply().end.usage;
-    // What the vendor counts is told; what it does not count is part of its total all the same.
+    // The counts that the vendor sends are reported; those that it does not send are still part of its totals.
     let bytes = wire.pieces.concat();
     let sent = String::from_utf8_lossy(&bytes);
     let counted = |count: u64| {
@@ -123,7 +123,7 @@ pub(in super::super) async fn refusals_are_told_as_refusals<H: ChatModelHarness>
         return;
     };
     let mut said = ReplyMeaning::told(&bench.ask(wire.response()).await.reply());
-    // Vendors that have words for it have no reason to end of their own; the dialect may give it one.
+    // Vendors with a refusal field have no finish reason for it; the dialect may assign one.
     if said.finish == FinishReason::Refused {
         said.finish = FinishReason::Stop;
     }
@@ -132,7 +132,7 @@ pub(in super::super) async fn refusals_are_told_as_refusals<H: ChatModelHarness>
 
 pub(in super::super) async fn custom_calls_come_as_text<H: ChatModelHarness>(harness: &H) {
     let bench = Bench::new(harness).await;
-    // Text that looks like JSON is text all the same.
+    // Text that looks like JSON stays text.
     for input in [["say ", "\"cheese\"\n"], ["{\"a\"", ": 1}"], ["", ""]] {
         let call = ScriptedBlock::custom("call_1", "note", &input);
         let script = VendorReply::of(vec![call]);
@@ -186,5 +186,5 @@ pub(in super::super) async fn recorded_replies_say_what_they_said<H: ChatModelHa
     }
 }
 
-/// In how many places a long recording is cut; a shorter one is cut at every byte.
+/// The number of cuts in a long recording; a shorter one is cut at every byte.
 const CUTS: usize = 1_500;

@@ -1,4 +1,4 @@
-//! Clauses about what an adapter sends, and what it keeps to itself.
+//! Clauses about the data that an adapter sends, and the data that it must not reveal.
 
 use std::sync::Arc;
 
@@ -153,7 +153,7 @@ pub(in super::super) async fn undeclared_capability_is_refused<H: ChatModelHarne
                 !end.notes.is_empty(),
                 "`{what}` was sent or dropped without a note"
             );
-            // Whoever is strict about it is not asked to look at notes.
+            // A strict request fails in place of a note.
             let mut strict = request;
             strict.strict = Some(NoteEffect::Cosmetic);
             bench.server.answer(wire.response());
@@ -193,7 +193,7 @@ pub(in super::super) async fn secrets_never_reach_debug_or_errors<H: ChatModelHa
         seen.headers.iter().any(|(_, value)| value.contains(KEY)),
         "the key was not sent at all"
     );
-    // Servers like to repeat what is wrong.
+    // Servers often repeat the invalid key.
     let echo = ScriptedFailure {
         kind: ScriptedFailureKind::Unauthenticated,
         message: format!("invalid key: {KEY}"),
@@ -258,7 +258,7 @@ fn base64(media_type: &str) -> MediaSource {
     }
 }
 
-/// The request, with a message that has this in it.
+/// The request, with a further message that contains this content.
 fn saying(mut request: ModelRequest, content: Content) -> ModelRequest {
     let blocks = vec![Block::text("What is this?"), content.into()];
     request.messages = [Message::new(Role::User, blocks)].into_iter().collect();

@@ -1,9 +1,9 @@
-//! The replies that the clauses about manners are tried with.
+//! The replies for the clauses about manners.
 
 use super::super::{ChatModelHarness, Manner, ScriptedBlock, VendorReply};
 
-/// Replies with calls: several at once where the adapter takes them, in pieces, whole, equal, and
-/// without arguments; none for an adapter without tools.
+/// Replies with calls: several at once if the adapter supports it, in pieces, whole, equal, and without arguments;
+/// none for an adapter without tools.
 pub(super) fn with_calls<H: ChatModelHarness>(harness: &H) -> Vec<VendorReply> {
     let can = harness.capabilities();
     if !can.tools {
@@ -38,7 +38,7 @@ pub(super) fn with_calls<H: ChatModelHarness>(harness: &H) -> Vec<VendorReply> {
         .collect()
 }
 
-/// Replies for this manner; none where the adapter declares nothing that it could be about.
+/// The replies for this manner; none if it concerns a capability that the adapter does not declare.
 pub(super) fn for_manner<H: ChatModelHarness>(harness: &H, manner: Manner) -> Vec<VendorReply> {
     let can = harness.capabilities();
     let (calls, several, streams) = match manner {

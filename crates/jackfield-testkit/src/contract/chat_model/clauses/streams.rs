@@ -1,4 +1,4 @@
-//! Clauses about how the bytes of a reply come. For adapters that do not stream, the reply is one piece.
+//! Clauses about the delivery of a reply's bytes. For adapters that do not stream, the reply is one piece.
 
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailureKind, Phase, RetryAdvice};
@@ -64,12 +64,12 @@ pub(in super::super) async fn ending_without_finish_is_an_error<H: ChatModelHarn
     let bench = Bench::new(harness).await;
     let wire = bench.wire(&everything(harness));
     let length = wire.length_to_ending();
-    // Every place would be slow with a long reply; these are spread over all of it.
+    // Testing every place would be slow for a long reply; these are spread over all of it.
     let step = (length / 48).max(1);
     let places = (0..length).step_by(step).chain([length - 2, length - 1]);
     for place in places {
         for framing in [Framing::Chunked, Framing::CloseDelimited] {
-            // The body ends here, and in good order.
+            // The body ends here with a regular close.
             let mut response = wire.response().framed(framing).cut_at(place);
             response.steps.pop();
             let failure = bench.ask(response).await.failure();
@@ -101,7 +101,7 @@ pub(in super::super) async fn slow_stream_is_not_an_error<H: ChatModelHarness>(h
         for (place, gate) in gates.iter().enumerate() {
             gate.reached().await;
             if place == last && harness.capabilities().streaming {
-                // All words were sent by now, so they have to be pushed before anything more is.
+                // All text was sent by now, so it must be pushed before anything else.
                 let all = pushed.wait_for(|deltas| text(deltas) == pieces.concat());
                 assert!(
                     tokio::time::timeout(PATIENCE, all).await.is_ok(),
@@ -195,7 +195,7 @@ pub(in super::super) async fn broken_events_are_a_protocol_violation<H: ChatMode
     }
 }
 
-/// Words, and calls where there are any, with characters that a cut can hurt.
+/// Text, and calls if supported, with characters that a cut can split.
 fn everything<H: ChatModelHarness>(harness: &H) -> VendorReply {
     let mut blocks = vec![ScriptedBlock::text(&[
         "Ø",
@@ -213,7 +213,7 @@ fn everything<H: ChatModelHarness>(harness: &H) -> VendorReply {
     VendorReply::of(blocks)
 }
 
-/// The words in pieces of a reply.
+/// The text in the deltas of a reply.
 fn text(deltas: &[Delta]) -> String {
     let mut words = String::new();
     for delta in deltas {
