@@ -1,4 +1,4 @@
-//! Where a provider is: an address that holds no secrets, so that it can be shown.
+//! The base URL of a provider: it contains no secrets, so it may be shown.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,25 +6,25 @@ use std::sync::Arc;
 use thiserror::Error;
 use url::{Host, Url};
 
-/// The address of a provider's API: scheme, host, port and perhaps a path, and nothing else.
+/// The base URL of a provider's API: scheme, host, port and an optional path, and nothing else.
 #[derive(Clone, Eq, PartialEq)]
 pub struct BaseUrl {
-    /// The server alone, which every request asks for.
+    /// Scheme, host and port, which every request uses.
     endpoint: Arc<str>,
     url: Url,
 }
 
-/// An address that cannot be a provider's.
+/// A URL that cannot be a provider's base URL.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum InvalidBaseUrl {
     /// It has a query or a fragment.
     #[error("base_url has a `?` or `#` part: give the address alone, such as `https://host/path`")]
     Extra,
-    /// It is no URL.
+    /// It is not a URL.
     #[error("base_url is not a URL: one looks like `https://host` or `http://127.0.0.1:8080`")]
     NotAUrl,
-    /// It is neither `http` nor `https`.
+    /// Its scheme is neither `http` nor `https`.
     #[error("base_url begins neither with `https://` nor with `http://`")]
     Scheme,
     /// It has a user or a password.
@@ -33,11 +33,11 @@ pub enum InvalidBaseUrl {
 }
 
 impl BaseUrl {
-    /// Checks and takes an address. A slash at its end makes no difference.
+    /// Parses a base URL. A trailing slash is ignored.
     ///
     /// # Errors
     ///
-    /// [`InvalidBaseUrl`], which never repeats the text: it may hold a secret.
+    /// [`InvalidBaseUrl`], which never quotes the text, as it may contain a secret.
     pub fn parse(text: &str) -> Result<Self, InvalidBaseUrl> {
         let url = Url::parse(text.trim()).map_err(|_| InvalidBaseUrl::NotAUrl)?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -55,13 +55,13 @@ impl BaseUrl {
         })
     }
 
-    /// The server alone, as `scheme://host` and its port where that is not the scheme's own.
+    /// Scheme, host and port, as `scheme://host`, with a port only if it is not the scheme's default.
     #[must_use]
     pub const fn endpoint(&self) -> &Arc<str> {
         &self.endpoint
     }
 
-    /// The same, with this path if it has none; `path` begins with a slash.
+    /// Adds this path if there is none; `path` begins with a slash.
     #[must_use]
     pub fn or_path(mut self, path: &str) -> Self {
         if self.path().is_empty() {
@@ -70,19 +70,19 @@ impl BaseUrl {
         self
     }
 
-    /// Its path, with a slash at its beginning and none at its end; empty if it has none.
+    /// Its path, with a leading slash and without a trailing one; empty if it has none.
     #[must_use]
     pub fn path(&self) -> &str {
         self.url.path().trim_end_matches('/')
     }
 
-    /// The address of a resource below this one; `path` begins with a slash.
+    /// The URL of a resource below this one; `path` begins with a slash.
     #[must_use]
     pub fn join(&self, path: &str) -> String {
         format!("{self}{path}")
     }
 
-    /// Whether what is sent there can be read on the way: it is neither encrypted nor on this machine.
+    /// Whether requests can be read in transit: the connection is neither encrypted nor within this machine.
     #[must_use]
     pub fn is_exposed(&self) -> bool {
         let local = match self.url.host() {

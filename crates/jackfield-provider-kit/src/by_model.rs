@@ -1,19 +1,19 @@
-//! What depends on the model that is asked.
+//! Properties that depend on the model.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// What is known of the models of a server, by their names: a table of a dialect, perhaps with what is
-/// configured over it.
+/// The properties of a server's models by their names: a table of a dialect, possibly overridden by the
+/// configuration.
 pub struct ByModel<T>(Arc<dyn Fn(&str) -> T + Send + Sync>);
 
 impl<T> ByModel<T> {
-    /// What this says of a name.
+    /// A table with this lookup by name.
     pub fn new(of: impl Fn(&str) -> T + Send + Sync + 'static) -> Self {
         Self(Arc::new(of))
     }
 
-    /// The same for every model.
+    /// The same value for every model.
     pub fn always(value: T) -> Self
     where
         T: Clone + Send + Sync + 'static,
@@ -21,13 +21,13 @@ impl<T> ByModel<T> {
         Self::new(move |_| value.clone())
     }
 
-    /// What is known of the model of this name.
+    /// The value for the model with this name.
     #[must_use]
     pub fn of(&self, model: &str) -> T {
         (self.0)(model)
     }
 
-    /// What is known of models whose names say nothing.
+    /// The value for models with unknown names.
     #[must_use]
     pub fn usual(&self) -> T {
         self.of("")

@@ -1,9 +1,9 @@
-//! The cause of an error, wherever it stands in the chain.
+//! Finds the cause of an error within its chain.
 
 use std::error::Error;
 use std::io;
 
-/// The innermost error of this type in the chain, looking into errors of the system, too.
+/// The innermost error of this type in the chain, including those wrapped in I/O errors.
 pub(crate) fn cause<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
     let inner = match error.downcast_ref::<io::Error>() {
         Some(wrapper) => wrapper

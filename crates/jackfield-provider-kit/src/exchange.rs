@@ -1,14 +1,13 @@
-//! One exchange with a provider: the request goes out, and what comes back is told as a reply or a failure.
+//! One exchange with a provider: sends the request, and reads the response as a reply or a failure.
 //!
-//! This is what every adapter does in the same way. An adapter says what it has of its own through
-//! [`Adapter`], and its [`ChatModel`](jackfield_ports::chat_model::ChatModel) is then [`reply`]:
+//! All adapters share this code. An adapter implements [`Adapter`] for its own parts, and its
+//! [`ChatModel`](jackfield_ports::chat_model::ChatModel) then calls [`reply`]:
 //!
-//! 1. The request is mapped, and refused where its notes are worse than it allows.
-//! 2. It is sent, once.
-//! 3. Status and media type tell whether the answer is a stream, a whole reply, an error, or
-//!    something that is not the provider's at all.
-//! 4. Pieces go to the sink as they come; a whole reply is told in the same pieces.
-//! 5. A failure has its kind, its phase and the server's own delay, on one line, without the key.
+//! 1. The request is mapped, and refused if its notes are worse than it allows.
+//! 2. It is sent once.
+//! 3. Status and media type decide whether the response is a stream, a whole reply, an error, or not the provider's.
+//! 4. Deltas go to the sink as they arrive; a whole reply yields the same deltas.
+//! 5. A failure has a kind, a phase and the server's retry delay, with a message on one line and without the key.
 
 mod adapter;
 mod refusal;
@@ -41,8 +40,8 @@ use crate::base_url::BaseUrl;
 use crate::secret::Secret;
 use crate::transport::{Incoming, Transport};
 
-/// Asks the provider and tells its reply. Makes one request and never retries; cancelled by dropping,
-/// which closes the connection.
+/// Sends a request to the provider and emits its reply. Makes one request and never retries. Dropping the future
+/// cancels the request by closing the connection.
 ///
 /// # Errors
 ///
@@ -67,8 +66,8 @@ pub async fn reply<A: Adapter>(
     .await
 }
 
-/// Reads a document of the provider's that is no reply, such as its list of models. Makes one request and
-/// never retries; cancelled by dropping, which closes the connection.
+/// Reads a document of the provider that is not a reply, such as its list of models. Makes one request and never
+/// retries. Dropping the future cancels the request by closing the connection.
 ///
 /// # Errors
 ///
@@ -107,7 +106,7 @@ async fn document<A: Adapter>(
     incoming.decoded().await?.into_body().await
 }
 
-/// The failure of a document that is not what was asked for.
+/// The failure for a document of an unexpected form.
 #[must_use]
 pub fn unreadable(what: &str, why: &dyn std::fmt::Display) -> ModelFailure {
     let kind = ModelFailureKind::ProtocolViolation;
@@ -115,7 +114,7 @@ pub fn unreadable(what: &str, why: &dyn std::fmt::Display) -> ModelFailure {
     ModelFailure::new(kind, Phase::BeforeFirstDelta, message)
 }
 
-/// Warns where a key and every conversation can be read on their way. For adapters, when they are set up.
+/// Warns if the key and all conversations can be read in transit. Adapters call this once, at setup.
 pub fn warn_if_exposed(base_url: &BaseUrl, key: Option<&Secret>) {
     if base_url.is_exposed() && key.is_some() {
         ::tracing::warn!(
@@ -142,7 +141,8 @@ async fn exchange<A: Adapter>(
     } = adapter.ask(request)?;
     strict::check(&notes, request.strict)?;
     let url = asked.uri().to_string();
-    // What is over when a reply begins stands apart, so that its room goes with it: a stream may take minutes.
+    // The state before the reply is in a boxed future, so that its memory is freed early: a stream may take
+    // minutes.
     let incoming = Box::pin(transport.send(asked)).await?;
     let span = Span::current();
     pieces.request_id = request_id::of(incoming.headers(), A::REQUEST_ID.0);
@@ -178,18 +178,18 @@ async fn exchange<A: Adapter>(
     Ok(end)
 }
 
-/// What a body is.
+/// The form of a body.
 enum ReplyForm {
     /// Server-sent events.
     Events,
-    /// Nothing that a provider answers.
+    /// Not a response of a provider.
     Other,
-    /// A document.
+    /// One document.
     Whole,
 }
 
-/// What the body of a successful answer is. Servers and what stands before them name the wrong type, or none, so
-/// the first bytes count.
+/// The form of a successful response's body. Servers and proxies send a wrong media type, or none, so the first
+/// bytes decide.
 async fn form(media_type: Option<&str>, incoming: &mut Incoming) -> Result<ReplyForm, ModelError> {
     let named = match media_type {
         Some("text/event-stream") => ReplyForm::Events,
@@ -206,12 +206,12 @@ async fn form(media_type: Option<&str>, incoming: &mut Incoming) -> Result<Reply
     })
 }
 
-/// What a stream of events begins with: a field, or a comment.
+/// The prefixes of a stream of events: a field, or a comment.
 const FIELDS: [&str; 5] = [":", "data:", "event:", "id:", "retry:"];
-/// How many bytes the longest of them has.
+/// The length of the longest prefix, in bytes.
 const LONGEST_FIELD: usize = 6;
 
-/// A reply that comes as events.
+/// Reads a reply that comes as events.
 async fn stream(
     events: &mut ReplyEvents,
     decoder: &mut impl DecodeReply,
@@ -226,7 +226,7 @@ async fn stream(
             Err(error) => (Vec::new(), Some(undecodable(error))),
         };
         pieces.push(deltas).await;
-        // What comes with the end is told with the end.
+        // Usage at the end is reported with the end.
         if !decoder.is_complete()
             && let Some(usage) = decoder.counted()
             && usage.total() != known
@@ -238,8 +238,8 @@ async fn stream(
             return Err(failure.into());
         }
         if decoder.is_complete() {
-            // A body that is read to its end leaves a connection that can be used again. The reply is
-            // whole by now, whatever comes of that.
+            // A body that is read to its end leaves a reusable connection. The reply is complete by now, so errors
+            // are ignored.
             let rest = async { while let Ok(Some(_)) = events.next().await {} };
             let _read = tokio::time::timeout(LINGER, rest).await.is_ok();
             break;
@@ -248,7 +248,7 @@ async fn stream(
     Ok(())
 }
 
-/// A reply that comes in one piece, from a server that does not stream.
+/// Reads a reply that comes as one document, from a server that does not stream.
 async fn whole(
     incoming: Incoming,
     decoder: impl DecodeReply,
@@ -265,8 +265,7 @@ async fn whole(
     Ok(end)
 }
 
-/// The failure as it may be told: with its phase and the provider's id of the request, on one line, and without the
-/// key.
+/// The failure in its final form: with its phase and the provider's request id, on one line, and without the key.
 fn told(
     adapter: &impl Adapter,
     mut error: ModelError,
@@ -292,12 +291,12 @@ fn told(
     error
 }
 
-/// The failure alone: the cause says the same, and may repeat what the server said.
+/// Only the failure: its cause says the same, and may quote the server.
 fn undecodable(error: DecodeError) -> ModelFailure {
     error.failure()
 }
 
-/// Where the pieces go, whether any went there, and the provider's id of the request.
+/// The sink with a flag whether any delta was pushed, and the provider's request id.
 struct ReplySink<'a> {
     pushed: bool,
     request_id: Option<Arc<str>>,
@@ -313,5 +312,5 @@ impl ReplySink<'_> {
     }
 }
 
-/// How long the end of a body is waited for, once the reply is whole.
+/// How long to wait for the end of the body after the reply is complete.
 const LINGER: Duration = Duration::from_millis(250);

@@ -1,16 +1,14 @@
-//! The guarded client: for requests to addresses that tools, servers or their answers choose.
+//! The guarded client: for requests to URLs that tools, servers or their responses choose.
 //!
-//! - It connects to public addresses only, unless others are [`Allowed`]. An address is checked after the
-//!   name was resolved, and the connection goes to the very address that was checked; there is a new one
-//!   for every request, so that nothing is reached by a connection that was made for something else.
-//! - Redirects are followed by [`MAX_REDIRECTS`] steps at most, for GET and HEAD alone, never from
-//!   `https` to `http`; each step is checked like a request of its own, and headers do not follow to
-//!   another origin.
-//! - Nothing is retried, decompressed, remembered (no cookies) or taken from the environment.
+//! - It connects only to public addresses, unless others are [`Allowed`]. An address is checked after name
+//!   resolution, and the connection goes to exactly the checked address; every request gets a new connection, so
+//!   that none is reached by a connection made for another purpose.
+//! - Redirects are followed for at most [`MAX_REDIRECTS`] steps, only for GET and HEAD, and never from `https` to
+//!   `http`; each step is checked like a separate request, and headers are not sent to another origin.
+//! - Nothing is retried, decompressed, stored (no cookies) or taken from the environment.
 //!
-//! Through a proxy it is the proxy that resolves names and connects: addresses that are written as such are
-//! still checked, and names are the proxy's affair. `localhost` and whatever is allowed is reached
-//! directly.
+//! With a proxy, the proxy resolves names and connects: literal addresses are still checked, but names are up to
+//! the proxy. `localhost` and allowed destinations are reached directly.
 
 mod addresses;
 mod allowed;
@@ -38,13 +36,13 @@ use self::fault::Peer;
 use self::resolve::CheckedResolver;
 use crate::transport::{TransportError, tls};
 
-/// Sends requests to public addresses. Clones share everything.
+/// Sends requests to public addresses. Clones share all state.
 #[derive(Clone)]
 pub struct GuardedClient {
     direct: reqwest::Client,
     proxied: Option<reqwest::Client>,
     settings: Arc<GuardSettings>,
-    /// Whether this machine knows any certificate authority.
+    /// Whether this machine has any certificate authorities.
     trusting: bool,
 }
 
@@ -55,24 +53,24 @@ struct GuardSettings {
     read_idle: Duration,
 }
 
-/// How requests are sent. There is no limit on the whole of a request: whoever sends it keeps the time.
+/// The settings of the client. There is no limit on the total time of a request: the caller has to enforce one.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct GuardedSettings {
-    /// Whether a refusal tells how `allow_private` would have let it through: where [`Self::allowed`] is
-    /// what stands there.
+    /// Whether a refusal explains how `allow_private` would permit it: set it where [`Self::allowed`] comes from
+    /// that setting.
     pub advised: bool,
-    /// What may be reached although it is not public.
+    /// Destinations that are permitted although they are not public.
     pub allowed: Allowed,
-    /// How long a connection may take to be made, with finding the name and encryption.
+    /// The time limit for a connection, including name resolution and TLS.
     pub connect_timeout: Duration,
-    /// What finds the addresses of names.
+    /// The resolver of names.
     pub lookup: Arc<dyn Lookup>,
-    /// A proxy for everything but `localhost` and what is allowed, as a URL.
+    /// The URL of a proxy for everything except `localhost` and allowed destinations.
     pub proxy: Option<String>,
-    /// How long a server may be silent, before its answer and within it.
+    /// The longest silence of a server, before its response and within it.
     pub read_idle: Duration,
-    /// What the client calls itself.
+    /// The value of the `user-agent` header.
     pub user_agent: String,
 }
 
@@ -92,7 +90,7 @@ impl Default for GuardedSettings {
 
 impl fmt::Debug for GuardedSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The proxy's address may hold a password.
+        // The proxy's URL may contain a password.
         f.debug_struct("GuardedSettings")
             .field("allowed", &self.allowed)
             .field("connect_timeout", &self.connect_timeout)
@@ -105,17 +103,17 @@ impl fmt::Debug for GuardedSettings {
 pub struct GuardedRequest {
     /// The body; empty for none.
     pub body: Bytes,
-    /// Headers. They go to the origin of `url` alone, but for `accept` and `accept-language`.
+    /// Headers. Only the origin of `url` gets them all; others get `accept` and `accept-language`.
     pub headers: HeaderMap,
     /// The method.
     pub method: Method,
-    /// Where to: `http` or `https`.
+    /// The URL, with scheme `http` or `https`.
     pub url: Url,
 }
 
 impl fmt::Debug for GuardedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Path, query, headers and body may hold what nobody should read.
+        // Path, query, headers and body may contain secrets.
         f.debug_struct("GuardedRequest")
             .field("method", &self.method)
             .field("host", &self.url.host_str())
@@ -124,11 +122,11 @@ impl fmt::Debug for GuardedRequest {
 }
 
 impl GuardedClient {
-    /// Sets up a client. The system's certificate authorities are read once, here.
+    /// Creates a client. The system's certificate authorities are read once, here.
     ///
     /// # Errors
     ///
-    /// [`TransportError`] if the settings cannot be followed.
+    /// [`TransportError`] if the settings are invalid.
     pub fn new(settings: GuardedSettings) -> Result<Self, TransportError> {
         let (tls, trusting) =
             tls::configure().map_err(|source| TransportError::Client { source })?;
@@ -140,7 +138,7 @@ impl GuardedClient {
         let direct = build(client(&settings, tls.clone()).dns_resolver(Arc::new(checked)))?;
         let proxied = match &settings.proxy {
             Some(proxy) => {
-                // The error would repeat the URL, which may hold a password.
+                // The error would quote the URL, which may contain a password.
                 let proxy = reqwest::Proxy::all(proxy).map_err(|_| TransportError::Proxy)?;
                 Some(build(client(&settings, tls).proxy(proxy))?)
             }
@@ -160,14 +158,14 @@ impl GuardedClient {
         })
     }
 
-    /// Sends a request, and returns what comes back as soon as its head is there, whatever its status.
-    /// Redirects of GET and HEAD have been followed.
+    /// Sends a request, and returns the response with any status as soon as its head has arrived. Redirects of GET
+    /// and HEAD have been followed.
     ///
-    /// Dropping the future, or the answer, closes the connection.
+    /// Dropping the future, or the response, closes the connection.
     ///
     /// # Errors
     ///
-    /// [`FetchError`]. Where it says that nothing was sent, that is proved.
+    /// [`FetchError`]. If it says that nothing was sent, that is proved.
     pub async fn send(&self, request: GuardedRequest) -> Result<GuardedResponse, FetchError> {
         let GuardedRequest {
             body,
@@ -221,11 +219,11 @@ impl GuardedClient {
                 ..self.peer(&url)
             };
         }
-        // The range has no end.
+        // The range is unbounded.
         Err(peer.redirect("without end"))
     }
 
-    /// The client by which an address is reached, if it may be.
+    /// The client for a URL, if it is permitted.
     fn client(&self, url: &Url, peer: &Peer) -> Result<&reqwest::Client, FetchError> {
         let allowed = &self.settings.allowed;
         let encrypted = match url.scheme() {
@@ -278,7 +276,7 @@ impl fmt::Debug for GuardedClient {
     }
 }
 
-/// Where a redirect leads; `Some(None)` if it does not say so in text, and `None` if it is none.
+/// The target of a redirect; `Some(None)` if it is not text, and `None` if the response is not a redirect.
 fn location(response: &reqwest::Response) -> Option<Option<&str>> {
     let redirect = [
         StatusCode::MOVED_PERMANENTLY,
@@ -293,7 +291,7 @@ fn location(response: &reqwest::Response) -> Option<Option<&str>> {
         .then(|| location.to_str().ok())
 }
 
-/// What may be told to another origin.
+/// The headers that another origin may get.
 fn anonymous(headers: &HeaderMap) -> HeaderMap {
     let kept = [ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE];
     let kept = headers.iter().filter(|(name, _)| kept.contains(name));
@@ -309,7 +307,7 @@ fn host_of(url: &Url) -> String {
     }
 }
 
-/// What a server chose, as far as anybody wants to read it. A name has 253 letters at most (RFC 1035).
+/// A text chosen by a server, shortened for people. A host name has at most 253 characters (RFC 1035).
 fn short(text: &str) -> String {
     let mut letters = text.chars();
     let mut short: String = letters.by_ref().take(LONGEST_SHOWN).collect();
@@ -343,7 +341,7 @@ fn build(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, TransportEr
     })
 }
 
-/// The longest host or scheme that an error repeats, in letters.
+/// The longest host or scheme that an error quotes, in characters.
 const LONGEST_SHOWN: usize = 253;
 /// The most redirects that one request follows.
 pub const MAX_REDIRECTS: usize = 5;

@@ -1,4 +1,4 @@
-//! Lines, pulled one by one out of a body that may be cut anywhere: for vendors that stream a JSON document a line.
+//! Reads lines from a body in chunks of any size: for vendors that stream one JSON document per line.
 
 use std::fmt;
 use std::pin::Pin;
@@ -16,15 +16,15 @@ pub const MAX_LINE: usize = 16 << 20;
 
 /// The lines of a body, as events without a name.
 ///
-/// However the bytes are cut, the lines are the same. A line ends in a line feed, before which a carriage
-/// return may stand; blank lines, by which connections are kept alive, are no events. The last line need not
-/// end: it is told if it is a whole JSON document, so one that was cut off is never told.
+/// The lines do not depend on the chunks. A line ends with a line feed, optionally preceded by a carriage return.
+/// Blank lines, which keep connections alive, are not events. The last line needs no line feed: it is returned if
+/// it is a whole JSON document, so a truncated one never is.
 pub struct JsonLines {
     body: Pin<Box<dyn Stream<Item = Result<Bytes, ModelError>> + Send>>,
-    /// What came of a line that has not ended.
+    /// The beginning of an incomplete line.
     held: BytesMut,
     over: bool,
-    /// How much of what is held is known to have no line feed.
+    /// How many held bytes are known to contain no line feed.
     searched: usize,
 }
 
@@ -39,12 +39,12 @@ impl JsonLines {
         }
     }
 
-    /// The next line; none at the end of the body.
+    /// The next line; `None` at the end of the body.
     ///
     /// # Errors
     ///
-    /// What the body failed with, or a `ProtocolViolation` where it is not a stream of lines: invalid UTF-8,
-    /// or more than [`MAX_LINE`] without a line feed. No line comes after an error.
+    /// The error of the body, or a `ProtocolViolation` if it is not a stream of lines: invalid UTF-8, or more than
+    /// [`MAX_LINE`] bytes without a line feed. No line follows an error.
     pub async fn next(&mut self) -> Result<Option<RawEvent>, ModelError> {
         let next = self.pull().await;
         if next.is_err() {
@@ -82,7 +82,7 @@ impl JsonLines {
         }
     }
 
-    /// The next line that has ended.
+    /// The next complete line.
     fn line(&mut self) -> Option<BytesMut> {
         let mut unseen = self.held.iter().skip(self.searched);
         let Some(place) = unseen.position(|byte| *byte == b'\n') else {
@@ -102,7 +102,7 @@ impl fmt::Debug for JsonLines {
     }
 }
 
-/// The text of a line, without the white space around it.
+/// The text of a line, without surrounding white space.
 fn text(line: &[u8]) -> Result<String, ModelError> {
     match std::str::from_utf8(line) {
         Ok(text) => Ok(text.trim().to_owned()),

@@ -1,4 +1,4 @@
-//! What a server says about trying again: `retry-after-ms`, `retry-after`, `x-should-retry`.
+//! The retry headers of a server: `retry-after-ms`, `retry-after`, `x-should-retry`.
 
 use std::time::{Duration, SystemTime};
 
@@ -6,10 +6,10 @@ use http::HeaderMap;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, RetryAdvice};
 use jackfield_domain::time::WallTime;
 
-/// How long the server wants to be left alone, if it says so.
+/// The server's requested delay before a retry, if any.
 ///
-/// `retry-after-ms` counts before `retry-after`, which may be in seconds or a date, seen from `now`.
-/// What cannot be read counts as not said.
+/// `retry-after-ms` takes precedence over `retry-after`, which may be in seconds or a date, relative to `now`. An
+/// invalid value is ignored.
 #[must_use]
 pub fn retry_after(headers: &HeaderMap, now: WallTime) -> Option<Duration> {
     let text = |name: &str| Some(headers.get(name)?.to_str().ok()?.trim());
@@ -20,11 +20,10 @@ pub fn retry_after(headers: &HeaderMap, now: WallTime) -> Option<Duration> {
     })
 }
 
-/// Puts the server's own words about trying again into a failure.
+/// Applies the server's retry headers to a failure.
 ///
-/// A server's delay says when, but never makes a failure worth repeating that is not;
-/// `x-should-retry` decides whether, but for a missing or wrong key, which stays wrong, and for a reply that was
-/// unusable.
+/// A delay never makes a failure retryable that is not. `x-should-retry` decides whether to retry, except for a
+/// missing or wrong key, which stays wrong, and for an unusable reply.
 pub fn apply(failure: &mut ModelFailure, headers: &HeaderMap, now: WallTime) {
     let delay = retry_after(headers, now);
     let should = headers
@@ -35,7 +34,7 @@ pub fn apply(failure: &mut ModelFailure, headers: &HeaderMap, now: WallTime) {
         ModelFailureKind::Forbidden | ModelFailureKind::Unauthenticated
     );
     let retry = match (should, failure.advice) {
-        // That is about the request; the reply comes out another way.
+        // The header concerns the request; a new reply will differ.
         _ if failure.kind == ModelFailureKind::UnusableReply => true,
         (Some("false"), _) => false,
         (Some("true"), _) => !hopeless,
@@ -51,13 +50,13 @@ pub fn apply(failure: &mut ModelFailure, headers: &HeaderMap, now: WallTime) {
     };
 }
 
-/// A number of seconds, or of their parts, that is not negative.
+/// A non-negative number of seconds or of their fractions.
 fn seconds(text: &str, parts: f64) -> Option<Duration> {
     let number: f64 = text.parse().ok()?;
     Duration::try_from_secs_f64(number / parts).ok()
 }
 
-/// How long until an HTTP date; zero if it is past.
+/// The time until an HTTP date; zero if it is in the past.
 fn until(date: &str, now: WallTime) -> Option<Duration> {
     let date = httpdate::parse_http_date(date).ok()?;
     let since = date.duration_since(SystemTime::UNIX_EPOCH).ok()?;

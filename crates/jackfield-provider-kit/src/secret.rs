@@ -6,7 +6,7 @@ use http::HeaderValue;
 use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 
-/// A key or a token. It is wiped from memory when the last copy is dropped.
+/// A key or token. It is wiped from memory when the last copy is dropped.
 #[derive(Clone)]
 pub struct Secret(SecretString);
 
@@ -14,28 +14,28 @@ pub struct Secret(SecretString);
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum InvalidSecret {
-    /// There is nothing in it.
+    /// It is empty.
     #[error("the key is empty")]
     Empty,
-    /// It holds white space, control characters or letters beyond ASCII.
+    /// It contains white space, control characters or non-ASCII characters.
     #[error("the key has characters in it that no key has, such as a space or a line break")]
     Unsendable,
 }
 
 impl Secret {
-    /// Takes a secret; white space around it, such as a file's last line break, is no part of it.
+    /// Creates a secret, without surrounding white space, such as a file's last line break.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(SecretString::from(text.trim()))
     }
 
-    /// The secret itself, to be sent and never to be kept.
+    /// The secret itself, only for sending and never for storing.
     #[must_use]
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
-    /// The secret as the value of a header, after a prefix such as `Bearer `; marked as sensitive.
+    /// The secret as a header value, after a prefix such as `Bearer `; marked as sensitive.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Secret {
         Ok(value)
     }
 
-    /// The text without the secret: servers like to repeat a wrong key in their errors.
+    /// Removes the secret from a text, as servers often quote a wrong key in their errors.
     #[must_use]
     pub fn redact(&self, text: &str) -> String {
         match self.expose() {

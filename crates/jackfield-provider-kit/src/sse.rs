@@ -1,4 +1,4 @@
-//! Server-sent events, pulled one by one out of a body that may be cut anywhere.
+//! Reads server-sent events from a body in chunks of any size.
 
 use std::fmt;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use sse_stream::{Error, SseByteStream};
 /// The longest event: 16 MiB.
 pub const MAX_EVENT: usize = 16 << 20;
 
-/// One event. Blocks without data are no events.
+/// One event. Blocks without data are not events.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RawEvent {
     /// The data; several lines are joined with line feeds.
@@ -25,11 +25,11 @@ pub struct RawEvent {
 
 /// The events of a body.
 ///
-/// However the bytes are cut, the events are the same.
-/// What stands after the last empty line is not an event, so an event that was cut off is never told.
+/// The events do not depend on the chunks. Text after the last empty line is not an event, so a truncated event is
+/// never returned.
 pub struct RawEvents {
     events: SseByteStream<Pin<Box<dyn BodyChunks>>>,
-    /// How many bytes came since the last event.
+    /// The number of bytes since the last event.
     since: Arc<AtomicUsize>,
 }
 
@@ -52,12 +52,12 @@ impl RawEvents {
         }
     }
 
-    /// The next event; none at the end of the body.
+    /// The next event; `None` at the end of the body.
     ///
     /// # Errors
     ///
-    /// What the body failed with, or a `ProtocolViolation` where it is not a stream of events:
-    /// invalid UTF-8, or more than [`MAX_EVENT`] without an event. No event comes after an error.
+    /// The error of the body, or a `ProtocolViolation` if it is not a stream of events: invalid UTF-8, or more than
+    /// [`MAX_EVENT`] bytes without an event. No event follows an error.
     pub async fn next(&mut self) -> Result<Option<RawEvent>, ModelError> {
         while let Some(block) = self.events.next().await {
             let block = block.map_err(failed)?;
@@ -77,7 +77,7 @@ impl fmt::Debug for RawEvents {
     }
 }
 
-/// A body as it comes.
+/// A body as a stream of chunks.
 trait BodyChunks: Stream<Item = Result<Bytes, ModelError>> + Send {}
 
 impl<T: Stream<Item = Result<Bytes, ModelError>> + Send> BodyChunks for T {}

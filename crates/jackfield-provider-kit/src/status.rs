@@ -1,12 +1,12 @@
-//! Failures from HTTP statuses, where the body says nothing better.
+//! Failures by HTTP status, if the body has no better information.
 
 use http::StatusCode;
 use jackfield_dialect_kit::failure::by_status;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 
-/// A failure for a response that is not in the provider's language.
+/// The failure for a response that is not in the provider's dialect.
 ///
-/// `url` is what was asked, without secrets; `body` is the beginning of the answer.
+/// `url` is the requested URL without secrets; `body` is the beginning of the response.
 #[must_use]
 pub fn unreadable(
     status: StatusCode,
@@ -18,7 +18,7 @@ pub fn unreadable(
     let kind = if status.is_success() {
         ModelFailureKind::ProtocolViolation
     } else if status == StatusCode::NOT_FOUND {
-        // Such an answer says nothing about models.
+        // Such a response does not mean that the model is missing.
         ModelFailureKind::InvalidRequest
     } else {
         by_status(number)
@@ -44,7 +44,7 @@ pub fn unreadable(
     failure
 }
 
-/// Whether a body is a web page, whatever it calls itself.
+/// Whether a body is a web page, regardless of its media type.
 #[must_use]
 pub fn is_html(media_type: Option<&str>, body: &[u8]) -> bool {
     if media_type.is_some_and(|media_type| media_type == "text/html") {
@@ -56,7 +56,7 @@ pub fn is_html(media_type: Option<&str>, body: &[u8]) -> bool {
         .any(|tag| begin.len() >= tag.len() && begin[..tag.len()].eq_ignore_ascii_case(tag))
 }
 
-/// The beginning of a text body, on one line, after a colon; nothing if it is not text.
+/// The beginning of a text body, on one line, after a colon; empty if it is not text.
 fn excerpt(body: &[u8]) -> String {
     let Ok(text) = std::str::from_utf8(body) else {
         return String::new();

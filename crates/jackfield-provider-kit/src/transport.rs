@@ -1,4 +1,4 @@
-//! The HTTP client of providers: encrypted by rustls over ring, never redirected, never retried, no proxy unless told.
+//! The HTTP client for providers: TLS by rustls with ring, no redirects, no retries, no proxy unless configured.
 
 mod fault;
 mod incoming;
@@ -20,45 +20,46 @@ use tokio::time::timeout;
 
 /// Sends requests to providers. Clones share connections and certificates: one is enough for all adapters.
 ///
-/// Connections to `https` addresses are kept for the next request, those to `http` addresses are not,
-/// unless [`TransportSettings::keep_plain`] says so.
+/// Connections to `https` URLs are kept for the next request; those to `http` URLs are not, unless
+/// [`TransportSettings::keep_plain`] is set.
 #[derive(Clone)]
 pub struct Transport {
-    /// For what is encrypted or goes through a proxy. Made when the first of it is sent: to read the
-    /// system's certificate authorities takes longer than a whole turn with a server on this machine.
+    /// The clients for TLS and for proxies. Created with the first such request: reading the system's certificate
+    /// authorities takes longer than a whole turn with a local server.
     encrypting: Arc<OnceCell<Clients>>,
-    /// For everything else.
+    /// The clients for all other requests.
     plain: Clients,
     settings: Arc<TransportSettings>,
 }
 
-/// What sends requests.
+/// A pair of HTTP clients.
 #[derive(Clone)]
 struct Clients {
-    /// Keeps its connections for the next request.
+    /// Keeps connections for the next request.
     keeping: reqwest::Client,
-    /// Makes a connection for each request, and closes it after the reply.
+    /// Opens a connection for each request, and closes it after the reply.
     parting: reqwest::Client,
-    /// Whether it knows any certificate authority.
+    /// Whether it has any certificate authorities.
     trusting: bool,
 }
 
-/// How requests are sent. There is no limit on the whole of a call: the loop keeps the time.
+/// The settings of a transport. There is no limit on the total time of a call: the tool loop enforces one.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct TransportSettings {
-    /// How long a connection may take to be made, encryption included.
+    /// The time limit for a connection, including TLS.
     pub connect_timeout: Duration,
-    /// Whether connections to plain `http` addresses are kept for the next request, too.
+    /// Whether connections to plain `http` URLs are kept for the next request, too.
     ///
-    /// Model servers on this machine often close a connection that they promised to keep, and the next
-    /// request meets the closing and has to be sent again; a new connection to them costs next to nothing.
+    /// Local model servers often close a connection that they promised to keep, and the next request may meet the
+    /// close and has to be sent again; a new connection to them costs next to nothing.
     pub keep_plain: bool,
-    /// A proxy for everything but this machine, as a URL; the environment's own are not used.
+    /// The URL of a proxy for everything except this machine; proxies in the environment are ignored.
     pub proxy: Option<String>,
-    /// How long a server may be silent, before its answer and within it. A safety net: the loop's own limit is shorter.
+    /// The longest silence of a server, before its response and within it. A safety net: the tool loop's own limit
+    /// is shorter.
     pub read_idle: Duration,
-    /// What the client calls itself.
+    /// The value of the `user-agent` header.
     pub user_agent: String,
 }
 
@@ -74,31 +75,30 @@ impl Default for TransportSettings {
     }
 }
 
-/// A transport that cannot be set up.
+/// A transport that cannot be created.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TransportError {
-    /// The client cannot be made.
+    /// The client cannot be created.
     #[error("the HTTP client cannot be set up")]
     Client {
         /// Why.
         #[source]
         source: BoxError,
     },
-    /// The proxy is not one.
+    /// The proxy is not a URL.
     #[error("the proxy is not a URL such as `http://host:8080`")]
     Proxy,
 }
 
 impl Transport {
-    /// Sets up a transport. The system's certificate authorities are read once, when they are first
-    /// needed.
+    /// Creates a transport. The system's certificate authorities are read once, when they are first needed.
     ///
-    /// A machine that has none can still be used with plain `http` addresses.
+    /// A machine without any can still use plain `http` URLs.
     ///
     /// # Errors
     ///
-    /// [`TransportError`] if the settings cannot be followed.
+    /// [`TransportError`] if the settings are invalid.
     pub fn new(settings: TransportSettings) -> Result<Self, TransportError> {
         let nobody = tls::trusting_nobody();
         let nobody = nobody.map_err(|source| TransportError::Client { source })?;
@@ -109,13 +109,13 @@ impl Transport {
         })
     }
 
-    /// Sends a request, and returns what comes back as soon as its head is there, whatever its status.
+    /// Sends a request, and returns the response with any status as soon as its head has arrived.
     ///
     /// Dropping the future, or the response, closes the connection.
     ///
     /// # Errors
     ///
-    /// [`ModelError`], classified: `BeforeSend` only where no connection came about.
+    /// [`ModelError`], classified: `BeforeSend` only if no connection was made.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Incoming, ModelError> {
         let peer = fault::RequestPeer::of(request.uri(), &self.settings);
         let encrypted = request.uri().scheme_str() == Some("https");
@@ -144,7 +144,8 @@ impl Transport {
         }
     }
 
-    /// The clients that know whom the system trusts. Reading files takes a while, so elsewhere.
+    /// The clients with the system's certificate authorities. Reading them takes a while, so it runs on a blocking
+    /// thread.
     async fn encrypting(&self) -> Result<&Clients, TransportError> {
         let made = self.encrypting.get_or_try_init(|| async {
             let settings = Arc::clone(&self.settings);
@@ -180,7 +181,7 @@ impl Clients {
 
 impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The proxy's address may hold a password.
+        // The proxy's URL may contain a password.
         f.debug_struct("Transport")
             .field("connect_timeout", &self.settings.connect_timeout)
             .field("keep_plain", &self.settings.keep_plain)
@@ -189,7 +190,7 @@ impl fmt::Debug for Transport {
     }
 }
 
-/// A client by these settings, but for its connections between requests.
+/// A client with these settings, except for the reuse of connections.
 fn client(
     settings: &TransportSettings,
     tls: rustls::ClientConfig,
@@ -205,7 +206,7 @@ fn client(
     let Some(proxy) = &settings.proxy else {
         return Ok(builder);
     };
-    // The error would repeat the URL, which may hold a password.
+    // The error would quote the URL, which may contain a password.
     let proxy = reqwest::Proxy::all(proxy).map_err(|_| TransportError::Proxy)?;
     let direct = reqwest::NoProxy::from_string("localhost,127.0.0.0/8,::1");
     Ok(builder.proxy(proxy.no_proxy(direct)))
@@ -217,6 +218,6 @@ fn build(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, TransportEr
     })
 }
 
-/// How long a connection is kept for the next request. Many servers close theirs after 5 s, and a
-/// request that meets the closing of its connection is one that may have been received.
+/// How long an idle connection is kept. Many servers close theirs after 5 s, and a request that meets the close may
+/// have been received.
 const POOL_IDLE: Duration = Duration::from_secs(4);

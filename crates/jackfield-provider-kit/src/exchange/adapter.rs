@@ -1,4 +1,4 @@
-//! What an adapter has of its own.
+//! The parts of an exchange that are specific to an adapter.
 
 use std::fmt::Display;
 
@@ -14,59 +14,59 @@ use tracing::Span;
 
 use crate::secret::Secret;
 
-/// What an adapter has of its own: its configuration, its headers and paths, and its dialect.
+/// The specific parts of an adapter: its configuration, its headers and paths, and its dialect.
 pub trait Adapter: Send + Sync {
-    /// What reads the replies.
+    /// The decoder of replies.
     type Decoder: DecodeReply;
 
-    /// The media types of a stream that has one JSON document a line, such as `application/x-ndjson`; none
-    /// where the provider streams server-sent events, which need no word. Each line is then an event without
-    /// a name: see [`JsonLines`](crate::lines::JsonLines).
+    /// The media types of a stream with one JSON document per line, such as `application/x-ndjson`; empty if the
+    /// provider streams server-sent events, which need no declaration. Each line is then an event without a name:
+    /// see [`JsonLines`](crate::lines::JsonLines).
     const LINES: &'static [&'static str] = &[];
 
-    /// The header in which the provider names a request, and the span's field that this goes into.
+    /// The provider's response header with the request id, and the field of the span for it.
     const REQUEST_ID: (&'static str, &'static str);
 
-    /// What to send for a request, and how its answer is read. Sends nothing itself.
+    /// Prepares the request to send, and the decoder for its response. Sends nothing itself.
     ///
     /// # Errors
     ///
-    /// A failure of the phase `BeforeSend`: see [`unsupported`].
+    /// A failure with the phase `BeforeSend`: see [`unsupported`].
     fn ask(&self, request: &ModelRequest) -> Result<PreparedRequest<Self::Decoder>, ModelFailure>;
 
-    /// What an answer means whose status is one of an error; nothing if it is not in the provider's
-    /// language, and so perhaps not of the provider. The phase is `BeforeFirstDelta`.
+    /// The failure for a response with an error status; `None` if it is not in the provider's dialect, and so
+    /// perhaps from a proxy. The phase is `BeforeFirstDelta`.
     ///
-    /// What `retry-after` and its like say is put in afterwards.
+    /// The `retry-after` headers are applied afterwards.
     fn classify(&self, answer: &ErrorAnswer<'_>) -> Option<ModelFailure>;
 
-    /// The key, which is taken out of everything that is told.
+    /// The key, which is removed from all messages.
     fn key(&self) -> Option<&Secret>;
 
-    /// Why there is no key although one is needed, in a sentence.
+    /// The reason why a required key is missing, in a sentence.
     fn missing_key(&self) -> Option<&str>;
 
     /// The span of a call of this model: [`chat_span!`](crate::chat_span).
     fn span(&self, model: &str) -> Span;
 }
 
-/// A request that is ready to be sent.
+/// A prepared request.
 #[derive(Debug)]
 pub struct PreparedRequest<D> {
-    /// What reads the answer.
+    /// The decoder of the response.
     pub decoder: D,
-    /// What of the request got lost or changed.
+    /// The losses and changes of the request.
     pub notes: Vec<Note>,
     /// The request on the wire.
     pub request: Request<Bytes>,
 }
 
 impl<D> PreparedRequest<D> {
-    /// A body, with these headers, to this address.
+    /// A POST request to this URL with this body and these headers.
     ///
     /// # Errors
     ///
-    /// `InvalidRequest` if that cannot be written.
+    /// `InvalidRequest` if it cannot be built.
     pub fn post(
         url: &str,
         headers: HeaderMap,
@@ -86,14 +86,14 @@ impl<D> PreparedRequest<D> {
     }
 }
 
-/// The failure for what a dialect cannot ask its provider.
+/// The failure for a request that the dialect cannot express.
 #[must_use]
 pub fn unsupported(refusal: &Unsupported) -> ModelFailure {
     let kind = ModelFailureKind::Unsupported;
     ModelFailure::new(kind, Phase::BeforeSend, refusal.to_string())
 }
 
-/// An answer that is no reply.
+/// A response that is not a reply.
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorAnswer<'a> {
     /// Its body, or the beginning of it.

@@ -1,4 +1,4 @@
-//! Answers that are no reply.
+//! Responses that are not replies.
 
 use std::time::SystemTime;
 
@@ -10,7 +10,7 @@ use super::request_id;
 use crate::transport::Incoming;
 use crate::{retry_after, status};
 
-/// What an answer means that is no reply.
+/// The error for a response that is not a reply.
 pub(super) async fn refused<A: Adapter>(adapter: &A, incoming: Incoming, url: &str) -> ModelError {
     let (status, media_type) = (incoming.status(), incoming.media_type());
     let headers = incoming.headers().clone();

@@ -1,4 +1,4 @@
-//! What a streamed reply comes in: server-sent events, or lines.
+//! The events of a streamed reply: server-sent events, or lines.
 
 use std::collections::VecDeque;
 
@@ -8,13 +8,13 @@ use super::surrogates::SurrogateJoiner;
 use crate::lines::JsonLines;
 use crate::sse::{RawEvent, RawEvents};
 
-/// The events of a reply, however they are parted, with whole characters in them.
+/// The events of a reply, from either form of stream, with complete characters.
 pub(super) struct ReplyEvents {
-    /// What the body failed with, once all events before that are told.
+    /// The error of the body, which is returned after all earlier events.
     failed: Option<ModelError>,
     halves: SurrogateJoiner,
     parted: EventSource,
-    /// Events that are whole.
+    /// Complete events.
     ready: VecDeque<RawEvent>,
 }
 
@@ -41,7 +41,7 @@ impl ReplyEvents {
         }
     }
 
-    /// The next event; none at the end of the body.
+    /// The next event; `None` at the end of the body.
     pub(super) async fn next(&mut self) -> Result<Option<RawEvent>, ModelError> {
         loop {
             if let Some(event) = self.ready.pop_front() {

@@ -1,10 +1,10 @@
-//! The provider's own id of a request.
+//! The provider's own request id.
 
 use std::sync::Arc;
 
 use http::HeaderMap;
 
-/// The id, from the provider's own header or, as servers that speak its language have it, from another one.
+/// The request id, from the provider's own header or, as compatible servers send it, from another one.
 pub(super) fn of(headers: &HeaderMap, own: &str) -> Option<Arc<str>> {
     let text = |name: &str| headers.get(name)?.to_str().ok();
     let mut ids = [own, "request-id", "x-request-id"].into_iter();
@@ -12,5 +12,5 @@ pub(super) fn of(headers: &HeaderMap, own: &str) -> Option<Arc<str>> {
     Some(id.trim().chars().take(LONGEST).collect::<String>().into())
 }
 
-/// How many characters of it are kept.
+/// How many characters are kept.
 const LONGEST: usize = 128;

@@ -1,4 +1,4 @@
-//! The span of a call, as the conventions for telemetry of generative AI have it.
+//! The span of a call, by the OpenTelemetry conventions for generative AI.
 
 use jackfield_domain::failure::ModelFailureKind;
 use jackfield_domain::reply::ReplyEnd;
@@ -8,10 +8,10 @@ use tracing::field::{debug, display};
 #[doc(hidden)]
 pub use tracing;
 
-/// Makes the span of a call of a model, in the name of the crate that it stands in.
+/// Creates the span of a model call, with the calling crate as its target.
 ///
-/// Takes the provider as the conventions for telemetry call it, the field for the provider's name of
-/// the request, the model, and the base URL.
+/// Takes the provider's name in the telemetry conventions, the field for the provider's request id, the model, and
+/// the base URL.
 ///
 /// ```
 /// # use jackfield_provider_kit::base_url::BaseUrl;
@@ -45,7 +45,7 @@ macro_rules! chat_span {
     }};
 }
 
-/// What the reply's end says.
+/// Records the end of a reply.
 pub(super) fn record(span: &Span, end: &ReplyEnd) {
     span.record("gen_ai.response.finish_reasons", debug([&end.finish]));
     if let Some(id) = &end.upstream {
@@ -65,7 +65,7 @@ pub(super) fn record(span: &Span, end: &ReplyEnd) {
     }
 }
 
-/// That the call failed.
+/// Records that the call failed.
 pub(super) fn fail(span: &Span, kind: ModelFailureKind) {
     span.record("error.type", debug(kind));
     span.record("otel.status_code", "ERROR");

@@ -1,18 +1,19 @@
-//! Halves of surrogate pairs in JSON: joined where a pair is parted over two events, and replaced where one is alone.
+//! Unpaired surrogates in JSON: joined if a pair is split over two events, and otherwise replaced.
 //!
-//! Models write a character in several tokens, and some servers escape each by itself: `"\ud83d"`, then `"\ude00"`.
-//! Neither is a text, so that a reader of JSON refuses both.
+//! Models emit a character as several tokens, and some servers escape each separately: `"\ud83d"`, then `"\ude00"`.
+//! Neither is valid text, so a JSON parser rejects both.
 
 use crate::sse::RawEvent;
 
-/// The events of a stream with whole characters in them. An event is held while the pair that it begins may go on.
+/// The events of a stream with complete characters. An event is held back while its last surrogate may get its
+/// other half.
 #[derive(Debug, Default)]
 pub(super) struct SurrogateJoiner {
     held: Option<RawEvent>,
 }
 
 impl SurrogateJoiner {
-    /// The events that are whole with this one, in order.
+    /// Adds an event, and returns the events that are complete now, in order.
     pub(super) fn push(&mut self, mut event: RawEvent) -> Vec<RawEvent> {
         let mut whole = Vec::new();
         if let Some(mut held) = self.held.take() {
@@ -29,7 +30,7 @@ impl SurrogateJoiner {
         whole
     }
 
-    /// The event that is held at the end of the stream.
+    /// The event that is held back at the end of the stream.
     pub(super) fn finish(&mut self) -> Option<RawEvent> {
         let mut held = self.held.take()?;
         replace(&mut held.data);
@@ -37,29 +38,29 @@ impl SurrogateJoiner {
     }
 }
 
-/// Replaces the halves in JSON by U+FFFD. What is no UTF-8 is left alone.
+/// Replaces unpaired surrogates in JSON by U+FFFD. Invalid UTF-8 is unchanged.
 pub(super) fn whole(body: &[u8]) -> Option<String> {
     let mut json = std::str::from_utf8(body).ok()?.to_owned();
     replace(&mut json);
     Some(json)
 }
 
-/// Whether JSON may have halves at all.
+/// Whether JSON may contain escaped surrogates at all.
 pub(super) fn may_have_some(json: &[u8]) -> bool {
     json.windows(3)
         .any(|bytes| matches!(bytes, [b'\\', b'u', b'd' | b'D']))
 }
 
-/// Half of a pair that has no other half beside it.
+/// A surrogate without its other half beside it.
 #[derive(Debug)]
 struct LoneSurrogate {
-    /// Where its escape begins.
+    /// The place of its escape.
     at: usize,
-    /// Whether its string begins with it.
+    /// Whether it is at the beginning of its string.
     begins: bool,
-    /// Whether its string ends with it.
+    /// Whether it is at the end of its string.
     ends: bool,
-    /// Where the key before its string stands.
+    /// The place of the key before its string.
     key: (usize, usize),
     is_low: bool,
 }
@@ -70,8 +71,8 @@ impl LoneSurrogate {
     }
 }
 
-/// Moves the second halves at the beginning of strings behind the first halves at the end of strings under the same
-/// key.
+/// Moves low surrogates at the beginning of strings to the high surrogates at the end of earlier strings with the
+/// same key.
 fn join(before: &mut String, behind: &mut String) {
     for high in some(before, LoneSurrogate::may_go_on).iter().rev() {
         let key = before.get(high.key.0..high.key.1);
@@ -100,7 +101,7 @@ fn replace(json: &mut String) {
     }
 }
 
-/// The first halves of this kind in JSON, in order.
+/// The unpaired surrogates that match, in order.
 fn some(json: &str, kind: impl Fn(&LoneSurrogate) -> bool) -> Vec<LoneSurrogate> {
     let mut found = Vec::new();
     each(json, |half| {
@@ -111,7 +112,7 @@ fn some(json: &str, kind: impl Fn(&LoneSurrogate) -> bool) -> Vec<LoneSurrogate>
     found
 }
 
-/// Looks at each half in JSON, in order.
+/// Visits each unpaired surrogate in JSON, in order.
 fn each(json: &str, mut seen: impl FnMut(LoneSurrogate)) {
     let bytes = json.as_bytes();
     if !may_have_some(bytes) {
@@ -160,7 +161,7 @@ fn is_key(bytes: &[u8], at: usize) -> bool {
     behind == Some(&b':')
 }
 
-/// The unit of UTF-16 that is escaped here, as `\u` and four digits.
+/// The UTF-16 code unit that is escaped here, as `\u` and four digits.
 fn unit(bytes: &[u8], at: usize) -> Option<u16> {
     let escape = bytes.get(at..at.checked_add(ESCAPE)?)?;
     let digits = escape.strip_prefix(b"\\u")?;
@@ -168,9 +169,9 @@ fn unit(bytes: &[u8], at: usize) -> Option<u16> {
     u16::from_str_radix(digits, 16).ok()
 }
 
-/// How many bytes an escape has.
+/// The length of an escape in bytes.
 const ESCAPE: usize = 6;
-/// How many strings of an event may go on in the next one.
+/// How many strings of an event may continue in the next one.
 const MOST: usize = 16;
 const HIGH_FIRST: u16 = 0xD800;
 const HIGH_LAST: u16 = 0xDBFF;

@@ -1,14 +1,14 @@
-//! Which addresses are public: the special-purpose registries of IANA, as a table.
+//! Public and special-purpose addresses: the registries of IANA, as tables.
 //!
-//! `IpAddr::is_global` is not stable, and says nothing about addresses within addresses.
+//! `IpAddr::is_global` is not stable, and ignores addresses embedded in others.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{Ipv4Net, Ipv6Net};
 
-/// What an address is that is not public, in words that follow "which is"; `None` if it is public.
+/// The kind of an address that is not public, in words that follow "which is"; `None` if it is public.
 ///
-/// An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) is looked at as well.
+/// An IPv4 address within an IPv6 one (mapped, NAT64, 6to4) is checked as well.
 #[must_use]
 pub fn special(address: IpAddr) -> Option<&'static str> {
     match address {
@@ -17,7 +17,7 @@ pub fn special(address: IpAddr) -> Option<&'static str> {
     }
 }
 
-/// The address that is really meant: IPv4 where it is written as a mapped IPv6 address.
+/// The canonical address: IPv4 for a mapped IPv6 address.
 pub(super) fn canonical(address: IpAddr) -> IpAddr {
     address.to_canonical()
 }
@@ -57,7 +57,7 @@ const fn v6(groups: [u16; 3], length: u8) -> Ipv6Net {
     Ipv6Net::new_assert(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0), length)
 }
 
-/// IANA IPv4 Special-Purpose Address Registry, and multicast; the first one that fits speaks.
+/// IANA IPv4 Special-Purpose Address Registry, and multicast; the first match counts.
 const V4: &[(Ipv4Net, &str)] = &[
     (v4(0, 0, 0, 0, 32), "unspecified (RFC 1122)"),
     (v4(0, 0, 0, 0, 8), "of this network (RFC 791)"),
@@ -67,7 +67,7 @@ const V4: &[(Ipv4Net, &str)] = &[
         "shared behind a carrier's NAT (RFC 6598)",
     ),
     (v4(127, 0, 0, 0, 8), "this machine (RFC 1122)"),
-    // 169.254.169.254, where clouds hand out credentials, is one of these.
+    // Includes 169.254.169.254, where cloud providers serve credentials.
     (v4(169, 254, 0, 0, 16), "link-local (RFC 3927)"),
     (v4(172, 16, 0, 0, 12), "private (RFC 1918)"),
     (v4(192, 0, 0, 0, 24), "for protocols (RFC 6890)"),
@@ -82,8 +82,8 @@ const V4: &[(Ipv4Net, &str)] = &[
     (v4(240, 0, 0, 0, 4), "reserved (RFC 1112)"),
 ];
 
-/// IANA IPv6 Special-Purpose Address Registry, multicast and what is deprecated; what else is outside
-/// of [`GLOBAL_UNICAST`] is reserved. Of `2001::/23` a few parts could be reached; no web API is there.
+/// IANA IPv6 Special-Purpose Address Registry, multicast and deprecated ranges; everything else outside of
+/// [`GLOBAL_UNICAST`] is reserved. A few parts of `2001::/23` are reachable, but host no web APIs.
 const V6: &[(Ipv6Net, &str)] = &[
     (v6([0, 0, 0], 128), "unspecified (RFC 4291)"),
     (
@@ -91,7 +91,7 @@ const V6: &[(Ipv6Net, &str)] = &[
         "this machine (RFC 4291)",
     ),
     (v6([0, 0, 0], 96), "IPv4-compatible (RFC 4291)"),
-    // NAT64 of networks of their own: what is behind it is theirs.
+    // Local NAT64: its targets are in the local network.
     (v6([0x64, 0xff9b, 1], 48), "behind a local NAT64 (RFC 8215)"),
     (v6([0x100, 0, 0], 64), "discarded (RFC 6666)"),
     (v6([0x2001, 0, 0], 32), "Teredo (RFC 4380)"),
@@ -110,5 +110,5 @@ const V6: &[(Ipv6Net, &str)] = &[
 const NAT64: Ipv6Net = v6([0x64, 0xff9b, 0], 96);
 /// 6to4 (RFC 3056); bits 16 to 47 are an IPv4 address.
 const SIX_TO_FOUR: Ipv6Net = v6([0x2002, 0, 0], 16);
-/// What IANA gives out for the Internet (RFC 3513).
+/// The addresses that IANA allocates for the Internet (RFC 3513).
 const GLOBAL_UNICAST: Ipv6Net = v6([0x2000, 0, 0], 3);

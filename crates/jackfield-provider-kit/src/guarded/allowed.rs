@@ -1,4 +1,4 @@
-//! What may be reached although it is not public.
+//! Destinations that are permitted although they are not public.
 
 use std::net::IpAddr;
 
@@ -7,33 +7,33 @@ use thiserror::Error;
 
 use super::addresses::canonical;
 
-/// Networks and names that may be reached although they are not public. Nothing by default.
+/// Networks and names that are permitted although they are not public. Empty by default.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Allowed {
     names: Vec<Name>,
     networks: Vec<IpNet>,
 }
 
-/// A name, and whether all names below it are meant.
+/// A name, and whether it stands for all names below it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Name {
     below: bool,
     name: String,
 }
 
-/// A text that is neither a network nor an address nor a name.
+/// A text that is not a network, an address or a name.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum InvalidAllowance {
-    /// The network has bits behind its length.
+    /// The network has bits set after its prefix.
     #[error("`{given}` is no network; did you mean `{meant}`?")]
     HostBits {
-        /// What was written.
+        /// The given text.
         given: String,
-        /// The network that holds it.
+        /// The network that contains it.
         meant: IpNet,
     },
-    /// It is nothing of the three.
+    /// It has none of the three forms.
     #[error(
         "`{0}` is no network such as \"10.0.0.0/8\", no address, and no name such as \"localhost\" or \"*.internal.example\""
     )]
@@ -41,12 +41,12 @@ pub enum InvalidAllowance {
 }
 
 impl Allowed {
-    /// Allows a network such as `10.0.0.0/8`, an address, a name such as `localhost`, or all names below
-    /// one, as `*.internal.example`. A name is allowed whatever its address is.
+    /// Allows a network such as `10.0.0.0/8`, an address, a name such as `localhost`, or all names below one, such
+    /// as `*.internal.example`. A name is allowed with any address.
     ///
     /// # Errors
     ///
-    /// [`InvalidAllowance`] if it is none of them.
+    /// [`InvalidAllowance`] if it has none of these forms.
     pub fn allow(&mut self, text: &str) -> Result<(), InvalidAllowance> {
         let unreadable = || InvalidAllowance::Unreadable(text.to_owned());
         if let Ok(address) = text.parse::<IpAddr>() {
@@ -78,7 +78,7 @@ impl Allowed {
         Ok(())
     }
 
-    /// Whether this address may be reached although it is not public.
+    /// Whether this address is permitted although it is not public.
     #[must_use]
     pub fn has_address(&self, address: IpAddr) -> bool {
         let address = canonical(address);
@@ -87,7 +87,7 @@ impl Allowed {
             .any(|network| network.contains(&address))
     }
 
-    /// Whether this name may be reached wherever it is.
+    /// Whether this name is permitted with any address.
     #[must_use]
     pub fn has_name(&self, name: &str) -> bool {
         let name = plain(name);
@@ -102,7 +102,7 @@ impl Allowed {
     }
 }
 
-/// A network of mapped IPv4 addresses as what it is, since addresses are compared as what they are.
+/// A network of mapped IPv4 addresses as an IPv4 network, since canonical addresses are compared.
 fn unmapped(network: IpNet) -> IpNet {
     let IpNet::V6(inner) = network else {
         return network;
@@ -115,10 +115,10 @@ fn unmapped(network: IpNet) -> IpNet {
         .map_or(network, IpNet::V4)
 }
 
-/// A name as names are compared: in lower case, and without the dot of the root.
+/// A name for comparison: in lower case, and without a trailing dot.
 fn plain(name: &str) -> String {
     name.trim_end_matches('.').to_ascii_lowercase()
 }
 
-/// The length of `::ffff:0:0/96`, in which IPv4 addresses are mapped.
+/// The prefix length of `::ffff:0:0/96`, the range of mapped IPv4 addresses.
 const MAPPED: u8 = 96;

@@ -1,4 +1,4 @@
-//! An answer whose head is there, and whose body is read as far as it is wanted.
+//! A response whose head has arrived, and whose body is read as far as needed.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use http::{HeaderMap, StatusCode};
 
 use super::fault::{FetchError, Peer};
 
-/// An answer. Dropping it closes the connection.
+/// A response. Dropping it closes the connection.
 pub struct GuardedResponse {
     peer: Peer,
     response: reqwest::Response,
@@ -18,7 +18,7 @@ pub struct GuardedResponse {
 pub struct GuardedBody {
     /// The bytes.
     pub bytes: Bytes,
-    /// Whether that is all of it.
+    /// Whether these are all bytes of the body.
     pub whole: bool,
 }
 
@@ -27,7 +27,7 @@ impl GuardedResponse {
         Self { peer, response }
     }
 
-    /// Who answered, as host and perhaps port; after redirects the last one.
+    /// The responding host with an optional port; after redirects, the last one.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.peer.host
@@ -59,11 +59,11 @@ impl GuardedResponse {
         (!media_type.is_empty()).then(|| media_type.to_ascii_lowercase())
     }
 
-    /// The beginning of the body, of at most this many bytes. What comes behind it is not read.
+    /// Reads the first `limit` bytes of the body. The rest is not read.
     ///
     /// # Errors
     ///
-    /// [`FetchError`] if it breaks off before.
+    /// [`FetchError`] if the body breaks off before that.
     pub async fn read(mut self, limit: usize) -> Result<GuardedBody, FetchError> {
         let mut bytes = BytesMut::new();
         loop {

@@ -1,4 +1,4 @@
-//! Why a request has no answer, in one sentence, and whether it can have had an effect.
+//! Errors of a request: a sentence, and whether the request can have had an effect.
 
 use std::error::Error;
 use std::io;
@@ -10,47 +10,47 @@ use thiserror::Error;
 use super::resolve::RefusedAddress;
 use crate::cause::cause;
 
-/// A request that has no answer that could be used. Its message tells host and port at most.
+/// A request without a usable response. Its message contains at most host and port.
 #[derive(Debug, Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct FetchError {
-    /// What happened.
+    /// The kind of the error.
     pub kind: FetchErrorKind,
-    /// What happened, and what to do about it.
+    /// The error, and what to do about it.
     pub message: String,
-    /// Whether any of it may have reached a server. `false` is proved.
+    /// Whether any part of the request may have reached a server. `false` is proved.
     pub sent: bool,
     /// The cause.
     #[source]
     pub source: Option<BoxError>,
 }
 
-/// What happened to a request.
+/// The kind of a request's error.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FetchErrorKind {
-    /// The connection broke, or what came was not HTTP.
+    /// The connection broke, or the response was not HTTP.
     Broken,
-    /// The answer was a redirect that is not followed.
+    /// The response was a redirect that is not followed.
     Redirect,
-    /// The address is not one that may be reached.
+    /// The address is not permitted.
     Refused,
-    /// The server said nothing for too long.
+    /// The server was silent for too long.
     Silent,
-    /// No connection came about.
+    /// No connection could be made.
     Unreachable,
-    /// It cannot be put on the wire.
+    /// The request cannot be sent.
     Unsendable,
 }
 
-/// Whom a request goes to, as far as errors may tell: host and port, never path, query or user.
+/// The destination of a request in the form permitted in errors: host and port, never path, query or user.
 #[derive(Clone, Debug)]
 pub(super) struct Peer {
-    /// Whether a refusal says how to allow what it refuses.
+    /// Whether a refusal explains how to permit the destination.
     pub(super) advised: bool,
     pub(super) connect_timeout: Duration,
     pub(super) host: String,
-    /// Whether something was answered before, by a redirect.
+    /// Whether an earlier response was a redirect.
     pub(super) later: bool,
     pub(super) read_idle: Duration,
 }
@@ -58,7 +58,7 @@ pub(super) struct Peer {
 impl Peer {
     pub(super) fn refused(&self, refused: &RefusedAddress) -> FetchError {
         let mut message = refused.to_string();
-        // Nobody is told to open a door because a server pointed at it.
+        // Advice to permit an address is not given if a server's redirect chose the address.
         if self.advised && !self.later {
             let address = refused.address;
             message.push_str(&format!(
@@ -76,7 +76,7 @@ impl Peer {
         }
     }
 
-    /// This machine trusts nobody.
+    /// This machine has no certificate authorities.
     pub(super) fn untrusted(&self) -> FetchError {
         let host = &self.host;
         let message = format!(
@@ -85,7 +85,7 @@ impl Peer {
         self.fault(FetchErrorKind::Unreachable, message, None)
     }
 
-    /// No response came.
+    /// There was no response.
     pub(super) fn not_answered(&self, error: reqwest::Error) -> FetchError {
         let host = &self.host;
         if let Some(refused) = cause::<RefusedAddress>(&error) {
@@ -163,7 +163,7 @@ impl Peer {
             kind,
             message,
             sent: self.later,
-            // The address may hold what nobody should read.
+            // The URL may contain secrets.
             source: error
                 .map(|error| Box::new(error.without_url()) as Box<dyn Error + Send + Sync>),
         }

@@ -1,4 +1,4 @@
-//! Names to addresses, each of which is checked before anything is connected to it.
+//! Resolves names to addresses, each of which is checked before the connection.
 
 use std::fmt;
 use std::io;
@@ -11,18 +11,18 @@ use thiserror::Error;
 use super::addresses::{canonical, special};
 use super::allowed::Allowed;
 
-/// Finds the addresses of a name.
+/// Resolves names.
 #[async_trait]
 pub trait Lookup: Send + Sync {
-    /// All addresses of this name. Cancelled by dropping.
+    /// All addresses of this name. Dropping the future cancels the lookup.
     ///
     /// # Errors
     ///
-    /// The name has none, or nobody can be asked.
+    /// The name has no address, or no resolver can be reached.
     async fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// Asks the system.
+/// The system's resolver.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemLookup;
 
@@ -34,7 +34,7 @@ impl Lookup for SystemLookup {
     }
 }
 
-/// An address that is not connected to.
+/// An address that is not permitted.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 pub(super) struct RefusedAddress {
     pub(super) address: IpAddr,
@@ -59,7 +59,7 @@ impl fmt::Display for RefusedAddress {
     }
 }
 
-/// Whether an address of a host may be connected to.
+/// Checks whether an address of a host is permitted.
 pub(super) fn check(allowed: &Allowed, host: &str, address: IpAddr) -> Result<(), RefusedAddress> {
     match special(address) {
         Some(what) if !allowed.has_address(address) => Err(RefusedAddress {
@@ -71,7 +71,7 @@ pub(super) fn check(allowed: &Allowed, host: &str, address: IpAddr) -> Result<()
     }
 }
 
-/// The resolver of the client: what it gives is what is connected to, so nothing can change in between.
+/// The resolver of the client: the connection uses exactly its results, so the address cannot change in between.
 pub(super) struct CheckedResolver {
     pub(super) allowed: Arc<Allowed>,
     pub(super) lookup: Arc<dyn Lookup>,
@@ -88,7 +88,7 @@ impl reqwest::dns::Resolve for CheckedResolver {
                 return Err(none.into());
             }
             if !allowed.has_name(name) {
-                // One bad address is enough: public ones beside it are what an attack looks like.
+                // One forbidden address fails the lookup: a mix with public ones is typical of an attack.
                 for address in &addresses {
                     check(&allowed, name, *address)?;
                 }

@@ -1,4 +1,4 @@
-//! What goes wrong on the wire, classified, with the host, the cause and the way out in one sentence.
+//! Errors of the transport, classified, with the host, the cause and advice in one sentence.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use rustls::CertificateError;
 use super::{TransportError, TransportSettings};
 use crate::cause::cause;
 
-/// Whom a request goes to, as far as errors may tell: host and port, never path, query or user.
+/// The destination of a request in the form permitted in errors: host and port, never path, query or user.
 #[derive(Clone, Debug)]
 pub(super) struct RequestPeer {
     connect_timeout: Duration,
@@ -34,7 +34,7 @@ impl RequestPeer {
         }
     }
 
-    /// This machine trusts nobody.
+    /// This machine has no certificate authorities.
     pub(super) fn untrusted(&self) -> ModelFailure {
         let host = &self.host;
         hopeless(
@@ -45,7 +45,7 @@ impl RequestPeer {
         )
     }
 
-    /// The request cannot be put on the wire.
+    /// The request cannot be sent.
     pub(super) fn unsendable(&self, error: reqwest::Error) -> ModelError {
         let host = &self.host;
         let failure = hopeless(
@@ -55,7 +55,7 @@ impl RequestPeer {
         ModelError::with_source(failure, error.without_url())
     }
 
-    /// There is nothing that could send it.
+    /// The client cannot be created.
     pub(super) fn without_client(&self, error: TransportError) -> ModelError {
         let host = &self.host;
         let failure = hopeless(
@@ -65,7 +65,7 @@ impl RequestPeer {
         ModelError::with_source(failure, error)
     }
 
-    /// No response came.
+    /// There was no response.
     pub(super) fn not_answered(&self, error: reqwest::Error) -> ModelError {
         let host = &self.host;
         let failure = if error.is_connect() {
@@ -73,7 +73,7 @@ impl RequestPeer {
         } else if error.is_builder() {
             return self.unsendable(error);
         } else {
-            // A connection from the pool that the server was just closing ends here, too.
+            // Includes a pooled connection that the server was just closing.
             ModelFailure::new(
                 ModelFailureKind::Interrupted,
                 Phase::BeforeFirstDelta,
@@ -96,7 +96,7 @@ impl RequestPeer {
         ModelError::with_source(failure, error.without_url())
     }
 
-    /// The response is longer than anything useful.
+    /// The response exceeds the limit on size.
     pub(super) fn too_long(&self, limit: usize) -> ModelFailure {
         let host = &self.host;
         ModelFailure::new(
@@ -106,7 +106,7 @@ impl RequestPeer {
         )
     }
 
-    /// The response has a content encoding that was not asked for, and that cannot be undone.
+    /// The response has a content encoding that is unsupported, or invalid data for it.
     pub(super) fn encoded(&self, named: &str, fault: Option<&io::Error>) -> ModelFailure {
         let host = &self.host;
         let message = match fault {
@@ -122,12 +122,12 @@ impl RequestPeer {
         ModelFailure::new(kind, Phase::BeforeFirstDelta, message)
     }
 
-    /// How long it may be silent.
+    /// The longest permitted silence.
     pub(super) const fn read_idle(&self) -> Duration {
         self.read_idle
     }
 
-    /// It was silent for longer.
+    /// The server was silent for too long.
     pub(super) fn silent(&self) -> ModelFailure {
         let (host, seconds) = (&self.host, self.read_idle.as_secs_f64());
         ModelFailure::new(

@@ -1,4 +1,4 @@
-//! A response whose head is there, and whose body is still coming.
+//! A response whose head has arrived, and whose body is still arriving.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::sse::RawEvents;
 
 /// A response. Dropping it closes the connection, unless it was read to its end.
 pub struct Incoming {
-    /// What was read of the body to see what it is.
+    /// The chunks that were read ahead to detect the body's form.
     ahead: Vec<Bytes>,
     peer: RequestPeer,
     response: reqwest::Response,
@@ -57,11 +57,11 @@ impl Incoming {
         Some(media_type.trim().to_ascii_lowercase())
     }
 
-    /// The first bytes of the body behind blanks, at least so many unless it has less; nothing is taken out of it.
+    /// The first bytes of the body after white space, at least `least` unless it has fewer. They stay in the body.
     ///
     /// # Errors
     ///
-    /// [`ModelError`] if it breaks off before, or the server falls silent.
+    /// [`ModelError`] if the body breaks off before that, or the server falls silent.
     pub(crate) async fn begins(&mut self, least: usize) -> Result<Vec<u8>, ModelError> {
         let mut begins = Vec::new();
         let mut looked_at = 0;
@@ -89,12 +89,12 @@ impl Incoming {
         }
     }
 
-    /// The same with a body that is not compressed. No answer is asked for in a content encoding, but proxies and some
-    /// servers use one all the same; it is read whole then, before the client gets any of it.
+    /// Decompresses the body. Requests ask for no content encoding, but proxies and some servers use one all the
+    /// same; the body is read whole then, before its first event is available.
     ///
     /// # Errors
     ///
-    /// [`ModelError`] if it is compressed in a way that is not read, if it is not what it says, or as
+    /// [`ModelError`] if the encoding is unsupported, if the data is invalid for it, or as
     /// [`into_body`](Self::into_body).
     pub(crate) async fn decoded(mut self) -> Result<Self, ModelError> {
         let named = self.header("content-encoding").unwrap_or_default();
@@ -121,7 +121,7 @@ impl Incoming {
         }
     }
 
-    /// The next piece of the body; none at its end.
+    /// The next chunk of the body; `None` at its end.
     async fn piece(&mut self) -> Result<Option<Bytes>, ModelError> {
         let next = tokio::time::timeout(self.peer.read_idle(), self.response.chunk());
         match next.await {
@@ -165,10 +165,10 @@ impl Incoming {
         Ok(body.freeze())
     }
 
-    /// The body of an error: what comes of it within 10 s, at most 64 KiB, and without its content encoding.
+    /// The body of an error: the part that arrives within 10 s, at most 64 KiB, decompressed.
     ///
-    /// The status is the failure; a body that breaks off, does not end or cannot be decompressed only tells less about
-    /// it.
+    /// The status is the failure; a body that breaks off, does not end or cannot be decompressed only provides
+    /// fewer details.
     pub async fn into_error_body(self) -> Bytes {
         let encoding = Encoding::named(self.header("content-encoding").unwrap_or_default());
         let (mut pieces, mut body) = (self.into_pieces(), BytesMut::new());
@@ -202,7 +202,7 @@ impl fmt::Debug for Incoming {
     }
 }
 
-/// The longest reply that is read whole: 64 MiB.
+/// The longest body that is read whole: 64 MiB.
 pub const MAX_REPLY: usize = 64 << 20;
 /// The longest body of an error.
 const MAX_ERROR: usize = 64 << 10;

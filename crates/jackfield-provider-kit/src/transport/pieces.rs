@@ -1,4 +1,4 @@
-//! The pieces of a body as they come, from a server that may fall silent.
+//! The chunks of a body, with a time limit on the server's silence.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -11,26 +11,26 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::fault::RequestPeer;
 
-/// The pieces of a body. One that is waited for too long is an error, and the last.
+/// The chunks of a body. A chunk that takes too long is an error, and the last item.
 pub(super) struct TimedChunks {
     body: Pin<Box<dyn HttpBody>>,
-    /// How long a piece may take.
+    /// The time limit for a chunk.
     longest: Duration,
     peer: RequestPeer,
-    /// Wakes when a piece may have taken too long. It is not set anew with every piece, but when it wakes in
-    /// vain: pieces come far more often than a server falls silent.
+    /// Wakes when a chunk may have taken too long. It is reset only when it has fired in vain, and not with every
+    /// chunk: chunks arrive far more often than a server falls silent.
     quiet: Pin<Box<Sleep>>,
-    /// Since when the next piece is waited for.
+    /// The start of the wait for the next chunk.
     since: Option<Instant>,
 }
 
-/// A body as the client of HTTP has it.
+/// A body in the form of the HTTP client.
 trait HttpBody: Stream<Item = reqwest::Result<Bytes>> + Send {}
 
 impl<T: Stream<Item = reqwest::Result<Bytes>> + Send> HttpBody for T {}
 
 impl TimedChunks {
-    /// The pieces that were read ahead, and those that follow.
+    /// The chunks that were read ahead, and those that follow.
     pub(super) fn new(ahead: Vec<Bytes>, response: reqwest::Response, peer: RequestPeer) -> Self {
         let longest = peer.read_idle();
         let body: Pin<Box<dyn HttpBody>> = if ahead.is_empty() {
@@ -48,7 +48,7 @@ impl TimedChunks {
         }
     }
 
-    /// Waits no longer than may be, since when the wait began.
+    /// Checks the time limit of the current wait.
     fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<ModelError> {
         let due = *self.since.get_or_insert_with(Instant::now) + self.longest;
         loop {

@@ -1,4 +1,4 @@
-//! Encryption: rustls over ring, trusting whom the system trusts.
+//! TLS: rustls with ring, and the system's certificate authorities.
 
 use std::sync::Arc;
 
@@ -7,9 +7,10 @@ use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
-/// A configuration, and whether it trusts anybody. Reads what the system has of certificates.
+/// A configuration, and whether it has any certificate authorities. Reads the system's certificates.
 ///
-/// The crypto provider is given here and not installed for the whole process, which is not ours.
+/// The crypto provider is passed here and not installed for the whole process, which belongs to the embedding
+/// program.
 pub(crate) fn configure() -> Result<(ClientConfig, bool), BoxError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -22,12 +23,12 @@ pub(crate) fn configure() -> Result<(ClientConfig, bool), BoxError> {
                 .with_no_client_auth();
             Ok((verified, true))
         }
-        // What else can go wrong there is that this machine has no certificate authorities.
+        // The only other error is that this machine has no certificate authorities.
         Err(_) => Ok((trusting_nobody()?, false)),
     }
 }
 
-/// A configuration that trusts nobody, and so never encrypts.
+/// A configuration without certificate authorities, which can make no TLS connection.
 pub(crate) fn trusting_nobody() -> Result<ClientConfig, BoxError> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?;
