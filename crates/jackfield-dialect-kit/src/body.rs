@@ -1,4 +1,4 @@
-//! Bodies: JSON read into a wire form, and where it is broken.
+//! Parses JSON bodies into wire types, and locates errors.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde_path_to_error::Segment;
 
 use crate::incoming::Invalid;
 
-/// Reads a body.
+/// Parses a body.
 ///
 /// # Errors
 ///
@@ -19,7 +19,7 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
         Ok(parsed) => return Ok(parsed),
         Err(fault) => fault,
     };
-    // Read once more, and slowly: only what fails has to say where.
+    // A second, slower parse that tracks the path: only needed for the error.
     let mut reader = serde_json::Deserializer::from_slice(body);
     let mut path = Vec::new();
     let mut told = fault.to_string();
@@ -43,7 +43,7 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
     Err(Invalid::new(path, shortened(&told, REASON)))
 }
 
-/// The field that a fault says is not there, or there twice: it is no part of the path.
+/// The missing or duplicate field in an error message, which is not part of the parser's path.
 fn at_fault(told: &str) -> Option<&str> {
     let field = ["missing field `", "duplicate field `"]
         .iter()
@@ -51,16 +51,16 @@ fn at_fault(told: &str) -> Option<&str> {
     Some(field.split_once('`')?.0)
 }
 
-/// Reads a body whose fields are looked at one by one.
+/// Parses a body into its fields.
 ///
 /// # Errors
 ///
-/// [`Invalid`] if it is no object, or says a field twice.
+/// [`Invalid`] if it is not an object, or has a duplicate field.
 pub fn fields(body: &[u8]) -> Result<Map<String, Value>, Invalid> {
     parse(body).map(|Fields(fields)| fields)
 }
 
-/// The fields of an object, each of them once.
+/// The fields of an object, without duplicates.
 struct Fields(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for Fields {
@@ -90,7 +90,7 @@ impl<'de> Deserialize<'de> for Fields {
     }
 }
 
-/// A client's own words stand in some faults, however many there are.
+/// Shortens an error message, which may quote the client's text.
 fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),

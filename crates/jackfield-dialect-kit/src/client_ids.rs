@@ -1,4 +1,4 @@
-//! Our ids for the calls of a client's conversation.
+//! Assigns our ids to the calls of a client's conversation.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,10 +7,10 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::opaque::StateOwner;
 
-/// Which of our ids stands for which of the client's.
+/// The mapping from the client's ids to ours.
 #[derive(Debug)]
 pub struct ClientIds<'a> {
-    /// What the last id was made of that was made for a text.
+    /// The digest of the last id derived for each text.
     derived: HashMap<String, Digest>,
     latest: HashMap<String, ToolCallId>,
     owner: &'a StateOwner,
@@ -18,7 +18,7 @@ pub struct ClientIds<'a> {
 }
 
 impl<'a> ClientIds<'a> {
-    /// A table for the conversation of a client; its own ids are kept as this owner's.
+    /// A mapping for a client's conversation; the client's ids are kept as opaque state of this owner.
     #[must_use]
     pub fn new(owner: &'a StateOwner) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl<'a> ClientIds<'a> {
         }
     }
 
-    /// The id of the next call: the client's where it has the form of ours and is not taken.
+    /// The id of the next call: the client's if it has the form of ours and is not taken.
     pub fn of_call(&mut self, text: &str) -> (ToolCallId, Option<UpstreamId>) {
         let plain = ToolCallId::parse(text)
             .ok()
@@ -49,7 +49,7 @@ impl<'a> ClientIds<'a> {
         (id, upstream)
     }
 
-    /// The id of the call that a result answers: the last one under that text.
+    /// The id of the call that a result answers: the last one with that text.
     #[must_use]
     pub fn of_result(&self, text: &str) -> ToolCallId {
         match self.latest.get(text) {
@@ -58,21 +58,21 @@ impl<'a> ClientIds<'a> {
         }
     }
 
-    /// A stable id for a text, and another one each time that it comes again.
+    /// A stable id for a text; a new one for each repetition.
     fn derive(&mut self, text: &str) -> ToolCallId {
         let (id, digest) = self.derived(text);
         self.derived.insert(text.to_owned(), digest);
         id
     }
 
-    /// The next id for a text, and the digest that it is made of.
+    /// The next id for a text, and its digest.
     fn derived(&self, text: &str) -> (ToolCallId, Digest) {
         let first = || Digest::of_parts(["client call", text]);
-        // From the last one on: some clients give all their calls the same id.
+        // Continues from the last digest: some clients give all their calls the same id.
         let mut digest = self.derived.get(text).copied().unwrap_or_else(first);
         loop {
             let hex = digest.to_hex();
-            // Five and twenty-four characters that every id may have.
+            // Five and twenty-four characters that are valid in every id.
             if let Ok(id) = ToolCallId::parse(&format!("call_{}", &hex[..24]))
                 && !self.taken.contains(&id)
             {

@@ -1,16 +1,16 @@
 //! Data URLs and media types, as clients write them.
 
-/// What a data URL holds.
+/// The contents of a data URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Inline<'u> {
     /// The bytes in base64.
     pub data: &'u str,
-    /// The media type, as vendors take it: see [`media_type`].
+    /// The media type in the form that vendors accept: see [`media_type`].
     pub media_type: String,
 }
 
-/// What a URL holds, if it is a data URL, and `None` within if that is not in base64. Case does not count
-/// (RFC 2397, RFC 3986), and parameters such as the character set say nothing of bytes.
+/// The contents of a data URL; `None` for another URL, and `Some(None)` if it is not in base64. Case is ignored
+/// (RFC 2397, RFC 3986), and so are parameters such as the character set.
 #[must_use]
 pub fn read(url: &str) -> Option<Option<Inline<'_>>> {
     let rest = after(url)?;
@@ -32,13 +32,13 @@ pub fn is_one(url: &str) -> bool {
     after(url).is_some()
 }
 
-/// A media type as vendors take it: in lower case, without parameters, and by its registered name.
+/// A media type in the form that vendors accept: in lower case, without parameters, and with its registered name.
 #[must_use]
 pub fn media_type(named: &str) -> String {
     let bare = named.split(';').next().unwrap_or_default();
     let named = bare.trim().to_ascii_lowercase();
     match named.as_str() {
-        // Not registered, and often written.
+        // Not registered, but common.
         "image/jpg" | "image/pjpeg" => "image/jpeg".to_owned(),
         _ => named,
     }

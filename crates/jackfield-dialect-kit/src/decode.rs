@@ -1,4 +1,4 @@
-//! Decoders: what a provider's bytes say, as the pieces of a reply.
+//! Decoders: a provider's bytes as the deltas of a reply.
 
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
@@ -6,59 +6,59 @@ use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::usage::Usage;
 use thiserror::Error;
 
-/// Reads one reply of a provider: event by event, or in one piece.
+/// Reads one reply of a provider: event by event, or as a whole.
 ///
-/// However the reply comes, the pieces put together are the same. Unknown events, fields and pieces
-/// are ignored; a known event that is broken, or comes out of place, is a [`DecodeError::Violation`].
-/// After any error the decoder is of no more use.
+/// The accumulated deltas do not depend on the form of the reply. Unknown events, fields and fragments are ignored;
+/// a known event that is malformed, or out of order, is a [`DecodeError::Violation`]. After any error the decoder
+/// must not be used any more.
 pub trait DecodeReply: Send {
-    /// Reads an event: its name, where there is one, and its data.
+    /// Reads an event: its name, if it has one, and its data.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if the server told an error, or does not keep to the rules.
+    /// [`DecodeError`] if the server sent an error, or violates the protocol.
     fn push(&mut self, name: Option<&str>, data: &str) -> Result<Vec<Delta>, DecodeError>;
 
-    /// What the provider has counted of the reply so far; nothing where it counts at the end.
+    /// The usage of the reply so far; `None` if the provider reports it at the end.
     fn counted(&self) -> Option<Usage> {
         None
     }
 
-    /// Whether the reply is whole: whatever still comes says nothing more about it.
+    /// Whether the reply is complete: later events do not change it.
     fn is_complete(&self) -> bool;
 
-    /// The end of the reply, once all events have been read.
+    /// Ends the reply after all events have been read.
     ///
     /// # Errors
     ///
-    /// [`DecodeError::Truncated`] if the stream ended without its ending.
+    /// [`DecodeError::Truncated`] if the stream ended without an end marker.
     fn finish(self) -> Result<ReplyEnd, DecodeError>;
 
-    /// Reads a reply that came in one piece, as a stream of it would be read.
+    /// Reads a whole reply, with the same result as a stream of it.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if the body is an error in spite of its status, or no whole reply.
+    /// [`DecodeError`] if the body is an error despite its status, or not a whole reply.
     fn read_whole(self, body: &[u8]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError>;
 }
 
-/// Bytes that end in no reply.
+/// Why bytes are not a complete reply.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// The server told an error in place of the rest: decide by the failure.
+    /// The server sent an error in place of the rest; it is in the failure.
     #[error("the provider broke off: {}", .0.message)]
     Failed(ModelFailure),
-    /// The stream ended without its ending: what came is not the whole reply.
+    /// The stream ended without an end marker: the reply is incomplete.
     #[error("the stream ended before the reply did")]
     Truncated {
-        /// How far the reply had come.
+        /// The progress of the reply.
         phase: Phase,
     },
-    /// The server does not keep to the vendor's rules, so nothing that it says can be relied on.
+    /// The server violates the vendor's protocol, so none of its output is reliable.
     #[error("the provider's answer cannot be read: {reason}")]
     Violation {
-        /// How far the reply had come.
+        /// The progress of the reply.
         phase: Phase,
         /// What is wrong.
         reason: String,
@@ -66,7 +66,7 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// The failure for the loop to decide about.
+    /// The failure for the tool loop.
     #[must_use]
     pub fn failure(&self) -> ModelFailure {
         match self {

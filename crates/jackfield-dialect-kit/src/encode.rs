@@ -5,14 +5,14 @@ use std::fmt;
 /// One server-sent event.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SseEvent {
-    /// Its data: on one line.
+    /// Its data, on one line.
     pub data: String,
     /// Its name, in dialects whose events have one.
     pub event: Option<&'static str>,
 }
 
 impl SseEvent {
-    /// Writes the event as it stands on the wire, with the empty line that ends it.
+    /// Appends the event in its wire form, with the empty line that ends it.
     pub fn write(&self, out: &mut String) {
         if let Some(event) = self.event {
             out.extend(["event: ", event, "\n"]);
@@ -22,7 +22,7 @@ impl SseEvent {
 }
 
 impl fmt::Display for SseEvent {
-    /// What [`write`](Self::write) writes.
+    /// The output of [`write`](Self::write).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         self.write(&mut text);

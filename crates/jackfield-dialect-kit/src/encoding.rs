@@ -1,11 +1,11 @@
-//! Content encodings: how a body is compressed, and what it is without that.
+//! Content encodings: decompression of bodies.
 
 use std::io::{self, Read as _};
 
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use ruzstd::decoding::StreamingDecoder;
 
-/// How a body is compressed.
+/// A supported content encoding.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Encoding {
     /// `deflate`, which is zlib (RFC 9110).
@@ -17,11 +17,11 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// What a `content-encoding` says: none at all, one that is read, or another one by its name.
+    /// The encoding in a `content-encoding` header; `None` if there is none.
     ///
     /// # Errors
     ///
-    /// The name, in lower case and not longer than 32 characters.
+    /// The name of an unsupported one, in lower case and with at most 32 characters.
     pub fn named(header: &str) -> Result<Option<Self>, String> {
         let named = header.trim().to_ascii_lowercase();
         match named.as_str() {
@@ -33,11 +33,12 @@ impl Encoding {
         }
     }
 
-    /// A body without it. Reads at most one byte more than `most`, so that a length above it says that there is more.
+    /// Decompresses a body. Reads at most one byte more than `most`, so that a longer result shows that there is
+    /// more.
     ///
     /// # Errors
     ///
-    /// It is not compressed in this way, or breaks off.
+    /// If the data is not in this encoding, or is truncated.
     pub fn decode(self, bytes: &[u8], most: usize) -> io::Result<Vec<u8>> {
         let most = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
         let mut decoded = Vec::new();

@@ -1,50 +1,50 @@
-//! The error words of servers: one table for each kind of server, and each row with its source.
+//! The error messages of servers: one table per kind of server, in which each row has its source.
 //!
-//! Servers that speak a vendor's language have no code for most errors, and one server speaks the languages of
-//! several vendors. So what they say is read here, for every dialect.
+//! Servers that are compatible with a vendor have no codes for most errors, and one server may speak several
+//! dialects. So their messages are interpreted here, for all dialects.
 
 use jackfield_domain::failure::ModelFailureKind;
 
-/// How many tokens a request has and how many fit, as far as an error says so.
+/// The size of a request and the limit, in tokens, as far as an error contains them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counts {
-    /// How many tokens fit.
+    /// The limit in tokens.
     pub limit: Option<u64>,
-    /// How many tokens the request has.
+    /// The size of the request in tokens.
     pub requested: Option<u64>,
 }
 
-/// The error words of one kind of server.
+/// The error messages of one kind of server.
 #[derive(Clone, Copy, Debug)]
 pub struct Server {
-    /// The server.
+    /// The server's name.
     pub name: &'static str,
-    /// What it says.
+    /// Its messages.
     pub words: &'static [Words],
 }
 
-/// One thing that a server says.
+/// One error message of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Words {
-    /// What it means.
+    /// Its meaning.
     pub means: Means,
-    /// The words, as a part of a message. `{limit}`, `{requested}` and `{}` stand for numbers. Case and white space
-    /// do not count.
+    /// The text, as a part of a message. `{limit}`, `{requested}` and `{}` stand for numbers. Case and white space
+    /// are ignored.
     pub says: &'static str,
-    /// Where the words are from, and when they were read there.
+    /// The source of the text, and when it was read.
     pub source: &'static str,
 }
 
-/// What words mean.
+/// The meaning of a message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Means {
-    /// The request does not fit into the model's context.
+    /// The request exceeds the model's context.
     TooLong,
-    /// Something can be done about it, which the words do not say.
+    /// There is a remedy that the message does not mention.
     WayOut(&'static str),
 }
 
-/// The counts of a request that does not fit into the model's context, if these words say that.
+/// The sizes in a message that says that the request exceeds the model's context.
 #[must_use]
 pub fn too_long(message: &str) -> Option<Counts> {
     let message = normal(message);
@@ -52,8 +52,8 @@ pub fn too_long(message: &str) -> Option<Counts> {
     words.find_map(|words| read(words.says, &message))
 }
 
-/// The kind of a failure with these words: where they say that the request is too long, that it is. Servers say so
-/// with any status; an account's limit of tokens has similar words, and its name.
+/// The kind of a failure with this message: `ContextTooLong` if the message says so. Servers send it with any
+/// status; messages about an account's token limit are similar, and name the limit.
 #[must_use]
 pub fn kind(known: ModelFailureKind, message: &str) -> ModelFailureKind {
     match known {
@@ -80,7 +80,7 @@ pub fn kind(known: ModelFailureKind, message: &str) -> ModelFailureKind {
     }
 }
 
-/// What can be done about an error, where its words do not say so.
+/// Advice about an error whose message has none.
 #[must_use]
 pub fn way_out(message: &str) -> Option<&'static str> {
     let message = normal(message);
@@ -94,14 +94,14 @@ fn all() -> impl Iterator<Item = &'static Words> {
     SERVERS.iter().flat_map(|server| server.words)
 }
 
-/// A text without what does not count, and without what is too long to be read.
+/// A text without case and white space, cut to the length that is examined.
 fn normal(text: &str) -> String {
     let counts = text.chars().filter(|c| !c.is_whitespace());
     let counts = counts.take(LONGEST);
     counts.map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// The numbers in a message that has these words in it.
+/// The numbers in a message that contains these words.
 fn read(words: &str, message: &str) -> Option<Counts> {
     let words = normal(words);
     let (first, holes) = words.split_once('{').unwrap_or((&words, ""));
@@ -109,7 +109,7 @@ fn read(words: &str, message: &str) -> Option<Counts> {
     places.find_map(|(at, _)| fill(holes, message.get(at + first.len()..)?))
 }
 
-/// The numbers of a message that goes on with these holes, and the words behind each.
+/// The numbers of a message that continues with these placeholders, and the words after each.
 fn fill(holes: &str, mut message: &str) -> Option<Counts> {
     let mut counts = Counts::default();
     for hole in holes.split('{').filter(|hole| !hole.is_empty()) {
@@ -143,16 +143,16 @@ const fn mend(says: &'static str, way: &'static str, source: &'static str) -> Wo
     }
 }
 
-/// How many characters of a message are read.
+/// How many characters of a message are examined.
 const LONGEST: usize = 4000;
 
-/// The clients that collect such words.
+/// Clients that collect such messages.
 const PI: &str =
     "github.com/earendil-works/pi packages/ai/src/utils/overflow.ts at 17c253c, 2026-11";
 const OPENCODE: &str =
     "github.com/anomalyco/opencode packages/ai/src/provider-error.ts at 117c0bf, 2026-11";
 
-/// All of them. Where two rows fit the same message, the one with more numbers comes first.
+/// All tables. If two rows match a message, the one with more numbers comes first.
 pub const SERVERS: &[Server] = &[
     Server {
         name: "Claude",

@@ -1,20 +1,20 @@
-//! What the errors of every vendor have in common.
+//! Common parts of the errors of all vendors.
 
 use std::time::Duration;
 
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, RetryAdvice};
 
-/// How much of a vendor's words is repeated, in characters.
+/// How much of a vendor's message is quoted, in characters.
 const WORDS: usize = 1000;
 
-/// How much of a tag is repeated, in characters.
+/// How much of a tag is quoted, in characters.
 const TAG: usize = 100;
 
-/// Whether and when to try again: the server's own word, then this default.
+/// Whether and when to retry: by the server's headers, otherwise by this default.
 ///
-/// `header` gives the value of a header by its name in lower case: `x-should-retry` says whether,
-/// `retry-after-ms` and `retry-after` say when. `retry-after` is read as seconds; where it is a date,
-/// the adapter has to say how far away that is, because nothing here knows the time.
+/// `header` returns the value of a header by its lower-case name: `x-should-retry` decides whether,
+/// `retry-after-ms` and `retry-after` when. `retry-after` is read as seconds; the adapter has to convert a date, as
+/// there is no clock here.
 #[must_use]
 pub fn advice<'h>(default: RetryAdvice, header: impl Fn(&str) -> Option<&'h str>) -> RetryAdvice {
     let may = match header("x-should-retry") {
@@ -37,7 +37,7 @@ pub fn advice<'h>(default: RetryAdvice, header: impl Fn(&str) -> Option<&'h str>
     }
 }
 
-/// What a status alone says (RFC 9110, and 529 of those who are overloaded).
+/// The kind of a failure by its status alone (RFC 9110, and 529 for an overloaded server).
 #[must_use]
 pub const fn by_status(status: u16) -> ModelFailureKind {
     match status {
@@ -54,7 +54,7 @@ pub const fn by_status(status: u16) -> ModelFailureKind {
     }
 }
 
-/// The vendor's words, and in brackets what else it calls the error: bounded, and never the body itself.
+/// The vendor's message, with the error's other names in brackets: limited in length, and never the body itself.
 #[must_use]
 pub fn message(words: &str, tags: &[&str]) -> String {
     let words = words.trim();
@@ -74,7 +74,7 @@ pub fn message(words: &str, tags: &[&str]) -> String {
     text
 }
 
-/// When to come again, as a served error says it.
+/// The delay before a retry, for an error that is served.
 #[must_use]
 pub const fn retry_after(failure: &ModelFailure) -> Option<Duration> {
     match failure.advice {

@@ -1,7 +1,7 @@
-//! The form of what is read: an object and nothing in its place, and a text or a list.
+//! Strict deserialization: objects only from objects, and a text or a list.
 //!
-//! Serde reads an array in the place of an object, too, as its fields by their order, and it holds all of
-//! what may be one of several things before it looks which. Neither is for what strangers send.
+//! Serde also deserializes an object from an array of its fields in order, and it buffers an untagged value before
+//! it chooses a variant. Neither is acceptable for untrusted input.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,18 +10,18 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// What is read of the fields of an object. [`objects!`](crate::objects) implements it.
+/// A type that is deserialized from the fields of an object. [`objects!`](crate::objects) implements it.
 pub trait Fields<'de>: Sized {
-    /// Reads it.
+    /// Deserializes the type.
     ///
     /// # Errors
     ///
-    /// Those of the reader.
+    /// Those of the deserializer.
     fn read<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error>;
 }
 
-/// Has types read of objects alone. Each derives `Deserialize` and `Serialize` with
-/// `#[serde(remote = "Self")]`.
+/// Makes types deserialize only from objects. Each derives `Deserialize` and `Serialize` with `#[serde(remote =
+/// "Self")]`.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -64,11 +64,11 @@ macro_rules! objects {
     )+};
 }
 
-/// Reads an object.
+/// Deserializes an object.
 ///
 /// # Errors
 ///
-/// Those of the reader; also where something else is in its place.
+/// Those of the deserializer, and an error if the value is not an object.
 pub fn object<'de, D: Deserializer<'de>, T: Fields<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct Object<T>(PhantomData<T>);
 
@@ -87,11 +87,11 @@ pub fn object<'de, D: Deserializer<'de>, T: Fields<'de>>(deserializer: D) -> Res
     deserializer.deserialize_map(Object(PhantomData))
 }
 
-/// Reads a word or an object.
+/// Deserializes a string or an object.
 ///
 /// # Errors
 ///
-/// Those of the reader; also where something else is in their place, than which this was expected.
+/// Those of the deserializer, and an error with this expectation if the value is neither.
 pub fn word_or_object<'de, D: Deserializer<'de>, T: Fields<'de>>(
     deserializer: D,
     expected: &'static str,
@@ -125,11 +125,11 @@ pub fn word_or_object<'de, D: Deserializer<'de>, T: Fields<'de>>(
     deserializer.deserialize_any(Either { expected, word })
 }
 
-/// Reads a text or a list.
+/// Deserializes a string or a list.
 ///
 /// # Errors
 ///
-/// Those of the reader; also where something else is in their place, than which this was expected.
+/// Those of the deserializer, and an error with this expectation if the value is neither.
 pub fn text_or_list<'de, D: Deserializer<'de>, T, P: Deserialize<'de>>(
     deserializer: D,
     expected: &'static str,

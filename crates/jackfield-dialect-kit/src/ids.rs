@@ -1,4 +1,4 @@
-//! The ids under which the calls of a conversation are sent.
+//! The wire ids of a conversation's calls.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
 
-/// What form the ids of calls have to have.
+/// The required form of call ids.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum IdForm {
-    /// That of ours: at most 40 of `[A-Za-z0-9_-]`. The provider's own come in whatever form it gave them.
+    /// The form of ours: at most 40 of `[A-Za-z0-9_-]`. The provider's own ids are sent in their original form.
     #[default]
     Usual,
-    /// Nine letters and digits, as Mistral's models want it.
+    /// Nine letters and digits, as Mistral's models require.
     NineAlphanumeric,
 }
 
@@ -38,12 +38,12 @@ impl IdForm {
     }
 }
 
-/// One wire id for every call, and no id for two of them.
+/// A unique wire id for every call.
 #[derive(Debug)]
 pub struct WireIds(HashMap<ToolCallId, Arc<str>>);
 
 impl WireIds {
-    /// The owner's own ids where it gave one, ours for the rest; all of this form.
+    /// Uses the owner's own ids if it assigned any, and ours for the rest; all of this form.
     #[must_use]
     pub fn of(request: &ModelRequest, owner: &StateOwner, form: IdForm) -> Self {
         let mut known = request.upstream_ids(owner);
@@ -54,7 +54,7 @@ impl WireIds {
             if ids.contains_key(&call.id) {
                 continue;
             }
-            // Ours may be somebody's upstream id: a client's id that we took as it was.
+            // Our id may equal another call's upstream id: a client's id that we adopted.
             let mut id: Arc<str> = call.id.as_str().into();
             while taken.contains(&id) || !form.fits(&id) {
                 id = form.derive(&id);

@@ -1,9 +1,9 @@
-//! Media in words, for places that take none.
+//! Media as text, for places that accept no media.
 
 use jackfield_domain::media::{Audio, MediaSource};
 use serde_json::{Map, Value};
 
-/// A sound in words: what is said in it, if that is known.
+/// Audio as text: its transcript, if known.
 #[must_use]
 pub fn audio(audio: &Audio) -> String {
     match audio.transcript.as_deref().map(str::trim) {
@@ -12,7 +12,7 @@ pub fn audio(audio: &Audio) -> String {
     }
 }
 
-/// A medium in words, without its bytes; `what` it is, such as `image`.
+/// A medium as text, without its bytes; `what` names its kind, such as `image`.
 #[must_use]
 pub fn source(what: &str, source: &MediaSource) -> String {
     match source {
@@ -23,7 +23,7 @@ pub fn source(what: &str, source: &MediaSource) -> String {
     }
 }
 
-/// A block of a kind that only some provider knows in words: the texts that it has, a line each.
+/// An opaque block as text: the texts that it contains, one per line.
 #[must_use]
 pub fn of_block(fields: &Map<String, Value>) -> Option<String> {
     let mut texts = Vec::new();
@@ -55,7 +55,7 @@ fn gather<'v>(fields: &'v Map<String, Value>, texts: &mut Vec<&'v str>) {
     }
 }
 
-/// Fields below which there may be words.
+/// Fields that may contain text at a deeper level.
 const BELOW: [&str; 4] = ["content", "parts", "source", "text"];
-/// Fields that are words.
+/// Fields that are text.
 const WORDS: [&str; 6] = ["content", "context", "source", "text", "title", "url"];

@@ -1,4 +1,4 @@
-//! A client's request as domain values.
+//! A client's request in domain values.
 
 use std::sync::Arc;
 
@@ -10,33 +10,33 @@ use jackfield_domain::tool::{ToolChoice, ToolDefinition};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// What a client asks.
+/// The contents of a client's request.
 ///
-/// Who runs the tools, and whether the conversation keeps the rules, is decided elsewhere: every call in
-/// it that no provider ran is marked as the engine's.
+/// Other code decides who runs the tools, and whether the conversation satisfies the rules: every call in it that
+/// no provider ran is marked as a server tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incoming {
-    /// Whether the client wants an answer at once, and the reply later.
+    /// Whether the client wants an immediate response, and the reply later.
     pub background: bool,
-    /// Which tools may or have to be called.
+    /// The tool choice.
     pub choice: ToolChoice,
-    /// What the reply repeats of the request, or what shapes it; only its dialect reads it.
+    /// Fields that the reply repeats, or that shape it; only its dialect reads them.
     pub echo: Map<String, Value>,
     /// The conversation.
     pub messages: Vec<Message>,
     /// The model, by the client's name for it.
     pub model: Arc<str>,
-    /// Whether it says which tools the client has, if only that there are none.
+    /// Whether the request declares the client's tools, even an empty list.
     pub names_tools: bool,
-    /// What of the body is lost or changed; `Refused` is what would have made the provider act.
+    /// The losses and changes of the body; `Refused` marks fields that would have made the provider act.
     pub notes: Vec<Note>,
-    /// The reply that this goes on from, by the id that its client was told.
+    /// The previous reply from which this request continues, by the id that its client has.
     pub previous: Option<Arc<str>>,
     /// Settings.
     pub settings: Settings,
-    /// Whether the reply is to be kept; `None` leaves that to the server.
+    /// Whether to store the reply; `None` leaves that to the server.
     pub store: Option<bool>,
-    /// Whether the reply is to come as events.
+    /// Whether to stream the reply.
     pub stream: bool,
     /// The system prompt.
     pub system: SystemPrompt,
@@ -44,18 +44,18 @@ pub struct Incoming {
     pub tools: Vec<Arc<ToolDefinition>>,
 }
 
-/// A body that is none, or that says something that Jackfield cannot carry: answer 400 with its text.
+/// A body that is malformed, or that contains something Jackfield cannot map: answer 400 with this text.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[error("{path}: {reason}")]
 pub struct Invalid {
-    /// Where in the body, such as `messages.0.content.1`.
+    /// The path in the body, such as `messages.0.content.1`.
     pub path: String,
-    /// What is wrong.
+    /// The error.
     pub reason: String,
 }
 
 impl Invalid {
-    /// This, at this place.
+    /// An error with this reason at this path.
     #[must_use]
     pub fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
         Self {
@@ -65,11 +65,11 @@ impl Invalid {
     }
 }
 
-/// A number that has to be within a range, if there is one.
+/// Checks that a number, if there is one, is within a range.
 ///
 /// # Errors
 ///
-/// [`Invalid`] if it is outside of it.
+/// [`Invalid`] if it is outside.
 pub fn within(
     value: Option<f64>,
     (least, most): (f64, f64),

@@ -1,8 +1,8 @@
-//! What a provider says of a model besides what every provider says.
+//! Fields of a model that only some providers have.
 
 use serde_json::{Map, Value};
 
-/// The fields of a model in a list but for these, if there are not too many: clients are told them as they are.
+/// The fields of a listed model other than these, unless they are too large: clients get them unchanged.
 #[must_use]
 pub fn more(listed: &Value, but: &[&str]) -> Map<String, Value> {
     let fields = listed.as_object().into_iter().flatten();
@@ -14,5 +14,5 @@ pub fn more(listed: &Value, but: &[&str]) -> Map<String, Value> {
     if size > MOST { Map::new() } else { more }
 }
 
-/// How many bytes they may have: the largest entries of OpenRouter's list have a quarter of that (2026-11).
+/// The size limit in bytes: the largest entries of OpenRouter's list have a quarter of it (2026-11).
 const MOST: usize = 16 << 10;

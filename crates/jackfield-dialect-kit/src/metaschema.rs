@@ -1,14 +1,14 @@
-//! The rules that JSON Schema 2020-12 has for schemas themselves, for the crate of the vendors' rules.
+//! The rules of JSON Schema 2020-12 for schemas themselves, for the crate of the vendors' rules.
 //!
-//! Written from the specification, and not from what mends schemas, which it judges in tests.
+//! Implemented from the specification, independently of the code that repairs schemas, which it verifies in tests.
 
 use jackfield_domain::schema::pointer;
 use serde_json::Value;
 
 use crate::schema::{is_pattern, member};
 
-/// Where a schema breaks a rule, as JSON Pointers: forms of keywords, types that there are none of, regular
-/// expressions that cannot be compiled, and references that lead to no schema of the same document.
+/// The violations in a schema, as JSON Pointers: forms of keywords, unknown types, regular expressions that do not
+/// compile, and references to no schema of the same document.
 #[must_use]
 pub fn faults(schema: &Value) -> Vec<String> {
     let mut check = Check {

@@ -1,4 +1,4 @@
-//! Collects the notes of one mapping.
+//! Collects the notes of a mapping.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -14,20 +14,19 @@ use crate::pointer;
 pub struct Notes(Vec<Note>);
 
 impl Notes {
-    /// Something near was sent.
+    /// Notes that something similar was sent.
     pub fn approximated(&mut self, effect: NoteEffect, code: &'static str, path: impl Display) {
         let note = Note::new(NoteKind::Approximated, effect, code, path.to_string());
         self.0.push(note);
     }
 
-    /// It was left out.
+    /// Notes that something was left out.
     pub fn dropped(&mut self, effect: NoteEffect, code: &'static str, path: impl Display) {
         let note = Note::new(NoteKind::Dropped, effect, code, path.to_string());
         self.0.push(note);
     }
 
-    /// The words of a block that only its provider knows were sent in its place. In a message of the user that
-    /// changes what is asked.
+    /// Notes that an opaque block was replaced by its text. In a user message that changes the request's meaning.
     pub fn opaque_as_text(&mut self, role: Role, path: impl Display) {
         let effect = match role {
             Role::User => NoteEffect::Meaning,
@@ -36,7 +35,7 @@ impl Notes {
         self.approximated(effect, "opaque_as_text", path);
     }
 
-    /// It would have made the provider act, and does not pass.
+    /// Notes that something was refused, as it would have made the provider act.
     pub fn refused(&mut self, code: &'static str, path: impl Display) {
         let note = Note::new(
             NoteKind::Refused,
@@ -47,9 +46,9 @@ impl Notes {
         self.0.push(note);
     }
 
-    /// A field of another dialect was left out.
+    /// Notes that another dialect's field was left out.
     pub fn foreign(&mut self, extension: &Extension, path: impl Display) {
-        // What is about a cache makes no answer worse.
+        // A field about caching does not affect the quality of answers.
         let effect = if extension.path.contains("cache") {
             NoteEffect::Cost
         } else {
@@ -58,7 +57,7 @@ impl Notes {
         self.dropped(effect, "extension_of_another_dialect", path);
     }
 
-    /// Notes where an annotation has another title or address than the one that is sent in its JSON.
+    /// Notes an annotation whose title or URL differs from the JSON that is sent.
     pub fn check_source(
         &mut self,
         annotation: &Annotation,
@@ -77,25 +76,25 @@ impl Notes {
         }
     }
 
-    /// These, too, in their order.
+    /// Adds these notes, in order.
     pub fn extend(&mut self, notes: impl IntoIterator<Item = Note>) {
         self.0.extend(notes);
     }
 
-    /// All of them, in order.
+    /// All notes, in order.
     #[must_use]
     pub fn into_vec(self) -> Vec<Note> {
         self.0
     }
 }
 
-/// The path of an extension in notes: what it belongs to, its dialect and its field, by which whoever sent it
-/// knows it again, such as `settings.extensions.openai-chat.logit_bias`.
+/// The path of an extension in notes: its container, its dialect and its field, by which its sender recognizes it,
+/// such as `settings.extensions.openai-chat.logit_bias`.
 #[derive(Debug)]
 pub struct ExtensionPath<'e, P> {
     /// The extension.
     pub extension: &'e Extension,
-    /// What it belongs to, such as `settings`.
+    /// The container, such as `settings`.
     pub of: P,
 }
 
@@ -104,7 +103,7 @@ impl<P: Display> Display for ExtensionPath<'_, P> {
         let Self { extension, of } = self;
         write!(f, "{of}.extensions.{}", extension.dialect)?;
         for token in pointer::tokens(&extension.path).unwrap_or_default() {
-            // The field is the sender's own word, and a note is kept for ever.
+            // The client chose the field's name, and notes are stored permanently.
             let end = token.floor_char_boundary(LONGEST);
             let (shown, more) = token.split_at(end);
             write!(f, ".{shown}{}", if more.is_empty() { "" } else { "…" })?;

@@ -1,13 +1,13 @@
-//! What a dialect cannot ask of its provider.
+//! Requests that a dialect cannot express.
 
 use thiserror::Error;
 
-/// Something that cannot be said in a dialect without saying something else.
+/// A part of a request that a dialect cannot express without changing its meaning.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[error("{reason} ({path})")]
 pub struct Unsupported {
-    /// Where it is, as a path into the domain request, such as `messages[0].blocks[1]`.
+    /// The path in the domain request, such as `messages[0].blocks[1]`.
     pub path: String,
-    /// What it is, for a person.
+    /// The reason, for a person.
     pub reason: &'static str,
 }

@@ -1,8 +1,8 @@
-//! JSON Pointers (RFC 6901), by which extensions say where they belong.
+//! JSON Pointers (RFC 6901), which name the place of an extension.
 
 use serde_json::{Map, Value};
 
-/// The reference tokens of a pointer; `None` if it is none, or points at the whole.
+/// The reference tokens of a pointer; `None` if it is invalid, or the root.
 #[must_use]
 pub fn tokens(pointer: &str) -> Option<Vec<String>> {
     let rest = pointer.strip_prefix('/')?;
@@ -10,9 +10,9 @@ pub fn tokens(pointer: &str) -> Option<Vec<String>> {
     Some(rest.split('/').map(unescape).collect())
 }
 
-/// Sets a value below objects, which are made where they are missing; never over another value.
+/// Sets a value below objects, which are created if they are missing; never replaces a value.
 ///
-/// Returns whether it is set.
+/// Returns whether the value was set.
 pub fn set(fields: &mut Map<String, Value>, tokens: &[String], json: &Value) -> bool {
     let Some((first, below)) = tokens.split_first() else {
         return false;

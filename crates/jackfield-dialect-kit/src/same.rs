@@ -1,13 +1,13 @@
-//! Whether a text is this JSON.
+//! Compares a text with a JSON value.
 
 use std::io::{self, Write};
 
 use serde_json::Value;
 
-/// Whether a text is this JSON, in whatever order and spelling.
+/// Whether a text is this JSON value, in any order and formatting.
 ///
-/// Asked of every outcome in every round. The usual text is the JSON as it would be written here but for
-/// blanks, and is told without being parsed.
+/// This runs for every outcome in every round. The usual text equals our serialization except for white space, and
+/// is recognized without parsing.
 #[must_use]
 pub fn says(text: &str, json: &Value) -> bool {
     let mut read = Read {
@@ -22,7 +22,7 @@ pub fn says(text: &str, json: &Value) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|told| told == *json)
 }
 
-/// A text that is read along with what is written, past its blanks, up to the first difference.
+/// Compares a text with serialized output, ignoring white space, up to the first difference.
 struct Read<'a> {
     before: u8,
     escaped: bool,
@@ -34,7 +34,7 @@ impl Write for Read<'_> {
     fn write(&mut self, written: &[u8]) -> io::Result<usize> {
         for byte in written {
             if self.rest.first() != Some(byte) {
-                // Blanks stand beside punctuation, and never within a number or a word.
+                // White space is permitted only beside punctuation, never within a number or a literal.
                 let between = b"{[,:".contains(&self.before) || b"}],:".contains(byte);
                 if between && !self.in_string {
                     self.rest = self.rest.trim_ascii_start();

@@ -1,4 +1,4 @@
-//! What fitting a JSON Schema into a vendor's subset of it needs, whatever the subset.
+//! Common parts of converting a JSON Schema to a vendor's subset.
 
 mod root;
 
@@ -8,23 +8,23 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::schema::describe;
 use serde_json::{Map, Value};
 
-/// A place where the schema that is sent differs.
+/// A difference between the original schema and the one that is sent.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Change {
-    /// What was done.
+    /// The kind of the change.
     pub code: &'static str,
-    /// What it touches.
+    /// Its effect.
     pub effect: NoteEffect,
-    /// A JSON Pointer into the schema as it was.
+    /// A JSON Pointer into the original schema.
     pub pointer: String,
 }
 
-/// The changes so far: each once.
+/// The changes so far, without duplicates.
 #[derive(Debug, Default)]
 pub struct Changes(Vec<Change>);
 
 impl Changes {
-    /// Something near was sent.
+    /// Adds a change.
     pub fn push(&mut self, effect: NoteEffect, code: &'static str, pointer: &str) {
         let change = Change {
             code,
@@ -36,7 +36,7 @@ impl Changes {
         }
     }
 
-    /// Puts the keywords that cannot be sent into the description, where the model may follow them.
+    /// Moves keywords that cannot be sent to the description, where the model may follow them.
     pub fn describe(&mut self, rest: Map<String, Value>, out: &mut Map<String, Value>, at: &str) {
         if rest.is_empty() {
             return;
@@ -45,7 +45,7 @@ impl Changes {
         describe(&rest, out);
     }
 
-    /// All of them, in order.
+    /// All changes, in order.
     #[must_use]
     pub fn into_vec(self) -> Vec<Change> {
         self.0
@@ -64,11 +64,11 @@ pub fn is_primitive(value: &Value) -> bool {
     !value.is_array() && !value.is_object()
 }
 
-/// Whether a text is a regular expression that can be compiled.
+/// Whether a text is a regular expression that compiles.
 #[must_use]
 pub fn is_pattern(text: &str) -> bool {
     text.len() <= LONGEST_PATTERN && fancy_regex::Regex::new(text).is_ok()
 }
 
-/// The longest regular expression that is looked at, in bytes.
+/// The longest regular expression that is compiled, in bytes.
 const LONGEST_PATTERN: usize = 4096;

@@ -1,9 +1,9 @@
-//! Serving: a dialect as the language of a server, whatever provider is asked behind it.
+//! Serving: a dialect as a server's API, for any provider behind it.
 //!
-//! One turn has one reply for its client, however many rounds it takes: the rounds come as the pieces of
-//! one reply, numbered on, and an encoder writes them as they come. Tools that Jackfield itself ran are
-//! calls [by the provider](jackfield_domain::block::RanBy::Provider) there, with an outcome each,
-//! and a [`ServerTool`](jackfield_domain::server_tool::ServerTool) on both says which.
+//! One turn has one reply for its client, regardless of its rounds: their deltas form one reply with consecutive
+//! indices, and an encoder writes them as they arrive. Server tool calls are calls [by the
+//! provider](jackfield_domain::block::RanBy::Provider) there, with an outcome each, and a
+//! [`ServerTool`](jackfield_domain::server_tool::ServerTool) on both names the tool.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,18 +21,18 @@ use thiserror::Error;
 use crate::encode::SseEvent;
 use crate::incoming::Incoming;
 
-/// One dialect, as a server speaks it. Pure: no I/O, no clock.
+/// One dialect of a server. Pure: no I/O, no clock.
 pub trait ServeDialect: fmt::Debug + Send + Sync {
     /// Its name, such as `claude`.
     fn name(&self) -> &'static str;
 
-    /// What a client asks. `header` gives the value of a header by its name in lower case. The ids of
-    /// the client's calls are kept as those of the owner that `owner` gives for the model that it names.
+    /// Parses a client's request. `header` returns the value of a header by its lower-case name. The ids of the
+    /// client's calls are kept as opaque state of the owner that `owner` returns for the requested model.
     ///
     /// # Errors
     ///
-    /// [`ServeError`] for what is no request of this dialect, and for what would be ignored in silence
-    /// otherwise: a beta or a field that makes a server act and that Jackfield does not serve.
+    /// [`ServeError`] for a request that is invalid in this dialect, and for one that would be silently ignored
+    /// otherwise: a beta or a field that makes a server act and that Jackfield does not support.
     fn request(
         &self,
         header: &dyn Fn(&str) -> Option<String>,
@@ -40,69 +40,69 @@ pub trait ServeDialect: fmt::Debug + Send + Sync {
         owner: &dyn Fn(&str) -> StateOwner,
     ) -> Result<Incoming, ServeError>;
 
-    /// The body of a reply that is told whole, and notes on what is lost or changed by it.
+    /// The body of a whole reply, and notes on what is lost or changed.
     fn reply(&self, reply: &Reply, about: &About) -> (Vec<u8>, Vec<Note>);
 
-    /// What writes a reply as events.
+    /// The encoder of a streamed reply.
     fn encoder(&self, about: &About) -> Box<dyn EncodeReply>;
 
-    /// The answer to what is refused, or has failed before anything of a stream was written.
+    /// The response to a request that is refused, or fails before the first event of a stream.
     fn error(&self, error: &ServeError, request_id: &str) -> Refused;
 
-    /// Whether it has a form for tools that the server runs, so that they can be shown.
+    /// Whether it has a form for server tool calls, so that they can be shown.
     fn shows_server_tools(&self) -> bool {
         true
     }
 }
 
-/// Writes one reply of a turn as events, piece by piece.
+/// Writes one reply of a turn as events, delta by delta.
 pub trait EncodeReply: Send {
-    /// What comes before any piece. Whoever calls this first has it out early; otherwise it comes with
-    /// the first piece.
+    /// The events before the first delta. Call this first to send them early; otherwise they come with the first
+    /// delta.
     fn begin(&mut self) -> Vec<SseEvent>;
 
-    /// The events for a piece; `call` is our id of the call that begins with it.
+    /// The events for a delta; `call` is our id of the call that begins with it.
     fn push(&mut self, delta: &Delta, call: Option<&ToolCallId>) -> Vec<SseEvent>;
 
-    /// A try at the reply is asked for again, of which nothing was pushed here, and of which the client may
-    /// have some from before. Says whether it can be told the new try behind what it has.
+    /// Marks a retry of the reply after an attempt whose deltas were not pushed here, but some of which the client
+    /// may have. Returns whether the new attempt can follow what the client has.
     fn asked_again(&mut self) -> bool {
         true
     }
 
-    /// What says nothing but that the connection lives, as it stands on the wire: an event of the
-    /// dialect, or a comment where it has none that every client passes over.
+    /// A keep-alive in its wire form: an event of the dialect, or a comment if it has no event that every client
+    /// ignores.
     fn keep_alive(&mut self) -> String;
 
-    /// The last events of a reply that is whole.
+    /// The last events of a complete reply.
     fn finish(self: Box<Self>, end: &ReplyEnd) -> Vec<SseEvent>;
 
-    /// The last events of a reply that broke off.
+    /// The last events of an interrupted reply.
     fn fail(self: Box<Self>, error: &ServeError, request_id: &str) -> Vec<SseEvent>;
 }
 
-/// What a reply says of itself besides its content.
+/// Properties of a reply other than its content.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct About {
-    /// When its request came, in seconds since 1970.
+    /// The time of its request, in seconds since 1970.
     pub created: u64,
-    /// The dialect in which its provider is asked, where that is known. What comes in another one than the
-    /// client's has no ids of its own, so that they may be made up early.
+    /// The provider's dialect, if known. Items of a reply in another dialect than the client's have no ids of their
+    /// own, so they can be generated early.
     pub dialect: Option<Arc<str>>,
-    /// What the request said that its reply repeats or that shapes it, as [`Incoming::echo`] has it.
+    /// The request fields that the reply repeats or that shape it: see [`Incoming::echo`].
     pub echo: Map<String, Value>,
-    /// The part of its id behind the dialect's prefix: letters, digits and `_`.
+    /// Its id without the dialect's prefix: letters, digits and `_`.
     pub id: String,
     /// The model, by the client's name for it.
     pub model: String,
 }
 
-/// An answer with an error, in the dialect's own form.
+/// An error response in the dialect's form.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Refused {
     /// The body, JSON.
     pub body: Vec<u8>,
-    /// When to come again, where that is known.
+    /// The delay before a retry, if known.
     pub retry_after: Option<Duration>,
     /// The HTTP status.
     pub status: u16,
@@ -112,11 +112,11 @@ pub struct Refused {
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{message}")]
 pub struct ServeError {
-    /// What it is.
+    /// The kind of the error.
     pub kind: ServeErrorKind,
-    /// What happened and what to do, for a person.
+    /// The error and what to do, for a person.
     pub message: String,
-    /// Where in the request, such as `messages.0.content`, if it is about one place.
+    /// The place in the request, such as `messages.0.content`, if the error concerns one.
     pub param: Option<String>,
 }
 
@@ -131,7 +131,7 @@ impl ServeError {
         }
     }
 
-    /// The same, about this place in the request.
+    /// Sets the place in the request.
     #[must_use]
     pub fn at(mut self, param: impl Into<String>) -> Self {
         self.param = Some(param.into());
@@ -145,65 +145,66 @@ impl From<crate::incoming::Invalid> for ServeError {
     }
 }
 
-/// What kind of error it is. Each dialect has its own status, type and code for each.
+/// The kind of an error. Each dialect maps it to a status, type and code.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServeErrorKind {
-    /// The session is at work on another turn.
+    /// The session has another open turn.
     Busy,
     /// The turn was cancelled.
     Cancelled,
-    /// The results of the client's tools did not come in time.
+    /// The results of the client tools did not arrive in time.
     ClientExpired,
-    /// It contradicts what was said before: another result for a call that has one, another body under
-    /// an idempotency key.
+    /// It contradicts an earlier request: another result for a call that has one, or another body with the same
+    /// idempotency key.
     Conflict,
-    /// The caller may not do this.
+    /// The caller lacks the permission.
     Forbidden,
     /// Jackfield itself failed.
     Internal,
-    /// The request is no request of this dialect, or breaks a rule.
+    /// The request is invalid in this dialect, or breaks a rule.
     Invalid,
-    /// A limit of the turn was met, and that is to be an error.
+    /// A limit of the turn was reached, and that is to be an error.
     LimitReached,
-    /// The model could not be asked, or failed.
+    /// The model could not be called, or failed.
     Model(Box<ModelFailure>),
-    /// The address has nothing behind it, or not for this method.
+    /// There is no such route, or not for this method.
     NoSuchAddress,
     /// There is no such model.
     NoSuchModel,
-    /// There is no such reply to go on from, look at or delete.
+    /// There is no such reply to continue, retrieve or delete.
     NoSuchReply,
     /// There is no such session.
     NoSuchSession,
-    /// A result is for a call that nobody knows.
+    /// A result is for an unknown call.
     NoSuchCall,
-    /// Results are missing for calls that the same reply made.
+    /// Results are missing for other calls of the same reply.
     ResultsMissing,
-    /// What the request says cannot be said to the provider, and `strict` refuses that.
+    /// The request cannot be fully mapped for the provider, and `strict` forbids losses.
     Strict,
-    /// It would have the server keep the conversation as a thread; the client can send all of it instead.
+    /// It wants the server to store the conversation as a thread; the client can send the whole conversation
+    /// instead.
     ThreadUnsupported,
-    /// There are too many requests; the advice is in seconds.
+    /// There are too many requests.
     TooMany {
-        /// When to come again.
+        /// The delay before a retry, in seconds.
         retry_after: u64,
     },
     /// The body, a header or a list is too large.
     TooLarge,
-    /// The request did not come in time.
+    /// The request took too long to arrive.
     TooSlow,
-    /// No token, or a wrong one.
+    /// The token is missing or wrong.
     Unauthenticated,
-    /// Nothing can be served now; it may be later.
+    /// No request can be served now; a later one may be.
     Unavailable,
-    /// It names a thing that Jackfield does not serve.
+    /// It names a feature that Jackfield does not support.
     Unsupported,
-    /// Its body is compressed in a way that is not read.
+    /// Its body has an unsupported content encoding.
     UnsupportedEncoding,
 }
 
 impl ServeErrorKind {
-    /// Jackfield's own word for it, the same in every dialect, for programs.
+    /// Jackfield's own code for it, the same in every dialect, for programs.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -239,7 +240,7 @@ impl ServeErrorKind {
             Self::NoSuchSession => "session_not_found",
             Self::ResultsMissing => "results_missing",
             Self::Strict => "lost_in_translation",
-            // The vendor's own code for it, by which its SDKs go on without a thread.
+            // The vendor's own code, on which its SDKs continue without a thread.
             Self::ThreadUnsupported => "thread_unsupported_request",
             Self::TooLarge => "request_too_large",
             Self::TooMany { .. } => "too_many_requests",
@@ -251,8 +252,8 @@ impl ServeErrorKind {
         }
     }
 
-    /// Whether the same request may fare better in a while. SDKs go by the status unless they are told,
-    /// and send some requests again that would only fail again.
+    /// Whether a retry may succeed later. By default SDKs decide by the status, and retry some requests that would
+    /// only fail again.
     #[must_use]
     pub fn may_pass_later(&self) -> bool {
         match self {
@@ -283,7 +284,7 @@ impl ServeErrorKind {
         }
     }
 
-    /// When to come again, where that is known.
+    /// The delay before a retry, if known.
     #[must_use]
     pub const fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -315,5 +316,5 @@ impl ServeErrorKind {
     }
 }
 
-/// When to come again to what cannot be served now; how long that takes is unknown.
+/// The delay for a request that cannot be served now; the actual time is unknown.
 const SOON: Duration = Duration::from_secs(1);

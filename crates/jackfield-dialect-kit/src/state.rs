@@ -1,9 +1,9 @@
-//! Opaque state: what a provider wants back, found by its owner.
+//! Opaque state, found by its owner.
 
 use jackfield_domain::opaque::{OpaqueState, StateOwner};
 use serde_json::Value;
 
-/// The state of this kind that this owner left, and its place.
+/// The state of this kind from this owner, and its index.
 #[must_use]
 pub fn find<'a>(
     states: &'a [OpaqueState],
@@ -17,7 +17,7 @@ pub fn find<'a>(
     found.map(|(place, state)| (place, &state.json))
 }
 
-/// The state of this kind that any owner of this dialect left: what a client of the dialect is shown.
+/// The state of this kind from any owner of this dialect, which a client of the dialect may see.
 #[must_use]
 pub fn of_dialect<'a>(states: &'a [OpaqueState], dialect: &str, kind: &str) -> Option<&'a Value> {
     let found = states

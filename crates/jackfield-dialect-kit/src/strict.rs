@@ -1,20 +1,20 @@
-//! Refuses a request that would lose too much on the way, before it is sent.
+//! Refuses a request with unacceptable losses before it is sent.
 
 use std::cmp::Reverse;
 
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 
-/// Refuses a request if a note of its mapping has the effect that the request is
-/// [strict](jackfield_domain::request::ModelRequest::strict) about, or a greater one.
+/// Refuses a request if a note of its mapping has the effect about which the request is
+/// [strict](jackfield_domain::request::ModelRequest::strict), or a worse one.
 ///
-/// To be asked between mapping and sending. What is carried comes back from where it went, and does not
-/// count.
+/// To be called between mapping and sending. A carried value is sent in a place of its own and comes back from there,
+/// so it does not count as a loss.
 ///
 /// # Errors
 ///
-/// A failure before sending, `Unsupported`, which is never retried. Its message is one line that names
-/// what would be lost, and how to go on.
+/// A failure before sending, `Unsupported`, which is never retried. Its message is one line that names the losses,
+/// and how to continue.
 pub fn check(notes: &[Note], strict: Option<NoteEffect>) -> Result<(), ModelFailure> {
     let Some(strict) = strict else {
         return Ok(());
@@ -37,9 +37,9 @@ pub fn check(notes: &[Note], strict: Option<NoteEffect>) -> Result<(), ModelFail
     Err(ModelFailure::new(kind, Phase::BeforeSend, message))
 }
 
-/// What is lost in one way, in one place or in several.
+/// One kind of loss, in one or several places.
 struct Loss<'a> {
-    /// In how many places besides.
+    /// The number of further places.
     more: usize,
     note: &'a Note,
 }
@@ -52,7 +52,7 @@ impl Loss<'_> {
             kind,
             path,
         } = self.note;
-        // Paths may hold names that a client chose.
+        // Paths may contain names that a client chose.
         let shown = path.chars().filter(|sign| !sign.is_control()).take(PATH);
         let path: String = shown.collect();
         let more = match self.more {
@@ -69,7 +69,7 @@ impl Loss<'_> {
     }
 }
 
-/// What counts, the worst first; what is lost in the same way in many places is told once.
+/// The losses that count, the worst first; equal losses in many places are merged.
 fn losses(notes: &[Note], strict: NoteEffect) -> Vec<Loss<'_>> {
     let alike = |one: &Note, other: &Note| {
         (&one.code, one.effect, one.kind, in_conversation(one))
@@ -84,7 +84,7 @@ fn losses(notes: &[Note], strict: NoteEffect) -> Vec<Loss<'_>> {
     let mut losses: Vec<Loss<'_>> = Vec::new();
     for note in notes.iter().filter(counts) {
         match losses.iter_mut().find(|loss| alike(loss.note, note)) {
-            // Several settings are several things to change.
+            // Each setting has to be changed separately.
             Some(loss) if in_conversation(note) => loss.more += 1,
             Some(_) | None => losses.push(Loss { more: 0, note }),
         }
@@ -93,10 +93,10 @@ fn losses(notes: &[Note], strict: NoteEffect) -> Vec<Loss<'_>> {
     losses
 }
 
-/// How to go on.
+/// Advice on how to continue.
 ///
-/// What stands in the conversation is sent again with every later question, and nobody can take it out:
-/// there has to be a way that leaves it as it is.
+/// A loss in the conversation recurs with every later request, and its history cannot be changed: so the advice
+/// must work with the conversation as it is.
 fn way_out(losses: &[Loss<'_>], worst: NoteEffect) -> String {
     let weaker = match worst {
         NoteEffect::Cosmetic => "be strict about cost only",
@@ -119,12 +119,12 @@ fn way_out(losses: &[Loss<'_>], worst: NoteEffect) -> String {
     }
 }
 
-/// Whether a note is about the conversation, and not about what goes with it.
+/// Whether a note concerns the conversation, and not the settings or tools.
 fn in_conversation(note: &Note) -> bool {
     note.path.starts_with("messages")
 }
 
-/// An effect by the word that settings have for it.
+/// The name of an effect in settings.
 const fn word(effect: NoteEffect) -> &'static str {
     match effect {
         NoteEffect::Cosmetic => "cosmetic",

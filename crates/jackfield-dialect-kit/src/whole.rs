@@ -1,4 +1,4 @@
-//! Whole numbers, as clients write them: `1000`, `1e3` and `1000.0` are the same.
+//! Integers in the forms that clients write: `1000`, `1e3` and `1000.0` are equal.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,16 +7,16 @@ use serde::Deserializer;
 use serde::de::{Error, Unexpected, Visitor};
 use serde_json::Value;
 
-/// Reads a whole number.
+/// Deserializes an integer.
 ///
 /// # Errors
 ///
-/// Those of the reader; also where it is no number, not whole, or out of range.
+/// Those of the deserializer, and an error if the value is not a number, not an integer, or out of range.
 pub fn number<'de, D: Deserializer<'de>, T: TryFrom<i128>>(deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_any(Whole(PhantomData))
 }
 
-/// Reads a whole number, or `null`.
+/// Deserializes an integer, or `null`.
 ///
 /// # Errors
 ///
@@ -27,7 +27,7 @@ pub fn optional<'de, D: Deserializer<'de>, T: TryFrom<i128>>(
     deserializer.deserialize_option(Optional(PhantomData))
 }
 
-/// The whole number that a value is.
+/// The integer value of a JSON number.
 #[must_use]
 pub fn of(json: &Value) -> Option<i128> {
     let Value::Number(number) = json else {
@@ -37,7 +37,7 @@ pub fn of(json: &Value) -> Option<i128> {
     whole.or_else(|| in_full(number.as_f64()?))
 }
 
-/// A number that is whole and known to the last digit, although it was written with a fraction or an exponent.
+/// The value of a number that was written with a fraction or an exponent, if it is an exact integer.
 fn in_full(number: f64) -> Option<i128> {
     let is_exact = number.fract() == 0.0 && number.abs() <= EXACT;
     is_exact.then(|| format!("{number:.0}").parse().ok())?
@@ -97,5 +97,5 @@ impl<'de, T: TryFrom<i128>> Visitor<'de> for Optional<T> {
     }
 }
 
-/// Up to here a number with a fraction is the number that was written: 2⁵³.
+/// The limit up to which floating-point numbers represent all integers exactly: 2⁵³.
 const EXACT: f64 = 9_007_199_254_740_992.0;

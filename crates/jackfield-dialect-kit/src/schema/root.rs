@@ -1,4 +1,4 @@
-//! The schema of a tool's arguments: a sound one, of an object, without a choice at its root.
+//! The schema of a tool's arguments: valid, an object's, and without a choice at its root.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,11 +9,10 @@ use serde_json::{Map, Value, json};
 
 use super::{Change, Changes, is_pattern};
 
-/// The schema of a tool's arguments as every vendor takes it, and where it differs.
+/// The schema of a tool's arguments in the form that every vendor accepts, and the changes.
 ///
-/// What is broken in it is [mended](mend), its root says that it is an object's, and no keyword of
-/// `not_at_root` stands there: the properties of all branches are offered together, and the choice goes into
-/// the description.
+/// Invalid parts are [repaired](mend), its root has the type `object`, and no keyword of `not_at_root` is at the
+/// root: the properties of all branches are offered together, and the choice moves into the description.
 #[must_use]
 pub fn object(schema: &Arc<Value>, not_at_root: &[&str]) -> (Arc<Value>, Vec<Change>) {
     let mut changes = Changes::default();
@@ -51,7 +50,7 @@ pub fn object(schema: &Arc<Value>, not_at_root: &[&str]) -> (Arc<Value>, Vec<Cha
     (Arc::new(Value::Object(fields)), changes.into_vec())
 }
 
-/// The schema without what is broken in it: see [`mend`].
+/// The schema with its invalid parts repaired: see [`mend`].
 pub fn sound<'s>(schema: &'s Value, changes: &mut Changes) -> Cow<'s, Value> {
     let Some(mended) = mend(schema, &is_pattern) else {
         return Cow::Borrowed(schema);
@@ -79,7 +78,7 @@ fn names_object(kind: &Value) -> bool {
     kind == "object" || kinds.is_some_and(|kinds| kinds.contains(&json!("object")))
 }
 
-/// Puts the schema that the root refers to in its place.
+/// Replaces a reference at the root by its target.
 fn inline(fields: &mut Map<String, Value>, root: &Value, changes: &mut Changes) {
     for _ in 0..DEEPEST {
         let Some(Value::String(reference)) = fields.shift_remove("$ref") else {
@@ -94,7 +93,7 @@ fn inline(fields: &mut Map<String, Value>, root: &Value, changes: &mut Changes) 
     fields.shift_remove("$ref");
 }
 
-/// Takes a choice off the root.
+/// Removes a choice from the root.
 fn flatten(
     fields: &mut Map<String, Value>,
     root: &Value,
@@ -128,7 +127,7 @@ fn flatten(
     changes.describe(taken, fields, "");
 }
 
-/// What any of these schemas takes.
+/// A schema that accepts the values of all these schemas.
 fn any_of(mut schemas: Value) -> Value {
     match schemas.as_array_mut() {
         Some(only) if only.len() == 1 => only.remove(0),
@@ -136,7 +135,7 @@ fn any_of(mut schemas: Value) -> Value {
     }
 }
 
-/// Requires properties that every value has to have, as far as they are offered.
+/// Requires properties that every value must have, if they are offered.
 fn require(fields: &mut Map<String, Value>, names: Vec<String>) {
     let properties = fields.get("properties").and_then(Value::as_object);
     let is_offered = |name: &String| properties.is_some_and(|all| all.contains_key(name));
@@ -154,15 +153,15 @@ fn require(fields: &mut Map<String, Value>, names: Vec<String>) {
     }
 }
 
-/// What the branches of a choice offer.
+/// The properties of a choice's branches.
 struct Branches<'s> {
-    /// The schemas of each property, each once.
+    /// The distinct schemas of each property.
     offered: Map<String, Value>,
     root: &'s Value,
 }
 
 impl Branches<'_> {
-    /// Gathers the properties of a branch; gives those that it requires.
+    /// Collects the properties of a branch; returns the required ones.
     fn branch(&mut self, branch: &Value, depth: usize) -> Vec<String> {
         if depth > DEEPEST {
             return Vec::new();
@@ -190,7 +189,7 @@ impl Branches<'_> {
         required
     }
 
-    /// Gathers what all choices of a schema offer; gives what they require in any case.
+    /// Collects the properties of all choices of a schema; returns those that are always required.
     fn combined(&mut self, fields: &Map<String, Value>, depth: usize) -> Vec<String> {
         let mut required = Vec::new();
         for key in ["allOf", "anyOf", "oneOf"] {
@@ -210,5 +209,5 @@ impl Branches<'_> {
     }
 }
 
-/// How deep references and choices are followed.
+/// The maximum depth of references and choices.
 const DEEPEST: usize = 8;
