@@ -141,9 +141,7 @@ async fn exchange<A: Adapter>(
     } = adapter.ask(request)?;
     strict::check(&notes, request.strict)?;
     let url = asked.uri().to_string();
-    // The state before the reply is in a boxed future, so that its memory is freed early: a stream may take
-    // minutes.
-    let incoming = Box::pin(transport.send(asked)).await?;
+    let incoming = transport.send(asked).await?;
     let span = Span::current();
     pieces.request_id = request_id::of(incoming.headers(), A::REQUEST_ID.0);
     if let Some(id) = &pieces.request_id {
@@ -151,9 +149,9 @@ async fn exchange<A: Adapter>(
         pieces.sink.request_id(id).await;
     }
     if !incoming.status().is_success() {
-        return Err(Box::pin(refusal::refused(adapter, incoming, &url)).await);
+        return Err(refusal::refused(adapter, incoming, &url).await);
     }
-    let mut incoming = Box::pin(incoming.decoded()).await?;
+    let mut incoming = incoming.decoded().await?;
     let media_type = incoming.media_type();
     let mut end = match media_type.as_deref() {
         Some(media_type) if A::LINES.contains(&media_type) => {
@@ -167,9 +165,9 @@ async fn exchange<A: Adapter>(
                 stream(&mut events, &mut decoder, pieces).await?;
                 decoder.finish().map_err(undecodable)?
             }
-            ReplyForm::Whole => Box::pin(whole(incoming, decoder, pieces)).await?,
+            ReplyForm::Whole => whole(incoming, decoder, pieces).await?,
             ReplyForm::Other => {
-                return Err(Box::pin(refusal::refused(adapter, incoming, &url)).await);
+                return Err(refusal::refused(adapter, incoming, &url).await);
             }
         },
     };
