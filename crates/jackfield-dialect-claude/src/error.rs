@@ -1,14 +1,15 @@
-//! Errors: the vendor's as failures that the loop decides about, and failures as the vendor would tell them.
+//! Errors: maps the vendor's errors to failures that the tool loop decides about, and failures to the vendor's
+//! errors.
 
 use jackfield_dialect_kit::{error_words, failure};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 
 use crate::wire::{ErrorBody, ErrorDetail};
 
-/// Classifies an answer that is no reply (Claude Messages API, 2026-10-21, errors).
+/// Classifies a response that is not a reply (Claude Messages API, 2026-10-21, errors).
 ///
-/// `header` gives the value of a header by its name in lower case. `retry-after` is read as seconds;
-/// where it is a date, the adapter has to say how far away that is, because nothing here knows the time.
+/// `header` returns the value of a header by its lower-case name. `retry-after` is read as seconds; the adapter has
+/// to convert a date, as there is no clock here.
 #[must_use]
 pub fn classify<'h>(
     status: u16,
@@ -32,7 +33,7 @@ pub(crate) fn from_detail(detail: &ErrorDetail, phase: Phase) -> ModelFailure {
     failure
 }
 
-/// The status and body for a failure, as the vendor would tell it.
+/// The status and body for a failure, in the vendor's form.
 #[must_use]
 pub fn to_wire(failure: &ModelFailure, request_id: Option<&str>) -> (u16, ErrorBody) {
     let (status, kind) = match failure.kind {
@@ -64,8 +65,8 @@ pub fn to_wire(failure: &ModelFailure, request_id: Option<&str>) -> (u16, ErrorB
     (status, body)
 }
 
-/// By the type of the error first, which is more exact; then by the status. Types that servers and what stands
-/// before them use for anything do not count before a status.
+/// The kind of a failure: by the error's type, which is more specific, then by the status. A status overrides types
+/// that servers and proxies use for any error.
 fn kind(status: Option<u16>, detail: &ErrorDetail) -> ModelFailureKind {
     if is_spend_limit(detail) {
         return ModelFailureKind::Forbidden;
@@ -88,12 +89,12 @@ fn kind(status: Option<u16>, detail: &ErrorDetail) -> ModelFailureKind {
         ("invalid_request_error", None) => ModelFailureKind::InvalidRequest,
         (_, None) => ModelFailureKind::ServerError,
     };
-    // An error with a code of its own has that for its cause.
+    // The code of an error names its cause.
     let kind = match code(detail) {
         Some(_) => kind,
-        // The vendor has no code for a prompt that is too long and asks not to match on the message. So this is a
-        // hint and no more: where the words change, it is an invalid request, which is treated alike but for what
-        // people are told.
+        // The vendor has no code for a prompt that is too long and asks clients not to match on the message. So
+        // this is only a hint: if the message changes, the kind is an invalid request, which is handled alike
+        // except for the text for people.
         None => error_words::kind(kind, &detail.message),
     };
     if let ModelFailureKind::ContextTooLong { limit, requested } = kind {
@@ -105,7 +106,7 @@ fn kind(status: Option<u16>, detail: &ErrorDetail) -> ModelFailureKind {
     kind
 }
 
-/// A limit of money: it is reset on a day, not in a while.
+/// A spending limit, which is reset on a fixed day and not after a while.
 fn is_spend_limit(detail: &ErrorDetail) -> bool {
     code(detail).is_some_and(|code| code.ends_with("_spend_limit_reached"))
 }
@@ -114,7 +115,7 @@ fn code(detail: &ErrorDetail) -> Option<&str> {
     detail.details.as_ref()?.get("error_code")?.as_str()
 }
 
-/// The server's own word on whether and when, then the default of the kind.
+/// The retry advice: by the server's headers, then by the default of the kind.
 fn advice<'h>(
     kind: ModelFailureKind,
     detail: &ErrorDetail,
@@ -128,7 +129,7 @@ fn advice<'h>(
     failure::advice(default, header)
 }
 
-/// What the vendor says, with what it calls it; never the body itself.
+/// The vendor's message and type; never the body itself.
 fn message(status: Option<u16>, detail: &ErrorDetail) -> String {
     let status = status.map(|status| status.to_string()).unwrap_or_default();
     let code = code(detail).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! The Claude Messages wire language, both directions.
+//! The Claude Messages dialect, in both directions.
 //!
-//! Pure: no I/O, no clock, no async. [`wire`] holds the vendor's forms and no logic; everything else maps
-//! between them and the values of the domain, and says in [notes](jackfield_domain::note) what differs.
+//! Pure: no I/O, no clock, no async. [`wire`] holds the vendor's types without logic. All other modules map between
+//! them and domain values, and report differences as [notes](jackfield_domain::note).
 //!
 //! | to the vendor, as a client | from a client, as a server |
 //! |---|---|
@@ -10,11 +10,11 @@
 //! | [`error::classify`] | [`error::to_wire`] |
 //! | [`models::from_wire`] | [`models::page`], [`models::one`] |
 //!
-//! [`serve`] is all of the right side as one server, for whatever provider is asked behind it.
+//! [`serve`] combines the right column into a server's API, for any provider behind it.
 //!
-//! What is **refused**: sounds, and media types that Claude does not take, in what a user says
-//! ([`request::Unsupported`]). What is **noted**: everything else that Claude has no word for.
-//! Facts about the wire are those of the Claude Messages API, version 2026-10-21, unless said otherwise.
+//! **Refused**: audio, and media types that Claude does not accept, in a user message ([`request::Unsupported`]).
+//! **Noted**: everything else that Claude cannot express.
+//! The wire format is that of the Claude Messages API, version 2026-10-21, unless stated otherwise.
 
 pub mod error;
 pub mod models;

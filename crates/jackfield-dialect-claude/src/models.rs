@@ -1,4 +1,4 @@
-//! The list of models: from the vendor, and for a client.
+//! The list of models: read from the vendor, and served to clients.
 
 use jackfield_dialect_kit::listing;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use crate::wire::{Model, ModelList, ServedModel, ServedModelList};
 
-/// A page of the list, and what the next one comes after, if there is one.
+/// Reads a page of the list, and the cursor of the next page, if there is one.
 ///
 /// # Errors
 ///
-/// It is not in the vendor's form.
+/// If the page is not in the vendor's form.
 pub fn from_wire(body: &[u8]) -> Result<(Vec<ListedModel>, Option<String>), serde_json::Error> {
     let ModelList {
         data,
@@ -46,12 +46,12 @@ pub fn from_wire(body: &[u8]) -> Result<(Vec<ListedModel>, Option<String>), serd
     Ok((models.collect(), last.filter(|_| has_more)))
 }
 
-/// A page of the models that are served, in their order, as a client asks for it: `query` gives the value of
-/// a parameter by its name.
+/// A page of the served models, in order, as a client requests it: `query` returns the value of a query parameter
+/// by its name.
 ///
 /// # Errors
 ///
-/// [`ServeError`] where a parameter is none.
+/// [`ServeError`] if a parameter is invalid.
 pub fn page(
     models: &[ListedModel],
     query: &dyn Fn(&str) -> Option<String>,
@@ -78,7 +78,7 @@ pub fn page(
     let end = before.unwrap_or(models.len());
     let asked = models.get(start..end).unwrap_or_default();
     let excess = asked.len().saturating_sub(limit);
-    // Backwards, the page is the last before what it is asked before.
+    // With a backward cursor, the page is the last one before it.
     let shown = if before.is_some() && after.is_none() {
         asked.get(excess..)
     } else {
@@ -94,7 +94,7 @@ pub fn page(
     Ok(serde_json::to_vec(&list).unwrap_or_default())
 }
 
-/// One model, for a client.
+/// One model in the form for a client.
 #[must_use]
 pub fn one(model: &ListedModel) -> Vec<u8> {
     serde_json::to_vec(&served(model)).unwrap_or_default()
@@ -115,7 +115,7 @@ fn served(model: &ListedModel) -> ServedModel {
     }
 }
 
-/// When a model was made; the vendor's own word for a day that is not known is the first of 1970.
+/// The date of a model; the vendor's value for an unknown date is the first day of 1970.
 fn created_at(created: Option<u64>) -> String {
     let seconds = created.and_then(|created| i64::try_from(created).ok());
     let millis = seconds.and_then(|seconds| seconds.checked_mul(1_000));
@@ -123,6 +123,6 @@ fn created_at(created: Option<u64>) -> String {
     written.replace(".000Z", "Z")
 }
 
-/// How many models a page has unless it is asked for others, and the most that may be asked for.
+/// The default and the largest number of models on a page.
 const PAGE: usize = 20;
 const MOST: usize = 1000;

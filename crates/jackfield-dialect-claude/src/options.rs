@@ -1,27 +1,27 @@
-//! What depends on the model and on the version of the API.
+//! Properties that depend on the model and on the version of the API.
 
-/// What a model takes. The fields are open: a server of one's own may take less, or more.
+/// The capabilities of a model. The fields are public, as a self-hosted server may support less, or more.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Profile {
-    /// Whether thinking can be left to the model (`thinking.type = "adaptive"`).
+    /// Whether the model can decide about thinking (`thinking.type = "adaptive"`).
     pub adaptive_thinking: bool,
-    /// What to send as `anthropic-version`.
+    /// The value of the `anthropic-version` header.
     pub api_version: &'static str,
-    /// Whether `output_config.effort` is known.
+    /// Whether `output_config.effort` is supported.
     pub effort: bool,
     /// Whether a call can be forced (`tool_choice` of `any` or `tool`).
     pub forced_tools: bool,
-    /// Whether the conversation may end with words of the model, to be continued.
+    /// Whether the conversation may end with a prefilled assistant message.
     pub prefill: bool,
-    /// Whether `temperature`, `top_p` and `top_k` are taken.
+    /// Whether `temperature`, `top_p` and `top_k` are supported.
     pub sampling: bool,
-    /// Whether the answer can be held to a schema (`output_config.format`).
+    /// Whether the answer can be constrained to a schema (`output_config.format`).
     pub structured_output: bool,
     /// Whether a message in the conversation may have the role `system`.
     pub system_messages: bool,
     /// Whether thinking can be given a budget (`thinking.type = "enabled"`).
     pub thinking_budget: bool,
-    /// Whether thinking can be switched off.
+    /// Whether thinking can be disabled.
     pub thinking_off: bool,
 }
 
@@ -40,11 +40,11 @@ impl Profile {
         thinking_off: false,
     };
 
-    /// The profile of a model, by its id; that of the newest where the id says nothing.
+    /// The profile of a model, by its id; that of the newest models for an unknown id.
     ///
-    /// Sampling parameters are refused after Opus 4.6, forced calls and `disabled` thinking from 5.1
-    /// on, the role `system` in the conversation before 4.8 (Claude platform docs, migration page
-    /// 2026-10-21). Up to 4.6 the older API version is spoken, the last that knows sampling.
+    /// Sampling parameters are refused after Opus 4.6, forced calls and `disabled` thinking from 5.1 on, the role
+    /// `system` in the conversation before 4.8 (Claude platform docs, migration page 2026-10-21). Models up to 4.6
+    /// use the older API version, the last with sampling.
     #[must_use]
     pub fn of(model: &str) -> Self {
         let Some(version) = version(model) else {
@@ -85,7 +85,7 @@ fn version(model: &str) -> Option<(u32, u32)> {
     Some((major, minor.and_then(|part| part.parse().ok()).unwrap_or(0)))
 }
 
-/// Whether this is a number, and no date.
+/// Whether this is a version number, and not a date.
 fn is_short_number(part: &str) -> bool {
     (1..=2).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit())
 }

@@ -1,4 +1,4 @@
-//! Replies: a whole one as the pieces that a stream would tell, and a domain reply as a message.
+//! Replies: reads a whole one as the deltas of a stream, and maps a domain reply to a message.
 
 mod ending;
 mod outward;
@@ -19,11 +19,11 @@ pub(crate) use ending::{finish_reason, stop_reason, usage_from_wire, usage_to_wi
 pub use outward::to_wire;
 pub(crate) use outward::{in_words, input};
 
-/// A whole reply, told as a stream would tell it.
+/// A whole reply as the deltas of an equivalent stream.
 ///
 /// # Errors
 ///
-/// [`DecodeError`] if a block is malformed, or the reason for its end is missing.
+/// [`DecodeError`] if a block is malformed, or the stop reason is missing.
 pub fn from_wire(
     message: &wire::Message,
     owner: &StateOwner,
@@ -31,7 +31,7 @@ pub fn from_wire(
     Decoder::new(owner.clone()).whole(message)
 }
 
-/// A citation as the vendor wrote it.
+/// A citation in the vendor's form.
 pub(crate) fn annotation(json: Value) -> Annotation {
     let (title, url) = annotation_source(&json);
     Annotation {
@@ -42,7 +42,7 @@ pub(crate) fn annotation(json: Value) -> Annotation {
     }
 }
 
-/// Title and address of a citation's source.
+/// Title and URL of a citation's source.
 pub(crate) fn annotation_source(json: &Value) -> (Option<String>, Option<String>) {
     let text = |key: &str| json.get(key).and_then(Value::as_str).map(str::to_owned);
     (

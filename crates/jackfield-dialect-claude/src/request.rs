@@ -1,4 +1,4 @@
-//! Requests: a domain request as a body, and a client's body as domain values.
+//! Requests: maps a domain request to a body, and a client's body to domain values.
 
 mod blocks;
 mod conversation;
@@ -26,20 +26,19 @@ pub use jackfield_dialect_kit::outgoing::Unsupported;
 pub use names::Names;
 pub(crate) use tools::TEXT_FIELD;
 
-/// The `max_tokens` of a request whose settings name none: Claude wants one always.
+/// The default `max_tokens`, which Claude always requires.
 pub const DEFAULT_MAX_TOKENS: u64 = 8192;
 
-/// The body for a request, and notes on everything that is lost or changed by it.
+/// The body for a request, and notes on everything that is lost or changed.
 ///
-/// `owner` is whom the request goes to: opaque state of this owner is sent back, that of others is
-/// withheld. With `stream` the reply comes as events, which [`crate::stream::Decoder`] reads.
+/// `owner` is the recipient of the request: opaque state of this owner is sent back, that of others is withheld.
+/// With `stream` the reply arrives as events, which [`crate::stream::Decoder`] reads.
 ///
-/// The conversation has to keep the rules of [`jackfield_domain::rules`]; the body then keeps the
-/// vendor's.
+/// The conversation must satisfy [`jackfield_domain::rules`]; the body then satisfies the vendor's rules.
 ///
 /// # Errors
 ///
-/// [`Unsupported`] where a user or system message holds what Claude does not take.
+/// [`Unsupported`] if a user or system message contains media that Claude does not accept.
 pub fn to_wire(
     request: &ModelRequest,
     owner: &StateOwner,
@@ -86,7 +85,7 @@ pub fn to_wire(
     Ok((body, notes.into_vec()))
 }
 
-/// The betas that the client of a request asks for.
+/// The betas that the client of a request requested.
 #[must_use]
 pub fn betas(request: &ModelRequest) -> Vec<&str> {
     let extensions = request.settings.extensions.iter();

@@ -1,8 +1,8 @@
-//! Serving: Claude Messages as the language of a server, whatever provider is asked behind it.
+//! Serving: Claude Messages as a server's API, for any provider behind it.
 //!
-//! What a client would have its server do, and what Jackfield does not do for it, is refused by name: a
-//! beta, a field, a tool that the vendor runs, a file by its id. What Jackfield ran itself is shown as
-//! `mcp_tool_use` and `mcp_tool_result`, and known again when a client sends its history back.
+//! Features that a client may request of its server and that Jackfield does not offer are refused by name: a beta,
+//! a field, a tool that the vendor runs, a file by its id. Server tool calls are sent as `mcp_tool_use` and
+//! `mcp_tool_result`, and recognized when a client sends its history back.
 
 mod betas;
 mod encoder;
@@ -21,15 +21,14 @@ use crate::DIALECT;
 use crate::reply;
 use crate::request::{self, Incoming};
 
-/// Claude Messages, as a server speaks it (Claude Messages API, 2026-10-21).
+/// The Claude Messages dialect of a server (Claude Messages API, 2026-10-21).
 ///
-/// `anthropic-version` is not looked at: what the versions differ in is no question of form, and the
-/// provider behind has its own.
+/// `anthropic-version` is ignored: the versions do not differ in form, and the provider has its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClaudeServer;
 
 impl ClaudeServer {
-    /// What a client wants counted: a request without what only a reply needs.
+    /// Parses a request for `count_tokens`, which lacks the fields that only a reply needs.
     ///
     /// # Errors
     ///
@@ -43,7 +42,7 @@ impl ClaudeServer {
         incoming(header, tokens::body(body)?, owner)
     }
 
-    /// The answer to `count_tokens`: an [estimate](jackfield_domain::estimate), which its note says.
+    /// The response to `count_tokens`: an [estimate](jackfield_domain::estimate), as its note says.
     #[must_use]
     pub fn counted(&self, incoming: &Incoming) -> (Vec<u8>, Vec<Note>) {
         tokens::counted(incoming)
@@ -66,7 +65,7 @@ impl ServeDialect for ClaudeServer {
 
     fn reply(&self, reply: &Reply, about: &About) -> (Vec<u8>, Vec<Note>) {
         let (message, notes) = reply::to_wire(reply, &about.model, &id(about));
-        // Nothing in it refuses to be written: all keys are text and all numbers finite.
+        // Serialization cannot fail: all keys are strings and all numbers finite.
         (serde_json::to_vec(&message).unwrap_or_default(), notes)
     }
 
@@ -92,7 +91,7 @@ fn incoming(
     let mut notes = gateway_fields::leave_out_hosted(&mut body);
     gateway_fields::check(&mut body)?;
     let owner = owner(&body.model);
-    // Whom nobody here asks in this dialect has no address.
+    // Without a provider of this dialect the owner has no endpoint.
     let is_asked = !owner.endpoint.is_empty();
     let betas = betas::read(header("anthropic-beta").as_deref(), is_asked)?;
     let mut incoming = request::from_wire(body, &owner)?;

@@ -1,4 +1,4 @@
-//! Streamed replies: the events of a server as pieces, and pieces as events for a client.
+//! Streams: maps a server's events to deltas, and deltas to events for a client.
 
 mod block;
 mod decoder;

@@ -1,6 +1,6 @@
-//! The vendor's forms (Claude Messages API, 2026-10-21): fields and nothing else.
+//! The types of the wire format, without logic (Claude Messages API, 2026-10-21).
 //!
-//! Unknown fields are kept where a request may carry them on, and ignored everywhere else.
+//! Unknown fields are kept where a request may pass them on, and ignored everywhere else.
 
 mod block;
 mod error;

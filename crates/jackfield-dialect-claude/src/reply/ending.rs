@@ -1,4 +1,4 @@
-//! Why a reply ended, and what it used (Claude Messages API, 2026-10-21).
+//! Mapping of finish reasons and usage (Claude Messages API, 2026-10-21).
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use jackfield_domain::usage::Usage;
 
 use crate::wire;
 
-/// The reason for a `stop_reason`.
+/// The finish reason for a `stop_reason`.
 pub(crate) fn finish_reason(reason: &str, sequence: Option<&str>) -> FinishReason {
     match reason {
         "end_turn" => FinishReason::Stop,
@@ -21,10 +21,10 @@ pub(crate) fn finish_reason(reason: &str, sequence: Option<&str>) -> FinishReaso
     }
 }
 
-/// The `stop_reason` and `stop_sequence` for a reason.
+/// The `stop_reason` and `stop_sequence` for a finish reason.
 pub(crate) fn stop_reason(reason: &FinishReason) -> (Cow<'_, str>, Option<&str>) {
     match reason {
-        // Claude tells both in one word.
+        // Claude has one value for both.
         FinishReason::ContentFilter | FinishReason::Refused => ("refusal".into(), None),
         FinishReason::ContextFull => ("model_context_window_exceeded".into(), None),
         FinishReason::Length => ("max_tokens".into(), None),
@@ -36,7 +36,7 @@ pub(crate) fn stop_reason(reason: &FinishReason) -> (Cow<'_, str>, Option<&str>)
     }
 }
 
-/// Totals: on the wire, cached input is no part of `input_tokens`.
+/// Totals: in the wire format, `input_tokens` excludes cached input.
 pub(crate) fn usage_from_wire(usage: &wire::Usage) -> Usage {
     let cache_read = usage.cache_read_input_tokens.unwrap_or(0);
     let cache_write = usage.cache_creation_input_tokens.unwrap_or(0);

@@ -1,4 +1,4 @@
-//! A domain reply as a message for a client.
+//! Maps a domain reply to a message for a client.
 
 use jackfield_dialect_kit::in_words;
 use jackfield_dialect_kit::notes::Notes;
@@ -14,10 +14,10 @@ use crate::DIALECT;
 use crate::request::TEXT_FIELD;
 use crate::wire;
 
-/// The message for a reply, and notes on what is lost or changed by it.
+/// The message for a reply, and notes on what is lost or changed.
 ///
-/// Calls have our ids. Opaque state of this dialect is shown, whichever endpoint and model it is of: the
-/// client sends it back, and only then it is decided who may see it.
+/// Calls carry our ids. Opaque state of this dialect is included, whichever endpoint and model it belongs to: the
+/// client sends it back, and access is decided then.
 #[must_use]
 pub fn to_wire(reply: &Reply, model: &str, id: &str) -> (wire::Message, Vec<Note>) {
     let mut notes = Notes::default();
@@ -99,7 +99,7 @@ fn to_block(block: &Block, path: &str, notes: &mut Notes) -> Option<wire::Block>
     }
 }
 
-/// A medium in words; `None` if it is none.
+/// A text description of a media block; `None` for other blocks.
 pub(crate) fn in_words(content: &Content) -> Option<String> {
     match content {
         Content::Audio(audio) => Some(in_words::audio(audio)),
@@ -184,7 +184,7 @@ fn call_block(
     }))
 }
 
-/// The arguments of a call as an object; text, and what is none, under a key of its own.
+/// The arguments of a call as an object; text and invalid JSON go under a key of their own.
 pub(crate) fn input(input: &ToolInput, path: &str, notes: &mut Notes) -> Map<String, Value> {
     let path = format_args!("{path}.input");
     let (key, text) = match input {

@@ -1,5 +1,4 @@
-//! Tools that Jackfield ran, in the form that the vendor has for tools of MCP servers (beta
-//! `mcp-client-2025-11-20`).
+//! Server tool calls, in the vendor's form for tools of MCP servers (beta `mcp-client-2025-11-20`).
 
 use jackfield_dialect_kit::in_words;
 use jackfield_dialect_kit::notes::Notes;
@@ -15,7 +14,7 @@ pub(crate) const CALL: &str = "mcp_tool_use";
 /// The type of an outcome's block.
 pub(crate) const OUTCOME: &str = "mcp_tool_result";
 
-/// A call.
+/// The block of a call.
 pub(crate) fn call(id: &str, tool: ServerTool<'_>, input: Map<String, Value>) -> wire::Block {
     let mut fields = Map::new();
     for (key, json) in [
@@ -30,7 +29,7 @@ pub(crate) fn call(id: &str, tool: ServerTool<'_>, input: Map<String, Value>) ->
     wire::Block::Other(fields)
 }
 
-/// What came of it: text alone, which is all that the vendor has there.
+/// The block of an outcome: only text, as the vendor has no other content there.
 pub(crate) fn outcome(outcome: &ToolOutcome, path: &str, notes: &mut Notes) -> wire::Block {
     let result = &outcome.result;
     let mut content = Vec::with_capacity(result.content.len());

@@ -1,4 +1,4 @@
-//! What opaque state there is in this dialect, and how it is read.
+//! The kinds of opaque state in this dialect, and how to read them.
 
 pub(crate) use jackfield_dialect_kit::state::find;
 use jackfield_domain::block::{Block, Content, OpaqueBlock, RanBy};
@@ -7,25 +7,25 @@ use serde_json::{Map, Value};
 
 use crate::DIALECT;
 
-/// The signature of a thinking block: a text.
+/// The signature of a thinking block: a string.
 pub(crate) const SIGNATURE: &str = "signature";
-/// The data of a thinking block that the vendor hides: a text.
+/// The data of a redacted thinking block: a string.
 pub(crate) const REDACTED: &str = "redacted_thinking";
-/// Who made a call, model or code: an object.
+/// The caller of a tool, model or code: an object.
 pub(crate) const CALLER: &str = "caller";
-/// The set that a called tool is a member of: a text.
+/// The toolset of a called tool: a string.
 pub(crate) const TOOLSET: &str = "toolset_name";
-/// Everything of a provider-run call but its input: an object.
+/// All fields of a provider-run call but its input: an object.
 pub(crate) const PROVIDER_CALL: &str = "provider_call";
 /// The settings of a system message, `clear_at` and `output_config`: an object.
 pub(crate) const MESSAGE_SETTINGS: &str = "message_settings";
-/// Why a reply was refused: an object.
+/// The details of a refusal: an object.
 pub(crate) const STOP_DETAILS: &str = "stop_details";
 
-/// The types of block in which a provider calls a tool of its own.
+/// The types of blocks for calls of the provider's own tools.
 pub(crate) const PROVIDER_CALLS: [&str; 2] = ["server_tool_use", "mcp_tool_use"];
 
-/// The types of block that the mappers know themselves, and that are therefore never opaque.
+/// The block types that the mappers handle, which are therefore never opaque.
 pub(crate) const KNOWN_BLOCKS: [&str; 9] = [
     "document",
     "image",
@@ -38,7 +38,7 @@ pub(crate) const KNOWN_BLOCKS: [&str; 9] = [
     "tool_use",
 ];
 
-/// Whether this is a document that is made of blocks, which no document of ours is.
+/// Whether this is a document that consists of blocks, which the domain's documents never do.
 fn is_of_blocks(fields: &Map<String, Value>) -> bool {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let source = fields.get("source").and_then(|source| source.get("type"));
@@ -46,7 +46,7 @@ fn is_of_blocks(fields: &Map<String, Value>) -> bool {
         && text(source).as_deref() == Some("content")
 }
 
-/// A provider-run call as its owner told it.
+/// A provider-run call in its owner's form.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProviderCall<'a> {
     /// Its fields, without the input.
@@ -54,7 +54,7 @@ pub(crate) struct ProviderCall<'a> {
     pub(crate) id: &'a str,
 }
 
-/// A call that this owner ran itself, if the block is one and its state is whole.
+/// A call that this owner ran itself, if the block is one and its state is complete.
 pub(crate) fn provider_call<'a>(block: &'a Block, owner: &StateOwner) -> Option<ProviderCall<'a>> {
     let Content::ToolCall(call) = &block.content else {
         return None;
@@ -72,7 +72,7 @@ pub(crate) fn provider_call<'a>(block: &'a Block, owner: &StateOwner) -> Option<
     sound.then_some(ProviderCall { fields, id })
 }
 
-/// The call that a provider's own result block answers.
+/// The id of the call that a provider's own result block answers.
 pub(crate) fn result_of(json: &Value) -> Option<&str> {
     let kind = json.get("type")?.as_str()?;
     if !kind.ends_with("_tool_result") {
@@ -81,12 +81,12 @@ pub(crate) fn result_of(json: &Value) -> Option<&str> {
     json.get("tool_use_id")?.as_str()
 }
 
-/// The state of this kind that any owner of this dialect left: what a client of the dialect is shown.
+/// The state of this kind from any owner of this dialect, which a client of the dialect may see.
 pub(crate) fn of_dialect<'a>(states: &'a [OpaqueState], kind: &str) -> Option<&'a Value> {
     jackfield_dialect_kit::state::of_dialect(states, DIALECT, kind)
 }
 
-/// A block of this dialect as its owner wrote it.
+/// A block of this dialect in its owner's form.
 pub(crate) fn fields_of(opaque: &OpaqueBlock) -> Option<&Map<String, Value>> {
     let fields = opaque.json.as_object()?;
     let known = fields.get("type").and_then(Value::as_str);

@@ -1,4 +1,4 @@
-//! Blocks of the conversation as wire blocks.
+//! Maps blocks of the conversation to wire blocks.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl Outward<'_> {
             Content::ToolCall(call) => self.call(at, block, call)?,
             Content::ToolOutcome(outcome) => {
                 if at.role == Role::Assistant {
-                    // Of a call that another provider ran itself; that call is withheld as well.
+                    // The outcome of a call that another provider ran; its call is withheld as well.
                     self.notes
                         .dropped(NoteEffect::Quality, "provider_outcome_withheld", at);
                     None
@@ -64,7 +64,7 @@ impl Outward<'_> {
         })
     }
 
-    /// Notes every piece of opaque state of a block that is not sent: all but those at these places.
+    /// Notes all opaque state of a block that is not sent: all but that at the indices `sent`.
     pub(super) fn withhold(&mut self, at: At, block: &Block, sent: &[usize]) {
         for k in (0..block.opaque.len()).filter(|k| !sent.contains(k)) {
             self.notes.dropped(
@@ -82,7 +82,7 @@ impl Outward<'_> {
         }
         let mut citations = Vec::new();
         for (k, annotation) in text.annotations.iter().enumerate() {
-            // Claude takes citations back in the model's own text alone (API 2026-10-21).
+            // Claude accepts citations only in the model's own text (API 2026-10-21).
             if at.role == Role::Assistant
                 && *annotation.dialect == *DIALECT
                 && annotation.json.is_object()
@@ -124,7 +124,7 @@ impl Outward<'_> {
         let found = state::find(&block.opaque, self.owner, kind);
         let proof = found.and_then(|(place, json)| Some((place, json.as_str()?)));
         let Some((place, proof)) = proof.filter(|_| at.role == Role::Assistant) else {
-            // Without proof that it is this model's own, Claude refuses it.
+            // Claude refuses thinking without this model's signature.
             self.notes
                 .dropped(NoteEffect::Quality, "thinking_withheld", at);
             return None;
@@ -141,7 +141,7 @@ impl Outward<'_> {
             });
         }
         if proof.is_empty() {
-            // A compatible server that signs nothing; a client's empty signature is read as none.
+            // A compatible server that does not sign; a client's empty signature counts as none.
             let path = format_args!("{at}.opaque");
             self.notes
                 .approximated(NoteEffect::Cosmetic, "empty_signature", path);
@@ -211,7 +211,7 @@ impl Outward<'_> {
         Some(wire::Block::Other(fields))
     }
 
-    /// The arguments as an object, which is all that Claude takes.
+    /// The arguments as an object, the only form that Claude accepts.
     fn input(&mut self, at: At, input: &ToolInput) -> Map<String, Value> {
         let path = format_args!("{at}.input");
         let (key, text) = match input {
@@ -304,7 +304,7 @@ impl Outward<'_> {
         Ok(Some(document_block(document, source)))
     }
 
-    /// Words in place of what Claude does not take: only where the model itself had said it.
+    /// The replacement text for a block that Claude does not accept: only in an assistant message.
     fn told(
         &mut self,
         at: At,
@@ -329,7 +329,7 @@ impl At {
     }
 }
 
-/// A document with its source mapped.
+/// A document block with this source.
 pub(super) fn document_block(document: &Document, source: wire::Source) -> wire::Block {
     wire::Block::Document {
         source,

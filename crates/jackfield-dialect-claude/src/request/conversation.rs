@@ -1,4 +1,4 @@
-//! The conversation: domain messages as wire messages, and their cache points.
+//! Maps the conversation: domain messages as wire messages, and their cache points.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -21,36 +21,36 @@ use crate::options::Profile;
 use crate::reply::state;
 use crate::{DIALECT, wire};
 
-/// What the conversation and the system prompt came to.
+/// The mapped conversation and system prompt.
 #[derive(Debug)]
 pub(super) struct Said {
-    /// Where cache points were set, in order.
+    /// The paths of the cache points, in order.
     pub(super) cached: Vec<String>,
     /// The extensions that set a cache point in the system prompt, by their paths, in order.
     pub(super) cached_system: Vec<String>,
-    /// The names of the tools that were called, in order.
+    /// The names of the called tools, in order.
     pub(super) called: Vec<String>,
     pub(super) messages: Vec<wire::InputMessage>,
     pub(super) system: Vec<wire::Block>,
 }
 
-/// What mapping a block has to know and tells.
+/// The context for mapping blocks.
 #[derive(Debug)]
 pub(super) struct Outward<'a> {
     pub(super) cached: Vec<String>,
     pub(super) called: Vec<String>,
     pub(super) ids: WireIds,
-    /// The properties that are offered under another name, by their tool.
+    /// The renamed properties, by tool.
     pub(super) names: HashMap<String, Arc<Names>>,
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
-    /// The provider-run calls that have their result, by the provider's id.
+    /// The provider-run calls that have a result, by the provider's id.
     pub(super) complete: HashSet<String>,
-    /// The toolset of a call, for its result.
+    /// The toolset of each call, for its result.
     pub(super) toolsets: HashMap<ToolCallId, String>,
 }
 
-/// A place in the conversation; its path is only written out where a note needs it.
+/// A place in the conversation; its path is written out only when a note needs it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At {
     pub(super) message: usize,
@@ -73,7 +73,7 @@ pub(super) fn to_wire(
     notes: &mut Notes,
 ) -> Result<Said, Unsupported> {
     let (mut system, mut cached_system) = (Vec::new(), Vec::new());
-    // Parts of the client's own are counted apart: others may stand before them.
+    // The client's own parts have a separate index, as others may precede them.
     let mut own = 0;
     for (n, part) in request.system.parts.iter().enumerate() {
         if part.text.trim().is_empty() {
@@ -146,9 +146,9 @@ pub(super) fn to_wire(
             }
         };
         match messages.last_mut() {
-            // The vendor makes one message of those of one role that follow each other.
+            // The vendor merges consecutive messages with the same role.
             Some(before) if before.role == role && role != wire::Role::System => {
-                // Results and what the user says after them are two messages to us, and one to Claude.
+                // Results and the user's following text are two messages in the domain, and one for Claude.
                 let after_results = last == Some(Role::Tool) && message.role == Role::User;
                 if !after_results && !noted {
                     outward
@@ -187,7 +187,7 @@ pub(super) fn to_wire(
     })
 }
 
-/// The properties that are offered under another name, by their tool.
+/// The renamed properties, by tool.
 pub(crate) fn names(tools: &[wire::Tool]) -> HashMap<String, Arc<Names>> {
     let renamed = tools.iter().filter_map(|tool| {
         let (name, names) = (tool.name.as_ref()?, tool.names.as_ref()?);
@@ -196,10 +196,10 @@ pub(crate) fn names(tools: &[wire::Tool]) -> HashMap<String, Arc<Names>> {
     renamed.collect()
 }
 
-/// Keeps at most four cache points, the last ones: they reach furthest. Gives how many are kept.
+/// Keeps at most four cache points, the last ones, which cover the longest prefixes. Returns their number.
 ///
-/// Those that extensions set count too (Claude Messages API: at most 4 breakpoints in a request). Those of the
-/// system prompt come before all but the last one of the conversation.
+/// Those that extensions set count, too (Claude Messages API: at most 4 breakpoints in a request). The system
+/// prompt's take precedence over all but the last one of the conversation.
 pub(super) fn limit_cache_points(
     messages: &mut [wire::InputMessage],
     cached: Vec<String>,
@@ -239,8 +239,7 @@ pub(super) fn limit_cache_points(
     set - excess
 }
 
-/// Keeps as many cache points of the system prompt as those of the tools and of the conversation leave, the last
-/// ones.
+/// Keeps the last cache points of the system prompt, as many as those of the tools and of the conversation permit.
 pub(super) fn limit_system_cache_points(
     body: &mut wire::Request,
     set: &[String],
@@ -264,7 +263,7 @@ pub(super) fn limit_system_cache_points(
     points.take(excess).for_each(|point| *point = None);
 }
 
-/// The cache point that a client sets at this place of the system prompt.
+/// The client's cache point at this place of the system prompt.
 fn cache_point(extensions: &[Extension], path: &str) -> Option<wire::CacheControl> {
     let is_it = |extension: &&Extension| *extension.dialect == *DIALECT && extension.path == path;
     let extension = extensions.iter().find(is_it)?;
@@ -272,8 +271,8 @@ fn cache_point(extensions: &[Extension], path: &str) -> Option<wire::CacheContro
 }
 
 impl Outward<'_> {
-    /// The settings of a system message, where the message can have them and this owner set them; the state of
-    /// others is withheld.
+    /// The settings of a system message, if the message can have them and this owner set them; the state of others
+    /// is withheld.
     fn settings<'m>(
         &mut self,
         n: usize,
@@ -312,7 +311,7 @@ impl Outward<'_> {
         Ok(blocks)
     }
 
-    /// Drops the cache points of a message: the system prompt has none.
+    /// Removes the cache points of a message that joins the system prompt, which has none.
     fn forget_cache_points(&mut self, n: usize) {
         let here = format!("messages[{n}].");
         while let Some(path) = self.cached.pop_if(|path| path.starts_with(&here)) {
@@ -355,7 +354,7 @@ pub(super) fn plain(text: &str) -> wire::Block {
     }
 }
 
-/// Where a block says up to where to cache; thinking and unknown blocks cannot.
+/// The field of a block for a cache point; thinking and unknown blocks have none.
 pub(super) fn cache_control(block: &mut wire::Block) -> Option<&mut Option<wire::CacheControl>> {
     match block {
         wire::Block::Document { cache_control, .. }
@@ -376,7 +375,7 @@ fn without_cache_point(mut block: wire::Block) -> wire::Block {
     block
 }
 
-/// What the last message may be: a prefill, where the model takes one, without blanks at its end.
+/// Checks the last message: a prefill only if the model supports it, and without trailing blanks.
 fn check_end(
     end: &Message,
     place: usize,
@@ -392,7 +391,7 @@ fn check_end(
     else {
         return Ok(());
     };
-    // A paused reply goes back as it is; it has a call that the provider runs, and that is not withheld.
+    // A paused reply is sent back unchanged; it contains a provider-run call that is not withheld.
     let paused = end.calls().any(|call| call.ran_by == RanBy::Provider)
         && blocks
             .iter()
@@ -418,9 +417,9 @@ fn check_end(
     Ok(())
 }
 
-/// The provider-run calls of this owner that have their result somewhere, and those of a paused reply.
+/// The provider-run calls of this owner that have a result anywhere, and those of a paused reply.
 ///
-/// Call and result go together or not at all (Claude Messages API: they are never split).
+/// Call and result are only sent together (Claude Messages API: they are never split).
 fn complete_provider_calls(request: &ModelRequest, owner: &StateOwner) -> HashSet<String> {
     let mut calls = HashSet::new();
     let mut results = HashSet::new();

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::DIALECT;
 use crate::wire;
 
-/// Fields that make the provider act, or keep something: they never pass.
+/// Fields that make the provider act or store something; they are never passed on.
 pub(crate) const ACTING: [&str; 3] = ["container", "mcp_servers", "thread"];
 
-/// Fields of a request that the mapper sets, or that would be a second word for what it sets.
+/// Request fields that the mapper sets, or that would contradict one that it sets.
 const OURS: [&str; 13] = [
     "max_tokens",
     "messages",
@@ -32,17 +32,17 @@ const OURS: [&str; 13] = [
 /// Fields of a tool that the mapper sets.
 const OURS_OF_TOOL: [&str; 5] = ["description", "input_schema", "name", "strict", "type"];
 
-/// The path of what is said of a client's part of the system prompt; its number and a field follow.
+/// The path of extensions of the client's part of the system prompt; its index and a field follow.
 pub(super) const SYSTEM: &str = "/system";
-/// The path of the betas that a client asks for, which go into a header.
+/// The path of the client's betas, which are sent in a header.
 pub(crate) const BETAS: &str = "/betas";
 
-/// The fields of this dialect that are not a part of the body, or were set before it was put together.
+/// Whether an extension is not a part of the body, or was set before.
 fn is_set_elsewhere(extension: &Extension, cached: &[String]) -> bool {
     extension.path == BETAS || cached.contains(&extension.path)
 }
 
-/// Sets the extensions of a request; those of the system prompt at these paths are set already.
+/// Sets the extensions of a request; the cached paths of the system prompt are set already.
 pub(super) fn apply(
     body: &mut wire::Request,
     extensions: &[Extension],
@@ -93,7 +93,7 @@ pub(super) fn apply_to_tool(
         }
         let tokens = tokens(&extension.path).unwrap_or_default();
         let free = match tokens.as_slice() {
-            // Code of the provider's would call the tool.
+            // The provider's code would call the tool.
             [first] if first == "allowed_callers" && extension.json != json!(["direct"]) => {
                 notes.refused("provider_would_act", path);
                 continue;

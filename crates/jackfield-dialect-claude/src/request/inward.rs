@@ -1,4 +1,4 @@
-//! A client's body as domain values.
+//! Maps a client's body to domain values.
 
 mod blocks;
 mod messages;
@@ -24,15 +24,15 @@ pub fn parse(body: &[u8]) -> Result<wire::Request, Invalid> {
     jackfield_dialect_kit::body::parse(body)
 }
 
-/// What a client asks.
+/// The domain values of a client's request.
 ///
-/// Call ids of the client are taken as they are where they have the form of ours; a stable id is derived
-/// from the others, which stay beside it as `owner`'s. Opaque state in the conversation is marked as
-/// `owner`'s too: whom the request is meant for decides who may see it again.
+/// The client's call ids are kept if they have the form of ours; otherwise a stable id is derived, and the original
+/// is kept as opaque state of `owner`. Opaque state in the conversation is attributed to `owner`, too: access is
+/// decided by the recipient of the request.
 ///
 /// # Errors
 ///
-/// [`Invalid`] if a block is malformed, or of a kind that cannot be carried.
+/// [`Invalid`] if a block is malformed, or of a kind that cannot be mapped.
 pub fn from_wire(body: wire::Request, owner: &StateOwner) -> Result<Incoming, Invalid> {
     let mut notes = Notes::default();
     let (system, cached) = system(body.system)?;
@@ -72,7 +72,7 @@ pub fn from_wire(body: wire::Request, owner: &StateOwner) -> Result<Incoming, In
     })
 }
 
-/// The system prompt, and where it is cached: fields that no part of ours has.
+/// The system prompt, and its cache points, which become extensions.
 fn system(system: Option<wire::System>) -> Result<(SystemPrompt, Vec<Extension>), Invalid> {
     let blocks = match system {
         None => Vec::new(),

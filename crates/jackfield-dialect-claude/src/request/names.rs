@@ -1,6 +1,6 @@
-//! Names of properties: Claude takes 1 to 64 of A-Z, a-z, 0-9, `_`, `.` and `-`, and tools have others, too.
+//! Names of properties: Claude accepts 1 to 64 of A-Z, a-z, 0-9, `_`, `.` and `-`, but tools also use others.
 //!
-//! Such a property is offered under another name, and has its own again in the arguments of a call.
+//! Such a property is offered under another name, and gets its own name back in the arguments of a call.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use jackfield_dialect_kit::pointer;
 use jackfield_domain::digest::Digest;
 use serde_json::{Map, Value};
 
-/// The properties of a tool that are offered under another name.
+/// The renamed properties of a tool.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Names {
-    /// From the tool's own name to the one that is offered.
+    /// From the tool's own name to the offered one.
     offered: BTreeMap<String, String>,
-    /// The way back.
+    /// From the offered name to the tool's own.
     own: BTreeMap<String, String>,
 }
 
-/// Gives the properties of a schema names that the vendor takes; `None` if all have such names.
+/// Renames the properties of a schema to names that the vendor accepts; `None` if none has to be renamed.
 pub(super) fn fit(schema: &mut Value) -> Option<Names> {
     let mut names = Names::default();
     names.find(schema);
@@ -29,7 +29,7 @@ pub(super) fn fit(schema: &mut Value) -> Option<Names> {
 }
 
 impl Names {
-    /// Arguments with the tool's own names, from the text that a model wrote. A text that is no JSON stays.
+    /// The model's arguments with the tool's own names. Invalid JSON is unchanged.
     #[must_use]
     pub fn own(&self, arguments: &str) -> String {
         match serde_json::from_str::<Value>(arguments) {
@@ -41,7 +41,7 @@ impl Names {
         }
     }
 
-    /// Gives arguments the names that are offered.
+    /// Replaces the names in arguments by the offered ones.
     pub(super) fn offer(&self, arguments: &mut Map<String, Value>) {
         translate_fields(arguments, &self.offered);
     }
@@ -113,7 +113,7 @@ impl Names {
         }
     }
 
-    /// A reference to the schema of a property, by a JSON Pointer.
+    /// Adapts a reference to a property's schema, by a JSON Pointer.
     fn refer(&self, reference: &mut String) {
         let within = jackfield_domain::schema::pointer(reference);
         let tokens = within.as_deref().and_then(pointer::tokens);
@@ -155,7 +155,7 @@ fn rename_keys(fields: &mut Map<String, Value>, names: &BTreeMap<String, String>
     }
 }
 
-/// A name like this one that the vendor takes, which no other name becomes.
+/// A similar name that the vendor accepts and that no other name maps to.
 fn fitting(name: &str) -> String {
     let fit = |c| if is_usual(c) { c } else { '_' };
     let mut fitting: String = name.chars().map(fit).take(LONGEST - 9).collect();
@@ -173,12 +173,12 @@ fn is_usual(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_')
 }
 
-/// Whether the value of a keyword is data, and no schema.
+/// Whether the value of a keyword is data, and not a schema.
 fn is_data(key: &str) -> bool {
     matches!(key, "const" | "default" | "enum" | "examples")
 }
 
-/// Keywords whose value is by names.
+/// Keywords whose value is a map by names.
 const BY_NAME: [&str; 7] = [
     "$defs",
     "definitions",
@@ -188,7 +188,7 @@ const BY_NAME: [&str; 7] = [
     "patternProperties",
     "properties",
 ];
-/// Those of them whose names are no properties'.
+/// Those keywords whose names are not property names.
 const OTHER_NAMES: [&str; 3] = ["$defs", "definitions", "patternProperties"];
 /// The longest name of a property.
 const LONGEST: usize = 64;

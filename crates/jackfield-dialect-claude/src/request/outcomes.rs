@@ -1,4 +1,4 @@
-//! Outcomes of tool calls as `tool_result` blocks, and the sources of media.
+//! Maps outcomes of tool calls to `tool_result` blocks, and the sources of media.
 
 use jackfield_dialect_kit::{in_words, same};
 use jackfield_domain::media::{Image, ImageDetail, MediaSource};
@@ -43,7 +43,7 @@ impl Outward<'_> {
                     .approximated(NoteEffect::Cosmetic, "structured_as_text", path);
                 parts.push(plain(&json.to_string()));
             } else {
-                // Tools say the same in text as a rule; where they do not, the model misses it.
+                // Tools usually return the same value as text; otherwise the model does not get it.
                 let effect = if says(result, json) {
                     NoteEffect::Cosmetic
                 } else {
@@ -114,7 +114,7 @@ impl Outward<'_> {
         }
     }
 
-    /// Where a picture is, if Claude takes it.
+    /// The source of an image, if Claude accepts it.
     pub(super) fn image_source(&self, source: &MediaSource) -> Option<wire::Source> {
         match source {
             MediaSource::Base64 { media_type, data } => IMAGE_TYPES
@@ -125,7 +125,7 @@ impl Outward<'_> {
         }
     }
 
-    /// Where a document is, if Claude takes it.
+    /// The source of a document, if Claude accepts it.
     pub(super) fn document_source(&self, source: &MediaSource) -> Option<wire::Source> {
         match source {
             MediaSource::Base64 { media_type, data } => {
@@ -141,7 +141,7 @@ impl Outward<'_> {
 
     fn elsewhere(&self, source: &MediaSource) -> Option<wire::Source> {
         match source {
-            // A file belongs to an account, not to a model.
+            // A file belongs to an account, regardless of the model.
             MediaSource::File { id, owner } => (owner.dialect == self.owner.dialect
                 && owner.endpoint == self.owner.endpoint)
                 .then(|| wire::Source::File {
@@ -155,7 +155,7 @@ impl Outward<'_> {
     }
 }
 
-/// The pictures that Claude takes (Claude Messages API, 2026-10-21).
+/// The image types that Claude accepts (Claude Messages API, 2026-10-21).
 pub(crate) const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 fn base64(media_type: &str, data: &str) -> wire::Source {
@@ -165,7 +165,7 @@ fn base64(media_type: &str, data: &str) -> wire::Source {
     }
 }
 
-/// What suffers where Claude is not told how closely to look.
+/// The effect of omitting the level of detail.
 fn detail_effect(image: &Image) -> Option<NoteEffect> {
     match image.detail? {
         ImageDetail::Auto => Some(NoteEffect::Cosmetic),
@@ -174,7 +174,7 @@ fn detail_effect(image: &Image) -> Option<NoteEffect> {
     }
 }
 
-/// Whether a text part of the result is this JSON.
+/// Whether a text part of the result equals this JSON value.
 fn says(result: &ToolResult, json: &Value) -> bool {
     let mut texts = result.content.iter().filter_map(OutcomePart::as_text);
     texts.any(|text| same::says(text, json))

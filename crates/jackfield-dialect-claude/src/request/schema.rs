@@ -1,6 +1,6 @@
 //! The subset of JSON Schema that Claude can enforce (the vendor's SDKs, 2026-11: output formats and strict tools).
 //!
-//! What is outside the subset moves into the description, where the model may follow it.
+//! Keywords outside of the subset move into the description, where the model may follow them.
 
 use jackfield_dialect_kit::schema::{Change, Changes, is_primitive, member, sound};
 use jackfield_domain::note::NoteEffect;
@@ -20,7 +20,7 @@ const FORMATS: [&str; 10] = [
     "uuid",
 ];
 
-/// The schema within the subset, and where it differs; `None` if there is no such schema.
+/// The schema within the subset, and the changes; `None` if there is no such schema.
 pub(super) fn restrict(schema: &Value) -> Option<(Value, Vec<Change>)> {
     let mut changes = Changes::default();
     let restricted = sub_schema(&sound(schema, &mut changes), "", &mut changes)?;
@@ -59,7 +59,7 @@ fn sub_schema(schema: &Value, pointer: &str, changes: &mut Changes) -> Option<Va
     if combined && kind.is_some() {
         changed(changes, "schema_type_beside_choice", pointer);
     }
-    // Beside a choice, what a type would allow is left to the description.
+    // Beside a choice, the type's own keywords are only described.
     let kind = kind.filter(|_| !combined);
     if let Some(kind) = &kind {
         out.insert("type".to_owned(), kind.clone());
@@ -90,7 +90,7 @@ const TYPES: [&str; 7] = [
     "array", "boolean", "integer", "null", "number", "object", "string",
 ];
 
-/// Several types at once become a choice among them.
+/// Converts a list of types to a choice among them.
 fn split_types(fields: &Map<String, Value>) -> Option<Map<String, Value>> {
     let kinds = fields.get("type")?.as_array()?;
     let chosen = fields.contains_key("anyOf")
@@ -132,7 +132,7 @@ fn has_literals(fields: &Map<String, Value>) -> bool {
         || fields.get("const").is_some_and(is_primitive)
 }
 
-/// Moves `enum` and `const` over where all values are primitive.
+/// Moves `enum` and `const` to the output if all values are primitive.
 fn literals(rest: &mut Map<String, Value>, out: &mut Map<String, Value>) -> bool {
     let values = rest.get("enum").and_then(Value::as_array);
     if values.is_some_and(|values| !values.is_empty() && values.iter().all(is_primitive))
@@ -148,7 +148,7 @@ fn literals(rest: &mut Map<String, Value>, out: &mut Map<String, Value>) -> bool
     out.contains_key("enum") || out.contains_key("const")
 }
 
-/// Moves one choice over; the others stay behind and are described.
+/// Moves one choice to the output; the others are described.
 fn combine(
     rest: &mut Map<String, Value>,
     out: &mut Map<String, Value>,

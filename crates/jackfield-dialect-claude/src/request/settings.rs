@@ -1,4 +1,4 @@
-//! Settings of a model call.
+//! Maps the settings of a model call.
 
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
@@ -10,13 +10,13 @@ use super::schema;
 use crate::options::Profile;
 use crate::wire;
 
-/// The smallest budget that thinking can have (Claude Messages API).
+/// The smallest thinking budget in tokens (Claude Messages API).
 const LEAST_BUDGET: u64 = 1024;
 
-/// The name that a form of the answer has where the wire has none.
+/// The name of a response format, as the wire format has none.
 pub(crate) const FORMAT_NAME: &str = "response";
 
-/// The settings' fields of the body.
+/// The fields of the body for settings.
 #[derive(Debug)]
 pub(super) struct Mapped {
     pub(super) max_tokens: u64,
@@ -76,7 +76,7 @@ pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes)
     }
 }
 
-/// What Claude has no word for.
+/// Notes the settings that Claude cannot express.
 fn drop_unknown(settings: &Settings, notes: &mut Notes) {
     for (path, set) in [
         (
@@ -106,7 +106,7 @@ fn max_tokens(settings: &Settings, profile: &Profile, notes: &mut Notes) -> u64 
         "settings.max_output_tokens",
     );
     match settings.thinking {
-        // The budget counts against the limit; the answer needs room beside it.
+        // The budget counts against the limit, so the answer needs extra room.
         Some(ThinkingMode::Budget(budget)) if profile.thinking_budget => {
             DEFAULT_MAX_TOKENS + u64::from(budget)
         }
@@ -116,7 +116,7 @@ fn max_tokens(settings: &Settings, profile: &Profile, notes: &mut Notes) -> u64 
     }
 }
 
-/// Claude's scales go from 0 to 1.
+/// A sampling parameter, clamped to Claude's range of 0 to 1.
 fn sampled(value: Option<f64>, setting: &str, notes: &mut Notes) -> Option<f64> {
     let value = value?;
     let sent = value.clamp(0.0, 1.0);
@@ -131,7 +131,7 @@ fn effort(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<S
     let effort = settings.effort?;
     let path = "settings.effort";
     if effort == Effort::None && profile.thinking_off {
-        // Said by `thinking` as far as that is free; see there.
+        // Expressed by `thinking` if that is not set otherwise; see there.
         notes.approximated(NoteEffect::Cosmetic, "effort_none", path);
         return None;
     }
@@ -166,7 +166,7 @@ fn thinking(
             notes.approximated(NoteEffect::Cosmetic, "effort_none", path);
             Some(kind("disabled"))
         }
-        // Where thinking is always on, this changes nothing but whether it is shown.
+        // If thinking is always on, this only decides whether it is shown.
         None if settings.thinking_shown.is_some() && !profile.thinking_off => {
             notes.approximated(NoteEffect::Cosmetic, "thinking_always_on", path);
             Some(kind("adaptive"))
@@ -272,7 +272,7 @@ fn format(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<w
         let path = format_args!("settings.response_format.schema#{}", change.pointer);
         notes.approximated(change.effect, change.code, path);
     }
-    // The schema is all that is told; it is always enforced.
+    // Only the schema is sent; it is always enforced.
     for (field, lost, effect) in [
         ("description", description.is_some(), NoteEffect::Quality),
         ("name", **name != *FORMAT_NAME, NoteEffect::Cosmetic),

@@ -1,4 +1,4 @@
-//! Tools and tool choice.
+//! Maps tools and tool choice.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use super::{extensions, names, schema};
 use crate::options::Profile;
 use crate::{DIALECT, wire};
 
-/// The field of a text tool's arguments that holds the text.
+/// The argument field that holds the text of a text tool.
 pub(crate) const TEXT_FIELD: &str = "input";
 
-/// What is offered to the model.
+/// The tools offered to the model.
 #[derive(Debug)]
 pub(super) struct Offered {
     pub(super) choice: Option<wire::ToolChoice>,
     pub(super) tools: Vec<wire::Tool>,
 }
 
-/// The tools that are offered, as the vendor takes them.
+/// The offered tools in the vendor's form.
 pub(super) fn written(request: &ModelRequest, notes: &mut Notes) -> Vec<wire::Tool> {
     let chosen = chosen(request);
     let mut tools: Vec<wire::Tool> = Vec::with_capacity(request.tools.len());
@@ -42,7 +42,7 @@ pub(super) fn written(request: &ModelRequest, notes: &mut Notes) -> Vec<wire::To
     tools
 }
 
-/// What is offered of these tools, and the choice among them.
+/// The offered subset of these tools, and the choice among them.
 pub(super) fn offered(
     request: &ModelRequest,
     tools: Vec<wire::Tool>,
@@ -73,7 +73,7 @@ pub(super) fn offered(
     Offered { choice, tools }
 }
 
-/// The tools of a subset; `None` if all are offered, as they are where the subset would be empty.
+/// The tools of a subset; `None` if all are offered, also if the subset would be empty.
 fn chosen(request: &ModelRequest) -> Option<Vec<&str>> {
     let ToolChoice::Only { tools, .. } = &request.choice else {
         return None;
@@ -89,7 +89,7 @@ fn chosen(request: &ModelRequest) -> Option<Vec<&str>> {
     some.then_some(names)
 }
 
-/// Claude wants `tools` wherever the conversation has calls: their names are offered, and forbidden.
+/// Claude requires `tools` if the conversation has calls: stubs are offered, and the choice forbids calls.
 fn without_tools(request: &ModelRequest, called: &[String], notes: &mut Notes) -> Offered {
     let told = if called.is_empty() {
         ToolChoice::Auto
@@ -146,7 +146,7 @@ fn choice(
         .then_some(wire::ToolChoice::Auto {
             disable_parallel_tool_use,
         });
-    // Never together with thinking; the newest models refuse it altogether.
+    // Not possible with thinking, nor at all with the newest models.
     let can_force = profile.forced_tools && !thinks;
     let any = wire::ToolChoice::Any {
         disable_parallel_tool_use,
@@ -224,9 +224,9 @@ fn tool(n: usize, definition: &ToolDefinition, notes: &mut Notes) -> wire::Tool 
     tool
 }
 
-/// Keeps at most four cache points of the tools, the last ones: they reach furthest.
+/// Keeps at most four cache points of the tools, the last ones, which cover the longest prefixes.
 ///
-/// One that stands for the whole body counts, too (Claude Messages API: at most 4 breakpoints in a request).
+/// One for the whole body counts, too (Claude Messages API: at most 4 breakpoints in a request).
 pub(super) fn limit_cache_points(
     body: &mut wire::Request,
     request: &ModelRequest,
@@ -259,7 +259,7 @@ pub(super) fn limit_cache_points(
 const CACHE_CONTROL: &str = "cache_control";
 const CACHE_CONTROL_PATH: &str = "/cache_control";
 
-/// The schema of the arguments: a sound one, of an object, and a strict one within the subset.
+/// The schema of the arguments: a valid one of an object, and a strict one within the subset.
 fn json_input(
     n: usize,
     schema: &Arc<Value>,
@@ -302,10 +302,11 @@ fn note(n: usize, changes: Vec<Change>, notes: &mut Notes) {
     }
 }
 
-/// What may not stand at the root of a schema (Claude Messages API: `input_schema` takes none of them there).
+/// Keywords that are not permitted at the root of a schema (Claude Messages API: `input_schema` accepts none of
+/// them there).
 const NOT_AT_ROOT: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 
-/// Claude has no tools that take free text: one field holds it.
+/// The schema for a text tool, which Claude lacks: one field holds the text.
 fn text_input(grammar: Option<&Grammar>) -> Value {
     let description = match grammar {
         Some(grammar) => format!(

@@ -1,4 +1,4 @@
-//! Betas: what the `anthropic-beta` header asks for.
+//! The betas in the `anthropic-beta` header.
 
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
@@ -9,12 +9,11 @@ use serde_json::Value;
 use crate::DIALECT;
 use crate::request::BETAS;
 
-/// Looks at what the header names, with commas between.
+/// Checks the comma-separated betas in the header.
 ///
-/// Those that would make a server act or keep something are refused, and those of tools that the vendor runs are
-/// left out with a note, as the tools are. Towards a provider of this dialect all others pass, as the fields of
-/// the body do that need them. Elsewhere those that change nothing are forgotten, and the rest is left out with a
-/// note.
+/// Betas that would make a server act or store something are refused; those of tools that the vendor runs are left
+/// out with a note, as the tools are. For a provider of this dialect all others pass, as do the body's fields that
+/// need them. Otherwise betas without an effect are dropped silently, and the rest is left out with a note.
 pub(super) fn read(header: Option<&str>, pass: bool) -> Result<Betas, ServeError> {
     let mut notes = Notes::default();
     let mut sent: Vec<Value> = Vec::new();
@@ -34,7 +33,7 @@ pub(super) fn read(header: Option<&str>, pass: bool) -> Result<Betas, ServeError
             return Err(ServeError::new(ServeErrorKind::Unsupported, message).at(HEADER));
         }
         if stem == THREADS {
-            // Asks for nothing by itself: the field `thread` does. SDKs that go on without that field may send it.
+            // Has no effect by itself: the field `thread` does. SDKs that continue without that field may send it.
             continue;
         }
         if pass && !HOSTED.contains(&stem) {
@@ -54,10 +53,10 @@ pub(super) fn read(header: Option<&str>, pass: bool) -> Result<Betas, ServeError
     })
 }
 
-/// What becomes of the betas of a client.
+/// The result for a client's betas.
 pub(super) struct Betas {
     pub(super) notes: Vec<Note>,
-    /// Those that a provider is sent.
+    /// The betas for the provider.
     pub(super) sent: Option<Extension>,
 }
 
@@ -88,7 +87,7 @@ const LONGEST: usize = 100;
 const THREADS: &str = "message-threads";
 const MOST: usize = 64;
 
-/// What every request has, or what changes nothing in an answer of ours.
+/// Betas of every request, and those that do not affect our answers.
 const PASSED: [&str; 9] = [
     "extended-cache-ttl",
     "fine-grained-tool-streaming",
@@ -101,7 +100,7 @@ const PASSED: [&str; 9] = [
     "token-efficient-tools",
 ];
 
-/// What would make a server act or keep something, and what to do without it.
+/// Betas that would make a server act or store something, and the alternative.
 const REFUSED: [(&str, &str); 8] = [
     ("agent-memory", STATE),
     ("compact", "the conversation is not summarized for a client"),

@@ -1,4 +1,4 @@
-//! A segment of a turn as the events of one message.
+//! Writes a segment of a turn as the events of one message.
 
 use jackfield_dialect_kit::encode::SseEvent;
 use jackfield_dialect_kit::serve::{EncodeReply, ServeError};
@@ -9,7 +9,7 @@ use jackfield_domain::reply::ReplyEnd;
 use super::errors;
 use crate::stream::{Encoder, ping};
 
-/// Writes one message, however many rounds it has.
+/// Writes one message with any number of rounds.
 #[derive(Debug)]
 pub(super) struct Segment(Encoder);
 

@@ -1,4 +1,4 @@
-//! Errors as a client is told them: the status, the type, and Jackfield's own word for it.
+//! Errors in the form for clients: the status, the type, and Jackfield's own code.
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::failure::ModelFailureKind;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::wire::{ErrorBody, ErrorDetail};
 
-/// The status and the body for an error. The table of all of them is in `docs/http.md`.
+/// The status and the body for an error. The table of all errors is in `docs/http.md`.
 pub(super) fn to_wire(error: &ServeError, request_id: &str) -> (u16, ErrorBody) {
     let (status, kind) = kind(&error.kind);
     let message = match error.param.as_deref() {
@@ -57,7 +57,7 @@ const fn kind(kind: &ServeErrorKind) -> (u16, &'static str) {
     }
 }
 
-/// A key of Jackfield's own that a provider refuses is no fault of the client, whose own was right.
+/// If a provider refuses Jackfield's own key, the client is not at fault, as its own key was valid.
 const fn of_model(kind: ModelFailureKind) -> (u16, &'static str) {
     match kind {
         ModelFailureKind::ContextTooLong { .. }

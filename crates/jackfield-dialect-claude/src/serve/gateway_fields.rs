@@ -1,4 +1,4 @@
-//! What a body asks of its server besides an answer of the model.
+//! Validates the fields of a body that address the server and not the model.
 
 use std::collections::HashSet;
 
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::betas::{FILES, TOOLS};
 use crate::wire::{Block, Content, InputMessage, Request, Source, Tool};
 
-/// Refuses what would make a server act or keep something, and what no vendor takes; forgets what says
-/// nothing.
+/// Refuses fields that would make a server act or store something, and fields that no vendor accepts; removes
+/// fields without an effect.
 pub(super) fn check(body: &mut Request) -> Result<(), ServeError> {
     body.extra.retain(|_, json| !says_nothing(json));
     if body.extra.contains_key("thread") {
@@ -36,8 +36,8 @@ pub(super) fn check(body: &mut Request) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Leaves out the tools that the vendor runs and that agents offer with every request, and returns a note for
-/// each. Where the client offers nothing else, they are what the request is about, and [`check`] refuses it.
+/// Removes the tools that the vendor runs and that agents offer with every request, with a note for each. If the
+/// client offers no other tools, they are essential to the request, and [`check`] refuses it.
 pub(super) fn leave_out_hosted(body: &mut Request) -> Vec<Note> {
     let Some(tools) = &mut body.tools else {
         return Vec::new();
@@ -119,7 +119,7 @@ fn check_message<'a>(
     Ok(())
 }
 
-/// A file by its id: nobody could have uploaded it here.
+/// Refuses a file by its id, as files cannot be uploaded here.
 fn check_file(block: &Block, place: impl Fn() -> String) -> Result<(), ServeError> {
     let by_id = match block {
         Block::Document { source, .. } | Block::Image { source, .. } => {
@@ -141,7 +141,7 @@ fn check_file(block: &Block, place: impl Fn() -> String) -> Result<(), ServeErro
     Ok(())
 }
 
-/// Whether a field might as well not be there.
+/// Whether a field has no effect.
 fn says_nothing(json: &Value) -> bool {
     match json {
         Value::Array(list) => list.is_empty(),
@@ -159,7 +159,7 @@ fn unsupported(place: &str, message: &str) -> ServeError {
     ServeError::new(ServeErrorKind::Unsupported, message).at(place)
 }
 
-/// The tools that the vendor runs, without their versions (Claude's tool reference, 2026-11).
+/// The vendor's own tools, without their versions (Claude's tool reference, 2026-11).
 const HOSTED: [&str; 5] = [
     "advisor",
     "code_execution",
@@ -168,7 +168,7 @@ const HOSTED: [&str; 5] = [
     "web_search",
 ];
 
-/// Fields that would make a server act or keep something.
+/// Fields that would make a server act or store something.
 const ACTING: [(&str, &str); 6] = [
     (
         "compaction",

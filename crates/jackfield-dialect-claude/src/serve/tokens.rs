@@ -1,4 +1,4 @@
-//! `count_tokens`: how much a request is, without asking anybody.
+//! `count_tokens`: the size of a request, without a request to a provider.
 
 use jackfield_dialect_kit::body;
 use jackfield_dialect_kit::notes::Notes;
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use crate::request::{Incoming, Invalid};
 use crate::wire;
 
-/// Reads a body that need not say how long a reply may be.
+/// Parses a body that may lack the limit on the reply.
 pub(super) fn body(text: &[u8]) -> Result<wire::Request, Invalid> {
     let mut fields = body::fields(text)?;
     fields.entry("max_tokens").or_insert_with(|| json!(0));
     body::parse(Value::Object(fields).to_string().as_bytes())
 }
 
-/// No provider that is served has a counter that every other has too, so that it is always estimated.
+/// Always an estimate, as not every served provider has a token counter.
 pub(super) fn counted(incoming: &Incoming) -> (Vec<u8>, Vec<Note>) {
     let tools = incoming.tools.iter().map(|tool| &**tool);
     let preamble = estimate::preamble(&incoming.system, tools);

@@ -1,4 +1,4 @@
-//! One block of a reply while it is read.
+//! A block of a reply while it is read.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,49 +16,49 @@ use crate::wire::IncomingDelta;
 /// Why a block cannot be read.
 pub(super) type Fault = &'static str;
 
-/// What is told of the tools that may be called.
+/// The request's tools, as far as decoding needs them.
 #[derive(Debug, Default)]
 pub(super) struct Tools {
-    /// The properties that are offered under another name, by their tool.
+    /// The renamed properties, by tool.
     pub(super) names: HashMap<String, Arc<Names>>,
-    /// Those that take text.
+    /// The text tools.
     pub(super) text: HashSet<Arc<str>>,
 }
 
-/// A block whose end has not come.
+/// A block that has not ended.
 #[derive(Debug)]
 pub(super) enum Open {
-    /// A call; the arguments that came with its start count if no others follow.
+    /// A call; the arguments in its start count if no others follow.
     Call {
         given: Option<String>,
     },
-    /// A call whose arguments have names that were offered in place of the tool's own.
+    /// A call whose arguments have renamed properties.
     RenamedCall {
         given: Option<String>,
         input: String,
         names: Arc<Names>,
     },
-    /// Something that only the provider understands, put together until it is whole.
+    /// An opaque block, which is collected until it ends.
     Opaque {
         fields: Map<String, Value>,
         input: String,
     },
-    /// Reasoning that the provider hides.
+    /// Redacted reasoning.
     Redacted,
     Text,
-    /// A call of a tool that takes text: its arguments are JSON around the text.
+    /// A call of a text tool: its arguments are JSON around the text.
     TextCall {
         input: String,
         start: BlockStart,
         states: Vec<OpaqueState>,
     },
-    /// Reasoning; servers that only speak like the vendor may not sign it.
+    /// Reasoning; compatible servers may not sign it.
     Thinking {
         signed: bool,
     },
 }
 
-/// Begins a block: what the vendor puts into the start is told at once, as far as it has its form.
+/// Starts a block: content in its start is emitted at once, if it has the vendor's form.
 pub(super) fn start(
     index: u32,
     mut fields: Map<String, Value>,
@@ -144,7 +144,7 @@ fn call(
     out: &mut Vec<Delta>,
 ) -> Result<Open, Fault> {
     let name = take_text(&mut fields, "name").ok_or("a call has no name")?;
-    // Some servers give no id; the domain gives one of ours then.
+    // Some servers send no id; the domain then assigns one.
     let id = take_text(&mut fields, "id");
     let takes_text = tools.text.contains(&*name);
     let start = call_start(&name, RanBy::Engine, id.as_deref(), !takes_text, owner);
@@ -180,7 +180,7 @@ fn call(
 }
 
 impl Open {
-    /// More of the block. Pieces of an unknown kind say nothing, except about an unknown block.
+    /// Adds to the block. Fragments of an unknown kind are ignored, except in an unknown block.
     pub(super) fn append(
         &mut self,
         index: u32,
@@ -231,7 +231,7 @@ impl Open {
         Ok(())
     }
 
-    /// The end of the block.
+    /// Ends the block.
     pub(super) fn end(self, index: u32, owner: &StateOwner, out: &mut Vec<Delta>) {
         match self {
             Self::Call { given: Some(text) } => out.push(Delta::ArgumentsAppended {
@@ -253,13 +253,13 @@ impl Open {
                     out.push(Delta::ArgumentsAppended { index, text });
                 }
             }
-            // Sent back to the same server as it came; Claude itself always signs.
+            // Sent back unchanged to the same server; Claude itself always signs.
             Self::Thinking { signed: false } => {
                 out.push(state_set(index, owner, state::SIGNATURE, json!("")));
             }
             Self::Opaque { mut fields, input } => {
                 if !input.is_empty() {
-                    // Kept as text where it is broken: whoever understands it may still.
+                    // Malformed JSON is kept as a string, as its owner may still understand it.
                     let input = serde_json::from_str(&input).unwrap_or(Value::String(input));
                     fields.insert("input".to_owned(), input);
                 }
@@ -295,7 +295,7 @@ impl Open {
     }
 }
 
-/// The kinds of pieces that belong to one kind of block.
+/// The kinds of fragments that belong to one kind of block.
 const KNOWN: [&str; 5] = [
     "citations_delta",
     "input_json_delta",
@@ -304,7 +304,7 @@ const KNOWN: [&str; 5] = [
     "thinking_delta",
 ];
 
-/// Whether pieces of this kind have a known form.
+/// Whether fragments of this kind have a known form.
 pub(super) fn is_known(kind: &str) -> bool {
     KNOWN.contains(&kind)
 }
@@ -363,7 +363,7 @@ fn take_text(fields: &mut Map<String, Value>, key: &str) -> Option<String> {
     }
 }
 
-/// The arguments that a call begins with. The vendor begins with `{}`; others give them whole, or none.
+/// The arguments in a call's start. The vendor sends `{}`; other servers send all of them, or none.
 fn given(input: Option<Value>) -> Option<String> {
     match input? {
         Value::Null => None,
@@ -375,18 +375,18 @@ fn given(input: Option<Value>) -> Option<String> {
     }
 }
 
-/// The text in the arguments of a tool that takes text.
+/// The text in the JSON arguments of a text tool.
 fn text_of(input: &str) -> Option<String> {
     let mut fields: Map<String, Value> = serde_json::from_str(input).ok()?;
     take_text(&mut fields, TEXT_FIELD)
 }
 
-/// Whether arguments are no JSON. None at all are an empty text.
+/// Whether arguments are invalid JSON. Empty ones are an empty text.
 fn is_broken(input: &str) -> bool {
     !input.is_empty() && serde_json::from_str::<IgnoredAny>(input).is_err()
 }
 
-/// A call with its arguments as they came: broken ones are malformed, and no text for a tool to run.
+/// A call with its arguments unchanged: malformed JSON is no text for a tool to run.
 fn as_json(start: BlockStart) -> BlockStart {
     match start {
         BlockStart::ToolCall {
@@ -416,7 +416,7 @@ fn extend_text(fields: &mut Map<String, Value>, key: &str, more: &str) {
     }
 }
 
-/// Takes over the fields of a piece of an unknown kind, each whole, as a compaction's are.
+/// Adds the fields of a fragment of an unknown kind, each as a whole, as in a compaction.
 fn merge(fields: &mut Map<String, Value>, data: &str) {
     let event: Result<Map<String, Value>, _> = serde_json::from_str(data);
     if let Ok(mut event) = event

@@ -1,4 +1,4 @@
-//! The events of a streamed reply as pieces (Claude Messages API, 2026-10-21, streaming).
+//! Decodes the events of a streamed reply into deltas (Claude Messages API, 2026-10-21, streaming).
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use crate::{error, request};
 
 /// Reads one streamed reply, event by event.
 ///
-/// Unknown events, fields and pieces are ignored; `ping` too. A known event that is broken, or comes
-/// out of place, is a [`DecodeError::Violation`]. After any error the decoder is of no more use.
+/// Unknown events, fields and fragments are ignored, and so is `ping`. A known event that is malformed, or out of
+/// order, is a [`DecodeError::Violation`]. After any error the decoder must not be used any more.
 #[derive(Debug)]
 pub struct Decoder {
     end: Ending,
@@ -31,7 +31,7 @@ pub struct Decoder {
     tools: Tools,
 }
 
-/// What is known of the end so far.
+/// The known parts of the reply's end.
 #[derive(Debug, Default)]
 struct Ending {
     id: Option<String>,
@@ -50,7 +50,7 @@ enum Stage {
 }
 
 impl Decoder {
-    /// A decoder of a reply by this owner: state in the reply is marked as its.
+    /// A decoder for a reply of this owner, to whom state in the reply is attributed.
     #[must_use]
     pub fn new(owner: StateOwner) -> Self {
         Self {
@@ -63,10 +63,10 @@ impl Decoder {
         }
     }
 
-    /// A decoder of the reply to this request, which was sent as this body.
+    /// A decoder for the reply to this request, which was sent as this body.
     ///
-    /// Calls of its text tools are told with their text, which Claude puts into a JSON field, and arguments
-    /// with the tools' own names of their properties, where others are offered.
+    /// Calls of its text tools are returned as text, which Claude puts into a JSON field, and renamed properties in
+    /// arguments get the tools' own names back.
     #[must_use]
     pub fn for_request(owner: StateOwner, request: &ModelRequest, body: &wire::Request) -> Self {
         let mut decoder = Self::new(owner);
@@ -82,11 +82,11 @@ impl Decoder {
         decoder
     }
 
-    /// Reads a reply that came in one piece, as a stream of it would be read.
+    /// Reads a whole reply, with the same result as a stream of it.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] if a block is malformed, or the reason for its end is missing.
+    /// [`DecodeError`] if a block is malformed, or the stop reason is missing.
     pub fn whole(mut self, message: &wire::Message) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
         let mut out = Vec::new();
         for (index, block) in (0..).zip(&message.content) {
@@ -199,7 +199,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Usage is cumulative: a value replaces the one before, and none leaves it.
+    /// Usage is cumulative: a value replaces the earlier one, and a missing one leaves it.
     fn count(&mut self, usage: Option<wire::Usage>) {
         let Some(now) = usage else { return };
         let so_far = self.end.usage.get_or_insert_default();
@@ -255,7 +255,7 @@ impl DecodeReply for Decoder {
             Err(fault) => return Err(self.violation(format!("broken event: {fault}"))),
         };
         if event.kind.is_empty() {
-            // Some servers tell an error and nothing else.
+            // Some servers send only an error.
             let named = name.filter(|name| *name != UNNAMED);
             let fallback = event.error.as_ref().map_or("", |_| "error");
             event.kind = named.unwrap_or(fallback).into();
@@ -300,7 +300,7 @@ impl DecodeReply for Decoder {
     }
 
     fn read_whole(self, body: &[u8]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
-        // Some servers tell errors with a status of success.
+        // Some servers send errors with a success status.
         if let Ok(error) = serde_json::from_slice::<wire::ErrorBody>(body)
             && matches!(error.kind.as_str(), "" | "error")
         {
@@ -318,7 +318,7 @@ impl DecodeReply for Decoder {
     }
 }
 
-/// Replaces what was known, unless nothing is said now.
+/// Replaces the known value unless the new one is missing.
 fn keep_latest<T>(known: &mut Option<T>, now: Option<T>) {
     if now.is_some() {
         *known = now;
@@ -338,10 +338,10 @@ impl From<&'static str> for Fault {
     }
 }
 
-/// What an event without a name is called.
+/// The name of an event without a name.
 const UNNAMED: &str = "message";
 
-/// The events that say something.
+/// The events that are read.
 const EVENTS: [&str; 7] = [
     "content_block_delta",
     "content_block_start",
@@ -352,17 +352,17 @@ const EVENTS: [&str; 7] = [
     "message_stop",
 ];
 
-/// Whether an event that does not have the known form is one that need not have it.
+/// Whether an event of unexpected form is of an unknown type, which may have any form.
 fn is_foreign(name: Option<&str>, data: &str) -> bool {
     let Ok(event) = serde_json::from_str::<wire::Kind>(data) else {
-        // Of another event not even the data has to be JSON.
+        // The data of an unknown event need not even be JSON.
         return name.is_some_and(|name| name != UNNAMED && !EVENTS.contains(&name));
     };
     let kind = event.kind.as_deref().or(name).unwrap_or_default();
     if kind != "content_block_delta" {
         return !EVENTS.contains(&kind);
     }
-    // A piece of an unknown kind may hold anything.
+    // A fragment of an unknown kind may have any contents.
     let delta = event.delta.as_ref().and_then(|delta| delta.get("type"));
     let known = delta.and_then(Value::as_str).is_none_or(block::is_known);
     !known && event.index.is_some_and(|index| index.is_u64())

@@ -1,4 +1,4 @@
-//! Pieces of a reply as events for a client (Claude Messages API, 2026-10-21, streaming).
+//! Encodes the deltas of a reply as events for a client (Claude Messages API, 2026-10-21, streaming).
 
 mod waiting;
 
@@ -17,17 +17,17 @@ use crate::error;
 use crate::reply::{state, stop_reason, usage_to_wire};
 use crate::wire::{ErrorBody, Event, Message, MessageDelta};
 
-/// The event that says nothing but that the connection lives.
+/// The keep-alive event.
 #[must_use]
 pub fn ping() -> SseEvent {
     event(&Event::Ping {})
 }
 
-/// Writes one streamed reply, piece by piece.
+/// Writes one streamed reply, delta by delta.
 ///
-/// `message_start` comes first, and blocks come strictly one after another: pieces of a later block wait
-/// until the earlier ones have ended. What this dialect cannot tell is left out, as
-/// [`crate::reply::to_wire`] notes for the whole reply. Pieces that fit no open block are ignored.
+/// `message_start` comes first, and blocks come strictly one after another: deltas of a later block wait until the
+/// earlier ones have ended. Content that this dialect cannot express is left out, as [`crate::reply::to_wire`]
+/// notes for the whole reply. Deltas that match no open block are ignored.
 #[derive(Debug)]
 pub struct Encoder {
     begun: bool,
@@ -40,7 +40,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// An encoder of the reply with this id, by what the client knows as this model.
+    /// An encoder for the reply with this id; `model` is the name that the client knows.
     #[must_use]
     pub fn new(id: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
@@ -54,14 +54,14 @@ impl Encoder {
         }
     }
 
-    /// Says at the beginning what the input used, where that is known so early.
+    /// Sends the input usage in the first event, if it is known that early.
     #[must_use]
     pub const fn with_usage(mut self, usage: Usage) -> Self {
         self.usage = usage;
         self
     }
 
-    /// The first event, unless it has been written: for a server that wants it out before any piece.
+    /// The first event, unless it was written already: for servers that send it before any delta.
     pub fn begin(&mut self) -> Vec<SseEvent> {
         if self.begun {
             return Vec::new();
@@ -81,12 +81,12 @@ impl Encoder {
         vec![event(&Event::MessageStart { message })]
     }
 
-    /// The events for a piece. A call gets its upstream id, and one of this stream if it has none.
+    /// The events for a delta. A call gets its upstream id, or an id of this stream if it has none.
     pub fn push(&mut self, delta: &Delta) -> Vec<SseEvent> {
         self.push_as(delta, None)
     }
 
-    /// The events for a piece; `call` is the id of the call that begins with it.
+    /// The events for a delta; `call` is the id of the call that starts with it.
     pub fn push_as(&mut self, delta: &Delta, call: Option<&ToolCallId>) -> Vec<SseEvent> {
         let mut out = self.begin();
         match delta {
@@ -134,7 +134,7 @@ impl Encoder {
         out
     }
 
-    /// The last events of a reply that is whole.
+    /// The last events of a complete reply.
     #[must_use]
     pub fn finish(mut self, end: &ReplyEnd) -> Vec<SseEvent> {
         let mut out = self.begin();
@@ -155,7 +155,7 @@ impl Encoder {
         out
     }
 
-    /// The last event of a reply that broke off. Blocks stay open, so that nobody takes them for whole.
+    /// The last event of an interrupted reply. Blocks stay open, so that clients do not take them for complete.
     #[must_use]
     pub fn fail(self, failure: &ModelFailure, request_id: Option<&str>) -> SseEvent {
         let (_, body) = error::to_wire(failure, request_id);
@@ -192,7 +192,7 @@ impl Encoder {
         blocks.find(|block| block.index == index && !block.ended)
     }
 
-    /// Tells what can be told of the first block, and of those after it once it has ended.
+    /// Writes what is available of the first block, and of the following ones once it has ended.
     fn flush(&mut self, out: &mut Vec<SseEvent>) {
         while let Some(block) = self.waiting.front_mut() {
             block.tell(self.next, out);
@@ -207,7 +207,7 @@ impl Encoder {
     }
 }
 
-/// An event under its name.
+/// An event with its name.
 fn event(event: &Event) -> SseEvent {
     let name = match event {
         Event::ContentBlockDelta { .. } => "content_block_delta",
@@ -220,7 +220,7 @@ fn event(event: &Event) -> SseEvent {
         Event::Ping {} => "ping",
     };
     SseEvent {
-        // Nothing in an event refuses to be written: all keys are text and all numbers finite.
+        // Serialization cannot fail: all keys are strings and all numbers finite.
         data: serde_json::to_string(event).unwrap_or_default(),
         event: Some(name),
     }

@@ -1,14 +1,14 @@
-//! Content blocks, of requests and of replies.
+//! Content blocks of requests and replies.
 
 use jackfield_dialect_kit::form::text_or_list;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-/// What a message says: a text, which stands for one text block, or blocks.
+/// The content of a message: a string, which stands for one text block, or blocks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Content {
-    /// A text.
+    /// A string.
     Text(String),
     /// Blocks.
     Blocks(Vec<Block>),
@@ -31,42 +31,42 @@ impl<'de> Deserialize<'de> for Content {
 pub enum Block {
     /// A document.
     Document {
-        /// Where it is.
+        /// The source of its bytes.
         source: Source,
         /// Its title.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
-        /// What the model is told about it.
+        /// Background information for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         context: Option<String>,
-        /// Whether it is to be cited.
+        /// Whether to cite it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         citations: Option<Citations>,
-        /// Up to where to cache.
+        /// The end of a cached prefix.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
-    /// A picture.
+    /// An image.
     Image {
-        /// Where it is.
+        /// The source of its bytes.
         source: Source,
-        /// Up to where to cache.
+        /// The end of a cached prefix.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
-    /// Reasoning that the vendor hides.
+    /// Redacted reasoning.
     RedactedThinking {
-        /// All there is of it.
+        /// Its encrypted contents.
         data: String,
     },
-    /// Words.
+    /// Text.
     Text {
-        /// The words.
+        /// The text.
         text: String,
-        /// Citations, each as the vendor wrote it.
+        /// Citations in the vendor's form.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         citations: Option<Vec<Value>>,
-        /// Up to where to cache.
+        /// The end of a cached prefix.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
@@ -75,15 +75,15 @@ pub enum Block {
         /// Its text, often empty.
         #[serde(default)]
         thinking: String,
-        /// What proves whose it is.
+        /// The signature that proves its origin.
         #[serde(default)]
         signature: String,
     },
-    /// What came of a call.
+    /// The outcome of a call.
     ToolResult(ToolResult),
     /// A call.
     ToolUse(ToolUse),
-    /// A block of another type, as it is; also one of these types that is not well-formed.
+    /// A block of another type, unchanged; also a malformed one of these types.
     #[serde(untagged)]
     Other(Map<String, Value>),
 }
@@ -94,85 +94,85 @@ pub enum Block {
 pub struct ToolUse {
     /// Its id.
     pub id: String,
-    /// The tool.
+    /// The tool's name.
     pub name: String,
-    /// The arguments; an object, but some servers leave it out.
+    /// The arguments; an object, but some servers omit it.
     #[serde(default)]
     pub input: Value,
-    /// Who called: the model, or code of its own.
+    /// The caller: the model, or code that it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<Value>,
-    /// The set that the tool is a member of.
+    /// The toolset of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub toolset_name: Option<String>,
-    /// Up to where to cache.
+    /// The end of a cached prefix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_control: Option<CacheControl>,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct ToolResult {
-    /// The call.
+    /// The id of the call.
     pub tool_use_id: String,
-    /// What it is.
+    /// The content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Content>,
     /// Whether it is an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// The set that the tool is a member of.
+    /// The toolset of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub toolset_name: Option<String>,
-    /// Up to where to cache.
+    /// The end of a cached prefix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_control: Option<CacheControl>,
 }
 
-/// Where the bytes of a picture or document are.
+/// The source of an image's or document's bytes.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum Source {
-    /// Here.
+    /// Inline data.
     Base64 {
         /// The media type.
         media_type: String,
         /// The bytes in base64.
         data: String,
     },
-    /// Uploaded before.
+    /// A file that was uploaded before.
     File {
         /// Its id.
         file_id: String,
     },
-    /// Here, as text.
+    /// Inline text.
     Text {
         /// Always `text/plain`.
         media_type: String,
         /// The text.
         data: String,
     },
-    /// At an address.
+    /// A URL.
     Url {
-        /// The address.
+        /// The URL.
         url: String,
     },
-    /// Some other source, as it is.
+    /// Another source, unchanged.
     #[serde(untagged)]
     Other(Map<String, Value>),
 }
 
-/// Whether a document is to be cited.
+/// Whether to cite a document.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct Citations {
-    /// Whether.
+    /// The switch.
     #[serde(default)]
     pub enabled: bool,
 }
 
-/// Up to where to cache.
+/// The end of a cached prefix.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct CacheControl {

@@ -19,19 +19,19 @@ pub struct ErrorBody {
 /// An error.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct ErrorDetail {
-    /// What kind of error it is.
+    /// The type of the error.
     #[serde(default, rename = "type")]
     pub kind: String,
-    /// For people; never to be matched on.
+    /// A message for people; never match on it.
     #[serde(default)]
     pub message: String,
-    /// For machines; `error_code` names the cause.
+    /// Details for programs; `error_code` names the cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    /// llama.cpp: how many tokens the request has.
+    /// llama.cpp: the size of the request in tokens.
     #[serde(default, skip_serializing)]
     pub n_prompt_tokens: Option<u64>,
-    /// llama.cpp: how many tokens fit.
+    /// llama.cpp: the limit in tokens.
     #[serde(default, skip_serializing)]
     pub n_ctx: Option<u64>,
 }

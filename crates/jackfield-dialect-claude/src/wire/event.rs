@@ -1,7 +1,7 @@
 //! The events of a streamed reply.
 //!
-//! Written from [`Event`]. Read into one flat form with every field that some event has, because that
-//! takes one pass over the text; a tagged form is put aside first and read a second time.
+//! Events are written from [`Event`]. They are read into one flat type with the fields of all events, because that
+//! takes one pass over the text; a tagged enum would be buffered and read twice.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,97 +14,97 @@ use super::block::Block;
 use super::error::ErrorDetail;
 use super::reply::{Message, Usage};
 
-/// An event, as a server writes it.
+/// An event in the form that a server sends.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "type")]
 pub enum Event {
-    /// More of a block.
+    /// A fragment of a block.
     ContentBlockDelta {
-        /// The block.
+        /// The block's index.
         index: u32,
-        /// The piece.
+        /// The fragment.
         delta: BlockDelta,
     },
-    /// A block begins.
+    /// The start of a block.
     ContentBlockStart {
-        /// Its number.
+        /// The block's index.
         index: u32,
-        /// What it is; its content follows, unless it comes whole.
+        /// The block without its content, unless the block comes whole.
         content_block: Block,
     },
-    /// A block ends.
+    /// The end of a block.
     ContentBlockStop {
-        /// The block.
+        /// The block's index.
         index: u32,
     },
-    /// The reply failed.
+    /// A failure of the reply.
     Error {
         /// The error.
         error: ErrorDetail,
         /// The id of the request.
         request_id: Option<String>,
     },
-    /// Why the reply ends, and what it used.
+    /// The end of the reply, with its usage.
     MessageDelta {
-        /// Why.
+        /// The stop reason.
         delta: MessageDelta,
-        /// What it used, cumulative.
+        /// The cumulative usage.
         usage: Usage,
     },
-    /// A reply begins.
+    /// The start of a reply.
     MessageStart {
         /// The reply, without blocks.
         message: Message,
     },
-    /// The reply was whole.
+    /// The end of a complete reply.
     MessageStop {},
-    /// The connection lives.
+    /// A keep-alive.
     Ping {},
 }
 
-/// A piece of a block.
+/// A fragment of a block.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "type")]
 pub enum BlockDelta {
-    /// One more citation.
+    /// A further citation.
     CitationsDelta {
         /// The citation.
         citation: Value,
     },
-    /// More of the arguments.
+    /// A fragment of the arguments.
     InputJsonDelta {
-        /// The piece of JSON text.
+        /// The JSON text.
         partial_json: String,
     },
-    /// The signature, whole.
+    /// The complete signature.
     SignatureDelta {
         /// The signature.
         signature: String,
     },
-    /// More words.
+    /// A fragment of the text.
     TextDelta {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// More reasoning.
+    /// A fragment of the reasoning.
     ThinkingDelta {
-        /// Its text.
+        /// The text.
         thinking: String,
     },
 }
 
-/// Why a reply ends.
+/// The stop reason of a reply.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MessageDelta {
-    /// Why.
+    /// The stop reason.
     pub stop_reason: Option<String>,
     /// The stop sequence that ended it.
     pub stop_sequence: Option<String>,
-    /// More about why.
+    /// Details of the stop reason.
     pub stop_details: Option<Value>,
 }
 
-/// An event, as a client reads it.
+/// An event as read.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct IncomingEvent<'a> {
     #[serde(borrow, default, deserialize_with = "text", rename = "type")]
@@ -123,7 +123,7 @@ pub(crate) struct IncomingEvent<'a> {
     pub(crate) error: Option<ErrorDetail>,
 }
 
-/// What a reply begins with; a message's own blocks are of no interest there.
+/// The start of a reply; blocks in it are ignored.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct IncomingMessage {
     #[serde(default)]
@@ -134,7 +134,7 @@ pub(crate) struct IncomingMessage {
     pub(crate) usage: Option<Usage>,
 }
 
-/// A piece of a block, or the end of a reply.
+/// A fragment of a block, or the end of a reply.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct IncomingDelta<'a> {
     #[serde(borrow, default, deserialize_with = "text", rename = "type")]
@@ -157,7 +157,7 @@ pub(crate) struct IncomingDelta<'a> {
     pub(crate) stop_details: Option<Value>,
 }
 
-/// The type of an event and of its delta alone, whatever the rest looks like.
+/// Only the types of an event and of its delta, in any form.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Kind {
     #[serde(default, rename = "type")]
@@ -168,7 +168,7 @@ pub(crate) struct Kind {
     pub(crate) delta: Option<Value>,
 }
 
-/// A text, borrowed where it can be; none and `null` are empty, as some servers write all their fields.
+/// A string, borrowed if possible; a missing value and `null` are empty, as some servers send all their fields.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
     deserializer.deserialize_option(Text)
 }

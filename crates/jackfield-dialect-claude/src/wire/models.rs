@@ -11,7 +11,7 @@ pub struct ModelList {
     /// Whether there are more after these.
     #[serde(default)]
     pub has_more: bool,
-    /// What the next page comes after.
+    /// The cursor of the next page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_id: Option<String>,
 }
@@ -19,54 +19,54 @@ pub struct ModelList {
 /// One model of the list.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Model {
-    /// When it came out.
+    /// The release date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// Its name in words.
+    /// The name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
-    /// The name that it is asked by.
+    /// The id for requests.
     pub id: String,
-    /// How many tokens it reads.
+    /// The input limit in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_input_tokens: Option<u64>,
-    /// How many tokens it writes.
+    /// The output limit in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// Everything else.
+    /// All other fields.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// A page of the list, for a client.
+/// A page of the list in the form for a client.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServedModelList {
     /// The models.
     pub data: Vec<ServedModel>,
-    /// Whether there are more in this direction.
+    /// Whether there are more models in this direction.
     pub has_more: bool,
-    /// The first of the page.
+    /// The id of the first model.
     pub first_id: Option<String>,
-    /// The last of the page.
+    /// The id of the last model.
     pub last_id: Option<String>,
 }
 
-/// One model, for a client.
+/// One model in the form for a client.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServedModel {
     /// Always `model`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The name that it is asked by.
+    /// The id for requests.
     pub id: String,
-    /// Its name in words.
+    /// The name for people.
     pub display_name: String,
-    /// When it came out; 1970 where that is not known.
+    /// The release date; 1970 if unknown.
     pub created_at: String,
     /// `active`, `deprecated` or `retired`.
     pub lifecycle: String,
-    /// How many tokens it reads.
+    /// The input limit in tokens.
     pub max_input_tokens: Option<u64>,
-    /// How many tokens it writes.
+    /// The output limit in tokens.
     pub max_tokens: Option<u64>,
 }

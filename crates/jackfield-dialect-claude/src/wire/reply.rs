@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::block::Block;
 
-/// A whole reply, or the beginning of a streamed one.
+/// A whole reply, or the start of a streamed one.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Message {
     /// Its id.
@@ -23,21 +23,21 @@ pub struct Message {
     /// The blocks.
     #[serde(default)]
     pub content: Vec<Block>,
-    /// Why it ended.
+    /// The stop reason.
     #[serde(default)]
     pub stop_reason: Option<String>,
     /// The stop sequence that ended it.
     #[serde(default)]
     pub stop_sequence: Option<String>,
-    /// More about why it ended: of a refusal, its category and explanation.
+    /// Details of the stop reason: of a refusal, its category and explanation.
     #[serde(default)]
     pub stop_details: Option<Value>,
-    /// What it used.
+    /// The usage.
     #[serde(default)]
     pub usage: Option<Usage>,
 }
 
-/// What a reply used. In a stream the values are cumulative, and an absent one is unchanged.
+/// The usage of a reply. In a stream the values are cumulative, and an absent one is unchanged.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Usage {
     /// Input tokens, without those written to or read from the cache.
@@ -52,15 +52,15 @@ pub struct Usage {
     /// Output tokens, reasoning included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// What the output tokens were.
+    /// Details of the output tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens_details: Option<OutputTokensDetails>,
 }
 
-/// What the output tokens were.
+/// Details of the output tokens.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct OutputTokensDetails {
-    /// Reasoning.
+    /// Reasoning tokens.
     #[serde(default)]
     pub thinking_tokens: u64,
 }

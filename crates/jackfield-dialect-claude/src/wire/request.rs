@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::block::{Block, Content};
 use crate::request::Names;
 
-/// The body.
+/// The body of a request.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Request {
     /// The model.
@@ -23,40 +23,40 @@ pub struct Request {
     /// The tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
-    /// Which of them may or must be called.
+    /// The tool choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
     /// The conversation.
     pub messages: Vec<InputMessage>,
-    /// Texts that end the reply.
+    /// Stop sequences.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_sequences: Option<Vec<String>>,
-    /// Whether and how far to think.
+    /// Settings of the thinking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<Thinking>,
-    /// Effort, and the form of the answer.
+    /// Effort and response format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_config: Option<OutputConfig>,
-    /// About the caller.
+    /// Metadata about the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
     /// `auto` or `standard_only`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<String>,
-    /// Gone in 2026-10-21.
+    /// Removed in 2026-10-21.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// Gone in 2026-10-21.
+    /// Removed in 2026-10-21.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
-    /// Gone in 2026-10-21.
+    /// Removed in 2026-10-21.
     #[serde(
         default,
         deserialize_with = "jackfield_dialect_kit::whole::optional",
         skip_serializing_if = "Option::is_none"
     )]
     pub top_k: Option<u32>,
-    /// Whether the reply is to come as events.
+    /// Whether to stream the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
     /// Every other field.
@@ -64,11 +64,11 @@ pub struct Request {
     pub extra: Map<String, Value>,
 }
 
-/// The system prompt: a text, or text blocks.
+/// The system prompt: a string, or text blocks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum System {
-    /// A text.
+    /// A string.
     Text(String),
     /// Text blocks.
     Blocks(Vec<Block>),
@@ -89,12 +89,12 @@ impl<'de> Deserialize<'de> for System {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct InputMessage {
-    /// Who it is from.
+    /// The author.
     pub role: Role,
-    /// What it says. Only a system message that has settings can be without.
+    /// The content. Only a system message with settings may lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Content>,
-    /// How long a system message stays in front of the model.
+    /// How long a system message stays in the model's context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clear_at: Option<Value>,
     /// The settings of a system message: the effort from here on (beta `per-turn-control`).
@@ -102,13 +102,13 @@ pub struct InputMessage {
     pub output_config: Option<Value>,
 }
 
-/// Who a message is from.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The model.
     Assistant,
-    /// Whoever runs the conversation.
+    /// The operator's instructions.
     System,
     /// The user, and the tools.
     User,
@@ -120,19 +120,19 @@ pub struct Tool {
     /// `custom`, or the vendor's name and version of a tool.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Its name; some of the vendor's have none.
+    /// Its name; some of the vendor's tools have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it does.
+    /// A description for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The JSON Schema of its arguments; the vendor's own tools have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_schema: Option<Value>,
-    /// Whether the vendor holds the model to the schema.
+    /// Whether the vendor enforces the schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
-    /// The names of its properties that the vendor does not take; not a part of the wire form.
+    /// The renamed properties; not a part of the wire format.
     #[serde(skip)]
     pub names: Option<Arc<Names>>,
     /// Every other field.
@@ -140,41 +140,41 @@ pub struct Tool {
     pub extra: Map<String, Value>,
 }
 
-/// Which tools may or must be called.
+/// The tool choice.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum ToolChoice {
-    /// At least one must.
+    /// At least one call is required.
     Any {
-        /// Whether exactly one must.
+        /// Whether exactly one call is required.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         disable_parallel_tool_use: Option<bool>,
     },
-    /// Any may.
+    /// Calls are optional.
     Auto {
-        /// Whether at most one may.
+        /// Whether at most one call is permitted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         disable_parallel_tool_use: Option<bool>,
     },
-    /// None may.
+    /// No calls are permitted.
     None,
-    /// This one must.
+    /// A call of this tool is required.
     Tool {
         /// Its name.
         name: String,
-        /// Whether exactly one call must come.
+        /// Whether exactly one call is required.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         disable_parallel_tool_use: Option<bool>,
     },
 }
 
-/// Whether and how far to think.
+/// Settings of the thinking.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Thinking {
     /// `adaptive`, `between_tools`, `disabled` or `enabled`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// With `enabled`: how many tokens; at least 1024, less than `max_tokens`.
+    /// With `enabled`: the budget in tokens; at least 1024, less than `max_tokens`.
     #[serde(
         default,
         deserialize_with = "jackfield_dialect_kit::whole::optional",
@@ -189,13 +189,13 @@ pub struct Thinking {
     pub extra: Map<String, Value>,
 }
 
-/// Effort, and the form of the answer.
+/// Effort and response format.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct OutputConfig {
     /// `low`, `medium`, `high`, `xhigh` or `max`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
-    /// The form.
+    /// The response format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<OutputFormat>,
     /// Every other field.
@@ -203,7 +203,7 @@ pub struct OutputConfig {
     pub extra: Map<String, Value>,
 }
 
-/// The form of the answer.
+/// The response format.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct OutputFormat {
@@ -214,10 +214,10 @@ pub struct OutputFormat {
     pub schema: Value,
 }
 
-/// About the caller.
+/// Metadata about the caller.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Metadata {
-    /// A name of the end user that tells nothing about the person.
+    /// A pseudonymous id of the end user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<String>,
     /// Every other field.

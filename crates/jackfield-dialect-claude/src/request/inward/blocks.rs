@@ -1,4 +1,4 @@
-//! Wire blocks of a client's conversation as blocks of the domain.
+//! Maps wire blocks of a client's conversation to domain blocks.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,20 +23,20 @@ use crate::reply::{annotation, state};
 use crate::request::conversation::cache_control;
 use crate::wire;
 
-/// What mapping a block has to know and tells.
+/// The context for mapping blocks.
 #[derive(Debug)]
 pub(super) struct Inward<'a> {
     pub(super) ids: ClientIds<'a>,
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
-    /// The tools of calls that were shown as run by us, which their outcomes repeat.
+    /// The tools of server tool calls, which are copied to their outcomes.
     pub(super) shown: HashMap<ToolCallId, OpaqueState>,
-    /// The toolset of a call, which its result repeats.
+    /// The toolset of each call, which is repeated in its result.
     pub(super) toolsets: HashMap<ToolCallId, String>,
 }
 
 impl Inward<'_> {
-    /// Any block but a result; `None` if it says nothing.
+    /// Maps any block but a result; `None` if it is empty.
     pub(super) fn block(
         &mut self,
         block: wire::Block,
@@ -44,7 +44,7 @@ impl Inward<'_> {
         path: &str,
     ) -> Result<Option<Block>, Invalid> {
         Ok(Some(match block {
-            // A document made of blocks: only this vendor knows it, and all others are told its words.
+            // A document of blocks is opaque; other providers get its text.
             block @ wire::Block::Document {
                 source: wire::Source::Other(_),
                 ..
@@ -127,7 +127,7 @@ impl Inward<'_> {
             Some(wire::Content::Text(text)) => content.push(OutcomePart::Text(text.into())),
             Some(wire::Content::Blocks(blocks)) => {
                 for (n, mut block) in blocks.into_iter().enumerate() {
-                    // A point in a result reaches as far as one behind it, as far as a call goes.
+                    // A cache point within a result is equivalent to one after it, at the granularity of calls.
                     if cache.is_none() {
                         cache = cache_control(&mut block).and_then(Option::take);
                     }
@@ -135,7 +135,7 @@ impl Inward<'_> {
                 }
             }
         }
-        // The call's own says the same, as a rule.
+        // Usually equal to the call's own.
         let toolset = result
             .toolset_name
             .filter(|name| self.toolsets.get(&call) != Some(name));
@@ -189,7 +189,7 @@ impl Inward<'_> {
         })
     }
 
-    /// What a part of a result says beside its content: parts of ours have none of it.
+    /// Notes the fields of a result's part that domain parts lack.
     fn note_lost(&mut self, block: &wire::Block, path: &str) {
         if let wire::Block::Document { cache_control, .. }
         | wire::Block::Image { cache_control, .. }
@@ -240,7 +240,7 @@ impl Inward<'_> {
         Ok(block)
     }
 
-    /// Something that only this vendor understands; in a user's message other providers are told its words.
+    /// An opaque block; in a user message other providers get its text.
     fn unknown(
         &self,
         kind: &str,
@@ -263,7 +263,7 @@ impl Inward<'_> {
         .into())
     }
 
-    /// A call that the provider ran, or something that only it understands.
+    /// A provider-run call, or an opaque block.
     fn other(
         &mut self,
         mut fields: Map<String, Value>,

@@ -1,4 +1,4 @@
-//! The conversation of a client.
+//! Maps a client's conversation.
 
 use jackfield_dialect_kit::client_ids::ClientIds;
 use jackfield_dialect_kit::notes::Notes;
@@ -13,7 +13,7 @@ use crate::reply::state::MESSAGE_SETTINGS;
 use crate::request::conversation::plain;
 use crate::wire;
 
-/// Maps the conversation; results and what the user says after them become two messages.
+/// Maps the conversation; results and the user's following text become two messages.
 pub(super) fn from_wire(
     messages: Vec<wire::InputMessage>,
     owner: &StateOwner,
@@ -68,7 +68,7 @@ pub(super) fn from_wire(
     Ok(out)
 }
 
-/// The settings of a system message, which only their owner is sent.
+/// The settings of a system message, which only their owner gets.
 fn settings(message: &wire::InputMessage, owner: &StateOwner) -> Option<OpaqueState> {
     let mut fields = Map::new();
     let said = [

@@ -1,7 +1,7 @@
-//! What a client was shown of tools that Jackfield ran, as it comes back in its history.
+//! Reads server tool calls that a client sends back in its history.
 //!
-//! It is Jackfield's own, and no provider's: it keeps its place in the conversation, and no provider is
-//! sent it.
+//! They belong to Jackfield and to no provider: they keep their place in the conversation, and are not sent to
+//! providers.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::blocks::Inward;
 use crate::reply::served::{CALL, OUTCOME};
 use crate::wire;
 
-/// A call that was shown.
+/// A call as sent to the client.
 #[derive(Debug, Deserialize)]
 struct Called {
     id: String,
@@ -29,7 +29,7 @@ struct Called {
     server_name: String,
 }
 
-/// An outcome that was shown.
+/// An outcome as sent to the client.
 #[derive(Debug, Deserialize)]
 struct CameOf {
     #[serde(default)]
@@ -39,7 +39,7 @@ struct CameOf {
     tool_use_id: String,
 }
 
-/// Whether a block is one that we have shown.
+/// Whether Jackfield has sent this block.
 ///
 /// The vendor's ids of such calls begin with `mcptoolu_`; ours have the form of [`ToolCallId::derive`].
 pub(super) fn is_ours(kind: &str, fields: &Map<String, Value>) -> bool {
@@ -54,7 +54,7 @@ pub(super) fn is_ours(kind: &str, fields: &Map<String, Value>) -> bool {
 }
 
 impl Inward<'_> {
-    /// A block of ours.
+    /// Maps a block that Jackfield has sent.
     pub(super) fn served(
         &mut self,
         kind: &str,

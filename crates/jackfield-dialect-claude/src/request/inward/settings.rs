@@ -1,4 +1,4 @@
-//! The settings of a client.
+//! Maps a client's settings.
 
 use std::sync::Arc;
 
@@ -122,7 +122,7 @@ fn effort(word: &str) -> Result<Effort, Invalid> {
     })
 }
 
-/// A field of this dialect alone, below a path.
+/// An extension of this dialect for a field below a path.
 pub(super) fn extension(below: &str, key: &str, json: Value) -> Extension {
     let token = key.replace('~', "~0").replace('/', "~1");
     Extension {

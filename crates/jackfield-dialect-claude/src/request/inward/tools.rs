@@ -1,4 +1,4 @@
-//! The tools of a client, and its choice among them.
+//! Maps a client's tools and tool choice.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::Invalid;
 use super::settings::extension;
 use crate::wire;
 
-/// Maps the tools. Those that the vendor runs, or has trained its models on, are refused with a note.
+/// Maps the tools. Tools that the vendor runs, or has trained its models on, are refused with a note.
 pub(super) fn from_wire(
     tools: Vec<wire::Tool>,
     notes: &mut Notes,
@@ -32,7 +32,7 @@ pub(super) fn from_wire(
     Ok(definitions)
 }
 
-/// What a tool means, which is the `n`th of its request.
+/// The definition of the `n`th tool of a request.
 fn definition(tool: &wire::Tool, n: usize) -> Result<ToolDefinition, Invalid> {
     let name = tool.name.as_deref().unwrap_or_default();
     let name = self::name(name, &format!("tools.{n}.name"))?;
@@ -57,12 +57,12 @@ fn definition(tool: &wire::Tool, n: usize) -> Result<ToolDefinition, Invalid> {
     })
 }
 
-/// Whether a field would have code of the provider's call the tool.
+/// Whether a field lets the provider's code call the tool.
 fn acts(key: &str, json: &Value) -> bool {
     key == "allowed_callers" && *json != json!(["direct"])
 }
 
-/// Maps the choice, and whether several calls may come at once.
+/// Maps the choice, and whether parallel calls are permitted.
 pub(super) fn choice(
     choice: Option<wire::ToolChoice>,
 ) -> Result<(ToolChoice, Option<bool>), Invalid> {

@@ -1,4 +1,4 @@
-//! A block on its way into a stream.
+//! A block of a reply while it is written.
 
 use jackfield_dialect_kit::encode::SseEvent;
 use jackfield_dialect_kit::notes::Notes;
@@ -14,17 +14,17 @@ use crate::reply::{in_words, input, served, state};
 use crate::request::TEXT_FIELD;
 use crate::wire::{Block, BlockDelta, Event, ToolUse};
 
-/// A block that has not been told to its end.
+/// A block that was not written completely.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) call: String,
     pub(super) ended: bool,
-    /// The number of the domain.
+    /// The block's index in the domain.
     pub(super) index: u32,
     pub(super) pieces: Vec<Piece>,
     pub(super) start: BlockStart,
     pub(super) states: Vec<OpaqueState>,
-    /// Whether its start has been told.
+    /// Whether its start was written.
     pub(super) told: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) enum Piece {
 }
 
 impl Waiting {
-    /// Tells what can be told of it now.
+    /// Writes what is available of the block.
     pub(super) fn tell(&mut self, index: u32, out: &mut Vec<SseEvent>) {
         let says = |piece: &Piece| piece.as_text().is_some();
         if !self.told {
@@ -88,7 +88,7 @@ impl Waiting {
         }
     }
 
-    /// What a block begins with; `None` if it cannot be told.
+    /// The block in its start event; `None` if it cannot be expressed.
     fn beginning(&self) -> Option<Block> {
         match &self.start {
             BlockStart::Refusal | BlockStart::Text => {
@@ -130,7 +130,7 @@ impl Waiting {
                 Some(Block::Other(fields))
             }
             BlockStart::Whole(Content::ToolOutcome(outcome)) => {
-                // What is lost of it, the whole reply notes.
+                // The whole reply has the notes on its losses.
                 let notes = &mut Notes::default();
                 ServerTool::of(&self.states)
                     .filter(|_| self.ended)
@@ -140,7 +140,7 @@ impl Waiting {
         }
     }
 
-    /// A call that Jackfield ran, whole: some clients read its arguments at its start alone.
+    /// A complete server tool call: some clients read its arguments only in its start.
     fn shown(&self) -> Option<Block> {
         let BlockStart::ToolCall {
             json,
@@ -186,7 +186,7 @@ impl Waiting {
         })
     }
 
-    /// What stands around the text of a call that takes text: the wire knows JSON alone.
+    /// The JSON around the text of a text tool's call, as the wire format only has JSON.
     fn brackets(&self) -> (Option<String>, Option<String>) {
         match &self.start {
             BlockStart::ToolCall { json: false, .. } => (
@@ -211,7 +211,7 @@ impl Piece {
     }
 }
 
-/// A block that comes whole.
+/// A block that arrives complete.
 fn whole(content: &Content) -> Option<Block> {
     let text = match content {
         Content::Opaque(opaque) => match state::fields_of(opaque) {
