@@ -1,9 +1,8 @@
 //! The vendors' own rules for request bodies, a module for each vendor.
 //!
-//! Pure: no I/O, no clock, no async. The rules are written from the vendors' documents and SDKs, and not
-//! from the mappers of the dialects, which they judge in tests. They read plain JSON, so that they also
-//! see what no wire type would let through. Of a dialect they know only its profiles: what a model or a
-//! server takes.
+//! Pure: no I/O, no clock, no async. The rules are written from the vendors' documents and SDKs, independently of
+//! the dialects' mappers, which they verify in tests. They read plain JSON, so that they also detect errors that no
+//! wire type could represent. Of a dialect they only use the profiles: the capabilities of a model or server.
 //!
 //! | `POST` | there is |
 //! |---|---|
@@ -11,7 +10,7 @@
 //! | `/v1/chat/completions` | [`openai::chat::check`] |
 //! | `/v1/responses` | [`openai::responses::check`] |
 //!
-//! A check returns every rule that a body breaks, each with its place. It never changes the body.
+//! A check returns every violation, each with its path. It never changes the body.
 
 pub mod claude;
 pub mod openai;

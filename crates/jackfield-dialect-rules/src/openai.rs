@@ -1,9 +1,9 @@
-//! OpenAI's own rules for request bodies: those of [`chat`] (Chat Completions) and of [`responses`], and
-//! here what both share.
+//! OpenAI's own rules for request bodies: those of [`chat`] (Chat Completions) and of [`responses`], and here those
+//! that both share.
 //!
-//! Written from the vendor's rules (the official SDK's types, `openai` 3.54.0 of 2026-11, and what the API
-//! was seen to answer with 400) and not from the mappers, which they judge in tests. For a server that
-//! only claims to speak the language they are what its [`Profile`] says.
+//! Written from the vendor's rules (the official SDK's types, `openai` 3.54.0 of 2026-11, and observed causes of
+//! 400 responses), independently of the mappers, which they verify in tests. For a server that only claims
+//! compatibility, the rules follow its [`Profile`].
 
 pub mod chat;
 mod form;
@@ -17,109 +17,109 @@ mod tools;
 use jackfield_dialect_openai::profile::Profile;
 use thiserror::Error;
 
-/// A rule that a body breaks, and where.
+/// A violation of a rule, and its place.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[error("{path}: {rule}")]
 pub struct Violation {
-    /// Where in the body, such as `messages.0.content.1.text`.
+    /// The path in the body, such as `messages.0.content.1.text`.
     pub path: String,
     /// The rule.
     pub rule: Rule,
 }
 
-/// A rule of the vendor's.
+/// A rule of the vendor.
 #[derive(Clone, Copy, Debug, Eq, Error, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Rule {
-    /// The arguments of a call are no JSON object, as text.
+    /// The arguments of a call are not the text of a JSON object.
     #[error("arguments are the text of a JSON object")]
     Arguments,
-    /// The id of a call has another form.
+    /// The id of a call has an invalid form.
     #[error(
         "an id of a call is 1 to 64 characters, or nine letters and digits where a server wants that"
     )]
     CallId,
-    /// Nothing is said at all.
+    /// A message without calls has no content.
     #[error("content is required unless there are calls")]
     ContentMissing,
-    /// Something that has to say something is empty.
+    /// A field that must have contents is empty.
     #[error("must not be empty")]
     Empty,
-    /// Of two fields only one may stand there.
+    /// Two fields exclude each other.
     #[error("one of these, and not both")]
     Exclusive,
-    /// JSON is asked for by a setting, and not in words.
+    /// A setting asks for JSON, but the conversation does not mention it.
     #[error("the conversation has to mention JSON")]
     JsonNotMentioned,
-    /// A field that is needed is missing.
+    /// A required field is missing.
     #[error("a required field is missing")]
     Missing,
-    /// A name has other characters, or too many.
+    /// A name has invalid characters, or is too long.
     #[error("a name is A-Z, a-z, 0-9, `_` and `-`")]
     Name,
-    /// The field is about streams, and the reply is to come in one piece.
+    /// The field is about streams, but the reply is not streamed.
     #[error("only with stream")]
     NoStream,
-    /// The model or the server does not take it.
+    /// The model or the server does not support it.
     #[error("this model or server does not take it")]
     NotTaken,
     /// A number is outside its range.
     #[error("out of range")]
     OutOfRange,
-    /// A part is of a type that cannot stand there.
+    /// A part's type is not permitted at this place.
     #[error("a part of this type cannot stand here")]
     PartOutOfPlace,
-    /// A reasoning item stands without the item that it led to.
+    /// A reasoning item lacks the item that followed it.
     #[error("a reasoning item is followed by the item that it led to")]
     ReasoningAlone,
-    /// Reasoning that the server wants back is missing.
+    /// Reasoning that the server requires back is missing.
     #[error("reasoning has to be passed back")]
     ReasoningMissing,
-    /// Two calls, results or tools have one name.
+    /// Two calls, results or tools have the same name or id.
     #[error("must be unique")]
     Repeated,
-    /// A result answers no call that it could answer.
+    /// A result has no matching call before it.
     #[error("a result responds to a call before it")]
     ResultWithoutCall,
-    /// A message has a role that the server does not know, or not there.
+    /// A message's role is unknown to the server, or not permitted at this place.
     #[error("a message of this role cannot stand here")]
     RoleOutOfPlace,
-    /// A schema is none.
+    /// A schema is invalid.
     #[error("this is no JSON Schema of draft 2020-12")]
     Schema,
-    /// The schema of parameters is not an object's, or holds what may not stand there.
+    /// The schema of parameters is not an object's, or has keywords that are not permitted.
     #[error("parameters are an object's schema, and arrays say what they hold")]
     SchemaRoot,
     /// A schema is outside the strict subset.
     #[error("this is outside the strict subset of JSON Schema")]
     SchemaSubset,
-    /// A text is longer than it may be.
+    /// A text is too long.
     #[error("too long")]
     TooLong,
-    /// There is more of something than there may be.
+    /// There are more elements than permitted.
     #[error("too many")]
     TooMany,
-    /// A field is about tools, and there are none.
+    /// A field is about tools, but there are none.
     #[error("only with tools")]
     ToolsMissing,
-    /// Tools are offered to a model that reasons, where it takes them without effort alone.
+    /// Tools are offered to a reasoning model that only accepts them without effort.
     #[error("tools are taken here with effort none alone")]
     ToolsWithEffort,
     /// A call has no result.
     #[error("a call has its result after it")]
     UnansweredCall,
-    /// There is no such field.
+    /// The field does not exist.
     #[error("unknown parameter")]
     UnknownField,
-    /// A value is of another type.
+    /// A value has the wrong type.
     #[error("wrong type")]
     WrongType,
-    /// A value is none of those that there are.
+    /// A value is not one of the permitted ones.
     #[error("unknown value")]
     WrongValue,
 }
 
-/// What was found so far.
+/// The violations so far.
 #[derive(Debug)]
 pub(crate) struct Found<'a> {
     pub(crate) profile: &'a Profile,

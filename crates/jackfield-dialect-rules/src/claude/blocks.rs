@@ -1,11 +1,11 @@
-//! Content blocks, each by itself.
+//! Rules for single content blocks.
 
 use serde_json::{Map, Value};
 
 use super::place::{Place, said, text_of};
 use super::{Found, Rule};
 
-/// Where a block stands.
+/// The place of a block.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Stand {
     Assistant,
@@ -14,7 +14,7 @@ pub(super) enum Stand {
     User,
 }
 
-/// The types of block that hold a result of the provider's own.
+/// The types of blocks with results of the provider's own tools.
 const PROVIDER_RESULTS: &[&str] = &[
     "advisor_tool_result",
     "bash_code_execution_tool_result",
@@ -110,7 +110,7 @@ impl Found<'_> {
                     &["tool_use_id", "content", "is_error", "caller"],
                 )
             }
-            // Forms that this list does not look into.
+            // Forms that these rules do not cover.
             "browser_state" => return,
             "compaction" | "fallback" | "mcp_tool_listing" => return,
             "tool_addition" | "tool_removal" if stand == System => return,

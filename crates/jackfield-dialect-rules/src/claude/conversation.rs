@@ -1,4 +1,4 @@
-//! The conversation: what its messages have to be to each other.
+//! Rules for the conversation: how its messages relate.
 
 use std::collections::HashSet;
 
@@ -8,8 +8,8 @@ use super::blocks::Stand;
 use super::place::{Place, text_of};
 use super::{Found, Rule};
 
-/// A message with the blocks of those of its role that follow it: the vendor makes one of them.
-/// A message that is a text alone stands as that.
+/// A message merged with the following ones of the same role, as the vendor does it. A message that is a string is
+/// kept as such.
 #[derive(Debug)]
 struct Turn<'v> {
     blocks: Vec<(Place, &'v Value)>,
@@ -114,7 +114,7 @@ impl Found<'_> {
         Some((role, blocks))
     }
 
-    /// Every call has its result in the message right after, and every result its call right before.
+    /// Every call has its result in the next message, and every result its call in the message before.
     fn pairs(&mut self, turns: &[Turn<'_>]) {
         let mut seen = HashSet::new();
         let mut before: Vec<(&Place, &str)> = Vec::new();
@@ -149,7 +149,7 @@ impl Found<'_> {
         }
     }
 
-    /// A provider's call has its result somewhere after it, unless the reply was paused.
+    /// A provider's call has its result at any later place, unless the reply was paused.
     fn provider_pairs(&mut self, turns: &[Turn<'_>]) {
         let mut open: Vec<(&Place, &str)> = Vec::new();
         for (n, turn) in turns.iter().enumerate() {
@@ -173,7 +173,7 @@ impl Found<'_> {
         }
     }
 
-    /// The model goes on with its own words on older models alone, and never after blanks.
+    /// Only older models continue an assistant message, and none does after trailing blanks.
     fn end(&mut self, turns: &[Turn<'_>]) {
         let Some(Turn {
             role: "assistant",
@@ -194,7 +194,7 @@ impl Found<'_> {
     }
 }
 
-/// How many cache points there are, wherever they stand.
+/// The number of cache points, at any place.
 fn cache_points(body: &Map<String, Value>) -> usize {
     let own = usize::from(body.get("cache_control").is_some_and(Value::is_object));
     let lists = ["system", "tools"].iter().filter_map(|key| body.get(*key));

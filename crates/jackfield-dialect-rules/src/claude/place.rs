@@ -1,4 +1,4 @@
-//! Places in a body, and the checks that every place needs.
+//! Paths in a body, and general checks.
 
 use std::fmt::Display;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{Found, Rule, Violation};
 
-/// A place in a body.
+/// A path in a body.
 #[derive(Clone, Debug)]
 pub(super) struct Place(String);
 
@@ -32,7 +32,7 @@ impl Found<'_> {
         });
     }
 
-    /// This rule, where none is known to be broken at the place.
+    /// Adds a violation, unless there is one with the same path.
     pub(super) fn broken_as_well(&mut self, place: &Place, rule: Rule) {
         if !self.violations.iter().any(|known| known.path == place.0) {
             self.broken(place, rule);
@@ -64,7 +64,7 @@ impl Found<'_> {
         value.as_str()
     }
 
-    /// A text that says something.
+    /// A string that is not blank.
     pub(super) fn words(&mut self, value: &Value, place: &Place) {
         if let Some(text) = self.text(value, place) {
             self.check(!text.trim().is_empty(), place, Rule::Empty);
@@ -75,7 +75,7 @@ impl Found<'_> {
         self.check(value.is_boolean(), place, Rule::WrongType);
     }
 
-    /// One of these texts.
+    /// One of these strings.
     pub(super) fn one_of(&mut self, value: &Value, place: &Place, values: &[&str]) {
         if let Some(text) = self.text(value, place) {
             self.check(values.contains(&text), place, Rule::WrongValue);
@@ -99,7 +99,7 @@ impl Found<'_> {
         }
     }
 
-    /// A cache point, if the block or tool has one.
+    /// The cache point of a block or tool, if it has one.
     pub(super) fn cache_control(&mut self, fields: &Map<String, Value>, place: &Place) {
         let place = place.at("cache_control");
         let Some(cache) = said(fields, "cache_control") else {
@@ -118,12 +118,12 @@ impl Found<'_> {
     }
 }
 
-/// A field that is there and not null.
+/// A field that exists and is not null.
 pub(super) fn said<'v>(fields: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
     fields.get(key).filter(|value| !value.is_null())
 }
 
-/// The text of a field; empty if there is none.
+/// The string in a field; empty if there is none.
 pub(super) fn text_of<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }

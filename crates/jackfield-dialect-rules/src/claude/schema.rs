@@ -1,4 +1,4 @@
-//! The subset of JSON Schema that can be enforced: output formats and strict tools.
+//! The enforceable subset of JSON Schema, for output formats and strict tools.
 
 use jackfield_dialect_kit::{metaschema, pointer};
 use serde_json::Value;
@@ -88,7 +88,7 @@ impl Found<'_> {
         }
     }
 
-    /// The schema of a tool's arguments: an object's, and in the subset only if it is to be enforced.
+    /// The schema of a tool's arguments: an object's, and within the subset only if it is strict.
     pub(super) fn input_schema(&mut self, schema: &Value, strict: bool, place: &Place) {
         let Some(fields) = self.object(schema, place) else {
             return;
@@ -99,7 +99,7 @@ impl Found<'_> {
             let absent = !fields.contains_key(*key);
             self.check(absent, &place.at(key), Rule::SchemaRoot);
         }
-        // The vendor takes null in place of these two.
+        // The vendor accepts null for these two keywords.
         let is_null = |key: &str| fields.get(key) == Some(&Value::Null);
         let taken: Vec<&str> = ["properties", "required"]
             .into_iter()
@@ -143,7 +143,7 @@ impl Found<'_> {
 
 /// Keywords whose value is data.
 const DATA: &[&str] = &["const", "default", "examples"];
-/// Keywords whose value has schemas by names.
+/// Keywords whose value is a map of schemas.
 const NAMED: &[&str] = &[
     "$defs",
     "definitions",
@@ -152,5 +152,5 @@ const NAMED: &[&str] = &[
     "patternProperties",
     "properties",
 ];
-/// What the root of a tool's schema takes none of.
+/// Keywords that are not permitted at the root of a tool's schema.
 const NOT_AT_ROOT: &[&str] = &["allOf", "anyOf", "oneOf"];

@@ -1,4 +1,4 @@
-//! The settings of a body.
+//! Rules for the settings of a body.
 
 use serde_json::{Map, Value};
 
@@ -52,7 +52,7 @@ impl Found<'_> {
         }
     }
 
-    /// Gone in 2026-10-21; under the older version, later models take defaults alone.
+    /// Removed in 2026-10-21; under the older version, later models accept only the defaults.
     fn sampling(&mut self, fields: &Map<String, Value>, place: &Place) {
         for key in ["temperature", "top_p", "top_k"] {
             let Some(value) = fields.get(key) else {

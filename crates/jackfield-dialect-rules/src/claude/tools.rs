@@ -1,4 +1,4 @@
-//! The tools of a body, and the choice among them.
+//! Rules for the tools of a body and the tool choice.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ const TOOL_FIELDS: &[&str] = &[
     "type",
 ];
 
-/// What the names of the vendor's own tools begin with; versions follow.
+/// The prefixes of the types of the vendor's tools; versions follow.
 const VENDOR_TOOLS: &[&str] = &[
     "advisor_",
     "bash_",
@@ -134,7 +134,7 @@ impl Found<'_> {
         }
     }
 
-    /// With thinking on, only `auto` and `none` were ever allowed.
+    /// With thinking, only `auto` and `none` were ever permitted.
     fn forced(&mut self, body: &Map<String, Value>, place: &Place) {
         let thinking = body.get("thinking");
         let thinks = thinking.is_some_and(|thinking| text_of(thinking, "type") != "disabled");

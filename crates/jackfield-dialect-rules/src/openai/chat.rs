@@ -13,8 +13,8 @@ use serde_json::Value;
 use crate::openai::Found;
 use crate::openai::place::Place;
 
-/// Checks the body of `POST /v1/chat/completions` for a server and model of this profile; the list is
-/// empty if it is sound.
+/// Checks the body of `POST /v1/chat/completions` for a server and model with this profile; the list is empty if it
+/// is valid.
 #[must_use]
 pub fn check(body: &Value, profile: &Profile) -> Vec<Violation> {
     let mut found = Found::new(profile);

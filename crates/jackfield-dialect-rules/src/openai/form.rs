@@ -13,38 +13,38 @@ pub(crate) struct Field {
     needed: bool,
 }
 
-/// What a value is.
+/// The permitted form of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Is {
-    /// Anything; looked at elsewhere, or not at all.
+    /// Anything; checked elsewhere, or not at all.
     Any,
     /// The text of a JSON object.
     Arguments,
     /// A flag.
     Bool,
-    /// The id of a call, as the server wants it.
+    /// A call id in the server's form.
     CallId,
-    /// A whole number within bounds.
+    /// An integer within bounds.
     Int(i64, i64),
     /// An array.
     List,
-    /// A text of characters that names have, at most this long.
+    /// A string of name characters, with this maximum length.
     Name(usize),
     /// A number within bounds.
     Number(f64, f64),
     /// An object.
     Object,
-    /// One of these texts.
+    /// One of these strings.
     OneOf(&'static [&'static str]),
-    /// It, or null.
+    /// This form, or null.
     OrNull(&'static Self),
-    /// A text.
+    /// A string.
     Text,
-    /// A text that says something, at most this long.
+    /// A string that is not blank, with this maximum length.
     Words(usize),
 }
 
-/// A field that may be missing.
+/// An optional field.
 pub(crate) const fn may(key: &'static str, is: Is) -> Field {
     Field {
         key,
@@ -53,7 +53,7 @@ pub(crate) const fn may(key: &'static str, is: Is) -> Field {
     }
 }
 
-/// A field that may not be missing.
+/// A required field.
 pub(crate) const fn need(key: &'static str, is: Is) -> Field {
     Field {
         key,
@@ -69,7 +69,7 @@ impl Field {
 }
 
 impl Found<'_> {
-    /// An object with these fields and no others.
+    /// An object with exactly these fields permitted.
     pub(crate) fn form<'v>(
         &mut self,
         value: &'v Value,
@@ -85,7 +85,7 @@ impl Found<'_> {
         Some(fields)
     }
 
-    /// These fields, whatever others there are.
+    /// These fields; others are permitted, too.
     pub(crate) fn fields(&mut self, fields: &Map<String, Value>, form: &[Field], place: &Place) {
         for field in form {
             let place = place.at(field.key);
@@ -118,7 +118,7 @@ impl Found<'_> {
                     let sound = (least..=most).contains(&number);
                     self.check(sound, place, Rule::OutOfRange);
                 }
-                // Beyond what fits is beyond what may be.
+                // A number that does not fit is out of range.
                 None if value.is_u64() => self.broken(place, Rule::OutOfRange),
                 None => self.broken(place, Rule::WrongType),
             },

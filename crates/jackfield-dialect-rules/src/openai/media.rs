@@ -1,4 +1,4 @@
-//! Where the bytes of media are.
+//! Rules for the sources of media.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::place::{Place, said};
 use super::{Found, Rule};
 
 impl Found<'_> {
-    /// An address of the web, or the bytes themselves; never one of the server's own files.
+    /// A web URL, or inline data; never a local file of the server.
     pub(crate) fn address(
         &mut self,
         fields: &Map<String, Value>,
@@ -26,7 +26,7 @@ impl Found<'_> {
         self.check(addresses, &place, Rule::NotTaken);
     }
 
-    /// The bytes of a file, as a data URL.
+    /// The contents of a file, as a data URL.
     pub(crate) fn inline(&mut self, fields: &Map<String, Value>, key: &str, place: &Place) {
         if let Some(data) = said(fields, key).and_then(Value::as_str) {
             self.check(is_inline(data), &place.at(key), Rule::WrongValue);
@@ -34,7 +34,7 @@ impl Found<'_> {
     }
 }
 
-/// Whether a text is a data URL of base64.
+/// Whether a text is a data URL in base64.
 fn is_inline(url: &str) -> bool {
     let data = url.strip_prefix("data:");
     data.is_some_and(|data| {

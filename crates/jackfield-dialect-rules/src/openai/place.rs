@@ -1,4 +1,4 @@
-//! Places in a body.
+//! Paths in a body.
 
 use std::fmt::{self, Display};
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{Found, Rule, Violation};
 
-/// A place in a body.
+/// A path in a body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Place(String);
 
@@ -45,7 +45,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// This rule, where none is known to be broken at the place.
+    /// Adds a violation, unless there is one with the same path.
     pub(crate) fn broken_as_well(&mut self, place: &Place, rule: Rule) {
         if !self.violations.iter().any(|known| known.path == place.0) {
             self.broken(place, rule);
@@ -58,7 +58,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// A field that the profile has to know.
+    /// A field that the profile has to support.
     pub(crate) fn taken(
         &mut self,
         fields: &Map<String, Value>,
@@ -79,7 +79,7 @@ impl<'a> Found<'a> {
         value.as_object()
     }
 
-    /// The elements of an array that is not empty.
+    /// The elements of an array, which must not be empty.
     pub(crate) fn some<'v>(&mut self, value: &'v Value, place: &Place) -> &'v [Value] {
         match value.as_array() {
             Some(list) => {
@@ -94,12 +94,12 @@ impl<'a> Found<'a> {
     }
 }
 
-/// A field that is there and not null.
+/// A field that exists and is not null.
 pub(crate) fn said<'v>(fields: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
     fields.get(key).filter(|value| !value.is_null())
 }
 
-/// The text of a field; empty if there is none.
+/// The string in a field; empty if there is none.
 pub(crate) fn text_of<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }

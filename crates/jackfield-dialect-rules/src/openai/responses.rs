@@ -1,6 +1,6 @@
 //! The vendor's own rules for the bodies of Responses; see [`crate::openai`].
 //!
-//! Of items and tools that the provider runs itself no more is checked than that there are such.
+//! Items and tools that the provider runs itself are only checked for a known type.
 
 mod items;
 mod order;
@@ -16,8 +16,8 @@ use serde_json::Value;
 use crate::openai::Found;
 use crate::openai::place::Place;
 
-/// Checks the body of `POST /v1/responses` for a server and model of this profile; the list is empty if
-/// it is sound.
+/// Checks the body of `POST /v1/responses` for a server and model with this profile; the list is empty if it is
+/// valid.
 #[must_use]
 pub fn check(body: &Value, profile: &Profile) -> Vec<Violation> {
     let mut found = Found::new(profile);

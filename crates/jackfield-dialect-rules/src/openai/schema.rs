@@ -1,4 +1,4 @@
-//! Schemas: of parameters, and of the strict subset.
+//! Rules for schemas of parameters, and for the strict subset.
 
 use jackfield_dialect_kit::{metaschema, pointer};
 use serde_json::{Map, Value};
@@ -79,7 +79,7 @@ impl Found<'_> {
         }
     }
 
-    /// The schema of an answer.
+    /// The schema of a structured answer.
     pub(crate) fn answer(&mut self, schema: &Value, strict: bool, place: &Place) {
         let Some(fields) = self.object(schema, place) else {
             return;
@@ -99,7 +99,7 @@ impl Found<'_> {
         }
     }
 
-    /// Every array says what it holds.
+    /// Every array has `items`.
     fn arrays(&mut self, fields: &Map<String, Value>, place: &Place) {
         let kinds = fields.get("type").map(list_of).unwrap_or_default();
         let sound = !kinds.contains(&"array") || fields.contains_key("items");
@@ -167,7 +167,7 @@ impl Found<'_> {
     }
 }
 
-/// The schemas right below one.
+/// The direct subschemas of a schema.
 fn below<'v>(fields: &'v Map<String, Value>, place: &Place) -> Vec<(&'v Value, Place)> {
     let mut found = Vec::new();
     for key in ["$defs", "properties"] {
@@ -184,7 +184,7 @@ fn below<'v>(fields: &'v Map<String, Value>, place: &Place) -> Vec<(&'v Value, P
     found
 }
 
-/// A text, or the texts of a list.
+/// A string as a list of one, or the strings of a list.
 fn list_of(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],

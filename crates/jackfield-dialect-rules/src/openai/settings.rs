@@ -1,4 +1,4 @@
-//! The settings that both dialects have.
+//! Rules for the settings of both dialects.
 
 use jackfield_dialect_openai::profile::EndUser;
 use jackfield_domain::settings::Effort;
@@ -8,7 +8,7 @@ use super::form::{Field, Is, may, need};
 use super::place::{Place, said};
 use super::{Found, Rule};
 
-/// The levels of effort that there are.
+/// The levels of effort.
 const EFFORTS: Is = Is::OneOf(LEVELS);
 const LEVELS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
@@ -34,14 +34,14 @@ pub(crate) const SHARED: [Field; 15] = [
     may("user", Is::Text),
 ];
 
-/// A point up to which a prompt is cached.
+/// A cache point in a prompt.
 pub(crate) const CACHE_POINT: [Field; 2] = [
     need("mode", Is::OneOf(&["explicit"])),
     may("ttl", Is::OneOf(&["30m", "12h"])),
 ];
 
 impl Found<'_> {
-    /// What the profile says about the settings that both dialects have.
+    /// Checks the shared settings against the profile.
     pub(crate) fn shared_settings(&mut self, body: &Map<String, Value>, place: &Place) {
         let profile = *self.profile;
         for (key, taken) in [
@@ -65,7 +65,7 @@ impl Found<'_> {
         self.metadata(body, &place.at("metadata"));
     }
 
-    /// A level of effort is one that the model has.
+    /// Checks that the model supports a level of effort.
     pub(crate) fn effort(&mut self, effort: &Value, place: &Place) {
         self.is(effort, EFFORTS, place);
         let known = self.profile.efforts.iter().map(|effort| word(*effort));
@@ -77,7 +77,7 @@ impl Found<'_> {
         self.check(taken, place, Rule::NotTaken);
     }
 
-    /// A point up to which a prompt is cached, if the part has one.
+    /// Checks the cache point of a part, if it has one.
     pub(crate) fn cache_point(&mut self, part: &Map<String, Value>, place: &Place) {
         let Some(point) = said(part, "prompt_cache_breakpoint") else {
             return;
@@ -87,7 +87,7 @@ impl Found<'_> {
         self.check(self.profile.cache_points, &place, Rule::NotTaken);
     }
 
-    /// At most 16 texts of at most 512 characters, under keys of at most 64.
+    /// At most 16 strings of at most 512 characters, with keys of at most 64.
     fn metadata(&mut self, body: &Map<String, Value>, place: &Place) {
         let Some(pairs) = body.get("metadata").and_then(Value::as_object) else {
             return;

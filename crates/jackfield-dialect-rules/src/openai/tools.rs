@@ -1,4 +1,4 @@
-//! What a tool is in either dialect.
+//! Rules for tools in both dialects.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use super::form::{Field, Is, may, need};
 use super::place::{Place, text_of};
 use super::{Found, Rule};
 
-/// How many tools there may be.
+/// The largest number of tools.
 const TOOLS: usize = 128;
 
 /// A grammar of free text.
@@ -19,7 +19,7 @@ pub(crate) const GRAMMAR: [Field; 2] = [
     need("syntax", Is::OneOf(&["lark", "regex"])),
 ];
 
-/// What says how an answer is formed, once it is known to be by a schema.
+/// The fields of a response format with a schema.
 pub(crate) const ANSWER: [Field; 4] = [
     may("description", Is::Text),
     need("name", Is::Name(64)),
@@ -37,7 +37,7 @@ impl Found<'_> {
         }
     }
 
-    /// The names of tools: each once, and not too many.
+    /// Checks that the names of tools are unique, and not too many.
     pub(crate) fn tool_names<'v>(
         &mut self,
         tools: &'v [Value],
@@ -54,20 +54,20 @@ impl Found<'_> {
         names
     }
 
-    /// A choice of this form is one that the server takes.
+    /// Checks that the server supports this form of tool choice.
     pub(crate) fn choice_form(&mut self, form: ToolChoiceForms, place: &Place) {
         let taken = self.profile.tool_choice >= form;
         self.check(taken, place, Rule::NotTaken);
     }
 
-    /// One of the words that a choice may be.
+    /// Checks a tool choice that is a string.
     pub(crate) fn choice_word(&mut self, word: &str, place: &Place) {
         let known = ["auto", "none", "required"].contains(&word);
         self.check(known, place, Rule::WrongValue);
         self.choice_form(ToolChoiceForms::Words, place);
     }
 
-    /// The tools of a subset; `name` finds what each is called.
+    /// Checks the tools of a subset; `name` returns the name of each.
     pub(crate) fn allowed(
         &mut self,
         allowed: &Value,
@@ -85,7 +85,7 @@ impl Found<'_> {
         }
     }
 
-    /// The fields of a function but for its type.
+    /// Checks the fields of a function other than its type.
     pub(crate) fn function(&mut self, fields: &Map<String, Value>, place: &Place) {
         let strict = fields.get("strict") == Some(&Value::Bool(true));
         let taken = self.profile.strict_tools || !strict;
@@ -95,7 +95,7 @@ impl Found<'_> {
         }
     }
 
-    /// How an answer is formed; `inner` holds the schema, and stands there.
+    /// Checks a response format; `inner` contains the schema, at this place.
     pub(crate) fn answer_form(
         &mut self,
         kind: &str,
@@ -121,7 +121,7 @@ impl Found<'_> {
         }
     }
 
-    /// An answer that is to be any JSON is asked for in words, too.
+    /// Checks that the conversation mentions JSON if the format is any JSON.
     pub(crate) fn json_mentioned(&mut self, kind: &str, conversation: &Value, place: &Place) {
         let told = kind != "json_object" || mentions_json(conversation);
         self.check(told, place, Rule::JsonNotMentioned);
@@ -143,7 +143,7 @@ fn mentions_json(value: &Value) -> bool {
     }
 }
 
-/// The name of a tool or choice whose fields stand in one that is called like its type.
+/// The name of a tool or choice whose fields are in a field with the name of its type.
 pub(crate) fn nested_name(value: &Value) -> &str {
     value
         .get(text_of(value, "type"))

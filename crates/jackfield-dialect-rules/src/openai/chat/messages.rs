@@ -1,4 +1,4 @@
-//! Messages: what each may hold.
+//! Rules for single messages.
 
 use jackfield_dialect_openai::profile::{BlankContent, ReasoningEcho, SystemRole};
 use serde_json::{Map, Value};
@@ -21,7 +21,7 @@ const ASSISTANT: [Field; 7] = [
     need("role", Is::Text),
     may("tool_calls", Is::Any),
 ];
-/// How compatible servers call the reasoning that they showed.
+/// The fields in which compatible servers send reasoning.
 const REASONING: [Field; 3] = [
     may("reasoning", Is::OrNull(&Is::Text)),
     may("reasoning_content", Is::OrNull(&Is::Text)),
@@ -86,7 +86,7 @@ pub(super) fn check(found: &mut Found<'_>, body: &Map<String, Value>, root: &Pla
         match text_of(message, "role") {
             role @ ("developer" | "system") => {
                 let known = match found.profile.system_role {
-                    // `system` is read as `developer` there.
+                    // The vendor treats `system` as `developer`.
                     SystemRole::Developer => true,
                     SystemRole::OneSystem => role == "system" && n == 0,
                     SystemRole::System => role == "system",
@@ -159,7 +159,7 @@ fn tool_call(found: &mut Found<'_>, call: &Value, place: &Place) {
     }
 }
 
-/// A text, or parts of these types.
+/// A string, or parts of these types.
 fn content(found: &mut Found<'_>, message: &Value, types: &[&str], place: &Place) {
     let place = place.at("content");
     let Some(content) = message

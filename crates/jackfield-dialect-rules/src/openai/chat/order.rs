@@ -1,4 +1,4 @@
-//! The conversation: what its messages have to be to each other.
+//! Rules for the conversation: how its messages relate.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ pub(super) fn check(found: &mut Found<'_>, body: &Map<String, Value>, root: &Pla
     }
 }
 
-/// Every call has its result right after its message, before any other role; every result its call there.
+/// Every call has its result directly after its message, before any other role, and every result its call there.
 fn pairs(found: &mut Found<'_>, messages: &[Value], place: &Place) {
     let mut open: Vec<(Place, &str)> = Vec::new();
     let mut answered: HashSet<&str> = HashSet::new();
@@ -54,7 +54,7 @@ fn close(found: &mut Found<'_>, open: &mut Vec<(Place, &str)>, answered: &mut Ha
     answered.clear();
 }
 
-/// In a turn that calls tools, every message of the model's says what it thought (DeepSeek, 2026).
+/// In a turn with calls, every assistant message has its reasoning (DeepSeek, 2026).
 fn reasoning(found: &mut Found<'_>, messages: &[Value], place: &Place) {
     let mut turn: Vec<(Place, &Value)> = Vec::new();
     for (n, message) in messages.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Everything but messages and tools.
+//! Rules for everything but messages and tools.
 
 use jackfield_dialect_openai::profile::MaxTokens;
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use crate::openai::settings::SHARED;
 use crate::openai::tools::ANSWER;
 use crate::openai::{Found, Rule};
 
-/// The fields that only this dialect has; messages and tools are looked at elsewhere.
+/// The fields that only this dialect has, without messages and tools.
 const OWN: [Field; 24] = [
     may("audio", Is::OrNull(&Is::Object)),
     may("frequency_penalty", PENALTY),
@@ -36,7 +36,7 @@ const OWN: [Field; 24] = [
         Is::OrNull(&Is::OneOf(&["low", "medium", "high"])),
     ),
     may("web_search_options", Is::Object),
-    // Of compatible servers.
+    // Fields of compatible servers.
     may("thinking", Is::Object),
     may("top_k", Is::Int(0, i64::MAX)),
 ];
@@ -60,7 +60,7 @@ pub(super) fn check(found: &mut Found<'_>, body: &Map<String, Value>, place: &Pl
     found.fields(body, &SHARED, place);
     found.shared_settings(body, place);
     let profile = *found.profile;
-    // Where the model reasons, what the newer field replaced is no longer known.
+    // Reasoning models reject the fields that newer ones replaced.
     let newer = profile.max_tokens == MaxTokens::MaxCompletionTokens;
     for (key, taken) in [
         ("frequency_penalty", profile.penalties),
@@ -100,7 +100,7 @@ pub(super) fn check(found: &mut Found<'_>, body: &Map<String, Value>, place: &Pl
     format(found, body, &place.at("response_format"));
 }
 
-/// One sequence, or up to four.
+/// One stop sequence, or up to four.
 fn stop(found: &mut Found<'_>, body: &Map<String, Value>, place: &Place) {
     match said(body, "stop") {
         None => {}

@@ -1,4 +1,4 @@
-//! Tools, and the choice among them.
+//! Rules for tools and the tool choice.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Items: what each may hold.
+//! Rules for single items.
 
 use jackfield_dialect_openai::profile::SystemRole;
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ use crate::openai::form::{Field, Is, may, need};
 use crate::openai::place::{Place, text_of};
 use crate::openai::{Found, Rule};
 
-/// The items of which no more is known here than that there are such.
+/// The item types that are not checked further.
 const OTHERS: &[&str] = &[
     "additional_tools",
     "apply_patch_call",
@@ -45,7 +45,7 @@ const PHASE: Field = may(
 const ID: Is = Is::Words(64);
 const TYPE: Field = need("type", Is::Text);
 
-/// What is said to the model, and what it said where nothing is known but the words.
+/// A message to the model, or an assistant message of which only the text is known.
 const MESSAGE: [Field; 5] = [
     need("content", Is::Any),
     PHASE,
@@ -56,7 +56,7 @@ const MESSAGE: [Field; 5] = [
     may("status", STATUS),
     may("type", Is::OneOf(&["message"])),
 ];
-/// What the model said, as it said it.
+/// An assistant message with its original fields.
 const SAID: [Field; 6] = [
     need("content", Is::Any),
     need("id", ID),
@@ -151,7 +151,7 @@ fn item(found: &mut Found<'_>, item: &Value, stored: bool, place: &Place) {
     }
 }
 
-/// The type of an item; a message need not say so.
+/// The type of an item, which a message may omit.
 pub(super) fn kind_of(item: &Value) -> &str {
     match text_of(item, "type") {
         "" if item.get("role").is_some() => "message",
@@ -194,7 +194,7 @@ fn reasoning(found: &mut Found<'_>, item: &Value, stored: bool, place: &Place) {
             found.check(sound, &place.at("type"), Rule::WrongValue);
         }
     }
-    // What the vendor has not stored has to come along.
+    // Reasoning that the vendor has not stored must be included.
     let whole = !text_of(item, "encrypted_content").is_empty();
     let needed = found.profile.encrypted_reasoning && !stored;
     let place = place.at("encrypted_content");

@@ -1,4 +1,4 @@
-//! The conversation: what its items have to be to each other.
+//! Rules for the conversation: how its items relate.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ pub(super) fn check(found: &mut Found<'_>, body: &Map<String, Value>, root: &Pla
     let items = body.get("input").and_then(Value::as_array);
     let items = items.map(Vec::as_slice).unwrap_or_default();
     let place = root.at("input");
-    // Calls may stand in what the vendor has stored.
+    // Calls may be in the history that the vendor has stored.
     let continued = ["conversation", "previous_response_id"];
     let continued = continued.iter().any(|key| said(body, key).is_some());
     for (call, output) in [
@@ -52,7 +52,7 @@ fn pairs(
     }
 }
 
-/// A reasoning item comes right before what it led to: the model's own words or calls.
+/// A reasoning item directly precedes its text or calls.
 fn reasoning(found: &mut Found<'_>, items: &[Value], place: &Place) {
     for (n, item) in items.iter().enumerate() {
         if kind_of(item) != "reasoning" {

@@ -1,4 +1,4 @@
-//! The parts of messages and outputs.
+//! Rules for the parts of messages and outputs.
 
 use serde_json::Value;
 
@@ -6,9 +6,9 @@ use crate::openai::form::{Field, Is, may, need};
 use crate::openai::place::{Place, said, text_of};
 use crate::openai::{Found, Rule};
 
-/// What a user says, and what functions give back.
+/// The parts of user messages and of outputs.
 pub(super) const INPUT: &[&str] = &["input_file", "input_image", "input_text"];
-/// What the model says.
+/// The parts of assistant messages.
 pub(super) const OUTPUT: &[&str] = &["output_text", "refusal"];
 
 const CACHE: Field = may("prompt_cache_breakpoint", Is::OrNull(&Is::Object));
@@ -40,14 +40,14 @@ const OUTPUT_TEXT: [Field; 4] = [
 ];
 const REFUSAL: [Field; 2] = [need("refusal", Is::Text), need("type", Is::Text)];
 
-/// The longest text that an output may be.
+/// The longest text of an output, in characters.
 const LONGEST: usize = 10_485_760;
 
 impl Found<'_> {
-    /// A text, or parts of these types.
+    /// A string, or parts of these types.
     pub(super) fn content(&mut self, content: &Value, types: &[&str], place: &Place) {
         if let Some(text) = content.as_str() {
-            // Characters are counted only where there could be too many.
+            // Characters are only counted if there may be too many.
             let sound = text.len() <= LONGEST || text.chars().count() <= LONGEST;
             self.check(sound, place, Rule::TooLong);
             return;

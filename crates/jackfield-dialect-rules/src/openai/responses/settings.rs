@@ -1,4 +1,4 @@
-//! Everything but items and tools.
+//! Rules for everything but items and tools.
 
 use jackfield_dialect_openai::profile::SystemRole;
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use crate::openai::settings::SHARED;
 use crate::openai::tools::ANSWER;
 use crate::openai::{Found, Rule};
 
-/// The fields that only this dialect has; items and tools are looked at elsewhere.
+/// The fields that only this dialect has, without items and tools.
 const OWN: [Field; 22] = [
     may("access_programs", Is::Object),
     may("background", Is::OrNull(&Is::Bool)),
@@ -32,7 +32,7 @@ const OWN: [Field; 22] = [
     may("tool_choice", Is::Any),
     may("tools", Is::List),
     may("truncation", Is::OrNull(&Is::OneOf(&["auto", "disabled"]))),
-    // Of compatible servers.
+    // Fields of compatible servers.
     may("top_k", Is::Int(0, i64::MAX)),
 ];
 const COUNT: Is = Is::OrNull(&Is::Int(1, i64::MAX));
@@ -152,7 +152,7 @@ fn text(found: &mut Found<'_>, body: &Map<String, Value>, place: &Place) {
     }
     found.answer_form(kind, Some((format, &place)), &place);
     if let Some(input) = body.get("input") {
-        // The vendor does not look into the instructions; of others it is not known that they look at all.
+        // The vendor does not search the instructions; whether other servers search at all is unknown.
         let instructions = (found.profile.system_role == SystemRole::OneSystem)
             .then(|| body.get("instructions"))
             .flatten();

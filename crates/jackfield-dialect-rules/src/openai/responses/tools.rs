@@ -1,4 +1,4 @@
-//! Tools, and the choice among them.
+//! Rules for tools and the tool choice.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::openai::place::{Place, said, text_of};
 use crate::openai::tools::GRAMMAR;
 use crate::openai::{Found, Rule};
 
-/// The types of tools that the provider runs itself, or looks into.
+/// The types of tools that the provider runs or searches.
 const HOSTED: &[&str] = &[
     "apply_patch",
     "code_interpreter",
@@ -30,8 +30,8 @@ const HOSTED: &[&str] = &[
     "web_search_preview_2025_03_11",
 ];
 
-/// A function; `parameters` and `strict` are required by the SDK's types, null included, and `strict`
-/// where the server knows it alone.
+/// A function; the SDK's types require `parameters` and `strict`, possibly null, and `strict` only if the server
+/// supports it.
 const FUNCTION: [Field; 9] = [
     may("allowed_callers", Is::OrNull(&Is::List)),
     may("async", Is::Bool),
@@ -86,11 +86,11 @@ pub(super) fn check(found: &mut Found<'_>, body: &Map<String, Value>, root: &Pla
     }
 }
 
-/// The name of a tool, or what it is where it has none.
+/// The name of a tool, or its type if it has none.
 fn name(tool: &Value) -> &str {
     match text_of(tool, "type") {
         "custom" | "function" | "namespace" => text_of(tool, "name"),
-        // Of these there may be several.
+        // There may be several of these.
         "mcp" => text_of(tool, "server_label"),
         kind => kind,
     }
