@@ -1,4 +1,4 @@
-//! What a server answered, as a tool's outcome: text, JSON, a small picture, or a word about what it was.
+//! Maps a server's response to a tool result: text, JSON, a small image, or a description.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use serde_json::Value;
 use crate::hidden::Hidden;
 use crate::pointer::{compact, find};
 
-/// How an answer is read.
+/// The parameters for reading a response.
 pub(crate) struct AnswerReader<'a> {
-    /// Whether the body is left out by the method.
+    /// Whether the method excludes a body.
     pub(crate) headless: bool,
-    /// What no outcome may have in it.
+    /// The secrets to redact from results.
     pub(crate) hidden: &'a Hidden,
-    /// The most bytes of outcome that are of use.
+    /// The largest useful result in bytes.
     pub(crate) limit: usize,
-    /// Which part of a JSON answer is the outcome.
+    /// The pointer to the part of a JSON response that is the result.
     pub(crate) pointer: Option<&'a str>,
 }
 
-/// What a body is.
+/// The kind of a body.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum BodyKind {
     Image,
@@ -37,11 +37,11 @@ enum BodyKind {
 }
 
 impl AnswerReader<'_> {
-    /// Reads an answer as far as it is wanted.
+    /// Reads a response as far as needed.
     ///
     /// # Errors
     ///
-    /// The body breaks off.
+    /// If the body breaks off.
     pub(crate) async fn read(&self, answer: GuardedResponse) -> Result<ToolResult, FetchError> {
         let status = answer.status();
         if !status.is_success() {
@@ -66,7 +66,7 @@ impl AnswerReader<'_> {
         }
     }
 
-    /// An answer that says no, with the beginning of its words.
+    /// A response with an error status, with the beginning of its text.
     async fn refusal(&self, answer: GuardedResponse) -> Result<ToolResult, FetchError> {
         let mut said = format!("{} answered {}", answer.host(), in_words(answer.status()));
         if let Some(after) = answer.header("retry-after") {
@@ -76,7 +76,7 @@ impl AnswerReader<'_> {
         let readable = matches!(kind(media_type.as_deref()), BodyKind::Json | BodyKind::Text);
         if readable && packed(&answer).is_none() && !self.headless {
             let limit = MOST_OF_REFUSAL.min(self.limit);
-            // The status is the answer; a body that breaks off only says less about it.
+            // The status is the result; a body that breaks off only provides fewer details.
             if let Ok((text, whole)) = self.body(answer, limit).await
                 && !text.trim().is_empty()
             {
@@ -88,7 +88,7 @@ impl AnswerReader<'_> {
         Ok(result.cut(self.limit).unwrap_or(result))
     }
 
-    /// What HEAD is asked for.
+    /// The result of a HEAD request.
     fn head(&self, answer: &GuardedResponse) -> String {
         let mut said = in_words(answer.status());
         for name in TOLD {
@@ -111,7 +111,7 @@ impl AnswerReader<'_> {
 
     async fn json(&self, answer: GuardedResponse) -> Result<ToolResult, FetchError> {
         let (host, status) = (answer.host().to_owned(), answer.status());
-        // A small part of something larger has to be found first.
+        // The pointer's target may be small within a large body.
         let limit = match self.pointer {
             Some(_) => MOST_SEARCHED.max(self.limit),
             None => self.limit,
@@ -131,7 +131,7 @@ impl AnswerReader<'_> {
             Some(pointer) => match find(&text, pointer) {
                 Ok(Some(part)) => match serde_json::from_str::<String>(part.get()) {
                     Ok(text) => return Ok(self.cut(self.hidden.out_of(&text), true)),
-                    // Numbers stay as they were written.
+                    // Keeps the original formatting of numbers.
                     Err(_) => compact(part.get()),
                 },
                 Ok(None) => {
@@ -148,7 +148,7 @@ impl AnswerReader<'_> {
                 }
             },
         };
-        // What is longer than an outcome would only be dropped again.
+        // A structured value larger than a result would be dropped anyway.
         let short = text.len() <= self.limit;
         let json = short.then(|| serde_json::from_str::<Value>(&text).ok());
         let json = json
@@ -195,7 +195,7 @@ impl AnswerReader<'_> {
         })
     }
 
-    /// The body as text without secrets, and whether it is all of it.
+    /// The body as text without secrets, and whether it is complete.
     async fn body(
         &self,
         answer: GuardedResponse,
@@ -210,7 +210,7 @@ impl AnswerReader<'_> {
         Ok((self.hidden.out_of_part(&text, limit), false))
     }
 
-    /// A text as far as it is of use, with a marker that says so.
+    /// A text cut to the useful length, with a marker.
     fn cut(&self, text: String, whole: bool) -> ToolResult {
         let result = ToolResult::text(text);
         if whole {
@@ -225,7 +225,7 @@ impl AnswerReader<'_> {
         result
     }
 
-    /// What a header says, as far as anybody wants to read it.
+    /// A header's value without secrets, shortened.
     fn told(&self, text: &str) -> String {
         let text = self.hidden.out_of(text);
         if text.len() <= MOST_OF_HEADER {
@@ -235,7 +235,7 @@ impl AnswerReader<'_> {
     }
 }
 
-/// Why a body cannot be read: it is compressed, although nobody asked for that.
+/// Why a body cannot be read: it has a content encoding that was not requested.
 fn packed(answer: &GuardedResponse) -> Option<String> {
     let encoding = answer.header(CONTENT_ENCODING.as_str())?;
     (!encoding.eq_ignore_ascii_case("identity")).then(|| {
@@ -248,7 +248,7 @@ fn packed(answer: &GuardedResponse) -> Option<String> {
 
 fn kind(media_type: Option<&str>) -> BodyKind {
     let Some(media_type) = media_type else {
-        // Nothing said: it is told as text, whatever it is.
+        // Without a media type, the body is treated as text.
         return BodyKind::Text;
     };
     if IMAGES.contains(&media_type) {
@@ -266,7 +266,7 @@ fn kind(media_type: Option<&str>) -> BodyKind {
     BodyKind::Other
 }
 
-/// In which letters a text is written: what its type says (WHATWG Encoding), or else UTF-8.
+/// The character encoding of a text: by its media type (WHATWG Encoding), or else UTF-8.
 fn charset(content_type: Option<&str>) -> &'static Encoding {
     let mut parameters = content_type.unwrap_or_default().split(';').skip(1);
     let charset = parameters.find_map(|parameter| {
@@ -285,17 +285,17 @@ fn in_words(status: StatusCode) -> String {
     }
 }
 
-/// Pictures that every provider takes.
+/// Image types that every provider accepts.
 const IMAGES: &[&str] = &["image/gif", "image/jpeg", "image/png", "image/webp"];
-/// The most bytes of a header that an outcome repeats.
+/// The longest quoted header value in bytes.
 const MOST_OF_HEADER: usize = 200;
-/// The most bytes of a picture in base64; providers take about as much.
+/// The largest image in base64, in bytes; about the limit of providers.
 const MOST_OF_IMAGE: usize = 4 << 20;
-/// The most bytes of what a server says about its own failure.
+/// The longest quoted error message of a server, in bytes.
 const MOST_OF_REFUSAL: usize = 4 << 10;
-/// The most bytes in which a part of a JSON answer is looked for.
+/// The largest JSON response in which a pointer's target is searched, in bytes.
 const MOST_SEARCHED: usize = 8 << 20;
-/// Text that does not call itself so.
+/// Media types of text other than `text/*`.
 const TEXTS: &[&str] = &[
     "application/javascript",
     "application/toml",
@@ -303,5 +303,5 @@ const TEXTS: &[&str] = &[
     "application/xml",
     "application/yaml",
 ];
-/// What is told of the head of an answer.
+/// The headers in the result of a HEAD request.
 const TOLD: &[&str] = &["content-length", "content-type", "etag", "last-modified"];

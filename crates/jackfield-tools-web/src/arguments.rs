@@ -1,4 +1,4 @@
-//! What a model chose, put into the request, each value in its place.
+//! Puts the model's arguments into a request.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::config::{BodyForm, ParameterPlace, header_value};
 use crate::tool::{PlacedParameter, WebTool};
 
 impl WebTool {
-    /// The request for these arguments, which bears this key if the tool is configured to send one.
+    /// The request for these arguments, with this idempotency key if the tool is configured to send one.
     ///
     /// # Errors
     ///
-    /// A sentence for the model: what of its arguments cannot be sent.
+    /// A sentence for the model about an argument that cannot be sent.
     pub(crate) fn request(
         &self,
         arguments: &Map<String, Value>,
@@ -88,7 +88,7 @@ impl WebTool {
         {
             headers.insert(IDEMPOTENCY_KEY, key);
         }
-        // What is configured goes before what was chosen.
+        // Configured headers take precedence over the model's.
         for header in &self.headers {
             headers.insert(header.name.clone(), header.value.clone());
         }
@@ -134,12 +134,12 @@ impl WebTool {
     }
 }
 
-/// One text: the parts of a list with commas between.
+/// One string: the elements of a list joined by commas.
 fn flat(placed: &PlacedParameter, value: &Value) -> Result<String, String> {
     Ok(each(placed, value)?.join(","))
 }
 
-/// A text for each part of a list, and one for everything else.
+/// One string for each element of a list, or a single one for another value.
 fn each(placed: &PlacedParameter, value: &Value) -> Result<Vec<String>, String> {
     match value {
         Value::Array(items) => items
@@ -166,8 +166,8 @@ fn scalar(name: &Arc<str>, value: &Value) -> Result<String, String> {
 
 const ACCEPTED: &str = "application/json, text/*;q=0.9, */*;q=0.5";
 const FORM: &str = "application/x-www-form-urlencoded";
-/// draft-ietf-httpapi-idempotency-key-header; as Stripe and others have it.
+/// draft-ietf-httpapi-idempotency-key-header; as used by Stripe and others.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// The longest value of a header. Servers take 8 KiB for all of them.
+/// The longest header value in bytes. Servers accept 8 KiB for all headers together.
 const MOST_OF_HEADER: usize = 4_096;
 const JSON: &str = "application/json";

@@ -1,4 +1,4 @@
-//! What is configured of a web API as a tool.
+//! The configuration of a web API as a tool.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,40 +14,40 @@ use serde_json::{Map, Value};
 
 use crate::template::Template;
 
-/// A web API as a tool, as it is configured.
+/// The configuration of a web API as a tool.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ToolConfig {
-    /// How parameters go into the body.
+    /// The form of parameters in the body.
     pub body: BodyForm,
-    /// What it does and when to use it, for the model.
+    /// The tool's purpose and use, for the model.
     pub description: Arc<str>,
-    /// For people: one character.
+    /// An icon for people: one character.
     pub icon: Option<Arc<str>>,
-    /// Whether each request bears `Idempotency-Key`, the same for every try at one call.
+    /// Whether each request has an `Idempotency-Key`, equal for all attempts at one call.
     pub idempotency_key: bool,
-    /// Whether twice the same is the same as once.
+    /// Whether repeated calls have the effect of one.
     pub idempotent: bool,
     /// The method.
     pub method: Method,
-    /// Its own name.
+    /// The tool's own name.
     pub name: Arc<str>,
-    /// What the model may choose, in the order in which it is told.
+    /// The parameters that the model chooses, in the order of the schema.
     pub parameters: Vec<Parameter>,
-    /// Whether it changes nothing.
+    /// Whether calls have no effect.
     pub read_only: bool,
-    /// Which part of a JSON answer is the outcome, as a JSON Pointer (RFC 6901).
+    /// The part of a JSON response that is the result, as a JSON Pointer (RFC 6901).
     pub result: Option<Arc<str>>,
-    /// How long one call may take, if that is not the turn's limit.
+    /// The time limit of a call, if it differs from the turn's.
     pub timeout: Option<Duration>,
-    /// For people: its name in words.
+    /// A name for people.
     pub title: Option<Arc<str>>,
-    /// The address.
+    /// The URL template.
     pub url: Template,
 }
 
 impl ToolConfig {
-    /// A GET of this address; nothing is known of its effects.
+    /// A GET request to this URL, whose effects are unknown.
     #[must_use]
     pub fn new(name: impl Into<Arc<str>>, description: impl Into<Arc<str>>, url: Template) -> Self {
         Self {
@@ -68,24 +68,24 @@ impl ToolConfig {
     }
 }
 
-/// One thing that the model may choose.
+/// A parameter that the model chooses.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Parameter {
     /// Its name for the model.
     pub name: Arc<str>,
-    /// Where it goes; by the template and the method if nothing is said.
+    /// Its place in the request; by default from the template and the method.
     pub part: Option<ParameterPlace>,
-    /// Whether it has to be given; what stands in the path always has to, others by default need not.
+    /// Whether it is required; path parameters always are, others are optional by default.
     pub required: Option<bool>,
-    /// Its JSON Schema. Where the model says nothing, the schema's `default` is sent.
+    /// Its JSON Schema. If the model omits the parameter, the schema's `default` is sent.
     pub schema: Map<String, Value>,
-    /// Its name in the query, the headers or the body, if that is another one.
+    /// Its name in the query, the headers or the body, if that differs.
     pub wire: Option<Arc<str>>,
 }
 
 impl Parameter {
-    /// A parameter that goes where the template and the method say.
+    /// A parameter whose place follows from the template and the method.
     #[must_use]
     pub fn new(name: impl Into<Arc<str>>, schema: Map<String, Value>) -> Self {
         Self {
@@ -98,44 +98,44 @@ impl Parameter {
     }
 }
 
-/// A part of a request that a parameter can go into.
+/// The place of a parameter in a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ParameterPlace {
     /// A field of the body.
     Body,
     /// A header.
     Header,
-    /// The path, where the template names it.
+    /// The path, at the parameter's place in the template.
     Path,
-    /// The query, where the template names it or else behind what stands there.
+    /// The query, at the parameter's place in the template, or appended.
     Query,
 }
 
-/// How parameters go into the body.
+/// The form of parameters in the body.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum BodyForm {
-    /// As the fields of a form, `application/x-www-form-urlencoded`.
+    /// The fields of a form, `application/x-www-form-urlencoded`.
     Form,
-    /// As the fields of a JSON object.
+    /// The fields of a JSON object.
     #[default]
     Json,
 }
 
-/// A header that every request of a tool bears.
+/// A header of every request of a tool.
 #[derive(Clone)]
 pub struct Header {
     pub(crate) name: HeaderName,
-    /// What in it nobody may read.
+    /// The secrets in its value.
     pub(crate) secrets: Vec<Secret>,
     pub(crate) value: HeaderValue,
 }
 
 impl Header {
-    /// A header, and what in its value is secret: these texts are taken out of every answer.
+    /// A header, and the secrets in its value: these are redacted from every result.
     ///
     /// # Errors
     ///
-    /// A sentence about what is wrong with it; never with the value in it.
+    /// A sentence about the error, without the value.
     pub fn new(
         name: HeaderName,
         value: &str,
@@ -159,7 +159,7 @@ impl fmt::Debug for Header {
     }
 }
 
-/// A text as the value of a header; `None` where servers would read something else.
+/// A text as a header value; `None` if servers would read it differently.
 pub(crate) fn header_value(text: &str) -> Option<HeaderValue> {
     let fits = |c: char| c.is_ascii_graphic() || matches!(c, ' ' | '\t');
     HeaderValue::from_str(text)
@@ -167,11 +167,11 @@ pub(crate) fn header_value(text: &str) -> Option<HeaderValue> {
         .filter(|_| text.chars().all(fits))
 }
 
-/// The name of a header that can be configured.
+/// Parses the name of a header that may be configured.
 ///
 /// # Errors
 ///
-/// It is none, or it is of the message itself and not for anybody to choose.
+/// If it is invalid, or a header of the message itself, which may not be configured.
 pub fn header_name(name: &str) -> Result<HeaderName, String> {
     let parsed = HeaderName::from_bytes(name.as_bytes())
         .map_err(|_| format!("`{name}` is no name of a header"))?;
@@ -182,7 +182,7 @@ pub fn header_name(name: &str) -> Result<HeaderName, String> {
     Ok(parsed)
 }
 
-/// Headers that frame the message, or follow from the request.
+/// Headers that frame the message, or that follow from the request.
 const OWN: &[HeaderName] = &[
     ACCEPT_ENCODING,
     CONNECTION,

@@ -1,4 +1,4 @@
-//! What no outcome may have in it: secrets, in every way in which a server may repeat one.
+//! Redacts secrets from results, in every form in which a server may repeat them.
 
 use jackfield_provider_kit::secret::Secret;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -7,12 +7,12 @@ use url::form_urlencoded;
 
 use crate::template::ENCODED;
 
-/// The secrets of one tool, as they would be found in a text, in small letters: hosts and media types
-/// have no others, and `%2F` is `%2f` as well.
+/// The secrets of one tool in the forms to search for, in lower case, as hosts and media types are lower-cased, and
+/// `%2F` equals `%2f`.
 pub(crate) struct Hidden(Vec<Secret>);
 
 impl Hidden {
-    /// These secrets. What is shorter than [`LEAST`] bytes is none, and would be found everywhere.
+    /// These secrets. Texts shorter than [`LEAST`] bytes are ignored, as they would match everywhere.
     pub(crate) fn new<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Self {
         let mut forms: Vec<String> = Vec::new();
         for secret in secrets {
@@ -28,7 +28,7 @@ impl Hidden {
             let form = form_urlencoded::byte_serialize(secret.as_bytes());
             forms.extend([
                 secret.to_owned(),
-                // Some write a slash in JSON so.
+                // Some serializers escape slashes in JSON.
                 quoted.replace('/', "\\/"),
                 quoted,
                 form.collect(),
@@ -39,16 +39,16 @@ impl Hidden {
         for form in &mut forms {
             form.make_ascii_lowercase();
         }
-        // Of two that begin alike the longer one goes first, so that nothing of it is left.
+        // Of two secrets with a common prefix the longer one is replaced first, so that none of it remains.
         forms.sort_by(|one, other| (other.len(), one).cmp(&(one.len(), other)));
         forms.dedup();
         Self(forms.iter().map(|form| Secret::new(form)).collect())
     }
 
-    /// A text without them.
+    /// Redacts a text.
     pub(crate) fn out_of(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        // Of the same length, byte for byte.
+        // Lower-casing ASCII keeps all byte positions.
         let mut lower = text.to_ascii_lowercase();
         for secret in &self.0 {
             let (mut clean, mut from) = (String::new(), 0);
@@ -66,10 +66,9 @@ impl Hidden {
         text
     }
 
-    /// A text that was cut at this many bytes or before, without them, and without the beginning of one
-    /// that stood where it was cut.
+    /// Redacts a text that was cut at or before this many bytes, including the beginning of a secret at the cut.
     pub(crate) fn out_of_part(&self, text: &str, limit: usize) -> String {
-        // Half a letter at the end is no letter.
+        // An incomplete character at the end is dropped.
         let whole = text.strip_suffix(char::REPLACEMENT_CHARACTER);
         let mut text = self.out_of(whole.unwrap_or(text));
         text.truncate(text.floor_char_boundary(limit));
@@ -84,7 +83,7 @@ impl Hidden {
         }
     }
 
-    /// JSON without them, however they were written there.
+    /// Redacts all strings in a JSON value, in any formatting.
     pub(crate) fn out_of_json(&self, json: Value) -> Value {
         match json {
             Value::Array(items) => items
@@ -100,13 +99,13 @@ impl Hidden {
         }
     }
 
-    /// Whether there is any.
+    /// Whether there are no secrets.
     pub(crate) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// How many bytes at the end of a text are the beginning of a secret.
+/// The length in bytes of the text's suffix that is the beginning of a secret.
 fn begun(text: &str, secret: &str) -> usize {
     let lengths = (1..=secret.len().min(text.len())).rev();
     let mut begun = lengths.filter(|length| {
@@ -119,7 +118,7 @@ fn begun(text: &str, secret: &str) -> usize {
     begun.next().unwrap_or(0)
 }
 
-/// The fewest bytes of a secret.
+/// The length of the shortest secret, in bytes.
 const LEAST: usize = 6;
-/// What stands in place of one.
+/// The replacement for a secret.
 const REDACTED: &str = "[redacted]";

@@ -1,11 +1,11 @@
 //! Web APIs as tools, by configuration: method, address, parameters with schemas, headers.
 //!
-//! A [`ToolConfig`] is checked once and becomes a [`WebTool`]; [`WebTools`] is the toolbox of several of
-//! them. What a model chooses has its place: a value is encoded for where it stands, and neither scheme
-//! nor host nor the fixed parts of the path can be changed by one. Requests go through the
-//! [guarded client](jackfield_provider_kit::guarded), which decides what may be reached.
+//! A [`ToolConfig`] is validated once and becomes a [`WebTool`]; [`WebTools`] is a toolbox of several tools. Each
+//! value that a model chooses has a fixed place: it is encoded for that place, and cannot change the scheme, the
+//! host or the fixed parts of the path. Requests go through the [guarded client](jackfield_provider_kit::guarded),
+//! which decides about the permitted destinations.
 //!
-//! No variable is read here, and no file: whoever configures fills secrets in as [`Header`]s.
+//! This crate reads no environment variables and no files: the embedding program passes secrets as [`Header`]s.
 
 mod answer;
 mod arguments;

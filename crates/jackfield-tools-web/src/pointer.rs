@@ -1,4 +1,4 @@
-//! A part of a JSON text by its pointer, as it was written, without building the rest.
+//! Finds the target of a pointer in JSON text, in its original formatting, without parsing the rest into values.
 
 use std::fmt;
 
@@ -7,12 +7,11 @@ use serde::de::{
 };
 use serde_json::value::RawValue;
 
-/// The part of a JSON text that a pointer (RFC 6901) names, if there is one. Of fields of one name the
-/// last one holds.
+/// The part of a JSON text that a pointer (RFC 6901) names, if it exists. Of duplicate fields the last one counts.
 ///
 /// # Errors
 ///
-/// The text is not JSON.
+/// If the text is not JSON.
 pub(crate) fn find<'a>(
     text: &'a str,
     pointer: &str,
@@ -25,7 +24,7 @@ pub(crate) fn find<'a>(
     Ok(found)
 }
 
-/// A JSON text without the white space between its parts.
+/// A JSON text without insignificant white space.
 pub(crate) fn compact(json: &str) -> String {
     let (mut quoted, mut escaped) = (false, false);
     let kept = json.chars().filter(|letter| {
@@ -39,7 +38,7 @@ pub(crate) fn compact(json: &str) -> String {
     kept.collect()
 }
 
-/// What is left of the way.
+/// The remaining tokens of the pointer.
 struct PointerStep<'p>(&'p [String]);
 
 impl<'de> DeserializeSeed<'de> for PointerStep<'_> {
@@ -80,7 +79,7 @@ impl<'de> Visitor<'de> for PointerStep<'_> {
             [part, rest @ ..] => (part.as_str(), rest),
             [] => ("", self.0),
         };
-        // A number without zeros before it.
+        // An index without leading zeros.
         let wanted = part.parse::<usize>().ok();
         let wanted = wanted.filter(|wanted| wanted.to_string() == part);
         let mut found = None;

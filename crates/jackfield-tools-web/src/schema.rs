@@ -1,10 +1,10 @@
-//! The JSON Schema of a tool's arguments, put together from its parameters.
+//! Builds the JSON Schema of a tool's arguments from its parameters.
 
 use serde_json::{Map, Value, json};
 
 use crate::config::Parameter;
 
-/// The schema of one parameter as it is told: with a type.
+/// The schema of one parameter as sent to the model: always with a type.
 pub(crate) fn of_parameter(parameter: &Parameter) -> Map<String, Value> {
     let mut schema = parameter.schema.clone();
     let typed = [

@@ -1,4 +1,4 @@
-//! Addresses with `{parameters}` in them, and what comes of them: a value never leaves its place.
+//! URL templates with `{parameters}`, filled such that no value leaves its place.
 
 mod read;
 
@@ -13,7 +13,7 @@ use url::Url;
 
 use self::read::{literal, pair, pieces};
 
-/// An address with parameters in its path and its query. Scheme and host are fixed.
+/// A URL with parameters in its path and its query. Scheme and host are fixed.
 #[derive(Clone, PartialEq)]
 pub struct Template {
     /// Scheme, host and port, with the path `/`.
@@ -25,9 +25,9 @@ pub struct Template {
 /// A field of the query.
 #[derive(Clone, Debug, PartialEq)]
 struct Pair {
-    /// As it is sent.
+    /// In its encoded form.
     name: String,
-    /// `None` where there is no `=`.
+    /// `None` if there is no `=`.
     value: Option<Vec<TemplatePart>>,
 }
 
@@ -35,44 +35,44 @@ struct Pair {
 enum TemplatePart {
     /// The value of a parameter.
     Parameter(Arc<str>),
-    /// As it is sent.
+    /// Fixed text in its encoded form.
     Text(String),
-    /// What an environment variable holds.
+    /// The value of an environment variable.
     Variable(Arc<str>),
 }
 
-/// An address that is none, or that leaves to the model what is not the model's to choose.
+/// A URL template that is invalid, or that lets the model choose a part that must be fixed.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum InvalidTemplate {
-    /// A brace without its other half, or a name that is none.
+    /// An unpaired brace, or an invalid name in braces.
     #[error(
         "`{{{0}` names no parameter: a name has letters, digits, `_`, `.` and `-`, and ends with `}}`"
     )]
     Brace(String),
-    /// Characters that stand in no address.
+    /// A character that is not permitted in a URL.
     #[error("`{0}` cannot stand in an address as it is: write it as %XX")]
     Character(char),
-    /// A `.` or `..` as a part of the path.
+    /// A `.` or `..` segment in the path.
     #[error("a `.` or `..` in the path leads elsewhere: write the path that is meant")]
     Dots,
     /// A fragment.
     #[error("what follows `#` is never sent: leave it out")]
     Fragment,
-    /// A parameter, or nothing, where the host should be.
+    /// A parameter in place of the host, or no host.
     #[error(
         "scheme, host and port are fixed: no `{{parameter}}` and no variable stands before the path"
     )]
     Host,
-    /// It is too long.
+    /// The template is too long.
     #[error("the address is longer than {MOST} bytes")]
     Long,
-    /// It is no address.
+    /// It is not a URL.
     #[error(
         "this is no address: one looks like `https://api.example.com/v1/{{city}}?units=metric`"
     )]
     NotAUrl,
-    /// A parameter that names a field of the query.
+    /// A parameter in the name of a query field.
     #[error("the names of the query are fixed: a `{{parameter}}` stands behind a `=`")]
     QueryName,
     /// It has a user or a password.
@@ -80,36 +80,36 @@ pub enum InvalidTemplate {
         "the address has a user or a password in it: a key belongs into a header, as `${{NAME}}`"
     )]
     UserInfo,
-    /// What begins as a variable and is none.
+    /// An invalid reference to a variable.
     #[error(
         "`${{{0}` names no environment variable: write `${{NAME}}`, or %24 for the sign itself"
     )]
     Variable(String),
 }
 
-/// A value that cannot be put into its place.
+/// A value that is not permitted at its place.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum TemplateValueError {
     /// A control character.
     #[error("`{0}` has a control character in it, which no path takes")]
     Control(Arc<str>),
-    /// A path would lead elsewhere.
+    /// The value would lead to another path.
     #[error("`{0}` would lead elsewhere: `.` and `..` are no values for a path")]
     Dots(Arc<str>),
-    /// A part of the path would be empty.
+    /// A path segment would be empty.
     #[error("`{0}` must not be empty, as it is a part of the path")]
     Empty(Arc<str>),
-    /// The whole is too long.
+    /// The resulting URL is too long.
     #[error("the address gets longer than {MOST_FILLED} bytes: say less")]
     Long,
-    /// A variable that nobody gave.
+    /// A variable without a value.
     #[error("the environment variable {0} is missing")]
     Variable(Arc<str>),
 }
 
 impl Template {
-    /// Reads an address such as `https://api.example.com/v1/{city}?units={units}`.
+    /// Parses a template such as `https://api.example.com/v1/{city}?units={units}`.
     ///
     /// # Errors
     ///
@@ -157,7 +157,7 @@ impl Template {
         })
     }
 
-    /// The environment variables that it names.
+    /// The environment variables that it refers to.
     pub fn variables(&self) -> impl Iterator<Item = &Arc<str>> {
         let values = self.query.iter().filter_map(|pair| pair.value.as_ref());
         let pieces = self.path.iter().chain(values).flatten();
@@ -167,11 +167,11 @@ impl Template {
         })
     }
 
-    /// Whether a variable can hold this.
+    /// Checks that a variable can have this value.
     ///
     /// # Errors
     ///
-    /// A sentence about what is wrong with it; never with the value in it.
+    /// A sentence about the error, without the value.
     pub(crate) fn fits(&self, name: &str, value: &str) -> Result<(), &'static str> {
         if value.is_empty() {
             return Err("it is empty");
@@ -187,7 +187,7 @@ impl Template {
         Ok(())
     }
 
-    /// The parameters of the path, in order; one may stand there twice.
+    /// The parameters of the path, in order, possibly repeated.
     pub(crate) fn in_path(&self) -> impl Iterator<Item = &Arc<str>> {
         self.path
             .iter()
@@ -201,7 +201,7 @@ impl Template {
         values.flatten().filter_map(TemplatePart::parameter)
     }
 
-    /// The host, with the port where that is not the scheme's own.
+    /// The host, with a port if it is not the scheme's default.
     pub(crate) fn host(&self) -> String {
         let host = self.base.host_str().unwrap_or_default();
         match self.base.port() {
@@ -210,12 +210,12 @@ impl Template {
         }
     }
 
-    /// The address with these values and variables, and these fields behind its query. A field of the
-    /// query whose parameter has no value is left out. A variable may hold several parts of a path.
+    /// The URL with these values and variables, and with these fields appended to its query. A query field whose
+    /// parameter has no value is left out. A variable may contain several path segments.
     ///
     /// # Errors
     ///
-    /// [`TemplateValueError`] where a value would change more than its own place.
+    /// [`TemplateValueError`] if a value would change more than its own place.
     pub fn fill<'a>(
         &self,
         value: impl Fn(&str) -> Option<&'a str>,
@@ -262,7 +262,7 @@ impl Template {
         if url.as_str().len() > MOST_FILLED {
             return Err(TemplateValueError::Long);
         }
-        // What was encoded stays as it is; where it does not, the value is not sent at all.
+        // Parsing must not change the encoded path; otherwise the request is not sent at all.
         if url.path() != path || url.origin() != self.base.origin() {
             return Err(TemplateValueError::Dots(
                 self.in_path().next().cloned().unwrap_or_default(),
@@ -312,8 +312,7 @@ impl Pair {
     }
 }
 
-/// A value that a part of a path can have. Servers like to decode a `/` before they look at the path,
-/// and some decode twice.
+/// Checks a value for a path segment. Servers often decode a `/` before they split the path, and some decode twice.
 fn fit<'a>(name: &Arc<str>, value: &'a str) -> Result<&'a str, TemplateValueError> {
     if value.is_empty() {
         return Err(TemplateValueError::Empty(Arc::clone(name)));
@@ -336,15 +335,15 @@ fn encoded(value: &str) -> String {
     utf8_percent_encode(value, ENCODED).to_string()
 }
 
-/// Whether a part of a path is `.` or `..` to whoever reads it (WHATWG URL, "double-dot path segment"),
-/// be it after decoding it twice, or without what some servers take for parameters of it (`..;x=1`).
+/// Whether a path segment means `.` or `..` to any server (WHATWG URL, "double-dot path segment"), also after
+/// decoding it twice, or without path parameters (`..;x=1`).
 fn is_dots(segment: &str) -> bool {
     let plain = decoded(segment);
     let name = plain.split(';').next().unwrap_or_default();
     name == "." || name == ".."
 }
 
-/// A text with all that could lead elsewhere decoded, however often it was encoded.
+/// A text with all dangerous characters decoded, through any number of encodings.
 fn decoded(text: &str) -> String {
     let text = text.to_ascii_lowercase();
     let mut parts = text.split('%');
@@ -365,7 +364,7 @@ pub(crate) const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
-/// What of a variable is encoded in a path: all that would not stand there (RFC 3986, section 3.3).
+/// The characters of a variable to encode in a path: those not permitted there (RFC 3986, section 3.3).
 const IN_PATH: &AsciiSet = &ENCODED
     .remove(b'!')
     .remove(b'$')
@@ -381,7 +380,7 @@ const IN_PATH: &AsciiSet = &ENCODED
     .remove(b';')
     .remove(b'=')
     .remove(b'@');
-/// The longest address, in bytes.
+/// The longest template, in bytes.
 const MOST: usize = 2_048;
-/// The longest address with its values; what servers take by default.
+/// The longest filled URL, in bytes; the default limit of servers.
 const MOST_FILLED: usize = 8_000;

@@ -1,4 +1,4 @@
-//! A web API that was checked: every parameter has its place.
+//! A validated web API, in which every parameter has its place.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,48 +13,48 @@ use crate::config::{BodyForm, Header, Parameter, ParameterPlace, ToolConfig, hea
 use crate::schema;
 use crate::template::is_name;
 
-/// A web API as a tool, checked.
+/// A validated web API as a tool.
 #[derive(Clone)]
 pub struct WebTool {
     pub(crate) config: ToolConfig,
     pub(crate) headers: Vec<Header>,
-    /// The parameters with their places, as the configuration has them in order.
+    /// The parameters with their places, in the order of the configuration.
     pub(crate) placed: Vec<PlacedParameter>,
     schema: Arc<Value>,
-    /// What the variables of the address hold.
+    /// The values of the URL's variables.
     pub(crate) variables: BTreeMap<Arc<str>, Secret>,
 }
 
-/// A parameter and where it goes.
+/// A parameter and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct PlacedParameter {
     pub(crate) part: ParameterPlace,
     pub(crate) required: bool,
-    /// Whether the template names it.
+    /// Whether the template contains it.
     pub(crate) templated: bool,
     /// Its name for the model.
     pub(crate) name: Arc<str>,
-    /// What is sent where the model says nothing.
+    /// The value that is sent if the model omits it.
     pub(crate) default: Option<Value>,
-    /// Its name on the wire.
+    /// Its name in the request.
     pub(crate) wire: Arc<str>,
 }
 
-/// What is wrong with a tool, and with which of its settings.
+/// An error in a tool's configuration, and its setting.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ToolConfigError {
     /// The setting, such as `url` or `parameters.city.in`.
     pub key: String,
-    /// What is wrong, in a sentence.
+    /// The error, in a sentence.
     pub message: String,
 }
 
 impl WebTool {
-    /// Checks a tool.
+    /// Validates a tool.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with it.
+    /// All errors in its configuration.
     pub fn new(config: ToolConfig) -> Result<Self, Vec<ToolConfigError>> {
         let mut faults = ToolConfigErrors(Vec::new());
         general(&config, &mut faults);
@@ -95,23 +95,23 @@ impl WebTool {
         })
     }
 
-    /// The same, with headers that every request bears.
+    /// Adds headers for every request.
     #[must_use]
     pub fn with_headers(mut self, headers: impl IntoIterator<Item = Header>) -> Self {
         self.headers = headers.into_iter().collect();
         self
     }
 
-    /// The environment variables that its address names.
+    /// The environment variables that its URL refers to.
     pub fn variables(&self) -> impl Iterator<Item = &Arc<str>> {
         self.config.url.variables()
     }
 
-    /// The same, with what a variable of its address holds.
+    /// Sets the value of a variable of its URL.
     ///
     /// # Errors
     ///
-    /// A sentence about what is wrong with it; never with the value in it.
+    /// A sentence about the error, without the value.
     pub fn with_variable(mut self, name: &Arc<str>, value: &str) -> Result<Self, &'static str> {
         let secret = Secret::new(value);
         self.config.url.fits(name, secret.expose())?;
@@ -119,7 +119,7 @@ impl WebTool {
         Ok(self)
     }
 
-    /// The same, of which nobody's word about its effects is believed.
+    /// Ignores the configured claims about the tool's effects.
     #[must_use]
     pub fn untrusted(mut self) -> Self {
         (self.config.read_only, self.config.idempotent) = (false, false);
@@ -132,7 +132,7 @@ impl WebTool {
         &self.config.name
     }
 
-    /// What is known of its effects: what the configuration says.
+    /// The safety of the tool, by its configuration.
     #[must_use]
     pub const fn safety(&self) -> Safety {
         if self.config.read_only {
@@ -144,7 +144,7 @@ impl WebTool {
         }
     }
 
-    /// What it sends that nobody may read.
+    /// The secrets in its requests.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = &Secret> {
         let headers = self.headers.iter().flat_map(|header| &header.secrets);
         headers.chain(self.variables.values())
@@ -187,7 +187,7 @@ impl ToolConfigErrors {
     }
 }
 
-/// What is wrong apart from parameters.
+/// Checks everything except parameters.
 fn general(config: &ToolConfig, faults: &mut ToolConfigErrors) {
     let name = &config.name;
     if !is_name(name) || name.contains('.') {
@@ -211,7 +211,7 @@ fn general(config: &ToolConfig, faults: &mut ToolConfigErrors) {
     }
 }
 
-/// Where a parameter goes.
+/// The place of a parameter.
 fn place(
     config: &ToolConfig,
     parameter: &Parameter,
@@ -288,9 +288,9 @@ fn place(
     }
 }
 
-/// Methods that have a body of parameters.
+/// Methods whose parameters go into the body.
 const BODIES: &[Method] = &[Method::DELETE, Method::PATCH, Method::POST, Method::PUT];
-/// All methods of tools.
+/// All methods that tools may use.
 const METHODS: &[Method] = &[
     Method::DELETE,
     Method::GET,

@@ -1,4 +1,4 @@
-//! Web APIs as a toolbox.
+//! A toolbox of web APIs.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ use crate::answer::AnswerReader;
 use crate::hidden::Hidden;
 use crate::tool::WebTool;
 
-/// Web APIs, each of them a tool.
+/// Web APIs, each as a tool.
 #[derive(Clone, Debug)]
 pub struct WebTools {
     client: GuardedClient,
     id: ToolboxId,
     tools: Arc<[WebTool]>,
-    /// Tools that cannot be used, and why.
+    /// Unusable tools, each with the reason.
     unusable: Arc<[(Arc<str>, String)]>,
 }
 
 impl WebTools {
-    /// A toolbox of these tools, which are reached through this client.
+    /// A toolbox of these tools, which use this client.
     #[must_use]
     pub fn new(
         id: ToolboxId,
@@ -42,14 +42,14 @@ impl WebTools {
         }
     }
 
-    /// The same, with tools that are left out, each with the reason in a sentence.
+    /// Adds the tools that are left out, each with the reason in a sentence.
     #[must_use]
     pub fn without(mut self, unusable: impl IntoIterator<Item = (Arc<str>, String)>) -> Self {
         self.unusable = unusable.into_iter().collect();
         self
     }
 
-    /// Sends one request, and says what came of it.
+    /// Sends one request, and returns the result.
     async fn fetch(
         &self,
         tool: &WebTool,
@@ -63,7 +63,7 @@ impl WebTools {
             limit,
             pointer: tool.config.result.as_deref(),
         };
-        // A redirect may repeat what was sent.
+        // A redirect may repeat a part of the request.
         let without_secrets = |mut error: FetchError| {
             error.message = hidden.out_of(&error.message);
             error
@@ -145,10 +145,10 @@ impl Toolbox for WebTools {
     }
 }
 
-/// A call that no answer could be had for.
+/// The result of a call without a usable response.
 fn without_outcome(tool: &WebTool, error: FetchError) -> Result<ToolResult, ToolError> {
     let kind = match error.kind {
-        // There was an answer: it led nowhere.
+        // There was a response, which led nowhere.
         FetchErrorKind::Redirect => return Ok(ToolResult::error(error.message)),
         FetchErrorKind::Refused if error.sent => {
             let host = tool.config.url.host();
@@ -168,7 +168,7 @@ fn without_outcome(tool: &WebTool, error: FetchError) -> Result<ToolResult, Tool
     Err(ToolError::with_source(failure, error))
 }
 
-/// A call that may have had its effect: nobody knows, unless it has none.
+/// The result of a call that may have had its effect: unknown, unless the tool has none.
 fn lost(tool: &WebTool, kind: ToolFailureKind, message: String) -> Result<ToolResult, ToolError> {
     if tool.safety().may_repeat() {
         let message = format!("{message}; it may be called again, as that does no harm");

@@ -1,10 +1,10 @@
-//! Addresses as they are written, taken to pieces.
+//! Parses URL templates.
 
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 
 use super::{InvalidTemplate, Pair, TemplatePart};
 
-/// A part of the path as it would be if its parameters were one letter each.
+/// A path segment with each parameter replaced by one letter.
 pub(super) fn literal(segment: &[TemplatePart]) -> String {
     let pieces = segment.iter().map(|piece| match piece {
         TemplatePart::Parameter(_) | TemplatePart::Variable(_) => "x",
@@ -64,7 +64,7 @@ pub(super) fn pieces(text: &str) -> Result<Vec<TemplatePart>, InvalidTemplate> {
     Ok(pieces)
 }
 
-/// A fixed text as it is sent: letters beyond ASCII are encoded, everything else has to be as it is.
+/// A fixed text in its encoded form: non-ASCII characters are encoded, all others must be valid as they are.
 fn fixed(text: &str) -> Result<String, InvalidTemplate> {
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
@@ -82,21 +82,21 @@ fn fixed(text: &str) -> Result<String, InvalidTemplate> {
     Ok(utf8_percent_encode(text, NOTHING).to_string())
 }
 
-/// Whether this can be the name of a parameter, for every model.
+/// Whether this is a valid parameter name for every model.
 pub(crate) fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     (1..=MOST_NAME).contains(&name.len()) && name.chars().all(fits)
 }
 
-/// Whether this can be the name of an environment variable.
+/// Whether this is a valid name of an environment variable.
 fn is_variable(name: &str) -> bool {
     let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     begins && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// What a fixed text may hold beside letters and digits (RFC 3986, sections 2 and 3.3).
+/// The characters permitted in fixed text besides letters and digits (RFC 3986, sections 2 and 3.3).
 const FIXED: &str = "%-._~!$&'()*+,;=:@?/";
-/// Letters beyond ASCII alone.
+/// Encodes only non-ASCII characters.
 const NOTHING: &AsciiSet = &AsciiSet::EMPTY;
 /// The longest name of a parameter.
 const MOST_NAME: usize = 64;
