@@ -24,33 +24,33 @@
 //! manner that it does not render has to be named with a reason, so that none is skipped silently. The table lists
 //! the manners that have caused bugs elsewhere, and the clause that tests each:
 //!
-//! | what a server does | manner | clause |
+//! | deviation of a server | manner | clause |
 //! |---|---|---|
-//! | numbers all parallel calls 0 | [`IndexReused`](Manner::IndexReused) | `calls_in_any_numbering_are_kept_apart` |
-//! | numbers them -1, from 1, or not at all | [`IndexNegative`](Manner::IndexNegative), [`IndexOneBased`](Manner::IndexOneBased), [`IndexMissing`](Manner::IndexMissing) | `calls_in_any_numbering_are_kept_apart` |
-//! | gives arguments only in the event that ends a call | [`ArgumentsAtEnd`](Manner::ArgumentsAtEnd) | `arguments_in_any_manner_are_the_same` |
-//! | gives them at once, as a value, or repeats what it said | [`ArgumentsAtOnce`](Manner::ArgumentsAtOnce), [`ArgumentsAsObject`](Manner::ArgumentsAsObject), [`ArgumentsCumulative`](Manner::ArgumentsCumulative) | `arguments_in_any_manner_are_the_same` |
-//! | mixes the pieces of parallel calls | [`ArgumentsInterleaved`](Manner::ArgumentsInterleaved) | `arguments_in_any_manner_are_the_same` |
-//! | has `""`, `null` or nothing for no arguments | [`ArgumentsEmpty`](Manner::ArgumentsEmpty), [`ArgumentsNull`](Manner::ArgumentsNull), [`ArgumentsMissing`](Manner::ArgumentsMissing) | `arguments_in_any_manner_are_the_same`, `empty_arguments_are_an_empty_object` |
-//! | puts several calls into one chunk | [`CallsInOnePiece`](Manner::CallsInOnePiece) | `calls_in_one_piece_are_all_taken` |
-//! | begins a call without id, or gives ids that are empty, equal or used before | [`IdMissing`](Manner::IdMissing), [`IdEmpty`](Manner::IdEmpty), [`IdSame`](Manner::IdSame) | `calls_with_unusable_ids_are_kept_apart` |
-//! | begins a call without a name, or names it in each piece | [`NameLate`](Manner::NameLate), [`NameRepeated`](Manner::NameRepeated) | `names_in_any_manner_come_whole_and_once` |
-//! | has `""` for the id and the name of a call that it has named | [`LaterIdAndNameEmpty`](Manner::LaterIdAndNameEmpty) | `names_in_any_manner_come_whole_and_once` |
-//! | tells no role in the first chunk, or one in each | [`RoleMissing`](Manner::RoleMissing), [`RoleRepeated`](Manner::RoleRepeated) | `fields_that_say_nothing_change_nothing` |
-//! | writes `null` for every field that it does not use | [`NullsForNothing`](Manner::NullsForNothing) | `fields_that_say_nothing_change_nothing` |
-//! | says `stop` where there are calls | [`FinishSaysStop`](Manner::FinishSaysStop) | `calls_count_whatever_the_finish_reason_says` |
-//! | counts late, all the time, or not at all | [`UsageApart`](Manner::UsageApart), [`UsageInEachPiece`](Manner::UsageInEachPiece), [`UsageMissing`](Manner::UsageMissing) | `usage_in_any_manner_is_counted_once` |
-//! | sends no end marker | [`EndMarkerMissing`](Manner::EndMarkerMissing) | `a_missing_end_marker_loses_nothing` |
-//! | does not stream although it was asked to | [`NotStreamed`](Manner::NotStreamed) | `a_reply_that_is_not_streamed_is_told_the_same` |
-//! | cuts its bytes anywhere, also within JSON and characters | any | `a_cut_at_every_byte_gives_the_same_reply`, `any_chunking_gives_the_same_reply`, `split_arguments_are_joined` |
-//! | breaks off | any | `a_reply_cut_at_any_event_is_an_error_or_whole`, `broken_stream_is_interrupted_mid_reply`, `ending_without_finish_is_an_error` |
-//! | tells an error in the middle | usual | `mid_stream_error_event_is_classified` |
-//! | stops in the middle of arguments at its limit | usual and others | `truncated_arguments_are_not_repaired` |
-//! | speaks on after a call | usual | `text_after_calls_is_kept` |
-//! | wants its reasoning, or its state, back in the next request | usual | `reasoning_goes_back_as_it_came`, `state_of_another_owner_is_withheld_and_noted` |
-//! | wants a result for each call under its own id | usual | `calls_and_outcomes_go_back_in_pairs` |
-//! | counts cached input and reasoning | usual | `usage_totals_hold_their_parts` |
-//! | goes on although nobody listens | usual | `dropping_the_call_closes_the_connection` |
+//! | all parallel calls have index 0 | [`IndexReused`](Manner::IndexReused) | `calls_in_any_numbering_are_kept_apart` |
+//! | their index is -1, starts at 1, or is missing | [`IndexNegative`](Manner::IndexNegative), [`IndexOneBased`](Manner::IndexOneBased), [`IndexMissing`](Manner::IndexMissing) | `calls_in_any_numbering_are_kept_apart` |
+//! | arguments only in the event that ends a call | [`ArgumentsAtEnd`](Manner::ArgumentsAtEnd) | `arguments_in_any_manner_are_the_same` |
+//! | arguments at once, as a JSON value, or cumulative | [`ArgumentsAtOnce`](Manner::ArgumentsAtOnce), [`ArgumentsAsObject`](Manner::ArgumentsAsObject), [`ArgumentsCumulative`](Manner::ArgumentsCumulative) | `arguments_in_any_manner_are_the_same` |
+//! | interleaved fragments of parallel calls | [`ArgumentsInterleaved`](Manner::ArgumentsInterleaved) | `arguments_in_any_manner_are_the_same` |
+//! | `""`, `null` or no field for empty arguments | [`ArgumentsEmpty`](Manner::ArgumentsEmpty), [`ArgumentsNull`](Manner::ArgumentsNull), [`ArgumentsMissing`](Manner::ArgumentsMissing) | `arguments_in_any_manner_are_the_same`, `empty_arguments_are_an_empty_object` |
+//! | several calls in one chunk | [`CallsInOnePiece`](Manner::CallsInOnePiece) | `calls_in_one_piece_are_all_taken` |
+//! | ids of calls that are missing, empty, equal or used before | [`IdMissing`](Manner::IdMissing), [`IdEmpty`](Manner::IdEmpty), [`IdSame`](Manner::IdSame) | `calls_with_unusable_ids_are_kept_apart` |
+//! | the name of a call late, or in each fragment | [`NameLate`](Manner::NameLate), [`NameRepeated`](Manner::NameRepeated) | `names_in_any_manner_come_whole_and_once` |
+//! | `""` as the id and name in later fragments of a call | [`LaterIdAndNameEmpty`](Manner::LaterIdAndNameEmpty) | `names_in_any_manner_come_whole_and_once` |
+//! | no role in the first chunk, or one in each | [`RoleMissing`](Manner::RoleMissing), [`RoleRepeated`](Manner::RoleRepeated) | `fields_that_say_nothing_change_nothing` |
+//! | `null` for every unused field | [`NullsForNothing`](Manner::NullsForNothing) | `fields_that_say_nothing_change_nothing` |
+//! | finish reason `stop` although there are calls | [`FinishSaysStop`](Manner::FinishSaysStop) | `calls_count_whatever_the_finish_reason_says` |
+//! | usage late, in each chunk, or never | [`UsageApart`](Manner::UsageApart), [`UsageInEachPiece`](Manner::UsageInEachPiece), [`UsageMissing`](Manner::UsageMissing) | `usage_in_any_manner_is_counted_once` |
+//! | no end marker | [`EndMarkerMissing`](Manner::EndMarkerMissing) | `a_missing_end_marker_loses_nothing` |
+//! | no stream although one was requested | [`NotStreamed`](Manner::NotStreamed) | `a_reply_that_is_not_streamed_is_told_the_same` |
+//! | chunks cut anywhere, also within JSON and characters | any | `a_cut_at_every_byte_gives_the_same_reply`, `any_chunking_gives_the_same_reply`, `split_arguments_are_joined` |
+//! | a broken connection | any | `a_reply_cut_at_any_event_is_an_error_or_whole`, `broken_stream_is_interrupted_mid_reply`, `ending_without_finish_is_an_error` |
+//! | an error within the stream | usual | `mid_stream_error_event_is_classified` |
+//! | arguments truncated by the token limit | usual and others | `truncated_arguments_are_not_repaired` |
+//! | text after a call | usual | `text_after_calls_is_kept` |
+//! | reasoning or state is required back in the next request | usual | `reasoning_goes_back_as_it_came`, `state_of_another_owner_is_withheld_and_noted` |
+//! | a result is required for each call under its own id | usual | `calls_and_outcomes_go_back_in_pairs` |
+//! | usage with cached input and reasoning | usual | `usage_totals_hold_their_parts` |
+//! | the server goes on after the client has gone | usual | `dropping_the_call_closes_the_connection` |
 
 mod bench;
 mod clauses;
@@ -103,19 +103,19 @@ macro_rules! chat_model_clauses {
     ($callback:path { $($context:tt)* }) => {
         $callback! {
             { $($context)* }
-            /// !!A reply in two pieces is the same wherever it is cut.
+            /// A reply in two pieces is the same wherever it is cut.
             a_cut_at_every_byte_gives_the_same_reply
-            /// Once it is said why a reply ended, no marker has to follow.
+            /// After the finish reason of a reply, no end marker has to follow.
             a_missing_end_marker_loses_nothing
             /// A reply that ends early is an error, in every manner, or nothing of it is missing.
             a_reply_cut_at_any_event_is_an_error_or_whole
-            /// A server that answers with one document, although a stream was asked for, is told like a stream.
+            /// A server that answers with one document, although a stream was asked for, yields the same as a stream.
             a_reply_that_is_not_streamed_is_told_the_same
             /// However the bytes of an answer are cut, the reply is the same.
             any_chunking_gives_the_same_reply
             /// Arguments may come in pieces, at once, at the end, as a value, repeated, in turns, or not at all.
             arguments_in_any_manner_are_the_same
-            /// !!A missing or wrong key, or one without permission, is reported as such, and is never retryable.
+            /// A missing or wrong key, or one without permission, is reported as such, and is never retryable.
             auth_failure_is_never_retryable
             /// An event that is not in the provider's language is a `ProtocolViolation`, not left out.
             broken_events_are_a_protocol_violation
@@ -133,51 +133,49 @@ macro_rules! chat_model_clauses {
             calls_with_unusable_ids_are_kept_apart
             /// A connection that does not come about is `Transport`, and proved not to have been sent.
             connect_failure_is_before_send
-            /// The input of a tool that takes text is that text, whatever it looks like.
+            /// The input of a tool that takes text is that text, even if it looks like JSON.
             custom_calls_come_as_text
-            /// !!Dropping the call closes the connection, before the response as well as within it.
+            /// Dropping the call closes the connection, before the answer as well as within it.
             dropping_the_call_closes_the_connection
             /// A call without arguments is a call with the arguments `{}`.
             empty_arguments_are_an_empty_object
             /// A stream that ends without its ending is `Interrupted`, however orderly the connection was closed.
             ending_without_finish_is_an_error
-            /// !!Every change to a request shows on the wire or in a note; and the same request is the same bytes.
+            /// Every change to a request shows on the wire or in a note; and the same request is the same bytes.
             every_change_of_a_request_is_sent_or_noted
             /// The harness renders every manner and every kind of block, or says why the provider has none.
             every_manner_is_rendered_or_said_to_be_impossible
             /// Fields that are null, missing or repeated and say nothing new change nothing.
             fields_that_say_nothing_change_nothing
-            /// !!Every finish reason is mapped as the dialect's documentation says; an unknown one is kept as text.
+            /// Every finish reason is mapped as the dialect's documentation says; an unknown one is kept as text.
             finish_reasons_map_as_documented
-            /// A web page in the place of an answer is told as such, with the setting that is likely wrong.
+            /// A web page in the place of an answer is reported as such, with the setting that is likely wrong.
             html_instead_of_json_is_a_clear_failure
             /// Arguments that are not JSON come as the text that the model wrote.
             malformed_arguments_are_kept_as_text
-            /// A failure that is told inside of a stream is classified like one that is told by a status.
+            /// A failure inside of a stream is classified like one with an error status.
             mid_stream_error_event_is_classified
-            /// !!All models of the server are listed, in order and with no more requests than pages, or none
-            /// without any request.
+            /// All models of the server are listed, in order and with no more requests than pages, or none without any request.
             models_are_listed_whole_or_not_at_all
             /// The name of a call may come late or again and again, and is the same.
             names_in_any_manner_come_whole_and_once
-            /// !!One call makes one HTTP request, whether it succeeds or fails.
+            /// One call makes one HTTP request, whether it succeeds or fails.
             one_call_makes_one_http_request
-            /// !!A request that an overloaded provider rejected is retryable.
+            /// A provider that has too much to do may be asked again.
             overload_is_retryable
-            /// !!A rate limit comes with the delay that the server asks for, and without one where it asks for
-            /// none.
+            /// A rate limit comes with the delay that the server asks for, and without one where it asks for none.
             rate_limit_reports_the_servers_delay
             /// What the provider wants back of its reasoning goes back, whole, unchanged and in order.
             reasoning_goes_back_as_it_came
             /// Replies that were recorded say the same however they are cut.
             recorded_replies_say_what_they_said
-            /// !!The model's explanation of a refusal is a refusal, and no answer.
+            /// The model's words for why it will not are a refusal, and no answer.
             refusals_are_told_as_refusals
             /// A request that the provider refuses is not to be sent again as it is.
             refused_requests_are_never_retryable
             /// The key is in no `Debug`, error, span, event or URL, even where the server repeats it.
             secrets_never_reach_debug_or_errors
-            /// !!A failure of the server, or of a gateway in front of it, is retryable.
+            /// A server that fails, or a gateway before it, may be asked again.
             server_errors_are_retryable
             /// A stream may take its time between any two pieces, and what has come is pushed at once.
             slow_stream_is_not_an_error
@@ -199,11 +197,11 @@ macro_rules! chat_model_clauses {
             truncated_arguments_are_not_repaired
             /// What the model cannot be asked is refused before anything is sent, or noted.
             undeclared_capability_is_refused
-            /// !!Unknown events are ignored, wherever they stand.
+            /// Unknown events are ignored, wherever they stand.
             unknown_events_are_ignored
             /// Usage may come in an event of its own, in each event or not at all.
             usage_in_any_manner_is_counted_once
-            /// !!The usage is the provider's last report of it, not a sum of its reports.
+            /// The usage is the provider's last word on it, not a sum of its words.
             usage_is_reported_once
             /// Cached input is part of all input, and reasoning is part of all output.
             usage_totals_hold_their_parts

@@ -97,13 +97,13 @@ macro_rules! journal_clauses {
             an_append_is_all_or_nothing
             /// An append that is repeated is committed, and not written twice.
             a_repeated_append_is_committed_once
-            /// A repetition is recognised by its epoch, position and steps, whatever came after it.
+            /// A repetition is recognised by its epoch, position and steps, also after later appends.
             a_repetition_is_recognised_after_later_appends
             /// What differs from what is written there is no repetition.
             another_step_at_a_written_place_is_refused
             /// Of appends to one place, at once and all different, one is committed.
             of_appends_at_once_one_is_committed
-            /// An append that closes a wait with an answer that its owner has not seen is refused, whatever the other end is.
+            /// An append that closes a wait with an answer that its owner has not seen is refused, for any other end.
             a_wait_with_an_unseen_answer_is_not_closed_otherwise
             /// An append that closes a wait by the answer in the inbox is committed, however much was seen.
             a_wait_is_closed_by_its_answer
@@ -113,7 +113,7 @@ macro_rules! journal_clauses {
             other_unseen_deliveries_hinder_nothing
             /// `load` gives back what was committed: equal, in order, every kind of fact.
             what_was_committed_is_loaded_equal_and_in_order
-            /// !!A text of any size and content is loaded unchanged; repetitions are recognised by it.
+            /// A text of any size and content is loaded unchanged; repetitions are recognised by it.
             a_large_text_comes_back_whole
             /// A large text that several steps or sessions have stays as long as one of them is there.
             a_large_text_stays_as_long_as_a_session_has_it
@@ -121,38 +121,35 @@ macro_rules! journal_clauses {
             what_was_delivered_is_loaded_equal_and_in_order
             /// A session that was owned and has no steps yet has none.
             a_session_without_steps_loads_empty
-            /// !!A session that never had an owner does not exist: it is neither loaded nor delivered to.
+            /// A session that never had an owner does not exist: it is neither loaded nor delivered to.
             an_unknown_session_is_an_error
             /// Another process finds everything: steps, deliveries, waits, and the highest epoch.
             a_restart_loses_nothing
             /// `deliver` needs no ownership and takes none: the owner goes on as before.
             anybody_may_deliver
-            /// !!A delivery with an id that was accepted is there already, whether or not its contents differ or
-            /// its wait was closed.
+            /// A delivery with an id that was accepted is there already, whether or not its contents differ or its wait was closed.
             a_delivery_is_accepted_once
             /// A delivery has the time of the journal's clock.
             the_journal_sets_the_time_of_a_delivery
-            /// !!A cancel is accepted as long as there is a session, in any state.
+            /// A cancel is accepted as long as there is a session, in any state.
             a_cancel_is_always_accepted
             /// What was not accepted is neither in `load` nor in `inbox`, and its id is still free.
             what_is_not_accepted_is_not_kept
             /// An answer that comes at the deadline, by the journal's clock, is in time.
             an_answer_at_the_deadline_is_accepted
-            /// !!An answer that comes after the deadline, by the journal's clock, gets the reply that the wait
-            /// expired, even if the wait has not been closed yet.
+            /// An answer that comes after the deadline, by the journal's clock, gets the reply that the wait expired, even if the wait has not been closed yet.
             an_answer_after_the_deadline_is_told_that_it_is_late
             /// An answer that came in time wins over the expiry, even if it is consumed later.
             an_answer_before_the_deadline_wins_over_expiry
-            /// !!Of several answers to a wait the first is accepted; the others get the name of its sender, whether
-            /// or not it has been consumed.
+            /// Of several answers to a wait the first is accepted; the others get the name of its sender, whether or not it has been consumed.
             the_first_answer_wins
             /// Of several answers at once one is accepted.
             of_answers_at_once_one_is_accepted
-            /// !!An answer to a closed wait gets how and when it ended, and the answer's sender if there was one.
+            /// An answer to a closed wait gets how and when it ended, and the answer's sender if there was one.
             a_closed_wait_says_how_it_ended
-            /// !!A closed wait keeps its end, and later facts do not change it.
+            /// A closed wait keeps its end, and later facts do not change it.
             a_closed_wait_is_not_opened_or_closed_again
-            /// !!An answer to a wait that was never opened gets the reply that there is none.
+            /// An answer to a wait that was never opened gets the reply that there is none.
             an_answer_to_no_wait_is_told_so
             /// An answer of a kind that the wait does not take finds no such wait, and does not keep the right one out.
             an_answer_of_another_kind_finds_no_wait
@@ -162,7 +159,7 @@ macro_rules! journal_clauses {
             the_inbox_begins_at_the_place_asked_for
             /// `inbox` answers as soon as there is at least one delivery from that place on, and not before.
             the_inbox_waits_until_there_is_something
-            /// !!Several readers all get the same delivery.
+            /// Several readers all get the same delivery.
             every_reader_of_the_inbox_is_told
             /// A reader that is dropped while it waits takes no delivery along.
             a_dropped_reader_of_the_inbox_takes_nothing_along
@@ -170,11 +167,11 @@ macro_rules! journal_clauses {
             whoever_follows_gets_the_steps_from_the_number_asked_for
             /// `follow` answers as soon as there is at least one step from that number on, and not before.
             whoever_follows_waits_until_there_is_something
-            /// !!Several followers of a session all get the same step.
+            /// Several followers of a session all get the same step.
             everybody_who_follows_is_told
-            /// !!A follower of a session that is deleted gets the error that there is none.
+            /// A follower of a session that is deleted gets the error that there is none.
             whoever_follows_hears_that_the_session_is_deleted
-            /// !!`release` ends an ownership: its epoch is stale, and the session is listed without an owner.
+            /// `release` ends an ownership: its epoch is stale, and the session is listed without an owner.
             whoever_lets_go_can_append_no_more
             /// `release` under another epoch than the owner's changes nothing.
             nobody_lets_go_of_what_is_not_his
@@ -202,17 +199,15 @@ macro_rules! journal_clauses {
             a_row_says_where_the_open_turn_is
             /// An append that is refused or repeated changes no row.
             what_was_refused_changes_no_row
-            /// Sessions are found by what users and models said, in every script, in whatever case and however it was spaced.
+            /// Sessions are found by what users and models said, in every script, regardless of case and spacing.
             sessions_are_found_by_their_words
-            /// !!`open_waits` lists the questions that are neither answered nor closed, in the order in which they
-            /// were opened.
+            /// `open_waits` lists the questions that are neither answered nor closed, in the order in which they were opened.
             open_waits_are_those_that_nobody_answered
             /// `open_waits` lists the newest ones, of one session or of all, and no more than were asked for.
             open_waits_are_the_newest_of_one_session_or_of_all
-            /// !!A session with an open turn that has something to do is due as soon as it has no owner; one
-            /// without is not.
+            /// A session with an open turn that has something to do is due as soon as it has no owner; one without is not.
             what_nobody_is_at_is_due_at_once
-            /// !!A session that a live process owns is not due, regardless of deliveries.
+            /// A session that a live process owns is not due, regardless of deliveries.
             what_is_owned_is_not_due
             /// A turn that only waits is due at the earliest deadline of its questions and not before, and `due` says when that is.
             what_only_waits_is_due_at_its_earliest_deadline

@@ -138,8 +138,7 @@ macro_rules! toolbox_clauses {
             an_outcome_after_the_drop_is_handed_on
             /// An outcome that the call came back with is not handed on besides.
             an_outcome_that_came_back_does_not_come_late
-            /// !!After a panic or a crash of a tool the call has ended, without a claim that it was not run, and
-            /// the toolbox goes on.
+            /// After a panic or a crash of a tool the call has ended, without a claim that it was not run, and the toolbox goes on.
             a_crash_of_a_tool_ends_its_call_alone
             /// Taking up a call that the toolbox does not know runs nothing, and is not `NotSent`.
             what_cannot_be_taken_up_is_not_run

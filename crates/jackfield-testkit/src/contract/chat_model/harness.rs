@@ -29,7 +29,7 @@ pub trait ChatModelHarness: Sync {
     /// The vendor's value of `gen_ai.provider.name`.
     fn provider(&self) -> &str;
 
-    /// Renders this reply in this [manner](ScriptedReply::manner); `None` if the dialect cannot express it.
+    /// Renders this reply in this [manner](VendorReply::manner); `None` if the dialect cannot express it.
     ///
     /// Plain text, and calls if the adapter declares tools, must be rendered in the usual manner. So must malformed
     /// or truncated arguments; a vendor that cannot send those needs exceptions for
