@@ -1,15 +1,15 @@
-//! What judges of requests share, whatever the vendor.
+//! Common parts of the request checks of all vendors.
 
 use std::fmt;
 
-/// A rule that a request breaks.
+/// A violation of a rule by a request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Violation {
-    /// Where, as a path into the body, or the name of a header.
+    /// The place: a path in the body, or the name of a header.
     pub at: String,
-    /// The vendor's code of the error, if it has one.
+    /// The vendor's error code, if it has one.
     pub code: Option<&'static str>,
-    /// How, in the vendor's words where they are known.
+    /// The error, in the vendor's words if known.
     pub fault: String,
 }
 
@@ -19,7 +19,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What was found so far.
+/// The violations so far.
 #[derive(Debug, Default)]
 pub(crate) struct CheckFindings(pub(crate) Vec<Violation>);
 
@@ -28,7 +28,7 @@ impl CheckFindings {
         self.push(at, None, fault);
     }
 
-    /// Adds one that the vendor has a code for.
+    /// Adds a violation with the vendor's code.
     pub(crate) fn coded(&mut self, at: &str, code: &'static str, fault: &str) {
         self.push(at, Some(code), fault);
     }

@@ -1,4 +1,4 @@
-//! A server that speaks as Claude does, and says what a script says.
+//! A server with Claude's API and scripted replies.
 
 mod memory;
 pub mod rules;
@@ -19,15 +19,14 @@ use crate::script::{Script, ScriptReply, collect_texts};
 use crate::scripted::ScriptedServer;
 use crate::vendor::{Post, Vendor, VendorRefusal, report};
 
-/// A scripted Claude. Dropping it closes its port, and fails the test if there are violations that
-/// nobody looked at.
+/// A scripted Claude. Dropping it closes its port, and fails the test if there are violations that were not read.
 #[derive(Debug)]
 pub struct ScriptedClaude(ScriptedServer);
 
 impl ScriptedClaude {
     /// Starts a server on a free port of the loopback address.
     ///
-    /// Its replies come in the order of the script; a request that finds none left is a violation.
+    /// Its replies are in the order of the script; a request without a remaining reply is a violation.
     ///
     /// # Panics
     ///
@@ -45,7 +44,7 @@ impl Deref for ScriptedClaude {
     }
 }
 
-/// Claude, and what it said so far.
+/// The vendor's rules, and the replies so far.
 #[derive(Default)]
 struct ClaudeScript {
     memory: SignedThinking,
@@ -111,7 +110,7 @@ impl Vendor for ClaudeScript {
     }
 }
 
-/// What the vendor's rules of `jackfield-dialect-rules` find besides: two judges, and one report for each place.
+/// The additional violations by `jackfield-dialect-rules`: two independent checks, with one report per place.
 fn second_opinion(asked: &Post<'_>, version: &str, known: &[Violation]) -> Vec<Violation> {
     let mut found = CheckFindings::default();
     for violation in dialect_rules::check(asked.body, &profile(asked.model(), version)) {
@@ -131,7 +130,7 @@ fn second_opinion(asked: &Post<'_>, version: &str, known: &[Violation]) -> Vec<V
     found.0
 }
 
-/// What the vendor would take for this model under this version of the API.
+/// The capabilities of this model with this version of the API.
 fn profile(model: &str, version: &str) -> Profile {
     let profile = Profile::of(model);
     Profile {

@@ -1,39 +1,38 @@
-//! A scripted MCP server: the protocol in plain lines of JSON, from the specification alone
-//! (revisions 2024-11-05 to 2026-07-28, read 2026-11-22), so that no client library judges itself.
+//! A scripted MCP server: the protocol as lines of JSON, written from the specification alone (revisions 2024-11-05
+//! to 2026-07-28, read 2026-11-22), so that no client library verifies itself.
 //!
-//! A script is a JSON object; all of its fields may be left out:
+//! A script is a JSON object with these optional fields:
 //!
 //! | field | meaning |
 //! |---|---|
-//! | `calls` | what each tool does: `{"name": [step, …]}`, see below |
-//! | `deaf` | tells nobody of changes who wants to listen |
-//! | `effects` | a file that gets a line of JSON for every call before anything else is done: `tool`, `key` and `arguments`; synced, so that it is there whatever becomes of the process |
-//! | `era` | `"legacy"`, `"modern"` or `"both"`, which is meant otherwise |
-//! | `exit` | ends at once, with this code |
+//! | `calls` | the steps of each tool: `{"name": [step, …]}`, see below |
+//! | `deaf` | never sends list changes to subscribers |
+//! | `effects` | a file that gets a line of JSON for every call before anything else is done: `tool`, `key` and `arguments`; synced, so that it survives any end of the process |
+//! | `era` | `"legacy"`, `"modern"` or `"both"`, the default |
+//! | `exit` | exits at once, with this code |
 //! | `flood` | this many lines to standard error, at once |
 //! | `garbage` | lines that are not the protocol, to standard output, at once |
-//! | `hang` | reads, and never answers |
+//! | `hang` | reads its input, and never answers |
 //! | `id_last` | the id is the last field of an answer |
-//! | `instructions` | what it says about itself |
-//! | `list_changed` | says when its tools change |
+//! | `instructions` | its instructions |
+//! | `list_changed` | announces list changes |
 //! | `log` | a file that gets a line for everything that happens |
 //! | `loop_cursor` | the list of tools never ends |
-//! | `many` | this many more tools, `tool_00000` and so on |
-//! | `no_tools` | neither has tools nor knows what they are |
-//! | `page` | how many tools a page of the list has |
-//! | `probe` | how an old server takes `server/discover`: `"die"`, `"silent"`, or an error otherwise |
-//! | `stays` | goes on when its input has ended |
+//! | `many` | the number of further tools, `tool_00000` and so on |
+//! | `no_tools` | has no tools, and does not know their methods |
+//! | `page` | the number of tools on a page of the list |
+//! | `probe` | the reaction of an old server to `server/discover`: `"die"`, `"silent"`, or an error by default |
+//! | `stays` | keeps running after its input has ended |
 //! | `tools` | the definitions |
-//! | `version` | the older revision that it speaks, `2025-11-25` otherwise |
+//! | `version` | the older revision that it speaks, `2025-11-25` by default |
 //!
-//! The steps of a call, one after another until one ends it: `{"reply": result}`, `{"text": words}`,
-//! `{"error": {code, message}}`, `{"echo": true}`, `{"environment": true}`, `{"size": bytes}`,
-//! `{"twice": words}`, `{"wait": true}` (until it is cancelled; with words instead, it answers those all the
-//! same), `{"hold": n}` (until n calls are held,
-//! which are then answered last first), `{"die": code}`; and on the way `{"progress": [done, of,
-//! message]}`, `{"sleep": milliseconds}`, `{"raw": line}`, `{"tools": definitions}` (from now on),
-//! `{"unlisten": true}` (nobody is told of changes any more), `{"ask": {requests, state}}` (unless there are answers) and `{"task": [state, …]}` (what
-//! `tasks/get` says, one after another).
+//! The steps of a call run in order until one ends it: `{"reply": result}`, `{"text": words}`, `{"error": {code,
+//! message}}`, `{"echo": true}`, `{"environment": true}`, `{"size": bytes}`, `{"twice": words}`, `{"wait": true}`
+//! (until it is cancelled; with a text instead of `true`, it still answers with that text), `{"hold": n}` (until n
+//! calls are held, which are then answered in reverse order), `{"die": code}`. Intermediate steps are `{"progress":
+//! [done, of, message]}`, `{"sleep": milliseconds}`, `{"raw": line}`, `{"tools": definitions}` (from now on),
+//! `{"unlisten": true}` (ends the subscriptions to list changes), `{"ask": {requests, state}}` (unless there are
+//! answers) and `{"task": [state, …]}` (the answers of `tasks/get`, in order).
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead as _, Write as _};
@@ -186,7 +185,7 @@ impl ScriptedMcpServer {
         }
     }
 
-    /// What is said without a question.
+    /// Handles a notification.
     fn heed(&self, method: &str, params: &Value) {
         match method {
             "notifications/cancelled" => {
@@ -243,7 +242,7 @@ impl ScriptedMcpServer {
         }
     }
 
-    /// What both ways of beginning say.
+    /// The description of the server in both eras.
     fn about(&self) -> Map<String, Value> {
         let changes = self.script["list_changed"] == true;
         let mut about = Map::new();
@@ -258,7 +257,7 @@ impl ScriptedMcpServer {
         about
     }
 
-    /// Every request of the newer era says who asks; every one of the older era comes after the
+    /// Checks that a request of the newer era identifies its client, and that one of the older era comes after the
     /// handshake.
     fn may_ask(&self, params: &Value) -> Result<(), (i64, &'static str)> {
         if self.speaks("modern") && has_meta(params).is_ok() {
@@ -302,7 +301,7 @@ impl ScriptedMcpServer {
         self.log("listens");
     }
 
-    /// Says that the tools have changed, in each era's way.
+    /// Announces a list change, in the form of each era.
     fn tools_changed(&self) {
         if self.script["list_changed"] != true {
             return;
@@ -366,7 +365,7 @@ impl ScriptedMcpServer {
         self.raw(&message.to_string());
     }
 
-    /// Says a line, whole.
+    /// Writes a whole line.
     fn raw(&self, line: &str) {
         let mut output = io::stdout().lock();
         let said = writeln!(output, "{line}").and_then(|()| output.flush());

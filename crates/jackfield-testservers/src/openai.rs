@@ -1,6 +1,6 @@
-//! A server that speaks as OpenAI does, or as one that says that it is compatible, and says what a script says.
+//! A server with OpenAI's API, or a compatible one, and scripted replies.
 //!
-//! It serves Chat Completions and Responses, and the script is the same for both.
+//! It serves Chat Completions and Responses, with the same script for both.
 
 pub mod chat;
 mod ids;
@@ -20,15 +20,14 @@ use crate::script::{Script, ScriptReply, collect_texts};
 use crate::scripted::ScriptedServer;
 use crate::vendor::{Post, Vendor, VendorRefusal};
 
-/// A scripted OpenAI. Dropping it closes its port, and fails the test if there are violations that
-/// nobody looked at.
+/// A scripted OpenAI. Dropping it closes its port, and fails the test if there are violations that were not read.
 #[derive(Debug)]
 pub struct ScriptedOpenAi(ScriptedServer);
 
 impl ScriptedOpenAi {
     /// Starts a server on a free port of the loopback address that is as strict as the vendor's own.
     ///
-    /// Its replies come in the order of the script; a request that finds none left is a violation.
+    /// Its replies are in the order of the script; a request without a remaining reply is a violation.
     ///
     /// # Panics
     ///
@@ -37,7 +36,7 @@ impl ScriptedOpenAi {
         Self::like(VendorQuirks::OpenAi, script).await
     }
 
-    /// The same, with the manners of a server like this.
+    /// The same, with the deviations of another server.
     ///
     /// # Panics
     ///
@@ -59,30 +58,30 @@ impl Deref for ScriptedOpenAi {
     }
 }
 
-/// Whose manners a server has on Chat Completions.
+/// The server whose deviations are imitated on Chat Completions.
 ///
 /// On Responses all are as strict as OpenAI; Mistral does not serve it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum VendorQuirks {
-    /// Ignores fields that it does not know, shows its reasoning in `reasoning_content`, and refuses a
-    /// history of calls without it. Reads no images.
+    /// Ignores unknown fields, sends reasoning in `reasoning_content`, and refuses a history of calls without it.
+    /// Does not accept images.
     DeepSeek,
-    /// Takes no field that it does not know, nor ids of calls that have not nine letters and digits, and
-    /// is strict about who speaks after whom. Has no `stream_options`.
+    /// Accepts no unknown fields, and only call ids of nine letters and digits, and is strict about the order of
+    /// roles. Has no `stream_options`.
     Mistral,
-    /// Ignores fields that it does not know, `tool_choice` among them, wants no key, and shows its
-    /// reasoning in `reasoning`. Reads images inline alone, and the arguments of calls.
+    /// Ignores unknown fields, including `tool_choice`, needs no key, and sends reasoning in `reasoning`. Accepts only
+    /// inline images, and parses the arguments of calls.
     Ollama,
-    /// Is the vendor itself.
+    /// The vendor itself.
     #[default]
     OpenAi,
 }
 
 impl VendorQuirks {
-    /// The names of all, for the program.
+    /// All names, for the program.
     pub const NAMES: &[&str] = &["deepseek", "mistral", "ollama", "openai"];
 
-    /// The one of this name.
+    /// The server with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -104,7 +103,7 @@ impl Vendor for OpenAiScript {
     fn takes(&self, path: &str) -> bool {
         match path {
             CHAT => true,
-            // DeepSeek's own address has no version in it.
+            // DeepSeek's own URL contains no version.
             "/chat/completions" => self.like == VendorQuirks::DeepSeek,
             RESPONSES => self.like != VendorQuirks::Mistral,
             _ => false,
@@ -146,7 +145,7 @@ impl Vendor for OpenAiScript {
             .collect();
         let mut texts = Vec::new();
         for item in last.into_iter().rev() {
-            // A system prompt is nobody's last word.
+            // A system prompt does not count as the last message.
             if matches!(text(item, "role"), "developer" | "system") {
                 continue;
             }
@@ -216,7 +215,7 @@ impl OpenAiScript {
         if self.like == VendorQuirks::Mistral {
             return mistrals(status, broken);
         }
-        // The vendor tells one fault at a time.
+        // The vendor reports one error at a time.
         error(
             status,
             "invalid_request_error",
@@ -227,7 +226,7 @@ impl OpenAiScript {
     }
 }
 
-/// A refusal in the words of Mistral.
+/// An error in Mistral's form.
 fn mistrals(status: u16, broken: &[Violation]) -> Response {
     if status == 422 {
         let detail: Vec<Value> = broken
@@ -269,5 +268,5 @@ const CHAT: &str = "/v1/chat/completions";
 const RESPONSES: &str = "/v1/responses";
 /// The code of a request without a key.
 const NO_KEY: &str = "invalid_api_key";
-/// When everything happens: 2026-11-01.
+/// The time of all replies: 2026-11-01.
 const CREATED: u64 = 1_793_491_200;

@@ -1,8 +1,8 @@
 //! A scripted server as a process: `scripted-VENDOR SCRIPT.json [--until-stdin-ends]`.
 //!
-//! Prints its base URL as the first line of its output, and serves until it is killed or, if asked to,
-//! until its input ends: so it dies with whoever started it.
-//! What came and what was wrong with it is told at `/scripted/requests` and `/scripted/violations`.
+//! Prints its base URL as the first line of its output, and serves until it is killed or, with the option, until
+//! its input ends: so it ends with its parent process. The requests and violations so far are served at
+//! `/scripted/requests` and `/scripted/violations`.
 
 #![expect(
     clippy::print_stdout,
@@ -18,9 +18,9 @@ use std::process::ExitCode;
 use crate::script::{Script, json};
 use crate::scripted::ScriptedServer;
 
-/// Runs a program of this name, with the script that its arguments name.
+/// Runs a program of this name, with the script in its arguments.
 ///
-/// `manners` are the values that `--like` takes; `start` gets the one that was given.
+/// `manners` are the permitted values of `--like`; `start` gets the given one.
 pub fn run<S: Deref<Target = ScriptedServer>>(
     name: &str,
     manners: &[&str],
@@ -54,7 +54,7 @@ fn serve<S: Deref<Target = ScriptedServer>>(
         let server = start(script, arguments.like).await;
         println!("{}", server.base_url());
         if arguments.until_stdin_ends {
-            // A thread, because reading a terminal cannot be cancelled.
+            // On a thread, because reading from a terminal cannot be cancelled.
             let (ended, end) = tokio::sync::oneshot::channel();
             std::thread::spawn(move || {
                 let mut sink = Vec::new();
@@ -79,7 +79,7 @@ struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// The arguments, if they are as they should be.
+    /// Parses the arguments; `None` if they are invalid.
     fn read(arguments: &'a [String], manners: &[&str]) -> Option<Self> {
         let (script, options) = arguments.split_first()?;
         let mut read = Self {

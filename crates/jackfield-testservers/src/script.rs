@@ -1,4 +1,4 @@
-//! Scripts: what a server says, turn by turn.
+//! Scripts: a server's replies, turn by turn.
 
 pub mod json;
 mod turn;
@@ -12,29 +12,29 @@ use serde_json::Value;
 
 type ScriptChoice = Box<dyn FnMut(&ScriptRequest<'_>) -> Option<ScriptTurn> + Send>;
 
-/// What a server says to the requests that come.
+/// The replies of a server.
 pub struct Script(ScriptPlan);
 
-/// What is asked: what a script may look at to choose its words.
+/// The properties of a request by which a script can choose its reply.
 #[derive(Debug)]
 pub struct ScriptRequest<'a> {
-    /// The body as it came.
+    /// The body as received.
     pub body: &'a Value,
-    /// The text of what came last and is not the model's, tool outcomes included.
+    /// The text of the last message that is not the model's, including tool outcomes.
     pub last_text: String,
-    /// How many requests came before.
+    /// The number of earlier requests.
     pub nth: usize,
 }
 
 impl Script {
-    /// Chooses what to say by the request; `None` has nothing to say, which fails the test.
+    /// Chooses the reply by the request; `None` means that there is none, which fails the test.
     pub fn by(
         choose: impl FnMut(&ScriptRequest<'_>) -> Option<ScriptTurn> + Send + 'static,
     ) -> Self {
         Self(ScriptPlan::Chosen(Box::new(choose)))
     }
 
-    /// The turn for a request; the first one that is for it, and has not been used.
+    /// The turn for a request: the first unused one that matches.
     pub(crate) fn next(&mut self, asked: &ScriptRequest<'_>) -> Option<ScriptTurn> {
         match &mut self.0 {
             ScriptPlan::Chosen(choose) => choose(asked),
@@ -53,7 +53,7 @@ impl Script {
         }
     }
 
-    /// How many turns of a list were not used; turns that may come again do not count.
+    /// The number of unused turns in a list; repeatable turns do not count.
     #[must_use]
     pub fn unused(&self) -> usize {
         match &self.0 {
@@ -89,7 +89,7 @@ enum ScriptPlan {
     Listed(Vec<ScriptTurn>),
 }
 
-/// Adds the texts of a content, and of what is in it.
+/// Collects the texts of a content, at all levels.
 pub(crate) fn collect_texts(content: Option<&Value>, texts: &mut Vec<String>) {
     match content {
         Some(Value::String(text)) => texts.push(text.clone()),
@@ -105,7 +105,7 @@ pub(crate) fn collect_texts(content: Option<&Value>, texts: &mut Vec<String>) {
     }
 }
 
-/// A text in pieces of a few characters.
+/// A text in fragments of a few characters.
 pub(crate) fn cut(mut text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         let end = text

@@ -1,4 +1,4 @@
-//! The scripted server of any vendor.
+//! The common part of all scripted servers.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,14 +9,13 @@ use serde_json::{Value, json};
 use crate::script::{Script, ScriptAnswer, ScriptRequest};
 use crate::vendor::{Post, Vendor, VendorRefusal};
 
-/// A scripted server. Dropping it closes its port, and fails the test if there are violations that
-/// nobody looked at.
+/// A scripted server. Dropping it closes its port, and fails the test if there are violations that were not read.
 pub struct ScriptedServer {
     server: TestServer,
     shared: Arc<Mutex<ScriptState>>,
 }
 
-/// What requests did, and what is yet to be said.
+/// The requests so far, and the remaining script.
 struct ScriptState {
     bodies: Vec<Value>,
     looked_at: bool,
@@ -28,7 +27,7 @@ struct ScriptState {
 impl ScriptedServer {
     /// Starts a server on a free port of the loopback address.
     ///
-    /// Its replies come in the order of the script; a request that finds none left is a violation.
+    /// Its replies are in the order of the script; a request without a remaining reply is a violation.
     ///
     /// # Panics
     ///
@@ -46,25 +45,25 @@ impl ScriptedServer {
         Self { server, shared }
     }
 
-    /// Where it listens, as `http://127.0.0.1:port`.
+    /// The base URL, as `http://127.0.0.1:port`.
     #[must_use]
     pub fn base_url(&self) -> String {
         self.server.base_url()
     }
 
-    /// The bodies that were posted to a model so far.
+    /// The bodies of all model requests so far.
     #[must_use]
     pub fn requests(&self) -> Vec<Value> {
         lock(&self.shared).bodies.clone()
     }
 
-    /// The server below, for whoever wants headers or connections.
+    /// The underlying server, for access to headers and connections.
     #[must_use]
     pub const fn server(&self) -> &TestServer {
         &self.server
     }
 
-    /// The rules that requests broke so far, each with the request and the place.
+    /// The violations so far, each with its request and place.
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
         let mut shared = lock(&self.shared);
@@ -72,7 +71,7 @@ impl ScriptedServer {
         shared.violations.clone()
     }
 
-    /// How many turns of the script were not used so far.
+    /// The number of turns of the script that are unused so far.
     #[must_use]
     pub fn unused(&self) -> usize {
         lock(&self.shared).script.unused()
@@ -104,7 +103,7 @@ impl ScriptState {
         let path = request.path.split('?').next().unwrap_or_default();
         let told = match (request.method.as_str(), path) {
             ("POST", path) if self.vendor.takes(path) => return self.reply(request, path),
-            // For those who have the server as a process.
+            // For clients of the server as a process.
             ("GET", "/scripted/requests") => Some(json!(self.bodies)),
             ("GET", "/scripted/unused") => Some(json!(self.script.unused())),
             ("GET", "/scripted/violations") => Some(json!(self.violations)),

@@ -1,4 +1,4 @@
-//! What is a vendor's own: its paths, its rules and its words. Everything else is [`ScriptedServer`]'s.
+//! The vendor-specific parts: paths, rules and wire format. Everything else is in [`ScriptedServer`].
 //!
 //! [`ScriptedServer`]: crate::scripted::ScriptedServer
 
@@ -8,24 +8,24 @@ use serde_json::Value;
 use crate::checks::Violation;
 use crate::script::ScriptReply;
 
-/// A vendor, and what its server remembers.
+/// A vendor, and its server's memory.
 pub(crate) trait Vendor: Send + 'static {
-    /// Whether a model is asked at this path.
+    /// Whether this path is for model requests.
     fn takes(&self, path: &str) -> bool;
 
-    /// What is there to be read at this path.
+    /// The document at this path, if there is one.
     fn tell(&self, path: &str) -> Option<Value>;
 
-    /// Every rule that a request breaks.
+    /// Every violation in a request.
     fn judge(&self, asked: &Post<'_>) -> Vec<Violation>;
 
-    /// The text of what came last in a request and is not the model's, tool outcomes included.
+    /// The text of the last message that is not the model's, including tool outcomes.
     fn last_text(&self, asked: &Post<'_>) -> String;
 
-    /// The response that carries a reply, whole or as events; what it says is remembered.
+    /// The response with a reply, whole or as events; the reply is remembered.
     fn say(&mut self, asked: &Post<'_>, reply: &ScriptReply) -> Response;
 
-    /// The response that refuses a request.
+    /// The response with an error.
     fn refuse(&self, why: &VendorRefusal<'_>, nth: usize) -> Response;
 }
 
@@ -33,38 +33,38 @@ pub(crate) trait Vendor: Send + 'static {
 pub(crate) struct Post<'a> {
     /// The body; null if it is not JSON.
     pub(crate) body: &'a Value,
-    /// How many came before.
+    /// The number of earlier requests.
     pub(crate) nth: usize,
     /// The path without its query.
     pub(crate) path: &'a str,
-    /// All of it.
+    /// The whole request.
     pub(crate) request: &'a RecordedRequest,
 }
 
 /// Why a request is refused.
 pub(crate) enum VendorRefusal<'a> {
-    /// It breaks these rules; there is at least one.
+    /// It violates these rules, at least one.
     Broken(&'a [Violation]),
-    /// There is nothing at its path.
+    /// Its path does not exist.
     NotFound,
-    /// The server itself is at fault, for this reason.
+    /// The server itself failed, for this reason.
     Server(&'a str),
 }
 
 impl Post<'_> {
-    /// Whether a reply is told as events.
+    /// Whether a reply is sent as events.
     pub(crate) fn is_streamed(&self, reply: &ScriptReply) -> bool {
         !reply.whole && self.body.get("stream") == Some(&Value::Bool(true))
     }
 
-    /// The model that is asked.
+    /// The requested model.
     pub(crate) fn model(&self) -> &str {
         let model = self.body.get("model").and_then(Value::as_str);
         model.unwrap_or_default()
     }
 }
 
-/// The violations in one line.
+/// The violations on one line.
 pub(crate) fn report(broken: &[Violation]) -> String {
     let lines: Vec<String> = broken.iter().map(ToString::to_string).collect();
     lines.join("; ")

@@ -1,6 +1,6 @@
 //! A scripted MCP server over standard input and output: `scripted-mcp SCRIPT`.
 //!
-//! The script is JSON, or the path of a file with it; [`jackfield_testservers::mcp`] says what it can say.
+//! The script is JSON, or the path of a file with JSON; [`jackfield_testservers::mcp`] describes its fields.
 
 #![expect(clippy::print_stderr, reason = "faults go to the error output")]
 

@@ -1,4 +1,4 @@
-//! What the server said: thinking comes back as it was, to the model whose it is.
+//! The server's memory: thinking must come back unchanged, and to its own model.
 //!
 //! Facts of 2026-11, from the vendor's pages on extended thinking.
 
@@ -11,10 +11,10 @@ use super::speak;
 use crate::checks::CheckFindings;
 use crate::script::{ScriptPart, ScriptReply};
 
-/// The thinking that a server signed.
+/// The thinking blocks that the server has signed.
 #[derive(Default)]
 pub(super) struct SignedThinking {
-    /// From the id of a call to the signatures of its reply.
+    /// The signatures of the reply of each call, by the call's id.
     calls: HashMap<String, Vec<String>>,
     signed: HashMap<String, SignedText>,
 }
@@ -25,7 +25,7 @@ struct SignedText {
 }
 
 impl SignedThinking {
-    /// Keeps what a reply of this model thinks, and what it calls.
+    /// Stores the thinking and the calls of a reply.
     pub(super) fn keep(&mut self, reply: &ScriptReply, nth: usize, model: &str) {
         let mut signatures = Vec::new();
         for part in &reply.parts {
@@ -46,8 +46,8 @@ impl SignedThinking {
         }
     }
 
-    /// Thinking comes back as it was said, with the signature that it had; while its calls are being
-    /// answered it has to.
+    /// Checks that thinking is unchanged and has its signature, and that it is present while its calls are being
+    /// answered.
     pub(super) fn check(&self, body: &Value, found: &mut CheckFindings) {
         let model = text(body, "model");
         let messages = body.get("messages").and_then(Value::as_array);

@@ -1,7 +1,7 @@
-//! Claude's rules for a request, checked on the JSON as it came.
+//! Claude's rules for a request, checked on the raw JSON.
 //!
-//! Written from the vendor's documents and from nothing of ours: whoever maps requests wrongly would
-//! check them wrongly, too.
+//! Written from the vendor's documents and independently of our code: code that maps requests wrongly would also
+//! check them wrongly.
 
 mod pairing;
 mod schema;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::checks::{CheckFindings, Violation};
 
-/// Returns every rule of Claude Messages that the headers break; names are asked for in lower case.
+/// Returns every violation of Claude Messages in the headers; names are passed in lower case.
 #[must_use]
 pub fn headers<'a>(header: impl Fn(&str) -> Option<&'a str>) -> Vec<Violation> {
     let mut found = CheckFindings::default();
@@ -43,7 +43,7 @@ pub fn headers<'a>(header: impl Fn(&str) -> Option<&'a str>) -> Vec<Violation> {
     found.0
 }
 
-/// Returns every rule of Claude Messages that a body breaks, under this version of the API.
+/// Returns every violation of Claude Messages in a body, for this version of the API.
 #[must_use]
 pub fn check(body: &Value, version: &str) -> Vec<Violation> {
     let mut found = CheckFindings::default();
@@ -82,14 +82,14 @@ pub fn check(body: &Value, version: &str) -> Vec<Violation> {
     found.0
 }
 
-/// Whether a field of the body is one that a beta of this header brings.
+/// Whether a beta of this header permits a field of the body.
 #[must_use]
 pub fn is_beta(field: &str, betas: &str) -> bool {
     let mut known = BETA_FIELDS.iter().filter(|(known, _)| *known == field);
     known.any(|(_, beta)| has_beta(betas, beta))
 }
 
-/// Fields which are there although no beta of this header brings them.
+/// The fields that no beta of this header permits.
 #[must_use]
 pub fn without_beta(body: &Value, betas: &str) -> Vec<Violation> {
     let mut found = CheckFindings::default();
@@ -116,7 +116,7 @@ fn has_beta(betas: &str, start: &str) -> bool {
         .any(|named| named.trim().starts_with(start))
 }
 
-/// Fields that need a beta, and how its name begins.
+/// Fields that need a beta, and the prefix of its name.
 ///
 /// Source: the beta parameters of the vendor's Python SDK, and its documents of the betas (2026-11).
 const BETA_FIELDS: &[(&str, &str)] = &[
@@ -128,7 +128,7 @@ const BETA_FIELDS: &[(&str, &str)] = &[
     ("thread", "message-threads-"),
 ];
 
-/// The fields of the body, besides messages and tools.
+/// Checks the fields of the body other than messages and tools.
 fn check_fields(fields: &Map<String, Value>, version: &str, found: &mut CheckFindings) {
     for name in fields
         .keys()
@@ -170,7 +170,7 @@ fn check_fields(fields: &Map<String, Value>, version: &str, found: &mut CheckFin
     }
 }
 
-/// The tools; returns how many there are.
+/// Checks the tools; returns their number.
 fn check_tools(tools: Option<&Value>, found: &mut CheckFindings) -> usize {
     let tools = tools
         .and_then(Value::as_array)
@@ -182,7 +182,7 @@ fn check_tools(tools: Option<&Value>, found: &mut CheckFindings) -> usize {
         if !names.insert(name) {
             found.add(&at, "tool names must be unique");
         }
-        // The vendor's own tools have a type, and neither a schema nor a free name.
+        // The vendor's own tools have a type, but no schema and no custom name.
         if matches!(
             tool.get("type").and_then(Value::as_str),
             None | Some("custom")
@@ -275,7 +275,7 @@ fn check_text(at: &str, block: &Value, found: &mut CheckFindings) {
     }
 }
 
-/// The blocks of a message; none if it is a text.
+/// The blocks of a message; none if its content is a string.
 pub(super) fn blocks(message: &Value) -> &[Value] {
     let content = message.get("content").and_then(Value::as_array);
     content.map_or(&[], Vec::as_slice)
@@ -295,7 +295,7 @@ fn count_cache_points(value: &Value) -> usize {
             .iter()
             .map(|(name, value)| match name.as_str() {
                 "cache_control" => usize::from(!value.is_null()),
-                // What tools take and give is the caller's own.
+                // The inputs and schemas of tools belong to the caller.
                 "input" | "input_schema" => 0,
                 _ => count_cache_points(value),
             })
@@ -305,7 +305,7 @@ fn count_cache_points(value: &Value) -> usize {
 }
 
 const VERSION: &str = "2026-10-21";
-/// The older version of the API, which is still taken.
+/// The older version of the API, which is still supported.
 pub(super) const OLD_VERSION: &str = "2023-06-01";
 const MAX_CACHE_POINTS: usize = 4;
 const SAMPLING: &[&str] = &["temperature", "top_k", "top_p"];

@@ -1,6 +1,6 @@
-//! What the vendor's server puts on the wire for a reply.
+//! The vendor's wire format of a reply.
 //!
-//! Written by hand after the vendor's documents, so that no mapper of ours is judged by itself.
+//! Written by hand from the vendor's documents, so that our mappers do not verify themselves.
 
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::usage::Usage;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::script::{ScriptPart, ScriptReply, cut};
 
-/// The response that carries a reply: events, or one document.
+/// The response with a reply: events, or one document.
 pub(super) fn respond(reply: &ScriptReply, nth: usize, model: &str, stream: bool) -> Response {
     let response = if stream {
         Response::event_stream(events(reply, nth, model))
@@ -19,7 +19,7 @@ pub(super) fn respond(reply: &ScriptReply, nth: usize, model: &str, stream: bool
     response.header("request-id", format!("req_scripted_{nth}"))
 }
 
-/// The response that refuses a request.
+/// The response with an error.
 pub(super) fn refuse(status: u16, kind: &str, message: &str, nth: usize) -> Response {
     let id = format!("req_scripted_{nth}");
     let body = json!({
@@ -30,7 +30,7 @@ pub(super) fn refuse(status: u16, kind: &str, message: &str, nth: usize) -> Resp
     Response::json(status, body.to_string()).header("request-id", id)
 }
 
-/// The id of a call: the script's, or one that is made up.
+/// The id of a call: the script's, or a generated one.
 pub(super) fn call_id(given: Option<&str>, nth: usize, place: usize) -> String {
     given.map_or_else(|| format!("toolu_scripted_{nth}_{place}"), str::to_owned)
 }
@@ -108,12 +108,12 @@ fn event(kind: &str, mut data: Value) -> String {
     format!("event: {kind}\ndata: {}\n\n", Value::Object(fields))
 }
 
-/// A block as a whole reply has it.
+/// A block in a whole reply.
 fn whole(part: &ScriptPart, nth: usize, place: usize) -> Value {
     let mut block = started(part, nth, place);
     match part {
         ScriptPart::Call { arguments, .. } => {
-            // Only a stream can carry what is no JSON; the vendor's whole replies are always objects.
+            // Only a stream can carry invalid JSON; the vendor's whole replies always have objects.
             block["input"] = serde_json::from_str(arguments).unwrap_or_else(|_| json!({}));
         }
         ScriptPart::Refusal(text) | ScriptPart::Text(text) => block["text"] = json!(text),
@@ -126,7 +126,7 @@ fn whole(part: &ScriptPart, nth: usize, place: usize) -> Value {
     block
 }
 
-/// A block as it begins in a stream.
+/// A block at its start in a stream.
 fn started(part: &ScriptPart, nth: usize, place: usize) -> Value {
     match part {
         ScriptPart::Call { id, name, .. } | ScriptPart::TextCall { id, name, .. } => json!({
@@ -145,7 +145,7 @@ fn started(part: &ScriptPart, nth: usize, place: usize) -> Value {
     }
 }
 
-/// What follows in a stream.
+/// The deltas of a block in a stream.
 fn pieces(part: &ScriptPart) -> Vec<Value> {
     match part {
         ScriptPart::Call { arguments, .. } => written(arguments),
@@ -162,10 +162,10 @@ fn pieces(part: &ScriptPart) -> Vec<Value> {
     }
 }
 
-/// Arguments as they are written.
+/// The deltas of a call's arguments.
 fn written(arguments: &str) -> Vec<Value> {
     let first = json!({ "type": "input_json_delta", "partial_json": "" });
-    // As the vendor does it: nothing at all stands for no arguments.
+    // Like the vendor: no text stands for empty arguments.
     let arguments = if arguments == "{}" { "" } else { arguments };
     let rest =
         cut(arguments).map(|piece| json!({ "type": "input_json_delta", "partial_json": piece }));

@@ -1,4 +1,4 @@
-//! What a scripted tool does to the world: a line in a file that no end of a process takes back.
+//! The external effect of a scripted tool: a line in a file, which survives any end of the process.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::ScriptedMcpServer;
 
 impl ScriptedMcpServer {
-    /// Does what cannot be undone, if the script has a place for it.
+    /// Records the effect of a call, if the script names a file.
     pub(super) fn record(&self, tool: &str, params: &Value) {
         let Some(path) = self.script["effects"].as_str() else {
             return;

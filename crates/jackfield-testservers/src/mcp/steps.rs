@@ -1,4 +1,4 @@
-//! What a scripted tool does in a call, step by step.
+//! The steps of a scripted tool's call.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{ScriptedMcpServer, task_times};
 
 impl ScriptedMcpServer {
-    /// Does what the script says of this tool.
+    /// Runs the steps of this tool.
     pub(super) fn call(&self, id: &Value, params: &Value) {
         let name = params["name"].as_str().unwrap_or_default();
         let known = |tool: &Value| tool["name"] == name;
@@ -126,7 +126,7 @@ impl ScriptedMcpServer {
             }
             "wait" => {
                 self.wait(id, params);
-                // It does not heed that it was cancelled, and answers all the same.
+                // It ignores the cancellation, and still answers.
                 if let Some(text) = with.as_str() {
                     self.answer(id, words(text));
                 }
@@ -149,7 +149,7 @@ impl ScriptedMcpServer {
         self.log(&format!("cancelled {}", params["name"]));
     }
 
-    /// Holds the call until there are so many, and then answers the last one first.
+    /// Holds the call until this many are held, and then answers them in reverse order.
     fn hold(&self, id: &Value, params: &Value, most: &Value) {
         let answer = json!(words(&params["arguments"]["nth"].to_string()));
         let mut state = self.state();

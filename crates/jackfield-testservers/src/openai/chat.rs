@@ -1,4 +1,4 @@
-//! Chat Completions: the rules for a request.
+//! Rules for requests to Chat Completions.
 
 mod compatible;
 mod messages;
@@ -13,7 +13,7 @@ use super::rules::{
 };
 use crate::checks::{CheckFindings, Violation};
 
-/// Returns every rule that the body of a request for a completion breaks, before a server like this.
+/// Returns every violation in the body of a completion request to such a server.
 #[must_use]
 pub fn check(body: &Value, like: VendorQuirks) -> Vec<Violation> {
     let mut found = CheckFindings::default();
@@ -45,7 +45,7 @@ pub fn check(body: &Value, like: VendorQuirks) -> Vec<Violation> {
     found.0
 }
 
-/// What OpenAI's own server is strict about besides.
+/// The additional rules of OpenAI's own server.
 fn openai(body: &Value, found: &mut CheckFindings) {
     for name in rules::fields(body).keys() {
         if !FIELDS.contains(&name.as_str()) {
@@ -85,7 +85,7 @@ fn openai(body: &Value, found: &mut CheckFindings) {
     reasoning(body, found);
 }
 
-/// The form of the answer.
+/// Checks the response format.
 fn form(body: &Value, found: &mut CheckFindings) {
     let Some(format) = body.get("response_format").filter(|form| !form.is_null()) else {
         return;
@@ -118,7 +118,7 @@ fn form(body: &Value, found: &mut CheckFindings) {
     }
 }
 
-/// The schema of an answer, its name and what it is.
+/// Checks a response format's schema, name and description.
 pub(super) fn answer_schema(at: &str, form: &Value, found: &mut CheckFindings) {
     let Some(name) = need_text(at, form, "name", found) else {
         return;
@@ -131,7 +131,7 @@ pub(super) fn answer_schema(at: &str, form: &Value, found: &mut CheckFindings) {
     }
 }
 
-/// What models that reason do not take, and what those that do not reason do not know.
+/// Checks the fields that reasoning models refuse, and those that other models do not know.
 fn reasoning(body: &Value, found: &mut CheckFindings) {
     let model = text(body, "model");
     let effort = body.get("reasoning_effort").and_then(Value::as_str);
@@ -147,7 +147,7 @@ fn reasoning(body: &Value, found: &mut CheckFindings) {
         found.coded("max_tokens", "unsupported_parameter", fault);
     }
     settings::refused_while_reasoning(body, NOT_WHILE_REASONING, found);
-    // Since 5.4 if an effort is asked for, and since 5.6 by default.
+    // Since 5.4 if an effort is requested, and since 5.6 by default.
     let version = settings::tenths(model).unwrap_or_default();
     let reasons = match effort {
         None => version >= 56,

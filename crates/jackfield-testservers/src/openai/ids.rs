@@ -1,4 +1,4 @@
-//! Ids in the forms of the vendors, the same in each run.
+//! Deterministic ids in the vendors' forms.
 
 use super::VendorQuirks;
 
@@ -15,20 +15,20 @@ pub(super) fn call(given: Option<&str>, like: VendorQuirks, nth: usize, place: u
     }
 }
 
-/// An id with a prefix, as items and replies have them.
+/// An id with a prefix, as for items and replies.
 pub(super) fn id(prefix: &str, nth: usize, place: usize) -> String {
     format!("{prefix}{}", token(prefix, nth, place, 29))
 }
 
-/// The padding that hides how long the pieces of a stream are.
+/// The padding that hides the length of a stream's fragments.
 pub(super) fn obfuscation(nth: usize, event: usize) -> String {
     token("padding", nth, event, 1 + event * 7 % 15)
 }
 
-/// Letters and digits that follow from what they are for.
+/// Letters and digits derived from their purpose.
 fn token(what: &str, nth: usize, place: usize, length: usize) -> String {
     let seed = format!("{what}/{nth}/{place}");
-    // FNV-1a, then an xorshift: enough to look like an id.
+    // FNV-1a, then an xorshift: enough to resemble an id.
     let mut state = seed.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });

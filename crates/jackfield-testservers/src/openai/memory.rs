@@ -1,4 +1,4 @@
-//! What the server said: reasoning comes back as it was, with what it belongs to.
+//! The server's memory: reasoning must come back unchanged, with its related items.
 
 use std::collections::HashMap;
 
@@ -7,15 +7,15 @@ use serde_json::Value;
 use super::rules::{has, items, text};
 use crate::checks::CheckFindings;
 
-/// What a server said so far.
+/// The replies of a server so far.
 #[derive(Default)]
 pub(super) struct ResponseMemory {
     responses: Vec<StoredResponse>,
-    /// From the id of a call to the reasoning that came with it.
+    /// The reasoning that came with each call, by the call's id.
     thoughts: HashMap<String, String>,
 }
 
-/// A response that was given.
+/// A response that was sent.
 struct StoredResponse {
     id: String,
     items: Vec<Value>,
@@ -24,7 +24,7 @@ struct StoredResponse {
 }
 
 impl ResponseMemory {
-    /// Keeps a response.
+    /// Stores a response.
     pub(super) fn keep(&mut self, id: String, body: &Value, items: Vec<Value>) {
         self.responses.push(StoredResponse {
             id,
@@ -34,13 +34,13 @@ impl ResponseMemory {
         });
     }
 
-    /// Keeps the reasoning that was shown with some calls.
+    /// Stores the reasoning that was sent with some calls.
     pub(super) fn keep_thought(&mut self, calls: Vec<String>, thought: &str) {
         let calls = calls.into_iter().map(|call| (call, thought.to_owned()));
         self.thoughts.extend(calls);
     }
 
-    /// Reasoning that was shown goes back unchanged, where it goes back.
+    /// Checks that reasoning that comes back is unchanged.
     pub(super) fn check_chat(&self, body: &Value, found: &mut CheckFindings) {
         for (n, message) in items(body.get("messages")).iter().enumerate() {
             let Some(echo) = message.get("reasoning_content").and_then(Value::as_str) else {
@@ -55,7 +55,7 @@ impl ResponseMemory {
         }
     }
 
-    /// Items go back as they were given, and reasoning with what follows it.
+    /// Checks that items come back unchanged, and reasoning with the item that follows it.
     pub(super) fn check_responses(&self, body: &Value, found: &mut CheckFindings) {
         let before = text(body, "previous_response_id");
         let is_known = |said: &StoredResponse| said.id == before && said.stored;
@@ -91,7 +91,7 @@ impl ResponseMemory {
         }
     }
 
-    /// The response that an item came in, and where in it.
+    /// The response that contained an item, and the item's index in it.
     fn find(&self, item: &Value) -> Option<(&StoredResponse, usize)> {
         self.responses.iter().rev().find_map(|said| {
             let place = said.items.iter().position(|known| is_same(known, item))?;
@@ -100,7 +100,7 @@ impl ResponseMemory {
     }
 }
 
-/// An item of the input that the server gave out.
+/// An item of the input that the server has sent.
 struct RememberedItem<'a> {
     at: &'a str,
     following: Option<&'a Value>,
@@ -126,7 +126,7 @@ impl RememberedItem<'_> {
             );
             found.add(at, &fault);
         }
-        // Stricter than the vendor, who does not read the summary, and drops another model's reasoning.
+        // Stricter than the vendor, who ignores the summary, and drops another model's reasoning.
         if self.item.get("summary") != field("summary") {
             let fault = format!("the summary of '{id}' is not the one that was given out");
             found.add(at, &fault);
@@ -150,7 +150,7 @@ impl RememberedItem<'_> {
         }
     }
 
-    /// What came right after reasoning does not come back without it, to the model that reasoned.
+    /// An item that directly followed reasoning must not come back without it, to the same model.
     fn needs_reasoning(&self, found: &mut CheckFindings) {
         let mut items = self.said.items.iter();
         let before = self.place.checked_sub(1).and_then(|place| items.nth(place));
@@ -207,7 +207,7 @@ fn not_verified(at: &str, id: &str, found: &mut CheckFindings) {
     found.coded(at, "invalid_encrypted_content", &fault);
 }
 
-/// Whether two items are the same one: by the id of the call, or by their own.
+/// Whether two items are the same: by the call's id, or by their own.
 fn is_same(known: &Value, item: &Value) -> bool {
     let kind = text(known, "type");
     let name = match kind {
@@ -218,7 +218,7 @@ fn is_same(known: &Value, item: &Value) -> bool {
     kind == text(item, "type") && !own.is_empty() && own == text(known, name)
 }
 
-/// Whether a message says what the known one says.
+/// Whether a message has the text of the known one.
 fn is_its_text(known: &Value, message: &Value) -> bool {
     let words = |message: &Value| match message.get("content") {
         Some(Value::String(text)) => text.clone(),

@@ -1,4 +1,4 @@
-//! Responses: the rules for a request.
+//! Rules for requests to Responses.
 
 mod events;
 mod items;
@@ -13,7 +13,7 @@ use super::rules::{
 };
 use crate::checks::{CheckFindings, Violation};
 
-/// Returns every rule that the body of a request for a response breaks.
+/// Returns every violation in the body of a request.
 #[must_use]
 pub fn check(body: &Value) -> Vec<Violation> {
     let mut found = CheckFindings::default();
@@ -115,7 +115,7 @@ fn settings_of(body: &Value, found: &mut CheckFindings) {
     }
 }
 
-/// The form of the answer.
+/// Checks the response format.
 fn answer(format: &Value, found: &mut CheckFindings) {
     match text(format, "type") {
         "json_object" | "text" => {}
@@ -134,7 +134,7 @@ fn answer(format: &Value, found: &mut CheckFindings) {
     }
 }
 
-/// What those say who come from Chat Completions.
+/// Fields of Chat Completions, and their names here.
 const MOVED: &[(&str, &str)] = &[
     ("max_completion_tokens", "max_output_tokens"),
     ("max_tokens", "max_output_tokens"),

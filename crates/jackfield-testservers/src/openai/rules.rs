@@ -1,7 +1,7 @@
-//! What both of the vendor's languages share: how fields are looked at, and in what words they are refused.
+//! Common parts of the rules of both dialects: checks of fields, and the error messages.
 //!
-//! The words are those that the API gave in 2026, as its users report them; the fields and their forms
-//! are those of the official SDK's types (`openai` 3.54.0 on PyPI).
+//! The messages are those of the API in 2026, as reported by its users; the fields and their forms are those of the
+//! official SDK's types (`openai` 3.54.0 on PyPI).
 
 pub(super) mod schema;
 pub(super) mod settings;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::checks::CheckFindings;
 
-/// Finds the fields of an object that are not known.
+/// Adds a violation for each unknown field of an object.
 pub(super) fn known(at: &str, object: &Value, known: &[&str], found: &mut CheckFindings) {
     for name in fields(object).keys() {
         if !known.contains(&name.as_str()) {
@@ -27,7 +27,7 @@ pub(super) fn known(at: &str, object: &Value, known: &[&str], found: &mut CheckF
     }
 }
 
-/// A field that has to be there, and to be a text.
+/// A required field that must be a string.
 pub(super) fn need_text<'a>(
     at: &str,
     object: &'a Value,
@@ -48,7 +48,7 @@ pub(super) fn need_text<'a>(
     }
 }
 
-/// A field that has to be one of these texts, where it is there at all.
+/// A field that must be one of these strings if it exists.
 pub(super) fn one_of(
     at: &str,
     object: &Value,
@@ -65,7 +65,7 @@ pub(super) fn one_of(
     }
 }
 
-/// A text that has to be of these characters, and not too long.
+/// Checks that a text consists of name characters, and is not too long.
 pub(super) fn name(at: &str, text: &str, longest: usize, found: &mut CheckFindings) {
     let fits = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     if text.is_empty() || !text.bytes().all(fits) {
@@ -77,7 +77,7 @@ pub(super) fn name(at: &str, text: &str, longest: usize, found: &mut CheckFindin
     longest_text(at, text, longest, found);
 }
 
-/// A text that has to have at least one character, and not too many.
+/// Checks that a text is not empty, and not too long.
 pub(super) fn id(at: &str, text: &str, longest: usize, found: &mut CheckFindings) {
     if text.is_empty() {
         let fault =
@@ -87,7 +87,7 @@ pub(super) fn id(at: &str, text: &str, longest: usize, found: &mut CheckFindings
     longest_text(at, text, longest, found);
 }
 
-/// A list that has to have something in it.
+/// Checks that a list is not empty.
 pub(super) fn not_empty(at: &str, items: &[Value], found: &mut CheckFindings) {
     if items.is_empty() {
         let fault = format!(
@@ -124,19 +124,19 @@ pub(super) fn wrong_type(at: &str, expected: &str, got: &Value, found: &mut Chec
     found.coded(at, "invalid_type", &fault);
 }
 
-/// The items of a list; none if it is no list.
+/// The items of a list; none if the value is not a list.
 pub(super) fn items(list: Option<&Value>) -> &[Value] {
     list.and_then(Value::as_array)
         .map_or(&[][..], Vec::as_slice)
 }
 
-/// The fields of an object; none if it is no object.
+/// The fields of an object; none if the value is not an object.
 pub(super) fn fields(object: &Value) -> &Map<String, Value> {
     static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
     object.as_object().unwrap_or(&NONE)
 }
 
-/// A text of an object; nothing if it has none.
+/// A string field of an object; empty if there is none.
 pub(super) fn text<'a>(object: &'a Value, name: &str) -> &'a str {
     object.get(name).and_then(Value::as_str).unwrap_or_default()
 }

@@ -28,7 +28,7 @@
 //! | `when` | only for a request whose last message contains this text |
 //! | `again` | is not used up |
 //!
-//! The replies are given in order: each request gets the first one that is for it.
+//! The replies are used in order: each request gets the first unused one that matches.
 
 use std::collections::BTreeMap;
 
@@ -40,11 +40,11 @@ use serde_json::Value;
 
 use super::{Script, ScriptPart, ScriptTurn};
 
-/// Reads a script.
+/// Parses a script.
 ///
 /// # Errors
 ///
-/// Where it is not JSON, or has a field that it should not have.
+/// If it is not JSON, or has an unknown field.
 pub fn parse(text: &str) -> Result<Script, serde_json::Error> {
     let file: ScriptFile = serde_json::from_str(text)?;
     let turns: Vec<ScriptTurn> = file.replies.into_iter().map(ScriptTurn::from).collect();

@@ -1,11 +1,11 @@
-//! What a server says to one request.
+//! The server's response to one request.
 
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::usage::Usage;
 use jackfield_testkit::server::{Gate, Response, ResponseStep};
 use serde_json::Value;
 
-/// What a server says to one request, and how the connection fares meanwhile.
+/// The response to one request, and faults of its connection.
 #[derive(Clone, Debug)]
 pub struct ScriptTurn {
     pub(super) again: bool,
@@ -15,12 +15,12 @@ pub struct ScriptTurn {
     pub(super) when: Option<String>,
 }
 
-/// What a server says.
+/// The contents of a response.
 #[derive(Clone, Debug)]
 pub(crate) enum ScriptAnswer {
     /// A reply of the model.
     Reply(ScriptReply),
-    /// These bytes, whatever was asked.
+    /// These bytes for any request.
     Wire(Response),
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct ScriptReply {
     pub(crate) finish: Option<FinishReason>,
     pub(crate) parts: Vec<ScriptPart>,
     pub(crate) usage: Usage,
-    /// Comes as one document, whatever was asked for.
+    /// Sent as one document, even for a stream request.
     pub(crate) whole: bool,
 }
 
@@ -39,29 +39,29 @@ pub(crate) struct ScriptReply {
 pub enum ScriptPart {
     /// A tool call.
     Call {
-        /// The arguments as the model writes them, JSON or not.
+        /// The arguments as the model writes them, possibly invalid JSON.
         arguments: String,
-        /// The provider's id of the call; one is made up if there is none.
+        /// The provider's id of the call; generated if missing.
         id: Option<String>,
         /// The tool.
         name: String,
     },
-    /// The words of a refusal.
+    /// The text of a refusal.
     Refusal(String),
-    /// Words.
+    /// Text.
     Text(String),
-    /// A call of a tool that takes free text.
+    /// A call of a text tool.
     TextCall {
-        /// The provider's id of the call; one is made up if there is none.
+        /// The provider's id of the call; generated if missing.
         id: Option<String>,
-        /// What the model writes.
+        /// The model's text.
         input: String,
         /// The tool.
         name: String,
     },
     /// Reasoning, with its signature.
     Thinking {
-        /// What proves whose it is: a signature, or the reasoning itself under a cipher.
+        /// The proof of its origin: a signature, or the encrypted reasoning itself.
         signature: String,
         /// The text.
         text: String,
@@ -69,7 +69,7 @@ pub enum ScriptPart {
 }
 
 impl ScriptTurn {
-    /// A reply of these blocks.
+    /// A reply with these blocks.
     #[must_use]
     pub fn reply(parts: impl IntoIterator<Item = ScriptPart>) -> Self {
         Self::of(ScriptAnswer::Reply(ScriptReply {
@@ -80,7 +80,7 @@ impl ScriptTurn {
         }))
     }
 
-    /// A reply of words.
+    /// A text reply.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::reply([ScriptPart::Text(text.into())])
@@ -92,19 +92,19 @@ impl ScriptTurn {
         Self::reply([]).and_call(name, arguments)
     }
 
-    /// A response of this status and body, whatever was asked.
+    /// A response with this status and body for any request.
     #[must_use]
     pub fn status(status: u16, body: &Value) -> Self {
         Self::wire(Response::json(status, body.to_string()))
     }
 
-    /// An HTML page, such as a proxy gives.
+    /// An HTML page, such as a proxy sends.
     #[must_use]
     pub fn html(status: u16, page: &str) -> Self {
         Self::wire(Response::html(status, page.to_owned()))
     }
 
-    /// These bytes, whatever was asked.
+    /// These bytes for any request.
     #[must_use]
     pub const fn wire(response: Response) -> Self {
         Self::of(ScriptAnswer::Wire(response))
@@ -129,7 +129,7 @@ impl ScriptTurn {
         self
     }
 
-    /// Ends a reply for this reason: otherwise for its calls, or because the model was done.
+    /// Sets the finish reason; by default it depends on whether there are calls.
     #[must_use]
     pub fn finish(mut self, finish: FinishReason) -> Self {
         if let ScriptAnswer::Reply(reply) = &mut self.says {
@@ -138,7 +138,7 @@ impl ScriptTurn {
         self
     }
 
-    /// Says what a reply used; otherwise 100 tokens of input and 20 of output.
+    /// Sets the usage; by default 100 input tokens and 20 output tokens.
     #[must_use]
     pub const fn using(mut self, usage: Usage) -> Self {
         if let ScriptAnswer::Reply(reply) = &mut self.says {
@@ -147,7 +147,7 @@ impl ScriptTurn {
         self
     }
 
-    /// Comes as one document even where a stream was asked for, as some servers and proxies do it.
+    /// Sent as one document even for a stream request, as by some servers and proxies.
     #[must_use]
     pub const fn whole(mut self) -> Self {
         if let ScriptAnswer::Reply(reply) = &mut self.says {
@@ -156,14 +156,14 @@ impl ScriptTurn {
         self
     }
 
-    /// Is only for a request whose last message contains this.
+    /// Only for a request whose last message contains this text.
     #[must_use]
     pub fn when(mut self, text: impl Into<String>) -> Self {
         self.when = Some(text.into());
         self
     }
 
-    /// Comes again and again.
+    /// May be used repeatedly.
     #[must_use]
     pub const fn again(mut self) -> Self {
         self.again = true;
@@ -182,7 +182,7 @@ impl ScriptTurn {
         self.step(bytes, ResponseStep::Reset)
     }
 
-    /// Falls silent for ever after this many bytes of the body.
+    /// Sends nothing more after this many bytes of the body.
     #[must_use]
     pub fn stall_after(self, bytes: usize) -> Self {
         self.step(bytes, ResponseStep::Stall)
@@ -201,7 +201,7 @@ impl ScriptTurn {
         self
     }
 
-    /// Puts what befalls the connection into the response.
+    /// Applies the faults of the connection to the response.
     pub(crate) fn befall(&self, mut response: Response) -> Response {
         for (bytes, step) in &self.steps {
             response = match step {
@@ -235,7 +235,7 @@ impl ScriptTurn {
 }
 
 impl ScriptReply {
-    /// Why it ends.
+    /// Its finish reason.
     pub(crate) fn finish(&self) -> FinishReason {
         let mut usual = FinishReason::Stop;
         for part in &self.parts {
@@ -251,7 +251,7 @@ impl ScriptReply {
     }
 }
 
-/// Puts a step after this many bytes of the body, or at its end.
+/// Inserts a step after this many bytes of the body, or at its end.
 fn insert(mut response: Response, bytes: usize, step: &ResponseStep) -> Response {
     let mut left = Some(bytes);
     let mut steps = Vec::new();
@@ -277,7 +277,7 @@ fn insert(mut response: Response, bytes: usize, step: &ResponseStep) -> Response
     response
 }
 
-/// What a reply uses if the script does not say.
+/// The default usage of a reply.
 const USAGE: Usage = Usage {
     cache_read: 0,
     cache_write: 0,

@@ -1,4 +1,4 @@
-//! Every call is answered in the message right after it, and nothing else is.
+//! Every call has its result in the next message, and there are no other results.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::checks::CheckFindings;
 
 /// Checks calls and results against each other, and the order of the roles.
 ///
-/// Stricter than the vendor, who takes several messages of one role in a row for one.
+/// Stricter than the vendor, who merges consecutive messages of one role.
 pub(super) fn check(messages: &[Value], found: &mut CheckFindings) {
     let mut seen = HashSet::new();
     let mut calls: Vec<&str> = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn check(messages: &[Value], found: &mut CheckFindings) {
     }
 }
 
-/// The ids that a message has results for; they have to come before everything else in it.
+/// The ids of a message's results, which must precede its other blocks.
 fn results<'a>(n: usize, message: &'a Value, found: &mut CheckFindings) -> Vec<&'a str> {
     let mut ids = Vec::new();
     for (place, block) in blocks(message).iter().enumerate() {
@@ -73,7 +73,7 @@ fn results<'a>(n: usize, message: &'a Value, found: &mut CheckFindings) -> Vec<&
     ids
 }
 
-/// Finds the calls of the message before that this one does not answer.
+/// Adds a violation for each call of the message before that this one does not answer.
 fn check_answered(n: usize, calls: &[&str], found: &mut CheckFindings) {
     if !calls.is_empty() {
         let fault = format!(

@@ -1,4 +1,4 @@
-//! The schemas of tools: what is taken at all.
+//! Rules for the schemas of tools.
 
 use jackfield_dialect_rules::schema_faults;
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub(super) fn check(at: &str, schema: Option<&Value>, found: &mut CheckFindings)
     names(at, schema, found);
 }
 
-/// The names of properties, in all schemas below.
+/// Checks the names of properties in all subschemas.
 fn names(at: &str, schema: &Value, found: &mut CheckFindings) {
     for (key, value) in schema.as_object().into_iter().flatten() {
         let at = format!("{at}.{key}");

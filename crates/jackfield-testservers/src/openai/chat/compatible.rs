@@ -1,4 +1,4 @@
-//! What servers are strict about that only claim to be OpenAI's.
+//! The rules of servers that only claim compatibility.
 //!
 //! Facts of 2026-11: DeepSeek's page on its thinking mode, the types of `mistralai` 3.7.0, Ollama's
 //! `openai/openai.go`.
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::rules::{fields, has, items, missing, not_supported, settings, text};
 use crate::checks::CheckFindings;
 
-/// What none of them has: tools of free text, and a choice among some of the tools.
+/// The features that all of them lack: text tools, and a choice among a subset of the tools.
 pub(super) fn all(body: &Value, found: &mut CheckFindings) {
     for (n, tool) in items(body.get("tools")).iter().enumerate() {
         let kind = text(tool, "type");
@@ -24,9 +24,9 @@ pub(super) fn all(body: &Value, found: &mut CheckFindings) {
     }
 }
 
-/// DeepSeek reads what it knows, and wants its reasoning back in every turn that has calls.
+/// DeepSeek ignores unknown fields, and requires its reasoning back in every turn with calls.
 ///
-/// The field has to be there even if it was empty; in turns without calls it is ignored.
+/// The field must exist even if it was empty; in turns without calls it is ignored.
 pub(super) fn deepseek(body: &Value, found: &mut CheckFindings) {
     let is_off = body
         .get("thinking")
@@ -49,7 +49,7 @@ pub(super) fn deepseek(body: &Value, found: &mut CheckFindings) {
     echoed(messages, &turn, found);
 }
 
-/// Every message of the assistant in a turn with calls has its reasoning.
+/// Every assistant message in a turn with calls has its reasoning.
 fn echoed(messages: &[Value], turn: &[usize], found: &mut CheckFindings) {
     let of_turn = || turn.iter().filter_map(|n| Some((n, messages.get(*n)?)));
     if !of_turn().any(|(_, message)| has(message, "tool_calls")) {
@@ -67,7 +67,7 @@ fn echoed(messages: &[Value], turn: &[usize], found: &mut CheckFindings) {
     }
 }
 
-/// Mistral takes its own fields and no others.
+/// Mistral accepts only its own fields.
 pub(super) fn mistral(body: &Value, found: &mut CheckFindings) {
     for name in fields(body).keys() {
         if !MISTRALS_FIELDS.contains(&name.as_str()) {
@@ -79,9 +79,9 @@ pub(super) fn mistral(body: &Value, found: &mut CheckFindings) {
     settings::whole(body, "max_tokens", 0, found);
 }
 
-/// Ollama reads what it knows, and the limit only in its old field.
+/// Ollama ignores unknown fields, and reads the limit only from its old field.
 ///
-/// Stricter than the server, which goes on without a limit in silence.
+/// Stricter than the server, which silently continues without a limit.
 pub(super) fn ollama(body: &Value, found: &mut CheckFindings) {
     if has(body, "max_completion_tokens") && !has(body, "max_tokens") {
         missing("max_tokens", found);

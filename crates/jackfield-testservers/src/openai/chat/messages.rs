@@ -1,4 +1,4 @@
-//! One message: its role, its content, its calls.
+//! Rules for one message: its role, its content, its calls.
 
 use serde_json::Value;
 
@@ -17,14 +17,14 @@ pub(super) fn check(n: usize, message: &Value, like: VendorQuirks, found: &mut C
     };
     let roles = match like {
         VendorQuirks::OpenAi => ROLES,
-        // The others take `developer` for no role at all, or lose what it says.
+        // The others do not know `developer`, or drop its content.
         VendorQuirks::DeepSeek | VendorQuirks::Mistral | VendorQuirks::Ollama => COMPATIBLE_ROLES,
     };
     if !roles.contains(&role) {
         not_supported(&format!("{at}.role"), role, roles, found);
         return;
     }
-    // DeepSeek and Ollama read what they know.
+    // DeepSeek and Ollama ignore unknown fields.
     match like {
         VendorQuirks::OpenAi => known(&at, message, fields_of(role), found),
         VendorQuirks::Mistral => known(&at, message, mistrals_fields_of(role), found),
@@ -128,7 +128,7 @@ fn calls(at: &str, message: &Value, like: VendorQuirks, found: &mut CheckFinding
     let at = format!("{at}.tool_calls");
     let calls = match message.get("tool_calls") {
         None => return,
-        // The compatible servers take null for nothing.
+        // The compatible servers treat null as missing.
         Some(Value::Null) if like != VendorQuirks::OpenAi => return,
         Some(Value::Array(calls)) => calls,
         Some(other) => return wrong_type(&at, "an array of objects", other, found),
@@ -182,7 +182,7 @@ fn call_of(at: &str, call: &Value, kind: &str, like: VendorQuirks, found: &mut C
     let Some(said) = need_text(at, inner, said, found) else {
         return;
     };
-    // Ollama reads the arguments, to show them to its templates.
+    // Ollama parses the arguments for its templates.
     if like == VendorQuirks::Ollama
         && !serde_json::from_str::<Value>(said).is_ok_and(|v| v.is_object())
     {
@@ -190,7 +190,7 @@ fn call_of(at: &str, call: &Value, kind: &str, like: VendorQuirks, found: &mut C
     }
 }
 
-/// What a message of this role may have.
+/// The permitted fields of a message with this role.
 fn fields_of(role: &str) -> &'static [&'static str] {
     match role {
         "assistant" => &[

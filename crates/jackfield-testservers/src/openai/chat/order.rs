@@ -1,4 +1,4 @@
-//! Every call is answered right after its message, and nothing else is; and what else is said of order.
+//! Every call is answered directly after its message, and there are no other results; and further rules of order.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ pub(super) fn check(messages: &[Value], like: VendorQuirks, found: &mut CheckFin
         unanswered(n, open.take(), like, found);
         let calls: Vec<&str> = ids(message).collect();
         for id in &calls {
-            // Stricter than the vendor, who looks at one message alone.
+            // Stricter than the vendor, who compares only within one message.
             if !seen.insert(*id) {
                 found.add(&at, &format!("ids of calls must be unique: '{id}'"));
             }
@@ -54,7 +54,7 @@ fn answer(at: &str, message: &Value, open: Option<&mut Vec<&str>>, found: &mut C
     }
 }
 
-/// Finds the calls that nothing answered before this message.
+/// Adds a violation for each call that was not answered before this message.
 fn unanswered(n: usize, open: Option<Vec<&str>>, like: VendorQuirks, found: &mut CheckFindings) {
     let Some(open) = open.filter(|open| !open.is_empty()) else {
         return;
@@ -71,7 +71,7 @@ fn unanswered(n: usize, open: Option<Vec<&str>>, like: VendorQuirks, found: &mut
     found.add(&at, &fault);
 }
 
-/// Mistral is strict about who speaks after whom.
+/// Mistral's rules for the order of roles.
 fn mistral(messages: &[Value], found: &mut CheckFindings) {
     let mut before = "";
     for (n, message) in messages.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! What the server puts on the wire for a completion.
+//! The wire format of a completion.
 //!
-//! Written by hand after the vendor's documents, so that no mapper of ours is judged by itself.
+//! Written by hand from the vendor's documents, so that our mappers do not verify themselves.
 
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::usage::Usage;
@@ -11,7 +11,7 @@ use super::super::{CREATED, VendorQuirks, ids};
 use crate::script::{ScriptPart, ScriptReply, cut};
 use crate::vendor::Post;
 
-/// The response that carries a reply: chunks, or one document.
+/// The response with a reply: chunks, or one document.
 pub(in crate::openai) fn respond(
     asked: &Post<'_>,
     reply: &ScriptReply,
@@ -100,7 +100,7 @@ impl ChatSpeaker<'_> {
         }
         let options = self.asked.body.get("stream_options");
         let wants = |name: &str| options.and_then(|options| options.get(name)?.as_bool());
-        // Mistral tells it with the last chunk, unasked.
+        // Mistral always sends usage, in the last chunk.
         let tells_usage =
             wants("include_usage") == Some(true) && self.like != VendorQuirks::Mistral;
         let pads = self.like == VendorQuirks::OpenAi && wants("include_obfuscation") != Some(false);
@@ -132,7 +132,7 @@ impl ChatSpeaker<'_> {
         text
     }
 
-    /// What a chunk and a document have around them.
+    /// The frame of a chunk or document.
     fn frame(&self, object: &str, choices: Value) -> Value {
         let mut frame = json!({
             "id": ids::id("chatcmpl-", self.asked.nth, 0),
@@ -150,7 +150,7 @@ impl ChatSpeaker<'_> {
         frame
     }
 
-    /// The calls, with their index among them and their id.
+    /// The calls, with their index and id.
     fn calls(&self) -> impl Iterator<Item = (usize, String, &ScriptPart)> {
         let calls = self.reply.parts.iter().filter_map(|part| match part {
             ScriptPart::Call { id, .. } | ScriptPart::TextCall { id, .. } => {
@@ -167,7 +167,7 @@ impl ChatSpeaker<'_> {
     fn call_deltas(&self, index: usize, id: &str, part: &ScriptPart) -> Vec<Value> {
         let mut whole = whole_call(id, part);
         whole["index"] = json!(index);
-        // The others send a call in one piece.
+        // The others send a call as a whole.
         if matches!(self.like, VendorQuirks::Mistral | VendorQuirks::Ollama) {
             return vec![whole];
         }
@@ -187,7 +187,7 @@ impl ChatSpeaker<'_> {
         std::iter::once(whole).chain(pieces).collect()
     }
 
-    /// Where such a server shows its reasoning, if it does.
+    /// The field in which such a server sends reasoning, if it does.
     const fn thought_field(&self) -> Option<&'static str> {
         match self.like {
             VendorQuirks::DeepSeek => Some("reasoning_content"),
@@ -212,7 +212,7 @@ impl ChatSpeaker<'_> {
     }
 }
 
-/// The reasoning that such a server shows with a reply, and with which calls.
+/// The reasoning that such a server sends with a reply, and the ids of its calls.
 pub(in crate::openai) fn shown(
     asked: &Post<'_>,
     reply: &ScriptReply,
@@ -298,7 +298,7 @@ fn finish(finish: &FinishReason, body: &Value, like: VendorQuirks) -> String {
         | FinishReason::Refused
         | FinishReason::Stop
         | FinishReason::StopSequence(_) => "stop",
-        // Where one tool had to be called, the vendor's own server does not say that it was.
+        // If one tool is forced, the vendor's own server does not report `tool_calls`.
         FinishReason::ToolCalls
             if like == VendorQuirks::OpenAi && body["tool_choice"].is_object() =>
         {

@@ -1,4 +1,4 @@
-//! A response as events: each carries its number, and the last one carries the whole response.
+//! A response as events: each has a number, and the last one contains the whole response.
 
 use serde_json::{Map, Value, json};
 
@@ -75,7 +75,7 @@ impl ResponseEvents {
         self.send("response.output_item.done", done);
     }
 
-    /// A part of a message.
+    /// The events of a part of a message.
     fn part(&mut self, place: &Value, part: &Value) {
         let (event, field) = if text(part, "type") == "refusal" {
             ("refusal", "refusal")
@@ -90,7 +90,7 @@ impl ResponseEvents {
         self.send(&format!("{name}.done"), with(place, "part", part.clone()));
     }
 
-    /// A text in pieces, and then whole.
+    /// The events of a text: its fragments, and then the whole.
     fn written(&mut self, place: &Value, event: &str, whole: &Value, field: &str) {
         let said = text(whole, field);
         let place = if event == "output_text" {
@@ -130,11 +130,11 @@ fn with(object: &Value, name: &str, value: Value) -> Value {
     object
 }
 
-/// What an item does not have yet when it begins.
+/// The initial values of an item's fields.
 const BLANK: &[(&str, &str)] = &[
     ("arguments", "\"\""),
     ("content", "[]"),
-    // As it begins, it may be half of what it will be.
+    // The initial value may be incomplete.
     ("encrypted_content", "\"gAAAAAhalf\""),
     ("input", "\"\""),
     ("status", "\"in_progress\""),

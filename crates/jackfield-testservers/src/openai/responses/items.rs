@@ -1,4 +1,4 @@
-//! One item of the input.
+//! Rules for one item of the input.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::checks::CheckFindings;
 /// Checks an item.
 pub(super) fn check(at: &str, item: &Value, found: &mut CheckFindings) {
     match text(item, "type") {
-        // A message needs no type.
+        // A message may omit its type.
         "message" | "" if has(item, "role") => message(at, item, found),
         "function_call" => call(at, item, "arguments", "fc", found),
         "custom_tool_call" => call(at, item, "input", "ctc", found),
@@ -115,7 +115,7 @@ fn image(at: &str, part: &Value, found: &mut CheckFindings) {
     if has(part, "image_url") == has(part, "file_id") {
         found.add(at, "one of 'image_url' and 'file_id' is needed");
     }
-    // Unlike Chat Completions: an address is a text here.
+    // Unlike in Chat Completions, the URL is a string here.
     if let Some(url) = part.get("image_url").filter(|url| !url.is_null()) {
         let place = format!("{at}.image_url");
         match url.as_str() {
@@ -231,7 +231,7 @@ fn call_id(at: &str, item: &Value, found: &mut CheckFindings) {
     }
 }
 
-/// An item's own id tells what it is.
+/// An item's own id has a prefix for its type.
 fn begins_with(at: &str, item: &Value, prefix: &str, found: &mut CheckFindings) {
     let own = text(item, "id");
     if has(item, "id") && !own.starts_with(prefix) {
@@ -244,7 +244,7 @@ fn begins_with(at: &str, item: &Value, prefix: &str, found: &mut CheckFindings) 
 const LONGEST_OUTPUT: usize = 10_485_760;
 const ROLES: &[&str] = &["assistant", "system", "developer", "user"];
 const STATUS: &[&str] = &["in_progress", "completed", "incomplete"];
-/// What an output may have; of a free-text call, the first five.
+/// The permitted fields of an output; for a text tool's call, the first five.
 const OUTPUT: &[&str] = &[
     "call_id",
     "caller",
@@ -255,7 +255,7 @@ const OUTPUT: &[&str] = &[
     "namespace",
     "status",
 ];
-/// The items that there are.
+/// The other item types.
 const OTHERS: &[&str] = &[
     "additional_tools",
     "apply_patch_call",

@@ -1,4 +1,4 @@
-//! Every call is answered, once and after it was made, and nothing else is.
+//! Every call is answered exactly once and later, and there are no other outputs.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::checks::CheckFindings;
 
 /// Checks calls and outputs against each other.
 ///
-/// Where the input goes on from an earlier response, calls may be in that.
+/// If the input continues from an earlier response, calls may be in that.
 pub(super) fn check(input: &[Value], goes_on: bool, found: &mut CheckFindings) {
     let mut seen = HashSet::new();
     let mut open: Vec<(&str, &str)> = Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn check(input: &[Value], goes_on: bool, found: &mut CheckFindings) {
                     }
                 }
             }
-            // Stricter than the vendor, who looks for an output anywhere later.
+            // Stricter than the vendor, who accepts an output anywhere later.
             "" | "message" if !open.is_empty() && text(item, "role") != "assistant" => {
                 unanswered(&at, &mut open, found);
             }

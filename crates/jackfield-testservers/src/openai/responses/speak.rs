@@ -1,6 +1,6 @@
-//! What the server puts on the wire for a response.
+//! The wire format of a response.
 //!
-//! Written by hand after the vendor's documents, so that no mapper of ours is judged by itself.
+//! Written by hand from the vendor's documents, so that our mappers do not verify themselves.
 
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::usage::Usage;
@@ -13,7 +13,7 @@ use super::events;
 use crate::script::{ScriptPart, ScriptReply};
 use crate::vendor::Post;
 
-/// The items of a reply, each whole.
+/// The complete items of a reply.
 pub(in crate::openai) fn items(
     asked: &Post<'_>,
     reply: &ScriptReply,
@@ -49,7 +49,7 @@ pub(in crate::openai) fn items(
         .collect()
 }
 
-/// The response that carries these items: events, or one document.
+/// The HTTP response with these items: events, or one document.
 pub(in crate::openai) fn respond(
     asked: &Post<'_>,
     reply: &ScriptReply,
@@ -109,7 +109,7 @@ impl Item<'_> {
                 "name": name,
             }),
             ScriptPart::Thinking { signature, text } => {
-                // A summary is told to those who ask for one.
+                // A summary is sent only on request.
                 let reasoning = self.asked.body.get("reasoning");
                 let is_shown = reasoning.is_some_and(|asked| has(asked, "summary"));
                 let summary = if is_shown && !text.is_empty() {

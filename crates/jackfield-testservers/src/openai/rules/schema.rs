@@ -1,4 +1,4 @@
-//! Schemas: what is taken at all, and what can be enforced (`strict`).
+//! Rules for schemas: in general, and for enforcement (`strict`).
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::checks::CheckFindings;
 
 /// Checks the schema of a function's arguments (`what` is "function") or of an answer.
 ///
-/// The vendor tells one fault; this tells all of them.
+/// The vendor reports one error; this reports all of them.
 pub(in crate::openai) fn check(
     at: &str,
     what: &str,
@@ -119,7 +119,7 @@ impl SchemaRules {
         }
     }
 
-    /// What a schema has to be if it is to be enforced.
+    /// Checks the rules for an enforced schema.
     fn strictly(&mut self, schema: &Value, path: &[String], depth: usize) {
         if depth > MAX_DEPTH {
             self.fault(path, "more than 10 levels of nesting.");
@@ -172,7 +172,7 @@ impl SchemaRules {
     }
 }
 
-/// Whether a schema is of a type, alone or with others.
+/// Whether a schema has a type, possibly among others.
 fn is_of(schema: &Value, kind: &str) -> bool {
     match schema.get("type") {
         Some(Value::String(known)) => known == kind,

@@ -1,4 +1,4 @@
-//! Settings: their ranges, and what models that reason do not take.
+//! Rules for settings: their ranges, and the fields that reasoning models refuse.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::checks::CheckFindings;
 pub(in crate::openai) const EFFORTS: &[&str] =
     &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-/// Whether a model reasons: all do that are sold since `gpt-5`.
+/// Whether a model reasons: all that were released since `gpt-5` do.
 pub(in crate::openai) fn reasons(model: &str) -> bool {
     let model = model.strip_prefix("ft:").unwrap_or(model);
     let old = ["gpt-3.5", "gpt-4", "chatgpt-4"];
@@ -23,7 +23,7 @@ pub(in crate::openai) fn tenths(model: &str) -> Option<u32> {
     Some(major.parse::<u32>().ok()? * 10 + minor.parse::<u32>().ok()?)
 }
 
-/// Checks what both languages take.
+/// Checks the settings of both dialects.
 pub(in crate::openai) fn check(body: &Value, tiers: &[&str], found: &mut CheckFindings) {
     number(body, "temperature", 0.0, 2.0, found);
     number(body, "top_p", 0.0, 1.0, found);
@@ -51,7 +51,7 @@ pub(in crate::openai) fn check(body: &Value, tiers: &[&str], found: &mut CheckFi
     }
 }
 
-/// A number in a range, where there is one.
+/// A number within a range, if it is present.
 pub(in crate::openai) fn number(
     body: &Value,
     name: &str,
@@ -79,7 +79,7 @@ pub(in crate::openai) fn number(
     }
 }
 
-/// A whole number of at least this, where there is one.
+/// An integer of at least this value, if it is present.
 pub(in crate::openai) fn whole(body: &Value, name: &str, least: i64, found: &mut CheckFindings) {
     let Some(value) = body.get(name).filter(|value| !value.is_null()) else {
         return;
@@ -96,7 +96,7 @@ pub(in crate::openai) fn whole(body: &Value, name: &str, least: i64, found: &mut
     }
 }
 
-/// Finds what is said to a model that reasons, and that it does not take: anything but what it does anyway.
+/// Adds a violation for each setting that a reasoning model refuses: every value but its default.
 pub(in crate::openai) fn refused_while_reasoning(
     body: &Value,
     names: &[&str],

@@ -1,4 +1,4 @@
-//! Tools, and the choice among them: nested on Chat Completions, flat on Responses.
+//! Rules for tools and the tool choice: nested on Chat Completions, flat on Responses.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::checks::CheckFindings;
 
-/// How a language writes its tools down.
+/// The form of a tool in each dialect.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in crate::openai) enum Shape {
     /// `{"type": "function", "name": …}`: Responses.
@@ -20,7 +20,7 @@ pub(in crate::openai) enum Shape {
 }
 
 impl Shape {
-    /// Where what a tool says of itself stands.
+    /// The object with the properties of a tool.
     fn inside<'a>(self, tool: &'a Value, kind: &str) -> (&'a Value, bool) {
         match self {
             Self::Flat => (tool, true),
@@ -39,7 +39,7 @@ impl Shape {
     }
 }
 
-/// Checks the tools and what is said about them.
+/// Checks the tools and the fields about them.
 pub(in crate::openai) fn check(body: &Value, shape: Shape, found: &mut CheckFindings) {
     let tools = match body.get("tools") {
         None | Some(Value::Null) => &[][..],
@@ -123,7 +123,7 @@ fn tool_of<'a>(
     Some(called)
 }
 
-/// The form of a free text.
+/// Checks the format of a text tool.
 fn format_of(at: &str, format: &Value, shape: Shape, found: &mut CheckFindings) {
     one_of(at, format, "type", &["grammar", "text"], found);
     if text(format, "type") == "grammar" {
@@ -138,7 +138,7 @@ fn format_of(at: &str, format: &Value, shape: Shape, found: &mut CheckFindings) 
     }
 }
 
-/// Which tools the model may or has to call.
+/// Checks the tool choice.
 fn choice(
     body: &Value,
     shape: Shape,
@@ -198,7 +198,7 @@ fn choice(
     }
 }
 
-/// A tool that is named has to be there.
+/// Checks that a named tool exists.
 fn named(at: &str, choice: &Value, shape: Shape, names: &HashSet<&str>, found: &mut CheckFindings) {
     let kind = text(choice, "type");
     let (inner, _) = shape.inside(choice, kind);
@@ -245,7 +245,7 @@ fn known_fields(shape: Shape, kind: &str) -> &'static [&'static str] {
 }
 
 const MAX_TOOLS: usize = 128;
-/// The tools that the vendor runs itself, or that hold others.
+/// The tools that the vendor runs itself, and those that contain others.
 const HOSTED: &[&str] = &[
     "apply_patch",
     "code_interpreter",
