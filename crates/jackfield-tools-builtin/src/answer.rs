@@ -1,4 +1,4 @@
-//! What a built-in tool gives back: an answer, or a fault that a model can act on.
+//! Results of the built-in tools: an answer, or a fault that a model can act on.
 
 use serde_json::Value;
 
@@ -15,13 +15,13 @@ pub struct ToolAnswer {
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolFault {
-    /// The arguments cannot be used; the text says how to mend them.
+    /// The arguments are invalid; the text says how to correct them.
     #[error("{0}")]
     Arguments(String),
-    /// The arguments were understood, and what they ask for has no answer.
+    /// The arguments are valid, but their question has no answer.
     #[error("{0}")]
     Unanswerable(String),
-    /// The work was not finished within the tool's limits.
+    /// The work exceeded the tool's limits.
     #[error("{0}")]
     Exhausted(String),
 }

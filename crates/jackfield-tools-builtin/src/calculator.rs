@@ -1,9 +1,9 @@
-//! The calculator: exact where a person expects it, and bounded in every direction.
+//! The calculator: exact where a person expects it, and with limits on all resources.
 //!
-//! An expression is cut into tokens, read by a parser of our own and worked out operation by
-//! operation by an engine of exact fractions, on a thread of its own.
+//! An expression is split into tokens, parsed by our own parser, and evaluated operation by operation with an
+//! engine of exact fractions, on a separate thread.
 //!
-//! What has to be decided to read an expression:
+//! Ambiguities of expressions are resolved as follows:
 //!
 //! - `a + b%` and `a - b%` take the percentage of `a`; elsewhere `b%` is the fraction; between two
 //!   values (`17 % 5`) the sign is the remainder, with a note.
@@ -37,14 +37,14 @@ use self::parser::ParsedExpression;
 use self::thread::ThreadSlots;
 use crate::answer::{ToolAnswer, ToolFault};
 
-/// Works out expressions.
+/// Evaluates expressions.
 #[derive(Clone, Debug)]
 pub struct Calculator {
     places: ThreadSlots,
 }
 
 impl Calculator {
-    /// Makes a calculator; its clones share the bound on calculations at a time.
+    /// Creates a calculator; its clones share the limit on concurrent calculations.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -52,13 +52,13 @@ impl Calculator {
         }
     }
 
-    /// Works out the expression in the arguments.
+    /// Evaluates the expression in the arguments.
     ///
     /// Dropping the future stops the calculation.
     ///
     /// # Errors
     ///
-    /// Returns a fault if the expression cannot be read, has no answer or takes too long.
+    /// Returns a fault if the expression is invalid, has no answer or takes too long.
     pub async fn answer(&self, arguments: &Value) -> Result<ToolAnswer, ToolFault> {
         let (written, parsed) = read(arguments)?;
         let ParsedExpression { expression, notes } = parsed;
@@ -66,7 +66,7 @@ impl Calculator {
         Ok(answer(&written, &result, &notes))
     }
 
-    /// Works out the expression in the arguments while the caller's thread waits.
+    /// Evaluates the expression in the arguments, and blocks the caller's thread.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl Calculator {
         Ok(answer(&written, &result, &notes))
     }
 
-    /// Returns what the tool does, for a model.
+    /// Returns the tool's description for a model.
     #[must_use]
     pub const fn description() -> &'static str {
         "Works out an arithmetic or scientific expression exactly (fractions, large numbers, percentages, units). \
@@ -180,11 +180,11 @@ const MAX_CHARACTERS: usize = 500;
 /// The deepest nesting of brackets, functions, signs and powers.
 const MAX_DEPTH: usize = 50;
 
-/// The most digits that an exact result is written out with.
+/// The most digits of an exact result.
 const MAX_DIGITS: usize = 100;
 
-/// The most calculations at a time.
+/// The most concurrent calculations.
 const MAX_THREADS: usize = 4;
 
-/// The longest time for one calculation.
+/// The time limit of one calculation.
 const TIME_LIMIT: Duration = Duration::from_millis(250);

@@ -1,7 +1,6 @@
-//! The current date and time, anywhere on earth.
+//! The current date and time in any zone.
 //!
-//! The clock is given from outside, and the zones are built in, so the same instant has the same
-//! answer on every machine.
+//! The clock is passed in, and the zones are built in, so the same instant has the same answer on every machine.
 
 mod cities;
 mod format;
@@ -18,7 +17,7 @@ use self::format::{DateFormat, MAX_PATTERN, iso, plain};
 use self::zone::{Meaning, NamedZone, Zones, offset_text};
 use crate::answer::{ToolAnswer, ToolFault};
 
-/// Tells the date and time.
+/// Answers with the date and time.
 #[derive(Clone)]
 pub struct CurrentDatetime {
     clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
@@ -27,7 +26,7 @@ pub struct CurrentDatetime {
 }
 
 impl CurrentDatetime {
-    /// Makes a tool that reads this clock, and answers in UTC unless it is asked for a zone.
+    /// Creates a tool with this clock, which answers in UTC by default.
     pub fn new(clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         Self {
             clock: Arc::new(clock),
@@ -36,17 +35,17 @@ impl CurrentDatetime {
         }
     }
 
-    /// Makes a tool that reads the machine's clock.
+    /// Creates a tool with the system's clock.
     #[must_use]
     pub fn system() -> Self {
         Self::new(SystemTime::now)
     }
 
-    /// Sets the zone to answer in when none is asked for.
+    /// Sets the default zone.
     ///
     /// # Errors
     ///
-    /// Returns a fault if the zone is unknown, or the name of several places.
+    /// Returns a fault if the zone is unknown or ambiguous.
     pub fn with_local_zone(mut self, zone: &str) -> Result<Self, ToolFault> {
         let now = self.now()?;
         match self.zones.find(zone, now) {
@@ -67,11 +66,11 @@ impl CurrentDatetime {
         }
     }
 
-    /// Tells the date and time in the zone and the form that the arguments ask for.
+    /// Answers with the date and time in the zone and format of the arguments.
     ///
     /// # Errors
     ///
-    /// Returns a fault if the zone or the format is not known.
+    /// Returns a fault if the zone or the format is unknown.
     pub fn answer(&self, arguments: &Value) -> Result<ToolAnswer, ToolFault> {
         let zone = text(arguments, "timezone")?;
         let format = DateFormat::parse(text(arguments, "format")?.unwrap_or(""))
@@ -83,7 +82,7 @@ impl CurrentDatetime {
         }
     }
 
-    /// Returns what the tool does, for a model.
+    /// Returns the tool's description for a model.
     #[must_use]
     pub const fn description() -> &'static str {
         "Tells the current date, time and weekday, in any time zone or city. \
@@ -143,7 +142,7 @@ impl CurrentDatetime {
         })
     }
 
-    /// Returns the place that is meant, or the places that may be.
+    /// Returns the place of the arguments, or the candidates if it is ambiguous.
     fn place(
         &self,
         zone: Option<&str>,
@@ -248,7 +247,7 @@ fn describe(place: &NamedZone, now: Timestamp, format: &DateFormat) -> Result<Va
     Ok(described)
 }
 
-/// Returns a text argument, if it is given.
+/// Returns a text argument, if it is present.
 fn text<'value>(arguments: &'value Value, name: &str) -> Result<Option<&'value str>, ToolFault> {
     match arguments.get(name) {
         None | Some(Value::Null) => Ok(None),

@@ -17,7 +17,7 @@ use crate::datetime::CurrentDatetime;
 
 /// The built-in tools.
 ///
-/// All of them only read, so a call that may have run may run again.
+/// All of them are read-only, so a call that may have run may be repeated.
 #[derive(Clone, Debug)]
 pub struct Builtins {
     calculator: Calculator,
@@ -26,7 +26,7 @@ pub struct Builtins {
 }
 
 impl Builtins {
-    /// Makes the toolbox with this clock.
+    /// Creates the toolbox with this clock.
     #[must_use]
     pub fn new(datetime: CurrentDatetime) -> Self {
         #[expect(

@@ -1,20 +1,20 @@
-//! Writes a result for people: all digits of an exact one, fifteen of another.
+//! Formats a result for people: all digits of an exact one, fifteen of an approximate one.
 
 use super::fault::CalculationError;
 
-/// A result as written.
+/// A formatted result.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct WrittenResult {
     /// The number and its unit.
     pub(crate) text: String,
-    /// Whether no digit was left out.
+    /// Whether all digits are shown.
     pub(crate) exact: bool,
 }
 
-/// Writes a result from what the engine says of it, divided by a power of ten.
+/// Formats the engine's text of a result, divided by a power of ten.
 ///
-/// Exact numbers of up to `max_digits` are written out, longer ones in scientific notation; of
-/// numbers that are not exact, as many digits are written as can be relied on.
+/// Exact numbers of up to `max_digits` digits are written in full, longer ones in scientific notation; approximate
+/// numbers only have their reliable digits.
 pub(crate) fn write(
     engine_text: &str,
     power_of_ten: i64,
@@ -130,7 +130,7 @@ impl Decimal {
         self.trimmed()
     }
 
-    /// Returns how many digits the number has when it is written out.
+    /// Returns the number of digits in plain notation.
     fn length(&self) -> usize {
         let digits = i64::try_from(self.digits.len()).unwrap_or(i64::MAX);
         let length = if self.point <= 0 {
@@ -170,8 +170,8 @@ impl Decimal {
     }
 }
 
-/// How many digits of a result that is not exact can be relied on.
+/// The number of reliable digits of an approximate result.
 const RELIABLE_DIGITS: usize = 15;
 
-/// Where the point may lie for a result that is not exact to be written without an exponent.
+/// The positions of the decimal point for which an approximate result has no exponent.
 const PLAIN_POINTS: std::ops::RangeInclusive<i64> = -5..=21;

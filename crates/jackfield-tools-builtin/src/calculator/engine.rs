@@ -1,9 +1,8 @@
 //! The exact arithmetic, one operation at a time.
 //!
-//! The engine underneath reads a whole language, and its parser takes exponential time for some
-//! nested expressions, which nothing can interrupt.
-//! So it is never shown an expression: values live in its variables, and each text it is given
-//! holds a single operation on them.
+//! The underlying engine parses a whole language, and its parser takes exponential time for some nested
+//! expressions, which cannot be interrupted. So it never gets an expression: values are in its variables, and each
+//! text that it parses contains a single operation on them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use fend_core::{Context, Interrupt};
 use super::fault::CalculationError;
 use super::wide::DoubleDouble;
 
-/// A value that the engine holds.
+/// A value in the engine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Register(usize);
 
@@ -23,11 +22,11 @@ impl std::fmt::Display for Register {
     }
 }
 
-/// To which whole number a value is rounded.
+/// The direction of rounding to an integer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Rounding {
     Down,
-    /// To the nearest one, from the middle away from zero.
+    /// To the nearest one; halves are rounded away from zero.
     Nearest,
     TowardsZero,
     Up,
@@ -41,7 +40,7 @@ pub(crate) struct ValueEngine<'stop> {
 }
 
 impl<'stop> ValueEngine<'stop> {
-    /// Makes an engine that gives up when the time is over, or when it is told to stop.
+    /// Creates an engine that gives up at the time limit, or when `stop` is set.
     pub(crate) fn new(limit: Duration, stop: &'stop AtomicBool) -> Self {
         Self {
             context: Context::new(),
@@ -120,12 +119,11 @@ impl<'stop> ValueEngine<'stop> {
             Rounding::Up => !negative,
         };
         let size = self.keep(&format!("{whole} + {}", u8::from(away_from_zero)))?;
-        // By way of the value itself, because the result has its unit and its exactness.
+        // Multiplies the value itself, so that the result keeps its unit and exactness.
         self.keep(&format!("{value} * ({size} * {below} / {above})"))
     }
 
-    /// Returns by how many quarters of half a turn an angle differs from zero, if it is a whole
-    /// number of them.
+    /// Returns the multiple of a quarter of a half-turn that equals an angle, if it is an integer.
     pub(crate) fn eighths(&mut self, angle: Register) -> Result<Option<i64>, CalculationError> {
         for half_turn in ["(180 deg)", "pi"] {
             let fraction = self.show(&format!("{angle} / {half_turn} to fraction"))?;
@@ -140,19 +138,19 @@ impl<'stop> ValueEngine<'stop> {
         Ok(None)
     }
 
-    /// Returns whether a value is known exactly, however many digits it has.
+    /// Returns whether a value is known exactly, with any number of digits.
     pub(crate) fn is_exact(&mut self, register: Register) -> Result<bool, CalculationError> {
         let fraction = self.show(&format!("{register} to fraction"))?;
         Ok(!fraction.starts_with("approx."))
     }
 
-    /// Returns whether a value is exactly zero, whatever its unit.
+    /// Returns whether a value is exactly zero, in any unit.
     pub(crate) fn is_zero(&mut self, register: Register) -> Result<bool, CalculationError> {
         let fraction = self.show(&format!("{register} to fraction"))?;
         Ok(fraction == "0" || fraction.starts_with("0 "))
     }
 
-    /// Returns the fault to report if there is no time left.
+    /// Returns the timeout fault if no time is left.
     pub(crate) fn check_time(&self) -> Result<(), CalculationError> {
         if self.deadline.should_interrupt() {
             Err(self.out_of_time())
@@ -174,7 +172,7 @@ impl<'stop> ValueEngine<'stop> {
         }
     }
 
-    /// The engine's errors are texts: the few that have a fault of their own are told apart here.
+    /// The engine's errors are only texts: maps those with a specific fault.
     fn classify(&self, message: &str) -> CalculationError {
         if self.deadline.should_interrupt() || message == "interrupted" {
             return self.out_of_time();
@@ -183,7 +181,7 @@ impl<'stop> ValueEngine<'stop> {
             "division by zero" | "modulo by zero" => CalculationError::DivisionByZero,
             "exponent too large" | "value is too large" => CalculationError::Overflow,
             other => {
-                // Some of them hold numbers of any length.
+                // Some errors contain numbers of any length.
                 let other: String = other.chars().take(200).collect();
                 CalculationError::domain(other.replace("unitless", "a plain number"))
             }

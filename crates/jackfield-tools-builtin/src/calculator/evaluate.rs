@@ -1,6 +1,6 @@
-//! Works out an expression: a person's percent rules, and arithmetic in two kinds side by side.
+//! Evaluates an expression: the percent rules of people, and two kinds of arithmetic in parallel.
 //!
-//! Every value is held by the exact engine, and as a [`DoubleDouble`] number that foresees sizes.
+//! Every value is in the exact engine, and also a [`DoubleDouble`] number, which predicts sizes.
 
 use super::engine::{Register, ValueEngine};
 use super::fault::CalculationError;
@@ -10,27 +10,27 @@ use super::numbers::Number;
 use super::parser::{Expression, Operator};
 use super::wide::DoubleDouble;
 
-/// A value: the engine's, and what is known of it beside.
+/// A value in the engine, with its known properties.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Value {
     pub(crate) register: Register,
-    /// The value as a plain number (angles in radians); none if it has a unit.
+    /// The value as a plain number (angles in radians); `None` if it has a unit.
     pub(crate) wide: Option<DoubleDouble>,
-    /// Whether it is certainly not exact, and the wide number as good as the engine's.
+    /// Whether it is certainly not exact, so that the wide number is as good as the engine's.
     pub(crate) rough: bool,
-    /// About how many decimal digits the exact form has, above and below the fraction line.
+    /// The approximate number of decimal digits of the exact form, numerator and denominator together.
     pub(crate) size: f64,
-    /// Whether it is certainly a whole number.
+    /// Whether it is certainly an integer.
     pub(crate) whole: bool,
 }
 
-/// Works out expressions with one engine.
+/// Evaluates expressions with one engine.
 pub(crate) struct Evaluator<'stop> {
     pub(crate) engine: ValueEngine<'stop>,
 }
 
 impl Evaluator<'_> {
-    /// Works out an expression.
+    /// Evaluates an expression.
     pub(crate) fn value(&mut self, expression: &Expression) -> Result<Value, CalculationError> {
         match expression {
             Expression::Binary(operator, left, right) => self.binary(*operator, left, right),
@@ -67,8 +67,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A person adds a percentage *of what is there*: `100 + 10%` is 110.
-    /// Percentages added to each other are plain: `10% + 5%` is 15%.
+    /// Percentages are relative to the left operand, as people expect: `100 + 10%` is 110. Sums of percentages are
+    /// plain: `10% + 5%` is 15%.
     fn binary(
         &mut self,
         operator: Operator,
@@ -150,12 +150,12 @@ impl Evaluator<'_> {
         })
     }
 
-    /// Keeps a whole number.
+    /// Stores an integer.
     pub(crate) fn whole(&mut self, number: u32) -> Result<Value, CalculationError> {
         self.number(&Number::whole(number.to_string()))
     }
 
-    /// Keeps a number that is known only approximately.
+    /// Stores an approximate number.
     pub(crate) fn approximate(&mut self, wide: DoubleDouble) -> Result<Value, CalculationError> {
         if !wide.is_zero() {
             check_magnitude(wide.log10())?;
@@ -174,13 +174,13 @@ impl Evaluator<'_> {
     /// Returns whether the value is exactly zero.
     pub(crate) fn is_zero(&mut self, value: Value) -> Result<bool, CalculationError> {
         match value.wide {
-            // Sums are read back from the engine where they come near zero.
+            // Sums near zero are read back from the engine.
             Some(wide) if !wide.is_zero() => Ok(false),
             Some(_) | None => self.engine.is_zero(value.register),
         }
     }
 
-    /// Returns whether the value is exactly this whole number.
+    /// Returns whether the value is exactly this integer.
     pub(crate) fn is_exactly(
         &mut self,
         value: Value,
@@ -206,7 +206,7 @@ impl Evaluator<'_> {
         let wide = match left.wide.zip(right.wide) {
             Some((a, b)) => {
                 let result = wide(a, b);
-                // What cancels out leaves few digits behind: the exact value has them all.
+                // Cancellation leaves few digits; the exact value has all of them.
                 if result.is_remnant_of(a) && result.is_remnant_of(b) {
                     Some(self.engine.plain_number(register)?.unwrap_or(result))
                 } else {
@@ -273,7 +273,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Refuses numbers of more than 10000 digits or decimals, given their logarithm to base 10.
+/// Refuses numbers of more than 10000 digits or decimals, by their logarithm to base 10.
 pub(crate) fn check_magnitude(log: f64) -> Result<(), CalculationError> {
     if log > MAX_LOG {
         Err(CalculationError::Overflow)
@@ -301,8 +301,8 @@ fn is_percentage(expression: &Expression) -> bool {
     }
 }
 
-/// The most digits that a number may have before or after the point.
+/// The most digits of a number before or after the point.
 pub(crate) const MAX_LOG: f64 = 10_000.0;
 
-/// About how many digits the engine holds of an approximate number.
+/// The approximate number of digits that the engine keeps of an approximate number.
 const APPROXIMATE_SIZE: f64 = 80.0;

@@ -1,4 +1,4 @@
-//! What keeps a calculation from having an answer.
+//! Errors of calculations.
 
 use crate::answer::ToolFault;
 
@@ -28,12 +28,12 @@ pub(crate) enum CalculationError {
 }
 
 impl CalculationError {
-    /// Makes a fault about how the expression is written.
+    /// Creates a fault about the syntax of the expression.
     pub(crate) fn syntax(text: impl Into<String>) -> Self {
         Self::Syntax(text.into())
     }
 
-    /// Makes a fault about a value that an operation is not defined for.
+    /// Creates a fault about a value for which an operation is undefined.
     pub(crate) fn domain(text: impl Into<String>) -> Self {
         Self::Domain(text.into())
     }

@@ -1,4 +1,4 @@
-//! The functions: exact where there is an exact answer, else to the digits of a [`DoubleDouble`] number.
+//! The functions: exact if there is an exact result, otherwise to the precision of a [`DoubleDouble`] number.
 
 mod counting;
 mod powers;
@@ -17,7 +17,7 @@ use super::wide::DoubleDouble;
 pub(crate) use self::counting::factorial;
 pub(crate) use self::powers::power;
 
-/// Applies a function to as many arguments as it takes.
+/// Applies a function to its arguments, after checking their number.
 pub(crate) fn call(
     evaluator: &mut Evaluator<'_>,
     function: Function,
@@ -94,7 +94,7 @@ pub(crate) fn call(
     }
 }
 
-/// Returns the remainder that has the sign of the divisor, of any real numbers.
+/// Returns the remainder with the sign of the divisor, for any real numbers.
 pub(crate) fn remainder(
     evaluator: &mut Evaluator<'_>,
     value: Value,
@@ -123,7 +123,7 @@ pub(crate) fn remainder(
     })
 }
 
-/// The engine knows the exact sines and cosines, of the tangents only the zeros.
+/// The engine knows the exact sines and cosines, but only the zeros of the tangent.
 fn tangent(evaluator: &mut Evaluator<'_>, value: Value) -> Result<Value, CalculationError> {
     plain(value, "tan")?;
     let eighths = evaluator.engine.eighths(value.register)?;
@@ -137,7 +137,7 @@ fn tangent(evaluator: &mut Evaluator<'_>, value: Value) -> Result<Value, Calcula
     }
 }
 
-/// Returns the engine's exact answer if it has one, and else the approximation.
+/// Returns the engine's exact result if it has one, and the approximation otherwise.
 fn exact_or(
     evaluator: &mut Evaluator<'_>,
     operation: &str,
@@ -170,7 +170,7 @@ fn rounded(
     rounding: Rounding,
 ) -> Result<Value, CalculationError> {
     if value.rough && value.wide.is_some_and(|wide| wide.log10() > 40.0) {
-        // All of its digits lie before the point.
+        // All of its digits are before the point.
         return Ok(value);
     }
     let register = evaluator.engine.round(value.register, rounding)?;
@@ -249,7 +249,7 @@ fn hyperbolic(
     let small = wide.nearest();
     let sine = combine(DoubleDouble::from(1.0), DoubleDouble::from(1.0)).is_zero();
     if sine && small.abs() < 0.1 {
-        // The difference of two numbers near one would have few digits left.
+        // The difference of two numbers near one would have few significant digits.
         return evaluator.approximate(DoubleDouble::from(small.sinh()));
     }
     let up = wide.exp();

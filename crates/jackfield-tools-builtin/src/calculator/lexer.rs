@@ -1,17 +1,17 @@
-//! Cuts an expression into tokens, whatever script its digits and operators are written in.
+//! Splits an expression into tokens, with digits and operators in any script.
 
 use super::fault::CalculationError;
 use super::names::Function;
 use super::numbers::{self, Number};
 
-/// A token, and whether blank space stands before it.
+/// A token, and whether white space precedes it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Token {
     pub(crate) kind: TokenKind,
     pub(crate) spaced: bool,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TokenKind {
     Bang,
@@ -28,14 +28,14 @@ pub(crate) enum TokenKind {
     Times,
 }
 
-/// The tokens of an expression, and what had to be decided to read it.
+/// The tokens of an expression, and notes on the interpretations chosen.
 #[derive(Debug)]
 pub(crate) struct TokenList {
     pub(crate) tokens: Vec<Token>,
     pub(crate) notes: Vec<String>,
 }
 
-/// Cuts an expression into tokens.
+/// Splits an expression into tokens.
 pub(crate) fn tokens(expression: &str) -> Result<TokenList, CalculationError> {
     let text = expression.trim();
     let text = text.trim_end_matches(|last: char| "=＝?？".contains(last) || last.is_whitespace());
@@ -174,7 +174,7 @@ impl Lexer {
         Ok(())
     }
 
-    /// Reads `²` as `^2`, `⁻¹⁰` as `^-10`.
+    /// Reads `²` as `^2`, and `⁻¹⁰` as `^-10`.
     fn superscript(&mut self, first: char) {
         self.push(TokenKind::Power, false);
         let mut digits = String::new();
@@ -227,10 +227,10 @@ fn takes_a_list(name: &str) -> bool {
     Function::named(&name.to_lowercase()).is_some_and(|function| function.arity().1 > 1)
 }
 
-/// Returns the plain form of a character, or says why it is not allowed.
+/// Returns the plain form of a character, or the reason why it is not permitted.
 fn plain(character: char) -> Result<char, CalculationError> {
     Ok(match character {
-        // The full-width forms lie in the order of the plain ones.
+        // The full-width forms are in the order of the plain ones.
         '\u{FF01}'..='\u{FF5E}' => {
             char::from_u32(u32::from(character) - 0xFEE0).unwrap_or(character)
         }

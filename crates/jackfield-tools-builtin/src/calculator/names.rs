@@ -1,4 +1,4 @@
-//! The words that an expression may use: functions, constants and units.
+//! The names in expressions: functions, constants and units.
 
 /// A function.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -42,7 +42,7 @@ pub(crate) enum Function {
 }
 
 impl Function {
-    /// Returns the function that has this name, or one of its names in other traditions.
+    /// Returns the function with this name, including names of other traditions.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "abs" => Self::Abs,
@@ -85,7 +85,7 @@ impl Function {
         })
     }
 
-    /// Returns how many arguments the function takes: at least and at most.
+    /// Returns the smallest and the largest number of arguments.
     pub(crate) fn arity(self) -> (usize, usize) {
         match self {
             Self::Abs
@@ -142,8 +142,8 @@ impl Constant {
     }
 }
 
-/// Returns the engine's name of a unit: a list of our own, so that currencies, dates and whatever
-/// else the engine knows by name stay out of reach.
+/// Returns the engine's name of a unit. This list of our own excludes currencies, dates and other names that the
+/// engine knows.
 pub(crate) fn unit(name: &str) -> Option<&'static str> {
     if let Some(unit) = UNITS.iter().find(|unit| **unit == name) {
         return Some(unit);
@@ -152,7 +152,7 @@ pub(crate) fn unit(name: &str) -> Option<&'static str> {
     Some(unit)
 }
 
-/// Returns known words that look like an unknown one, the nearest first.
+/// Returns known names that resemble an unknown one, the nearest first.
 pub(crate) fn similar(name: &str) -> Vec<&'static str> {
     let mut near: Vec<(usize, &'static str)> = SUGGESTIONS
         .iter()

@@ -1,25 +1,25 @@
-//! Reads numbers as people write them: points, commas, grouped digits, exponents, other bases.
+//! Parses numbers in common notations: points, commas, grouped digits, exponents, other bases.
 
 use super::fault::CalculationError;
 
-/// A number as written: decimal digits with at most one point, and an exponent.
+/// A number in text form: decimal digits with at most one point, and an exponent.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Number {
     text: String,
 }
 
 impl Number {
-    /// Makes a whole number from decimal digits.
+    /// Creates an integer from decimal digits.
     pub(crate) fn whole(digits: String) -> Self {
         Self { text: digits }
     }
 
-    /// Returns the number in the form that the engine reads.
+    /// Returns the number in the engine's form.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns how many decimal digits its exact form has, above and below the fraction line.
+    /// Returns the number of decimal digits of its exact form, numerator and denominator together.
     pub(crate) fn size(&self) -> f64 {
         let (mantissa, exponent) = self.text.split_once('e').unwrap_or((&self.text, "0"));
         let exponent: f64 = exponent.parse().unwrap_or(0.0);
@@ -27,19 +27,20 @@ impl Number {
         (mantissa.len() + decimals) as f64 + exponent.abs()
     }
 
-    /// Returns whether it is written as a whole number.
+    /// Returns whether it is written as an integer.
     pub(crate) fn is_whole(&self) -> bool {
         !self.text.contains('.') && !self.text.contains("e-")
     }
 }
 
-/// The largest power of ten that a number may be written with.
+/// The largest exponent of ten in a number.
 const MAX_EXPONENT: u32 = 9_999;
 
-/// Reads the number that the characters begin with: the number, how many characters it takes, and
-/// a note if the separators in it could be read in another way.
+/// Parses the number at the start of the characters: the number, its length in characters, and a note if its
+/// separators are ambiguous.
 ///
-/// A comma groups thousands where all groups fit (`2,500`), and is the decimal separator elsewhere
+/// A comma groups thousands if all groups fit (`2,500`), and is the decimal separator otherwise (`2,5`); where it
+/// separates arguments, it is neither.
 /// (`2,5`); where it separates arguments, it is neither.
 pub(crate) fn read(
     characters: &[char],
@@ -80,7 +81,7 @@ fn other_base(
     Ok(Some((number, 2 + digits.len(), None)))
 }
 
-/// Returns how many characters belong to the number, its exponent aside.
+/// Returns the length of the number without its exponent, in characters.
 fn extent(characters: &[char], comma_separates: bool) -> usize {
     let digit_at = |index: usize| characters.get(index).is_some_and(char::is_ascii_digit);
     let mut length = 0;
@@ -93,7 +94,7 @@ fn extent(characters: &[char], comma_separates: bool) -> usize {
                 continue;
             }
             ' ' => {
-                // Only where it cannot be anything but grouped thousands: `2 500`.
+                // Only where it can be nothing but grouped thousands: `2 500`.
                 (1..=3).contains(&group)
                     && digit_at(length + 1)
                     && digit_at(length + 2)
@@ -114,7 +115,7 @@ fn extent(characters: &[char], comma_separates: bool) -> usize {
     length
 }
 
-/// Returns the number without its separators, and whether that was a choice.
+/// Returns the number without its separators, and whether it was ambiguous.
 fn mantissa(written: &str) -> Result<(String, bool), CalculationError> {
     let refuse = |why: &str| {
         Err(CalculationError::syntax(format!(
@@ -144,7 +145,7 @@ fn mantissa(written: &str) -> Result<(String, bool), CalculationError> {
         return Ok((join(&digits, decimals), false));
     }
     if are_thousands(&groups) || (separator == ',' && are_lakhs(&groups)) {
-        // One comma and nothing else might be a decimal comma with three decimals.
+        // A single comma might be a decimal comma with three decimals.
         let note = matches!(separator, ',' | ' ') && groups.len() == 2 && decimals.is_none();
         return Ok((join(&digits, decimals), note));
     }
@@ -181,7 +182,7 @@ fn are_lakhs(groups: &[&str]) -> bool {
     }
 }
 
-/// Reads `e-3` and the like: its plain form, and how many characters it takes.
+/// Parses an exponent such as `e-3`: its plain form, and its length in characters.
 fn exponent(characters: &[char]) -> Result<(String, usize), CalculationError> {
     let (sign, digits_from) = match characters {
         ['e' | 'E', '+', digit, ..] if digit.is_ascii_digit() => ("", 2),

@@ -1,4 +1,4 @@
-//! Reads tokens as an expression: precedence, implied multiplication, units, and a bounded depth.
+//! Parses tokens into an expression: precedence, implied multiplication, units, and limited depth.
 
 use super::fault::CalculationError;
 use super::lexer::{Token, TokenKind};
@@ -11,7 +11,7 @@ pub(crate) enum Expression {
     Binary(Operator, Box<Self>, Box<Self>),
     Call(Function, Vec<Self>),
     Constant(Constant),
-    /// The value in another unit, written as the engine reads it.
+    /// The value in another unit, in the engine's form.
     Convert(Box<Self>, String),
     Factorial(Box<Self>),
     Negate(Box<Self>),
@@ -31,14 +31,14 @@ pub(crate) enum Operator {
     Subtract,
 }
 
-/// An expression, and what had to be decided to read it.
+/// An expression, and notes on the interpretations chosen.
 #[derive(Debug)]
 pub(crate) struct ParsedExpression {
     pub(crate) expression: Expression,
     pub(crate) notes: Vec<String>,
 }
 
-/// Reads tokens as one expression of at most `max_depth` levels.
+/// Parses tokens into one expression of at most `max_depth` levels.
 pub(crate) fn parse(
     tokens: Vec<Token>,
     max_depth: usize,
@@ -62,7 +62,7 @@ pub(crate) fn parse(
     }
 }
 
-/// Each method reads one level of precedence, the loosest first, and takes the depth that it is at.
+/// Each method parses one level of precedence, the loosest first, and takes the current depth.
 struct Parser {
     tokens: Vec<Token>,
     position: usize,
@@ -127,7 +127,7 @@ impl Parser {
         }
     }
 
-    /// Decides on a `%` before an operand: `10 % 3` is a remainder, `15% 200` may be a slip.
+    /// Decides about a `%` before an operand: `10 % 3` is a remainder, `15% 200` may be a mistake.
     fn remainder_sign(&mut self) -> Result<Operator, CalculationError> {
         let spaced = |ahead: usize| {
             self.tokens
@@ -159,7 +159,7 @@ impl Parser {
         }
     }
 
-    /// An exponent does not take the unit behind it: `10^3 kg` is a thousand kilograms.
+    /// An exponent does not include a following unit: `10^3 kg` is a thousand kilograms.
     fn power(&mut self, depth: usize, units: bool) -> Result<Expression, CalculationError> {
         let mut value = self.postfix(depth)?;
         if self.peek(0) == Some(&TokenKind::Power) {
@@ -291,7 +291,7 @@ impl Parser {
         }
     }
 
-    /// Reads the unit to convert to: units with powers, multiplied and divided.
+    /// Parses the target unit of a conversion: units with powers, multiplied and divided.
     fn target(&mut self) -> Result<String, CalculationError> {
         let mut target = String::new();
         loop {
@@ -334,13 +334,13 @@ impl Parser {
         }
     }
 
-    /// Returns the engine's name of the unit that stands here.
+    /// Returns the engine's name of the unit at this place.
     fn unit_at(&self, ahead: usize) -> Option<&'static str> {
         let Some(TokenKind::Name(name)) = self.peek(ahead) else {
             return None;
         };
         if name == "in" {
-            // An inch, unless a unit to convert to comes next: `5 in to cm`, `5 km in miles`.
+            // An inch, unless the target unit of a conversion follows: `5 in to cm`, `5 km in miles`.
             return (!self.unit_named_at(ahead + 1)).then_some("inch");
         }
         let called = self.peek(ahead + 1) == Some(&TokenKind::Open);
@@ -420,7 +420,7 @@ fn is_unit(expression: &Expression) -> bool {
     }
 }
 
-/// Makes `1 / (2 kg)` half a kilogram: a person who writes `1/2 kg` means that.
+/// Makes `1 / (2 kg)` half a kilogram, as people mean by `1/2 kg`.
 fn fraction_of_unit(numerator: Expression, quantity: Expression) -> Expression {
     if let Expression::Binary(Operator::Multiply, left, unit) = quantity {
         let number = Box::new(fraction_of_unit(numerator, *left));
@@ -429,8 +429,8 @@ fn fraction_of_unit(numerator: Expression, quantity: Expression) -> Expression {
     Expression::Binary(Operator::Divide, Box::new(numerator), Box::new(quantity))
 }
 
-/// Returns whether the word multiplies a share with a whole: in `15% of 200`, `15% от 200`, and in
-/// `200的15%`, where the order is the other one and the product the same.
+/// Returns whether the word multiplies a share with a whole: in `15% of 200`, `15% от 200`, and in `200的15%`, where
+/// the order is reversed but the product is the same.
 fn is_of(name: &str) -> bool {
     matches!(name, "of" | "от" | "的")
 }

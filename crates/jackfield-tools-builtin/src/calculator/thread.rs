@@ -1,4 +1,4 @@
-//! Runs calculations on threads of their own: few at a time, each for a short time.
+//! Runs calculations on separate threads: few at a time, each for a short time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,17 +14,17 @@ use super::parser::Expression;
 use super::wide::DoubleDouble;
 use super::{MAX_DIGITS, TIME_LIMIT};
 
-/// The places for running calculations.
+/// The slots for concurrent calculations.
 #[derive(Clone, Debug)]
 pub(crate) struct ThreadSlots(Arc<Semaphore>);
 
 impl ThreadSlots {
-    /// Makes a number of places.
+    /// Creates this number of slots.
     pub(crate) fn new(count: usize) -> Self {
         Self(Arc::new(Semaphore::new(count)))
     }
 
-    /// Works out an expression, and stops the work when the future is dropped.
+    /// Evaluates an expression. Dropping the future stops the work.
     pub(crate) async fn run(
         &self,
         expression: Expression,
@@ -35,7 +35,7 @@ impl ThreadSlots {
         };
         let (answer, stop) = start(expression, place)?;
         let _stop = StopOnDrop(stop);
-        // The engine watches the time itself; this is for the case that it does not look.
+        // The engine checks the time itself; this is a backup.
         match tokio::time::timeout(TIME_LIMIT + GRACE, answer).await {
             Ok(Ok(result)) => result,
             Ok(Err(_)) => Err(CalculationError::domain("the calculation failed")),
@@ -43,7 +43,7 @@ impl ThreadSlots {
         }
     }
 
-    /// Works out an expression while the caller's thread waits.
+    /// Evaluates an expression, and blocks the caller's thread.
     pub(crate) fn run_blocking(
         &self,
         expression: Expression,
@@ -63,7 +63,7 @@ type RunningCount = (
     Arc<AtomicBool>,
 );
 
-/// Starts a thread that keeps its place until it ends, even if nobody waits for it any more.
+/// Starts a thread that keeps its slot until it ends, even if its result is not needed any more.
 fn start(
     expression: Expression,
     place: OwnedSemaphorePermit,
@@ -73,9 +73,9 @@ fn start(
     let told_to_stop = Arc::clone(&stop);
     let work = move || {
         let result = evaluate(&expression, TIME_LIMIT, &told_to_stop);
-        // Before the answer is sent, so that whoever has it can start the next calculation.
+        // Freed before the answer is sent, so that its receiver can start the next calculation.
         drop(place);
-        // Whoever asked may have gone away.
+        // The receiver may be gone.
         let _unheard = sender.send(result);
     };
     std::thread::Builder::new()
@@ -103,7 +103,7 @@ fn evaluate(
     let shift = wide.log10().floor() as i64;
     let scale = DoubleDouble::from(10.0).power(shift.unsigned_abs());
     let near = match (value.rough, shift < 0) {
-        // What is not exact anyway is sooner scaled here.
+        // An approximate value is scaled faster here.
         (true, true) => evaluator.approximate(wide * scale)?.register,
         (true, false) => evaluator.approximate(wide / scale)?.register,
         (false, negative) => {
@@ -125,15 +125,15 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// How long to wait for a place.
+/// How long to wait for a free slot.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How much longer than the limit to wait for a thread that does not look at the time.
+/// How much longer than the time limit to wait for a thread that does not check the time.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// Room for an expression of the greatest depth, several times over.
+/// Several times the stack that an expression of maximum depth needs.
 const STACK_SIZE: usize = 4 * 1024 * 1024;
 
-/// How many digits from the point a number may begin for the engine to write it as it is: it writes
-/// zeros one after another, which takes its time.
+/// How many digits from the point a number may begin for the engine to write it unscaled: the engine writes zeros
+/// one by one, which is slow.
 const FAR: f64 = 150.0;

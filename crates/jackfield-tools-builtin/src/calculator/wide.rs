@@ -1,12 +1,11 @@
-//! Approximate numbers of about 31 digits and any magnitude, for what has no exact answer.
+//! Approximate numbers of about 31 digits and any magnitude, for results that are not exact.
 //!
-//! The exact arithmetic is the engine's.
-//! These numbers run beside it: they foresee results that are too large, and they give the digits
-//! of roots, powers and functions whose exact form does not exist or would be enormous.
+//! The engine does the exact arithmetic. These numbers run in parallel: they predict results that are too large,
+//! and they provide the digits of roots, powers and functions whose exact form does not exist or would be enormous.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// `(high + low) · 2^exponent`, where `high` is zero or of a size between a half and one.
+/// `(high + low) · 2^exponent`, where `high` is zero or between a half and one in absolute value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DoubleDouble {
     high: f64,
@@ -25,7 +24,7 @@ impl DoubleDouble {
         Self::of(std::f64::consts::PI, 1.224_646_799_147_353_2e-16, 0)
     }
 
-    /// Reads decimal text: digits with at most one point, and an exponent after an `e`.
+    /// Parses decimal text: digits with at most one point, and an exponent after an `e`.
     pub(crate) fn parse(text: &str) -> Self {
         let (mantissa, exponent) = match text.split_once('e') {
             Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().unwrap_or(0)),
@@ -49,14 +48,14 @@ impl DoubleDouble {
         }
     }
 
-    /// Returns the nearest float: zero or infinite where a float cannot hold it.
+    /// Returns the nearest float: zero or infinity if it is out of range.
     pub(crate) fn nearest(self) -> f64 {
         let exponent = i32::try_from(self.exponent).unwrap_or(if self.exponent < 0 {
             i32::MIN / 2
         } else {
             i32::MAX / 2
         });
-        // In two steps, because the power alone may lie outside of what a float holds.
+        // In two steps, because the power alone may be out of a float's range.
         let half = exponent / 2;
         self.high * 2f64.powi(half) * 2f64.powi(exponent - half)
     }
@@ -66,11 +65,11 @@ impl DoubleDouble {
         self.high.abs().log10() + self.exponent as f64 * std::f64::consts::LOG10_2
     }
 
-    /// Returns the natural logarithm, undefined for what is not positive.
+    /// Returns the natural logarithm, undefined unless the value is positive.
     pub(crate) fn ln(self) -> f64 {
         let above_one = (self - Self::from(1.0)).nearest();
         if above_one.abs() < 0.25 {
-            // Near one, a plain logarithm would see only the rounded difference.
+            // Near one, a plain logarithm would only see the rounded difference.
             above_one.ln_1p()
         } else {
             self.high.ln() + self.exponent as f64 * std::f64::consts::LN_2
@@ -85,7 +84,7 @@ impl DoubleDouble {
         self.high < 0.0
     }
 
-    /// Returns whether this, as a sum, lost many digits of one of its terms.
+    /// Returns whether this sum lost many digits of this term by cancellation.
     pub(crate) fn is_remnant_of(self, term: Self) -> bool {
         !term.is_zero() && (self.is_zero() || self.exponent < term.exponent - 30)
     }
@@ -95,7 +94,7 @@ impl DoubleDouble {
         if self.is_negative() { -self } else { self }
     }
 
-    /// Returns the largest whole number that is not above the value.
+    /// Returns the largest integer not above the value.
     pub(crate) fn floor(self) -> Self {
         if self.exponent > 106 {
             return self;
@@ -112,7 +111,7 @@ impl DoubleDouble {
         }
     }
 
-    /// Returns the value as a whole number, if it is one to within rounding.
+    /// Returns the value as an integer, if it is one to within rounding.
     pub(crate) fn whole(self) -> Option<i64> {
         if self.exponent < 0 && !self.is_zero() {
             return None;
@@ -123,7 +122,7 @@ impl DoubleDouble {
         (nearest.abs() < 1e15 && distance < error).then_some(nearest as i64)
     }
 
-    /// Returns the square root of what is not negative.
+    /// Returns the square root of a non-negative value.
     pub(crate) fn root(self) -> Self {
         if self.is_zero() {
             return self;
@@ -156,7 +155,7 @@ impl DoubleDouble {
         product
     }
 
-    /// Returns the value to any power, for a value that is positive.
+    /// Returns a positive value to any power.
     pub(crate) fn power_of(self, exponent: Self) -> Self {
         let whole = exponent.floor();
         let rest = (exponent - whole).nearest();
@@ -175,7 +174,7 @@ impl DoubleDouble {
         Self::e().power_of(self)
     }
 
-    /// Writes the value as an expression of decimal literals, losing nothing that matters.
+    /// Writes the value as an expression of decimal literals, without a relevant loss.
     pub(crate) fn literal(self) -> String {
         let (operator, exponent) = if self.exponent < 0 {
             ('/', self.exponent.unsigned_abs())
@@ -216,11 +215,11 @@ fn exp(power: f64) -> DoubleDouble {
     DoubleDouble::of(rest.exp(), 0.0, turns as i64)
 }
 
-/// Returns by which power of two a float is to be divided to lie between a half and one.
+/// Returns the power of two by which a float is divided to be between a half and one.
 fn binary_exponent(value: f64) -> i32 {
     let bits = (value.to_bits() >> 52) & 0x7ff;
     match i32::try_from(bits) {
-        // Too small to be normal: far below what any caller can tell from zero.
+        // Subnormal: far below any difference from zero that matters to callers.
         Ok(0) | Err(_) => 0,
         Ok(bits) => bits - 1022,
     }

@@ -1,21 +1,20 @@
 //! Cities by their names in English, Russian and Chinese, with their zones.
 //!
-//! A city that is known all over the world is meant by its bare name, and its namesakes only by
-//! their country or state; where no city of a name is that well known, all of them have the name,
-//! and an answer lists them.
+//! The bare name of a world-famous city means that city, and its namesakes need their country or state. If no city
+//! of a name is that famous, the name is ambiguous, and an answer lists all of them.
 
 /// A city, or another name of a zone.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct City {
     /// Its names, in lower case and without punctuation.
     pub(crate) names: &'static [&'static str],
-    /// Where it lies, for people.
+    /// Its location, for people.
     pub(crate) label: &'static str,
     /// Its zone.
     pub(crate) zone: &'static str,
 }
 
-/// Returns all cities and the usual abbreviations of zones that have no such name of their own.
+/// Returns all cities and the usual abbreviations of zones without such a name.
 pub(crate) fn all() -> impl Iterator<Item = &'static City> {
     [ASIA, EUROPE, ELSEWHERE, ABBREVIATIONS]
         .into_iter()

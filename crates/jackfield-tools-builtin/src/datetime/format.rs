@@ -1,11 +1,11 @@
-//! The forms in which an instant is written.
+//! The formats of an instant.
 
 use jiff::Zoned;
 use jiff::fmt::{rfc2822, strtime};
 
 use super::zone::offset_text;
 
-/// A form that was asked for.
+/// A requested format.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum DateFormat {
     Date,
@@ -18,7 +18,7 @@ pub(crate) enum DateFormat {
 }
 
 impl DateFormat {
-    /// Reads the name of a form, or a pattern of the `strftime` kind.
+    /// Parses the name of a format, or a `strftime` pattern.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let name = text.trim().to_lowercase();
         Ok(match name.as_str() {
@@ -46,7 +46,7 @@ impl DateFormat {
         })
     }
 
-    /// Writes an instant in this form.
+    /// Formats an instant.
     pub(crate) fn write(&self, time: &Zoned) -> Result<String, String> {
         match self {
             Self::Date => plain("%Y-%m-%d", time),
@@ -68,13 +68,13 @@ impl DateFormat {
     }
 }
 
-/// Writes an instant as `2026-05-06T21:30:00+09:00`.
+/// Formats an instant as `2026-05-06T21:30:00+09:00`.
 pub(crate) fn iso(time: &Zoned) -> Result<String, String> {
     let civil = plain("%Y-%m-%dT%H:%M:%S", time)?;
     Ok(format!("{civil}{}", offset_text(time.offset())))
 }
 
-/// Writes an instant by a pattern.
+/// Formats an instant by a pattern.
 pub(crate) fn plain(pattern: &str, time: &Zoned) -> Result<String, String> {
     strtime::format(pattern, time).map_err(|error| format!("the pattern cannot be used: {error}"))
 }
@@ -92,5 +92,5 @@ fn human(time: &Zoned) -> Result<String, String> {
 /// The longest pattern, in characters.
 pub(crate) const MAX_PATTERN: usize = 100;
 
-/// The longest text that a pattern may write: a few characters can ask for much padding.
+/// The longest output of a pattern: a few characters can request much padding.
 const MAX_WRITTEN: usize = 500;

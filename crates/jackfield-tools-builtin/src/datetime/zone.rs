@@ -1,4 +1,4 @@
-//! Finds the zone that somebody means: by zone name, city, abbreviation or offset from UTC.
+//! Finds a zone by zone name, city, abbreviation or offset from UTC.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::cities::{self, City};
 
-/// What somebody may mean.
+/// The result of a lookup.
 #[derive(Clone, Debug)]
 pub(crate) enum Meaning {
     /// One zone.
     One(NamedZone),
-    /// Places of one name in zones with different clocks.
+    /// Places with the same name in zones with different clocks.
     Several(Vec<NamedZone>),
-    /// Nothing known; names that look like it.
+    /// No match; similar names.
     Nothing(Vec<String>),
     /// An offset that no place on earth has.
     OffEarth,
 }
 
-/// A zone, and the place that it was found by.
+/// A zone, and the place by which it was found.
 #[derive(Clone, Debug)]
 pub(crate) struct NamedZone {
-    /// The place, if it was found by its name.
+    /// The place, if it was found by name.
     pub(crate) label: Option<String>,
     /// The zone.
     pub(crate) zone: TimeZone,
@@ -44,12 +44,12 @@ impl NamedZone {
 pub(crate) struct Zones(TimeZoneDatabase);
 
 impl Zones {
-    /// Makes the zones that are built in, so that answers do not depend on the machine.
+    /// Uses the built-in zones, so that answers do not depend on the machine.
     pub(crate) fn bundled() -> Self {
         Self(TimeZoneDatabase::bundled())
     }
 
-    /// Returns what a text means, for a reader at this instant.
+    /// Looks up a text, at this instant.
     pub(crate) fn find(&self, text: &str, now: Timestamp) -> Meaning {
         let text = text.trim();
         if let Some(offset) = offset(text) {
@@ -120,7 +120,7 @@ impl Zones {
         })
     }
 
-    /// Leaves out places whose clocks agree with one before them.
+    /// Leaves out places whose clocks agree with an earlier one.
     fn distinguish(&self, places: Vec<NamedZone>, now: Timestamp, name: &str) -> Meaning {
         let mut distinct: Vec<NamedZone> = Vec::new();
         for place in places {
@@ -140,7 +140,7 @@ impl Zones {
         }
     }
 
-    /// Returns names that look like an unknown one, the nearest first, each zone once.
+    /// Returns names that resemble an unknown one, the nearest first, each zone once.
     fn similar(&self, name: &str) -> Vec<String> {
         let mut nearest: BTreeMap<String, (f64, String)> = BTreeMap::new();
         let mut offer = |likeness: f64, zone: &str, shown: String| {
@@ -175,7 +175,7 @@ impl Zones {
     }
 }
 
-/// Writes an offset as `+05:30`.
+/// Formats an offset as `+05:30`.
 pub(crate) fn offset_text(offset: Offset) -> String {
     let seconds = offset.seconds();
     let sign = if seconds < 0 { '-' } else { '+' };
@@ -183,8 +183,8 @@ pub(crate) fn offset_text(offset: Offset) -> String {
     format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
 }
 
-/// Reads `+05:30`, `UTC-3`, `GMT+0800` and `Z`: none if it is not an offset, and none inside if no
-/// place has it.
+/// Parses `+05:30`, `UTC-3`, `GMT+0800` and `Z`: `None` if it is not an offset, and `Some(None)` if no place has
+/// it.
 fn offset(text: &str) -> Option<Option<Offset>> {
     let upper = text.to_uppercase().replace(['−', '–'], "-");
     if matches!(upper.as_str(), "Z" | "UTC" | "GMT") {
@@ -231,7 +231,7 @@ fn fixed(offset: Offset) -> TimeZone {
     }
 }
 
-/// Returns a name in the form in which names are compared.
+/// Returns a name in the form for comparisons.
 fn normal(name: &str) -> String {
     let plain: String = name
         .to_lowercase()
@@ -246,7 +246,7 @@ fn normal(name: &str) -> String {
     plain.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
-/// Returns whether a name is a city's with more words behind it, all of them from its label.
+/// Returns whether a name is that of a city followed by words of its label.
 fn is_qualified(city: &City, name: &str) -> bool {
     let label = normal(city.label);
     city.names.iter().any(|known| {
@@ -267,7 +267,7 @@ fn is_qualified(city: &City, name: &str) -> bool {
     })
 }
 
-/// Returns whether a zone's name is a continent and a place, and not one kept for old programs.
+/// Returns whether a zone's name is a continent and a place, and not a legacy alias.
 fn is_place(zone: &str) -> bool {
     zone.contains('/') && !zone.starts_with("Etc/") && !zone.starts_with("SystemV/")
 }
@@ -276,7 +276,7 @@ fn last_part(zone: &str) -> &str {
     zone.rsplit_once('/').map_or(zone, |(_, last)| last)
 }
 
-/// Returns whether two zones show the same time the whole year round, last year and next year.
+/// Returns whether two zones show the same time all year, last year and next year.
 fn same_clock(a: &TimeZone, b: &TimeZone, now: Timestamp) -> bool {
     (-12..=12).all(|month| {
         let instant = now.saturating_add(SignedDuration::from_hours(month * 30 * 24));
@@ -288,10 +288,10 @@ fn likeness(name: &str, known: &str) -> f64 {
     strsim::jaro_winkler(name, known)
 }
 
-/// From which likeness on a name is worth suggesting; 1 is equal.
+/// The lowest similarity of a suggestion; 1 is equal.
 const LIKENESS: f64 = 0.8;
 
-/// How many names to suggest.
+/// The number of suggestions.
 const SUGGESTIONS: usize = 5;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Functions of whole numbers, and functions of any number of arguments.
+//! Functions of integers, and functions of any number of arguments.
 
 use super::super::evaluate::{Evaluator, Value, check_magnitude};
 use super::super::fault::CalculationError;
@@ -26,14 +26,14 @@ pub(crate) fn factorial(
     })
 }
 
-/// Whether the order of what is chosen counts.
+/// Whether the order of the selection counts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Selection {
     Ordered,
     Unordered,
 }
 
-/// In how many ways some of a set can be chosen.
+/// The number of ways to choose some elements of a set.
 pub(crate) fn selections(
     evaluator: &mut Evaluator<'_>,
     selection: Selection,
@@ -45,7 +45,7 @@ pub(crate) fn selections(
     if taken > number {
         return evaluator.whole(0);
     }
-    // The engine works out the factorial of the whole set.
+    // The engine computes the factorial of the whole set.
     check_magnitude(factorial_log(number))?;
     let (operator, steps) = match selection {
         Selection::Ordered => ("nPr", taken),
@@ -103,7 +103,7 @@ pub(crate) fn smaller(
     extreme(evaluator, left, right, Operator::Subtract)
 }
 
-/// Half of the sum and the distance of two values: exact, and with any unit.
+/// Half of the sum plus or minus the distance of two values: exact, and for any unit.
 fn extreme(
     evaluator: &mut Evaluator<'_>,
     left: Value,
@@ -123,7 +123,7 @@ fn extreme(
     })
 }
 
-/// The least common multiple of whole numbers.
+/// The least common multiple of integers.
 pub(crate) fn common_multiple(
     evaluator: &mut Evaluator<'_>,
     left: Value,
@@ -139,7 +139,7 @@ pub(crate) fn common_multiple(
     })
 }
 
-/// The greatest common divisor of whole numbers, by Euclid's method.
+/// The greatest common divisor of integers, by Euclid's algorithm.
 pub(crate) fn common_divisor(
     evaluator: &mut Evaluator<'_>,
     left: Value,
@@ -163,7 +163,7 @@ pub(crate) fn common_divisor(
     Ok(larger)
 }
 
-/// Returns the value as a whole number that is not negative.
+/// Returns the value as a non-negative integer.
 fn counting(value: Value, what: &str) -> Result<u64, CalculationError> {
     let wide = plain(value, what)?;
     if wide.log10() > 15.0 && !wide.is_negative() {

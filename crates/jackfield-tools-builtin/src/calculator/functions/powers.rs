@@ -1,4 +1,4 @@
-//! Powers, roots and logarithms: exact where the answer is, and never larger than can be written.
+//! Powers, roots and logarithms: exact if the result is, and within the limit on size.
 
 use super::super::evaluate::{Evaluator, MAX_LOG, Value, check_magnitude};
 use super::super::fault::CalculationError;
@@ -27,7 +27,7 @@ pub(crate) fn power(
     }
     let whole_exponent = exponent_wide.whole();
     let Some(base_wide) = base.wide else {
-        // A quantity: the engine takes care of the unit, the exponent stays small.
+        // A quantity: the engine handles the unit, so the exponent must be small.
         return if exponent_wide.abs().nearest() <= 100.0 {
             exact_power(evaluator, base, exponent)
         } else {
@@ -68,8 +68,8 @@ pub(crate) fn power(
     }
 }
 
-/// Whole numbers stay exact as long as they are not too large to be written.
-/// Fractions of that many digits would be exact for nobody to see, and slow.
+/// Integers stay exact unless they are too large to be written. Exact fractions with that many digits would be slow
+/// and of no use.
 fn whole_power(
     evaluator: &mut Evaluator<'_>,
     base: Value,
@@ -99,7 +99,7 @@ fn whole_power(
     })
 }
 
-/// Leaves the power to the engine, which takes its time for large ones.
+/// Computes the power with the engine, which is slow for large ones.
 fn exact_power(
     evaluator: &mut Evaluator<'_>,
     base: Value,
@@ -132,7 +132,7 @@ fn exact_power(
     })
 }
 
-/// Returns whether all powers of the number are as small as itself.
+/// Returns whether all powers of the number have its size.
 fn is_trivial(base: DoubleDouble) -> bool {
     base.is_zero() || base.abs().whole() == Some(1)
 }
@@ -149,7 +149,7 @@ pub(crate) fn exponential(
     evaluator.approximate(wide.exp())
 }
 
-/// The logarithm to a base, or the natural one; a whole number if that is exactly right.
+/// The logarithm to a base, or the natural one; an integer if that is exact.
 pub(crate) fn logarithm(
     evaluator: &mut Evaluator<'_>,
     value: Value,
@@ -218,7 +218,7 @@ pub(crate) fn root(
     ))
 }
 
-/// Returns whether an exponent is a fraction like 1/2 or 2/3, of which the root may be exact.
+/// Returns whether an exponent is a fraction like 1/2 or 2/3, whose root may be exact.
 fn is_simple_fraction(exponent: Value) -> bool {
     let is_fraction = |wide: DoubleDouble| {
         (2..=10).any(|denominator| {
@@ -231,6 +231,6 @@ fn is_simple_fraction(exponent: Value) -> bool {
     exponent.size < 8.0 && exponent.wide.is_some_and(is_fraction)
 }
 
-/// How many digits a fraction may have to be raised to a power exactly: with more of them its
-/// decimals could not be written out anyway.
+/// The most digits of a fraction that is raised to a power exactly: with more digits its decimals could not be
+/// written in full anyway.
 const MAX_FRACTION_SIZE: f64 = 2_000.0;
