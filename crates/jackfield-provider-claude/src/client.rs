@@ -1,4 +1,4 @@
-//! The chat model: asks Claude and tells the reply as it comes.
+//! The chat model: sends requests to Claude and emits the replies.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use tracing::Span;
 
 use crate::config::{BETA, ClaudeConfig, InvalidConfig, VERSION};
 
-/// Claude, or another server that speaks its language. Never retries; cancelled by dropping.
+/// Claude, or a compatible server. Never retries; dropping a future cancels its request.
 pub struct Claude {
     config: ClaudeConfig,
     headers: HeaderMap,
@@ -30,11 +30,11 @@ pub struct Claude {
 }
 
 impl Claude {
-    /// Sets the model up; nothing is sent.
+    /// Creates the model; sends nothing.
     ///
     /// # Errors
     ///
-    /// [`InvalidConfig`] if the key, a beta or the version cannot be sent.
+    /// [`InvalidConfig`] if the key, a beta or the version is not valid in a header.
     pub fn new(config: ClaudeConfig, transport: Transport) -> Result<Self, InvalidConfig> {
         exchange::warn_if_exposed(&config.base_url, config.key.as_ref());
         Ok(Self {
@@ -65,7 +65,7 @@ impl Adapter for Claude {
     }
 
     fn classify(&self, answer: &ErrorAnswer<'_>) -> Option<ModelFailure> {
-        // Whatever is not in this form says nothing about what was asked.
+        // A response in another form is not the provider's.
         let _ours: wire::ErrorBody = serde_json::from_slice(answer.body).ok()?;
         let status = answer.status.as_u16();
         let header = |name: &str| answer.header(name);
@@ -152,7 +152,7 @@ impl fmt::Debug for Claude {
     }
 }
 
-/// Names the betas of a client beside those of the configuration, each once.
+/// Adds a client's betas to those of the configuration, without duplicates.
 fn add_betas(headers: &mut HeaderMap, asked: &[&str]) {
     let configured = headers.get(BETA).and_then(|betas| betas.to_str().ok());
     let mut betas: Vec<&str> = configured
@@ -164,7 +164,7 @@ fn add_betas(headers: &mut HeaderMap, asked: &[&str]) {
             betas.push(beta);
         }
     }
-    // Whatever no header can hold is no beta.
+    // A name that is not valid in a header is not a beta.
     if !asked.is_empty()
         && let Ok(betas) = HeaderValue::from_str(&betas.join(","))
     {
@@ -172,7 +172,7 @@ fn add_betas(headers: &mut HeaderMap, asked: &[&str]) {
     }
 }
 
-/// A text as part of a query (RFC 3986, section 2.1).
+/// A text encoded for a query (RFC 3986, section 2.1).
 fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let bytes = text.bytes().map(|byte| {
@@ -186,8 +186,8 @@ fn encoded(text: &str) -> String {
 }
 
 const MODELS: &str = "/v1/models";
-/// The most models that the vendor puts on a page.
+/// The vendor's largest page of models.
 const PAGE: usize = 1000;
-/// The most pages that are asked for.
+/// The most pages of models that are requested.
 const PAGES: usize = 20;
 const PATH: &str = "/v1/messages";

@@ -1,4 +1,4 @@
-//! Where Claude is, and how it is asked.
+//! The configuration of Claude.
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE, InvalidHeaderValue};
 use http::{HeaderMap, HeaderValue};
@@ -9,69 +9,69 @@ use thiserror::Error;
 
 pub use jackfield_dialect_claude::options::Profile;
 
-/// Settings of one server that speaks Claude Messages.
+/// Settings of one server with the Claude Messages API.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClaudeConfig {
-    /// Where the API is, without `/v1`.
+    /// The base URL of the API, without `/v1`.
     pub base_url: BaseUrl,
-    /// What `anthropic-beta` names.
+    /// The values of the `anthropic-beta` header.
     pub betas: Vec<String>,
-    /// The key; servers of one's own need none.
+    /// The key; self-hosted servers need none.
     pub key: Option<Secret>,
-    /// Where the key is put.
+    /// The header for the key.
     pub key_header: KeyHeader,
-    /// Why there is no key although one is needed, in a sentence; the model says so when it is asked.
+    /// The reason why a required key is missing, in a sentence; requests fail with it.
     pub missing_key: Option<String>,
-    /// What the models take.
+    /// The capabilities of the models.
     pub profile: ByModel<Profile>,
-    /// Whether the models behind it call tools; some behind servers of one's own do not.
+    /// Whether the models support tools; some on self-hosted servers do not.
     pub tools: bool,
-    /// What `anthropic-version` says; `None` is the version that fits the model.
+    /// The value of the `anthropic-version` header; `None` is the version that fits the model.
     pub version: Option<String>,
 }
 
-/// Where a key is put.
+/// The header for a key.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum KeyHeader {
-    /// Into `x-api-key`, which every server knows.
+    /// `x-api-key`, which every server supports.
     #[default]
     ApiKey,
-    /// Into `authorization`, as gateways and subscriptions want it.
+    /// `authorization`, which gateways and subscriptions require.
     Bearer,
 }
 
-/// Settings that cannot be followed.
+/// Invalid settings.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum InvalidConfig {
-    /// The address.
+    /// The base URL is invalid.
     #[error(transparent)]
     BaseUrl(#[from] InvalidBaseUrl),
-    /// A beta or the version has characters in it that no header can hold.
+    /// A beta or the version has characters that are not valid in a header.
     #[error("{setting} cannot be sent in a header")]
     Header {
-        /// Which of them.
+        /// The setting.
         setting: &'static str,
         /// Why.
         #[source]
         source: InvalidHeaderValue,
     },
-    /// The key.
+    /// The key is invalid.
     #[error(transparent)]
     Key(#[from] InvalidSecret),
 }
 
 impl ClaudeConfig {
-    /// The vendor's own address.
+    /// The vendor's own base URL.
     pub const BASE_URL: &'static str = "https://api.anthropic.com";
 
     /// Settings for a server, with defaults for the rest.
     ///
     /// # Errors
     ///
-    /// [`InvalidConfig::BaseUrl`] if that is no address.
+    /// [`InvalidConfig::BaseUrl`] if the URL is invalid.
     pub fn new(base_url: &str) -> Result<Self, InvalidConfig> {
         Ok(Self {
             base_url: BaseUrl::parse(base_url)?,
@@ -85,7 +85,7 @@ impl ClaudeConfig {
         })
     }
 
-    /// The headers that every request has, but for the version.
+    /// The headers of every request, except for the version.
     pub(crate) fn headers(&self) -> Result<HeaderMap, InvalidConfig> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -110,7 +110,7 @@ fn header(setting: &'static str, text: &str) -> Result<HeaderValue, InvalidConfi
     HeaderValue::from_str(text).map_err(|source| InvalidConfig::Header { setting, source })
 }
 
-/// The header that names betas.
+/// The header for betas.
 pub(crate) const BETA: &str = "anthropic-beta";
-/// The header that says which version of the API is spoken.
+/// The header for the version of the API.
 pub(crate) const VERSION: &str = "anthropic-version";
