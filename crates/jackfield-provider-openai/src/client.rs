@@ -1,4 +1,4 @@
-//! The chat model: asks OpenAI, or a server like it, and tells the reply as it comes.
+//! The chat model: sends requests to OpenAI, or a compatible server, and emits the replies.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,22 +24,22 @@ use tracing::Span;
 use crate::config::{Api, InvalidConfig, OpenAiConfig};
 use crate::decoder::Decoder;
 
-/// OpenAI, or a server that speaks one of its languages. Never retries; cancelled by dropping.
+/// OpenAI, or a compatible server. Never retries; dropping a future cancels its request.
 pub struct OpenAi {
     config: OpenAiConfig,
     dialect: Arc<str>,
     headers: HeaderMap,
     transport: Transport,
-    /// The address of its resource.
+    /// The URL of its resource.
     url: String,
 }
 
 impl OpenAi {
-    /// Sets the model up; nothing is sent.
+    /// Creates the model; sends nothing.
     ///
     /// # Errors
     ///
-    /// [`InvalidConfig`] if the key, the organization or the project cannot be sent.
+    /// [`InvalidConfig`] if the key, the organization or the project is not valid in a header.
     pub fn new(config: OpenAiConfig, transport: Transport) -> Result<Self, InvalidConfig> {
         exchange::warn_if_exposed(&config.base_url, config.key.as_ref());
         let dialect = match config.api {
@@ -123,7 +123,7 @@ impl ChatModel for OpenAi {
         (can.audio, can.reasoning) = match self.config.api {
             Api::ChatCompletions => (
                 profile.audio,
-                // OpenAI's own models show none of it here.
+                // OpenAI's own models send no reasoning here.
                 profile.reasoning_echo != ReasoningEcho::Never,
             ),
             Api::Responses => (false, !profile.efforts.is_empty()),
@@ -166,8 +166,8 @@ impl fmt::Debug for OpenAi {
 
 const MODELS: &str = "/models";
 
-/// Whether an error is of the server's paths and not of its API, and so says nothing about models: that
-/// of FastAPI (vLLM, SGLang) and that of llama.cpp (2026-11).
+/// Whether an error comes from the server's router and not from its API, and so is not about models: those of
+/// FastAPI (vLLM, SGLang) and of llama.cpp (2026-11).
 fn is_of_the_router(status: StatusCode, error: &ErrorDetail) -> bool {
     status == StatusCode::NOT_FOUND
         && ["Not Found", "File Not Found"].contains(&error.message.as_str())

@@ -1,4 +1,4 @@
-//! Where OpenAI is, or a server like it, and how it is asked.
+//! The configuration of OpenAI, or of a compatible server.
 
 use std::borrow::Cow;
 
@@ -11,60 +11,60 @@ use thiserror::Error;
 
 pub use jackfield_dialect_openai::profile::Profile;
 
-/// Settings of one server that speaks a language of OpenAI's.
+/// Settings of one server with one of OpenAI's APIs.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct OpenAiConfig {
-    /// Which of the two languages is spoken.
+    /// The API to use.
     pub api: Api,
-    /// Where the API is, as it is: `/responses` or `/chat/completions` comes right behind it.
+    /// The base URL, used unchanged: `/responses` or `/chat/completions` is appended.
     pub base_url: BaseUrl,
-    /// The key; servers of one's own need none.
+    /// The key; self-hosted servers need none.
     pub key: Option<Secret>,
-    /// Why there is no key although one is needed, in a sentence; the model says so when it is asked.
+    /// The reason why a required key is missing, in a sentence; requests fail with it.
     pub missing_key: Option<String>,
-    /// The organization that pays, for keys of several (`OpenAI-Organization`).
+    /// The organization to charge, for keys of several (`OpenAI-Organization`).
     pub organization: Option<String>,
-    /// What the models take.
+    /// The capabilities of the models.
     pub profile: ByModel<Profile>,
-    /// The project that pays, for keys of several (`OpenAI-Project`).
+    /// The project to charge, for keys of several (`OpenAI-Project`).
     pub project: Option<String>,
-    /// Whose server it is, as `gen_ai.provider.name` has it.
+    /// The provider's name in `gen_ai.provider.name`.
     pub provider: Cow<'static, str>,
-    /// Whether the models behind it call tools; some behind servers of one's own do not.
+    /// Whether the models support tools; some on self-hosted servers do not.
     pub tools: bool,
 }
 
-/// A language of OpenAI's.
+/// One of OpenAI's APIs.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Api {
-    /// Chat Completions, which nearly all compatible servers speak.
+    /// Chat Completions, which nearly all compatible servers support.
     ChatCompletions,
-    /// Responses, which OpenAI's own models want for tools.
+    /// Responses, which OpenAI's own models need for tools.
     #[default]
     Responses,
 }
 
-/// Settings that cannot be followed.
+/// Invalid settings.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum InvalidConfig {
-    /// The address.
+    /// The base URL is invalid.
     #[error(transparent)]
     BaseUrl(#[from] InvalidBaseUrl),
-    /// The address is that of one resource.
+    /// The base URL is that of one resource.
     #[error("base_url ends in `{0}`: give the address without it")]
     Endpoint(&'static str),
-    /// The organization or the project has characters in it that no header can hold.
+    /// The organization or the project has characters that are not valid in a header.
     #[error("{setting} cannot be sent in a header")]
     Header {
-        /// Which of them.
+        /// The setting.
         setting: &'static str,
         /// Why.
         #[source]
         source: InvalidHeaderValue,
     },
-    /// The key.
+    /// The key is invalid.
     #[error(transparent)]
     Key(#[from] InvalidSecret),
 }
@@ -80,31 +80,30 @@ impl Api {
 }
 
 impl OpenAiConfig {
-    /// OpenAI's own address.
+    /// OpenAI's own base URL.
     pub const BASE_URL: &'static str = "https://api.openai.com/v1";
 
-    /// The path of an address that names none.
+    /// The default path of a base URL.
     pub const PATH: &'static str = "/v1";
 
     /// Settings for a server, with OpenAI's own for the rest.
     ///
-    /// An address without a path gets [`PATH`](Self::PATH), as nearly all servers have it; one with a
-    /// path is taken as it is: `http://localhost:8000`, `http://localhost:8000/v1` and
-    /// `https://host/openai/v1` are all what they look like. The address of a server that has its API
-    /// right at its root is set in [`base_url`](Self::base_url).
+    /// A base URL without a path gets [`PATH`](Self::PATH), which nearly all servers use; one with a path is used
+    /// unchanged: `http://localhost:8000` and `http://localhost:8000/v1` are equal, and `https://host/openai/v1`
+    /// stays as it is. For a server with its API at the root, set [`base_url`](Self::base_url).
     ///
     /// # Errors
     ///
-    /// [`InvalidConfig`] if that is no address, or not that of an API.
+    /// [`InvalidConfig`] if the URL is invalid, or not that of an API.
     pub fn new(base_url: &str) -> Result<Self, InvalidConfig> {
         Self::with_path(base_url, Self::PATH)
     }
 
-    /// The same, with this path for an address that names none.
+    /// The same, with this default path.
     ///
     /// # Errors
     ///
-    /// [`InvalidConfig`] if that is no address, or not that of an API.
+    /// [`InvalidConfig`] if the URL is invalid, or not that of an API.
     pub fn with_path(base_url: &str, path: &str) -> Result<Self, InvalidConfig> {
         let base_url = BaseUrl::parse(base_url)?.or_path(path);
         for api in [Api::ChatCompletions, Api::Responses] {
@@ -125,7 +124,7 @@ impl OpenAiConfig {
         })
     }
 
-    /// The headers that every request has.
+    /// The headers of every request.
     pub(crate) fn headers(&self) -> Result<HeaderMap, InvalidConfig> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -1,4 +1,4 @@
-//! The decoder of whichever language is spoken.
+//! The decoder of either API.
 
 use jackfield_dialect_openai::{chat, responses};
 use jackfield_domain::delta::Delta;
@@ -6,12 +6,12 @@ use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::usage::Usage;
 use jackfield_provider_kit::exchange::{DecodeError, DecodeReply};
 
-/// Reads a reply in one of the two languages.
+/// Reads a reply of one of the two APIs.
 #[derive(Debug)]
 pub enum Decoder {
-    /// Of Chat Completions.
+    /// A reply of Chat Completions.
     ChatCompletions(chat::stream::Decoder),
-    /// Of Responses.
+    /// A reply of Responses.
     Responses(responses::stream::Decoder),
 }
 

@@ -1,9 +1,8 @@
-//! OpenAI as a chat model, in both of its languages, and every server that speaks one of them.
+//! OpenAI as a chat model, with both of its APIs, and every compatible server.
 //!
-//! [`OpenAi`](client::OpenAi) is the model and [`OpenAiConfig`](config::OpenAiConfig) its settings.
-//! What the wire looks like is the business of `jackfield-dialect-openai`, and so is what servers do
-//! otherwise: a [`Profile`](config::Profile). What it can do and how it fails is in the README of this
-//! crate.
+//! [`OpenAi`](client::OpenAi) is the model and [`OpenAiConfig`](config::OpenAiConfig) its settings. The wire format
+//! is in `jackfield-dialect-openai`, and so are the deviations of servers: a [`Profile`](config::Profile). The
+//! capabilities and failures are in the README of this crate.
 
 pub mod client;
 pub mod config;
