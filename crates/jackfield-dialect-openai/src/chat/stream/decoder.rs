@@ -59,7 +59,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder for a reply of this owner, to whom state in the reply is attributed.
+    /// A decoder for a reply of this owner; opaque state in the reply gets this owner.
     #[must_use]
     pub fn new(owner: StateOwner) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Reasoning while it is written: always one part of a summary, whatever its owner's parts, so that live and late
+//! Reasoning while it is written: always one part of a summary, regardless of its owner's parts, so that live and late
 //! streams have the same events. The final item is in its owner's form.
 
 use serde_json::{Value, json};
