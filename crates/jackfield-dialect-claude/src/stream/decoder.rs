@@ -50,7 +50,7 @@ enum Stage {
 }
 
 impl Decoder {
-    /// A decoder for a reply of this owner, to whom state in the reply is attributed.
+    /// A decoder for a reply of this owner; opaque state in the reply gets this owner.
     #[must_use]
     pub fn new(owner: StateOwner) -> Self {
         Self {
