@@ -20,8 +20,8 @@ pub trait Fields<'de>: Sized {
     fn read<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error>;
 }
 
-/// Makes types deserialize only from objects. Each derives `Deserialize` and `Serialize` with `#[serde(remote =
-/// "Self")]`.
+/// Makes types deserialize only from objects. Each derives `Deserialize` and `Serialize` with
+/// `#[serde(remote = "Self")]`.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
