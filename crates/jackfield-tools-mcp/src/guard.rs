@@ -1,5 +1,5 @@
 //! The guard: a separate process between us and one server. It ends the server and all of the server's descendants
-//! when we are gone, for whatever cause.
+//! when we are gone, for any cause.
 //!
 //! It needs no signal and no message from us: it holds the reading end of the pipe that is the server's standard
 //! input, and the kernel reports when no process holds the writing end any more. It reads none of the three streams
