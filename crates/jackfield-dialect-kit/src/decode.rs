@@ -60,7 +60,7 @@ pub enum DecodeError {
     Violation {
         /// The progress of the reply.
         phase: Phase,
-        /// What is wrong.
+        /// The violation.
         reason: String,
     },
 }

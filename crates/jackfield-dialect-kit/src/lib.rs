@@ -1,27 +1,27 @@
-//! What the mappers of every wire language share, so that a new one is only the language itself.
+//! Shared parts of the dialects' mappers, so that a new dialect only contains its own wire format.
 //!
-//! Pure: no I/O, no clock, no async, and no word of any vendor's but in [`error_words`]. A dialect maps domain values to its
-//! wire types and back; here is what it needs besides:
+//! Pure: no I/O, no clock, no async, and nothing specific to a vendor except in [`error_words`]. A dialect maps
+//! domain values to its wire types and back; this crate has what it needs in addition:
 //!
-//! | for | there is |
+//! | purpose | item |
 //! |---|---|
-//! | what gets lost on the way | [`Notes`](notes::Notes) |
-//! | what cannot be said at all | [`Unsupported`](outgoing::Unsupported) |
-//! | what must not get lost | [`check`](strict::check) |
-//! | the ids of calls, ours and theirs | [`WireIds`](ids::WireIds), [`ClientIds`](client_ids::ClientIds) |
-//! | state that goes back to its owner | [`find`](state::find) |
-//! | fields that only the dialect knows | [`set`](pointer::set) |
-//! | schemas that are broken, or that a vendor takes in part | [`object`](schema::object), [`Changes`](schema::Changes) |
-//! | the rules of schemas themselves, for the vendors' rules | [`faults`](metaschema::faults) |
-//! | media where there is no place for them | [`source`](in_words::source) |
-//! | numbers and data URLs, as clients write them | [`whole`], [`data_url`] |
-//! | a body that is compressed | [`Encoding`](encoding::Encoding) |
-//! | a client's request, and where it is broken | [`Incoming`](incoming::Incoming), [`parse`](body::parse) |
-//! | an object, and no array in its place | [`objects!`], [`text_or_list`](form::text_or_list) |
-//! | what a provider says of a model | [`more`](listing::more) |
-//! | an error's kind and advice, and what servers say in errors | [`failure`], [`error_words`] |
-//! | a client that is served, errors and streams included | [`ServeDialect`](serve::ServeDialect) |
-//! | a reply, whole or in pieces | [`DecodeReply`](decode::DecodeReply), [`SseEvent`](encode::SseEvent) |
+//! | notes on losses | [`Notes`](notes::Notes) |
+//! | requests that a dialect cannot express | [`Unsupported`](outgoing::Unsupported) |
+//! | refusal of unacceptable losses | [`check`](strict::check) |
+//! | ids of calls, ours and the client's | [`WireIds`](ids::WireIds), [`ClientIds`](client_ids::ClientIds) |
+//! | opaque state of an owner | [`find`](state::find) |
+//! | extensions of a dialect | [`set`](pointer::set) |
+//! | schemas that need repair, or that a vendor accepts in part | [`object`](schema::object), [`Changes`](schema::Changes) |
+//! | the rules of JSON Schema, for the vendors' rules | [`faults`](metaschema::faults) |
+//! | text in place of media | [`source`](in_words::source) |
+//! | numbers and data URLs in clients' notations | [`whole`], [`data_url`] |
+//! | compressed bodies | [`Encoding`](encoding::Encoding) |
+//! | a client's request, and the place of an error in it | [`Incoming`](incoming::Incoming), [`parse`](body::parse) |
+//! | strict deserialization of objects | [`objects!`], [`text_or_list`](form::text_or_list) |
+//! | further fields of a model | [`more`](listing::more) |
+//! | kind and advice of an error, and servers' error messages | [`failure`], [`error_words`] |
+//! | serving clients, including errors and streams | [`ServeDialect`](serve::ServeDialect) |
+//! | a reply, whole or streamed | [`DecodeReply`](decode::DecodeReply), [`SseEvent`](encode::SseEvent) |
 
 pub mod body;
 pub mod client_ids;
