@@ -1,4 +1,4 @@
-//! OpenAI's two wire languages, both directions: [`chat`] (Chat Completions) and [`responses`].
+//! OpenAI's two dialects in both directions: [`chat`] (Chat Completions) and [`responses`].
 //!
 //! Pure: no I/O, no clock, no async. The `wire` modules hold the vendor's types without logic. All other modules
 //! map between them and domain values, and report differences as [notes](jackfield_domain::note).
@@ -9,7 +9,7 @@
 //! | `stream::Decoder` | `stream::Encoder`, `reply::to_wire` |
 //! | [`error::classify`] | [`error::to_wire`] |
 //! | [`models::from_wire`] | [`models::to_wire`] |
-//! | | `serve`: all of it, as Jackfield's own server speaks the language |
+//! | | `serve`: the right column as a server's API |
 //!
 //! The deviations of servers that only claim compatibility are in the tables of [`profile`], and nowhere else.
 //! The wire format is that of the official SDK's types (`openai` 3.54.0 on PyPI, 2026-11) and of the vendor's
