@@ -9,7 +9,7 @@ use tokio::runtime::Builder;
 pub struct Clause {
     /// The name, which is also that of its test.
     pub name: &'static str,
-    /// What it demands.
+    /// Its requirement.
     pub text: &'static str,
 }
 
