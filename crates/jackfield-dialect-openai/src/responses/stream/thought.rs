@@ -1,5 +1,5 @@
-//! Reasoning while it is written: always one part of a summary, regardless of its owner's parts, so that live and late
-//! streams have the same events. The final item is in its owner's form.
+//! Reasoning while it is written: always one part of a summary, regardless of its owner's parts, so that live and
+//! late streams have the same events. The final item is in its owner's form.
 
 use serde_json::{Value, json};
 
