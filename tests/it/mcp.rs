@@ -216,7 +216,8 @@ async fn ctrl_c_in_a_call_reaches_the_server_and_leaves_nothing_of_it() {
     let ran = running.end().await;
     assert_eq!(ran.code, Some(130), "{}", ran.err);
     slow.kept_and_gone().await;
-    assert_eq!(slow.count("cancelled"), 1);
+    // The thread of its call may not get to log that before the server ends.
+    assert_eq!(slow.count("said notifications/cancelled"), 1);
 }
 
 #[tokio::test]
