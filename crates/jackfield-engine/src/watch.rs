@@ -69,7 +69,6 @@ impl Engine {
         Watcher {
             following: None,
             heard: None,
-            provider_request: None,
             session,
             shared: Arc::clone(&self.shared),
             steps: 0,
@@ -82,7 +81,6 @@ impl Engine {
 pub struct Watcher {
     following: Option<FollowFuture>,
     heard: Option<watch::Receiver<Feed>>,
-    provider_request: Option<Arc<str>>,
     session: SessionId,
     shared: Arc<EngineState>,
     /// The number of steps that `teller` was fed.
@@ -183,9 +181,6 @@ impl Watcher {
             empty @ None => empty.insert(self.shared.speeches.of(&self.session)?),
         };
         let speech = heard.borrow_and_update();
-        if speech.provider_request.is_some() {
-            self.provider_request.clone_from(&speech.provider_request);
-        }
         if let Some(steps @ [_, ..]) = speech.from(self.steps) {
             // The feed has these steps, so the pending journal read is obsolete.
             self.following = None;
@@ -203,8 +198,8 @@ impl Watcher {
     /// The provider's id of the newest model request of the turn, if the turn is driven in this process and the
     /// provider sent one.
     #[must_use]
-    pub fn provider_request(&self) -> Option<&str> {
-        self.provider_request.as_deref()
+    pub fn provider_request(&self) -> Option<Arc<str>> {
+        self.heard.as_ref()?.borrow().provider_request.clone()
     }
 
     /// Whether all known events were returned and no turn is open.
@@ -330,10 +325,12 @@ impl FeedWriter {
         });
     }
 
-    /// Publishes the provider's id of the model request in flight.
+    /// Publishes the provider's id of the model request in flight. It is no event, so it wakes no watcher.
     pub(crate) fn provider_request(&self, id: Arc<str>) {
-        self.said
-            .send_modify(|speech| speech.provider_request = Some(id));
+        self.said.send_if_modified(|speech| {
+            speech.provider_request = Some(id);
+            false
+        });
     }
 
     /// The driver stops because of this error. If the journal fails, it is unknown when the turn continues:

@@ -179,3 +179,5 @@ pub(crate) fn room(gateway: &Gateway) -> Result<(), ServeError> {
 
 /// The header that names a session.
 pub(crate) const SESSION: &str = "x-session-id";
+/// The header with the provider's id of the model request that failed or that produced the reply.
+pub(crate) const PROVIDER_REQUEST: &str = "x-jackfield-provider-request-id";

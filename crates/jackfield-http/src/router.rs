@@ -183,7 +183,7 @@ impl HttpRefusal {
             && let Some(id) = &failure.request_id
             && let Ok(id) = HeaderValue::try_from(&**id)
         {
-            headers.insert(PROVIDER_REQUEST, id);
+            headers.insert(flow::PROVIDER_REQUEST, id);
         }
         if own == StatusCode::REQUEST_TIMEOUT || own == StatusCode::PAYLOAD_TOO_LARGE {
             // The rest of the request body is not read.
@@ -192,6 +192,3 @@ impl HttpRefusal {
         response
     }
 }
-
-/// The header with the provider's id of the model request that failed or that produced the reply.
-pub(crate) const PROVIDER_REQUEST: &str = "x-jackfield-provider-request-id";

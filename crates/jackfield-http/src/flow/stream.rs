@@ -9,14 +9,15 @@ use std::time::Duration;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
+use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 use jackfield_dialect_kit::encode::SseEvent;
 use jackfield_dialect_kit::serve::{EncodeReply, ServeError};
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
+use super::PROVIDER_REQUEST;
 use super::turn_reply::{HeldUntilSent, TurnReply};
 use crate::failures;
 use crate::receipt::{ReceiptBody, ReceiptLedger};
@@ -113,8 +114,7 @@ impl EventBody {
 
     /// The response with this stream as its body.
     fn response(self, held: HeldUntilSent, ledger: Option<ReceiptLedger>) -> Response {
-        let mut head = HeaderMap::new();
-        self.told.name_provider_request(&mut head);
+        let provider_request = self.told.provider_request();
         let receipt = held.receipt(Arc::clone(&self.broke_off));
         // Boxed, because it is moved with every piece.
         let frames = stream::unfold(Box::new(self), |mut sending| async move {
@@ -124,7 +124,9 @@ impl EventBody {
         let body = StreamBody::new(Box::pin(frames));
         let mut response = Response::new(ReceiptBody::of(body, receipt, ledger));
         let headers = response.headers_mut();
-        headers.extend(head);
+        if let Some(id) = provider_request {
+            headers.insert(PROVIDER_REQUEST, id);
+        }
         let events = HeaderValue::from_static("text/event-stream; charset=utf-8");
         headers.insert(CONTENT_TYPE, events);
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));

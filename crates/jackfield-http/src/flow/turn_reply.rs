@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use http::{HeaderMap, HeaderValue};
+use http::HeaderValue;
 use jackfield_dialect_kit::serve::{About, EncodeReply, ServeDialect, ServeError};
 use jackfield_domain::ids::TurnId;
 use jackfield_domain::note::Note;
@@ -14,7 +14,6 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::access::Access;
 use crate::failures;
 use crate::receipt::Receipt;
-use crate::router::PROVIDER_REQUEST;
 use jackfield_domain::client_view::{ClientEvent, ClientView};
 
 /// A turn that is sent to its client.
@@ -94,13 +93,9 @@ impl TurnReply {
         Ok(shown)
     }
 
-    /// Adds the provider's id of the newest model request to the response headers, if it is known.
-    pub(crate) fn name_provider_request(&self, headers: &mut HeaderMap) {
-        if let Some(id) = self.watcher.provider_request()
-            && let Ok(id) = HeaderValue::try_from(id)
-        {
-            headers.insert(PROVIDER_REQUEST, id);
-        }
+    /// The provider's id of the newest model request, if it is known.
+    pub(crate) fn provider_request(&self) -> Option<HeaderValue> {
+        HeaderValue::try_from(&*self.watcher.provider_request()?).ok()
     }
 
     /// The turn's id.

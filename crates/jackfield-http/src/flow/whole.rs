@@ -12,6 +12,7 @@ use jackfield_domain::accumulator::ProtocolViolation;
 use jackfield_domain::client_view::{ClientEvent, Gather, SegmentEnd};
 use jackfield_domain::note::Note;
 
+use super::PROVIDER_REQUEST;
 use super::turn_reply::{HeldUntilSent, TurnReply};
 use crate::failures;
 use crate::notes;
@@ -58,7 +59,9 @@ pub(crate) async fn answer(
     let mut response = Response::new(ReceiptBody::of(body, held.receipt(Arc::default()), ledger));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    told.name_provider_request(headers);
+    if let Some(id) = told.provider_request() {
+        headers.insert(PROVIDER_REQUEST, id);
+    }
     notes::insert(headers, notes);
     Ok(response)
 }
