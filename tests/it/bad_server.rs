@@ -10,7 +10,7 @@ use crate::harness::{KEY, Ran, jackfield, kept};
 #[tokio::test]
 async fn a_wrong_key_is_told_and_never_shown_even_if_the_server_repeats_it() {
     let refusal = error("authentication_error", &format!("invalid x-api-key: {KEY}"));
-    let help = "look at the key of `claude`";
+    let help = "check the key of `claude`";
     for arguments in [["ask", "hello"], ["ask", "--verbose"], ["ask", "--json"]] {
         let claude = ScriptedClaude::start([ScriptTurn::status(401, &refusal)]).await;
         let ask = jackfield(arguments).stdin("hello").at(&claude.base_url());
@@ -50,7 +50,7 @@ async fn a_server_that_is_not_there_is_told_with_its_address() {
     let ask = jackfield(["ask", "hello"]).at_with(&port.base_url(), ONCE);
     let ran = ask.run().await;
     let address = port.base_url().replace("http://", "");
-    let help = "look at the network, at proxies, and at `base_url` under [providers.claude]";
+    let help = "check the network, proxies, and `base_url` under [providers.claude]";
     ran.fails(4, &format!("{address} refused the connection"), help);
     assert_eq!(ran.out, "");
 }

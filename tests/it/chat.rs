@@ -275,7 +275,7 @@ async fn a_turn_that_fails_says_what_to_do_and_the_next_one_works() {
     .await;
     let mut terminal = chat().at(&claude.base_url()).at_terminal(USUAL);
     for (line, says) in [
-        ("one", "help: look at the key of `claude`"),
+        ("one", "help: check the key of `claude`"),
         ("two", "help: shorten the question"),
         ("three", "take another with /model"),
         ("four", "\nat last\n"),

@@ -165,7 +165,7 @@ async fn failure() -> Vec<Value> {
         .at(&claude.base_url())
         .run()
         .await;
-    ran.fails(3, "invalid x-api-key", "look at the key of `claude`");
+    ran.fails(3, "invalid x-api-key", "check the key of `claude`");
     assert_eq!(
         ran.last_event()["end"]["failure"]["kind"],
         "unauthenticated"

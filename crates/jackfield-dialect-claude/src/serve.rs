@@ -96,7 +96,7 @@ fn incoming(
     let betas = betas::read(header("anthropic-beta").as_deref(), is_asked)?;
     let mut incoming = request::from_wire(body, &owner)?;
     if incoming.messages.is_empty() {
-        let reason = "a message of the user's, or what came of a call, is needed";
+        let reason = "at least one user message or tool result is needed";
         return Err(ServeError::new(ServeErrorKind::Invalid, reason).at("messages"));
     }
     notes.extend(betas.notes);

@@ -88,7 +88,7 @@ pub(crate) async fn meet<R: AsyncBufRead + Unpin>(
             HandshakeReply::Refused(_) if !meeting.was_asked(PROBE) => meeting.ask(PROBE),
             HandshakeReply::Refused(reason) if meeting.refused_both() => {
                 return Err(HandshakeError::Fault(ServerFault::new(
-                    format!("it takes neither way of beginning: {reason}"),
+                    format!("it answers neither `server/discover` nor `initialize`: {reason}"),
                     "check that this command starts an MCP server over standard input and output",
                 )));
             }

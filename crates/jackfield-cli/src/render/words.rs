@@ -284,12 +284,12 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
         }
         ModelFailureKind::Transport => {
             format!(
-                "look at the network, at proxies, and at `base_url` under [providers.{provider}]"
+                "check the network, proxies, and `base_url` under [providers.{provider}]"
             )
         }
         ModelFailureKind::Unauthenticated => {
             format!(
-                "look at the key of `{provider}`: `api_key_env` under [providers.{provider}] names its variable"
+                "check the key of `{provider}`: `api_key_env` under [providers.{provider}] names its variable"
             )
         }
         ModelFailureKind::Unsupported => {

@@ -157,7 +157,7 @@ async fn every_failure_of_a_provider_says_what_to_do() {
         (
             ScriptTurn::status(401, &error("authentication_error", "invalid x-api-key")),
             3,
-            "help: look at the key of `claude`",
+            "help: check the key of `claude`",
         ),
         (
             ScriptTurn::status(404, &error("not_found_error", "model: claude-opus-5-5")),
@@ -222,7 +222,7 @@ async fn a_server_that_is_not_there_is_tried_again_and_then_told() {
     assert!(ran.err.contains("; retrying in "), "{}", ran.err);
     assert!(
         ran.err
-            .contains("help: look at the network, at proxies, and at `base_url`"),
+            .contains("help: check the network, proxies, and `base_url`"),
         "{}",
         ran.err
     );

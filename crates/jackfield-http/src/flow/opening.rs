@@ -270,7 +270,7 @@ impl TurnOpener<'_> {
                     RuleViolation::EndsWithAssistant | RuleViolation::NoMessage
                 );
                 let help = if ends_wrongly {
-                    "; end with a message of the user's, or with what came of calls"
+                    "; end with a user message or with tool results"
                 } else {
                     ""
                 };

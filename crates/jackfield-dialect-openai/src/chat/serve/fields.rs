@@ -77,7 +77,7 @@ pub(super) fn check_read(incoming: &Incoming) -> Result<(), ServeError> {
         return Err(unsupported(&note.path, ACTS));
     }
     if incoming.messages.is_empty() {
-        let reason = "a message of the user's, or what came of a call, is needed";
+        let reason = "at least one user message or tool result is needed";
         return Err(invalid("messages", reason));
     }
     let mut names = HashSet::new();

@@ -314,7 +314,7 @@ impl Outward<'_> {
             }
             Content::ToolCall(_) => return Err(at.unsupported("only the model calls tools")),
             Content::ToolOutcome(_) => {
-                return Err(at.unsupported("what came of calls stands in messages of its own"));
+                return Err(at.unsupported("tool results stand in messages of their own"));
             }
         };
         self.withhold(at, block, None);

@@ -68,7 +68,7 @@ pub(super) fn read(
     }
     // A request that continues from a response may consist of nothing but results, which are checked there.
     if incoming.messages.is_empty() && previous.is_none() {
-        let reason = "a message of the user's, or what came of a call, is needed";
+        let reason = "at least one user message or tool result is needed";
         return Err(invalid("input", reason));
     }
     incoming.notes.extend(left_out);
