@@ -46,7 +46,7 @@ async fn an_unknown_model_is_told_with_its_name() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_told_with_its_address() {
-    let port = RefusingPort::take();
+    let port = RefusingPort::reserve();
     let ask = jackfield(["ask", "hello"]).at_with(&port.base_url(), ONCE);
     let ran = ask.run().await;
     let address = port.base_url().replace("http://", "");

@@ -156,9 +156,9 @@ impl Chat {
         let toolbox = ScriptedToolbox::new(ToolboxId::parse("box").expect("an id"));
         toolbox
             .tool("add", Safety::ReadOnly)
-            .always("add", ScriptedCall::text("2"))
+            .set_default_call("add", ScriptedCall::text("2"))
             .tool("multiply", Safety::ReadOnly)
-            .always("multiply", ScriptedCall::text("6"));
+            .set_default_call("multiply", ScriptedCall::text("6"));
         let mut builder = Engine::builder(Arc::new(MemoryJournal::new())).builtins(toolbox.port());
         for (wire, model) in models {
             builder = builder.model(wire.model().provider, model);

@@ -50,7 +50,7 @@ async fn a_gateway_deletes_what_nobody_went_on_with_for_long_and_nothing_else() 
     let mut gateway = Gateway::listening(run.start()).await;
     gateway.running.err.until("old sessions were deleted").await;
     let every = SessionQuery {
-        most: 9,
+        limit: 9,
         ..SessionQuery::default()
     };
     let left = journal.sessions(&every).await.expect("a list");

@@ -47,7 +47,7 @@ impl Kept {
         let journal = SqliteJournal::open(database, Options::default());
         let journal = journal.expect("the journal opens, whatever befell the program");
         let all = SessionQuery {
-            most: 100,
+            limit: 100,
             ..SessionQuery::default()
         };
         let rows = journal.sessions(&all).await.expect("a list");

@@ -206,7 +206,7 @@ pub fn hold(runtime: &Runtime, file: &Path, say: impl FnOnce(usize)) -> anyhow::
 struct GoesOn(Option<oneshot::Sender<Instant>>);
 
 impl Observer for GoesOn {
-    fn tell(&mut self, news: ObserverEvent<'_>) {
+    fn on_event(&mut self, news: ObserverEvent<'_>) {
         if let ObserverEvent::Fact { .. } = news
             && let Some(tells) = self.0.take()
         {

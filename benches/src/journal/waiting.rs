@@ -104,7 +104,7 @@ async fn begin(
         drop(begun.await?);
     }
     let every = WaitQuery {
-        most: usize::MAX,
+        limit: usize::MAX,
         session: None,
     };
     while journal.open_waits(&every).await?.len() < there + turns {

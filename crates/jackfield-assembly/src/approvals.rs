@@ -102,9 +102,9 @@ impl Approver for Program {
         &self.name
     }
 
-    async fn decide(&self, asked: &ApprovalRequest) -> Decision {
+    async fn decide(&self, request: &ApprovalRequest) -> Decision {
         let limit = self.timeout;
-        let decided = tokio::time::timeout(limit, self.ask(asked)).await;
+        let decided = tokio::time::timeout(limit, self.run(request)).await;
         let decided =
             decided.unwrap_or_else(|_| Err(format!("no answer within {} s", limit.as_secs_f64())));
         decided.unwrap_or_else(|why| Decision::failed(&self.name, &why))
@@ -112,11 +112,11 @@ impl Approver for Program {
 }
 
 impl Program {
-    async fn ask(&self, asked: &ApprovalRequest) -> Result<Decision, String> {
+    async fn run(&self, request: &ApprovalRequest) -> Result<Decision, String> {
         let mut running = self
             .start()
             .map_err(|error| format!("it cannot be started: {error}"))?;
-        let question = Value::Object(asked.to_json()).to_string();
+        let question = Value::Object(request.to_json()).to_string();
         let streams = (
             running.child.stdin.take(),
             running.child.stdout.take(),

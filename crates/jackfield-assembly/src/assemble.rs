@@ -92,7 +92,7 @@ pub struct MissingKey {
     /// The environment variable that is expected to hold it, if there is one.
     pub variable: Option<Arc<str>>,
     /// The reason, in one sentence.
-    pub why: String,
+    pub reason: String,
 }
 
 impl Assembly {
@@ -106,7 +106,7 @@ impl Assembly {
 impl Prepared {
     /// Builds the engine on this journal.
     #[must_use]
-    pub fn on(self, journal: Arc<dyn Journal>) -> Assembly {
+    pub fn with_journal(self, journal: Arc<dyn Journal>) -> Assembly {
         let Self {
             builder,
             dialects,
@@ -137,9 +137,9 @@ fn switch(
 ) {
     let dialect = dialects.get(&model.provider);
     let extensions = config.extensions.iter().map(|(extension, _)| extension);
-    let theirs = extensions.filter(|extension| Some(&extension.dialect) == dialect);
+    let dialect_extensions = extensions.filter(|extension| Some(&extension.dialect) == dialect);
     let always = config.options.settings.extensions.iter();
-    options.settings.extensions = always.chain(theirs).cloned().collect();
+    options.settings.extensions = always.chain(dialect_extensions).cloned().collect();
     options.model = model;
 }
 
@@ -160,7 +160,7 @@ impl Registry {
         environment: &Environment,
     ) -> Result<Assembly, ConfigError> {
         let prepared = self.prepare(config, environment)?;
-        Ok(prepared.on(Arc::new(MemoryJournal::default())))
+        Ok(prepared.with_journal(Arc::new(MemoryJournal::default())))
     }
 
     /// Builds everything but the journal, which may be opened concurrently.
@@ -187,12 +187,12 @@ impl Registry {
                 // A custom registry need not know the default providers.
                 continue;
             }
-            match self.make(name, provider, environment, &transport) {
-                Ok(made) => {
-                    let owner = made.model.state_owner(&options.model.model);
+            match self.build_provider(name, provider, environment, &transport) {
+                Ok(built) => {
+                    let owner = built.model.state_owner(&options.model.model);
                     dialects.insert(Arc::clone(name), Arc::clone(&owner.dialect));
-                    builder = builder.model(Arc::clone(name), made.model);
-                    match &made.key {
+                    builder = builder.model(Arc::clone(name), built.model);
+                    match &built.key {
                         KeyState::Found(_) => {
                             keys_found.insert(Arc::clone(name));
                         }
@@ -206,7 +206,7 @@ impl Registry {
                         configured: !provider.is_default(),
                         dialect: owner.dialect,
                         endpoint: owner.endpoint,
-                        key: made.key,
+                        key: built.key,
                         kind: Arc::clone(kind),
                     };
                     providers.insert(Arc::clone(name), state);
@@ -214,7 +214,7 @@ impl Registry {
                 Err(more) => problems.extend(more),
             }
         }
-        problems.extend(unspoken(config, &dialects));
+        problems.extend(unknown_dialects(config, &dialects));
         let (joined, taken) = self.join(config, builder);
         builder = joined;
         problems.extend(taken);
@@ -222,7 +222,7 @@ impl Registry {
             cache: config.cache.as_deref(),
             data: config.data.as_deref(),
             start_wait: config.start_wait,
-            teller: Arc::default(),
+            pin_notice: Arc::default(),
         };
         let servers = config.servers.values();
         let servers = servers.map(|one| ServerToolbox::new(one, environment, &places, self));
@@ -235,7 +235,7 @@ impl Registry {
                 }
             }
         }
-        builder = web::join(config, environment, builder, self.discreet)?;
+        builder = web::join(config, environment, builder, self.redact_details)?;
         let is_there = |id: &_| {
             let own = self.toolboxes.iter().map(|toolbox| toolbox.id());
             let mut known = servers.iter().map(|server| &server.config.id).chain(own);
@@ -264,20 +264,20 @@ impl Registry {
         Ok(prepared)
     }
 
-    fn make(
+    fn build_provider(
         &self,
         name: &Arc<str>,
         provider: &ProviderConfig,
         environment: &Environment,
         transport: &Transport,
     ) -> Result<BuiltProvider, Vec<ConfigProblem>> {
-        let here = provider
+        let provider_place = provider
             .place
             .clone()
             .unwrap_or_else(|| Origin::Default.into());
         let (kind, place) = match &provider.kind {
             Some((kind, place)) => (kind, place),
-            None => (name, &here),
+            None => (name, &provider_place),
         };
         let factory = self.providers.get(kind).ok_or_else(|| {
             let kinds: Vec<&Arc<str>> = self.providers.keys().collect();
@@ -291,10 +291,10 @@ impl Registry {
         let (key, state) = find_key(&**factory, provider, environment);
         let missing_key = match &state {
             // Clients of a gateway cannot fix a missing key, and must not learn where keys are stored.
-            KeyState::Missing(_) if self.discreet => Some(format!(
+            KeyState::Missing(_) if self.redact_details => Some(format!(
                 "the provider `{name}` has no key, and the log says why"
             )),
-            KeyState::Missing(missing) => Some(missing.why.clone()),
+            KeyState::Missing(missing) => Some(missing.reason.clone()),
             KeyState::Found(_) | KeyState::NotNeeded => None,
         };
         let options = provider
@@ -310,7 +310,7 @@ impl Registry {
             transport: transport.clone(),
         };
         let model = factory.build(settings).map_err(|error| {
-            let problem = ConfigProblem::new(here, error.to_string());
+            let problem = ConfigProblem::new(provider_place, error.to_string());
             let help = provider.base_url.as_deref().and_then(address_help);
             vec![match help {
                 Some(help) => problem.with_help(help),
@@ -322,17 +322,20 @@ impl Registry {
 }
 
 /// Problems of extensions whose dialect no provider speaks.
-fn unspoken(config: &Config, dialects: &BTreeMap<Arc<str>, Arc<str>>) -> Vec<ConfigProblem> {
+fn unknown_dialects(
+    config: &Config,
+    dialects: &BTreeMap<Arc<str>, Arc<str>>,
+) -> Vec<ConfigProblem> {
     // A file may be written for more providers than are currently configured.
-    let spoken = dialects.values().map(|dialect| &**dialect);
-    let known: BTreeSet<&str> = DIALECTS.iter().copied().chain(spoken).collect();
+    let provider_dialects = dialects.values().map(|dialect| &**dialect);
+    let known: BTreeSet<&str> = DIALECTS.iter().copied().chain(provider_dialects).collect();
     let known: Vec<&str> = known.into_iter().collect();
-    let mut unspoken: Vec<&str> = Vec::new();
+    let mut reported: Vec<&str> = Vec::new();
     let mut problems = Vec::new();
     for (extension, place) in &config.extensions {
         let dialect = &*extension.dialect;
-        if !known.contains(&dialect) && !unspoken.contains(&dialect) {
-            unspoken.push(dialect);
+        if !known.contains(&dialect) && !reported.contains(&dialect) {
+            reported.push(dialect);
             let hint = did_you_mean(dialect, &known);
             let message = format!("no provider speaks `{dialect}`{hint}");
             problems.push(ConfigProblem::new(place.clone(), message));
@@ -432,7 +435,7 @@ fn find_key(
             }
         }
         KeySource::Variable(name) => {
-            let (text, why) = match environment.named(&name) {
+            let (text, why) = match environment.get(&name) {
                 None => (String::new(), format!("{name} is not set")),
                 Some(Ok(text)) => (text, format!("{name} is empty")),
                 Some(Err(_)) => (String::new(), format!("{name} is not UTF-8")),
@@ -453,7 +456,7 @@ fn find_key(
         let missing = MissingKey {
             page,
             variable,
-            why,
+            reason: why,
         };
         return (None, KeyState::Missing(missing));
     }

@@ -64,7 +64,7 @@ pub struct Config {
     pub remarks: Vec<ConfigProblem>,
     /// The raw values of files, environment and flags, by key, with their sources. Show them through
     /// [`Config::explain`], which redacts secrets.
-    pub(crate) said: ConfiguredValues,
+    pub(crate) raw_values: ConfiguredValues,
     /// The gateway.
     pub serve: ServeConfig,
     /// The MCP servers, by id.
@@ -156,7 +156,7 @@ impl Default for Config {
             prices: Prices::new(),
             providers: providers.collect(),
             remarks: Vec::new(),
-            said: ConfiguredValues::default(),
+            raw_values: ConfiguredValues::default(),
             serve: ServeConfig::default(),
             servers: BTreeMap::new(),
             start_wait: START_WAIT,
@@ -167,9 +167,9 @@ impl Default for Config {
 
 impl Config {
     /// Records the raw value of a key, over an earlier one.
-    pub(crate) fn say(&mut self, value: Value, place: ValueSource) {
+    pub(crate) fn set_raw_value(&mut self, value: Value, place: ValueSource) {
         if let Some(key) = place.key.clone() {
-            self.said.0.insert(key, (value, place));
+            self.raw_values.0.insert(key, (value, place));
         }
     }
 
@@ -240,7 +240,7 @@ impl Config {
     }
 
     /// The prices of providers that do not exist.
-    pub(crate) fn idle_prices(&self) -> Vec<ConfigProblem> {
+    pub(crate) fn unused_prices(&self) -> Vec<ConfigProblem> {
         let providers: Vec<&Arc<str>> = self.providers.keys().collect();
         let idle = self
             .prices

@@ -35,20 +35,24 @@ impl Config {
     /// Keys without a value or default are left out, and secrets are redacted.
     #[must_use]
     pub fn explain(&self) -> Vec<Explanation> {
-        let said = self.said.0.iter().map(|(key, (value, place))| Explanation {
-            key: key.clone(),
-            place: place.clone(),
-            value: redact::value(key, value),
-        });
+        let configured = self
+            .raw_values
+            .0
+            .iter()
+            .map(|(key, (value, place))| Explanation {
+                key: key.clone(),
+                place: place.clone(),
+                value: redact::value(key, value),
+            });
         let defaults = defaults();
-        let unsaid = defaults.into_iter();
-        let unsaid = unsaid.filter(|(key, _)| !self.said.0.contains_key(*key));
-        let unsaid = unsaid.map(|(key, value)| Explanation {
+        let unset = defaults.into_iter();
+        let unset = unset.filter(|(key, _)| !self.raw_values.0.contains_key(*key));
+        let unset = unset.map(|(key, value)| Explanation {
             key: key.to_owned(),
             place: Origin::Default.into(),
             value,
         });
-        let mut all: Vec<Explanation> = said.chain(unsaid).collect();
+        let mut all: Vec<Explanation> = configured.chain(unset).collect();
         all.sort_by(|a, b| a.key.cmp(&b.key));
         all
     }
@@ -92,7 +96,7 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         UnknownPolicy::Report => "report",
         UnknownPolicy::Retry => "retry",
     };
-    let second = match config.options.second {
+    let second = match config.options.if_busy {
         SecondMessage::Cancel => "cancel",
         SecondMessage::Queue => "queue",
         SecondMessage::Refuse => "refuse",

@@ -81,8 +81,8 @@ pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) 
         let key = place.key.as_deref().unwrap_or_default();
         let is_asked = value == "ask" && key.starts_with("policy.tools.");
         let is_weak = trust == Trust::Found && (is_asked || key.starts_with("policy.unknown_of."));
-        if !(is_weak && draft.config.said.0.contains_key(key)) {
-            draft.config.say(value, place);
+        if !(is_weak && draft.config.raw_values.0.contains_key(key)) {
+            draft.config.set_raw_value(value, place);
         }
     }
     asked

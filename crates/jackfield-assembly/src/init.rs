@@ -115,7 +115,12 @@ impl LocalFindings {
             let ids = found.servers.join(", ");
             push(
                 text,
-                &format!("# {} ({}): {}", one_line(&path), found.of, one_line(&ids)),
+                &format!(
+                    "# {} ({}): {}",
+                    one_line(&path),
+                    found.owner,
+                    one_line(&ids)
+                ),
             );
             match &found.unfit {
                 None => push(text, &format!("# config = {}", quoted(&path))),

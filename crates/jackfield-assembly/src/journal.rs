@@ -50,7 +50,7 @@ pub struct OpenJournal {
     /// The reason why the file is open for reading only, if it is.
     pub read_only: Option<ReadOnly>,
     /// The reason why the journal is in memory although that was not configured.
-    pub unkept: Option<NoJournalReason>,
+    pub not_persisted: Option<NoJournalReason>,
 }
 
 /// A file that is open for reading only.
@@ -119,13 +119,13 @@ impl JournalConfig {
         let day = Duration::from_secs(24 * 60 * 60);
         Retention {
             older_than: self.keep_days.map(|days| day.saturating_mul(days)),
-            over: self.keep_bytes,
-            spared: Duration::ZERO,
+            max_bytes: self.keep_bytes,
+            min_age: Duration::ZERO,
         }
     }
 
     /// Sets the file, and selects the SQLite journal.
-    pub(crate) fn name(&mut self, path: PathBuf, place: ValueSource) {
+    pub(crate) fn set_path(&mut self, path: PathBuf, place: ValueSource) {
         self.kind = JournalKind::Sqlite;
         self.path = Some((path, place));
     }
@@ -185,11 +185,11 @@ impl Config {
             return Ok(OpenJournal::in_memory());
         }
         let Some(path) = self.journal_file() else {
-            return Ok(OpenJournal::unkept(vec![NO_FOLDER.to_owned()]));
+            return Ok(OpenJournal::not_persisted(vec![NO_FOLDER.to_owned()]));
         };
         let mut options = Options::default();
-        options.most_bytes = self.journal.max_size;
-        let opened = SqliteJournal::open(path, options).map(OpenJournal::of_file);
+        options.max_bytes = self.journal.max_size;
+        let opened = SqliteJournal::open(path, options).map(OpenJournal::from_file);
         match opened.or_else(otherwise) {
             Ok(journal) => Ok(journal),
             Err(source) => match &self.journal.path {
@@ -209,7 +209,7 @@ impl Config {
             | OpenError::NotAFile { .. }
             | OpenError::NotRead { .. }
             | OpenError::ReadOnly { .. }
-            | OpenError::Store { .. } => Ok(OpenJournal::unkept(chain(&source))),
+            | OpenError::Store { .. } => Ok(OpenJournal::not_persisted(chain(&source))),
             OpenError::Damaged { .. }
             | OpenError::InUse { .. }
             | OpenError::Newer { .. }
@@ -230,35 +230,35 @@ impl OpenJournal {
             file: None,
             journal: Arc::new(MemoryJournal::default()),
             read_only: None,
-            unkept: None,
+            not_persisted: None,
         }
     }
 
     /// A journal in memory for short-lived sessions, without listing and search.
     #[must_use]
-    pub fn in_passing() -> Self {
+    pub fn ephemeral() -> Self {
         Self {
-            journal: Arc::new(MemoryJournal::new().passing()),
+            journal: Arc::new(MemoryJournal::new().ephemeral()),
             ..Self::in_memory()
         }
     }
 
-    fn unkept(causes: Vec<String>) -> Self {
+    fn not_persisted(causes: Vec<String>) -> Self {
         let help = HELP;
         Self {
-            unkept: Some(NoJournalReason { causes, help }),
+            not_persisted: Some(NoJournalReason { causes, help }),
             ..Self::in_memory()
         }
     }
 
-    fn of_file(journal: SqliteJournal) -> Self {
+    fn from_file(journal: SqliteJournal) -> Self {
         let file = Arc::new(journal);
         let journal: Arc<dyn Journal> = Arc::<SqliteJournal>::clone(&file);
         Self {
             file: Some(file),
             journal,
             read_only: None,
-            unkept: None,
+            not_persisted: None,
         }
     }
 
@@ -267,7 +267,7 @@ impl OpenJournal {
             file: None,
             journal: Arc::<ReadOnlyJournal>::clone(&file),
             read_only: Some(ReadOnly { causes, file }),
-            unkept: None,
+            not_persisted: None,
         }
     }
 
@@ -287,7 +287,7 @@ impl std::fmt::Debug for OpenJournal {
         f.debug_struct("OpenJournal")
             .field("file", &self.file)
             .field("read_only", &self.read_only)
-            .field("unkept", &self.unkept)
+            .field("unkept", &self.not_persisted)
             .finish_non_exhaustive()
     }
 }

@@ -57,7 +57,7 @@ pub use self::others::{FoundServers, found_servers};
 pub use self::place::{ConfigError, ConfigProblem, Origin, ValueSource};
 pub use self::registry::{ProviderFactory, ProviderSettings, Registry};
 pub use self::schema::servers_schema;
-pub use self::searched_files::{FileState, SearchedFile, looked_for};
+pub use self::searched_files::{FileState, SearchedFile, searched_files};
 pub use self::serve::{
     ApprovalsMode, DisconnectSetting, LogFormat, ServeConfig, ServeLimits, TokenConfig,
     TokenSource, ToolsUsed,

@@ -101,7 +101,7 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
     }
     problems.extend(config.check_currency());
     ConfigError::check(problems)?;
-    let idle = config.idle_prices();
+    let idle = config.unused_prices();
     config.remarks.extend(idle);
     let cache = surroundings.cache_directory.as_ref();
     config.cache = cache.map(|cache| cache.join("jackfield"));
@@ -171,7 +171,7 @@ fn project(
     if is_trusted(draft, surroundings, &path) {
         return servers(draft, surroundings, &path);
     }
-    let shown = surroundings.shown(&path);
+    let shown = surroundings.display_path(&path);
     let place = ValueSource::from(Origin::File(shown.into()));
     let message = "not used: a file that was merely found does not start commands";
     draft
@@ -219,7 +219,7 @@ fn servers(draft: &mut Draft, surroundings: &Surroundings, path: &Path) -> Resul
 }
 
 fn add(draft: &mut Draft, surroundings: &Surroundings, path: &Path, bytes: &[u8], trust: Trust) {
-    file::read(draft, surroundings.shown(path), bytes, trust);
+    file::read(draft, surroundings.display_path(path), bytes, trust);
     let base = path.parent().unwrap_or(&surroundings.directory);
     for provider in draft.config.providers.values_mut() {
         provider.resolve_key_file(|file| surroundings.resolve(file, base));
@@ -278,12 +278,12 @@ fn environment(draft: &mut Draft, surroundings: &Surroundings) {
     let db = variable("JACKFIELD_DB");
     if let Some(model) = model {
         let origin = Origin::Variable("JACKFIELD_MODEL");
-        say(draft, "model", model.as_str(), origin.clone());
+        set_raw_value(draft, "model", model.as_str(), origin.clone());
         draft.model = Some((model.into(), origin.into()));
     }
     if let Some(system) = system {
         let origin = Origin::Variable("JACKFIELD_SYSTEM");
-        say(draft, "system.prompt", system.as_str(), origin);
+        set_raw_value(draft, "system.prompt", system.as_str(), origin);
         draft.config.options.system = system_prompt(PartOrigin::Configuration, &system);
     }
     if let Some(db) = db {
@@ -295,38 +295,38 @@ fn environment(draft: &mut Draft, surroundings: &Surroundings) {
 /// Sets the journal's file from a flag or variable.
 fn name_journal(draft: &mut Draft, path: PathBuf, origin: Origin) {
     let shown = path.display().to_string();
-    say(draft, "journal.path", shown, origin.clone());
-    draft.config.journal.name(path, origin.into());
+    set_raw_value(draft, "journal.path", shown, origin.clone());
+    draft.config.journal.set_path(path, origin.into());
 }
 
 /// Records a raw value from a flag or variable.
-fn say(draft: &mut Draft, key: &str, value: impl Into<Value>, origin: Origin) {
+fn set_raw_value(draft: &mut Draft, key: &str, value: impl Into<Value>, origin: Origin) {
     let place = ValueSource {
         key: Some(key.to_owned()),
         ..origin.into()
     };
-    draft.config.say(value.into(), place);
+    draft.config.set_raw_value(value.into(), place);
 }
 
 /// Records the raw values of the flags.
-fn say_flags(draft: &mut Draft, flags: &Flags) {
+fn set_raw_flags(draft: &mut Draft, flags: &Flags) {
     if let Some(model) = &flags.model {
-        say(draft, "model", model.as_str(), Origin::Flag("--model"));
+        set_raw_value(draft, "model", model.as_str(), Origin::Flag("--model"));
     }
     if let Some(system) = &flags.system {
         let origin = Origin::Flag("--system");
-        say(draft, "system.prompt", system.as_str(), origin);
+        set_raw_value(draft, "system.prompt", system.as_str(), origin);
     }
     if let Some(cost) = flags.cost {
         let origin = Origin::Flag("--max-cost");
-        say(draft, "budget.cost", cost.to_string(), origin);
+        set_raw_value(draft, "budget.cost", cost.to_string(), origin);
     }
     if let Some(rounds) = flags.rounds {
-        say(draft, "limits.rounds", rounds, Origin::Flag("--max-rounds"));
+        set_raw_value(draft, "limits.rounds", rounds, Origin::Flag("--max-rounds"));
     }
     if let Some(strict) = flags.strict {
         let strict = strict.map_or(Value::Bool(false), |effect| effect_word(effect).into());
-        say(draft, "settings.strict", strict, Origin::Flag("--strict"));
+        set_raw_value(draft, "settings.strict", strict, Origin::Flag("--strict"));
     }
     let lists = [
         (&flags.allow, "allow", "--allow"),
@@ -335,13 +335,13 @@ fn say_flags(draft: &mut Draft, flags: &Flags) {
     for (patterns, verdict, flag) in lists {
         for pattern in patterns {
             let key = format!("policy.tools.{}", quoted(pattern));
-            say(draft, &key, verdict, Origin::Flag(flag));
+            set_raw_value(draft, &key, verdict, Origin::Flag(flag));
         }
     }
 }
 
 fn apply(draft: &mut Draft, flags: &Flags) {
-    say_flags(draft, flags);
+    set_raw_flags(draft, flags);
     if let Some(cost) = flags.cost {
         draft.config.options.allowance.cost = Some(cost);
         draft.config.cost_place = None;

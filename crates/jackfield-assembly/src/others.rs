@@ -13,7 +13,7 @@ use crate::surroundings::Surroundings;
 #[non_exhaustive]
 pub struct FoundServers {
     /// Its owner, or its description.
-    pub of: &'static str,
+    pub owner: &'static str,
     /// Its path.
     pub path: PathBuf,
     /// The ids of its servers; nothing else is retained.
@@ -38,11 +38,15 @@ pub fn found_servers(surroundings: &Surroundings) -> Vec<FoundServers> {
         .iter()
         .map(|(of, path)| (*of, surroundings.directory.join(path)));
     let all = of_project.chain(of_home).chain(of_config);
-    all.filter_map(|(of, path)| found(surroundings, of, path))
+    all.filter_map(|(of, path)| read_servers(surroundings, of, path))
         .collect()
 }
 
-fn found(surroundings: &Surroundings, of: &'static str, path: PathBuf) -> Option<FoundServers> {
+fn read_servers(
+    surroundings: &Surroundings,
+    owner: &'static str,
+    path: PathBuf,
+) -> Option<FoundServers> {
     // A missing, unreadable or huge file is skipped.
     let bytes = read_at_most(&path, MOST_SERVERS).ok()?;
     let (root, _) = crate::servers::json(&bytes).ok()?;
@@ -69,7 +73,7 @@ fn found(surroundings: &Surroundings, of: &'static str, path: PathBuf) -> Option
         format!("{key}: {}", problem.message)
     });
     Some(FoundServers {
-        of,
+        owner,
         path,
         servers,
         unfit,

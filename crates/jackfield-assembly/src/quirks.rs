@@ -59,7 +59,7 @@ pub(crate) fn over<P: Profile>(known: ByModel<P>, table: &Value) -> Result<ByMod
     let fields = table
         .as_object()
         .ok_or("quirks is a table of what the server takes")?;
-    let mut tried = known.usual();
+    let mut tried = known.default_value();
     let mut set = Vec::new();
     for (name, value) in fields {
         let Some(quirk) = P::QUIRKS.iter().find(|quirk| quirk.name == name) else {
@@ -72,7 +72,7 @@ pub(crate) fn over<P: Profile>(known: ByModel<P>, table: &Value) -> Result<ByMod
     }
     let set: Arc<[_]> = set.into();
     Ok(ByModel::new(move |model| {
-        let mut profile = known.of(model);
+        let mut profile = known.get(model);
         for (quirk, value) in &*set {
             // The same value was accepted before.
             let _set = (quirk.set)(&mut profile, value).is_ok();

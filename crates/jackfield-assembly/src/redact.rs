@@ -22,14 +22,14 @@ pub(crate) fn value(key: &str, value: &Value) -> Value {
 }
 
 /// Redacts a text: the password of an address, and anything that looks like a key.
-pub(crate) fn text(said: &str) -> String {
+pub(crate) fn text(text: &str) -> String {
     // A key can be in a path, in a header, or after a name.
     let ends = |c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c));
-    if said.split(ends).any(looks_like_a_key) {
+    if text.split(ends).any(looks_like_a_key) {
         return HIDDEN.to_owned();
     }
-    let Some((scheme, rest)) = said.split_once("://") else {
-        return said.to_owned();
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return text.to_owned();
     };
     let (place, query) = match rest.split_once('?') {
         Some((place, _)) => (place, "?…"),
@@ -48,12 +48,12 @@ pub(crate) fn arguments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec
     let shown = arguments.into_iter().map(|argument| {
         let is_flag = argument.starts_with('-');
         let hides = std::mem::replace(&mut hidden, false) && !is_flag;
-        if let Some((name, said)) = behind_a_name(argument) {
-            return format!("{name}{}", unless_named(said));
+        if let Some((name, said)) = split_secret_argument(argument) {
+            return format!("{name}{}", redact_unless_variable(said));
         }
         hidden = is_flag && is_about_secrets(argument);
         if hides {
-            return unless_named(argument).to_owned();
+            return redact_unless_variable(argument).to_owned();
         }
         text(argument)
     });
@@ -61,7 +61,7 @@ pub(crate) fn arguments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec
 }
 
 /// Splits an argument after the name of a secret, as in `--token=…` and `--header=Cookie: …`.
-fn behind_a_name(argument: &str) -> Option<(&str, &str)> {
+fn split_secret_argument(argument: &str) -> Option<(&str, &str)> {
     let mut begin = 0;
     argument.match_indices(['=', ':']).find_map(|(at, _)| {
         let name = argument.get(begin..at).unwrap_or_default();
@@ -71,9 +71,9 @@ fn behind_a_name(argument: &str) -> Option<(&str, &str)> {
 }
 
 /// The redaction, or the text itself if it only refers to a variable.
-fn unless_named(said: &str) -> &str {
-    let only_named = said.starts_with("${") && said.ends_with('}') && !said.contains(":-");
-    if only_named { said } else { HIDDEN }
+fn redact_unless_variable(text: &str) -> &str {
+    let only_named = text.starts_with("${") && text.ends_with('}') && !text.contains(":-");
+    if only_named { text } else { HIDDEN }
 }
 
 /// Whether a value of this name is likely to be secret. Our own keys about keys are not: they only say where a

@@ -65,7 +65,7 @@ pub struct ProviderSettings {
 /// The kinds of providers, and the toolboxes beside the configured ones.
 #[derive(Clone)]
 pub struct Registry {
-    pub(crate) discreet: bool,
+    pub(crate) redact_details: bool,
     pub(crate) guarded: bool,
     pub(crate) providers: BTreeMap<Arc<str>, Arc<dyn ProviderFactory>>,
     pub(crate) toolboxes: Vec<Arc<dyn Toolbox>>,
@@ -76,7 +76,7 @@ impl Registry {
     #[must_use]
     pub const fn empty() -> Self {
         Self {
-            discreet: false,
+            redact_details: false,
             guarded: false,
             providers: BTreeMap::new(),
             toolboxes: Vec::new(),
@@ -87,7 +87,7 @@ impl Registry {
     /// servers and web APIs. The log and the [`Assembly`](crate::Assembly) keep the details.
     #[must_use]
     pub const fn redact_host_details(mut self) -> Self {
-        self.discreet = true;
+        self.redact_details = true;
         self
     }
 
@@ -140,11 +140,11 @@ impl Registry {
                 let problem = ConfigProblem::new(server.place.clone(), message);
                 problems.push(problem.with_help("give the server another id"));
             }
-            let standing = ToolboxStatus {
+            let status = ToolboxStatus {
                 prefix: None,
                 trusted: true,
             };
-            builder = builder.toolbox_as(Arc::clone(toolbox), standing);
+            builder = builder.toolbox_as(Arc::clone(toolbox), status);
         }
         (builder, problems)
     }
@@ -166,7 +166,7 @@ impl Default for Registry {
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
-            .field("discreet", &self.discreet)
+            .field("discreet", &self.redact_details)
             .field("guarded", &self.guarded)
             .field("providers", &self.providers.keys())
             .field("toolboxes", &self.toolboxes.len())

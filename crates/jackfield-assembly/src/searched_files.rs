@@ -32,7 +32,7 @@ pub enum FileState {
 ///
 /// If the configuration has an error, existing files are reported as `Unused`.
 #[must_use]
-pub fn looked_for(surroundings: &Surroundings, flags: &Flags) -> Vec<SearchedFile> {
+pub fn searched_files(surroundings: &Surroundings, flags: &Flags) -> Vec<SearchedFile> {
     let read = load(surroundings, flags).map(|config| config.files);
     let read = read.unwrap_or_default();
     let mut all: Vec<SearchedFile> = Vec::new();

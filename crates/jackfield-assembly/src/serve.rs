@@ -231,7 +231,7 @@ impl TokenConfig {
         let problem = |message: String| ConfigProblem::new(self.place.clone(), message);
         let secret = match &self.source {
             Some(TokenSource::Sha256(digest)) => return Ok(*digest),
-            Some(TokenSource::Variable(name)) => match environment.named(name) {
+            Some(TokenSource::Variable(name)) => match environment.get(name) {
                 Some(Ok(value)) => value,
                 Some(Err(_)) => return Err(problem(format!("{name} is not UTF-8"))),
                 None => {

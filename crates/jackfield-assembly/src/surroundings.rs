@@ -54,13 +54,13 @@ impl Surroundings {
     /// The path of the user's own configuration file, whether or not it exists.
     #[must_use]
     pub fn user_file(&self) -> Option<PathBuf> {
-        self.own(FILE_NAME)
+        self.user_path(FILE_NAME)
     }
 
     /// The path of the user's own file of MCP servers, whether or not it exists.
     #[must_use]
     pub fn user_servers(&self) -> Option<PathBuf> {
-        self.own(SERVERS_NAME)
+        self.user_path(SERVERS_NAME)
     }
 
     /// The path of the history of chat messages, whether or not it exists.
@@ -70,7 +70,7 @@ impl Surroundings {
         Some(folder.join("jackfield").join("history"))
     }
 
-    fn own(&self, name: &str) -> Option<PathBuf> {
+    fn user_path(&self, name: &str) -> Option<PathBuf> {
         let folder = self.config_directory.as_ref()?;
         Some(folder.join("jackfield").join(name))
     }
@@ -79,16 +79,16 @@ impl Surroundings {
     /// root of a repository, and not at or above the user's home.
     #[must_use]
     pub fn project_file(&self) -> Option<PathBuf> {
-        self.found(FILE_NAME)
+        self.find_upwards(FILE_NAME)
     }
 
     /// The nearest file of MCP servers, by the same rule.
     #[must_use]
     pub fn project_servers(&self) -> Option<PathBuf> {
-        self.found(SERVERS_NAME)
+        self.find_upwards(SERVERS_NAME)
     }
 
-    fn found(&self, name: &str) -> Option<PathBuf> {
+    fn find_upwards(&self, name: &str) -> Option<PathBuf> {
         for folder in self.directory.ancestors() {
             if self.home.as_deref() == Some(folder) {
                 return None;
@@ -120,7 +120,7 @@ impl Surroundings {
 
     /// The display form of a path: relative to the working directory where possible.
     #[must_use]
-    pub fn shown<'a>(&self, path: &'a Path) -> &'a Path {
+    pub fn display_path<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.directory).unwrap_or(path)
     }
 }
@@ -159,7 +159,7 @@ impl Environment {
     pub fn variable(&self, name: &'static str) -> Result<Option<String>, ConfigProblem> {
         let problem = |_| ConfigProblem::new(Origin::Variable(name).into(), "this is not UTF-8");
         Ok(self
-            .named(name)
+            .get(name)
             .transpose()
             .map_err(problem)?
             .filter(|value| !value.is_empty()))
@@ -167,7 +167,7 @@ impl Environment {
 
     /// The value of a variable with a configured name; the error is a value that is not UTF-8.
     #[must_use]
-    pub fn named(&self, name: &str) -> Option<Result<String, OsString>> {
+    pub fn get(&self, name: &str) -> Option<Result<String, OsString>> {
         let value = match &self.0 {
             Variables::Given(variables) => variables.get(name).cloned(),
             Variables::OfProcess => std::env::var_os(name),

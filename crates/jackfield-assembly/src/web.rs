@@ -14,7 +14,7 @@ use jackfield_tools_web::{Header, WebTool, WebTools};
 use crate::assemble::unreachable;
 use crate::config::Config;
 use crate::place::{ConfigProblem, Origin, ValueSource};
-use crate::servers::expand::{expand, expand_told};
+use crate::servers::expand::{expand, expand_with};
 use crate::surroundings::Environment;
 
 /// The web APIs that are tools.
@@ -58,7 +58,7 @@ pub(crate) fn join(
     config: &Config,
     environment: &Environment,
     mut builder: EngineBuilder,
-    discreet: bool,
+    redact_details: bool,
 ) -> Result<EngineBuilder, ConfigProblem> {
     let web = &config.web;
     let own = ToolboxStatus {
@@ -82,24 +82,24 @@ pub(crate) fn join(
             .map_err(|error| ConfigProblem::new(Origin::Default.into(), error.to_string()))?;
         let (mut tools, mut unusable) = (Vec::new(), Vec::new());
         for api in apis.values() {
-            match filled_in(api, environment) {
+            match expand_api(api, environment) {
                 Ok(tool) => tools.push(tool),
                 Err(why) => {
                     let name = Arc::clone(api.tool.name());
-                    let told = if discreet {
+                    let message = if redact_details {
                         tracing::warn!(toolbox = %id, tool = %name, why, "a web API cannot be used");
-                        UNTOLD.to_owned()
+                        REDACTED.to_owned()
                     } else {
                         why
                     };
-                    unusable.push((name, told));
+                    unusable.push((name, message));
                 }
             }
         }
         // APIs of found files reach public addresses only, regardless of the configuration.
         let advised = standing.trusted;
         let client = client(config, allowed, advised)?;
-        let toolbox = WebTools::new(id, client, tools).without(unusable);
+        let toolbox = WebTools::new(id, client, tools).with_unusable(unusable);
         builder = builder.toolbox_as(Arc::new(toolbox), standing);
     }
     Ok(builder)
@@ -122,7 +122,7 @@ fn client(
 }
 
 /// The tool with the variables of its address and headers expanded, or the reason why that failed.
-fn filled_in(api: &WebApi, environment: &Environment) -> Result<WebTool, String> {
+fn expand_api(api: &WebApi, environment: &Environment) -> Result<WebTool, String> {
     let place = api.place.origin_in_words();
     let mut tool = api.tool.clone();
     for name in api.tool.variables() {
@@ -139,7 +139,7 @@ fn filled_in(api: &WebApi, environment: &Environment) -> Result<WebTool, String>
         let wrong = |why: &str| {
             format!("its header `{name}` cannot be sent: {why}; correct it in {place}, or set it")
         };
-        let value = expand_told(text, environment, |value| secrets.push(Secret::new(value)));
+        let value = expand_with(text, environment, |value| secrets.push(Secret::new(value)));
         let value = value.map_err(|why| wrong(&why))?;
         headers.push(Header::new(name.clone(), &value, secrets).map_err(wrong)?);
     }
@@ -147,7 +147,7 @@ fn filled_in(api: &WebApi, environment: &Environment) -> Result<WebTool, String>
 }
 
 /// The message about an unusable API in discreet mode.
-const UNTOLD: &str = "it cannot be used as it is configured, and the log says why";
+const REDACTED: &str = "it cannot be used as it is configured, and the log says why";
 /// The toolbox of APIs from found files.
 pub(crate) const FOUND: &str = "web-project";
 /// The toolbox of the user's own APIs.

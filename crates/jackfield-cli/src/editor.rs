@@ -83,7 +83,7 @@ impl LineEditor {
             messages,
             typed: String::new(),
         };
-        let why = editor.recall().err().map(|error| error.to_string());
+        let why = editor.load_history().err().map(|error| error.to_string());
         if why.is_some() {
             editor.file = None;
         }
@@ -91,7 +91,7 @@ impl LineEditor {
     }
 
     /// A printer above the edited line; `None` if the terminal does not support it.
-    pub(crate) fn above(&mut self) -> Option<ExternalPrinter> {
+    pub(crate) fn external_printer(&mut self) -> Option<ExternalPrinter> {
         let printer = Mutex::new(self.messages.create_external_printer().ok()?);
         Some(Box::new(move |text| {
             let mut printer = printer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -105,7 +105,7 @@ impl LineEditor {
             PersonQuestion::Answer { initial, prompt } => {
                 // Text that was typed before the question cannot be its answer.
                 self.typed.push_str(&tty::typed_ahead());
-                if initial.is_empty() && !stands(prompt, open) {
+                if initial.is_empty() && !wait_for_key(prompt, open) {
                     return PersonAnswer::Gone;
                 }
                 self.answers.readline_with_initial(*prompt, (initial, ""))
@@ -116,7 +116,7 @@ impl LineEditor {
         match line {
             Ok(line) => {
                 if question == PersonQuestion::Message {
-                    self.keep(&line);
+                    self.save_history(&line);
                 }
                 PersonAnswer::Line(line)
             }
@@ -139,7 +139,7 @@ impl LineEditor {
     }
 
     /// Loads the history of earlier runs.
-    fn recall(&mut self) -> io::Result<()> {
+    fn load_history(&mut self) -> io::Result<()> {
         let Some(file) = &self.file else {
             return Ok(());
         };
@@ -161,7 +161,7 @@ impl LineEditor {
         self.messages.load_history(file).map_err(io::Error::other)
     }
 
-    fn keep(&mut self, line: &str) {
+    fn save_history(&mut self, line: &str) {
         if line.trim().is_empty() {
             return;
         }
@@ -177,7 +177,7 @@ impl LineEditor {
 
 /// Shows the prompt until a key is pressed. Returns whether the question is still open then. From there on, the
 /// editor has the line, and cannot be interrupted.
-fn stands(prompt: &str, open: &Open) -> bool {
+fn wait_for_key(prompt: &str, open: &Open) -> bool {
     let mut out = io::stdout();
     if render::is_dumb() || !out.is_terminal() {
         return true;
@@ -210,8 +210,8 @@ impl ConditionalEventHandler for EnterKey {
         context: &EventContext<'_>,
     ) -> Option<Cmd> {
         let before = context.line().get(..context.pos())?;
-        let goes_on = before.ends_with('\\') && !before.ends_with("\\\\");
-        goes_on.then(|| Cmd::Insert(1, format!("{TYPED}\n")))
+        let continues = before.ends_with('\\') && !before.ends_with("\\\\");
+        continues.then(|| Cmd::Insert(1, format!("{TYPED}\n")))
     }
 }
 

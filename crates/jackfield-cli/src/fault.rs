@@ -36,7 +36,7 @@ impl CommandError {
 
     /// Adds an error and its sources as causes.
     #[must_use]
-    pub fn because(mut self, error: &(dyn Error + 'static)) -> Self {
+    pub fn with_cause(mut self, error: &(dyn Error + 'static)) -> Self {
         self.causes.extend(chain(Some(error)));
         self
     }
@@ -122,7 +122,7 @@ impl From<EngineError> for CommandError {
             fault = fault.with_help("leave the chat that it is open in, and delete it then");
         }
         if let EngineError::Busy { session, .. } = &error {
-            fault = fault.with_help(at_work(session));
+            fault = fault.with_help(session_busy_message(session));
         }
         if matches!(
             error,
@@ -150,7 +150,7 @@ impl From<EngineError> for CommandError {
 }
 
 /// Help for a session that a process is working on.
-pub(crate) fn at_work(session: &SessionId) -> String {
+pub(crate) fn session_busy_message(session: &SessionId) -> String {
     format!(
         "`jackfield sessions watch {session}` shows how it goes on; Ctrl-C where it runs cancels it"
     )

@@ -55,7 +55,8 @@ pub fn main_with(registry: &Registry) -> ExitCode {
             ended.unwrap_or_else(|fault| render::fault(&fault))
         }
         Err(error) => render::fault(
-            &fault::CommandError::new(Exit::Internal, "the runtime does not start").because(&error),
+            &fault::CommandError::new(Exit::Internal, "the runtime does not start")
+                .with_cause(&error),
         ),
     };
     ExitCode::from(exit.code())

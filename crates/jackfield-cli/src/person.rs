@@ -40,19 +40,19 @@ pub enum PersonAnswer {
 /// A person at the terminal, or piped input.
 pub struct Person {
     /// Prints above the edited line, if there is one.
-    above: Option<ExternalPrinter>,
+    print_above: Option<ExternalPrinter>,
     /// The number of the open question.
-    asked: Option<u64>,
-    manner: PromptPlace,
-    said: mpsc::UnboundedReceiver<(u64, PersonAnswer)>,
-    wanted: std::sync::mpsc::Sender<(Open, PersonQuestion)>,
+    open_question: Option<u64>,
+    prompt_place: PromptPlace,
+    answers: mpsc::UnboundedReceiver<(u64, PersonAnswer)>,
+    questions: std::sync::mpsc::Sender<(Open, PersonQuestion)>,
     withdrawal: Withdrawal,
 }
 
 impl fmt::Debug for Person {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Person")
-            .field("manner", &self.manner)
+            .field("manner", &self.prompt_place)
             .finish_non_exhaustive()
     }
 }
@@ -60,8 +60,8 @@ impl fmt::Debug for Person {
 impl Person {
     /// A person who answers after the question, without line editing.
     #[must_use]
-    pub fn at(mut terminal: Terminal) -> Self {
-        Self::by(PromptPlace::Inline, move |_, open| {
+    pub fn from_terminal(mut terminal: Terminal) -> Self {
+        Self::spawn_reader(PromptPlace::Inline, move |_, open| {
             match terminal.line(open) {
                 Some(line) => PersonAnswer::Line(line),
                 None => PersonAnswer::Gone,
@@ -70,29 +70,32 @@ impl Person {
     }
 
     /// A person with a line editor.
-    pub(crate) fn editing(mut editor: LineEditor) -> Self {
-        let above = editor.above();
-        let person = Self::by(PromptPlace::Below, move |question, open| {
+    pub(crate) fn with_editor(mut editor: LineEditor) -> Self {
+        let above = editor.external_printer();
+        let person = Self::spawn_reader(PromptPlace::Below, move |question, open| {
             editor.ask(question, open)
         });
-        Self { above, ..person }
+        Self {
+            print_above: above,
+            ..person
+        }
     }
 
     /// Piped messages; questions cannot be answered.
     pub(crate) fn piped(mut next: impl FnMut() -> Option<String> + Send + 'static) -> Self {
-        Self::by(PromptPlace::Inline, move |_, _| {
+        Self::spawn_reader(PromptPlace::Inline, move |_, _| {
             next().map_or(PersonAnswer::Gone, PersonAnswer::Line)
         })
     }
 
-    fn by(
-        manner: PromptPlace,
+    fn spawn_reader(
+        prompt_place: PromptPlace,
         mut ask: impl FnMut(PersonQuestion, &Open) -> PersonAnswer + Send + 'static,
     ) -> Self {
-        let (wanted, wants) = std::sync::mpsc::channel::<(Open, PersonQuestion)>();
-        let (answers, said) = mpsc::unbounded_channel();
+        let (questions, question_receiver) = std::sync::mpsc::channel::<(Open, PersonQuestion)>();
+        let (answers, answer_receiver) = mpsc::unbounded_channel();
         std::thread::spawn(move || {
-            while let Ok((open, question)) = wants.recv() {
+            while let Ok((open, question)) = question_receiver.recv() {
                 let number = open.number();
                 if answers.send((number, ask(question, &open))).is_err() {
                     break;
@@ -100,17 +103,17 @@ impl Person {
             }
         });
         Self {
-            above: None,
-            asked: None,
-            manner,
-            said,
-            wanted,
+            print_above: None,
+            open_question: None,
+            prompt_place,
+            answers: answer_receiver,
+            questions,
             withdrawal: Withdrawal::default(),
         }
     }
 
-    pub(crate) const fn manner(&self) -> PromptPlace {
-        self.manner
+    pub(crate) const fn prompt_place(&self) -> PromptPlace {
+        self.prompt_place
     }
 
     /// Shows a text, above the edited line if there is one.
@@ -119,35 +122,35 @@ impl Person {
     ///
     /// Nothing can be shown now.
     pub(crate) fn show(&self, text: String) -> io::Result<()> {
-        match &self.above {
+        match &self.print_above {
             Some(above) => above(text),
             None => io::Write::write_all(&mut io::stderr(), text.as_bytes()),
         }
     }
 
     /// Whether text can be shown while a question is open.
-    pub(crate) const fn can_be_shown(&self) -> bool {
-        self.above.is_some()
+    pub(crate) const fn can_show(&self) -> bool {
+        self.print_above.is_some()
     }
 
     /// Asks a question. If one is open already, its answer counts for this one.
     pub(crate) fn ask(&mut self, question: PersonQuestion) {
-        if self.asked.is_none() {
+        if self.open_question.is_none() {
             let open = self.withdrawal.open();
-            self.asked = Some(open.number());
+            self.open_question = Some(open.number());
             // A stopped thread has already reported the end of input.
-            let _asked = self.wanted.send((open, question));
+            let _asked = self.questions.send((open, question));
         }
     }
 
     /// The next input. Cancel-safe: dropping the future loses nothing.
-    pub(crate) async fn said(&mut self) -> PersonAnswer {
+    pub(crate) async fn next_answer(&mut self) -> PersonAnswer {
         loop {
-            match self.said.recv().await {
+            match self.answers.recv().await {
                 // Input for a withdrawn question answers no other one.
-                Some((number, _)) if self.asked != Some(number) => {}
+                Some((number, _)) if self.open_question != Some(number) => {}
                 Some((_, said)) => {
-                    self.asked = None;
+                    self.open_question = None;
                     return said;
                 }
                 None => return PersonAnswer::Gone,
@@ -157,19 +160,19 @@ impl Person {
 
     /// Withdraws the open question. A line that is being typed is finished and discarded.
     pub(crate) async fn withdraw(&mut self) {
-        let Some(asked) = self.asked.take() else {
+        let Some(open_number) = self.open_question.take() else {
             return;
         };
         self.withdrawal.withdraw();
         // The line is cleared before anything else is printed.
-        let gone = async {
-            while let Some((number, _)) = self.said.recv().await {
-                if number == asked {
+        let drained = async {
+            while let Some((number, _)) = self.answers.recv().await {
+                if number == open_number {
                     break;
                 }
             }
         };
-        let _typing = tokio::time::timeout(CLEARING, gone).await;
+        let _typing = tokio::time::timeout(CLEARING, drained).await;
     }
 }
 

@@ -52,7 +52,7 @@ fn read_text(stdin: impl Read) -> Result<String, CommandError> {
     let mut bytes = Vec::new();
     let read = stdin.take(MOST + 1).read_to_end(&mut bytes);
     read.map_err(|error| {
-        CommandError::new(Exit::Usage, "standard input cannot be read").because(&error)
+        CommandError::new(Exit::Usage, "standard input cannot be read").with_cause(&error)
     })?;
     if bytes.len() as u64 > MOST {
         return Err(too_large());
@@ -95,7 +95,8 @@ pub fn lines(
             let read = stdin.by_ref().take(room + 1).read_until(b'\n', &mut bytes);
             let line = match read {
                 Err(error) => Err(
-                    CommandError::new(Exit::Usage, "standard input cannot be read").because(&error),
+                    CommandError::new(Exit::Usage, "standard input cannot be read")
+                        .with_cause(&error),
                 ),
                 Ok(0) => return (!message.is_empty()).then_some(message),
                 Ok(length) if length as u64 > room => Err(too_large()),

@@ -61,21 +61,26 @@ pub trait TurnRenderer: Send {
     /// # Errors
     ///
     /// The output pipe is closed.
-    fn ask(&mut self, wait: &Wait, manner: PromptPlace) -> io::Result<()>;
+    fn show_question(&mut self, wait: &Wait, prompt_place: PromptPlace) -> io::Result<()>;
 
     /// Shows that a question was answered elsewhere, by whose answer and how.
     ///
     /// # Errors
     ///
     /// The output pipe is closed.
-    fn answered(&mut self, wait: &Wait, end: &WaitEnd, manner: PromptPlace) -> io::Result<()>;
+    fn show_answer(
+        &mut self,
+        wait: &Wait,
+        end: &WaitEnd,
+        prompt_place: PromptPlace,
+    ) -> io::Result<()>;
 
     /// Shows a remark about the run itself.
     ///
     /// # Errors
     ///
     /// The output pipe is closed.
-    fn say(&mut self, remark: &str) -> io::Result<()>;
+    fn show_remark(&mut self, remark: &str) -> io::Result<()>;
 
     /// Shows the result of the turn, and whether its answer has the requested form.
     ///
@@ -120,7 +125,7 @@ pub fn view(json: bool, verbose: bool, prose: bool) -> Box<dyn TurnRenderer> {
 /// A renderer for programs that only need the result: one document on standard output, and the live turn for
 /// people on standard error.
 #[must_use]
-pub fn whole(verbose: bool) -> Box<dyn TurnRenderer> {
+pub fn result_view(verbose: bool) -> Box<dyn TurnRenderer> {
     let look = HumanOptions {
         markdown: None,
         spins: io::stderr().is_terminal() && !is_dumb(),
@@ -129,8 +134,8 @@ pub fn whole(verbose: bool) -> Box<dyn TurnRenderer> {
         verbose,
     };
     let screen = Screen::new(io::sink(), anstream::stderr(), false).wrapping(look.spins);
-    let told = Box::new(HumanRenderer::new(screen, look));
-    Box::new(whole::WholeRenderer::new(io::stdout(), told))
+    let progress = Box::new(HumanRenderer::new(screen, look));
+    Box::new(whole::WholeRenderer::new(io::stdout(), progress))
 }
 
 /// Whether the terminal supports nothing but plain lines.

@@ -34,43 +34,46 @@ pub(crate) fn is_terminating() -> bool {
 static TERMINATING: AtomicBool = AtomicBool::new(false);
 
 /// Exits immediately. The state left behind is the same as after a crash.
-pub(crate) fn leave() -> ! {
+pub(crate) fn exit_now() -> ! {
     tty::restore();
     std::process::exit(i32::from(Exit::Cancelled.code()))
 }
 
 /// Watches for Ctrl-C and SIGTERM, until it is dropped.
 pub(crate) struct Interrupts {
-    heard: mpsc::UnboundedReceiver<Signal>,
-    watching: JoinHandle<()>,
+    received: mpsc::UnboundedReceiver<Signal>,
+    task: JoinHandle<()>,
 }
 
 impl Interrupts {
     pub(crate) fn watch() -> Self {
-        let (hear, heard) = mpsc::unbounded_channel();
+        let (sender, received) = mpsc::unbounded_channel();
         let signals = Signals::new();
         let watching = tokio::spawn(async move {
-            let mut asked = false;
+            let mut is_repeated = false;
             let Some(mut signals) = signals else { return };
             while let Some(signal) = signals.next().await {
-                if asked {
-                    leave();
+                if is_repeated {
+                    exit_now();
                 }
-                asked = true;
-                let _gone = hear.send(signal);
+                is_repeated = true;
+                let _gone = sender.send(signal);
             }
         });
-        Self { heard, watching }
+        Self {
+            received,
+            task: watching,
+        }
     }
 
     /// A signal that was already received.
-    pub(crate) fn heard(&mut self) -> Option<Signal> {
-        self.heard.try_recv().ok()
+    pub(crate) fn try_recv(&mut self) -> Option<Signal> {
+        self.received.try_recv().ok()
     }
 
     /// The first signal. Cancel-safe: dropping the future loses nothing.
-    pub(crate) async fn asked(&mut self) -> Signal {
-        match self.heard.recv().await {
+    pub(crate) async fn recv(&mut self) -> Signal {
+        match self.received.recv().await {
             Some(signal) => signal,
             // Signals cannot be watched here, so none ever arrives.
             None => std::future::pending().await,
@@ -80,7 +83,7 @@ impl Interrupts {
 
 impl Drop for Interrupts {
     fn drop(&mut self) {
-        self.watching.abort();
+        self.task.abort();
     }
 }
 

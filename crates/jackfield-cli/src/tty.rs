@@ -94,13 +94,13 @@ mod unix {
     pub(super) fn restore() {
         if let Some(before) = BEFORE.get() {
             let _restored = tcsetattr(io::stdin(), OptionalActions::Drain, before);
-            tell("\u{1b}[?2004l");
+            write_sequence("\u{1b}[?2004l");
         }
     }
 
     pub(super) fn mark_pastes() {
         if BEFORE.get().is_some() {
-            tell("\u{1b}[?2004h");
+            write_sequence("\u{1b}[?2004h");
         }
     }
 
@@ -118,7 +118,7 @@ mod unix {
         typed
     }
 
-    fn tell(sequence: &str) {
+    fn write_sequence(sequence: &str) {
         let mut out = io::stdout();
         if !out.is_terminal() {
             return;

@@ -45,13 +45,13 @@ pub enum AskMode<'p> {
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommandTurnEnd {
     /// It was cancelled before it began, and left no trace.
-    BeforeItBegan,
+    NotStarted,
     /// The output pipe was closed.
-    Unread,
+    OutputClosed,
     /// It has not ended: it waits for an answer from outside, and no process works on it.
-    Waits(WaitingTurn),
+    Waiting(WaitingTurn),
     /// It ended.
-    With {
+    Ended {
         /// Whether the answer has the requested form.
         fit: AnswerFit,
         /// The report.
@@ -68,23 +68,23 @@ pub async fn run(
     engine: &Engine,
     message: SendMessage,
     view: &mut dyn TurnRenderer,
-    asks: AskMode<'_>,
+    ask_mode: AskMode<'_>,
 ) -> Result<CommandTurnEnd, CommandError> {
     let format = message.options.settings.response_format.clone();
     let session = message.session.clone();
     let (mut forward, events) = Forward::new();
-    let mut shown = TurnOutput { broken: None, view };
+    let mut output = TurnOutput { broken: None, view };
     let mut run = CommandTurn {
         events,
         format,
-        held: VecDeque::new(),
-        shown: &mut shown,
-        table: QuestionTable::new(engine, session.clone(), asks),
+        queued: VecDeque::new(),
+        output: &mut output,
+        table: QuestionTable::new(engine, session.clone(), ask_mode),
     };
     let mut interrupts = Interrupts::watch();
     let ended = {
         let sending = async {
-            Ok(DriveOutcome::Over(Box::new(
+            Ok(DriveOutcome::Finished(Box::new(
                 engine.send(message, &mut forward).await?,
             )))
         };
@@ -94,13 +94,15 @@ pub async fn run(
         Some(driven) => return run.finish(driven).await,
         // The future was dropped while the turn began. If the turn exists all the same, it is cancelled like any
         // other.
-        None => match engine.left_open(&session).await? {
-            None => return Ok(CommandTurnEnd::BeforeItBegan),
-            Some(turn) => run.table.take_up(turn),
+        None => match engine.fenced_open_turn(&session).await? {
+            None => return Ok(CommandTurnEnd::NotStarted),
+            Some(turn) => run.table.set_turn(turn),
         },
     }
     run.table.cancel().await;
-    let driven = engine.resume(withdrawn(session), &mut forward).await?;
+    let driven = engine
+        .resume(resume_cancelled(session), &mut forward)
+        .await?;
     run.finish(driven).await
 }
 
@@ -113,27 +115,27 @@ pub async fn resume(
     engine: &Engine,
     resume: ResumeSession,
     view: &mut dyn TurnRenderer,
-    asks: AskMode<'_>,
+    ask_mode: AskMode<'_>,
 ) -> Result<CommandTurnEnd, CommandError> {
     let session = resume.session.clone();
     let loaded = engine.load(&session).await?;
     let past = past::events(&loaded.steps);
     let (mut forward, events) = Forward::new();
-    let mut shown = TurnOutput { broken: None, view };
+    let mut output = TurnOutput { broken: None, view };
     let mut run = CommandTurn {
         events,
         format: past.format,
-        held: VecDeque::new(),
-        shown: &mut shown,
-        table: QuestionTable::new(engine, session.clone(), asks),
+        queued: VecDeque::new(),
+        output: &mut output,
+        table: QuestionTable::new(engine, session.clone(), ask_mode),
     };
     for event in &past.events {
-        run.shown.with(|view| view.show(event));
+        run.output.write(|view| view.show(event));
         if let RenderEvent::Fact { fact, .. } = event {
-            run.table.remember(fact);
+            run.table.record_fact(fact);
         }
     }
-    run.table.ask_next(run.shown).await?;
+    run.table.ask_next(run.output).await?;
     let mut interrupts = Interrupts::watch();
     let ended = {
         let resuming = engine.resume(resume, &mut forward);
@@ -141,14 +143,14 @@ pub async fn resume(
     };
     match ended {
         Some(driven) => run.finish(driven).await,
-        None => Ok(CommandTurnEnd::BeforeItBegan),
+        None => Ok(CommandTurnEnd::NotStarted),
     }
 }
 
 /// Resumes a cancelled turn only to end it, so the current policy does not matter.
-fn withdrawn(session: SessionId) -> ResumeSession {
+fn resume_cancelled(session: SessionId) -> ResumeSession {
     let mut resume = ResumeSession::new(session, Policy::default());
-    resume.go_on = true;
+    resume.force = true;
     resume
 }
 
@@ -156,8 +158,8 @@ fn withdrawn(session: SessionId) -> ResumeSession {
 struct CommandTurn<'r, 'v> {
     events: mpsc::UnboundedReceiver<RenderEvent>,
     format: ResponseFormat,
-    held: VecDeque<RenderEvent>,
-    shown: &'r mut TurnOutput<'v>,
+    queued: VecDeque<RenderEvent>,
+    output: &'r mut TurnOutput<'v>,
     table: QuestionTable<'r>,
 }
 
@@ -172,43 +174,43 @@ impl CommandTurn<'_, '_> {
         loop {
             tokio::select! {
                 biased;
-                signal = interrupts.asked() => {
+                signal = interrupts.recv() => {
                     signals::remember(signal);
                     while !self.table.has_begun() && let Ok(event) = self.events.try_recv() {
-                        self.see(&event).await?;
+                        self.handle_event(&event).await?;
                     }
                     if !(self.table.has_begun() && self.table.cancel().await) {
                         return Ok(None);
                     }
-                    self.shown.with(|view| view.say("cancelling; Ctrl-C again leaves at once"));
+                    self.output.write(|view| view.show_remark("cancelling; Ctrl-C again leaves at once"));
                 }
-                Some(said) = self.table.said() => self.table.answer(said, self.shown).await?,
+                Some(said) = self.table.next_input() => self.table.answer(said, self.output).await?,
                 Some(event) = self.events.recv() => {
-                    if self.table.is_settled_by(&event) {
-                        self.table.withdraw(&event, self.shown).await;
+                    if self.table.is_closed_by(&event) {
+                        self.table.withdraw(&event, self.output).await;
                     }
-                    self.held.push_back(event);
+                    self.queued.push_back(event);
                 }
                 driven = &mut turn => return Ok(Some(driven?)),
             }
             // Events that arrive during a question are shown after its answer.
             while !self.table.is_asking()
-                && let Some(event) = self.held.pop_front()
+                && let Some(event) = self.queued.pop_front()
             {
-                self.see(&event).await?;
+                self.handle_event(&event).await?;
             }
-            if self.shown.broken.is_some() {
+            if self.output.broken.is_some() {
                 self.table.cancel().await;
             }
         }
     }
 
     /// Shows an event, and handles its question.
-    async fn see(&mut self, event: &RenderEvent) -> Result<(), CommandError> {
-        self.shown.with(|view| view.show(event));
+    async fn handle_event(&mut self, event: &RenderEvent) -> Result<(), CommandError> {
+        self.output.write(|view| view.show(event));
         match event {
-            RenderEvent::Fact { fact, .. } => self.table.see(fact, self.shown).await,
-            RenderEvent::Undecided { wait } => self.table.ask_person(wait, self.shown).await,
+            RenderEvent::Fact { fact, .. } => self.table.handle_fact(fact, self.output).await,
+            RenderEvent::Undecided { wait } => self.table.ask_person(wait, self.output).await,
             RenderEvent::Delta { .. }
             | RenderEvent::Progress { .. }
             | RenderEvent::Queued { .. }
@@ -218,41 +220,44 @@ impl CommandTurn<'_, '_> {
 
     /// Shows the rest, and the result.
     async fn finish(mut self, driven: DriveOutcome) -> Result<CommandTurnEnd, CommandError> {
-        for event in std::mem::take(&mut self.held) {
-            self.shown.with(|view| view.show(&event));
+        for event in std::mem::take(&mut self.queued) {
+            self.output.write(|view| view.show(&event));
         }
         while let Ok(event) = self.events.try_recv() {
-            self.shown.with(|view| view.show(&event));
+            self.output.write(|view| view.show(&event));
         }
         let ended = match driven {
-            DriveOutcome::Over(report) => {
-                let fit = fit(&self.format, &report).await;
+            DriveOutcome::Finished(report) => {
+                let fit = check_answer(&self.format, &report).await;
                 if let AnswerFit::Unchecked { why, .. } = &fit {
                     let remark = format!("the answer was not checked against its schema: {why}");
-                    self.shown.with(|view| view.say(&remark));
+                    self.output.write(|view| view.show_remark(&remark));
                 }
-                self.shown.with(|view| view.finish(&report, &fit));
-                CommandTurnEnd::With { fit, report }
+                self.output.write(|view| view.finish(&report, &fit));
+                CommandTurnEnd::Ended { fit, report }
             }
-            DriveOutcome::Waits(waiting) => CommandTurnEnd::Waits(waiting),
+            DriveOutcome::Waiting(waiting) => CommandTurnEnd::Waiting(waiting),
         };
-        match self.shown.broken.take() {
+        match self.output.broken.take() {
             None => Ok(ended),
-            Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(CommandTurnEnd::Unread),
+            Some(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                Ok(CommandTurnEnd::OutputClosed)
+            }
             Some(error) => Err(
-                CommandError::new(Exit::Internal, "the answer cannot be written").because(&error),
+                CommandError::new(Exit::Internal, "the answer cannot be written")
+                    .with_cause(&error),
             ),
         }
     }
 }
 
 /// Whether the answer of a turn has the requested form. A turn without an answer is not checked.
-async fn fit(format: &ResponseFormat, report: &TurnReport) -> AnswerFit {
+async fn check_answer(format: &ResponseFormat, report: &TurnReport) -> AnswerFit {
     match report.end {
         TurnEnd::Answered(_)
         | TurnEnd::Limited {
             is_error: false, ..
-        } => AnswerFit::of(format, &report.answer(), CHECK).await,
+        } => AnswerFit::check(format, &report.answer(), CHECK).await,
         TurnEnd::Cancelled(_)
         | TurnEnd::ClientExpired
         | TurnEnd::Failed(_)
@@ -271,7 +276,7 @@ struct TurnOutput<'v> {
 }
 
 impl TurnOutput<'_> {
-    fn with(&mut self, show: impl FnOnce(&mut dyn TurnRenderer) -> io::Result<()>) {
+    fn write(&mut self, show: impl FnOnce(&mut dyn TurnRenderer) -> io::Result<()>) {
         if self.broken.is_none() {
             self.broken = show(self.view).err();
         }

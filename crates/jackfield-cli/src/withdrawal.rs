@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Withdraws questions.
 #[derive(Debug, Default)]
 pub(crate) struct Withdrawal {
-    asked: u64,
+    last_number: u64,
     shared: Arc<WithdrawalState>,
 }
 
@@ -27,16 +27,18 @@ struct WithdrawalState {
 impl Withdrawal {
     /// Opens the next question.
     pub(crate) fn open(&mut self) -> ReadQuestion {
-        self.asked += 1;
+        self.last_number += 1;
         ReadQuestion {
-            number: self.asked,
+            number: self.last_number,
             shared: Arc::clone(&self.shared),
         }
     }
 
     /// Withdraws all questions so far.
     pub(crate) fn withdraw(&self) {
-        self.shared.withdrawn.store(self.asked, Ordering::SeqCst);
+        self.shared
+            .withdrawn
+            .store(self.last_number, Ordering::SeqCst);
         self.shared.bell.ring();
     }
 }
@@ -44,7 +46,7 @@ impl Withdrawal {
 impl ReadQuestion {
     /// A question that is never withdrawn.
     #[must_use]
-    pub fn for_good() -> Self {
+    pub fn never_withdrawn() -> Self {
         Withdrawal::default().open()
     }
 
@@ -62,7 +64,7 @@ impl ReadQuestion {
     /// Waits for input or the withdrawal of the question; returns whether it is still open.
     pub(crate) fn waits_for(&self, input: &impl std::os::fd::AsFd) -> bool {
         while !self.is_withdrawn() {
-            if self.shared.bell.or(input) {
+            if self.shared.bell.wait_for_input(input) {
                 return !self.is_withdrawn();
             }
         }
@@ -109,7 +111,7 @@ mod unix {
         }
 
         /// Waits for input or the bell; returns whether there is input.
-        pub(super) fn or(&self, input: &impl AsFd) -> bool {
+        pub(super) fn wait_for_input(&self, input: &impl AsFd) -> bool {
             let Some((_, hears)) = &self.0 else {
                 return true;
             };

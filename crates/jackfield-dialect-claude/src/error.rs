@@ -1,7 +1,7 @@
 //! Errors: maps the vendor's errors to failures that the tool loop decides about, and failures to the vendor's
 //! errors.
 
-use jackfield_dialect_kit::{error_words, failure};
+use jackfield_dialect_kit::{error_patterns, failure};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 
 use crate::wire::{ErrorBody, ErrorDetail};
@@ -95,7 +95,7 @@ fn kind(status: Option<u16>, detail: &ErrorDetail) -> ModelFailureKind {
         // The vendor has no code for a prompt that is too long and asks clients not to match on the message. So
         // this is only a hint: if the message changes, the kind is an invalid request, which is handled alike
         // except for the text for people.
-        None => error_words::kind(kind, &detail.message),
+        None => error_patterns::kind(kind, &detail.message),
     };
     if let ModelFailureKind::ContextTooLong { limit, requested } = kind {
         return ModelFailureKind::ContextTooLong {

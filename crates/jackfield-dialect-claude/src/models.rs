@@ -37,7 +37,7 @@ pub fn from_wire(body: &[u8]) -> Result<(Vec<ListedModel>, Option<String>), serd
                 .and_then(|created| u64::try_from(created).ok())
                 .filter(|created| *created > 0),
             id: id.into(),
-            more: listing::more(&Value::Object(extra), &["type"]),
+            more: listing::extra_fields(&Value::Object(extra), &["type"]),
             name: display_name.map(Into::into),
             output: max_tokens,
             owner: None,
@@ -76,15 +76,19 @@ pub fn page(
     let (after, before) = (place("after_id")?, place("before_id")?);
     let start = after.map_or(0, |after| after.saturating_add(1));
     let end = before.unwrap_or(models.len());
-    let asked = models.get(start..end).unwrap_or_default();
-    let excess = asked.len().saturating_sub(limit);
+    let page_models = models.get(start..end).unwrap_or_default();
+    let excess = page_models.len().saturating_sub(limit);
     // With a backward cursor, the page is the last one before it.
     let shown = if before.is_some() && after.is_none() {
-        asked.get(excess..)
+        page_models.get(excess..)
     } else {
-        asked.get(..asked.len() - excess)
+        page_models.get(..page_models.len() - excess)
     };
-    let data: Vec<ServedModel> = shown.unwrap_or_default().iter().map(served).collect();
+    let data: Vec<ServedModel> = shown
+        .unwrap_or_default()
+        .iter()
+        .map(to_served_model)
+        .collect();
     let list = ServedModelList {
         first_id: data.first().map(|model| model.id.clone()),
         has_more: excess > 0,
@@ -96,11 +100,11 @@ pub fn page(
 
 /// One model in the form for a client.
 #[must_use]
-pub fn one(model: &ListedModel) -> Vec<u8> {
-    serde_json::to_vec(&served(model)).unwrap_or_default()
+pub fn model_body(model: &ListedModel) -> Vec<u8> {
+    serde_json::to_vec(&to_served_model(model)).unwrap_or_default()
 }
 
-fn served(model: &ListedModel) -> ServedModel {
+fn to_served_model(model: &ListedModel) -> ServedModel {
     let id = (*model.id).to_owned();
     let name = model.name.as_deref().map(str::to_owned);
     let lifecycle = model.more.get("lifecycle").and_then(Value::as_str);

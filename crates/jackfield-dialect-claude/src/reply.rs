@@ -1,8 +1,8 @@
 //! Replies: reads a whole one as the deltas of a stream, and maps a domain reply to a message.
 
 mod ending;
-mod outward;
-pub(crate) mod served;
+mod outgoing;
+pub(crate) mod server_calls;
 pub(crate) mod state;
 
 use jackfield_domain::block::Annotation;
@@ -16,8 +16,8 @@ use crate::stream::{DecodeError, Decoder};
 use crate::wire;
 
 pub(crate) use ending::{finish_reason, stop_reason, usage_from_wire, usage_to_wire};
-pub use outward::to_wire;
-pub(crate) use outward::{in_words, input};
+pub use outgoing::to_wire;
+pub(crate) use outgoing::{input, text_of_media};
 
 /// A whole reply as the deltas of an equivalent stream.
 ///
@@ -28,7 +28,7 @@ pub fn from_wire(
     message: &wire::Message,
     owner: &StateOwner,
 ) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
-    Decoder::new(owner.clone()).whole(message)
+    Decoder::new(owner.clone()).decode_message(message)
 }
 
 /// A citation in the vendor's form.

@@ -3,9 +3,9 @@
 mod blocks;
 mod conversation;
 mod extensions;
-mod inward;
-mod names;
+mod incoming;
 mod outcomes;
+mod property_names;
 mod schema;
 mod settings;
 mod tools;
@@ -20,10 +20,10 @@ use crate::{DIALECT, wire};
 
 pub(crate) use conversation::names;
 pub(crate) use extensions::BETAS;
-pub use inward::{from_wire, parse};
+pub use incoming::{from_wire, parse};
 pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;
-pub use names::Names;
+pub use property_names::PropertyNames;
 pub(crate) use tools::TEXT_FIELD;
 
 /// The default `max_tokens`, which Claude always requires.
@@ -47,19 +47,27 @@ pub fn to_wire(
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
     let mut about_tools = Notes::default();
-    let tools = tools::written(request, &mut about_tools);
-    let mut said = conversation::to_wire(request, &tools, owner, profile, &mut notes)?;
+    let tools = tools::to_wire(request, &mut about_tools);
+    let mut conversation = conversation::to_wire(request, &tools, owner, profile, &mut notes)?;
     let settings = settings::to_wire(&request.settings, profile, &mut notes);
     let thinks = settings
         .thinking
         .as_ref()
         .is_some_and(|thinking| thinking.kind != "disabled");
     notes.extend(about_tools.into_vec());
-    let offered = tools::offered(request, tools, profile, thinks, &said.called, &mut notes);
+    let offered = tools::offer_tools(
+        request,
+        tools,
+        profile,
+        thinks,
+        &conversation.called_tools,
+        &mut notes,
+    );
     let mut body = wire::Request {
         model: (*request.model.model).to_owned(),
         max_tokens: settings.max_tokens,
-        system: (!said.system.is_empty()).then_some(wire::System::Blocks(said.system)),
+        system: (!conversation.system.is_empty())
+            .then_some(wire::System::Blocks(conversation.system)),
         tools: (!offered.tools.is_empty()).then_some(offered.tools),
         tool_choice: offered.choice,
         messages: Vec::new(),
@@ -74,14 +82,20 @@ pub fn to_wire(
         stream: stream.then_some(true),
         extra: serde_json::Map::new(),
     };
-    let set = &said.cached_system;
+    let set = &conversation.system_cache_paths;
     extensions::apply(&mut body, &request.settings.extensions, set, &mut notes);
     tools::limit_cache_points(&mut body, request, &mut notes);
-    let (messages, points) = (&mut said.messages, said.cached);
-    let in_system = said.cached_system.len();
-    let kept = conversation::limit_cache_points(messages, points, in_system, &body, &mut notes);
-    conversation::limit_system_cache_points(&mut body, &said.cached_system, kept, &mut notes);
-    body.messages = said.messages;
+    let (messages, points) = (&mut conversation.messages, conversation.cache_paths);
+    let in_system = conversation.system_cache_paths.len();
+    let kept_points =
+        conversation::limit_cache_points(messages, points, in_system, &body, &mut notes);
+    conversation::limit_system_cache_points(
+        &mut body,
+        &conversation.system_cache_paths,
+        kept_points,
+        &mut notes,
+    );
+    body.messages = conversation.messages;
     Ok((body, notes.into_vec()))
 }
 
@@ -89,9 +103,9 @@ pub fn to_wire(
 #[must_use]
 pub fn betas(request: &ModelRequest) -> Vec<&str> {
     let extensions = request.settings.extensions.iter();
-    let asked =
+    let requested =
         extensions.filter(|extension| *extension.dialect == *DIALECT && extension.path == BETAS);
-    let names = asked.filter_map(|extension| extension.json.as_array());
+    let names = requested.filter_map(|extension| extension.json.as_array());
     names
         .flatten()
         .filter_map(serde_json::Value::as_str)

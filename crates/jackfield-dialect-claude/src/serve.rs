@@ -11,7 +11,7 @@ mod gateway_fields;
 mod tokens;
 
 use jackfield_dialect_kit::serve::{
-    About, EncodeReply, Refused, ServeDialect, ServeError, ServeErrorKind,
+    EncodeReply, ErrorResponse, ReplyInfo, ServeDialect, ServeError, ServeErrorKind,
 };
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
@@ -39,13 +39,13 @@ impl ClaudeServer {
         body: &[u8],
         owner: &dyn Fn(&str) -> StateOwner,
     ) -> Result<Incoming, ServeError> {
-        incoming(header, tokens::body(body)?, owner)
+        incoming(header, tokens::parse_body(body)?, owner)
     }
 
     /// The response to `count_tokens`: an [estimate](jackfield_domain::estimate), as its note says.
     #[must_use]
-    pub fn counted(&self, incoming: &Incoming) -> (Vec<u8>, Vec<Note>) {
-        tokens::counted(incoming)
+    pub fn count_response(&self, incoming: &Incoming) -> (Vec<u8>, Vec<Note>) {
+        tokens::count_response(incoming)
     }
 }
 
@@ -63,19 +63,19 @@ impl ServeDialect for ClaudeServer {
         incoming(header, request::parse(body)?, owner)
     }
 
-    fn reply(&self, reply: &Reply, about: &About) -> (Vec<u8>, Vec<Note>) {
+    fn reply(&self, reply: &Reply, about: &ReplyInfo) -> (Vec<u8>, Vec<Note>) {
         let (message, notes) = reply::to_wire(reply, &about.model, &id(about));
         // Serialization cannot fail: all keys are strings and all numbers finite.
         (serde_json::to_vec(&message).unwrap_or_default(), notes)
     }
 
-    fn encoder(&self, about: &About) -> Box<dyn EncodeReply> {
+    fn encoder(&self, about: &ReplyInfo) -> Box<dyn EncodeReply> {
         Box::new(encoder::Segment::new(id(about), &about.model))
     }
 
-    fn error(&self, error: &ServeError, request_id: &str) -> Refused {
+    fn error(&self, error: &ServeError, request_id: &str) -> ErrorResponse {
         let (status, body) = errors::to_wire(error, request_id);
-        Refused {
+        ErrorResponse {
             body: serde_json::to_vec(&body).unwrap_or_default(),
             retry_after: error.kind.retry_after(),
             status,
@@ -102,10 +102,10 @@ fn incoming(
     notes.extend(betas.notes);
     notes.append(&mut incoming.notes);
     incoming.notes = notes;
-    incoming.settings.extensions.extend(betas.sent);
+    incoming.settings.extensions.extend(betas.forwarded);
     Ok(incoming)
 }
 
-fn id(about: &About) -> String {
+fn id(about: &ReplyInfo) -> String {
     format!("msg_{}", about.id)
 }

@@ -22,7 +22,7 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
     // A second, slower parse that tracks the path: only needed for the error.
     let mut reader = serde_json::Deserializer::from_slice(body);
     let mut path = Vec::new();
-    let mut told = fault.to_string();
+    let mut message = fault.to_string();
     if let Err(traced) = serde_path_to_error::deserialize::<_, T>(&mut reader) {
         for segment in traced.path() {
             match segment {
@@ -32,22 +32,22 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
                 Segment::Unknown => {}
             }
         }
-        told = traced.inner().to_string();
+        message = traced.inner().to_string();
     }
-    path.extend(at_fault(&told).map(str::to_owned));
+    path.extend(named_field(&message).map(str::to_owned));
     let path = if path.is_empty() {
         "body".to_owned()
     } else {
         shortened(&path.join("."), PATH)
     };
-    Err(Invalid::new(path, shortened(&told, REASON)))
+    Err(Invalid::new(path, shortened(&message, REASON)))
 }
 
 /// The missing or duplicate field in an error message, which is not part of the parser's path.
-fn at_fault(told: &str) -> Option<&str> {
+fn named_field(message: &str) -> Option<&str> {
     let field = ["missing field `", "duplicate field `"]
         .iter()
-        .find_map(|begin| told.strip_prefix(begin))?;
+        .find_map(|begin| message.strip_prefix(begin))?;
     Some(field.split_once('`')?.0)
 }
 

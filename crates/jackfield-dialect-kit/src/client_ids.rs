@@ -14,7 +14,7 @@ pub struct ClientIds<'a> {
     derived: HashMap<String, Digest>,
     latest: HashMap<String, ToolCallId>,
     owner: &'a StateOwner,
-    taken: HashSet<ToolCallId>,
+    used: HashSet<ToolCallId>,
 }
 
 impl<'a> ClientIds<'a> {
@@ -25,15 +25,15 @@ impl<'a> ClientIds<'a> {
             derived: HashMap::new(),
             latest: HashMap::new(),
             owner,
-            taken: HashSet::new(),
+            used: HashSet::new(),
         }
     }
 
     /// The id of the next call: the client's if it has the form of ours and is not taken.
-    pub fn of_call(&mut self, text: &str) -> (ToolCallId, Option<UpstreamId>) {
+    pub fn register_call(&mut self, text: &str) -> (ToolCallId, Option<UpstreamId>) {
         let plain = ToolCallId::parse(text)
             .ok()
-            .filter(|id| !self.taken.contains(id));
+            .filter(|id| !self.used.contains(id));
         let (id, upstream) = match plain {
             Some(id) => (id, None),
             None => {
@@ -44,14 +44,14 @@ impl<'a> ClientIds<'a> {
                 (self.derive(text), Some(upstream))
             }
         };
-        self.taken.insert(id.clone());
+        self.used.insert(id.clone());
         self.latest.insert(text.to_owned(), id.clone());
         (id, upstream)
     }
 
     /// The id of the call that a result answers: the last one with that text.
     #[must_use]
-    pub fn of_result(&self, text: &str) -> ToolCallId {
+    pub fn resolve_result(&self, text: &str) -> ToolCallId {
         match self.latest.get(text) {
             Some(id) => id.clone(),
             None => ToolCallId::parse(text).unwrap_or_else(|_| self.derived(text).0),
@@ -74,7 +74,7 @@ impl<'a> ClientIds<'a> {
             let hex = digest.to_hex();
             // Five and twenty-four characters that are valid in every id.
             if let Ok(id) = ToolCallId::parse(&format!("call_{}", &hex[..24]))
-                && !self.taken.contains(&id)
+                && !self.used.contains(&id)
             {
                 return (id, digest);
             }

@@ -2,7 +2,7 @@
 
 /// The contents of a data URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Inline<'u> {
+pub struct DataUrl<'u> {
     /// The bytes in base64.
     pub data: &'u str,
     /// The media type in the form that vendors accept: see [`media_type`].
@@ -12,13 +12,13 @@ pub struct Inline<'u> {
 /// The contents of a data URL; `None` for another URL, and `Some(None)` if it is not in base64. Case is ignored
 /// (RFC 2397, RFC 3986), and so are parameters such as the character set.
 #[must_use]
-pub fn read(url: &str) -> Option<Option<Inline<'_>>> {
+pub fn read(url: &str) -> Option<Option<DataUrl<'_>>> {
     let rest = after(url)?;
     let inline = || {
         let (head, data) = rest.split_once(',')?;
         let (named, encoding) = head.rsplit_once(';')?;
         let is_base64 = encoding.trim().eq_ignore_ascii_case("base64");
-        is_base64.then(|| Inline {
+        is_base64.then(|| DataUrl {
             data,
             media_type: media_type(named),
         })

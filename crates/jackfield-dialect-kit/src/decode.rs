@@ -20,7 +20,7 @@ pub trait DecodeReply: Send {
     fn push(&mut self, name: Option<&str>, data: &str) -> Result<Vec<Delta>, DecodeError>;
 
     /// The usage of the reply so far; `None` if the provider reports it at the end.
-    fn counted(&self) -> Option<Usage> {
+    fn usage(&self) -> Option<Usage> {
         None
     }
 

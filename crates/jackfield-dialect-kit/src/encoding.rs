@@ -22,7 +22,7 @@ impl Encoding {
     /// # Errors
     ///
     /// The name of an unsupported one, in lower case and with at most 32 characters.
-    pub fn named(header: &str) -> Result<Option<Self>, String> {
+    pub fn from_header(header: &str) -> Result<Option<Self>, String> {
         let named = header.trim().to_ascii_lowercase();
         match named.as_str() {
             "" | "identity" => Ok(None),

@@ -45,7 +45,7 @@ pub struct WireIds(HashMap<ToolCallId, Arc<str>>);
 impl WireIds {
     /// Uses the owner's own ids if it assigned any, and ours for the rest; all of this form.
     #[must_use]
-    pub fn of(request: &ModelRequest, owner: &StateOwner, form: IdForm) -> Self {
+    pub fn new(request: &ModelRequest, owner: &StateOwner, form: IdForm) -> Self {
         let mut known = request.upstream_ids(owner);
         known.retain(|_, id| form.fits(id));
         let mut taken: HashSet<Arc<str>> = known.values().cloned().collect();
@@ -67,7 +67,7 @@ impl WireIds {
 
     /// The wire id of a call.
     #[must_use]
-    pub fn of_call(&self, call: &ToolCallId) -> String {
+    pub fn wire_id(&self, call: &ToolCallId) -> String {
         let known = self.0.get(call).map(|id| &**id);
         known.unwrap_or(call.as_str()).to_owned()
     }

@@ -13,7 +13,7 @@
 //! | extensions of a dialect | [`set`](pointer::set) |
 //! | schemas that need repair, or that a vendor accepts in part | [`object`](schema::object), [`Changes`](schema::Changes) |
 //! | the rules of JSON Schema, for the vendors' rules | [`faults`](metaschema::faults) |
-//! | text in place of media | [`source`](in_words::source) |
+//! | text in place of media | [`source`](media_text::source) |
 //! | numbers and data URLs in clients' notations | [`whole`], [`data_url`] |
 //! | compressed bodies | [`Encoding`](encoding::Encoding) |
 //! | a client's request, and the place of an error in it | [`Incoming`](incoming::Incoming), [`parse`](body::parse) |
@@ -29,20 +29,20 @@ pub mod data_url;
 pub mod decode;
 pub mod encode;
 pub mod encoding;
-pub mod error_words;
+pub mod error_patterns;
 pub mod failure;
 pub mod form;
 pub mod ids;
-pub mod in_words;
 pub mod incoming;
+pub mod json_text;
 pub mod listing;
+pub mod media_text;
 pub mod metaschema;
 pub mod notes;
 pub mod outgoing;
 pub mod pointer;
-pub mod same;
 pub mod schema;
 pub mod serve;
 pub mod state;
 pub mod strict;
-pub mod whole;
+pub mod whole_number;

@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 
 /// The fields of a listed model other than these, unless they are too large: clients get them unchanged.
 #[must_use]
-pub fn more(listed: &Value, but: &[&str]) -> Map<String, Value> {
+pub fn extra_fields(listed: &Value, except: &[&str]) -> Map<String, Value> {
     let fields = listed.as_object().into_iter().flatten();
-    let more = fields.filter(|(field, _)| !but.contains(&field.as_str()));
+    let more = fields.filter(|(field, _)| !except.contains(&field.as_str()));
     let more: Map<String, Value> = more
         .map(|(field, json)| (field.clone(), json.clone()))
         .collect();

@@ -11,7 +11,7 @@ use crate::schema::{is_pattern, member};
 /// compile, and references to no schema of the same document.
 #[must_use]
 pub fn faults(schema: &Value) -> Vec<String> {
-    let mut check = Check {
+    let mut check = SchemaChecker {
         faults: Vec::new(),
         root: schema,
     };
@@ -19,13 +19,13 @@ pub fn faults(schema: &Value) -> Vec<String> {
     check.faults
 }
 
-struct Check<'s> {
+struct SchemaChecker<'s> {
     faults: Vec<String>,
     root: &'s Value,
 }
 
-impl Check<'_> {
-    fn holds(&mut self, sound: bool, at: &str) {
+impl SchemaChecker<'_> {
+    fn expect(&mut self, sound: bool, at: &str) {
         if !sound {
             self.faults.push(at.to_owned());
         }
@@ -40,7 +40,7 @@ impl Check<'_> {
                 }
             }
             Value::Array(_) | Value::Null | Value::Number(_) | Value::String(_) => {
-                self.holds(false, at);
+                self.expect(false, at);
             }
         }
     }
@@ -62,16 +62,16 @@ impl Check<'_> {
             }
             "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
                 let schemas = value.as_array().filter(|schemas| !schemas.is_empty());
-                self.holds(schemas.is_some(), at);
+                self.expect(schemas.is_some(), at);
                 for (n, schema) in schemas.into_iter().flatten().enumerate() {
                     self.schema(schema, &format!("{at}/{n}"));
                 }
             }
             "$defs" | "definitions" | "dependentSchemas" | "patternProperties" | "properties" => {
-                self.holds(value.is_object(), at);
+                self.expect(value.is_object(), at);
                 for (name, schema) in value.as_object().into_iter().flatten() {
                     let sound = key != "patternProperties" || is_pattern(name);
-                    self.holds(sound, at);
+                    self.expect(sound, at);
                     self.schema(schema, &member(at, name));
                 }
             }
@@ -81,38 +81,38 @@ impl Check<'_> {
                     Some(kinds) => kinds.iter().all(is_type) && is_unique(kinds),
                     None => is_type(value),
                 };
-                self.holds(sound, at);
+                self.expect(sound, at);
             }
-            "required" => self.holds(are_names(value), at),
+            "required" => self.expect(are_names(value), at),
             "dependentRequired" => {
                 let names = value.as_object();
                 let sound = names.is_some_and(|names| names.values().all(are_names));
-                self.holds(sound, at);
+                self.expect(sound, at);
             }
             "enum" => {
                 let values = value.as_array().filter(|values| !values.is_empty());
-                self.holds(values.is_some_and(|values| is_unique(values)), at);
+                self.expect(values.is_some_and(|values| is_unique(values)), at);
             }
-            "examples" => self.holds(value.is_array(), at),
+            "examples" => self.expect(value.is_array(), at),
             "exclusiveMaximum" | "exclusiveMinimum" | "maximum" | "minimum" => {
-                self.holds(value.is_number(), at);
+                self.expect(value.is_number(), at);
             }
-            "multipleOf" => self.holds(value.as_f64().is_some_and(|step| step > 0.0), at),
+            "multipleOf" => self.expect(value.as_f64().is_some_and(|step| step > 0.0), at),
             "maxContains" | "maxItems" | "maxLength" | "maxProperties" | "minContains"
-            | "minItems" | "minLength" | "minProperties" => self.holds(value.is_u64(), at),
+            | "minItems" | "minLength" | "minProperties" => self.expect(value.is_u64(), at),
             "deprecated" | "readOnly" | "uniqueItems" | "writeOnly" => {
-                self.holds(value.is_boolean(), at);
+                self.expect(value.is_boolean(), at);
             }
             "$comment" | "$schema" | "contentEncoding" | "contentMediaType" | "description"
-            | "format" | "title" => self.holds(value.is_string(), at),
-            "pattern" => self.holds(value.as_str().is_some_and(is_pattern), at),
-            "$ref" => self.holds(value.as_str().is_some_and(|to| self.leads_on(to)), at),
+            | "format" | "title" => self.expect(value.is_string(), at),
+            "pattern" => self.expect(value.as_str().is_some_and(is_pattern), at),
+            "$ref" => self.expect(value.as_str().is_some_and(|to| self.resolves(to)), at),
             _ => {}
         }
     }
 
     /// Whether a reference leads to a schema of this document: by a pointer, or by an anchor.
-    fn leads_on(&self, reference: &str) -> bool {
+    fn resolves(&self, reference: &str) -> bool {
         let Some((document, within)) = reference.split_once('#') else {
             return false;
         };

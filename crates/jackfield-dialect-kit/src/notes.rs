@@ -95,12 +95,15 @@ pub struct ExtensionPath<'e, P> {
     /// The extension.
     pub extension: &'e Extension,
     /// The container, such as `settings`.
-    pub of: P,
+    pub parent: P,
 }
 
 impl<P: Display> Display for ExtensionPath<'_, P> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { extension, of } = self;
+        let Self {
+            extension,
+            parent: of,
+        } = self;
         write!(f, "{of}.extensions.{}", extension.dialect)?;
         for token in pointer::tokens(&extension.path).unwrap_or_default() {
             // The client chose the field's name, and notes are stored permanently.

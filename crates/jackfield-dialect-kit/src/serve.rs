@@ -41,13 +41,13 @@ pub trait ServeDialect: fmt::Debug + Send + Sync {
     ) -> Result<Incoming, ServeError>;
 
     /// The body of a whole reply, and notes on what is lost or changed.
-    fn reply(&self, reply: &Reply, about: &About) -> (Vec<u8>, Vec<Note>);
+    fn reply(&self, reply: &Reply, about: &ReplyInfo) -> (Vec<u8>, Vec<Note>);
 
     /// The encoder of a streamed reply.
-    fn encoder(&self, about: &About) -> Box<dyn EncodeReply>;
+    fn encoder(&self, about: &ReplyInfo) -> Box<dyn EncodeReply>;
 
     /// The response to a request that is refused, or fails before the first event of a stream.
-    fn error(&self, error: &ServeError, request_id: &str) -> Refused;
+    fn error(&self, error: &ServeError, request_id: &str) -> ErrorResponse;
 
     /// Whether it has a form for server tool calls, so that they can be shown.
     fn shows_server_tools(&self) -> bool {
@@ -66,7 +66,7 @@ pub trait EncodeReply: Send {
 
     /// Marks a retry of the reply after an attempt whose deltas were not pushed here, but some of which the client
     /// may have. Returns whether the new attempt can follow what the client has.
-    fn asked_again(&mut self) -> bool {
+    fn restart(&mut self) -> bool {
         true
     }
 
@@ -83,7 +83,7 @@ pub trait EncodeReply: Send {
 
 /// Properties of a reply other than its content.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct About {
+pub struct ReplyInfo {
     /// The time of its request, in seconds since 1970.
     pub created: u64,
     /// The provider's dialect, if known. Items of a reply in another dialect than the client's have no ids of their
@@ -99,7 +99,7 @@ pub struct About {
 
 /// An error response in the dialect's form.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Refused {
+pub struct ErrorResponse {
     /// The body, JSON.
     pub body: Vec<u8>,
     /// The delay before a retry, if known.

@@ -23,15 +23,15 @@ pub fn check(notes: &[Note], strict: Option<NoteEffect>) -> Result<(), ModelFail
     let Some(worst) = losses.first() else {
         return Ok(());
     };
-    let mut told: Vec<String> = losses.iter().take(SHOWN).map(Loss::in_words).collect();
+    let mut descriptions: Vec<String> = losses.iter().take(SHOWN).map(Loss::describe).collect();
     if losses.len() > SHOWN {
-        told.push(format!("and {} more", losses.len() - SHOWN));
+        descriptions.push(format!("and {} more", losses.len() - SHOWN));
     }
     let message = format!(
         "nothing was sent, as the turn is strict about {}: {}; {}",
         word(strict),
-        told.join(", "),
-        way_out(&losses, worst.note.effect),
+        descriptions.join(", "),
+        remedy(&losses, worst.note.effect),
     );
     let kind = ModelFailureKind::Unsupported;
     Err(ModelFailure::new(kind, Phase::BeforeSend, message))
@@ -45,7 +45,7 @@ struct Loss<'a> {
 }
 
 impl Loss<'_> {
-    fn in_words(&self) -> String {
+    fn describe(&self) -> String {
         let Note {
             code,
             effect,
@@ -53,8 +53,8 @@ impl Loss<'_> {
             path,
         } = self.note;
         // Paths may contain names that a client chose.
-        let shown = path.chars().filter(|sign| !sign.is_control()).take(PATH);
-        let path: String = shown.collect();
+        let printable = path.chars().filter(|sign| !sign.is_control()).take(PATH);
+        let path: String = printable.collect();
         let more = match self.more {
             0 => String::new(),
             more => format!(" and {more} like it"),
@@ -97,7 +97,7 @@ fn losses(notes: &[Note], strict: NoteEffect) -> Vec<Loss<'_>> {
 ///
 /// A loss in the conversation recurs with every later request, and its history cannot be changed: so the advice
 /// must work with the conversation as it is.
-fn way_out(losses: &[Loss<'_>], worst: NoteEffect) -> String {
+fn remedy(losses: &[Loss<'_>], worst: NoteEffect) -> String {
     let weaker = match worst {
         NoteEffect::Cosmetic => "be strict about cost only",
         NoteEffect::Cost => "be strict about quality only",

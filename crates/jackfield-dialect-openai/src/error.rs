@@ -9,7 +9,7 @@ mod kind;
 
 pub use body::{ErrorBody, ErrorDetail};
 
-use jackfield_dialect_kit::{error_words, failure};
+use jackfield_dialect_kit::{error_patterns, failure};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 
 /// Classifies a response that is not a reply, in any form that servers use.
@@ -25,19 +25,19 @@ pub fn classify<'h>(
 ) -> ModelFailure {
     let body: Option<ErrorBody> = serde_json::from_slice(body).ok();
     let detail = body.map(|body| body.error).unwrap_or_default();
-    let said = (status != 200).then_some(status);
-    let kind = match (said, detail.is_empty()) {
+    let status_code = (status != 200).then_some(status);
+    let kind = match (status_code, detail.is_empty()) {
         (None, true) => ModelFailureKind::ProtocolViolation,
         (said, _) => kind::of(said, &detail),
     };
-    told(kind, said, &detail, header, phase)
+    to_failure(kind, status_code, &detail, header, phase)
 }
 
 /// Classifies an error inside a stream, which has no status and no headers: that of a chunk, of an `error` event,
 /// or of a failed response.
 #[must_use]
 pub fn from_detail(detail: &ErrorDetail, phase: Phase) -> ModelFailure {
-    told(kind::of(None, detail), None, detail, |_| None, phase)
+    to_failure(kind::of(None, detail), None, detail, |_| None, phase)
 }
 
 /// The status and body for a failure, in the vendor's form.
@@ -74,7 +74,7 @@ pub fn to_wire(failure: &ModelFailure) -> (u16, ErrorBody) {
     (status, ErrorBody { error })
 }
 
-fn told<'h>(
+fn to_failure<'h>(
     kind: ModelFailureKind,
     status: Option<u16>,
     detail: &ErrorDetail,
@@ -111,5 +111,5 @@ fn way_out(detail: &ErrorDetail) -> Option<&'static str> {
     if kind::is_out_of_money(detail) {
         return Some("The account is out of credit, and trying again does not help.");
     }
-    error_words::way_out(&detail.message)
+    error_patterns::remedy(&detail.message)
 }

@@ -7,7 +7,7 @@ use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
 
 /// The instruction that is added if the word is missing.
-pub(crate) const ASK: &str = "Answer with a JSON object.";
+pub(crate) const INSTRUCTION: &str = "Answer with a JSON object.";
 
 /// Whether a text contains the word, ignoring case.
 pub(crate) fn is_in(text: &str) -> bool {

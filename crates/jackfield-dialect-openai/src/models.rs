@@ -39,7 +39,7 @@ pub fn to_wire(models: &[ListedModel], created: u64) -> Value {
 /// unchanged.
 #[must_use]
 pub fn one_to_wire(model: &ListedModel, created: u64) -> Value {
-    let mut told = json!({
+    let mut object = json!({
         "id": &*model.id,
         "object": "model",
         "created": model.created.unwrap_or(created),
@@ -53,7 +53,7 @@ pub fn one_to_wire(model: &ListedModel, created: u64) -> Value {
     let known = known
         .into_iter()
         .filter_map(|(field, known)| Some((field.to_owned(), known?)));
-    if let Some(fields) = told.as_object_mut() {
+    if let Some(fields) = object.as_object_mut() {
         fields.extend(known);
         for (field, json) in &model.more {
             if !fields.contains_key(field) {
@@ -61,7 +61,7 @@ pub fn one_to_wire(model: &ListedModel, created: u64) -> Value {
             }
         }
     }
-    told
+    object
 }
 
 fn model(listed: &Value) -> Option<ListedModel> {
@@ -71,7 +71,7 @@ fn model(listed: &Value) -> Option<ListedModel> {
     Some(ListedModel {
         context: CONTEXT.iter().find_map(number),
         created: number(&"/created"),
-        more: listing::more(listed, &["created", "id", "name", "object", "owned_by"]),
+        more: listing::extra_fields(listed, &["created", "id", "name", "object", "owned_by"]),
         name: text("name").filter(|name| **name != *id).map(Into::into),
         id,
         output: OUTPUT.iter().find_map(number),

@@ -23,14 +23,14 @@ use serde_json::Value;
 /// schema, nor is there one for an object with arbitrary property names.
 #[must_use]
 pub fn restrict(schema: &Value) -> Option<(Value, Vec<Change>)> {
-    let mut mended = Changes::default();
-    let schema = sound(schema, &mut mended);
-    let mended = mended.into_vec();
+    let mut fixes = Changes::default();
+    let schema = sound(schema, &mut fixes);
+    let fixes = fixes.into_vec();
     // The parts that the repair removed would not be enforced.
-    let is_kept = mended
+    let is_kept = fixes
         .iter()
         .all(|change| change.effect == NoteEffect::Cosmetic);
     let (restricted, changes) = strict::restrict(&schema).filter(|_| is_kept)?;
-    let changes = mended.into_iter().chain(changes).collect();
-    limits::keeps(&restricted).then_some((restricted, changes))
+    let changes = fixes.into_iter().chain(changes).collect();
+    limits::is_within_limits(&restricted).then_some((restricted, changes))
 }

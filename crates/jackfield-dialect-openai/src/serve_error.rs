@@ -3,15 +3,15 @@
 //! The status selects the exception of the vendor's SDKs; the code permits finer decisions. Where the vendor has a
 //! code for the same error, that one is used.
 
-use jackfield_dialect_kit::serve::{Refused, ServeError, ServeErrorKind};
+use jackfield_dialect_kit::serve::{ErrorResponse, ServeError, ServeErrorKind};
 use jackfield_domain::failure::ModelFailureKind;
 
 use crate::error::{ErrorBody, ErrorDetail};
 
 /// The response to a request that gets no reply.
-pub(crate) fn refused(error: &ServeError, request_id: &str) -> Refused {
+pub(crate) fn to_response(error: &ServeError, request_id: &str) -> ErrorResponse {
     let (status, body) = to_wire(error, request_id);
-    Refused {
+    ErrorResponse {
         // Serialization cannot fail: all keys are strings.
         body: serde_json::to_vec(&body).unwrap_or_default(),
         retry_after: error.kind.retry_after(),
@@ -21,7 +21,7 @@ pub(crate) fn refused(error: &ServeError, request_id: &str) -> Refused {
 
 /// The status and body for an error; in a stream, the body alone.
 pub(crate) fn to_wire(error: &ServeError, request_id: &str) -> (u16, ErrorBody) {
-    let (status, kind, code) = row(error);
+    let (status, kind, code) = classify(error);
     let mut message = error.message.clone();
     if matches!(error.kind, ServeErrorKind::Internal) && !request_id.is_empty() {
         // The details are only in the log.
@@ -38,7 +38,7 @@ pub(crate) fn to_wire(error: &ServeError, request_id: &str) -> (u16, ErrorBody) 
 }
 
 /// Status, type and code: the vendor's own code where it has one for the same thing.
-fn row(error: &ServeError) -> (u16, &'static str, &'static str) {
+fn classify(error: &ServeError) -> (u16, &'static str, &'static str) {
     let own = error.kind.code();
     match &error.kind {
         ServeErrorKind::Busy | ServeErrorKind::Cancelled | ServeErrorKind::Conflict => {

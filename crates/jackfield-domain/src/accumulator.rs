@@ -54,7 +54,7 @@ pub enum ProtocolViolation {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplyAccumulator {
     attempt: ModelAttempt,
-    building: Vec<BlockBuilder>,
+    blocks: Vec<BlockBuilder>,
     /// The position of the newest block of each index; no other block of that index can be open.
     latest: BTreeMap<u32, usize>,
     turn: TurnId,
@@ -72,7 +72,7 @@ impl ReplyAccumulator {
     pub const fn new(turn: TurnId, attempt: ModelAttempt) -> Self {
         Self {
             attempt,
-            building: Vec::new(),
+            blocks: Vec::new(),
             latest: BTreeMap::new(),
             turn,
             units: 0,
@@ -97,17 +97,19 @@ impl ReplyAccumulator {
             return Err(ProtocolViolation::TooLong);
         }
         match delta {
-            Delta::BlockStarted { index, start } => self.start(*index, start)?,
-            Delta::AnnotationAdded { index, annotation } => match &mut self.open(*index)?.part {
-                BlockPart::Text { annotations, .. } => annotations.push(annotation.clone()),
-                BlockPart::Call { .. }
-                | BlockPart::Refusal(_)
-                | BlockPart::Thinking { .. }
-                | BlockPart::Whole(_) => {
-                    return Err(ProtocolViolation::WrongKind { index: *index });
+            Delta::BlockStarted { index, start } => self.start_block(*index, start)?,
+            Delta::AnnotationAdded { index, annotation } => {
+                match &mut self.open_block(*index)?.part {
+                    BlockPart::Text { annotations, .. } => annotations.push(annotation.clone()),
+                    BlockPart::Call { .. }
+                    | BlockPart::Refusal(_)
+                    | BlockPart::Thinking { .. }
+                    | BlockPart::Whole(_) => {
+                        return Err(ProtocolViolation::WrongKind { index: *index });
+                    }
                 }
-            },
-            Delta::ArgumentsAppended { index, text } => match &mut self.open(*index)?.part {
+            }
+            Delta::ArgumentsAppended { index, text } => match &mut self.open_block(*index)?.part {
                 BlockPart::Call { arguments, .. } => arguments.push_str(text),
                 BlockPart::Refusal(_)
                 | BlockPart::Text { .. }
@@ -116,7 +118,7 @@ impl ReplyAccumulator {
                     return Err(ProtocolViolation::WrongKind { index: *index });
                 }
             },
-            Delta::TextAppended { index, text: more } => match &mut self.open(*index)?.part {
+            Delta::TextAppended { index, text: more } => match &mut self.open_block(*index)?.part {
                 BlockPart::Refusal(text)
                 | BlockPart::Text { text, .. }
                 | BlockPart::Thinking { text, .. } => {
@@ -127,11 +129,11 @@ impl ReplyAccumulator {
                 }
             },
             Delta::StateSet { index, state } => {
-                let opaque = &mut self.open(*index)?.opaque;
+                let opaque = &mut self.open_block(*index)?.opaque;
                 opaque.retain(|known| known.kind != state.kind || known.owner != state.owner);
                 opaque.push(state.clone());
             }
-            Delta::BlockEnded { index } => self.open(*index)?.open = false,
+            Delta::BlockEnded { index } => self.open_block(*index)?.open = false,
         }
         self.units += size;
         self.visible |= delta.is_visible();
@@ -154,7 +156,7 @@ impl ReplyAccumulator {
     #[must_use]
     pub fn call_id(&self, index: u32) -> Option<ToolCallId> {
         let place = *self.latest.get(&index)?;
-        match self.building.get(place)?.part {
+        match self.blocks.get(place)?.part {
             BlockPart::Call { .. } => Some(id_at(&self.turn, self.attempt, place)),
             BlockPart::Refusal(_)
             | BlockPart::Text { .. }
@@ -165,7 +167,7 @@ impl ReplyAccumulator {
 
     /// The text so far of the block at this position, and whether it has ended.
     pub(crate) fn text_of(&self, place: usize) -> Option<(&str, bool)> {
-        let block = self.building.get(place)?;
+        let block = self.blocks.get(place)?;
         let text = match &block.part {
             BlockPart::Call { arguments, .. } => arguments,
             BlockPart::Refusal(text)
@@ -178,7 +180,7 @@ impl ReplyAccumulator {
 
     /// The start of the block at this position.
     pub(crate) fn start_of(&self, place: usize) -> Option<TextStart> {
-        let block = self.building.get(place)?;
+        let block = self.blocks.get(place)?;
         Some(match &block.part {
             BlockPart::Call {
                 json,
@@ -196,7 +198,7 @@ impl ReplyAccumulator {
             BlockPart::Refusal(_) => TextStart::Refusal,
             BlockPart::Text { .. } => TextStart::Text,
             BlockPart::Thinking { redacted, .. } => TextStart::Thinking {
-                begun: block.opaque.iter().find_map(OpaqueState::begun),
+                initial_state: block.opaque.iter().find_map(OpaqueState::initial_state),
                 redacted: *redacted,
             },
             BlockPart::Whole(content) => TextStart::Whole(content.clone()),
@@ -205,7 +207,7 @@ impl ReplyAccumulator {
 
     /// The annotations and the opaque state of the block at this position.
     pub(crate) fn ending_of(&self, place: usize) -> Option<(Vec<Annotation>, Vec<OpaqueState>)> {
-        let block = self.building.get(place)?;
+        let block = self.blocks.get(place)?;
         let annotations = match &block.part {
             BlockPart::Text { annotations, .. } => annotations.clone(),
             BlockPart::Call { .. }
@@ -222,7 +224,7 @@ impl ReplyAccumulator {
     ///
     /// [`ProtocolViolation::NeverEnded`] if one is.
     pub fn check_ended(&self) -> Result<(), ProtocolViolation> {
-        match self.building.iter().find(|block| block.open) {
+        match self.blocks.iter().find(|block| block.open) {
             Some(open) => Err(ProtocolViolation::NeverEnded { index: open.index }),
             None => Ok(()),
         }
@@ -237,7 +239,7 @@ impl ReplyAccumulator {
         self.check_ended()?;
         let Self {
             attempt,
-            building,
+            blocks: building,
             turn,
             ..
         } = self;
@@ -261,7 +263,7 @@ impl ReplyAccumulator {
     #[must_use]
     pub fn partial(&self) -> Option<Arc<Message>> {
         let blocks: Vec<Block> = self
-            .building
+            .blocks
             .iter()
             .filter_map(|block| match &block.part {
                 BlockPart::Text { text, .. } if !text.trim().is_empty() => {
@@ -277,8 +279,8 @@ impl ReplyAccumulator {
         (!blocks.is_empty()).then(|| Arc::new(Message::new(Role::Assistant, blocks)))
     }
 
-    fn start(&mut self, index: u32, start: &BlockStart) -> Result<(), ProtocolViolation> {
-        if self.open(index).is_ok() {
+    fn start_block(&mut self, index: u32, start: &BlockStart) -> Result<(), ProtocolViolation> {
+        if self.open_block(index).is_ok() {
             return Err(ProtocolViolation::AlreadyOpen { index });
         }
         let part = match start {
@@ -315,12 +317,12 @@ impl ReplyAccumulator {
                 | Content::ToolOutcome(_) => BlockPart::Whole(content.clone()),
             },
         };
-        self.latest.insert(index, self.building.len());
-        if self.building.is_empty() {
+        self.latest.insert(index, self.blocks.len());
+        if self.blocks.is_empty() {
             // Most replies have one block.
-            self.building.reserve_exact(1);
+            self.blocks.reserve_exact(1);
         }
-        self.building.push(BlockBuilder {
+        self.blocks.push(BlockBuilder {
             index,
             opaque: Vec::new(),
             open: true,
@@ -329,9 +331,9 @@ impl ReplyAccumulator {
         Ok(())
     }
 
-    fn open(&mut self, index: u32) -> Result<&mut BlockBuilder, ProtocolViolation> {
+    fn open_block(&mut self, index: u32) -> Result<&mut BlockBuilder, ProtocolViolation> {
         let place = self.latest.get(&index);
-        let found = place.and_then(|place| self.building.get_mut(*place));
+        let found = place.and_then(|place| self.blocks.get_mut(*place));
         found
             .filter(|block| block.open)
             .ok_or(ProtocolViolation::NotOpen { index })

@@ -58,7 +58,7 @@ pub struct Grants(BTreeMap<ToolOrigin, SessionGrant>);
 impl Grants {
     /// The grant that covers this tool with its present definition.
     #[must_use]
-    pub fn of(&self, tool: &CatalogEntry) -> Option<&SessionGrant> {
+    pub fn find(&self, tool: &CatalogEntry) -> Option<&SessionGrant> {
         let grant = self.0.get(&tool.origin)?;
         (grant.digest == tool.digest).then_some(grant)
     }
@@ -72,17 +72,17 @@ impl Grants {
     ///
     /// A grant answers an approval in advance. Denied tools stay denied.
     #[must_use]
-    pub fn applied(&self, catalog: &Catalog) -> Option<Catalog> {
-        let asked = |tool: &CatalogEntry| match tool.permission {
-            Permission::Ask => self.of(tool).cloned(),
+    pub fn apply_to(&self, catalog: &Catalog) -> Option<Catalog> {
+        let session_grant = |tool: &CatalogEntry| match tool.permission {
+            Permission::Ask => self.find(tool).cloned(),
             Permission::Allow | Permission::Deny(_) | Permission::Granted { .. } => None,
         };
-        if !catalog.iter().any(|tool| asked(tool).is_some()) {
+        if !catalog.iter().any(|tool| session_grant(tool).is_some()) {
             return None;
         }
         let granted = catalog.iter().map(|tool| {
             let mut granted = tool.clone();
-            if let Some(SessionGrant { by, wait, .. }) = asked(tool) {
+            if let Some(SessionGrant { by, wait, .. }) = session_grant(tool) {
                 granted.permission = Permission::Granted { by, wait };
             }
             granted
@@ -92,8 +92,8 @@ impl Grants {
 
     /// Adds a grant; an existing grant for the same definition is kept.
     pub(crate) fn add(&mut self, tool: ToolOrigin, grant: SessionGrant) {
-        let kept = self.0.get(&tool);
-        if kept.is_none_or(|kept| kept.digest != grant.digest) {
+        let existing = self.0.get(&tool);
+        if existing.is_none_or(|kept| kept.digest != grant.digest) {
             self.0.insert(tool, grant);
         }
     }
@@ -107,7 +107,7 @@ impl Grants {
 
     /// Revokes the grants of tools whose definition has changed. A definition that changes back needs a new
     /// approval.
-    pub(crate) fn end_changed(&mut self, catalog: &Catalog) {
+    pub(crate) fn revoke_changed(&mut self, catalog: &Catalog) {
         if self.0.is_empty() {
             return;
         }

@@ -142,53 +142,53 @@ impl AuditedCall {
     /// Whether its tool matches this pattern, as in a [`policy::PolicyRule`]; for an unknown tool, whether the
     /// name that the model used matches.
     #[must_use]
-    pub fn is_of(&self, pattern: &str) -> bool {
+    pub fn matches_tool(&self, pattern: &str) -> bool {
         match &self.origin {
-            Some(origin) => policy::fits(pattern, origin),
+            Some(origin) => policy::matches_tool(pattern, origin),
             None => policy::matches(pattern, self.call.name.as_str()),
         }
     }
 
     /// All deciders, in order: rules as `policy`, people by name.
     #[must_use]
-    pub fn who(&self) -> Vec<Arc<str>> {
-        let mut who: Vec<Arc<str>> = Vec::new();
+    pub fn deciders(&self) -> Vec<Arc<str>> {
+        let mut deciders: Vec<Arc<str>> = Vec::new();
         match &self.permission {
-            Some(Permission::Allow | Permission::Deny(_)) => who.push(POLICY.into()),
-            Some(Permission::Granted { by, .. }) => who.push(Arc::clone(by)),
+            Some(Permission::Allow | Permission::Deny(_)) => deciders.push(POLICY.into()),
+            Some(Permission::Granted { by, .. }) => deciders.push(Arc::clone(by)),
             Some(Permission::Ask) | None => {}
         }
-        who.extend(self.allowed_by.clone());
+        deciders.extend(self.allowed_by.clone());
         for question in &self.questions {
             if let Some((_, WaitEnd::Answered { by, .. })) = &question.closed {
-                who.push(Arc::clone(by));
+                deciders.push(Arc::clone(by));
             }
         }
-        who
+        deciders
     }
 }
 
 /// The audit entries of these steps and deliveries, in the order in which they began.
 #[must_use]
-pub fn of(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<AuditEntry> {
-    let mut folding = AuditFold {
+pub fn entries(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<AuditEntry> {
+    let mut state = AuditFold {
         deliveries,
         ..AuditFold::default()
     };
     for step in steps {
         for fact in &step.facts {
-            folding.fold(fact, step.now.wall);
+            state.fold(fact, step.now.wall);
         }
     }
     for late in late::outcomes(steps, deliveries) {
-        if let Some(call) = folding.call(&late.attempt.call) {
+        if let Some(call) = state.call(&late.attempt.call) {
             call.late.push(late);
         }
     }
     for delivery in deliveries {
-        folding.hear(delivery);
+        state.apply_delivery(delivery);
     }
-    folding.told
+    state.entries
 }
 
 /// The state of the fold.
@@ -200,7 +200,7 @@ struct AuditFold<'a> {
     /// The index of each call in `told`.
     places: BTreeMap<ToolCallId, usize>,
     setup: Option<(TurnId, Arc<Setup>)>,
-    told: Vec<AuditEntry>,
+    entries: Vec<AuditEntry>,
     /// The call of each wait.
     waits: BTreeMap<WaitId, ToolCallId>,
 }
@@ -214,7 +214,7 @@ impl AuditFold<'_> {
             }
             Fact::ReplyReceived { attempt, reply } => {
                 for call in reply.message.calls() {
-                    self.ask(call, attempt.round, &reply.message.blocks, at);
+                    self.record_call(call, attempt.round, &reply.message.blocks, at);
                 }
             }
             Fact::CallStarted {
@@ -275,13 +275,13 @@ impl AuditFold<'_> {
                         is_error: result.is_error,
                         shown: *shown,
                         size: result.size(),
-                        text: beginning(&result.to_text()),
+                        text: excerpt(&result.to_text()),
                     });
                 }
             }
             Fact::Late(Late::Usage { attempt, usage }) => {
                 if let Some((turn, _)) = &self.setup {
-                    self.told.push(AuditEntry::LateUsage {
+                    self.entries.push(AuditEntry::LateUsage {
                         at,
                         attempt: *attempt,
                         turn: turn.clone(),
@@ -313,7 +313,7 @@ impl AuditFold<'_> {
             Fact::TurnEnded {
                 end: TurnEnd::Cancelled(cause),
                 ..
-            } => self.cancelled(*cause, at),
+            } => self.record_cancel(*cause, at),
             Fact::CallAccepted { .. }
             // Some late outcomes are deliveries, not facts; all are added when the whole session is folded.
             | Fact::Late(Late::Outcome { .. })
@@ -326,7 +326,7 @@ impl AuditFold<'_> {
     }
 
     /// An answer counts as a decision at once, even if no process has consumed it yet.
-    fn hear(&mut self, delivery: &Delivery) {
+    fn apply_delivery(&mut self, delivery: &Delivery) {
         let DeliveryBody::Answer { answer, wait } = &delivery.body else {
             return;
         };
@@ -360,7 +360,7 @@ impl AuditFold<'_> {
         }
     }
 
-    fn ask(&mut self, call: &Arc<ToolCall>, round: u32, blocks: &[Block], at: WallTime) {
+    fn record_call(&mut self, call: &Arc<ToolCall>, round: u32, blocks: &[Block], at: WallTime) {
         let Some((turn, setup)) = &self.setup else {
             return;
         };
@@ -386,10 +386,10 @@ impl AuditFold<'_> {
                 is_error: outcome.result.is_error,
                 shown: None,
                 size: outcome.result.size(),
-                text: beginning(&outcome.result.to_text()),
+                text: excerpt(&outcome.result.to_text()),
             });
-        self.places.insert(call.id.clone(), self.told.len());
-        self.told.push(AuditEntry::Call(Box::new(AuditedCall {
+        self.places.insert(call.id.clone(), self.entries.len());
+        self.entries.push(AuditEntry::Call(Box::new(AuditedCall {
             allowed_by: None,
             approval: None,
             at,
@@ -407,14 +407,14 @@ impl AuditFold<'_> {
         })));
     }
 
-    fn cancelled(&mut self, cause: CancelCause, at: WallTime) {
+    fn record_cancel(&mut self, cause: CancelCause, at: WallTime) {
         let Some((turn, _)) = &self.setup else {
             return;
         };
         let delivered = self.deliveries.iter().find(|delivery| {
             matches!(&delivery.body, DeliveryBody::Cancel { turn: of, .. } if of == turn)
         });
-        self.told.push(AuditEntry::Cancelled {
+        self.entries.push(AuditEntry::Cancelled {
             at,
             by: delivered.map(|delivery| Arc::clone(&delivery.by)),
             cause,
@@ -423,7 +423,7 @@ impl AuditFold<'_> {
     }
 
     fn call(&mut self, id: &ToolCallId) -> Option<&mut AuditedCall> {
-        match self.told.get_mut(*self.places.get(id)?)? {
+        match self.entries.get_mut(*self.places.get(id)?)? {
             AuditEntry::Call(call) => Some(call),
             AuditEntry::Cancelled { .. } | AuditEntry::LateUsage { .. } => None,
         }
@@ -431,7 +431,7 @@ impl AuditFold<'_> {
 }
 
 /// The beginning of a text, cut at a character boundary.
-fn beginning(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     text[..text.floor_char_boundary(BEGINNING)].to_owned()
 }
 

@@ -26,7 +26,7 @@ mod segments;
 use self::batch::ShownBatch;
 pub use self::gather::Gather;
 use self::live::LiveAttempt;
-pub(crate) use self::segments::told;
+pub(crate) use self::segments::event_facts;
 pub use self::segments::{Segments, facts_before, repeats};
 
 /// A piece of a client view.
@@ -42,7 +42,7 @@ pub enum ClientEvent {
     /// An attempt at the reply was discarded and is retried. This view has shown nothing of it, but another
     /// connection, such as an earlier one of the same client, may have. For a client that has received part of
     /// it, the reply ends with this end.
-    AskedAgain(TurnEnd),
+    Retried(TurnEnd),
     /// The end of the reply; the last event.
     End(SegmentEnd),
 }
@@ -80,7 +80,7 @@ struct TurnSnapshot {
     end: ReplyEnd,
     live: LiveAttempt,
     /// The index of the next block.
-    next: u32,
+    next_index: u32,
     segments: Segments,
 }
 
@@ -97,12 +97,12 @@ impl ClientView {
     }
 
     /// The client events for a session event; empty after the end.
-    pub fn see(&mut self, told: &SessionEvent) -> Vec<ClientEvent> {
+    pub fn apply(&mut self, event: &SessionEvent) -> Vec<ClientEvent> {
         let within = match &mut self.view {
             TurnProgress::Over => return Vec::new(),
             TurnProgress::Within(within) => within,
             TurnProgress::Before => {
-                if let SessionEvent::Fact { fact, .. } = told
+                if let SessionEvent::Fact { fact, .. } = event
                     && matches!(&**fact, Fact::TurnOpened { turn, .. } if *turn == self.turn)
                     && let Some(segments) = Segments::open(fact)
                 {
@@ -111,22 +111,22 @@ impl ClientView {
                 return Vec::new();
             }
         };
-        let shows = within.segments.now() == self.segment;
-        let mut shown = Vec::new();
-        let end = within.see(told, &mut shown);
-        if !shows {
-            shown.clear();
+        let is_requested = within.segments.current() == self.segment;
+        let mut events = Vec::new();
+        let end = within.see(event, &mut events);
+        if !is_requested {
+            events.clear();
             // The turn has ended without this segment.
             if let Some(end) = within.segments.turn().end() {
-                shown.push(ClientEvent::End(SegmentEnd::Failed(end.clone())));
+                events.push(ClientEvent::End(SegmentEnd::Failed(end.clone())));
             }
         } else if let Some(end) = end {
-            shown.push(ClientEvent::End(end));
+            events.push(ClientEvent::End(end));
         }
-        if matches!(shown.last(), Some(ClientEvent::End(_))) {
+        if matches!(events.last(), Some(ClientEvent::End(_))) {
             self.view = TurnProgress::Over;
         }
-        shown
+        events
     }
 }
 
@@ -138,51 +138,51 @@ impl TurnSnapshot {
             display: caller.map(|caller| caller.display).unwrap_or_default(),
             end: ReplyEnd::new(FinishReason::Stop),
             live: LiveAttempt::default(),
-            next: 0,
+            next_index: 0,
             segments,
         }
     }
 
     /// Adds the client events for a session event; returns the end of the reply if it ends here.
-    fn see(&mut self, told: &SessionEvent, shown: &mut Vec<ClientEvent>) -> Option<SegmentEnd> {
-        match told {
+    fn see(&mut self, event: &SessionEvent, events: &mut Vec<ClientEvent>) -> Option<SegmentEnd> {
+        match event {
             SessionEvent::Text { piece, .. } => {
                 let turn = self.segments.turn();
-                self.live.take(piece, turn, &mut self.next, shown);
+                self.live.push(piece, turn, &mut self.next_index, events);
                 None
             }
             SessionEvent::Superseded { fact, .. } => {
                 self.segments.apply(fact, false);
-                let end = TurnEnd::Interrupted(said_again());
-                if self.live.give_up(&mut self.next) {
+                let end = TurnEnd::Interrupted(retried_reply_failure());
+                if self.live.discard(&mut self.next_index) {
                     return Some(SegmentEnd::Failed(end));
                 }
-                if has_perhaps_begun(fact) {
-                    shown.push(ClientEvent::AskedAgain(end));
+                if may_have_streamed(fact) {
+                    events.push(ClientEvent::Retried(end));
                 }
                 None
             }
             SessionEvent::Fact { fact, is_last, .. } => {
                 let ends = self.segments.apply(fact, *is_last);
-                self.fact(fact, shown);
+                self.apply_fact(fact, events);
                 if *is_last {
                     let catalog = &self.segments.turn().setup().catalog;
                     self.batch
-                        .show(self.display, catalog, &mut self.next, shown);
+                        .emit(self.display, catalog, &mut self.next_index, events);
                 }
                 if ends {
-                    self.batch.show_closed(&mut self.next, shown);
-                    return Some(self.ended(FinishReason::ToolCalls));
+                    self.batch.emit_outcomes(&mut self.next_index, events);
+                    return Some(self.finish_segment(FinishReason::ToolCalls));
                 }
                 if let Fact::TurnEnded { end, .. } = &**fact {
-                    return Some(self.turn_ended(end));
+                    return Some(self.segment_end_for(end));
                 }
                 None
             }
         }
     }
 
-    fn fact(&mut self, fact: &Fact, shown: &mut Vec<ClientEvent>) {
+    fn apply_fact(&mut self, fact: &Fact, events: &mut Vec<ClientEvent>) {
         match fact {
             Fact::CallClosed {
                 call,
@@ -192,15 +192,15 @@ impl TurnSnapshot {
             } => self.batch.close(call, result, *shown),
             Fact::ModelCallEnded { partial, .. } => {
                 self.live
-                    .break_off(partial.as_deref(), &mut self.next, shown);
+                    .interrupt(partial.as_deref(), &mut self.next_index, events);
             }
-            Fact::ModelCallStarted { .. } => self.live = LiveAttempt::behind(self.next),
+            Fact::ModelCallStarted { .. } => self.live = LiveAttempt::after_blocks(self.next_index),
             Fact::ReplyReceived { reply, .. } => {
-                let begun = self.live.end(shown);
-                self.batch = ShownBatch::of(&reply.message, &begun);
-                self.add(&reply.end);
+                let begun = self.live.finish(events);
+                self.batch = ShownBatch::from_reply(&reply.message, &begun);
+                self.add_reply_end(&reply.end);
             }
-            Fact::WaitOpened { wait } => self.batch.wait(wait),
+            Fact::WaitOpened { wait } => self.batch.mark_client_call(wait),
             Fact::CallAccepted { .. }
             | Fact::CallLost { .. }
             | Fact::CallStarted { .. }
@@ -213,7 +213,7 @@ impl TurnSnapshot {
                 TurnEnd::Answered(_)
                 | TurnEnd::Limited {
                     is_error: false, ..
-                } => self.live.release(shown),
+                } => self.live.release(events),
                 TurnEnd::Cancelled(_)
                 | TurnEnd::ClientExpired
                 | TurnEnd::Failed(_)
@@ -224,7 +224,7 @@ impl TurnSnapshot {
     }
 
     /// Merges the end of a round's reply into the end of the segment's reply.
-    fn add(&mut self, end: &ReplyEnd) {
+    fn add_reply_end(&mut self, end: &ReplyEnd) {
         let mut usage = self.end.usage;
         if let Some(more) = end.usage {
             *usage.get_or_insert_default() += more;
@@ -238,7 +238,7 @@ impl TurnSnapshot {
         };
     }
 
-    fn turn_ended(&mut self, end: &TurnEnd) -> SegmentEnd {
+    fn segment_end_for(&mut self, end: &TurnEnd) -> SegmentEnd {
         match end {
             TurnEnd::Answered(_)
             | TurnEnd::Limited {
@@ -255,7 +255,7 @@ impl TurnSnapshot {
                     | FinishReason::StopSequence(_)
                     | FinishReason::Unrecognized(_)) => finish.clone(),
                 };
-                self.ended(finish)
+                self.finish_segment(finish)
             }
             TurnEnd::Cancelled(_)
             | TurnEnd::ClientExpired
@@ -265,8 +265,8 @@ impl TurnSnapshot {
         }
     }
 
-    fn ended(&mut self, finish: FinishReason) -> SegmentEnd {
-        self.next = 0;
+    fn finish_segment(&mut self, finish: FinishReason) -> SegmentEnd {
+        self.next_index = 0;
         let next = ReplyEnd::new(FinishReason::Stop);
         let end = std::mem::replace(&mut self.end, next);
         SegmentEnd::Whole(ReplyEnd { finish, ..end })
@@ -279,17 +279,17 @@ impl TurnSnapshot {
 #[must_use]
 pub fn reply(steps: &[Envelope], turn: &TurnId, segment: u32) -> Option<Result<Reply, TurnEnd>> {
     let before = facts_before(steps, turn)?;
-    let mut teller = EventStream::new(crate::cursor::Cursor::behind_facts(before));
+    let mut stream = EventStream::new(crate::cursor::Cursor::after_facts(before));
     for step in steps {
-        teller.feed(step.clone());
+        stream.feed(step.clone());
     }
-    let mut viewer = ClientView::new(turn.clone(), segment);
+    let mut view = ClientView::new(turn.clone(), segment);
     let mut gather = Gather::new(turn.clone());
-    while let Some((_, told)) = teller.next() {
-        for shown in viewer.see(&told) {
+    while let Some((_, event)) = stream.next() {
+        for shown in view.apply(&event) {
             match shown {
-                ClientEvent::AskedAgain(_) => {}
-                ClientEvent::Piece { call, delta } => gather.take(call.as_ref(), &delta),
+                ClientEvent::Retried(_) => {}
+                ClientEvent::Piece { call, delta } => gather.push(call.as_ref(), &delta),
                 ClientEvent::End(SegmentEnd::Failed(end)) => return Some(Err(end)),
                 ClientEvent::End(SegmentEnd::Whole(end)) => {
                     let reply = gather.finish(end);
@@ -306,7 +306,7 @@ pub fn reply(steps: &[Envelope], turn: &TurnId, segment: u32) -> Option<Result<R
 }
 
 /// Whether part of the reply that this fact ends may have been sent. For a lost reply this is unknown.
-fn has_perhaps_begun(fact: &Fact) -> bool {
+fn may_have_streamed(fact: &Fact) -> bool {
     match fact {
         Fact::ModelCallEnded { why, .. } => match why {
             ModelCallEnd::Cancelled | ModelCallEnd::Lost => true,
@@ -329,7 +329,7 @@ fn has_perhaps_begun(fact: &Fact) -> bool {
 }
 
 /// The failure of a reply that was partly sent and then discarded; it cannot be taken back.
-fn said_again() -> ModelFailure {
+fn retried_reply_failure() -> ModelFailure {
     let message =
         "the reply broke off and was asked for again; send the request again for all of it";
     ModelFailure::new(ModelFailureKind::Interrupted, Phase::MidReply, message)

@@ -39,12 +39,12 @@ impl Cursor {
 
     /// After this many facts, and before any event of the next one.
     #[must_use]
-    pub fn behind_facts(facts: u64) -> Self {
-        Self::behind(facts, 0)
+    pub fn after_facts(facts: u64) -> Self {
+        Self::after(facts, 0)
     }
 
     /// After this many facts, and this many units of the reply that the last of them opened.
-    pub(crate) fn behind(facts: u64, units: usize) -> Self {
+    pub(crate) fn after(facts: u64, units: usize) -> Self {
         let units = units.min(ReplyAccumulator::MAX_UNITS) as u64;
         Self((facts.min(u64::MAX >> UNIT_BITS) << UNIT_BITS) | units)
     }

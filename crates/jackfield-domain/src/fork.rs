@@ -30,14 +30,14 @@ pub fn places<'a>(session: SessionId, facts: impl IntoIterator<Item = &'a Fact>)
 
 /// The messages of the session of these facts up to a place; a new message can follow them with every provider.
 /// `None` if the session cannot be forked there.
-pub fn said_until<'a>(
+pub fn messages_until<'a>(
     session: SessionId,
     facts: impl IntoIterator<Item = &'a Fact>,
     at: &ForkPlace,
 ) -> Option<Arc<Vec<Arc<Message>>>> {
-    let mut walk = ForkPlaces::new(session, facts.into_iter());
-    let (_, said) = walk.find(|(place, _)| place == at)?;
-    Some(said.join())
+    let mut places = ForkPlaces::new(session, facts.into_iter());
+    let (_, messages) = places.find(|(place, _)| place == at)?;
+    Some(messages.join())
 }
 
 /// Iterates over the fork places of a session.

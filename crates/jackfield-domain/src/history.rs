@@ -77,7 +77,7 @@ pub struct PastLate {
 #[derive(Clone, Debug, PartialEq)]
 pub enum HistoryEntry {
     /// A message of the turn's opening.
-    Brought(Arc<Message>),
+    Opening(Arc<Message>),
     /// A model call ended without a reply.
     Failed {
         /// When.
@@ -134,7 +134,7 @@ pub enum HistoryEntry {
 impl History {
     /// The history of these steps and deliveries.
     #[must_use]
-    pub fn of(steps: &[Envelope], deliveries: &[Delivery]) -> Self {
+    pub fn from_steps(steps: &[Envelope], deliveries: &[Delivery]) -> Self {
         let mut reader = HistoryReader::default();
         for late in late::outcomes(steps, deliveries) {
             reader
@@ -145,7 +145,7 @@ impl History {
         }
         for step in steps {
             for fact in &step.facts {
-                reader.read(fact, step.now);
+                reader.apply(fact, step.now);
             }
         }
         reader.history
@@ -169,7 +169,7 @@ struct TurnCall {
 }
 
 impl HistoryReader {
-    fn read(&mut self, fact: &Fact, now: Now) {
+    fn apply(&mut self, fact: &Fact, now: Now) {
         let at = now.wall;
         if let Fact::TurnOpened {
             opening,
@@ -183,8 +183,8 @@ impl HistoryReader {
             self.history.turns.push(PastTurn {
                 began: at,
                 end: None,
-                entries: brought(opening, *ordinal)
-                    .map(HistoryEntry::Brought)
+                entries: opening_messages(opening, *ordinal)
+                    .map(HistoryEntry::Opening)
                     .collect(),
                 late: Vec::new(),
                 model: setup.model.clone(),
@@ -208,7 +208,7 @@ impl HistoryReader {
         };
         if let Some((attempt, usage)) = fact.usage() {
             let used = self.used.entry(attempt).or_insert(usage);
-            *used = used.settled(usage);
+            *used = used.merge(usage);
             turn.usage = Usage::default();
             self.used.values().for_each(|used| turn.usage += *used);
         }
@@ -293,7 +293,7 @@ impl HistoryReader {
 
 /// The messages that an opening adds. A client that keeps the conversation sends all of it with each turn: all
 /// messages count in the first turn, and only the last one later.
-fn brought(opening: &Opening, ordinal: u32) -> impl Iterator<Item = Arc<Message>> {
+fn opening_messages(opening: &Opening, ordinal: u32) -> impl Iterator<Item = Arc<Message>> {
     let messages = match opening {
         Opening::ClientResults(results) => {
             let blocks = results

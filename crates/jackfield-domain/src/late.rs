@@ -33,16 +33,18 @@ pub struct LateOutcome {
 pub fn outcomes(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<LateOutcome> {
     let facts = steps.iter().flat_map(|step| {
         let at = step.now.wall;
-        step.facts.iter().filter_map(move |fact| of_fact(fact, at))
+        step.facts
+            .iter()
+            .filter_map(move |fact| from_fact(fact, at))
     });
     let mut known = BTreeSet::new();
     facts
-        .chain(deliveries.iter().filter_map(of_delivery))
+        .chain(deliveries.iter().filter_map(from_delivery))
         .filter(|late| known.insert(late.attempt.clone()))
         .collect()
 }
 
-fn of_fact(fact: &Fact, at: WallTime) -> Option<LateOutcome> {
+fn from_fact(fact: &Fact, at: WallTime) -> Option<LateOutcome> {
     let Fact::Late(Late::Outcome {
         attempt,
         is_error,
@@ -60,7 +62,7 @@ fn of_fact(fact: &Fact, at: WallTime) -> Option<LateOutcome> {
     })
 }
 
-fn of_delivery(delivery: &Delivery) -> Option<LateOutcome> {
+fn from_delivery(delivery: &Delivery) -> Option<LateOutcome> {
     let DeliveryBody::Late {
         attempt,
         is_error,

@@ -18,7 +18,7 @@ use crate::ids::{SessionId, ToolCallId, TurnId};
 use crate::message::{Message, Role};
 use crate::outcome::{OutcomePart, ToolOutcome, ToolResult};
 use crate::rules::RuleViolation;
-use crate::server_tool::as_run;
+use crate::server_tool::restore_server_calls;
 use crate::setup::{Opening, Transcript};
 
 pub(crate) mod key;
@@ -51,7 +51,7 @@ pub enum Located {
     /// It continues at the end of a session.
     Continue {
         /// The number of messages of the history that the session has; the rest opens the next turn.
-        known: usize,
+        known_messages: usize,
         /// The session.
         session: SessionId,
     },
@@ -60,7 +60,7 @@ pub enum Located {
         /// The place at which to fork the session.
         at: ForkPlace,
         /// The number of messages of the history that precede that place; the rest opens the next turn.
-        known: usize,
+        known_messages: usize,
         /// The session.
         session: SessionId,
     },
@@ -83,7 +83,7 @@ pub enum Located {
         /// The session.
         session: SessionId,
         /// The new part.
-        words: Arc<Message>,
+        text: Arc<Message>,
     },
     /// It belongs to no known session.
     New,
@@ -116,9 +116,9 @@ pub enum ResultsRefused {
 pub struct HistoryKeys {
     /// The prefixes of the history that may be a session's whole conversation, the longest first: their number
     /// of messages, and their keys.
-    beginnings: Vec<(usize, Digest)>,
+    prefixes: Vec<(usize, Digest)>,
     /// The client tool results at its end.
-    brings: ClientResults,
+    results: ClientResults,
     /// The key of the whole history.
     view: Option<Digest>,
 }
@@ -129,24 +129,24 @@ pub(crate) struct ClientResults {
     /// The results, in the order of their calls. Text that follows them is part of the last one.
     pub(crate) results: Vec<Arc<ToolOutcome>>,
     /// That text: each block is also a part of the last result.
-    pub(crate) words: Vec<Block>,
+    pub(crate) trailing_text: Vec<Block>,
 }
 
 impl HistoryKeys {
     /// The keys of this history.
     #[must_use]
-    pub fn of(history: &[Message]) -> Self {
-        let (beginnings, view) = beginnings(history);
+    pub fn from_history(history: &[Message]) -> Self {
+        let (beginnings, view) = session_prefixes(history);
         Self {
-            beginnings,
-            brings: brings(history),
+            prefixes: beginnings,
+            results: trailing_results(history),
             view,
         }
     }
 
     /// The calls whose results it brings, up to a limit that no real conversation reaches.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCallId> {
-        let results = self.brings.results.iter().take(MOST_TRACES);
+        let results = self.results.results.iter().take(MOST_TRACES);
         results.map(|result| &result.call)
     }
 
@@ -159,7 +159,7 @@ impl HistoryKeys {
     /// The keys of the prefixes that may be a session's whole conversation, the longest first, up to a limit
     /// that no real conversation reaches.
     pub fn views(&self) -> impl Iterator<Item = Digest> {
-        let beginnings = self.beginnings.iter().take(MOST_TRACES);
+        let beginnings = self.prefixes.iter().take(MOST_TRACES);
         beginnings.map(|(_, view)| *view)
     }
 }
@@ -169,7 +169,7 @@ impl HistoryKeys {
 pub fn chain(history: &[Message]) -> Vec<Digest> {
     let mut key = ConversationKey::new();
     let after = |message: &Message| {
-        key.message(message);
+        key.push_message(message);
         key.digest()
     };
     history.iter().map(after).collect()
@@ -187,14 +187,14 @@ pub fn locate(principal: &str, history: &HistoryKeys, sessions: &[SessionIndex])
             .iter()
             .filter(|known| known.principal() == Some(principal))
     };
-    let asked = |known: &&SessionIndex| history.calls().any(|call| known.has_asked(call));
-    if let Some(known) = own().find(asked)
-        && let Ok(located) = known.take(history.brings.clone())
+    let has_call = |known: &&SessionIndex| history.calls().any(|call| known.has_call(call));
+    if let Some(known) = own().find(has_call)
+        && let Ok(located) = known.locate_results(history.results.clone())
     {
         return located;
     }
-    for (place, view) in &history.beginnings {
-        let mut fits = own().filter_map(|known| known.at(*view, *place));
+    for (place, view) in &history.prefixes {
+        let mut fits = own().filter_map(|known| known.locate_view(*view, *place));
         if let Some(located) = fits.next() {
             return match fits.next() {
                 None => located,
@@ -211,27 +211,35 @@ pub fn locate(principal: &str, history: &HistoryKeys, sessions: &[SessionIndex])
 /// message is used.
 #[must_use]
 pub fn locate_in(history: &[Message], session: &SessionIndex) -> Located {
-    let brings = brings(history);
-    let mut results = brings.results.iter();
+    let client_results = trailing_results(history);
+    let mut results = client_results.results.iter();
     let mut edited = None;
-    if results.any(|result| session.has_asked(&result.call)) {
-        match session.take(brings) {
+    if results.any(|result| session.has_call(&result.call)) {
+        match session.locate_results(client_results) {
             // The client names the session, so it continues the session's present end.
-            Ok(Located::More { session, words, .. }) => {
+            Ok(Located::More {
+                session,
+                text: words,
+                ..
+            }) => {
                 let at = None;
-                return Located::More { at, session, words };
+                return Located::More {
+                    at,
+                    session,
+                    text: words,
+                };
             }
             Ok(located) => return located,
             Err(call) => edited = Some(call),
         }
     }
-    let (beginnings, _) = beginnings(history);
+    let (beginnings, _) = session_prefixes(history);
     let mut known = beginnings
         .iter()
-        .filter_map(|(place, view)| session.at(*view, *place));
+        .filter_map(|(place, view)| session.locate_view(*view, *place));
     match known.next() {
         // The client names a busy session, so it means that session, not a fork.
-        Some(Located::Fork { at, .. }) if session.is_at_work_after(&at.turn) => {}
+        Some(Located::Fork { at, .. }) if session.is_next_turn_open(&at.turn) => {}
         Some(located) => return located,
         None => {}
     }
@@ -239,7 +247,7 @@ pub fn locate_in(history: &[Message], session: &SessionIndex) -> Located {
         return Located::Refused(ResultsRefused::Conflict { call });
     }
     Located::Continue {
-        known: trailing(history),
+        known_messages: trailing_start(history),
         session: session.session().clone(),
     }
 }
@@ -259,16 +267,16 @@ pub fn locate_after(
     if session.principal() != Some(principal) {
         return None;
     }
-    let after = session.after(turn, segment)?;
-    let brings = brings(history);
-    if brings.results.is_empty() {
+    let after = session.locate_segment(turn, segment)?;
+    let client_results = trailing_results(history);
+    if client_results.results.is_empty() {
         return Some(after);
     }
-    let mut results = brings.results.iter();
-    let unknown = results.find(|result| !session.has_asked(&result.call));
+    let mut results = client_results.results.iter();
+    let unknown = results.find(|result| !session.has_call(&result.call));
     Some(match unknown {
         None => session
-            .take(brings)
+            .locate_results(client_results)
             .unwrap_or_else(|call| Located::Refused(ResultsRefused::Conflict { call })),
         Some(result) => Located::Refused(ResultsRefused::Unknown {
             call: result.call.clone(),
@@ -284,46 +292,48 @@ pub fn locate_after(
 /// The first rule that the whole conversation violates.
 pub fn opening(before: &[Arc<Message>], new: &[Message]) -> Result<Opening, RuleViolation> {
     if !new.is_empty() && new.iter().all(|message| message.role == Role::User) {
-        let mut one = Message::new(Role::User, Vec::new());
+        let mut merged = Message::new(Role::User, Vec::new());
         for message in new {
-            one.blocks.extend(message.blocks.iter().cloned());
-            one.opaque.extend(message.opaque.iter().cloned());
+            merged.blocks.extend(message.blocks.iter().cloned());
+            merged.opaque.extend(message.opaque.iter().cloned());
         }
-        return Ok(Opening::UserMessage(Arc::new(one)));
+        return Ok(Opening::UserMessage(Arc::new(merged)));
     }
     let before = before.iter().map(|message| Message::clone(message));
     // Remains of text that a client split into messages of its own.
-    let says_nothing = |message: &Message| {
+    let is_blank = |message: &Message| {
         message.role == Role::Assistant && message.blocks.iter().all(Block::is_blank)
     };
-    let new = as_run(new);
-    let new = new.into_iter().filter(|message| !says_nothing(message));
+    let new = restore_server_calls(new);
+    let new = new.into_iter().filter(|message| !is_blank(message));
     let all = before.chain(new).collect();
     Transcript::parse(all).map(Opening::Transcript)
 }
 
 /// Sorts the outcomes of a history into the order of their calls, which is the order for storage and models.
 /// Clients send them in any order, such as the order in which their tools finished.
-pub fn in_call_order(messages: &mut [Message]) {
+pub fn sort_by_call_order(messages: &mut [Message]) {
     for n in 1..messages.len() {
-        if let Some([asks, answers]) = messages.get_mut(n - 1..=n)
-            && answers.role == Role::Tool
+        if let Some([call_message, outcome_message]) = messages.get_mut(n - 1..=n)
+            && outcome_message.role == Role::Tool
         {
-            let places = places(asks.calls().map(|call| &call.id));
+            let places = call_positions(call_message.calls().map(|call| &call.id));
             // Outcomes of unknown calls stay after the others; the rules check reports them.
-            answers.blocks.sort_by_key(|block| match &block.content {
-                Content::ToolOutcome(outcome) => {
-                    places.get(&outcome.call).copied().unwrap_or(usize::MAX)
-                }
-                Content::Audio(_)
-                | Content::Document(_)
-                | Content::Image(_)
-                | Content::Opaque(_)
-                | Content::Refusal(_)
-                | Content::Text(_)
-                | Content::Thinking(_)
-                | Content::ToolCall(_) => usize::MAX,
-            });
+            outcome_message
+                .blocks
+                .sort_by_key(|block| match &block.content {
+                    Content::ToolOutcome(outcome) => {
+                        places.get(&outcome.call).copied().unwrap_or(usize::MAX)
+                    }
+                    Content::Audio(_)
+                    | Content::Document(_)
+                    | Content::Image(_)
+                    | Content::Opaque(_)
+                    | Content::Refusal(_)
+                    | Content::Text(_)
+                    | Content::Thinking(_)
+                    | Content::ToolCall(_) => usize::MAX,
+                });
         }
     }
 }
@@ -332,23 +342,23 @@ pub fn in_call_order(messages: &mut [Message]) {
 /// one, because a turn that waits for results accepts nothing else.
 #[must_use]
 pub fn results(history: &[Message]) -> Vec<Arc<ToolOutcome>> {
-    brings(history).results
+    trailing_results(history).results
 }
 
 /// The results at the end of a history, and the text between them.
-fn brings(history: &[Message]) -> ClientResults {
-    let (before, new) = history.split_at(trailing(history));
-    let silent = before
+fn trailing_results(history: &[Message]) -> ClientResults {
+    let (before, new) = history.split_at(trailing_start(history));
+    let last_other = before
         .iter()
         .rposition(|message| message.role != Role::Assistant);
-    let asks = before.get(silent.map_or(0, |last| last + 1)..);
-    let asks = asks.unwrap_or_default().iter();
-    let places = places(asks.flat_map(|message| message.calls().map(|call| &call.id)));
+    let calls = before.get(last_other.map_or(0, |last| last + 1)..);
+    let calls = calls.unwrap_or_default().iter();
+    let places = call_positions(calls.flat_map(|message| message.calls().map(|call| &call.id)));
     let place = |outcome: &ToolOutcome| places.get(&outcome.call).copied().unwrap_or(usize::MAX);
     let mut outcomes: Vec<ToolOutcome> = Vec::new();
     let (mut parts, mut words) = (Vec::new(), Vec::new());
     for block in new.iter().flat_map(|message| &message.blocks) {
-        match said(block) {
+        match client_block(block) {
             ClientBlock::Nothing => {}
             ClientBlock::Outcome(outcome) => outcomes.push(outcome),
             ClientBlock::Part(part) => {
@@ -363,12 +373,12 @@ fn brings(history: &[Message]) -> ClientResults {
     }
     ClientResults {
         results: outcomes.into_iter().map(Arc::new).collect(),
-        words,
+        trailing_text: words,
     }
 }
 
 /// The position of each of these calls.
-pub(crate) fn places<'a>(
+pub(crate) fn call_positions<'a>(
     calls: impl Iterator<Item = &'a ToolCallId>,
 ) -> HashMap<&'a ToolCallId, usize> {
     let mut places = HashMap::new();
@@ -385,7 +395,7 @@ enum ClientBlock {
     Part(OutcomePart),
 }
 
-fn said(block: &Block) -> ClientBlock {
+fn client_block(block: &Block) -> ClientBlock {
     match &block.content {
         Content::Audio(audio) => ClientBlock::Part(OutcomePart::Audio(audio.clone())),
         Content::Document(document) => ClientBlock::Part(OutcomePart::Document(document.clone())),
@@ -406,7 +416,7 @@ fn said(block: &Block) -> ClientBlock {
 }
 
 /// The index of the first message after the model's last one.
-fn trailing(history: &[Message]) -> usize {
+fn trailing_start(history: &[Message]) -> usize {
     let last = history
         .iter()
         .rposition(|message| message.role == Role::Assistant);
@@ -415,13 +425,13 @@ fn trailing(history: &[Message]) -> usize {
 
 /// The prefixes of a history that end with a message of the model and are followed by one of the client: their
 /// lengths and keys, the longest first. Also the key of the whole history.
-fn beginnings(history: &[Message]) -> (Vec<(usize, Digest)>, Option<Digest>) {
+fn session_prefixes(history: &[Message]) -> (Vec<(usize, Digest)>, Option<Digest>) {
     let mut found = Vec::new();
     let mut key = ConversationKey::new();
     // The last message with content, if it is the model's.
     let mut last: Option<(usize, Digest)> = None;
     for (place, message) in (1..).zip(history) {
-        if !key.message(message) {
+        if !key.push_message(message) {
             continue;
         }
         if message.role == Role::Assistant {

@@ -95,7 +95,7 @@ pub struct Messages {
 impl Messages {
     /// The messages before a turn, without messages of the turn.
     #[must_use]
-    pub fn before(messages: Arc<Vec<Arc<Message>>>) -> Self {
+    pub fn with_history(messages: Arc<Vec<Arc<Message>>>) -> Self {
         Self {
             before: messages,
             turn: Arc::default(),
@@ -121,7 +121,7 @@ impl Messages {
 
     /// The messages of the turn only.
     #[must_use]
-    pub fn of_turn(&self) -> &[Arc<Message>] {
+    pub fn turn_messages(&self) -> &[Arc<Message>] {
         &self.turn
     }
 
@@ -139,8 +139,8 @@ impl Messages {
     /// Adds a cache point after the last outcomes, if the client set one at the end of its own message: each
     /// round is then read from the cache by the next one.
     #[must_use]
-    pub(crate) fn cached_to_end(mut self) -> Self {
-        let Some(point) = self.point_at_end() else {
+    pub(crate) fn with_cache_point(mut self) -> Self {
+        let Some(point) = self.last_cache_point() else {
             return self;
         };
         if let Some(last) = Arc::make_mut(&mut self.turn).last_mut()
@@ -153,13 +153,13 @@ impl Messages {
     }
 
     /// The cache point at the end of the client's last message.
-    fn point_at_end(&self) -> Option<CachePoint> {
+    fn last_cache_point(&self) -> Option<CachePoint> {
         let mut messages = self.iter().rev();
-        let said = messages.find(|message| {
+        let last_client_message = messages.find(|message| {
             let is_marked = message.blocks.iter().any(|block| block.cache.is_some());
             is_marked || matches!(message.role, Role::System | Role::User)
         })?;
-        said.blocks.last()?.cache
+        last_client_message.blocks.last()?.cache
     }
 
     /// All messages as one shared list, for the next turn.
@@ -181,13 +181,13 @@ impl Messages {
     }
 
     /// The messages before the turn.
-    pub(crate) fn of_before(&self) -> &[Arc<Message>] {
+    pub(crate) fn history(&self) -> &[Arc<Message>] {
         &self.before
     }
 }
 
 impl FromIterator<Message> for Messages {
     fn from_iter<T: IntoIterator<Item = Message>>(messages: T) -> Self {
-        Self::before(Arc::new(messages.into_iter().map(Arc::new).collect()))
+        Self::with_history(Arc::new(messages.into_iter().map(Arc::new).collect()))
     }
 }

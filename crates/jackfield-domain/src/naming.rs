@@ -11,7 +11,7 @@ use crate::ids::{ToolName, ToolboxId};
 /// tools never share a name. Names are mapped back by a table, never by splitting.
 #[must_use]
 pub fn tool_name(toolbox: &ToolboxId, tool: &str) -> ToolName {
-    named(&format!("{toolbox}__{tool}"), Some(toolbox), tool)
+    build_name(&format!("{toolbox}__{tool}"), Some(toolbox), tool)
 }
 
 /// The model-facing name of a tool whose toolbox has a prefix of its own in place of `toolbox__`; the prefix
@@ -21,9 +21,9 @@ pub fn tool_name(toolbox: &ToolboxId, tool: &str) -> ToolName {
 #[must_use]
 pub fn prefixed_tool_name(prefix: &str, toolbox: &ToolboxId, tool: &str) -> ToolName {
     let joined = format!("{prefix}{tool}");
-    let mut name = fitting(&joined);
-    if name != joined || name.len() > ToolName::MAX || ends_like_a_hash(&joined) {
-        hash(&mut name, Some(toolbox), tool);
+    let mut name = sanitize(&joined);
+    if name != joined || name.len() > ToolName::MAX || has_hash_suffix(&joined) {
+        append_hash(&mut name, Some(toolbox), tool);
     }
     ToolName::parse(&name).unwrap_or_else(|_| ToolName::fallback())
 }
@@ -31,41 +31,41 @@ pub fn prefixed_tool_name(prefix: &str, toolbox: &ToolboxId, tool: &str) -> Tool
 /// The model-facing name of a tool without a prefix: a built-in tool or a client tool.
 #[must_use]
 pub fn bare_tool_name(tool: &str) -> ToolName {
-    named(tool, None, tool)
+    build_name(tool, None, tool)
 }
 
-fn named(joined: &str, toolbox: Option<&ToolboxId>, tool: &str) -> ToolName {
-    let mut name = fitting(joined);
+fn build_name(joined: &str, toolbox: Option<&ToolboxId>, tool: &str) -> ToolName {
+    let mut name = sanitize(joined);
     // `a` + `_b` and `a_` + `b` would both give `a___b`. Also, a server must not be able to claim a name that
     // another tool has only because of its hash.
     let ambiguous = toolbox.is_some_and(|toolbox| {
         toolbox.as_str().contains("__")
             || toolbox.as_str().ends_with('_')
             || tool.starts_with('_')
-            || ends_like_a_hash(joined)
+            || has_hash_suffix(joined)
     });
     if name != joined || ambiguous || name.len() > ToolName::MAX {
-        hash(&mut name, toolbox, tool);
+        append_hash(&mut name, toolbox, tool);
     }
     // The characters and the length are valid by construction.
     ToolName::parse(&name).unwrap_or_else(|_| ToolName::fallback())
 }
 
 /// Replaces invalid characters; does not limit the length.
-fn fitting(joined: &str) -> String {
+fn sanitize(joined: &str) -> String {
     let mut name: String = joined
         .chars()
-        .map(|c| if fits(c) { c } else { '_' })
+        .map(|c| if is_valid_char(c) { c } else { '_' })
         .collect();
-    let begins_badly = !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if begins_badly {
+    let has_invalid_start = !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if has_invalid_start {
         name.insert(0, '_');
     }
     name
 }
 
 /// Shortens a name and appends a hash that makes it unique.
-fn hash(name: &mut String, toolbox: Option<&ToolboxId>, tool: &str) {
+fn append_hash(name: &mut String, toolbox: Option<&ToolboxId>, tool: &str) {
     let digest = Digest::of_parts([toolbox.map_or("", ToolboxId::as_str), tool]).to_hex();
     name.truncate(ToolName::MAX - 9);
     name.push('_');
@@ -73,13 +73,13 @@ fn hash(name: &mut String, toolbox: Option<&ToolboxId>, tool: &str) {
 }
 
 /// Whether a name ends with `_` and eight hexadecimal digits.
-fn ends_like_a_hash(name: &str) -> bool {
+fn has_hash_suffix(name: &str) -> bool {
     let digits = name.len().checked_sub(9).and_then(|at| name.get(at..));
     digits.is_some_and(|end| {
         end.starts_with('_') && end.bytes().skip(1).all(|b| b.is_ascii_hexdigit())
     })
 }
 
-const fn fits(c: char) -> bool {
+const fn is_valid_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }

@@ -47,7 +47,7 @@ impl OpaqueState {
     /// The part of it that is known when its block begins: its `id`, if it has one, without the other fields.
     /// The id is the same while the block streams and when it is complete.
     #[must_use]
-    pub fn begun(&self) -> Option<Self> {
+    pub fn initial_state(&self) -> Option<Self> {
         let id = self.json.get("id")?.as_str().filter(|id| !id.is_empty())?;
         Some(Self {
             json: json!({ "id": id }),

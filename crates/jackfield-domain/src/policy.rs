@@ -47,8 +47,8 @@ pub struct PolicyRule {
 impl PolicyRule {
     /// Whether the rule matches this tool.
     #[must_use]
-    pub fn fits(&self, tool: &ToolOrigin) -> bool {
-        fits(&self.pattern, tool)
+    pub fn matches_glob(&self, tool: &ToolOrigin) -> bool {
+        matches_tool(&self.pattern, tool)
     }
 }
 
@@ -70,7 +70,7 @@ impl Policy {
     #[must_use]
     pub fn permission(&self, tool: &ToolOrigin, safety: Safety, trusted: bool) -> Permission {
         let full = format!("{}/{}", tool.toolbox, tool.tool);
-        let rule = self.rules.iter().rev().find(|rule| rule.fits(tool));
+        let rule = self.rules.iter().rev().find(|rule| rule.matches_glob(tool));
         match rule.map(|rule| (rule.verdict, &rule.pattern)) {
             Some((RuleVerdict::Allow, _)) => Permission::Allow,
             Some((RuleVerdict::Deny, pattern)) => Permission::Deny(
@@ -102,16 +102,16 @@ pub struct UnknownRule {
 impl UnknownRule {
     /// The answer of the last rule that matches the tool, if any.
     #[must_use]
-    pub fn of(rules: &[Self], tool: &ToolOrigin) -> Option<UnknownPolicy> {
+    pub fn resolve(rules: &[Self], tool: &ToolOrigin) -> Option<UnknownPolicy> {
         let mut rules = rules.iter().rev();
-        let rule = rules.find(|rule| fits(&rule.pattern, tool))?;
+        let rule = rules.find(|rule| matches_tool(&rule.pattern, tool))?;
         Some(rule.answer)
     }
 }
 
 /// Whether this pattern, as in [`PolicyRule`], matches this tool.
 #[must_use]
-pub fn fits(pattern: &str, tool: &ToolOrigin) -> bool {
+pub fn matches_tool(pattern: &str, tool: &ToolOrigin) -> bool {
     // A tool named `files/read` must not get the permissions of toolbox `files`.
     let bare = !pattern.contains('/') && matches(pattern, &tool.tool);
     bare || matches(pattern, &format!("{}/{}", tool.toolbox, tool.tool))

@@ -202,7 +202,7 @@ impl PriceList {
 
     /// The price of a model, if known. An unknown price is not zero.
     #[must_use]
-    pub fn of(&self, model: &ModelRef) -> Option<&Price> {
+    pub fn get(&self, model: &ModelRef) -> Option<&Price> {
         let models = self.0.get(&model.provider)?;
         models.get(&model.model).or_else(|| models.get(Self::ANY))
     }

@@ -93,12 +93,12 @@ impl<'a> Replay<'a> {
 
     /// Decides the next step again, and then continues from its recorded facts.
     pub fn step(&mut self, recorded: &Envelope) -> StepReplay {
-        let replayed = self.judge(recorded);
-        self.follow(recorded);
+        let replayed = self.compare(recorded);
+        self.apply_recorded(recorded);
         replayed
     }
 
-    fn judge(&self, recorded: &Envelope) -> StepReplay {
+    fn compare(&self, recorded: &Envelope) -> StepReplay {
         let replayed = |rebuilt, decided, verdict| StepReplay {
             decided,
             input: recorded.input,
@@ -117,7 +117,7 @@ impl<'a> Replay<'a> {
                 continue;
             };
             let difference = Difference::between(&recorded.facts, &step.facts);
-            match difference.or_else(|| self.passed_over(recorded)) {
+            match difference.or_else(|| self.missed_answer(recorded)) {
                 None => return replayed(Some(rebuilt), Some(step), ReplayVerdict::Same),
                 Some(difference) => _ = first.get_or_insert((rebuilt, step, difference)),
             }
@@ -137,7 +137,7 @@ impl<'a> Replay<'a> {
 
     /// A wait that was closed as expired although an answer had arrived in time. Needs a check of its own,
     /// because no fact records a delivery without an effect.
-    fn passed_over(&self, recorded: &Envelope) -> Option<Difference> {
+    fn missed_answer(&self, recorded: &Envelope) -> Option<Difference> {
         let turn = self.session.open_turn()?;
         recorded.facts.iter().enumerate().find_map(|(place, fact)| {
             let Fact::WaitClosed {
@@ -153,7 +153,7 @@ impl<'a> Replay<'a> {
                 let DeliveryBody::Answer { answer, wait: to } = &delivery.body else {
                     return false;
                 };
-                *to == wait.id && wait.kind.takes(answer) && delivery.at <= wait.deadline
+                *to == wait.id && wait.kind.accepts(answer) && delivery.at <= wait.deadline
             })?;
             Some(Difference {
                 decided: format!("the answer of {}, delivered in time", in_time.id),
@@ -189,10 +189,10 @@ impl<'a> Replay<'a> {
                 restrictions,
             } => {
                 let turn = self.session.open_turn()?.clone();
-                let today = restrictions.clone();
-                Some(ToolLoop::take_up(session, turn, deliveries, now, today).1)
+                let current_restrictions = restrictions.clone();
+                Some(ToolLoop::recover_turn(session, turn, deliveries, now, current_restrictions).1)
             }
-            RebuiltInput::Told {
+            RebuiltInput::Handled {
                 input,
                 pieces,
                 used,
@@ -200,16 +200,19 @@ impl<'a> Replay<'a> {
                 let turn = self.session.last_turn()?.clone();
                 let mut live = self.live.clone();
                 // A wake-up ends a reply only if the model was silent for the whole idle limit.
-                let heard = match (&**input, live.heard()) {
-                    (Input::Woke, Some(began)) => {
+                let active_at = match (&**input, live.last_activity()) {
+                    (Input::Woke, Some(last_activity)) => {
                         let idle = turn.setup().model_idle();
                         let silent = now.mono.elapsed().saturating_sub(idle);
-                        began.max(MonoTime::from_start(silent))
+                        last_activity.max(MonoTime::from_start(silent))
                     }
                     (_, _) => now.mono,
                 };
-                let heard = Now { mono: heard, ..now };
-                if let Some(reply) = live.hear_reply(heard) {
+                let active_now = Now {
+                    mono: active_at,
+                    ..now
+                };
+                if let Some(reply) = live.touch_reply(active_now) {
                     for piece in pieces {
                         // Pieces from a tampered record may not match; the facts then differ.
                         let _broken = reply.push(piece);
@@ -217,17 +220,17 @@ impl<'a> Replay<'a> {
                     if let Some(used) = used {
                         let since = estimate::bytes(used.estimated_output);
                         let units = reply.units().saturating_sub(since);
-                        live.count_reply(used.counted(), units);
+                        live.record_usage(used.without_estimates(), units);
                     }
                 }
-                let mut machine = ToolLoop::standing(session.clone(), turn, live);
-                Some(machine.handle(Input::clone(input), now))
+                let mut tool_loop = ToolLoop::from_state(session.clone(), turn, live);
+                Some(tool_loop.handle(Input::clone(input), now))
             }
         }
     }
 
     /// Continues from the recorded step.
-    fn follow(&mut self, recorded: &Envelope) {
+    fn apply_recorded(&mut self, recorded: &Envelope) {
         match recorded.input {
             InputKind::Began => self.live = LiveState::default(),
             InputKind::Recovered => {
@@ -244,13 +247,13 @@ impl<'a> Replay<'a> {
             | InputKind::ToolAsked
             | InputKind::ToolFailed
             | InputKind::ToolFinished
-            | InputKind::Woke => self.live.pass_time(recorded.now),
+            | InputKind::Woke => self.live.advance(recorded.now),
         }
         for fact in &recorded.facts {
             self.session.apply(fact);
         }
         if let Some(turn) = self.session.last_turn() {
-            self.live.follow(turn, recorded.now);
+            self.live.sync_to_turn(turn, recorded.now);
         }
     }
 }

@@ -15,7 +15,7 @@ pub struct RoundBreak;
 impl RoundBreak {
     /// Whether another round begins with the block that has these states.
     #[must_use]
-    pub fn begins(states: &[OpaqueState]) -> bool {
+    pub fn is_marked(states: &[OpaqueState]) -> bool {
         let mut states = states.iter();
         states.any(|state| *state.kind == *KIND && *state.owner.dialect == *OWNER)
     }

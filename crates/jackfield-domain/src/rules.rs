@@ -156,8 +156,8 @@ fn check_outcomes(
     if open == answered {
         return Ok(());
     }
-    let asked: HashSet<&ToolCallId> = open.iter().copied().collect();
-    if let Some(call) = answered.iter().find(|call| !asked.contains(*call)) {
+    let expected: HashSet<&ToolCallId> = open.iter().copied().collect();
+    if let Some(call) = answered.iter().find(|call| !expected.contains(*call)) {
         return Err(RuleViolation::OutcomeWithoutCall {
             call: (**call).clone(),
         });

@@ -17,7 +17,7 @@ pub use references::{pointer, target};
 #[derive(Clone, Debug, PartialEq)]
 pub struct RepairedSchema {
     /// Whether a keyword that restricts values was removed.
-    pub loses: bool,
+    pub is_lossy: bool,
     /// The schema.
     pub schema: Value,
 }
@@ -26,37 +26,37 @@ pub struct RepairedSchema {
 ///
 /// `is_pattern` tests whether a text is a regular expression that compiles.
 #[must_use]
-pub fn mend(schema: &Value, is_pattern: &dyn Fn(&str) -> bool) -> Option<RepairedSchema> {
-    let mut mending = SchemaRepair {
+pub fn repair(schema: &Value, is_pattern: &dyn Fn(&str) -> bool) -> Option<RepairedSchema> {
+    let mut repair = SchemaRepair {
         changed: false,
         is_pattern,
-        loses: false,
+        is_lossy: false,
     };
-    let mut mended = schema.clone();
-    mending.schema(&mut mended);
-    references::mend(&mut mended, &mut mending);
-    mending.draft(&mut mended);
-    mending.changed.then_some(RepairedSchema {
-        loses: mending.loses,
-        schema: mended,
+    let mut repaired = schema.clone();
+    repair.repair_schema(&mut repaired);
+    references::repair_references(&mut repaired, &mut repair);
+    repair.repair_draft(&mut repaired);
+    repair.changed.then_some(RepairedSchema {
+        is_lossy: repair.is_lossy,
+        schema: repaired,
     })
 }
 
 /// Adds keywords to the description of a schema. Returns whether any was added: keywords that restrict nothing
 /// are skipped.
 pub fn describe(keywords: &Map<String, Value>, schema: &mut Map<String, Value>) -> bool {
-    let said: Vec<String> = keywords
+    let entries: Vec<String> = keywords
         .iter()
         .filter(|(key, _)| !SILENT.contains(&key.as_str()))
         .map(|(key, value)| format!("{key}: {value}"))
         .collect();
-    if said.is_empty() {
+    if entries.is_empty() {
         return false;
     }
-    let said = format!("{{{}}}", said.join(", "));
+    let note = format!("{{{}}}", entries.join(", "));
     let text = match schema.get("description").and_then(Value::as_str) {
-        Some(text) => format!("{text}\n\n{said}"),
-        None => said,
+        Some(text) => format!("{text}\n\n{note}"),
+        None => note,
     };
     schema.insert("description".to_owned(), json!(text));
     true
@@ -66,25 +66,26 @@ pub fn describe(keywords: &Map<String, Value>, schema: &mut Map<String, Value>) 
 struct SchemaRepair<'p> {
     changed: bool,
     is_pattern: &'p dyn Fn(&str) -> bool,
-    loses: bool,
+    is_lossy: bool,
 }
 
 impl SchemaRepair<'_> {
     /// Repairs a value in the place of a schema.
-    fn schema(&mut self, schema: &mut Value) {
+    fn repair_schema(&mut self, schema: &mut Value) {
         match schema {
             Value::Bool(_) => {}
-            Value::Object(fields) => self.fields(fields),
+            Value::Object(fields) => self.repair_keywords(fields),
             Value::Array(items) if items.is_empty() => self.replace(schema, json!({})),
             Value::Null => self.replace(schema, json!({})),
             Value::String(word) => {
-                let meant = keywords::type_of(word);
-                let meant = meant.map_or_else(|| json!({}), |kind| json!({ "type": kind }));
-                self.loses |= meant == json!({});
-                self.replace(schema, meant);
+                let type_name = keywords::type_of(word);
+                let replacement =
+                    type_name.map_or_else(|| json!({}), |kind| json!({ "type": kind }));
+                self.is_lossy |= replacement == json!({});
+                self.replace(schema, replacement);
             }
             Value::Array(_) | Value::Number(_) => {
-                self.loses = true;
+                self.is_lossy = true;
                 self.replace(schema, json!({}));
             }
         }
@@ -96,23 +97,23 @@ impl SchemaRepair<'_> {
     }
 
     /// Moves a keyword that cannot be repaired into the description.
-    fn take_out(&mut self, fields: &mut Map<String, Value>, key: &str) {
+    fn move_to_description(&mut self, fields: &mut Map<String, Value>, key: &str) {
         let Some(value) = fields.shift_remove(key) else {
             return;
         };
         self.changed = true;
         let taken = Map::from_iter([(key.to_owned(), value)]);
-        self.loses |= describe(&taken, fields);
+        self.is_lossy |= describe(&taken, fields);
     }
 
     /// Removes a keyword without any meaning.
-    fn forget(&mut self, fields: &mut Map<String, Value>, key: &str) {
+    fn remove_keyword(&mut self, fields: &mut Map<String, Value>, key: &str) {
         self.changed |= fields.shift_remove(key).is_some();
     }
 
     /// Removes `$schema` if it names an unknown draft, one with boolean exclusive bounds, or one whose keywords
     /// were converted to those of 2020-12.
-    fn draft(&mut self, schema: &mut Value) {
+    fn repair_draft(&mut self, schema: &mut Value) {
         let Some(fields) = schema.as_object_mut() else {
             return;
         };
@@ -120,10 +121,10 @@ impl SchemaRepair<'_> {
             return;
         };
         let is = |names: &[&str]| names.iter().any(|name| draft.contains(name));
-        let stays =
+        let is_supported =
             is(&["/2020-12/"]) || !self.changed && is(&["/draft-06/", "/draft-07/", "/2019-09/"]);
-        if !stays {
-            self.forget(fields, DRAFT);
+        if !is_supported {
+            self.remove_keyword(fields, DRAFT);
         }
     }
 }

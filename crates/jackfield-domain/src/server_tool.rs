@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::block::{Block, Content, RanBy, ToolCall};
 use crate::ids::ToolCallId;
-use crate::locate::places;
+use crate::locate::call_positions;
 use crate::message::{Message, Role};
 use crate::opaque::{OpaqueState, StateOwner, StateScope};
 use crate::outcome::ToolOutcome;
@@ -29,7 +29,7 @@ pub struct ServerTool<'a> {
 impl<'a> ServerTool<'a> {
     /// The tool that the state of a block names, if any.
     #[must_use]
-    pub fn of(states: &'a [OpaqueState]) -> Option<Self> {
+    pub fn from_states(states: &'a [OpaqueState]) -> Option<Self> {
         let state = states
             .iter()
             .find(|state| *state.kind == *KIND && *state.owner.dialect == *OWNER)?;
@@ -65,42 +65,42 @@ const KIND: &str = "server_tool";
 ///
 /// A call without an outcome stays unchanged, because nothing more is known about it.
 #[must_use]
-pub fn as_run(history: &[Message]) -> Vec<Message> {
+pub fn restore_server_calls(history: &[Message]) -> Vec<Message> {
     let mut out = Vec::with_capacity(history.len());
     // Outcomes of a message that also has client tool calls; they share one message with the results of those.
-    let mut waiting: Vec<Block> = Vec::new();
+    let mut pending: Vec<Block> = Vec::new();
     for message in history {
-        let mut blocks = std::mem::take(&mut waiting);
+        let mut blocks = std::mem::take(&mut pending);
         if message.role == Role::Assistant {
-            answered(blocks, &mut out);
-            waiting = rounds(message, &mut out);
+            push_outcomes(blocks, &mut out);
+            pending = split_rounds(message, &mut out);
         } else if message.role == Role::Tool && !blocks.is_empty() {
             blocks.extend(message.blocks.iter().cloned());
             out.push(Message {
-                blocks: in_order(blocks, out.last()),
+                blocks: sort_outcomes(blocks, out.last()),
                 ..message.clone()
             });
         } else {
-            answered(blocks, &mut out);
+            push_outcomes(blocks, &mut out);
             out.push(message.clone());
         }
     }
-    answered(waiting, &mut out);
+    push_outcomes(pending, &mut out);
     out
 }
 
 /// Adds a message with these outcomes, if there are any.
-fn answered(answers: Vec<Block>, out: &mut Vec<Message>) {
+fn push_outcomes(answers: Vec<Block>, out: &mut Vec<Message>) {
     if !answers.is_empty() {
-        let answers = in_order(answers, out.last());
+        let answers = sort_outcomes(answers, out.last());
         out.push(Message::new(Role::Tool, answers));
     }
 }
 
 /// Outcomes in the order of the calls of the message before them.
-fn in_order(mut answers: Vec<Block>, before: Option<&Message>) -> Vec<Block> {
+fn sort_outcomes(mut answers: Vec<Block>, before: Option<&Message>) -> Vec<Block> {
     let calls = before.into_iter().flat_map(Message::calls);
-    let places = places(calls.map(|call| &call.id));
+    let places = call_positions(calls.map(|call| &call.id));
     answers.sort_by_key(|block| match &block.content {
         Content::ToolOutcome(outcome) => places.get(&outcome.call).copied(),
         Content::Audio(_)
@@ -116,30 +116,37 @@ fn in_order(mut answers: Vec<Block>, before: Option<&Message>) -> Vec<Block> {
 }
 
 /// Adds the rounds of a message, and returns the outcomes of the last one without adding them.
-fn rounds(message: &Message, out: &mut Vec<Message>) -> Vec<Block> {
-    let outcomes = message.blocks.iter().filter_map(outcome);
-    let known: HashSet<&ToolCallId> = outcomes.map(|outcome| &outcome.call).collect();
-    let mut said: Vec<Block> = Vec::new();
+fn split_rounds(message: &Message, out: &mut Vec<Message>) -> Vec<Block> {
+    let outcomes = message.blocks.iter().filter_map(server_outcome);
+    let answered_calls: HashSet<&ToolCallId> = outcomes.map(|outcome| &outcome.call).collect();
+    let mut reply_blocks: Vec<Block> = Vec::new();
     let mut answers: Vec<Block> = Vec::new();
     for block in &message.blocks {
         match &block.content {
-            Content::ToolCall(call) if is_shown(call, block) && known.contains(&&call.id) => {
+            Content::ToolCall(call)
+                if is_server_call(call, block) && answered_calls.contains(&&call.id) =>
+            {
                 if !answers.is_empty() {
-                    out.push(Message::new(Role::Assistant, std::mem::take(&mut said)));
-                    answered(std::mem::take(&mut answers), out);
+                    out.push(Message::new(
+                        Role::Assistant,
+                        std::mem::take(&mut reply_blocks),
+                    ));
+                    push_outcomes(std::mem::take(&mut answers), out);
                 }
                 let call = Arc::new(ToolCall {
                     ran_by: RanBy::Engine,
                     ..ToolCall::clone(call)
                 });
-                said.push(without_name(block, Content::ToolCall(call)));
+                reply_blocks.push(strip_tool_state(block, Content::ToolCall(call)));
             }
-            Content::ToolOutcome(answer) if outcome(block).is_some() => {
+            Content::ToolOutcome(answer) if server_outcome(block).is_some() => {
                 let answer = Content::ToolOutcome(Arc::clone(answer));
-                answers.push(without_name(block, answer));
+                answers.push(strip_tool_state(block, answer));
             }
             // Client tool calls come after the server tool calls of the same round.
-            Content::ToolCall(call) if call.ran_by != RanBy::Provider => said.push(block.clone()),
+            Content::ToolCall(call) if call.ran_by != RanBy::Provider => {
+                reply_blocks.push(block.clone())
+            }
             Content::Audio(_)
             | Content::Document(_)
             | Content::Image(_)
@@ -150,16 +157,19 @@ fn rounds(message: &Message, out: &mut Vec<Message>) -> Vec<Block> {
             | Content::ToolCall(_)
             | Content::ToolOutcome(_) => {
                 if !answers.is_empty() {
-                    out.push(Message::new(Role::Assistant, std::mem::take(&mut said)));
-                    answered(std::mem::take(&mut answers), out);
+                    out.push(Message::new(
+                        Role::Assistant,
+                        std::mem::take(&mut reply_blocks),
+                    ));
+                    push_outcomes(std::mem::take(&mut answers), out);
                 }
-                said.push(block.clone());
+                reply_blocks.push(block.clone());
             }
         }
     }
-    if !said.is_empty() {
+    if !reply_blocks.is_empty() {
         out.push(Message {
-            blocks: said,
+            blocks: reply_blocks,
             ..message.clone()
         });
     }
@@ -167,9 +177,9 @@ fn rounds(message: &Message, out: &mut Vec<Message>) -> Vec<Block> {
 }
 
 /// The outcome of a call that the client saw as run by the server.
-fn outcome(block: &Block) -> Option<&Arc<ToolOutcome>> {
+fn server_outcome(block: &Block) -> Option<&Arc<ToolOutcome>> {
     match &block.content {
-        Content::ToolOutcome(outcome) => ServerTool::of(&block.opaque).map(|_| outcome),
+        Content::ToolOutcome(outcome) => ServerTool::from_states(&block.opaque).map(|_| outcome),
         Content::Audio(_)
         | Content::Document(_)
         | Content::Image(_)
@@ -181,12 +191,12 @@ fn outcome(block: &Block) -> Option<&Arc<ToolOutcome>> {
     }
 }
 
-fn is_shown(call: &ToolCall, block: &Block) -> bool {
-    call.ran_by == RanBy::Provider && ServerTool::of(&block.opaque).is_some()
+fn is_server_call(call: &ToolCall, block: &Block) -> bool {
+    call.ran_by == RanBy::Provider && ServerTool::from_states(&block.opaque).is_some()
 }
 
 /// The block with other content, and without the state that names its tool.
-fn without_name(block: &Block, content: Content) -> Block {
+fn strip_tool_state(block: &Block, content: Content) -> Block {
     let opaque = block.opaque.iter();
     let opaque = opaque.filter(|state| !(*state.kind == *KIND && *state.owner.dialect == *OWNER));
     Block {

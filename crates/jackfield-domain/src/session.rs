@@ -53,7 +53,7 @@ impl Session {
         {
             self.before = self.take_messages();
             let turn = Turn::open(turn.clone(), *ordinal, &self.before, opening, setup);
-            self.grants.end_changed(&setup.catalog);
+            self.grants.revoke_changed(&setup.catalog);
             self.turns = *ordinal;
             self.turn = Some(turn);
         } else if let Fact::SessionForked { at, from, messages } = fact {

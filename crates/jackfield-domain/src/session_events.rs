@@ -64,7 +64,7 @@ pub enum FactEvent {
 impl FactEvent {
     /// The event for this fact.
     #[must_use]
-    pub const fn of(fact: &Fact) -> Self {
+    pub const fn from_fact(fact: &Fact) -> Self {
         match fact {
             Fact::ModelCallEnded {
                 attempt,
@@ -117,7 +117,7 @@ pub struct EventStream {
     is_open: bool,
     /// The reply attempt whose text comes next.
     reply: Option<OpenTurnText>,
-    untold: VecDeque<PendingFact>,
+    pending: VecDeque<PendingFact>,
 }
 
 #[derive(Clone, Debug)]
@@ -147,7 +147,7 @@ impl EventStream {
             is_foreign: cursor.facts() == 0 && cursor.units() > 0,
             is_open: false,
             reply: None,
-            untold: VecDeque::new(),
+            pending: VecDeque::new(),
         }
     }
 
@@ -159,8 +159,8 @@ impl EventStream {
 
     /// Adds the next step of the session.
     pub fn feed(&mut self, step: Envelope) {
-        let told = |fact: &Fact| FactEvent::of(fact) != FactEvent::Nothing;
-        let last = step.facts.iter().rposition(told);
+        let is_event = |fact: &Fact| FactEvent::from_fact(fact) != FactEvent::Nothing;
+        let last = step.facts.iter().rposition(is_event);
         for (place, fact) in step.facts.into_iter().enumerate() {
             let facts = self.facts;
             self.facts += 1;
@@ -181,7 +181,7 @@ impl EventStream {
                 | Fact::WaitOpened { .. } => {}
             }
             if facts >= self.cursor.facts() {
-                self.untold.push_back(PendingFact {
+                self.pending.push_back(PendingFact {
                     fact,
                     facts,
                     is_last: last == Some(place),
@@ -189,7 +189,7 @@ impl EventStream {
                 });
             } else if self.facts == self.cursor.facts() {
                 // The last fact before the cursor.
-                self.reply = OpenTurnText::by(&fact);
+                self.reply = OpenTurnText::from_fact(&fact);
                 self.is_foreign = self.reply.is_none() && self.cursor.units() > 0;
             }
         }
@@ -217,9 +217,10 @@ impl EventStream {
 
     /// Whether all fed events were returned and no turn is open.
     #[must_use]
-    pub fn is_at_rest(&self) -> bool {
-        let told = |untold: &PendingFact| FactEvent::of(&untold.fact) == FactEvent::Nothing;
-        !self.is_open && self.untold.iter().all(told)
+    pub fn is_idle(&self) -> bool {
+        let is_hidden =
+            |pending: &PendingFact| FactEvent::from_fact(&pending.fact) == FactEvent::Nothing;
+        !self.is_open && self.pending.iter().all(is_hidden)
     }
 
     /// The next event of the fed steps, and the cursor after it.
@@ -228,13 +229,13 @@ impl EventStream {
         reason = "more may come after nothing, as it does not from an iterator"
     )]
     pub fn next(&mut self) -> Option<(Cursor, SessionEvent)> {
-        let news = loop {
-            match FactEvent::of(&self.untold.front()?.fact) {
-                FactEvent::Nothing => self.untold.pop_front(),
-                news @ (FactEvent::Fact | FactEvent::Superseded(_)) => break news,
+        let event_kind = loop {
+            match FactEvent::from_fact(&self.pending.front()?.fact) {
+                FactEvent::Nothing => self.pending.pop_front(),
+                event_kind @ (FactEvent::Fact | FactEvent::Superseded(_)) => break event_kind,
             };
         };
-        if let Some(piece) = self.rest_of_reply() {
+        if let Some(piece) = self.remaining_reply() {
             return Some(piece);
         }
         let PendingFact {
@@ -242,37 +243,37 @@ impl EventStream {
             facts,
             is_last,
             now,
-        } = self.untold.pop_front()?;
-        if self.untold.is_empty() {
+        } = self.pending.pop_front()?;
+        if self.pending.is_empty() {
             // Facts are rare, and many pieces of a reply come in between, so the memory is released.
-            self.untold = VecDeque::new();
+            self.pending = VecDeque::new();
         }
-        self.cursor = Cursor::behind(facts + 1, 0);
-        self.reply = OpenTurnText::by(&fact);
+        self.cursor = Cursor::after(facts + 1, 0);
+        self.reply = OpenTurnText::from_fact(&fact);
         let fact = Box::new(fact);
-        let told = match news {
+        let event = match event_kind {
             FactEvent::Superseded(attempt) => SessionEvent::Superseded { attempt, fact, now },
             FactEvent::Fact | FactEvent::Nothing => SessionEvent::Fact { fact, is_last, now },
         };
-        Some((self.cursor, told))
+        Some((self.cursor, event))
     }
 
     /// The next piece of a reply in flight that the last of this many facts opened, and the cursor after it.
     /// `None` while fed events come first.
-    pub fn next_of(
+    pub fn next_live_piece(
         &mut self,
         facts: u64,
         reply: &ReplyAccumulator,
     ) -> Option<(Cursor, SessionEvent)> {
-        if facts != self.cursor.facts() || !self.untold.is_empty() {
+        if facts != self.cursor.facts() || !self.pending.is_empty() {
             return None;
         }
-        self.piece(ReplyText::SoFar(reply))
+        self.piece(ReplyText::InFlight(reply))
     }
 
     /// The remaining text of a reply, before the fact that it was received.
-    fn rest_of_reply(&mut self) -> Option<(Cursor, SessionEvent)> {
-        let Fact::ReplyReceived { attempt, reply } = &self.untold.front()?.fact else {
+    fn remaining_reply(&mut self) -> Option<(Cursor, SessionEvent)> {
+        let Fact::ReplyReceived { attempt, reply } = &self.pending.front()?.fact else {
             return None;
         };
         if self.reply.as_ref()?.attempt != *attempt {
@@ -284,14 +285,14 @@ impl EventStream {
 
     fn piece(&mut self, text: ReplyText<'_>) -> Option<(Cursor, SessionEvent)> {
         let open = self.reply.as_mut()?;
-        let wanted = self.cursor.units();
+        let units = self.cursor.units();
         let mut place = match open.place {
             Some(place) => place,
-            None => text.find(wanted)?,
+            None => text.find(units)?,
         };
         let piece = text.next(&mut place)?;
         open.place = Some(place);
-        self.cursor = Cursor::behind(self.cursor.facts(), place.units());
+        self.cursor = Cursor::after(self.cursor.facts(), place.units());
         let attempt = open.attempt;
         Some((self.cursor, SessionEvent::Text { attempt, piece }))
     }
@@ -299,7 +300,7 @@ impl EventStream {
 
 impl OpenTurnText {
     /// The reply attempt that a fact opens, if it opens one.
-    const fn by(fact: &Fact) -> Option<Self> {
+    const fn from_fact(fact: &Fact) -> Option<Self> {
         match fact {
             Fact::ModelCallStarted { attempt, .. } => Some(Self {
                 attempt: *attempt,

@@ -80,14 +80,14 @@ impl TurnSpending {
 
 /// The usage of a session's turns, in order.
 #[must_use]
-pub fn of(steps: &[Envelope]) -> Vec<TurnSpending> {
-    let mut folding = SpendingFold::default();
+pub fn by_turn(steps: &[Envelope]) -> Vec<TurnSpending> {
+    let mut state = SpendingFold::default();
     for step in steps {
         for fact in &step.facts {
-            folding.fold(fact, step.now.wall);
+            state.fold(fact, step.now.wall);
         }
     }
-    folding.turns
+    state.turns
 }
 
 /// The state of the fold.
@@ -102,7 +102,7 @@ struct SpendingFold {
 impl SpendingFold {
     fn fold(&mut self, fact: &Fact, at: WallTime) {
         if let Some((attempt, usage)) = fact.usage() {
-            self.count(attempt, usage, at);
+            self.record_usage(attempt, usage, at);
         }
         match fact {
             Fact::TurnOpened {
@@ -175,13 +175,13 @@ impl SpendingFold {
         }
     }
 
-    fn count(&mut self, attempt: ModelAttempt, usage: Usage, at: WallTime) {
+    fn record_usage(&mut self, attempt: ModelAttempt, usage: Usage, at: WallTime) {
         let Some(turn) = self.turns.last_mut() else {
             return;
         };
         let known = turn.replies.iter_mut().find(|one| one.attempt == attempt);
         match known {
-            Some(known) => known.usage = known.usage.settled(usage),
+            Some(known) => known.usage = known.usage.merge(usage),
             None => turn.replies.push(ReplySpending { at, attempt, usage }),
         }
     }

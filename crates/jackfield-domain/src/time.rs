@@ -70,12 +70,12 @@ impl WallTime {
         let time = time.split('.').next()?;
         let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
         let [hour, minute, second] = numbers(time, ':', [2, 2, 2])?;
-        let is_one = (1..=12).contains(&month)
+        let is_valid = (1..=12).contains(&month)
             && (1..=31).contains(&day)
             && hour < 24
             && minute < 60
             && second <= 60;
-        if !is_one {
+        if !is_valid {
             return None;
         }
         let year = if month > 2 { year } else { year - 1 };
@@ -129,8 +129,8 @@ fn numbers(text: &str, between: char, digits: [usize; 3]) -> Option<[i64; 3]> {
     let mut found = [0; 3];
     for (number, digits) in found.iter_mut().zip(digits) {
         let part = parts.next()?;
-        let is_one = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
-        *number = is_one.then(|| part.parse().ok())??;
+        let is_valid = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
+        *number = is_valid.then(|| part.parse().ok())??;
     }
     parts.next().is_none().then_some(found)
 }

@@ -88,7 +88,7 @@ impl ToolLoop {
             ordinal,
             session,
         } = base;
-        let setup = match grants.applied(&setup.catalog) {
+        let setup = match grants.apply_to(&setup.catalog) {
             Some(catalog) => Arc::new(Setup {
                 catalog: Arc::new(catalog),
                 ..Setup::clone(&setup)
@@ -116,7 +116,7 @@ impl ToolLoop {
     }
 
     /// The loop in a recorded state, for replaying the next step.
-    pub(crate) const fn standing(session: SessionId, turn: Turn, live: LiveState) -> Self {
+    pub(crate) const fn from_state(session: SessionId, turn: Turn, live: LiveState) -> Self {
         Self {
             live,
             session,
@@ -126,7 +126,7 @@ impl ToolLoop {
 
     /// Handles an input; returns the facts and actions that follow.
     pub fn handle(&mut self, input: Input, now: Now) -> Step {
-        self.live.pass_time(now);
+        self.live.advance(now);
         let mut decider = Decider::new(&mut self.turn, &mut self.live, now);
         decider.handle(input);
         let parts = decider_parts(decider);
@@ -186,7 +186,7 @@ impl ToolLoop {
         match &self.turn.stage {
             Stage::Calling(_) => self
                 .live
-                .heard()
+                .last_activity()
                 .map(|heard| heard.after(self.turn.setup.model_idle())),
             Stage::Ended(_) | Stage::Ready => None,
             Stage::Retrying(at) => Some(now.mono_at(*at)),

@@ -28,7 +28,7 @@ mod tries;
 mod view;
 mod waits;
 
-use self::batch::same_again;
+use self::batch::call_fingerprint;
 pub(crate) use self::batch::{Batch, BatchCall, CallGrant, CallState, RunningCall};
 use self::opening::{Definitions, definitions, with_client_results};
 
@@ -40,14 +40,14 @@ pub struct Turn {
     pub(crate) client_expired: bool,
     pub(crate) failures: u32,
     /// The number of resumes since its last progress.
-    pub(crate) fruitless: u32,
+    pub(crate) resumes_without_progress: u32,
     /// The session grants that were given in this turn.
     pub(crate) grants: Grants,
     /// Whether a reply of this round was unusable.
     pub(crate) had_unusable_reply: bool,
     /// The calls that its client received, with the digest of the result that the client sent for each after
     /// the reply that contained the call.
-    pub(crate) handed_over: BTreeMap<ToolCallId, Option<Digest>>,
+    pub(crate) delivered_calls: BTreeMap<ToolCallId, Option<Digest>>,
     pub(crate) id: TurnId,
     /// Whether a cancel is closing the calls of this round.
     pub(crate) is_cancelling: bool,
@@ -56,22 +56,22 @@ pub struct Turn {
     pub(crate) messages: Messages,
     pub(crate) no_progress: bool,
     /// The notes so far, by code and path: each round maps the same history, and produces its notes, again.
-    pub(crate) noted: BTreeSet<(Cow<'static, str>, String)>,
+    pub(crate) seen_notes: BTreeSet<(Cow<'static, str>, String)>,
     pub(crate) ordinal: u32,
     pub(crate) repeats: BTreeMap<Digest, RepeatCount>,
     pub(crate) restrictions: Arc<Restrictions>,
-    pub(crate) resumed: u32,
+    pub(crate) resume_count: u32,
     pub(crate) round: u32,
     pub(crate) setup: Arc<Setup>,
     pub(crate) stage: Stage,
     /// The round in which a reply to its client last ended; 0 if none has.
-    pub(crate) told: u32,
+    pub(crate) last_delivered_round: u32,
     tools: Definitions,
     pub(crate) tool_use: ToolUse,
     /// The usage of each model call, as far as known.
-    pub(crate) used: BTreeMap<ModelAttempt, Usage>,
+    pub(crate) usage_by_call: BTreeMap<ModelAttempt, Usage>,
     /// The number of messages that `last_usage` covers; 0 if there is no usage.
-    pub(crate) weighed: usize,
+    pub(crate) covered_messages: usize,
 }
 
 /// How often a call had the same outcome, counted once per round.
@@ -108,12 +108,12 @@ impl Turn {
     ) -> Self {
         let messages = match opening {
             Opening::UserMessage(message) => {
-                let mut messages = Messages::before(Arc::clone(before));
+                let mut messages = Messages::with_history(Arc::clone(before));
                 messages.push(Arc::clone(message));
                 messages
             }
             Opening::Transcript(transcript) => {
-                Messages::before(Arc::new(transcript.messages().to_vec()))
+                Messages::with_history(Arc::new(transcript.messages().to_vec()))
             }
             Opening::ClientResults(results) => {
                 with_client_results(before, results, setup.limits.shown)
@@ -124,28 +124,28 @@ impl Turn {
             attempts: 0,
             client_expired: false,
             failures: 0,
-            fruitless: 0,
+            resumes_without_progress: 0,
             grants: Grants::default(),
             had_unusable_reply: false,
-            handed_over: BTreeMap::new(),
+            delivered_calls: BTreeMap::new(),
             id,
             is_cancelling: false,
             last_usage: Usage::default(),
             lost_replies: 0,
             no_progress: false,
-            noted: BTreeSet::new(),
+            seen_notes: BTreeSet::new(),
             ordinal,
             repeats: BTreeMap::new(),
             restrictions: Arc::default(),
-            resumed: 0,
+            resume_count: 0,
             round: 0,
             setup: Arc::clone(setup),
             stage: Stage::Ready,
-            told: 0,
+            last_delivered_round: 0,
             tools: Definitions::default(),
             tool_use: ToolUse::Allowed,
-            used: BTreeMap::new(),
-            weighed: 0,
+            usage_by_call: BTreeMap::new(),
+            covered_messages: 0,
             messages,
         }
     }
@@ -208,7 +208,7 @@ impl Turn {
 
     /// The tool definitions that are sent to a model.
     pub(crate) fn tools(&self) -> &Arc<Vec<Arc<ToolDefinition>>> {
-        self.tools.get(&self.setup, self.messages.of_before())
+        self.tools.get(&self.setup, self.messages.history())
     }
 
     /// All open waits, in the order of their calls.
@@ -243,7 +243,7 @@ impl Turn {
     pub fn apply(&mut self, fact: &Fact) {
         self.apply_usage(fact);
         if fact.is_progress() {
-            self.fruitless = 0;
+            self.resumes_without_progress = 0;
         }
         match fact {
             Fact::ModelCallStarted {
@@ -282,7 +282,9 @@ impl Turn {
             }
             Fact::ReplyReceived { reply, .. } => self.receive(reply),
             Fact::TurnEnded { end, .. } => self.stage = Stage::Ended(end.clone()),
-            Fact::TurnResumed { nth, restrictions } => self.take_up(*nth, restrictions.as_ref()),
+            Fact::TurnResumed { nth, restrictions } => {
+                self.apply_resume(*nth, restrictions.as_ref())
+            }
             Fact::CallAccepted { attempt, handle } => {
                 if let Some(CallState::Running(running)) = self.state_of(&attempt.call)
                     && running.attempt == *attempt
@@ -298,7 +300,7 @@ impl Turn {
             } => {
                 let cut = shown.and_then(|limit| result.cut(limit));
                 let shown = cut.unwrap_or_else(|| ToolResult::clone(result));
-                self.close(call, *end == CallEnd::ClientExpired, shown);
+                self.close_call(call, *end == CallEnd::ClientExpired, shown);
             }
             Fact::CallLost { attempt, then, .. } => {
                 if let Some(state) = self.state_of(&attempt.call) {
@@ -329,7 +331,7 @@ impl Turn {
             }
             Fact::WaitOpened { wait } => {
                 if wait.kind == WaitKind::ClientResult {
-                    self.handed_over.insert(wait.call.clone(), None);
+                    self.delivered_calls.insert(wait.call.clone(), None);
                 }
                 if let Some(call) = self.call(&wait.call) {
                     call.waits += 1;
@@ -339,18 +341,18 @@ impl Turn {
             Fact::WaitClosed { end, subject, wait } => self.close_wait(wait, end, *subject),
             Fact::Late(_) | Fact::SessionForked { .. } | Fact::TurnOpened { .. } => {}
         }
-        self.tell_client(fact);
+        self.update_delivered_round(fact);
     }
 
     fn receive(&mut self, reply: &Arc<Reply>) {
         let notes = &reply.end.notes;
-        self.noted.extend(
+        self.seen_notes.extend(
             notes
                 .iter()
                 .map(|note| (note.code.clone(), note.path.clone())),
         );
-        let message = without_blanks(&reply.message);
-        let message = without_doubles(&message);
+        let message = drop_blank_blocks(&reply.message);
+        let message = dedup_calls(&message);
         let calls: Vec<BatchCall> = message
             .calls()
             .filter(|call| call.ran_by != RanBy::Provider)
@@ -377,7 +379,7 @@ impl Turn {
         }
     }
 
-    fn close(&mut self, id: &ToolCallId, client_expired: bool, shown: ToolResult) {
+    fn close_call(&mut self, id: &ToolCallId, client_expired: bool, shown: ToolResult) {
         let round = self.round;
         let limit = self.setup.limits.repeats;
         let Stage::Tools(batch) = &mut self.stage else {
@@ -386,7 +388,7 @@ impl Turn {
         let Some(call) = batch.calls.iter_mut().find(|call| call.call.id == *id) else {
             return;
         };
-        let same = same_again(&call.call, &shown);
+        let fingerprint = call_fingerprint(&call.call, &shown);
         let outcome = ToolOutcome {
             call: id.clone(),
             opaque: Vec::new(),
@@ -394,7 +396,7 @@ impl Turn {
         };
         call.state = CallState::Closed(Arc::new(outcome));
         self.client_expired |= client_expired;
-        let repeats = self.repeats.entry(same).or_insert(RepeatCount {
+        let repeats = self.repeats.entry(fingerprint).or_insert(RepeatCount {
             last_round: 0,
             times: 0,
         });
@@ -416,12 +418,12 @@ impl Turn {
         let Some(outcomes) = batch.outcomes() else {
             return;
         };
-        if self.told != self.round {
+        if self.last_delivered_round != self.round {
             // The results came from elsewhere before the client's reply had ended: the client has the calls,
             // but not their results.
             for call in &batch.calls {
-                if let Some(brought) = self.handed_over.get_mut(&call.call.id) {
-                    *brought = None;
+                if let Some(result) = self.delivered_calls.get_mut(&call.call.id) {
+                    *result = None;
                 }
             }
         }
@@ -450,7 +452,7 @@ impl Turn {
 /// The message without calls that repeat the id of an earlier call. Returns the same message if there are none:
 /// the loop gives every call a unique id. In a tampered journal, such a call would block the turn forever, as
 /// its outcome would be attributed to the first call.
-fn without_doubles(message: &Arc<Message>) -> Arc<Message> {
+fn dedup_calls(message: &Arc<Message>) -> Arc<Message> {
     let mut known = BTreeSet::new();
     if message.calls().all(|call| known.insert(&call.id)) {
         return Arc::clone(message);
@@ -472,7 +474,7 @@ fn without_doubles(message: &Arc<Message>) -> Arc<Message> {
 }
 
 /// The message without blank blocks. Returns the same message if there are none.
-fn without_blanks(message: &Arc<Message>) -> Arc<Message> {
+fn drop_blank_blocks(message: &Arc<Message>) -> Arc<Message> {
     if message.blocks.iter().any(Block::is_blank) {
         let mut message = Message::clone(message);
         message.blocks.retain(|block| !block.is_blank());

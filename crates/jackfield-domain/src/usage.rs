@@ -45,13 +45,13 @@ impl Usage {
 
     /// Merges a later report about the same call: a count is kept, and replaces an estimate.
     #[must_use]
-    pub const fn settled(self, later: Self) -> Self {
+    pub const fn merge(self, later: Self) -> Self {
         if self.estimated() > 0 { later } else { self }
     }
 
     /// The counted part of it.
     #[must_use]
-    pub const fn counted(&self) -> Self {
+    pub const fn without_estimates(&self) -> Self {
         Self {
             estimated_input: 0,
             estimated_output: 0,

@@ -89,9 +89,9 @@ impl Delivery {
 
 /// Deliveries that are available at once, in processing order: answers for a single call come before session
 /// grants. Both senders were told that their delivery was accepted.
-pub fn as_heard(deliveries: &[Delivery]) -> impl Iterator<Item = &Delivery> {
-    let of_one = deliveries.iter().filter(|one| !one.is_for_session());
-    of_one.chain(deliveries.iter().filter(|one| one.is_for_session()))
+pub fn in_processing_order(deliveries: &[Delivery]) -> impl Iterator<Item = &Delivery> {
+    let for_one_call = deliveries.iter().filter(|one| !one.is_for_session());
+    for_one_call.chain(deliveries.iter().filter(|one| one.is_for_session()))
 }
 
 /// The content of a delivery.
@@ -240,7 +240,7 @@ pub enum WaitEnd {
 impl WaitKind {
     /// Whether this kind of wait accepts this kind of answer.
     #[must_use]
-    pub const fn takes(&self, answer: &Answer) -> bool {
+    pub const fn accepts(&self, answer: &Answer) -> bool {
         matches!(
             (self, answer),
             (Self::Approval { .. }, Answer::Approval(_))

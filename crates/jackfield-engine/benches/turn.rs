@@ -174,7 +174,7 @@ impl ChatModel for Calling {
     ) -> Result<ReplyEnd, ModelError> {
         let done = request
             .messages
-            .of_turn()
+            .turn_messages()
             .iter()
             .filter(|m| m.role == Role::Tool)
             .count();

@@ -28,7 +28,7 @@ pub trait Approver: Send + Sync {
 
     /// Decides about a call. Every failure is a [`Decision::Deny`] that names the reason. Dropping the future
     /// cancels the decision.
-    async fn decide(&self, asked: &ApprovalRequest) -> Decision;
+    async fn decide(&self, request: &ApprovalRequest) -> Decision;
 }
 
 /// A tool call that needs an approver's decision.
@@ -75,7 +75,7 @@ impl ApprovalRequest {
             },
             ToolInput::Text(text) => Value::from(&**text),
         };
-        let told = json!({
+        let document = json!({
             "arguments": arguments,
             "call": self.call.as_str(),
             "deadline_ms": self.deadline.as_millis(),
@@ -86,8 +86,8 @@ impl ApprovalRequest {
             "turn": self.turn.as_str(),
             "wait": self.wait.as_str(),
         });
-        match told {
-            Value::Object(told) => told,
+        match document {
+            Value::Object(fields) => fields,
             Value::Array(_)
             | Value::Bool(_)
             | Value::Null
@@ -173,8 +173,8 @@ impl Approver for ToolApprover {
         &self.name
     }
 
-    async fn decide(&self, asked: &ApprovalRequest) -> Decision {
-        let decided = tokio::time::timeout(self.limit, self.ask(asked)).await;
+    async fn decide(&self, request: &ApprovalRequest) -> Decision {
+        let decided = tokio::time::timeout(self.limit, self.request_decision(request)).await;
         let decided = decided.unwrap_or_else(|_| {
             Err(format!(
                 "it did not answer within {} s",
@@ -186,16 +186,16 @@ impl Approver for ToolApprover {
 }
 
 impl ToolApprover {
-    async fn ask(&self, asked: &ApprovalRequest) -> Result<Decision, String> {
+    async fn request_decision(&self, request: &ApprovalRequest) -> Result<Decision, String> {
         let Some(toolbox) = &self.toolbox else {
             return Err(format!("there is no server `{}`", self.tool.toolbox));
         };
         // The request is a tool call of its own, with an id derived from the wait, so a retry is recognised as
         // the same call.
-        let call = ToolCallId::parse(asked.wait.as_str()).map_err(|error| error.to_string())?;
+        let call = ToolCallId::parse(request.wait.as_str()).map_err(|error| error.to_string())?;
         let run = ToolRun {
             fresh: false,
-            input: ToolInput::Json(JsonInput::from(asked.to_json())),
+            input: ToolInput::Json(JsonInput::from(request.to_json())),
             key: IdempotencyKey::derive(&call),
             max_bytes: MOST_BYTES,
             time_limit: self.limit,

@@ -74,27 +74,27 @@ impl Engine {
     /// # Errors
     ///
     /// Those of [`begin`](Self::begin).
-    pub fn begin_holding(
+    pub fn begin_with_guard(
         &self,
         message: SendMessage,
-        held: impl Send + 'static,
+        guard: impl Send + 'static,
     ) -> impl Future<Output = Result<StartedTurn, EngineError>> + Send {
-        self.begin_with(message, Some(Box::new(held)))
+        self.begin_with(message, Some(Box::new(guard)))
     }
 
     async fn begin_with(
         &self,
         message: SendMessage,
-        held: Option<Box<dyn Send>>,
+        guard: Option<Box<dyn Send>>,
     ) -> Result<StartedTurn, EngineError> {
-        let under_way = self.shared.going.enter()?;
-        let telling = AnswerSpec {
+        let token = self.shared.shutdown.track_turn()?;
+        let spec = AnswerSpec {
             disconnect: message.options.disconnect,
             segment: 0,
             streams: false,
         };
-        let begins = self.prepare(message, &mut ()).await?;
-        self.drive_on(begins, InputKind::Began, telling, under_way, held)
+        let prepared = self.prepare(message, &mut ()).await?;
+        self.spawn_driver(prepared, InputKind::Began, spec, token, guard)
             .await
     }
 
@@ -104,8 +104,11 @@ impl Engine {
     /// # Errors
     ///
     /// Those of [`resume`](Self::resume), and [`EngineError::Draining`].
-    pub async fn go_on(&self, resume: ResumeSession) -> Result<StartedTurn, EngineError> {
-        let telling = AnswerSpec {
+    pub async fn resume_in_background(
+        &self,
+        resume: ResumeSession,
+    ) -> Result<StartedTurn, EngineError> {
+        let spec = AnswerSpec {
             disconnect: Disconnect::Finish,
             segment: 0,
             streams: false,
@@ -115,92 +118,101 @@ impl Engine {
             let session = resume.session;
             return Err(JournalError::UnknownSession { session }.into());
         }
-        self.go_on_telling(&resume, telling).await
+        self.resume_existing_in_background(&resume, spec).await
     }
 
     /// Like [`go_on`](Self::go_on), for a session that is known to exist.
-    pub(crate) async fn go_on_telling(
+    pub(crate) async fn resume_existing_in_background(
         &self,
         resume: &ResumeSession,
-        telling: AnswerSpec,
+        spec: AnswerSpec,
     ) -> Result<StartedTurn, EngineError> {
-        let under_way = self.shared.going.enter()?;
-        let begins = self.take_up_later(resume).await?;
-        self.drive_on(begins, InputKind::Recovered, telling, under_way, None)
+        let token = self.shared.shutdown.track_turn()?;
+        let prepared = self.prepare_resume(resume).await?;
+        self.spawn_driver(prepared, InputKind::Recovered, spec, token, None)
             .await
     }
 
     /// Drives a turn in its own task. Returns when the first step is committed.
-    async fn drive_on(
+    async fn spawn_driver(
         &self,
-        begins: PreparedTurn,
+        prepared: PreparedTurn,
         input: InputKind,
-        telling: AnswerSpec,
-        under_way: TaskTrackerToken,
-        held: Option<Box<dyn Send>>,
+        spec: AnswerSpec,
+        token: TaskTrackerToken,
+        guard: Option<Box<dyn Send>>,
     ) -> Result<StartedTurn, EngineError> {
         let PreparedTurn {
-            busy,
+            driven_guard: busy,
             loaded,
             now,
-            owned,
+            ownership: owned,
             problems,
             step,
             turn,
-        } = begins;
+        } = prepared;
         let (session, id) = (turn.session().clone(), turn.turn().id().clone());
-        let speaker = self.shared.speeches.begin(&session, &loaded.steps);
-        let begun = StartedTurn {
-            connection: self.connect(&session, &id, telling.segment, telling.disconnect),
+        let feed_writer = self.shared.feeds.begin(&session, &loaded.steps);
+        let started = StartedTurn {
+            connection: self.connect(&session, &id, spec.segment, spec.disconnect),
             problems,
-            segment: telling.segment,
+            segment: spec.segment,
             session: session.clone(),
             turn: id.clone(),
-            watcher: self.watcher_of(&session, &id, &loaded.steps),
+            watcher: self.turn_watcher(&session, &id, &loaded.steps),
         };
         let mut opening = PendingStart {
-            held,
+            guard,
             progress: busy.progress.subscribe(),
             turn: id,
         };
-        let of = (session.clone(), opening.turn.clone());
+        let log_ids = (session.clone(), opening.turn.clone());
         let engine = self.clone();
         // Boxed: a task moves its future several times while it is spawned, and once more when it ends.
         let task = tokio::spawn(Box::pin(async move {
             let shared = Arc::clone(&engine.shared);
-            let mut nobody = ();
+            let mut no_observer = ();
             let driven = {
-                let mut driver =
-                    Driver::new(&shared, turn, owned, &loaded, speaker, &mut nobody, &busy);
+                let mut driver = Driver::new(
+                    &shared,
+                    turn,
+                    owned,
+                    &loaded,
+                    feed_writer,
+                    &mut no_observer,
+                    &busy,
+                );
                 drop(loaded);
-                driver.workers.streams = telling.streams;
+                driver.workers.streams = spec.streams;
                 let driven = pin!(driver.run(step, input, now, false));
-                shared.going.unless_stopped(driven).await
+                shared.shutdown.unless_stopped(driven).await
             };
             // Release the session before anyone learns that it is free.
             drop(busy);
-            drop(under_way);
+            drop(token);
             match driven {
-                Some(Ok(DriveOutcome::Over(report))) => {
-                    engine.pass(&report.session, &report.turn).await;
+                Some(Ok(DriveOutcome::Finished(report))) => {
+                    engine
+                        .delete_when_delivered(&report.session, &report.turn)
+                        .await;
                     Ok(())
                 }
-                Some(Ok(DriveOutcome::Waits(_))) => {
-                    shared.noticed.let_go();
+                Some(Ok(DriveOutcome::Waiting(_))) => {
+                    shared.notices.notify_released();
                     Ok(())
                 }
                 Some(Err(error)) => {
                     let why = chain(&error);
-                    let (session, turn) = of;
+                    let (session, turn) = log_ids;
                     tracing::warn!(%session, %turn, error = %why, "a turn in the background could not be driven on");
-                    shared.noticed.let_go();
+                    shared.notices.notify_released();
                     Err(error)
                 }
                 None => Err(EngineError::Draining),
             }
         }));
         if opening.is_committed().await {
-            return Ok(begun);
+            return Ok(started);
         }
         // Nothing was committed.
         match task.await {
@@ -228,11 +240,11 @@ impl Engine {
     ) -> Result<StartedTurn, EngineError> {
         let connection = self.connect(session, turn, segment, disconnect);
         let loaded = self.shared.journal.load(session).await?;
-        self.subscribed(connection, &loaded)
+        self.subscribe_loaded(connection, &loaded)
     }
 
     /// Like [`subscribe`](Self::subscribe), for an existing connection and a session that is already loaded.
-    pub(crate) fn subscribed(
+    pub(crate) fn subscribe_loaded(
         &self,
         connection: Connection,
         loaded: &Loaded,
@@ -244,8 +256,8 @@ impl Engine {
         if !facts.any(opens) {
             return Err(EngineError::NoSuchTurn { session, turn });
         }
-        self.take_up_first_of(&session, &turn, loaded);
-        let watcher = self.watcher_of(&session, &turn, &loaded.steps);
+        self.prioritize_resume_loaded(&session, &turn, loaded);
+        let watcher = self.turn_watcher(&session, &turn, &loaded.steps);
         Ok(StartedTurn {
             problems: Vec::new(),
             segment: connection.segment(),
@@ -259,7 +271,7 @@ impl Engine {
 
 /// A turn whose first append is in flight, and the guard that is held meanwhile.
 struct PendingStart {
-    held: Option<Box<dyn Send>>,
+    guard: Option<Box<dyn Send>>,
     progress: watch::Receiver<SessionProgress>,
     turn: TurnId,
 }
@@ -268,7 +280,7 @@ impl PendingStart {
     /// Waits until the first step is committed; `false` if it will not be.
     async fn is_committed(&mut self) -> bool {
         let is_committed = is_committed(&mut self.progress, &self.turn).await;
-        self.held = None;
+        self.guard = None;
         is_committed
     }
 }
@@ -282,13 +294,13 @@ async fn is_committed(progress: &mut watch::Receiver<SessionProgress>, turn: &Tu
 impl Drop for PendingStart {
     /// The append may still commit after the caller is gone, so the guard is kept until that is decided.
     fn drop(&mut self) {
-        let (Some(held), Ok(runtime)) = (self.held.take(), Handle::try_current()) else {
+        let (Some(guard), Ok(runtime)) = (self.guard.take(), Handle::try_current()) else {
             return;
         };
         let (mut progress, turn) = (self.progress.clone(), self.turn.clone());
         runtime.spawn(async move {
             is_committed(&mut progress, &turn).await;
-            drop(held);
+            drop(guard);
         });
     }
 }

@@ -12,8 +12,8 @@ use crate::events::ToolNotice;
 #[derive(Default)]
 pub(crate) struct StepBatch {
     pub(crate) actions: Vec<Action>,
-    pub(crate) before: Option<Box<BatchUndo>>,
-    pub(crate) news: Vec<BatchEvent>,
+    pub(crate) undo: Option<Box<BatchUndo>>,
+    pub(crate) events: Vec<BatchEvent>,
     pub(crate) steps: Vec<Envelope>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) enum BatchEvent {
         call: Option<ToolCallId>,
         delta: Delta,
     },
-    News(ToolNotice),
+    Notice(ToolNotice),
     /// The facts of the step at this index.
     Step(usize),
 }
@@ -39,7 +39,7 @@ impl StepBatch {
     pub(crate) fn add(&mut self, step: Step, input: InputKind, now: Now) {
         let Step { actions, facts, .. } = step;
         if !facts.is_empty() {
-            self.news.push(BatchEvent::Step(self.steps.len()));
+            self.events.push(BatchEvent::Step(self.steps.len()));
             self.steps.push(Envelope {
                 facts,
                 input,
@@ -53,7 +53,7 @@ impl StepBatch {
 }
 
 /// The events that are not inputs of the loop: observers get them even if the batch is discarded.
-pub(crate) fn as_it_came(news: Vec<BatchEvent>) -> Vec<BatchEvent> {
-    let is_no_input = |told: &BatchEvent| matches!(told, BatchEvent::News(_));
-    news.into_iter().filter(is_no_input).collect()
+pub(crate) fn notices_only(events: Vec<BatchEvent>) -> Vec<BatchEvent> {
+    let is_no_input = |event: &BatchEvent| matches!(event, BatchEvent::Notice(_));
+    events.into_iter().filter(is_no_input).collect()
 }

@@ -19,14 +19,14 @@ use jackfield_ports::toolbox::Toolbox;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use crate::validate::{self, schema::refused};
+use crate::validate::{self, schema::limit_violation};
 
 /// A toolbox that is registered with the engine.
 #[derive(Clone)]
 pub(crate) struct RegisteredToolbox {
     /// Whether it is a built-in toolbox: its tools have bare names and are trusted.
     pub(crate) builtin: bool,
-    pub(crate) standing: ToolboxStatus,
+    pub(crate) status: ToolboxStatus,
     pub(crate) toolbox: Arc<dyn Toolbox>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) type CheckedTools = Mutex<BTreeMap<ToolboxId, Arc<HashMap<Arc<str>, C
 
 /// A tool with the result of its check.
 pub(crate) struct CatalogTool {
-    look: ToolCheck,
+    check: ToolCheck,
     tool: ToolSpec,
 }
 
@@ -73,20 +73,20 @@ pub(crate) struct CatalogTool {
 struct ToolCheck {
     digest: Digest,
     /// The repaired input schema, if the tool's own is broken and could be repaired.
-    mended: Option<Arc<Value>>,
+    repaired: Option<Arc<Value>>,
     /// Why the tool is left out, if it is.
     unusable: Option<Arc<str>>,
 }
 
 impl ToolCheck {
-    fn at(tool: &ToolSpec, until: Instant) -> Self {
-        let (mended, unusable) = match usable(tool, until) {
-            Ok(mended) => (mended.map(Arc::new), None),
+    fn run(tool: &ToolSpec, until: Instant) -> Self {
+        let (repaired, unusable) = match repair_input_schema(tool, until) {
+            Ok(repaired) => (repaired.map(Arc::new), None),
             Err(why) => (None, Some(why.into())),
         };
         Self {
             digest: tool.digest(),
-            mended,
+            repaired,
             unusable,
         }
     }
@@ -94,8 +94,12 @@ impl ToolCheck {
 
 /// Checks tools on a blocking thread. Tools that share their schemas with those of the last check (the same
 /// allocation, not only equal) keep its result: parsing all schemas takes longer than the rest.
-async fn look(looked: &CheckedTools, toolbox: &ToolboxId, tools: &[ToolSpec]) -> Vec<ToolCheck> {
-    let locked = || looked.lock().unwrap_or_else(PoisonError::into_inner);
+async fn check_tools(
+    cache: &CheckedTools,
+    toolbox: &ToolboxId,
+    tools: &[ToolSpec],
+) -> Vec<ToolCheck> {
+    let locked = || cache.lock().unwrap_or_else(PoisonError::into_inner);
     let before = locked().get(toolbox).cloned().unwrap_or_default();
     let same = |tool: &ToolSpec| {
         before
@@ -104,34 +108,35 @@ async fn look(looked: &CheckedTools, toolbox: &ToolboxId, tools: &[ToolSpec]) ->
     };
     let known = tools
         .iter()
-        .map(|tool| same(tool).map(|known| known.look.clone()));
-    let looks: Vec<Option<ToolCheck>> = known.collect();
+        .map(|tool| same(tool).map(|known| known.check.clone()));
+    let checks: Vec<Option<ToolCheck>> = known.collect();
     if before.len() == tools.len()
-        && let Some(looks) = looks.iter().cloned().collect()
+        && let Some(looks) = checks.iter().cloned().collect()
     {
         return looks;
     }
     let own = tools.to_vec();
     let until = Instant::now() + LOOK_LIMIT;
-    let look = move || {
-        let looks = own.iter().zip(looks);
-        let looks = looks.map(|(tool, look)| look.unwrap_or_else(|| ToolCheck::at(tool, until)));
+    let run_checks = move || {
+        let looks = own.iter().zip(checks);
+        let looks = looks.map(|(tool, look)| look.unwrap_or_else(|| ToolCheck::run(tool, until)));
         looks.collect::<Vec<_>>()
     };
-    let Ok(looks) = tokio::task::spawn_blocking(look).await else {
+    let Ok(checks) = tokio::task::spawn_blocking(run_checks).await else {
         // If the check panics, the checks of single calls report the problem.
         let digests = tools.iter().map(|tool| ToolCheck {
             digest: tool.digest(),
-            mended: None,
+            repaired: None,
             unusable: None,
         });
         return digests.collect();
     };
-    let known = tools.iter().cloned().zip(looks.iter().cloned());
-    let known = known.map(|(tool, look)| (Arc::clone(&tool.name), CatalogTool { look, tool }));
+    let known = tools.iter().cloned().zip(checks.iter().cloned());
+    let known =
+        known.map(|(tool, look)| (Arc::clone(&tool.name), CatalogTool { check: look, tool }));
     let known = Arc::new(known.collect());
     locked().insert(toolbox.clone(), known);
-    looks
+    checks
 }
 
 /// Whether two tools are equal, comparing shared schemas by pointer only.
@@ -164,12 +169,12 @@ pub(crate) struct UnknownCallPolicy<'a> {
 }
 
 /// Lists the tools of all toolboxes concurrently, and builds the catalog of those that are offered.
-pub(crate) async fn gather(
+pub(crate) async fn build_offer(
     toolboxes: &[RegisteredToolbox],
     is_offered: &(dyn Fn(&ToolOrigin) -> bool + Sync),
     policy: &Policy,
     unknown: UnknownCallPolicy<'_>,
-    looked: &CheckedTools,
+    cache: &CheckedTools,
 ) -> ToolOffer {
     let mut lists = JoinSet::new();
     for (place, registered) in toolboxes.iter().cloned().enumerate() {
@@ -214,8 +219,8 @@ pub(crate) async fn gather(
             }
         };
         let all = tools.len();
-        let looks = look(looked, toolbox, &tools).await;
-        let mut tools: Vec<(ToolSpec, ToolCheck)> = tools.into_iter().zip(looks).collect();
+        let checks = check_tools(cache, toolbox, &tools).await;
+        let mut tools: Vec<(ToolSpec, ToolCheck)> = tools.into_iter().zip(checks).collect();
         tools.retain(|(tool, _)| {
             is_offered(&ToolOrigin {
                 tool: Arc::clone(&tool.name),
@@ -231,19 +236,19 @@ pub(crate) async fn gather(
             .problems()
             .into_iter()
             .for_each(&mut problem);
-        let said = registered.toolbox.instructions();
-        if let Some(said) = said.filter(|said| !tools.is_empty() && !said.trim().is_empty()) {
-            instructions.push(part(toolbox, said.trim()));
+        let text = registered.toolbox.instructions();
+        if let Some(text) = text.filter(|said| !tools.is_empty() && !said.trim().is_empty()) {
+            instructions.push(instructions_part(toolbox, text.trim()));
         }
-        for (mut tool, look) in tools {
-            if let Some(why) = look.unusable {
+        for (mut tool, check) in tools {
+            if let Some(why) = check.unusable {
                 problem(why.to_string());
                 continue;
             }
-            if let Some(mended) = look.mended {
-                tool.input = InputFormat::Json(mended);
+            if let Some(repaired) = check.repaired {
+                tool.input = InputFormat::Json(repaired);
             }
-            let entry = entry(toolbox, registered, (tool, look.digest), policy, unknown);
+            let entry = entry(toolbox, registered, (tool, check.digest), policy, unknown);
             // The first tool keeps the name: a call must not reach another tool than the one that the model
             // saw.
             match entries.entry(entry.definition.name.clone()) {
@@ -268,7 +273,7 @@ pub(crate) async fn gather(
 
 /// In a non-interactive turn, changes the permission of tools from deny to ask if the session has a grant for
 /// them and the missing approval is the only reason for the denial: the grant then answers the approval.
-pub(crate) fn answered_before(catalog: &mut Catalog, grants: &Grants, policy: &Policy) {
+pub(crate) fn apply_session_grants(catalog: &mut Catalog, grants: &Grants, policy: &Policy) {
     if grants.iter().len() == 0 {
         return;
     }
@@ -276,31 +281,31 @@ pub(crate) fn answered_before(catalog: &mut Catalog, grants: &Grants, policy: &P
         can_ask: true,
         rules: policy.rules.clone(),
     };
-    let answered = |tool: &CatalogEntry| {
+    let is_granted = |tool: &CatalogEntry| {
         matches!(tool.permission, Permission::Deny(_))
             && tool.ran_by == RanBy::Engine
-            && grants.of(tool).is_some()
+            && grants.find(tool).is_some()
             // `trusted` is irrelevant here, because it only matters in non-interactive turns.
             && policy.permission(&tool.origin, tool.safety, false) == Permission::Ask
     };
-    if !catalog.iter().any(answered) {
+    if !catalog.iter().any(is_granted) {
         return;
     }
-    let asked = catalog.iter().map(|tool| {
-        let mut asked = tool.clone();
-        if answered(tool) {
-            asked.permission = Permission::Ask;
+    let entries = catalog.iter().map(|tool| {
+        let mut updated = tool.clone();
+        if is_granted(tool) {
+            updated.permission = Permission::Ask;
         }
-        asked
+        updated
     });
-    *catalog = asked.collect();
+    *catalog = entries.collect();
 }
 
 /// Why no call of a tool could ever be validated, in a sentence that names the tool; `None` if its schemas are
 /// usable. Such a tool is not offered.
 #[must_use]
-pub fn unusable(tool: &ToolSpec) -> Option<String> {
-    usable(tool, Instant::now() + LOOK_LIMIT).err()
+pub fn unusable_reason(tool: &ToolSpec) -> Option<String> {
+    repair_input_schema(tool, Instant::now() + LOOK_LIMIT).err()
 }
 
 /// The repaired input schema, if the tool's own is broken and could be repaired.
@@ -309,32 +314,35 @@ pub fn unusable(tool: &ToolSpec) -> Option<String> {
 ///
 /// Why the tool is left out. This applies to tools of every toolbox: each turn records its schemas, and each
 /// call is validated against them.
-fn usable(tool: &ToolSpec, until: Instant) -> Result<Option<Value>, String> {
-    let left_out = |what: &str, why: String| {
-        let shown: String = tool.name.chars().take(80).collect();
-        format!("skipped tool `{shown}`: its {what} schema {why}")
+fn repair_input_schema(tool: &ToolSpec, until: Instant) -> Result<Option<Value>, String> {
+    let skip_message = |what: &str, why: String| {
+        let short_name: String = tool.name.chars().take(80).collect();
+        format!("skipped tool `{short_name}`: its {what} schema {why}")
     };
-    let output = tool.output.as_ref().and_then(|schema| refused(schema));
+    let output = tool
+        .output
+        .as_ref()
+        .and_then(|schema| limit_violation(schema));
     let InputFormat::Json(schema) = &tool.input else {
-        return output.map_or(Ok(None), |why| Err(left_out("output", why)));
+        return output.map_or(Ok(None), |why| Err(skip_message("output", why)));
     };
-    if let Some(why) = refused(schema) {
-        return Err(left_out("input", why));
+    if let Some(why) = limit_violation(schema) {
+        return Err(skip_message("input", why));
     }
     if let Some(why) = output {
-        return Err(left_out("output", why));
+        return Err(skip_message("output", why));
     }
-    validate::usable::usable(schema, until).map_err(|why| left_out("input", why))
+    validate::usable::repair(schema, until).map_err(|why| skip_message("input", why))
 }
 
 /// A server's instructions, marked as the server's words.
-fn part(toolbox: &ToolboxId, said: &str) -> SystemPart {
-    let end = said.floor_char_boundary(INSTRUCTIONS);
-    let (said, rest) = said.split_at(end);
+fn instructions_part(toolbox: &ToolboxId, text: &str) -> SystemPart {
+    let end = text.floor_char_boundary(INSTRUCTIONS);
+    let (text, rest) = text.split_at(end);
     let cut = if rest.is_empty() { "" } else { " […]" };
     SystemPart {
         origin: PartOrigin::Server(toolbox.as_str().into()),
-        text: format!("What the tool server `{toolbox}` says about its tools:\n{said}{cut}").into(),
+        text: format!("What the tool server `{toolbox}` says about its tools:\n{text}{cut}").into(),
     }
 }
 
@@ -349,14 +357,14 @@ fn entry(
         tool: Arc::clone(&tool.name),
         toolbox: toolbox.clone(),
     };
-    let standing = &registered.standing;
-    let name = match &standing.prefix {
+    let status = &registered.status;
+    let name = match &status.prefix {
         _ if registered.builtin => bare_tool_name(&tool.name),
         Some(prefix) => prefixed_tool_name(prefix, toolbox, &tool.name),
         None => tool_name(toolbox, &tool.name),
     };
-    let trusted = registered.builtin || standing.trusted;
-    let when_unknown = UnknownRule::of(unknown.rules, &origin).unwrap_or(unknown.otherwise);
+    let trusted = registered.builtin || status.trusted;
+    let when_unknown = UnknownRule::resolve(unknown.rules, &origin).unwrap_or(unknown.otherwise);
     CatalogEntry {
         definition: Arc::new(ToolDefinition {
             description: tool.description,

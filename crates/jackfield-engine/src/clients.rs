@@ -52,9 +52,9 @@ pub struct ClientResultsOptions {
 #[derive(Debug)]
 pub struct ClientResultsOutcome {
     /// Whether exactly these results were sent before; the turn then redelivers the answer to them.
-    pub already: bool,
+    pub is_repeat: bool,
     /// The turn, which continues.
-    pub begun: StartedTurn,
+    pub started: StartedTurn,
 }
 
 /// A call of a client tool.
@@ -81,12 +81,12 @@ impl Engine {
     /// [`EngineError::Draining`] first. Then, before any result is accepted: [`EngineError::NoSuchCall`],
     /// [`EngineError::ResultsMissing`], [`EngineError::ResultConflict`] and [`EngineError::NotWaiting`]. Any
     /// other [`EngineError`] if the turn could not be resumed.
-    pub async fn answer(
+    pub async fn submit_client_results(
         &self,
-        answers: ClientResultsOptions,
+        options: ClientResultsOptions,
     ) -> Result<ClientResultsOutcome, EngineError> {
         // A client that is refused during shutdown sends the same results again later.
-        let _under_way = self.shared.going.enter()?;
+        let _under_way = self.shared.shutdown.track_turn()?;
         let ClientResultsOptions {
             by,
             disconnect,
@@ -96,15 +96,15 @@ impl Engine {
             session,
             streams,
             turn,
-        } = answers;
+        } = options;
         // Serialised per session: of two concurrent requests with different results, one is accepted as a whole
         // and the other is refused.
-        let queue = self.shared.answering.of(&session);
+        let queue = self.shared.result_queues.get(&session);
         let _first = queue.lock().await;
         let loaded = self.shared.journal.load(&session).await?;
-        let left = left_to_client(&turn, &loaded);
-        let (segment, new) = fitting(&session, &turn, &left, results)?;
-        let already = new.is_empty();
+        let client_calls = collect_client_calls(&turn, &loaded);
+        let (segment, new) = match_results(&session, &turn, &client_calls, results)?;
+        let is_repeat = new.is_empty();
         for (call, wait, id, result) in new {
             let body = DeliveryBody::Answer {
                 // `repeats` is stored once, with the first result.
@@ -122,41 +122,41 @@ impl Engine {
                     return Err(EngineError::NoSuchCall { calls, turn });
                 }
             };
-            return Err(closed(&session, &turn, vec![call], how));
+            return Err(closed_error(&session, &turn, vec![call], how));
         }
-        let telling = AnswerSpec {
+        let spec = AnswerSpec {
             disconnect,
             segment,
             streams,
         };
         // Results that are delivered but not yet consumed need a driver, unless the turn already has one.
-        let is_unheard = !already
-            || left
+        let needs_driver = !is_repeat
+            || client_calls
                 .values()
                 .any(|left| left.segment == segment && left.end.is_none());
-        if is_unheard {
+        if needs_driver {
             let resume = ResumeSession::new(session.clone(), policy);
-            match self.go_on_telling(&resume, telling).await {
-                Ok(begun) => return Ok(ClientResultsOutcome { already, begun }),
+            match self.resume_existing_in_background(&resume, spec).await {
+                Ok(started) => return Ok(ClientResultsOutcome { is_repeat, started }),
                 // A keeper resumed it first, in this process or another.
                 Err(EngineError::Busy { .. } | EngineError::NothingOpen { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
-        let begun = self.subscribe(&session, &turn, segment, disconnect).await?;
-        Ok(ClientResultsOutcome { already, begun })
+        let started = self.subscribe(&session, &turn, segment, disconnect).await?;
+        Ok(ClientResultsOutcome { is_repeat, started })
     }
 }
 
 /// The client tool calls of a turn.
-fn left_to_client(turn: &TurnId, loaded: &Loaded) -> BTreeMap<ToolCallId, ClientCall> {
-    let mut left: BTreeMap<ToolCallId, ClientCall> = BTreeMap::new();
-    let (mut is_its, mut segment, mut is_new) = (false, 0, false);
+fn collect_client_calls(turn: &TurnId, loaded: &Loaded) -> BTreeMap<ToolCallId, ClientCall> {
+    let mut client_calls: BTreeMap<ToolCallId, ClientCall> = BTreeMap::new();
+    let (mut in_turn, mut segment, mut is_new) = (false, 0, false);
     for fact in loaded.steps.iter().flat_map(|step| &step.facts) {
         match fact {
-            Fact::TurnOpened { turn: opened, .. } => is_its = opened == turn,
+            Fact::TurnOpened { turn: opened, .. } => in_turn = opened == turn,
             Fact::ReplyReceived { .. } => is_new = true,
-            Fact::WaitOpened { wait } if is_its && wait.kind == WaitKind::ClientResult => {
+            Fact::WaitOpened { wait } if in_turn && wait.kind == WaitKind::ClientResult => {
                 segment += u32::from(std::mem::take(&mut is_new));
                 let opened = ClientCall {
                     answer: None,
@@ -164,10 +164,10 @@ fn left_to_client(turn: &TurnId, loaded: &Loaded) -> BTreeMap<ToolCallId, Client
                     segment,
                     wait: wait.id.clone(),
                 };
-                left.insert(wait.call.clone(), opened);
+                client_calls.insert(wait.call.clone(), opened);
             }
             Fact::WaitClosed { end, wait, .. } => {
-                if let Some(left) = left.values_mut().find(|left| left.wait == *wait) {
+                if let Some(left) = client_calls.values_mut().find(|left| left.wait == *wait) {
                     left.end = Some(end.kind());
                     if let WaitEnd::Answered { delivery, .. } = end {
                         left.answer = Some(delivery.clone());
@@ -189,42 +189,48 @@ fn left_to_client(turn: &TurnId, loaded: &Loaded) -> BTreeMap<ToolCallId, Client
     }
     for delivery in &loaded.deliveries {
         if let DeliveryBody::Answer { wait, .. } = &delivery.body
-            && let Some(left) = left.values_mut().find(|left| left.wait == *wait)
+            && let Some(left) = client_calls.values_mut().find(|left| left.wait == *wait)
             && left.end.is_none()
         {
             left.answer.get_or_insert_with(|| delivery.id.clone());
         }
     }
-    left
+    client_calls
 }
 
 /// A result to deliver.
 type NewResult = (ToolCallId, WaitId, DeliveryId, ToolResult);
 
 /// The segment that these results begin, and the results that are new, in the order of their calls.
-fn fitting(
+fn match_results(
     session: &SessionId,
     turn: &TurnId,
-    left: &BTreeMap<ToolCallId, ClientCall>,
+    client_calls: &BTreeMap<ToolCallId, ClientCall>,
     results: Vec<(ToolCallId, ToolResult)>,
 ) -> Result<(u32, Vec<NewResult>), EngineError> {
     let results: BTreeMap<ToolCallId, ToolResult> = results.into_iter().collect();
     let turn = || turn.clone();
-    let of = |is: &dyn Fn(&ToolCallId) -> bool| -> Vec<ToolCallId> {
-        let calls = results.keys().filter(|call| is(call));
+    let calls_where = |predicate: &dyn Fn(&ToolCallId) -> bool| -> Vec<ToolCallId> {
+        let calls = results.keys().filter(|call| predicate(call));
         calls.cloned().collect()
     };
-    let calls = of(&|call| !left.contains_key(call));
+    let calls = calls_where(&|call| !client_calls.contains_key(call));
     if !calls.is_empty() {
         return Err(EngineError::NoSuchCall {
             calls,
             turn: turn(),
         });
     }
-    let last = results.keys().filter_map(|call| left.get(call));
+    let last = results.keys().filter_map(|call| client_calls.get(call));
     let last = last.map(|left| left.segment).max();
-    let segment = last.unwrap_or_else(|| left.values().map(|left| left.segment).max().unwrap_or(0));
-    let missing = left.iter().filter(|(call, left)| {
+    let segment = last.unwrap_or_else(|| {
+        client_calls
+            .values()
+            .map(|left| left.segment)
+            .max()
+            .unwrap_or(0)
+    });
+    let missing = client_calls.iter().filter(|(call, left)| {
         left.segment == segment && left.is_open() && !results.contains_key(call)
     });
     let calls: Vec<ToolCallId> = missing.map(|(call, _)| call.clone()).collect();
@@ -238,8 +244,8 @@ fn fitting(
         .iter()
         .filter_map(|(call, result)| Some((call, delivery_id(call, result)?)))
         .collect();
-    let calls = of(&|call| {
-        let answer = left.get(call).and_then(|left| left.answer.as_ref());
+    let calls = calls_where(&|call| {
+        let answer = client_calls.get(call).and_then(|left| left.answer.as_ref());
         answer.is_some_and(|answer| ids.get(call) != Some(answer))
     });
     if !calls.is_empty() {
@@ -248,13 +254,18 @@ fn fitting(
             turn: turn(),
         });
     }
-    let ended = |call: &ToolCallId| left.get(call).filter(|left| left.answer.is_none())?.end;
-    let calls = of(&|call| ended(call).is_some());
+    let ended = |call: &ToolCallId| {
+        client_calls
+            .get(call)
+            .filter(|left| left.answer.is_none())?
+            .end
+    };
+    let calls = calls_where(&|call| ended(call).is_some());
     if let Some(how) = calls.first().and_then(ended) {
-        return Err(closed(session, &turn(), calls, how));
+        return Err(closed_error(session, &turn(), calls, how));
     }
     let new = results.iter().filter_map(|(call, result)| {
-        let left = left.get(call).filter(|left| left.is_open())?;
+        let left = client_calls.get(call).filter(|left| left.is_open())?;
         let id = ids.get(call)?.clone();
         Some((call.clone(), left.wait.clone(), id, result.clone()))
     });
@@ -268,7 +279,7 @@ impl ClientCall {
 }
 
 /// Why calls no longer accept results.
-fn closed(
+fn closed_error(
     session: &SessionId,
     turn: &TurnId,
     calls: Vec<ToolCallId>,
@@ -310,14 +321,14 @@ fn digest(result: &ToolResult) -> Digest {
     );
     parts.extend(content.iter().map(|part| match part {
         OutcomePart::Text(text) => format!("text {text}"),
-        OutcomePart::Audio(audio) => format!("audio {}", of_source(&audio.source)),
-        OutcomePart::Document(document) => format!("document {}", of_source(&document.source)),
-        OutcomePart::Image(image) => format!("image {}", of_source(&image.source)),
+        OutcomePart::Audio(audio) => format!("audio {}", source_key(&audio.source)),
+        OutcomePart::Document(document) => format!("document {}", source_key(&document.source)),
+        OutcomePart::Image(image) => format!("image {}", source_key(&image.source)),
     }));
     Digest::of_parts(parts.iter().map(String::as_str))
 }
 
-fn of_source(source: &MediaSource) -> String {
+fn source_key(source: &MediaSource) -> String {
     match source {
         MediaSource::Base64 { data, media_type } => format!("{media_type} {data}"),
         MediaSource::File { id, .. } => format!("file {id}"),
@@ -328,7 +339,7 @@ fn of_source(source: &MediaSource) -> String {
 
 /// Adds client tools to a catalog. A client tool replaces a server tool of the same name: a call must not reach
 /// another tool than the one that the client knows.
-pub(crate) fn join(catalog: &mut Catalog, tools: &[Arc<ToolDefinition>]) {
+pub(crate) fn add_client_tools(catalog: &mut Catalog, tools: &[Arc<ToolDefinition>]) {
     let Ok(toolbox) = ToolboxId::parse(CLIENT) else {
         return;
     };
@@ -369,7 +380,7 @@ fn entry(toolbox: &ToolboxId, definition: &Arc<ToolDefinition>) -> CatalogEntry 
 impl TurnOptions {
     /// Copies the tools of an earlier turn, for a request that does not mention tools: the client tools, and
     /// which server tools are offered.
-    pub fn hold_tools(&mut self, setup: &Setup) {
+    pub fn inherit_tools(&mut self, setup: &Setup) {
         let tools = || setup.catalog.iter();
         let own = tools().filter(|tool| tool.ran_by == RanBy::Client);
         self.client_tools = own.map(|tool| Arc::clone(&tool.definition)).collect();

@@ -19,42 +19,42 @@ pub(crate) enum CommitOutcome {
     /// Nothing was written: the batch closes a wait that has an unseen answer.
     Answered,
     /// The batch is not in the journal, or this is unknown.
-    No {
+    Failed {
         /// The refusal, if the journal refused the append.
         refusal: Option<AppendRefusal>,
         /// The reason as text.
         why: Arc<str>,
     },
     /// The batch is committed.
-    Yes,
+    Committed,
 }
 
 /// The owner's write access to a session's journal.
 pub(crate) struct Ledger {
     journal: Arc<dyn Journal>,
-    owned: SessionOwnership,
+    ownership: SessionOwnership,
     /// The number of steps in the journal.
     pub(crate) position: u64,
     /// The number of deliveries that the loop has consumed.
     pub(crate) seen: u64,
     session: SessionId,
-    writes: Arc<WriteHealth>,
+    write_health: Arc<WriteHealth>,
 }
 
 impl Ledger {
     pub(crate) fn new(
         shared: &EngineState,
         session: &SessionId,
-        owned: SessionOwnership,
+        ownership: SessionOwnership,
         loaded: &Loaded,
     ) -> Self {
         Self {
             journal: Arc::clone(&shared.journal),
-            owned,
+            ownership,
             position: loaded.steps.len() as u64,
             seen: loaded.deliveries.len() as u64,
             session: session.clone(),
-            writes: Arc::clone(&shared.writes),
+            write_health: Arc::clone(&shared.write_health),
         }
     }
 
@@ -64,30 +64,30 @@ impl Ledger {
             step.step = number;
         }
         let append = Append {
-            epoch: self.owned.epoch(),
+            epoch: self.ownership.epoch(),
             position: self.position,
             seen: self.seen,
             session: self.session.clone(),
             steps: std::mem::take(steps),
         };
         crash::point("before-append");
-        let committed = self.append(&append).await;
+        let outcome = self.append(&append).await;
         *steps = append.steps;
-        if matches!(committed, CommitOutcome::Yes) {
+        if matches!(outcome, CommitOutcome::Committed) {
             self.position += steps.len() as u64;
             crash::point("after-append");
         }
-        committed
+        outcome
     }
 
     /// Releases the ownership of the session.
     pub(crate) async fn release(&mut self) {
-        self.owned.release().await;
+        self.ownership.release().await;
     }
 
     /// Like [`release`](Self::release), but only after these tasks have stopped.
     pub(crate) fn release_after(&mut self, tasks: JoinSet<()>) {
-        self.owned.release_after(tasks);
+        self.ownership.release_after(tasks);
     }
 
     /// Appends; repeats the append when its result is unknown. The journal recognises the repetition.
@@ -96,28 +96,28 @@ impl Ledger {
         loop {
             match self.journal.append(append).await {
                 Appended::Committed => {
-                    self.writes.went_well();
-                    return CommitOutcome::Yes;
+                    self.write_health.record_success();
+                    return CommitOutcome::Committed;
                 }
                 Appended::Refused(AppendRefusal::Answered) => return CommitOutcome::Answered,
                 Appended::Refused(refusal) => {
                     if matches!(refusal, AppendRefusal::Unwritable { .. }) {
-                        self.writes.failed();
+                        self.write_health.record_failure();
                     }
-                    return CommitOutcome::No {
+                    return CommitOutcome::Failed {
                         why: refusal.to_string().into(),
                         refusal: Some(refusal),
                     };
                 }
                 Appended::Unknown(error) if pause > LONGEST_PAUSE => {
-                    self.writes.failed();
-                    return CommitOutcome::No {
+                    self.write_health.record_failure();
+                    return CommitOutcome::Failed {
                         refusal: None,
                         why: chain(&*error).into(),
                     };
                 }
                 Appended::Unknown(error) => {
-                    self.writes.failed();
+                    self.write_health.record_failure();
                     tracing::warn!(error = %chain(&*error), "an append has no answer; asking again");
                     tokio::time::sleep(pause).await;
                     pause *= 4;

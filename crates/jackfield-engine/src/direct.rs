@@ -27,7 +27,7 @@ pub struct CallProgress {
     /// A message about it.
     pub message: Option<String>,
     /// The total amount, if known.
-    pub of: Option<f64>,
+    pub total: Option<f64>,
 }
 
 impl DirectCall {
@@ -83,7 +83,11 @@ impl ToolEvents for ProgressSink {
         Some(&mut self.original)
     }
 
-    async fn progressed(&mut self, done: f64, of: Option<f64>, message: Option<String>) {
-        (self.progress)(CallProgress { done, message, of });
+    async fn progressed(&mut self, done: f64, total: Option<f64>, message: Option<String>) {
+        (self.progress)(CallProgress {
+            done,
+            message,
+            total,
+        });
     }
 }

@@ -22,7 +22,7 @@ pub(crate) async fn restrictions(
     shared: &EngineState,
     setup: &Setup,
     policy: &Policy,
-    go_on: bool,
+    force: bool,
 ) -> Result<Restrictions, ParkReason> {
     let provider = &setup.model.provider;
     if !shared.models.contains_key(provider) {
@@ -35,20 +35,20 @@ pub(crate) async fn restrictions(
         let tools = setup.catalog.iter();
         tools.filter(|tool| tool.ran_by == RanBy::Engine)
     };
-    let wanted: BTreeSet<&ToolboxId> = tools().map(|tool| &tool.origin.toolbox).collect();
-    let here: Vec<RegisteredToolbox> = shared
+    let needed: BTreeSet<&ToolboxId> = tools().map(|tool| &tool.origin.toolbox).collect();
+    let available: Vec<RegisteredToolbox> = shared
         .toolboxes
         .iter()
-        .filter(|registered| wanted.contains(registered.toolbox.id()))
+        .filter(|registered| needed.contains(registered.toolbox.id()))
         .cloned()
         .collect();
-    let is_here = |id: &ToolboxId| here.iter().any(|here| here.toolbox.id() == id);
-    let missing: Vec<String> = wanted
+    let is_available = |id: &ToolboxId| available.iter().any(|here| here.toolbox.id() == id);
+    let missing: Vec<String> = needed
         .iter()
-        .filter(|id| !is_here(id))
+        .filter(|id| !is_available(id))
         .map(ToString::to_string)
         .collect();
-    if !missing.is_empty() && !go_on {
+    if !missing.is_empty() && !force {
         return Err(ParkReason::NoToolboxes { missing });
     }
     // Approvals stay open even in a non-interactive process, so they are not denied here.
@@ -56,28 +56,34 @@ pub(crate) async fn restrictions(
         can_ask: true,
         rules: policy.rules.clone(),
     };
-    let gather = || {
+    let list_tools = || {
         let unknown = UnknownCallPolicy::default();
-        catalog::gather(&here, &|_| true, &policy, unknown, &shared.looked)
+        catalog::build_offer(
+            &available,
+            &|_| true,
+            &policy,
+            unknown,
+            &shared.checked_tools,
+        )
     };
-    let mut offered = gather().await;
-    if !go_on && down(&wanted, &offered).is_some() {
+    let mut offered = list_tools().await;
+    if !force && unavailable_toolbox(&needed, &offered).is_some() {
         // A turn that began with these tools waits as long as their server may take to start.
-        for registered in &here {
+        for registered in &available {
             registered.toolbox.settled().await;
         }
-        offered = gather().await;
-        if let Some(down) = down(&wanted, &offered) {
+        offered = list_tools().await;
+        if let Some(down) = unavailable_toolbox(&needed, &offered) {
             return Err(down);
         }
     }
-    let today: BTreeMap<&ToolOrigin, &CatalogEntry> = offered
+    let current: BTreeMap<&ToolOrigin, &CatalogEntry> = offered
         .catalog
         .iter()
         .map(|tool| (&tool.origin, tool))
         .collect();
     let tools = tools().filter_map(|tool| {
-        let why = restriction(tool, today.get(&tool.origin).copied())?;
+        let why = restriction(tool, current.get(&tool.origin).copied())?;
         Some((tool.definition.name.clone(), why))
     });
     let tools: BTreeMap<ToolName, Restriction> = tools.collect();
@@ -85,14 +91,14 @@ pub(crate) async fn restrictions(
 }
 
 /// A needed toolbox that lists no tools and reports a problem: its tools are unknown.
-fn down(wanted: &BTreeSet<&ToolboxId>, offered: &ToolOffer) -> Option<ParkReason> {
+fn unavailable_toolbox(needed: &BTreeSet<&ToolboxId>, offered: &ToolOffer) -> Option<ParkReason> {
     let is_silent = |id: &ToolboxId| {
         let mut tools = offered.catalog.iter();
         !tools.any(|tool| tool.origin.toolbox == *id)
     };
     let mut problems = offered.problems.iter();
     let problem = problems
-        .find(|problem| wanted.contains(&problem.toolbox) && is_silent(&problem.toolbox))?;
+        .find(|problem| needed.contains(&problem.toolbox) && is_silent(&problem.toolbox))?;
     Some(ParkReason::ToolboxDown {
         message: problem.message.clone(),
         toolbox: problem.toolbox.clone(),
@@ -100,14 +106,14 @@ fn down(wanted: &BTreeSet<&ToolboxId>, offered: &ToolOffer) -> Option<ParkReason
 }
 
 /// Why a tool may not start now, if it may not.
-fn restriction(then: &CatalogEntry, today: Option<&CatalogEntry>) -> Option<Restriction> {
-    let Some(today) = today else {
+fn restriction(recorded: &CatalogEntry, current: Option<&CatalogEntry>) -> Option<Restriction> {
+    let Some(current) = current else {
         return Some(Restriction::Gone);
     };
-    if today.digest != then.digest {
+    if current.digest != recorded.digest {
         return Some(Restriction::Changed);
     }
-    match (&then.permission, &today.permission) {
+    match (&recorded.permission, &current.permission) {
         (Permission::Deny(_), _)
         | (_, Permission::Allow | Permission::Ask | Permission::Granted { .. }) => None,
         (_, Permission::Deny(why)) => Some(Restriction::Denied(Arc::clone(why))),

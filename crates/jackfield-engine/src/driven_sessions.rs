@@ -11,7 +11,7 @@ use crate::queues::Queues;
 /// The sessions that are driven in this process.
 #[derive(Debug, Default)]
 pub(crate) struct DrivenSessions {
-    driven: Mutex<BTreeMap<SessionId, watch::Sender<SessionProgress>>>,
+    sessions: Mutex<BTreeMap<SessionId, watch::Sender<SessionProgress>>>,
     /// Messages that are queued behind a running turn.
     pub(crate) queues: Queues<SessionId>,
 }
@@ -29,37 +29,37 @@ pub(crate) struct SessionProgress {
 impl DrivenSessions {
     /// Marks a session as driven here until the guard is dropped. If it is already driven, returns a receiver
     /// of its progress, which closes when the session is no longer driven.
-    pub(crate) fn take(
+    pub(crate) fn try_acquire(
         self: &Arc<Self>,
         session: &SessionId,
     ) -> Result<DrivenGuard, watch::Receiver<SessionProgress>> {
-        let mut places = self.places();
-        if let Some(driven) = places.get(session) {
+        let mut sessions = self.lock();
+        if let Some(driven) = sessions.get(session) {
             return Err(driven.subscribe());
         }
         let progress = watch::Sender::default();
-        places.insert(session.clone(), progress.clone());
+        sessions.insert(session.clone(), progress.clone());
         Ok(DrivenGuard {
-            occupied: Arc::clone(self),
+            sessions: Arc::clone(self),
             progress,
             session: session.clone(),
         })
     }
 
     /// A receiver of the progress of the session's turn, if it is driven here.
-    pub(crate) fn driven(&self, session: &SessionId) -> Option<watch::Receiver<SessionProgress>> {
-        self.places().get(session).map(watch::Sender::subscribe)
+    pub(crate) fn progress(&self, session: &SessionId) -> Option<watch::Receiver<SessionProgress>> {
+        self.lock().get(session).map(watch::Sender::subscribe)
     }
 
-    fn places(&self) -> MutexGuard<'_, BTreeMap<SessionId, watch::Sender<SessionProgress>>> {
-        self.driven.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, watch::Sender<SessionProgress>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Marks a session as driven here until it is dropped.
 #[derive(Debug)]
 pub(crate) struct DrivenGuard {
-    occupied: Arc<DrivenSessions>,
+    sessions: Arc<DrivenSessions>,
     /// Publishes the progress of its turn.
     pub(crate) progress: watch::Sender<SessionProgress>,
     session: SessionId,
@@ -67,6 +67,6 @@ pub(crate) struct DrivenGuard {
 
 impl Drop for DrivenGuard {
     fn drop(&mut self) {
-        self.occupied.places().remove(&self.session);
+        self.sessions.lock().remove(&self.session);
     }
 }

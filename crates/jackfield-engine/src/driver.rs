@@ -8,13 +8,13 @@ use jackfield_domain::fact::{Envelope, Fact, InputKind, TurnEnd};
 use jackfield_domain::restrictions::Restrictions;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_loop::{Input, LONGEST_SLEEP, Step, ToolLoop};
-use jackfield_domain::wait::{Delivery, as_heard};
+use jackfield_domain::wait::{Delivery, in_processing_order};
 use jackfield_ports::journal::{AppendRefusal, JournalError, Loaded};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::alarm::Alarm;
-use crate::batch::{BatchEvent, BatchUndo, StepBatch, as_it_came};
+use crate::batch::{BatchEvent, BatchUndo, StepBatch, notices_only};
 use crate::commit::{CommitOutcome, Ledger};
 use crate::crash;
 use crate::driven_sessions::{DrivenGuard, SessionProgress};
@@ -39,11 +39,11 @@ pub(crate) struct Driver<'o> {
     reloads: u32,
     reporter: Reporter,
     shared: Arc<EngineState>,
-    speaker: FeedWriter,
+    feed_writer: FeedWriter,
     turn: ToolLoop,
     wake: Option<MonoTime>,
     /// The wake-up instant that was last fed to the loop.
-    woken: Option<MonoTime>,
+    last_wake: Option<MonoTime>,
     pub(crate) workers: Workers,
 }
 
@@ -61,40 +61,40 @@ impl<'o> Driver<'o> {
     pub(crate) fn new(
         shared: &Arc<EngineState>,
         turn: ToolLoop,
-        owned: SessionOwnership,
+        ownership: SessionOwnership,
         loaded: &Loaded,
-        speaker: FeedWriter,
+        feed_writer: FeedWriter,
         observer: &'o mut dyn Observer,
-        busy: &DrivenGuard,
+        driven_guard: &DrivenGuard,
     ) -> Self {
         let shared = Arc::clone(shared);
-        let ledger = Ledger::new(&shared, turn.session(), owned, loaded);
+        let ledger = Ledger::new(&shared, turn.session(), ownership, loaded);
         let workers = Workers::new(Arc::clone(&shared), &turn);
         Self {
             alarm: Alarm::default(),
             inbox: None,
             ledger,
             observer,
-            progress: busy.progress.clone(),
+            progress: driven_guard.progress.clone(),
             reloads: 0,
             reporter: Reporter::default(),
             shared,
-            speaker,
+            feed_writer,
             turn,
             wake: None,
-            woken: None,
+            last_wake: None,
             workers,
         }
     }
 
     /// Adds the earlier steps of the turn to its report.
-    pub(crate) fn remember(&mut self, steps: &[Envelope]) {
+    pub(crate) fn report_earlier_steps(&mut self, steps: &[Envelope]) {
         for step in steps {
             for fact in &step.facts {
                 if matches!(fact, Fact::TurnOpened { .. }) {
                     self.reporter = Reporter::default();
                 }
-                self.reporter.see(fact, step.now);
+                self.reporter.record(fact, step.now);
             }
         }
     }
@@ -112,7 +112,7 @@ impl<'o> Driver<'o> {
         if let Err(error) = &driven {
             // No task may be running when the next owner begins.
             self.workers.abort_all().await;
-            self.speaker.stops(error);
+            self.feed_writer.close_on_error(error);
         }
         self.ledger.release().await;
         driven
@@ -128,14 +128,14 @@ impl<'o> Driver<'o> {
         let mut batch = StepBatch::default();
         self.add(first, input, now, &mut batch);
         loop {
-            self.settle(batch).await?;
+            self.commit_batch(batch).await?;
             if let Some(end) = self.turn.turn().end().cloned() {
-                self.keep_late().await;
-                return Ok(DriveOutcome::Over(Box::new(self.finish(end))));
+                self.commit_late_events().await;
+                return Ok(DriveOutcome::Finished(Box::new(self.finish(end))));
             }
-            let lets_go = !stay && self.turn.only_waits();
-            if lets_go && !self.is_overdue() && !self.workers.is_asking() {
-                return Ok(DriveOutcome::Waits(WaitingTurn {
+            let can_release = !stay && self.turn.only_waits();
+            if can_release && !self.is_overdue() && !self.workers.has_pending_approvals() {
+                return Ok(DriveOutcome::Waiting(WaitingTurn {
                     session: self.turn.session().clone(),
                     turn: self.turn.turn().id().clone(),
                     waits: self.turn.turn().waits().cloned().collect(),
@@ -147,7 +147,7 @@ impl<'o> Driver<'o> {
 
     /// Commits events that arrived while the end was being committed, so that their usage counts; they change
     /// nothing else.
-    async fn keep_late(&mut self) {
+    async fn commit_late_events(&mut self) {
         let Some(first) = self.workers.try_next() else {
             return;
         };
@@ -157,8 +157,8 @@ impl<'o> Driver<'o> {
             return;
         }
         match self.ledger.commit(&mut batch.steps).await {
-            CommitOutcome::Yes => self.tell(&batch),
-            CommitOutcome::Answered | CommitOutcome::No { .. } => {
+            CommitOutcome::Committed => self.publish(&batch),
+            CommitOutcome::Answered | CommitOutcome::Failed { .. } => {
                 self.turn = before;
                 let session = self.turn.session();
                 tracing::warn!(%session, "what came after the end of a turn could not be kept");
@@ -179,13 +179,13 @@ impl<'o> Driver<'o> {
     }
 
     /// Commits a batch, then performs its actions, then notifies observers.
-    async fn settle(&mut self, mut batch: StepBatch) -> Result<(), EngineError> {
+    async fn commit_batch(&mut self, mut batch: StepBatch) -> Result<(), EngineError> {
         while !batch.steps.is_empty() {
             let committing = self.ledger.commit(&mut batch.steps);
-            batch = match self.workers.beside(committing).await {
-                CommitOutcome::Yes => break,
-                CommitOutcome::Answered => self.answered(batch).await?,
-                CommitOutcome::No { refusal, why } => self.reload(batch, refusal, why).await?,
+            batch = match self.workers.run_alongside(committing).await {
+                CommitOutcome::Committed => break,
+                CommitOutcome::Answered => self.replay_with_answer(batch).await?,
+                CommitOutcome::Failed { refusal, why } => self.reload(batch, refusal, why).await?,
             };
         }
         self.progress.send_if_modified(|known| {
@@ -205,39 +205,39 @@ impl<'o> Driver<'o> {
             is_new
         });
         let actions = std::mem::take(&mut batch.actions);
-        self.workers.ask(&self.turn, &actions);
+        self.workers.request_approvals(&self.turn, &actions);
         self.workers.perform(actions);
         crash::point("before-tell");
-        self.tell(&batch);
+        self.publish(&batch);
         crash::point("after-tell");
         Ok(())
     }
 
-    fn tell(&mut self, batch: &StepBatch) {
-        for news in &batch.news {
-            match news {
+    fn publish(&mut self, batch: &StepBatch) {
+        for event in &batch.events {
+            match event {
                 BatchEvent::Delta {
                     attempt,
                     call,
                     delta,
                 } => {
                     let (attempt, call) = (*attempt, call.clone());
-                    self.speaker.push(attempt, delta);
-                    self.observer.tell(ObserverEvent::Delta {
+                    self.feed_writer.push(attempt, delta);
+                    self.observer.on_event(ObserverEvent::Delta {
                         attempt,
                         call,
                         delta,
                     });
                 }
-                BatchEvent::News(news) => news.tell(self.observer),
+                BatchEvent::Notice(news) => news.notify(self.observer),
                 BatchEvent::Step(place) => {
                     let Some(step) = batch.steps.get(*place) else {
                         continue;
                     };
-                    self.speaker.step(step, self.turn.turn().id());
+                    self.feed_writer.step(step, self.turn.turn().id());
                     for fact in &step.facts {
-                        self.reporter.see(fact, step.now);
-                        self.observer.tell(ObserverEvent::Fact {
+                        self.reporter.record(fact, step.now);
+                        self.observer.on_event(ObserverEvent::Fact {
                             fact,
                             now: step.now,
                         });
@@ -251,31 +251,31 @@ impl<'o> Driver<'o> {
     async fn next_batch(&mut self) -> StepBatch {
         let mut batch = StepBatch::default();
         if self.turn.turn().waits().next().is_some() {
-            batch.before = Some(Box::new(BatchUndo {
+            batch.undo = Some(Box::new(BatchUndo {
                 inputs: Vec::new(),
                 turn: self.turn.clone(),
             }));
         }
-        let happened = self.next_happening().await;
-        self.feed_all(happened, &mut batch);
+        let event = self.next_event().await;
+        self.feed_all(event, &mut batch);
         // Only tool calls that finish while others run are coalesced; new work and ends never wait.
-        let company = Instant::now() + COALESCE_WINDOW;
+        let deadline = Instant::now() + COALESCE_WINDOW;
         while !batch.steps.is_empty()
             && batch.actions.is_empty()
-            && Instant::now() < company
-            && let Ok(happened) = tokio::time::timeout_at(company, self.next_happening()).await
+            && Instant::now() < deadline
+            && let Ok(event) = tokio::time::timeout_at(deadline, self.next_event()).await
         {
-            self.feed_all(happened, &mut batch);
+            self.feed_all(event, &mut batch);
         }
         batch
     }
 
     /// Feeds an event and all others that have arrived. An outcome is fed before the clock, whose deadline
     /// would abandon the call. Usage that arrives with the end is counted.
-    fn feed_all(&mut self, happened: DriverEvent, batch: &mut StepBatch) {
-        let woke = matches!(happened, DriverEvent::Woke);
+    fn feed_all(&mut self, first: DriverEvent, batch: &mut StepBatch) {
+        let woke = matches!(first, DriverEvent::Woke);
         if !woke {
-            self.feed(happened, batch);
+            self.feed(first, batch);
         }
         for _ in 0..MAX_EVENTS_PER_BATCH {
             let Some(event) = self.workers.try_next() else {
@@ -288,12 +288,12 @@ impl<'o> Driver<'o> {
         }
     }
 
-    async fn next_happening(&mut self) -> DriverEvent {
+    async fn next_event(&mut self) -> DriverEvent {
         let now = self.shared.clock.now().mono;
         let sleep = match self.wake {
             // A deadline that has passed is handled even if other events keep arriving.
-            Some(wake) if wake <= now && self.woken != Some(wake) => {
-                self.woken = Some(wake);
+            Some(wake) if wake <= now && self.last_wake != Some(wake) => {
+                self.last_wake = Some(wake);
                 return DriverEvent::Woke;
             }
             // Only a tampered journal leads here; it must not keep a thread busy.
@@ -333,26 +333,30 @@ impl<'o> Driver<'o> {
         }
     }
 
-    fn feed(&mut self, happened: DriverEvent, batch: &mut StepBatch) {
-        match happened {
+    fn feed(&mut self, event: DriverEvent, batch: &mut StepBatch) {
+        match event {
             DriverEvent::Deliveries(deliveries) => {
                 crash::point("delivered");
                 self.ledger.seen += deliveries.len() as u64;
-                for delivery in as_heard(&deliveries) {
+                for delivery in in_processing_order(&deliveries) {
                     self.handle(Input::Delivered(delivery.clone()), batch);
                 }
             }
             DriverEvent::Event(TaskEvent::Input(input)) => self.handle(*input, batch),
-            DriverEvent::Event(TaskEvent::News(news)) => batch.news.push(BatchEvent::News(news)),
-            DriverEvent::Event(TaskEvent::ProviderRequest(id)) => self.speaker.provider_request(id),
+            DriverEvent::Event(TaskEvent::Notice(news)) => {
+                batch.events.push(BatchEvent::Notice(news))
+            }
+            DriverEvent::Event(TaskEvent::ProviderRequest(id)) => {
+                self.feed_writer.provider_request(id)
+            }
             DriverEvent::Woke => self.handle(Input::Woke, batch),
         }
     }
 
     fn handle(&mut self, input: Input, batch: &mut StepBatch) {
         let now = self.shared.clock.now();
-        if let Some(before) = &mut batch.before {
-            before.inputs.push(input.clone());
+        if let Some(undo) = &mut batch.undo {
+            undo.inputs.push(input.clone());
         }
         let delta = if let Input::ReplyDelta { attempt, delta } = &input {
             Some((*attempt, delta.clone()))
@@ -365,7 +369,7 @@ impl<'o> Driver<'o> {
             && self.turn.calling() == Some(attempt)
         {
             let call = self.turn.call_id(delta.index());
-            batch.news.push(BatchEvent::Delta {
+            batch.events.push(BatchEvent::Delta {
                 attempt,
                 call,
                 delta,
@@ -381,35 +385,35 @@ impl<'o> Driver<'o> {
 
     /// An answer arrived before this batch closed its wait. Goes back to the state before the batch, and feeds
     /// the answer first, then the same inputs. Calls in flight are not touched.
-    async fn answered(&mut self, batch: StepBatch) -> Result<StepBatch, EngineError> {
-        let Some(before) = batch.before else {
+    async fn replay_with_answer(&mut self, batch: StepBatch) -> Result<StepBatch, EngineError> {
+        let Some(undo) = batch.undo else {
             // The turn was resumed from the journal, and the answer arrived since: reload again.
             let refusal = AppendRefusal::Answered;
             let why = refusal.to_string().into();
             return self.reload(batch, Some(refusal), why).await;
         };
-        self.turn = before.turn;
+        self.turn = undo.turn;
         self.inbox = None;
-        self.woken = None;
+        self.last_wake = None;
         let journal = Arc::clone(&self.shared.journal);
         let deliveries = journal.inbox(self.turn.session(), self.ledger.seen).await?;
         self.ledger.seen += deliveries.len() as u64;
         let turn = self.turn.clone();
-        let mut again = StepBatch {
-            before: Some(Box::new(BatchUndo {
+        let mut replayed = StepBatch {
+            undo: Some(Box::new(BatchUndo {
                 inputs: Vec::new(),
                 turn,
             })),
             ..StepBatch::default()
         };
-        again.news = as_it_came(batch.news);
-        for delivery in as_heard(&deliveries) {
-            self.handle(Input::Delivered(delivery.clone()), &mut again);
+        replayed.events = notices_only(batch.events);
+        for delivery in in_processing_order(&deliveries) {
+            self.handle(Input::Delivered(delivery.clone()), &mut replayed);
         }
-        for input in before.inputs {
-            self.handle(input, &mut again);
+        for input in undo.inputs {
+            self.handle(input, &mut replayed);
         }
-        Ok(again)
+        Ok(replayed)
     }
 
     /// The batch is not in the journal, or this is unknown: discards the loop, aborts what is in flight,
@@ -424,7 +428,7 @@ impl<'o> Driver<'o> {
         let workers = Workers::new(Arc::clone(&self.shared), &self.turn);
         std::mem::replace(&mut self.workers, workers).stop().await;
         self.inbox = None;
-        self.woken = None;
+        self.last_wake = None;
         if let Some(refusal @ AppendRefusal::StaleEpoch) = refusal {
             return Err(EngineError::OwnershipLost { refusal });
         }
@@ -434,18 +438,18 @@ impl<'o> Driver<'o> {
         }
         let session = self.turn.session().clone();
         let journal = &self.shared.journal;
-        let owned = match SessionOwnership::take(&self.shared, &session).await {
+        let ownership = match SessionOwnership::take(&self.shared, &session).await {
             Ok(owned) => owned,
             Err(JournalError::Owned { .. }) => {
                 let refusal = AppendRefusal::StaleEpoch;
                 return Err(EngineError::OwnershipLost { refusal });
             }
-            Err(error) => return Err(self.shared.unwritten(error)),
+            Err(error) => return Err(self.shared.write_error(error)),
         };
         let loaded = journal.load(&session).await?;
-        let known = usize::try_from(self.ledger.position).unwrap_or(usize::MAX);
-        self.ledger = Ledger::new(&self.shared, &session, owned, &loaded);
-        let was_committed = match loaded.steps.get(known..) {
+        let position = usize::try_from(self.ledger.position).unwrap_or(usize::MAX);
+        self.ledger = Ledger::new(&self.shared, &session, ownership, &loaded);
+        let was_committed = match loaded.steps.get(position..) {
             Some([]) => false,
             Some(steps) if steps == batch.steps => true,
             // Another process owned the session in between and wrote these steps.
@@ -455,14 +459,14 @@ impl<'o> Driver<'o> {
             }
         };
         if was_committed {
-            self.tell(&batch);
+            self.publish(&batch);
         }
-        self.speaker.reloaded(&loaded.steps);
+        self.feed_writer.reloaded(&loaded.steps);
         let facts = loaded.steps.iter().flat_map(|step| &step.facts);
         // Restrictions are kept: a tool that was denied when the turn was resumed stays denied.
-        let today = Restrictions::clone(self.turn.turn().restrictions());
+        let restrictions = Restrictions::clone(self.turn.turn().restrictions());
         let now = self.shared.clock.now();
-        let recovered = ToolLoop::recover(&session, facts, &loaded.deliveries, now, today);
+        let recovered = ToolLoop::recover(&session, facts, &loaded.deliveries, now, restrictions);
         let mut batch = StepBatch::default();
         match recovered {
             Some((turn, step)) => {

@@ -44,42 +44,42 @@ pub struct Engine {
 
 pub(crate) struct EngineState {
     /// Serialises the client tool results of a session.
-    pub(crate) answering: Queues<SessionId>,
+    pub(crate) result_queues: Queues<SessionId>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
     /// The tool that acts as the approver; models may not call it.
-    pub(crate) approving: Option<ToolOrigin>,
+    pub(crate) approver_tool: Option<ToolOrigin>,
     /// Serialises requests of one principal with one idempotency key.
-    pub(crate) claimed: Queues<(Arc<str>, Arc<str>)>,
+    pub(crate) claim_queues: Queues<(Arc<str>, Arc<str>)>,
     pub(crate) clock: Arc<dyn Clock>,
     /// Tracks the turns in flight, for shutdown.
-    pub(crate) going: Shutdown,
+    pub(crate) shutdown: Shutdown,
     pub(crate) journal: Arc<dyn Journal>,
     /// Limits the late outcomes in flight.
-    pub(crate) late: late::LateLimit,
-    pub(crate) listening: Arc<Subscribers>,
-    pub(crate) looked: Arc<catalog::CheckedTools>,
+    pub(crate) late_limit: late::LateLimit,
+    pub(crate) subscribers: Arc<Subscribers>,
+    pub(crate) checked_tools: Arc<catalog::CheckedTools>,
     pub(crate) models: Arc<BTreeMap<Arc<str>, Arc<dyn ChatModel>>>,
     /// Notices for keepers.
-    pub(crate) noticed: SessionNotices,
-    pub(crate) occupied: Arc<DrivenSessions>,
+    pub(crate) notices: SessionNotices,
+    pub(crate) driven_sessions: Arc<DrivenSessions>,
     /// Requests whose turns have not begun yet.
-    pub(crate) openings: Arc<InFlightRequests>,
+    pub(crate) in_flight: Arc<InFlightRequests>,
     /// When the sessions of an ephemeral journal are deleted; `None` for a durable one.
-    pub(crate) passing: Option<Ephemeral>,
-    pub(crate) settled: DeliveredCache,
-    pub(crate) speeches: Arc<Feeds>,
+    pub(crate) ephemeral: Option<Ephemeral>,
+    pub(crate) delivered: DeliveredCache,
+    pub(crate) feeds: Arc<Feeds>,
     pub(crate) toolboxes: Arc<Vec<RegisteredToolbox>>,
     /// Finished turns of ephemeral sessions whose answers are undelivered.
-    pub(crate) unwritten: UndeliveredAnswers,
+    pub(crate) undelivered: UndeliveredAnswers,
     pub(crate) validators: Arc<Validators>,
-    pub(crate) writes: Arc<WriteHealth>,
+    pub(crate) write_health: Arc<WriteHealth>,
 }
 
 impl EngineState {
     /// Converts a write error, and records a journal failure in the write health.
-    pub(crate) fn unwritten(&self, error: JournalError) -> EngineError {
+    pub(crate) fn write_error(&self, error: JournalError) -> EngineError {
         if matches!(error, JournalError::Unreachable { .. }) {
-            self.writes.failed();
+            self.write_health.record_failure();
         }
         error.into()
     }
@@ -131,10 +131,10 @@ impl EngineBuilder {
 
     /// Adds a toolbox with this prefix and trust. If two tools share a name, the tool of the toolbox that was
     /// added first is used.
-    pub fn toolbox_as(mut self, toolbox: Arc<dyn Toolbox>, standing: ToolboxStatus) -> Self {
+    pub fn toolbox_as(mut self, toolbox: Arc<dyn Toolbox>, status: ToolboxStatus) -> Self {
         self.toolboxes.push(RegisteredToolbox {
             builtin: false,
-            standing,
+            status,
             toolbox,
         });
         self
@@ -144,7 +144,7 @@ impl EngineBuilder {
     pub fn builtins(mut self, toolbox: Arc<dyn Toolbox>) -> Self {
         self.toolboxes.push(RegisteredToolbox {
             builtin: true,
-            standing: ToolboxStatus::default(),
+            status: ToolboxStatus::default(),
             toolbox,
         });
         self
@@ -184,7 +184,7 @@ impl EngineBuilder {
             models,
             toolboxes,
         } = self;
-        let (approver, approving) = match approver {
+        let (approver, approver_tool) = match approver {
             None => (None, None),
             Some(FirstApprover::Approver(approver)) => (Some(approver), None),
             Some(FirstApprover::Tool(tool, limit)) => {
@@ -201,27 +201,27 @@ impl EngineBuilder {
         };
         Engine {
             shared: Arc::new(EngineState {
-                answering: Queues::default(),
+                result_queues: Queues::default(),
                 approver,
-                approving,
-                claimed: Queues::default(),
+                approver_tool,
+                claim_queues: Queues::default(),
                 clock,
-                going: Shutdown::default(),
+                shutdown: Shutdown::default(),
                 journal,
-                late: late::LateLimit::default(),
-                listening: Arc::default(),
-                looked: Arc::default(),
+                late_limit: late::LateLimit::default(),
+                subscribers: Arc::default(),
+                checked_tools: Arc::default(),
                 models: Arc::new(models),
-                noticed: SessionNotices::default(),
-                occupied: Arc::default(),
-                openings: Arc::default(),
-                passing: None,
-                settled: DeliveredCache::default(),
-                speeches: Arc::default(),
+                notices: SessionNotices::default(),
+                driven_sessions: Arc::default(),
+                in_flight: Arc::default(),
+                ephemeral: None,
+                delivered: DeliveredCache::default(),
+                feeds: Arc::default(),
                 toolboxes: Arc::new(toolboxes),
-                unwritten: UndeliveredAnswers::default(),
+                undelivered: UndeliveredAnswers::default(),
                 validators: Arc::default(),
-                writes: Arc::default(),
+                write_health: Arc::default(),
             }),
         }
     }
@@ -242,42 +242,42 @@ impl Engine {
     /// An engine with the same models and toolboxes on another journal; the two share no sessions.
     #[must_use]
     pub fn on_journal(&self, journal: Arc<dyn Journal>) -> Self {
-        self.with(journal, None)
+        self.with_journal(journal, None)
     }
 
     /// Like [`on_journal`](Self::on_journal), for an ephemeral journal: each session is deleted when its turn
     /// is over and its answer was written, or after [`Ephemeral::after`]. The journal must be in memory and
     /// used by this process only.
     #[must_use]
-    pub fn with_ephemeral_journal(&self, journal: Arc<dyn Journal>, passing: Ephemeral) -> Self {
-        self.with(journal, Some(passing))
+    pub fn with_ephemeral_journal(&self, journal: Arc<dyn Journal>, ephemeral: Ephemeral) -> Self {
+        self.with_journal(journal, Some(ephemeral))
     }
 
-    fn with(&self, journal: Arc<dyn Journal>, passing: Option<Ephemeral>) -> Self {
+    fn with_journal(&self, journal: Arc<dyn Journal>, ephemeral: Option<Ephemeral>) -> Self {
         let shared = &self.shared;
         Self {
             shared: Arc::new(EngineState {
-                answering: Queues::default(),
+                result_queues: Queues::default(),
                 approver: shared.approver.clone(),
-                approving: shared.approving.clone(),
-                claimed: Queues::default(),
+                approver_tool: shared.approver_tool.clone(),
+                claim_queues: Queues::default(),
                 clock: Arc::clone(&shared.clock),
-                going: Shutdown::default(),
+                shutdown: Shutdown::default(),
                 journal,
-                late: late::LateLimit::default(),
-                listening: Arc::default(),
-                looked: Arc::clone(&shared.looked),
+                late_limit: late::LateLimit::default(),
+                subscribers: Arc::default(),
+                checked_tools: Arc::clone(&shared.checked_tools),
                 models: Arc::clone(&shared.models),
-                noticed: SessionNotices::default(),
-                occupied: Arc::default(),
-                openings: Arc::default(),
-                passing,
-                settled: DeliveredCache::default(),
-                speeches: Arc::default(),
+                notices: SessionNotices::default(),
+                driven_sessions: Arc::default(),
+                in_flight: Arc::default(),
+                ephemeral,
+                delivered: DeliveredCache::default(),
+                feeds: Arc::default(),
                 toolboxes: Arc::clone(&shared.toolboxes),
-                unwritten: UndeliveredAnswers::default(),
+                undelivered: UndeliveredAnswers::default(),
                 validators: Arc::clone(&shared.validators),
-                writes: Arc::default(),
+                write_health: Arc::default(),
             }),
         }
     }
@@ -296,8 +296,8 @@ impl Engine {
     ) -> Result<DeliveryOutcome, EngineError> {
         let delivered = self.shared.journal.deliver(session, id, by.into(), body);
         let delivered = delivered.await;
-        let delivered = delivered.map_err(|error| self.shared.unwritten(error))?;
-        self.shared.noticed.delivered(session);
+        let delivered = delivered.map_err(|error| self.shared.write_error(error))?;
+        self.shared.notices.notify_delivered(session);
         Ok(delivered)
     }
 
@@ -305,8 +305,8 @@ impl Engine {
     /// provider.
     #[must_use]
     pub fn state_owner(&self, provider: &str, model: &str) -> Option<StateOwner> {
-        let asked = self.shared.models.get(provider)?;
-        Some(asked.state_owner(model))
+        let model_adapter = self.shared.models.get(provider)?;
+        Some(model_adapter.state_owner(model))
     }
 
     /// The capabilities of a provider; `None` if there is no such provider.
@@ -337,22 +337,25 @@ impl Engine {
         let takes_tools = self
             .capabilities(&options.model.provider)
             .is_none_or(|can| can.tools);
-        let wanted = &options.server_tools;
+        let server_tools = &options.server_tools;
         let toolboxes = self.shared.toolboxes.iter();
-        let toolboxes =
-            toolboxes.filter(|registered| takes_tools && wanted.may_be_of(registered.toolbox.id()));
+        let toolboxes = toolboxes.filter(|registered| {
+            takes_tools && server_tools.may_offer_from(registered.toolbox.id())
+        });
         let toolboxes: Vec<RegisteredToolbox> = toolboxes.cloned().collect();
-        let looked = &self.shared.looked;
+        let checked_tools = &self.shared.checked_tools;
         let unknown = catalog::UnknownCallPolicy {
             otherwise: options.when_unknown,
-            rules: &options.when_unknown_of,
+            rules: &options.unknown_rules,
         };
-        let is_offered =
-            |tool: &ToolOrigin| wanted.offers(tool) && self.shared.approving.as_ref() != Some(tool);
+        let is_offered = |tool: &ToolOrigin| {
+            server_tools.offers(tool) && self.shared.approver_tool.as_ref() != Some(tool)
+        };
         let policy = &options.policy;
-        let mut offered = catalog::gather(&toolboxes, &is_offered, policy, unknown, looked).await;
+        let mut offered =
+            catalog::build_offer(&toolboxes, &is_offered, policy, unknown, checked_tools).await;
         if takes_tools && !options.client_tools.is_empty() {
-            clients::join(&mut offered.catalog, &options.client_tools);
+            clients::add_client_tools(&mut offered.catalog, &options.client_tools);
         }
         offered
     }
@@ -401,18 +404,18 @@ impl Engine {
         tool: &CatalogEntry,
         call: DirectCall,
     ) -> ToolResult {
-        self.pass_on(options, tool, call).await.result
+        self.call_offered_raw(options, tool, call).await.result
     }
 
     /// Like [`call_offered`](Self::call_offered), for a caller that forwards the outcome to another program:
     /// includes the content blocks as the tool's server sent them.
-    pub async fn pass_on(
+    pub async fn call_offered_raw(
         &self,
         options: &TurnOptions,
         tool: &CatalogEntry,
         call: DirectCall,
     ) -> DirectOutcome {
-        crate::perform::call_once(&self.shared, tool, call, &options.limits).await
+        crate::perform::call_direct(&self.shared, tool, call, &options.limits).await
     }
 
     /// The hints of all tools, from the last lists of their servers, for forwarding to other programs.

@@ -16,19 +16,19 @@ use crate::perform::chain;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ephemeral {
     /// How long a session is kept whose turn is over and whose answer is undelivered.
-    pub after: Duration,
+    pub retain_for: Duration,
     /// The maximum number of such sessions; beyond it, the session whose turn ended first is deleted.
-    pub most: usize,
+    pub max_sessions: usize,
     /// How long a turn continues after its last client disconnected.
-    pub unheard: Duration,
+    pub disconnect_grace: Duration,
 }
 
 impl Default for Ephemeral {
     fn default() -> Self {
         Self {
-            after: Duration::from_secs(120),
-            most: 512,
-            unheard: Duration::from_secs(10),
+            retain_for: Duration::from_secs(120),
+            max_sessions: 512,
+            disconnect_grace: Duration::from_secs(10),
         }
     }
 }
@@ -39,23 +39,23 @@ pub(crate) struct UndeliveredAnswers(Mutex<VecDeque<Arc<Notify>>>);
 
 impl UndeliveredAnswers {
     /// Adds a turn. The returned `Notify` fires when the turn has to be deleted to make room.
-    fn enter(&self, most: usize) -> Arc<Notify> {
-        let goes = Arc::new(Notify::new());
-        let mut known = self.known();
-        known.push_back(Arc::clone(&goes));
-        if known.len() > most
-            && let Some(first) = known.pop_front()
+    fn push(&self, most: usize) -> Arc<Notify> {
+        let evicted = Arc::new(Notify::new());
+        let mut queue = self.lock();
+        queue.push_back(Arc::clone(&evicted));
+        if queue.len() > most
+            && let Some(first) = queue.pop_front()
         {
             first.notify_one();
         }
-        goes
+        evicted
     }
 
-    fn leave(&self, goes: &Arc<Notify>) {
-        self.known().retain(|other| !Arc::ptr_eq(other, goes));
+    fn remove(&self, evicted: &Arc<Notify>) {
+        self.lock().retain(|other| !Arc::ptr_eq(other, evicted));
     }
 
-    fn known(&self) -> MutexGuard<'_, VecDeque<Arc<Notify>>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Notify>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -63,25 +63,25 @@ impl UndeliveredAnswers {
 impl Engine {
     /// Deletes an ephemeral session whose turn is over, once its answer was written or has expired. Does
     /// nothing for durable sessions.
-    pub(crate) async fn pass(&self, session: &SessionId, turn: &TurnId) {
-        let Some(passing) = self.shared.passing else {
+    pub(crate) async fn delete_when_delivered(&self, session: &SessionId, turn: &TurnId) {
+        let Some(ephemeral) = self.shared.ephemeral else {
             return;
         };
-        let (listening, unwritten) = (&self.shared.listening, &self.shared.unwritten);
-        let of_no_use = async {
-            if listening.quiet(turn).await {
+        let (subscribers, undelivered) = (&self.shared.subscribers, &self.shared.undelivered);
+        let delivered_or_expired = async {
+            if subscribers.wait_disconnected(turn).await {
                 return;
             }
-            let goes = unwritten.enter(passing.most);
+            let evicted = undelivered.push(ephemeral.max_sessions);
             tokio::select! {
-                () = listening.last_written(turn) => {}
-                () = goes.notified() => {}
-                () = tokio::time::sleep(passing.after) => {}
+                () = subscribers.wait_delivered(turn) => {}
+                () = evicted.notified() => {}
+                () = tokio::time::sleep(ephemeral.retain_for) => {}
             }
-            unwritten.leave(&goes);
+            undelivered.remove(&evicted);
         };
-        of_no_use.await;
-        listening.forget(turn);
+        delivered_or_expired.await;
+        subscribers.forget(turn);
         match self.shared.journal.delete(session).await {
             Ok(()) | Err(JournalError::UnknownSession { .. }) => {}
             Err(error) => {

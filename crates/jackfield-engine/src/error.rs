@@ -170,7 +170,7 @@ impl EngineError {
     /// Whether the journal is at fault, not the session or the request: a retry may succeed once the journal
     /// works again.
     #[must_use]
-    pub const fn is_of_journal(&self) -> bool {
+    pub const fn is_journal_failure(&self) -> bool {
         matches!(
             self,
             Self::Journal(JournalError::Unreachable { .. }) | Self::NotCommitted { .. }

@@ -10,7 +10,7 @@ use jackfield_ports::toolbox::{Afterwards, ToolEvents};
 use tokio::sync::mpsc;
 
 use crate::crash;
-use crate::late::LateTo;
+use crate::late::LateOutcomeSender;
 use crate::news::{self, Observer};
 
 /// An event from a task of a turn to its driver.
@@ -18,7 +18,7 @@ pub(crate) enum TaskEvent {
     /// An input of the loop.
     Input(Box<Input>),
     /// A notice for observers.
-    News(ToolNotice),
+    Notice(ToolNotice),
     /// The provider's id of the model request in flight.
     ProviderRequest(Arc<str>),
 }
@@ -35,7 +35,7 @@ pub(crate) struct ToolProgress {
     attempt: ToolAttempt,
     done: f64,
     message: Option<String>,
-    of: Option<f64>,
+    total: Option<f64>,
 }
 
 /// A notice that only observers see.
@@ -46,23 +46,23 @@ pub(crate) enum ToolNotice {
 }
 
 impl ToolNotice {
-    pub(crate) fn tell(&self, observer: &mut dyn Observer) {
+    pub(crate) fn notify(&self, observer: &mut dyn Observer) {
         match self {
             Self::Progress(progress) => {
                 let ToolProgress {
                     attempt,
                     done,
                     message,
-                    of,
+                    total,
                 } = progress;
-                observer.tell(news::ObserverEvent::Progress {
+                observer.on_event(news::ObserverEvent::Progress {
                     attempt,
                     done: *done,
                     message: message.as_deref(),
-                    of: *of,
+                    total: *total,
                 });
             }
-            Self::Undecided(wait) => observer.tell(news::ObserverEvent::Undecided { wait }),
+            Self::Undecided(wait) => observer.on_event(news::ObserverEvent::Undecided { wait }),
         }
     }
 }
@@ -70,7 +70,7 @@ impl ToolNotice {
 /// Forwards the events of a tool call to the loop and to observers.
 pub(crate) struct ToolEventSender {
     pub(crate) attempt: ToolAttempt,
-    pub(crate) late: LateTo,
+    pub(crate) late: LateOutcomeSender,
     pub(crate) sender: mpsc::Sender<TaskEvent>,
 }
 
@@ -88,20 +88,20 @@ impl ToolEvents for ToolEventSender {
     }
 
     fn afterwards(&self) -> Option<Afterwards> {
-        Some(self.late.of(self.attempt.clone()))
+        Some(self.late.handler(self.attempt.clone()))
     }
 
-    async fn progressed(&mut self, done: f64, of: Option<f64>, message: Option<String>) {
+    async fn progressed(&mut self, done: f64, total: Option<f64>, message: Option<String>) {
         crash::point("during-tool");
         let progress = ToolProgress {
             attempt: self.attempt.clone(),
             done,
             message,
-            of,
+            total,
         };
         let _gone = self
             .sender
-            .send(TaskEvent::News(ToolNotice::Progress(progress)))
+            .send(TaskEvent::Notice(ToolNotice::Progress(progress)))
             .await;
     }
 }

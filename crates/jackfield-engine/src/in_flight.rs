@@ -25,8 +25,8 @@ pub(crate) struct RequestKey {
 pub(crate) struct InFlight {
     /// Has no permits; closed when this request ends.
     ended: Arc<Semaphore>,
-    openings: Arc<InFlightRequests>,
-    sent: RequestKey,
+    requests: Arc<InFlightRequests>,
+    key: RequestKey,
 }
 
 /// The earlier requests with an equal body.
@@ -35,34 +35,34 @@ pub(crate) struct Predecessors(Vec<Arc<Semaphore>>);
 
 impl InFlightRequests {
     /// Adds a request. For a retry, also returns the equal requests that came before it.
-    pub(crate) fn enter(
+    pub(crate) fn insert(
         self: &Arc<Self>,
-        sent: RequestKey,
+        key: RequestKey,
         is_repeat: bool,
     ) -> (InFlight, Predecessors) {
         let ended = Arc::new(Semaphore::new(0));
-        let mut openings = self.openings();
-        let equal = openings.entry(sent.clone()).or_default();
+        let mut requests = self.lock();
+        let equal = requests.entry(key.clone()).or_default();
         // Only retries wait: many equal requests at once must not block each other.
         let earlier = Predecessors(if is_repeat { equal.clone() } else { Vec::new() });
         equal.push(Arc::clone(&ended));
-        drop(openings);
-        let opening = InFlight {
+        drop(requests);
+        let in_flight = InFlight {
             ended,
-            openings: Arc::clone(self),
-            sent,
+            requests: Arc::clone(self),
+            key,
         };
-        (opening, earlier)
+        (in_flight, earlier)
     }
 
-    fn openings(&self) -> MutexGuard<'_, HashMap<RequestKey, Vec<Arc<Semaphore>>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RequestKey, Vec<Arc<Semaphore>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Predecessors {
     /// Waits until each of them has begun a turn or will not begin one.
-    pub(crate) async fn over(self) {
+    pub(crate) async fn finished(self) {
         for opening in self.0 {
             // The semaphore has no permits, so this only waits until it is closed.
             let _ended = opening.acquire().await.is_err();
@@ -73,11 +73,11 @@ impl Predecessors {
 impl Drop for InFlight {
     fn drop(&mut self) {
         self.ended.close();
-        let mut openings = self.openings.openings();
-        if let Some(equal) = openings.get_mut(&self.sent) {
+        let mut requests = self.requests.lock();
+        if let Some(equal) = requests.get_mut(&self.key) {
             equal.retain(|opening| !opening.is_closed());
             if equal.is_empty() {
-                openings.remove(&self.sent);
+                requests.remove(&self.key);
             }
         }
     }

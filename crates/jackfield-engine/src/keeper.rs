@@ -20,7 +20,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::news::{Observer, ObserverEvent};
 use crate::notices::SessionNotice;
-use crate::patience::reached;
+use crate::patience::retry_until_reachable;
 use crate::perform::chain;
 use crate::resume::{DriveOutcome, ResumeSession, is_cancelled};
 
@@ -29,12 +29,12 @@ use crate::resume::{DriveOutcome, ResumeSession, is_cancelled};
 pub struct KeeperOptions {
     /// The maximum number of turns that the keeper drives at once; at least one. Turns that clients are waiting
     /// for go first, and may exceed the limit.
-    pub at_once: usize,
+    pub max_concurrent: usize,
     /// The policy now in force. It can only restrict the turns' own.
     pub policy: Policy,
     /// The maximum time between queries for due sessions. It bounds the delay until a delivery from another
     /// process is noticed.
-    pub every: Duration,
+    pub poll_interval: Duration,
 }
 
 impl KeeperOptions {
@@ -42,8 +42,8 @@ impl KeeperOptions {
     #[must_use]
     pub const fn new(policy: Policy) -> Self {
         Self {
-            at_once: 256,
-            every: Duration::from_secs(1),
+            max_concurrent: 256,
+            poll_interval: Duration::from_secs(1),
             policy,
         }
     }
@@ -53,7 +53,7 @@ impl KeeperOptions {
 #[derive(Debug)]
 pub struct KeptSession {
     /// The outcome. A session that is parked or could not be driven is left alone for a while.
-    pub driven: Result<DriveOutcome, EngineError>,
+    pub outcome: Result<DriveOutcome, EngineError>,
     /// The session.
     pub session: SessionId,
 }
@@ -85,35 +85,35 @@ impl Engine {
     ///
     /// Only processes that should recover sessions left by others need a keeper. Requires a Tokio runtime.
     #[must_use = "dropping the keeper ends it"]
-    pub fn keep(
+    pub fn spawn_keeper(
         &self,
         options: KeeperOptions,
-        tell: impl FnMut(KeptSession) + Send + 'static,
+        on_outcome: impl FnMut(KeptSession) + Send + 'static,
     ) -> Keeper {
-        let keeping = KeeperState {
-            called: JoinSet::new(),
+        let state = KeeperState {
+            inbox_watches: JoinSet::new(),
             engine: self.clone(),
-            left: BTreeMap::new(),
+            resting: BTreeMap::new(),
             options,
             queue: VecDeque::new(),
             running: BTreeMap::new(),
             sessions: BTreeSet::new(),
             starting: JoinSet::new(),
             tasks: JoinSet::new(),
-            tell: Box::new(tell),
+            on_outcome: Box::new(on_outcome),
         };
         Keeper {
-            task: tokio::spawn(keeping.run()),
+            task: tokio::spawn(state.run()),
         }
     }
 }
 
 struct KeeperState {
     /// Waits for deliveries to parked sessions; a delivery may be a cancel.
-    called: JoinSet<SessionId>,
+    inbox_watches: JoinSet<SessionId>,
     engine: Engine,
     /// Sessions that could not be driven, and rest for a while.
-    left: BTreeMap<SessionId, RestingSession>,
+    resting: BTreeMap<SessionId, RestingSession>,
     options: KeeperOptions,
     /// Sessions that were due at the last query and are not resumed yet.
     queue: VecDeque<SessionId>,
@@ -123,7 +123,7 @@ struct KeeperState {
     /// One task per turn that is being resumed; ends when the turn's first step is committed.
     starting: JoinSet<()>,
     tasks: JoinSet<Result<DriveOutcome, EngineError>>,
-    tell: Box<dyn FnMut(KeptSession) + Send>,
+    on_outcome: Box<dyn FnMut(KeptSession) + Send>,
 }
 
 /// A session that is left alone for a while.
@@ -135,14 +135,14 @@ struct RestingSession {
 impl KeeperState {
     async fn run(mut self) {
         let shared = Arc::clone(&self.engine.shared);
-        let mut notices = shared.noticed.listen();
+        let mut notices = shared.notices.subscribe();
         loop {
-            let sleep = self.take_up().await;
+            let sleep = self.resume_due().await;
             tokio::select! {
                 Some(joined) = self.tasks.join_next_with_id() => self.joined(joined),
                 Some(_) = self.starting.join_next() => {}
-                Some(Ok(called)) = self.called.join_next() => {
-                    self.left.remove(&called);
+                Some(Ok(session)) = self.inbox_watches.join_next() => {
+                    self.resting.remove(&session);
                 }
                 noticed = notices.recv() => {
                     self.notice(noticed);
@@ -158,24 +158,24 @@ impl KeeperState {
 
     fn notice(&mut self, noticed: Result<SessionNotice, RecvError>) {
         match noticed {
-            Ok(SessionNotice::Delivered(session)) => _ = self.left.remove(&session),
+            Ok(SessionNotice::Delivered(session)) => _ = self.resting.remove(&session),
             // Missed notices do no harm: due sessions are queried in any case.
-            Ok(SessionNotice::LetGo | SessionNotice::Wanted)
+            Ok(SessionNotice::Released | SessionNotice::Prioritized)
             | Err(RecvError::Closed | RecvError::Lagged(_)) => {}
         }
     }
 
     /// Resumes the sessions that may be resumed now. Returns how long the keeper can sleep.
-    async fn take_up(&mut self) -> Duration {
+    async fn resume_due(&mut self) -> Duration {
         if self.engine.is_draining() {
             return LONGEST_SLEEP;
         }
         let shared = &self.engine.shared;
-        if shared.writes.fail() && self.engine.check_writable().await.is_err() {
+        if shared.write_health.is_failing() && self.engine.check_writable().await.is_err() {
             // Turns that are resumed now would be interrupted again.
             return AFTER_AN_ERROR;
         }
-        for session in self.engine.shared.noticed.take_wanted() {
+        for session in self.engine.shared.notices.take_prioritized() {
             if self.may_start(&session) {
                 self.start(session);
             }
@@ -193,21 +193,22 @@ impl KeeperState {
                 // Sleep until a turn has ended or has been resumed.
                 return LONGEST_SLEEP;
             }
-            if let Some(sleep) = self.look().await {
+            if let Some(sleep) = self.queue_due().await {
                 return sleep;
             }
         }
     }
 
     /// Queues the due sessions that may be resumed; if there are none, returns how long to sleep.
-    async fn look(&mut self) -> Option<Duration> {
-        let every = self.options.every;
+    async fn queue_due(&mut self) -> Option<Duration> {
+        let every = self.options.poll_interval;
         let at = Instant::now();
         // Entries that were not due for this long belong to sessions that are finished or deleted.
-        self.left.retain(|_, left| at < left.until + LONGEST_PAUSE);
+        self.resting
+            .retain(|_, left| at < left.until + LONGEST_PAUSE);
         let now = self.engine.shared.clock.now().wall;
         // Resting and running sessions may still be due; the page must have room for others.
-        let most = PAGE + self.left.len() + self.running.len();
+        let most = PAGE + self.resting.len() + self.running.len();
         let due = match self.engine.shared.journal.due(now, most).await {
             Ok(due) => due,
             Err(error) => {
@@ -220,31 +221,42 @@ impl KeeperState {
         if !self.queue.is_empty() {
             return None;
         }
-        let next = due.next.map(|next| until(next, now));
+        let next = due.next.map(|next| time_until(next, now));
         let next = next.filter(|next| !next.is_zero());
         Some(next.unwrap_or(every).min(every))
     }
 
     /// Whether one more turn may be driven.
     fn has_room(&self) -> bool {
-        self.tasks.len() < self.options.at_once.max(1)
+        self.tasks.len() < self.options.max_concurrent.max(1)
     }
 
     /// Whether a session is neither resting nor driven in this process.
     fn may_start(&self, session: &SessionId) -> bool {
         let at = Instant::now();
-        let is_left = self.left.get(session).is_some_and(|left| at < left.until);
-        let is_driven = || self.engine.shared.occupied.driven(session).is_some();
-        !is_left && !self.sessions.contains(session) && !is_driven()
+        let is_resting = self
+            .resting
+            .get(session)
+            .is_some_and(|left| at < left.until);
+        let is_driven = || {
+            self.engine
+                .shared
+                .driven_sessions
+                .progress(session)
+                .is_some()
+        };
+        !is_resting && !self.sessions.contains(session) && !is_driven()
     }
 
     fn start(&mut self, session: SessionId) {
         let (engine, policy) = (self.engine.clone(), self.options.policy.clone());
         let resume = ResumeSession::new(session.clone(), policy);
         let (commits, committed) = oneshot::channel();
-        let task = self
-            .tasks
-            .spawn(async move { engine.keep_on(resume, StartWatch(Some(commits))).await });
+        let task = self.tasks.spawn(async move {
+            engine
+                .resume_for_keeper(resume, StartWatch(Some(commits)))
+                .await
+        });
         // A longer start does not use the CPU: it waits, for instance for a tool server to start.
         let started = tokio::time::timeout(LONGEST_START, committed);
         self.starting.spawn(async move { _ = started.await });
@@ -253,7 +265,7 @@ impl KeeperState {
     }
 
     fn joined(&mut self, joined: Result<(Id, Result<DriveOutcome, EngineError>), JoinError>) {
-        let (id, driven) = match joined {
+        let (id, outcome) = match joined {
             Ok((id, driven)) => (id, Some(driven)),
             Err(error) => {
                 tracing::error!("a session could not be kept: {error}");
@@ -264,26 +276,27 @@ impl KeeperState {
             return;
         };
         self.sessions.remove(&session);
-        let is_theirs = matches!(
-            driven,
+        let driven_elsewhere = matches!(
+            outcome,
             Some(Err(
                 EngineError::Busy { .. } | EngineError::NothingOpen { .. }
             ))
         );
-        if is_theirs {
+        if driven_elsewhere {
             // Another driver was faster; this is not an error.
             let pause = AFTER_AN_ERROR;
             let until = Instant::now() + pause;
-            self.left.insert(session, RestingSession { pause, until });
+            self.resting
+                .insert(session, RestingSession { pause, until });
             return;
         }
-        if matches!(driven, Some(Ok(_))) {
-            self.left.remove(&session);
+        if matches!(outcome, Some(Ok(_))) {
+            self.resting.remove(&session);
         } else {
-            let is_parked = matches!(driven, Some(Err(EngineError::Parked { .. })));
-            let before = self.left.get(&session).map(|left| left.pause);
+            let is_parked = matches!(outcome, Some(Err(EngineError::Parked { .. })));
+            let before = self.resting.get(&session).map(|left| left.pause);
             // A journal failure is not the session's fault: retry soon after the journal recovers.
-            let is_of_journal = matches!(&driven, Some(Err(error)) if error.is_of_journal());
+            let is_of_journal = matches!(&outcome, Some(Err(error)) if error.is_journal_failure());
             let longest = if is_of_journal {
                 AFTER_AN_OUTAGE
             } else {
@@ -295,48 +308,51 @@ impl KeeperState {
                 None => AFTER_AN_ERROR,
             };
             let until = Instant::now() + pause;
-            self.left
+            self.resting
                 .insert(session.clone(), RestingSession { pause, until });
-            if is_parked && self.called.len() < MOST_CALLED {
+            if is_parked && self.inbox_watches.len() < MOST_CALLED {
                 let (engine, session) = (self.engine.clone(), session.clone());
-                self.called.spawn(async move {
-                    engine.cancelled(&session).await;
+                self.inbox_watches.spawn(async move {
+                    engine.wait_for_delivery(&session).await;
                     session
                 });
             }
         }
-        if let Some(driven) = driven {
-            (self.tell)(KeptSession { driven, session });
+        if let Some(driven) = outcome {
+            (self.on_outcome)(KeptSession {
+                outcome: driven,
+                session,
+            });
         }
     }
 }
 
 impl Engine {
     /// Resumes a session for a keeper.
-    async fn keep_on(
+    async fn resume_for_keeper(
         &self,
         resume: ResumeSession,
         mut starting: StartWatch,
     ) -> Result<DriveOutcome, EngineError> {
-        let _kept = self.shared.going.kept.token();
+        let _kept = self.shared.shutdown.keeper_turns.token();
         let driven = pin!(self.resume_existing(resume, &mut starting));
-        let driven = self.shared.going.unless_stopped(driven).await;
+        let driven = self.shared.shutdown.unless_stopped(driven).await;
         let driven = driven.unwrap_or(Err(EngineError::Draining));
-        if let Ok(DriveOutcome::Over(report)) = &driven
-            && self.shared.passing.is_some()
+        if let Ok(DriveOutcome::Finished(report)) = &driven
+            && self.shared.ephemeral.is_some()
         {
             let (engine, session, turn) =
                 (self.clone(), report.session.clone(), report.turn.clone());
-            tokio::spawn(async move { engine.pass(&session, &turn).await });
+            tokio::spawn(async move { engine.delete_when_delivered(&session, &turn).await });
         }
         driven
     }
 
     /// Waits until a parked session has a new delivery, or returns at once if it has a cancel.
-    async fn cancelled(&self, session: &SessionId) {
+    async fn wait_for_delivery(&self, session: &SessionId) {
         let journal = &self.shared.journal;
         let is_over = || self.is_draining();
-        let Ok(loaded) = reached(is_over, || journal.load(session)).await else {
+        let Ok(loaded) = retry_until_reachable(is_over, || journal.load(session)).await else {
             return std::future::pending().await;
         };
         let facts = loaded.steps.iter().flat_map(|step| &step.facts);
@@ -346,7 +362,7 @@ impl Engine {
             return;
         }
         let seen = loaded.deliveries.len() as u64;
-        if reached(is_over, || journal.inbox(session, seen))
+        if retry_until_reachable(is_over, || journal.inbox(session, seen))
             .await
             .is_err()
         {
@@ -361,13 +377,13 @@ impl Engine {
 struct StartWatch(Option<oneshot::Sender<()>>);
 
 impl Observer for StartWatch {
-    fn tell(&mut self, _news: ObserverEvent<'_>) {
+    fn on_event(&mut self, _news: ObserverEvent<'_>) {
         self.0 = None;
     }
 }
 
 /// The time until `then`; zero if it is past.
-fn until(then: WallTime, now: WallTime) -> Duration {
+fn time_until(then: WallTime, now: WallTime) -> Duration {
     then.since(now)
 }
 

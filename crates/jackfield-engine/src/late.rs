@@ -14,12 +14,12 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
 use crate::engine::EngineState;
-use crate::patience::reached;
+use crate::patience::retry_until_reachable;
 use crate::perform::chain;
 
 /// Delivers the late outcomes of a session's calls.
 #[derive(Clone)]
-pub(crate) struct LateTo {
+pub(crate) struct LateOutcomeSender {
     session: SessionId,
     shared: Weak<EngineState>,
 }
@@ -34,7 +34,7 @@ impl Default for LateLimit {
     }
 }
 
-impl LateTo {
+impl LateOutcomeSender {
     pub(crate) fn new(shared: &Arc<EngineState>, session: &SessionId) -> Self {
         Self {
             session: session.clone(),
@@ -43,13 +43,13 @@ impl LateTo {
     }
 
     /// Returns the handler for the outcome of an attempt that was given up.
-    pub(crate) fn of(&self, attempt: ToolAttempt) -> Afterwards {
-        let to = self.clone();
-        Afterwards::new(move |result| to.hear(attempt, &result))
+    pub(crate) fn handler(&self, attempt: ToolAttempt) -> Afterwards {
+        let sender = self.clone();
+        Afterwards::new(move |result| sender.deliver(attempt, &result))
     }
 
     /// Delivers a late outcome in the background.
-    fn hear(self, attempt: ToolAttempt, result: &ToolResult) {
+    fn deliver(self, attempt: ToolAttempt, result: &ToolResult) {
         let Self { session, shared } = self;
         let (call, size, is_error) = (attempt.call.clone(), result.size(), result.is_error);
         tracing::info!(%session, %call, size, is_error, "a tool answered after its call was given up");
@@ -59,10 +59,10 @@ impl LateTo {
         };
         // Ephemeral sessions are not read later.
         let id = DeliveryId::parse(&format!("late-{call}-{}", attempt.attempt));
-        let (None, Ok(id)) = (shared.passing, id) else {
+        let (None, Ok(id)) = (shared.ephemeral, id) else {
             return;
         };
-        let Ok(place) = Arc::clone(&shared.late.0).try_acquire_owned() else {
+        let Ok(permit) = Arc::clone(&shared.late_limit.0).try_acquire_owned() else {
             tracing::warn!(%session, %call, "too many late outcomes at once: this one is not kept");
             return;
         };
@@ -72,14 +72,14 @@ impl LateTo {
                 let (id, body) = (id.clone(), body.clone());
                 shared.journal.deliver(&session, id, BY.into(), body)
             };
-            match reached(|| shared.going.is_draining(), deliver).await {
+            match retry_until_reachable(|| shared.shutdown.is_draining(), deliver).await {
                 Ok(_) | Err(JournalError::UnknownSession { .. }) => {}
                 Err(error) => {
                     let error = chain(&error);
                     tracing::warn!(%session, %call, %error, "a late outcome could not be kept");
                 }
             }
-            drop(place);
+            drop(permit);
         });
     }
 }

@@ -57,7 +57,7 @@ pub use jackfield_ports::journal::{DeliveryOutcome, Hold, JournalError, Loaded};
 
 pub use self::approver::{ApprovalRequest, Approver, Decision};
 pub use self::background::StartedTurn;
-pub use self::catalog::{ToolOffer, ToolboxProblem, ToolboxStatus, unusable};
+pub use self::catalog::{ToolOffer, ToolboxProblem, ToolboxStatus, unusable_reason};
 pub use self::clients::{CLIENT, ClientResultsOptions, ClientResultsOutcome};
 pub use self::clock::{Clock, SystemClock};
 pub use self::direct::{CallProgress, DirectCall, DirectOutcome};

@@ -67,24 +67,24 @@ impl Engine {
                 matches!(found.mark, Mark::Call(_)) || Some(&found.mark) == first.as_ref()
             });
             let sessions: BTreeSet<SessionId> = found.map(|found| found.session).collect();
-            let loaded = self.readable(sessions).await?;
-            let known: Vec<SessionIndex> = loaded
+            let loaded = self.load_readable(sessions).await?;
+            let indexes: Vec<SessionIndex> = loaded
                 .iter()
-                .map(|(session, loaded)| SessionIndex::of(session.clone(), &loaded.steps))
+                .map(|(session, loaded)| SessionIndex::from_steps(session.clone(), &loaded.steps))
                 .collect();
-            let located = locate::locate(principal, history, &known);
-            let Some(session) = session_of(&located) else {
+            let located = locate::locate(principal, history, &indexes);
+            let Some(session) = located_session(&located) else {
                 if matches!(located, Located::Refused(_)) {
-                    return Ok(Destination::nowhere(located));
+                    return Ok(Destination::without_session(located));
                 }
                 continue;
             };
             let loaded = loaded.iter().find(|(known, _)| known == session);
             if let Some((session, loaded)) = loaded {
-                return Ok(place(session.clone(), loaded, located));
+                return Ok(resolve_destination(session.clone(), loaded, located));
             }
         }
-        Ok(Destination::nowhere(Located::New))
+        Ok(Destination::without_session(Located::New))
     }
 
     /// Locates a request in a session that it names and that belongs to its principal.
@@ -100,18 +100,20 @@ impl Engine {
         principal: &str,
         session: &SessionId,
         history: &[Message],
-        adopts: bool,
+        may_adopt: bool,
     ) -> Result<Destination, EngineError> {
         let loaded = self.shared.journal.load(session).await?;
-        let known = SessionIndex::of(session.clone(), &loaded.steps);
-        let is_its = known.principal().map_or(adopts, |whose| whose == principal);
+        let index = SessionIndex::from_steps(session.clone(), &loaded.steps);
+        let is_owner = index
+            .principal()
+            .map_or(may_adopt, |whose| whose == principal);
         // Do not reveal the sessions of other principals.
-        if !is_its {
+        if !is_owner {
             let session = session.clone();
             return Err(JournalError::UnknownSession { session }.into());
         }
-        let located = locate::locate_in(history, &known);
-        Ok(place(session.clone(), &loaded, located))
+        let located = locate::locate_in(history, &index);
+        Ok(resolve_destination(session.clone(), &loaded, located))
     }
 
     /// Locates a request that continues a segment of a turn, which it names; its whole history is new. `None`
@@ -129,18 +131,18 @@ impl Engine {
     ) -> Result<Option<Destination>, EngineError> {
         let found = self.find(principal, &[Mark::Turn(turn.clone())], 1).await?;
         let sessions: BTreeSet<SessionId> = found.into_iter().map(|found| found.session).collect();
-        for (session, loaded) in self.readable(sessions).await? {
-            let known = SessionIndex::of(session.clone(), &loaded.steps);
-            let located = locate::locate_after(principal, turn, segment, history, &known);
+        for (session, loaded) in self.load_readable(sessions).await? {
+            let index = SessionIndex::from_steps(session.clone(), &loaded.steps);
+            let located = locate::locate_after(principal, turn, segment, history, &index);
             if let Some(located) = located {
-                return Ok(Some(place(session, &loaded, located)));
+                return Ok(Some(resolve_destination(session, &loaded, located)));
             }
         }
         Ok(None)
     }
 
     /// The sessions among these that exist and can be read.
-    async fn readable(
+    async fn load_readable(
         &self,
         sessions: BTreeSet<SessionId>,
     ) -> Result<Vec<(SessionId, Loaded)>, EngineError> {
@@ -161,7 +163,7 @@ impl Engine {
 }
 
 impl Destination {
-    fn nowhere(located: Located) -> Self {
+    fn without_session(located: Located) -> Self {
         Self {
             before: Arc::default(),
             located,
@@ -170,7 +172,7 @@ impl Destination {
     }
 }
 
-const fn session_of(located: &Located) -> Option<&SessionId> {
+const fn located_session(located: &Located) -> Option<&SessionId> {
     match located {
         Located::Answer { session, .. }
         | Located::Collect { session, .. }
@@ -182,7 +184,7 @@ const fn session_of(located: &Located) -> Option<&SessionId> {
     }
 }
 
-fn place(session: SessionId, loaded: &Loaded, located: Located) -> Destination {
+fn resolve_destination(session: SessionId, loaded: &Loaded, located: Located) -> Destination {
     let facts = || loaded.steps.iter().flat_map(|step| &step.facts);
     let folded = Session::fold(session.clone(), facts());
     let at = match &located {
@@ -199,7 +201,7 @@ fn place(session: SessionId, loaded: &Loaded, located: Located) -> Destination {
     };
     let (before, setup) = match at {
         Some(at) => {
-            let said = fork::said_until(session, facts(), at);
+            let messages = fork::messages_until(session, facts(), at);
             let opened = facts().find_map(|fact| {
                 if let Fact::TurnOpened { setup, turn, .. } = fact
                     && *turn == at.turn
@@ -209,7 +211,7 @@ fn place(session: SessionId, loaded: &Loaded, located: Located) -> Destination {
                     None
                 }
             });
-            (said, opened)
+            (messages, opened)
         }
         None => {
             let last = folded.last_turn();

@@ -28,10 +28,10 @@ use crate::perform::{TurnRef, chain};
 pub(crate) struct ModelCall {
     /// The end of the last call; it follows the pieces.
     end: Option<TaskEvent>,
-    of: TurnRef,
+    turn_ref: TurnRef,
     pieces: mpsc::Receiver<TaskEvent>,
-    to_pieces: mpsc::Sender<TaskEvent>,
-    under_way: Option<(ModelAttempt, ReplyFuture)>,
+    piece_sender: mpsc::Sender<TaskEvent>,
+    in_flight: Option<(ModelAttempt, ReplyFuture)>,
 }
 
 /// A reply in flight; it resolves to the end of the call.
@@ -39,14 +39,14 @@ type ReplyFuture = Pin<Box<dyn Future<Output = Input> + Send>>;
 
 impl ModelCall {
     /// Creates the model caller of this turn.
-    pub(crate) fn new(of: &TurnRef) -> Self {
-        let (to_pieces, pieces) = mpsc::channel(QUEUE);
+    pub(crate) fn new(turn_ref: &TurnRef) -> Self {
+        let (piece_sender, pieces) = mpsc::channel(QUEUE);
         Self {
             end: None,
-            of: of.clone(),
+            turn_ref: turn_ref.clone(),
             pieces,
-            to_pieces,
-            under_way: None,
+            piece_sender,
+            in_flight: None,
         }
     }
 
@@ -60,26 +60,26 @@ impl ModelCall {
     ) {
         let mut sink = Sink {
             attempt,
-            pieces: self.to_pieces.clone(),
+            pieces: self.piece_sender.clone(),
         };
-        let of = self.of.clone();
+        let turn_ref = self.turn_ref.clone();
         let call = async move {
-            let call = call_model(&shared, &of, &mut sink, attempt, request);
+            let call = call_model(&shared, &turn_ref, &mut sink, attempt, request);
             // A panic in an adapter must not end the turn.
             let ended = AssertUnwindSafe(call).catch_unwind().await;
-            ended.unwrap_or_else(|why| crashed(&of, attempt, &*why))
+            ended.unwrap_or_else(|why| crashed(&turn_ref, attempt, &*why))
         };
-        self.under_way = Some((attempt, Box::pin(call)));
+        self.in_flight = Some((attempt, Box::pin(call)));
     }
 
     /// Aborts this attempt. Events that have already arrived are kept.
     pub(crate) fn abort(&mut self, attempt: ModelAttempt) {
-        self.under_way.take_if(|(other, _)| *other == attempt);
+        self.in_flight.take_if(|(other, _)| *other == attempt);
     }
 
     /// Aborts the call in flight.
     pub(crate) fn stop(&mut self) {
-        self.under_way = None;
+        self.in_flight = None;
     }
 
     /// The next event, if one is available.
@@ -93,12 +93,12 @@ impl ModelCall {
     }
 
     /// Polls the call alongside another future, as long as the channel has room for its pieces.
-    pub(crate) async fn beside<T>(&mut self, other: impl Future<Output = T>) -> T {
+    pub(crate) async fn run_alongside<T>(&mut self, other: impl Future<Output = T>) -> T {
         let mut other = pin!(other);
         poll_fn(|context| {
             let polled = other.as_mut().poll(context);
             if polled.is_pending() {
-                self.go_on(context);
+                self.poll_reply(context);
             }
             polled
         })
@@ -110,15 +110,15 @@ impl ModelCall {
         if let Some(event) = self.try_next() {
             return Poll::Ready(event);
         }
-        self.go_on(context);
+        self.poll_reply(context);
         self.try_next().map_or(Poll::Pending, Poll::Ready)
     }
 
-    fn go_on(&mut self, context: &mut Context<'_>) {
-        if let Some((_, reply)) = &mut self.under_way
+    fn poll_reply(&mut self, context: &mut Context<'_>) {
+        if let Some((_, reply)) = &mut self.in_flight
             && let Poll::Ready(ended) = reply.as_mut().poll(context)
         {
-            self.under_way = None;
+            self.in_flight = None;
             self.end = Some(TaskEvent::input(ended));
         }
     }

@@ -36,7 +36,7 @@ pub enum ObserverEvent<'a> {
         /// A message about it.
         message: Option<&'a str>,
         /// The total amount, if known.
-        of: Option<f64>,
+        total: Option<f64>,
     },
     /// A message waits for the turn before it to end, as [`SecondMessage::Queue`] asks. Sent once.
     ///
@@ -60,10 +60,10 @@ pub enum ObserverEvent<'a> {
 /// Observes a turn. Implementations must not block; a slow observer needs a queue of its own.
 pub trait Observer: Send {
     /// Receives an event.
-    fn tell(&mut self, news: ObserverEvent<'_>);
+    fn on_event(&mut self, event: ObserverEvent<'_>);
 }
 
 /// Ignores all events.
 impl Observer for () {
-    fn tell(&mut self, _news: ObserverEvent<'_>) {}
+    fn on_event(&mut self, _news: ObserverEvent<'_>) {}
 }

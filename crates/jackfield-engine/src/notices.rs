@@ -11,7 +11,7 @@ use tokio::sync::broadcast;
 pub(crate) struct SessionNotices {
     notices: broadcast::Sender<SessionNotice>,
     /// The sessions that keepers resume first. They are kept until taken, so a missed notice does no harm.
-    wanted: Mutex<BTreeSet<SessionId>>,
+    prioritized: Mutex<BTreeSet<SessionId>>,
 }
 
 /// A notice for keepers.
@@ -20,55 +20,57 @@ pub(crate) enum SessionNotice {
     /// A delivery was added to the inbox of a session.
     Delivered(SessionId),
     /// A turn was released: it may be due, or have a deadline that keepers do not know.
-    LetGo,
+    Released,
     /// A client is waiting for the turn of a session.
-    Wanted,
+    Prioritized,
 }
 
 impl Default for SessionNotices {
     fn default() -> Self {
         Self {
             notices: broadcast::Sender::new(MOST_UNHEARD),
-            wanted: Mutex::default(),
+            prioritized: Mutex::default(),
         }
     }
 }
 
 impl SessionNotices {
-    pub(crate) fn delivered(&self, session: &SessionId) {
-        if self.is_heard() {
+    pub(crate) fn notify_delivered(&self, session: &SessionId) {
+        if self.has_keeper() {
             // A keeper that stops in between needs no notice.
             let _nobody = self.notices.send(SessionNotice::Delivered(session.clone()));
         }
     }
 
-    pub(crate) fn let_go(&self) {
-        let _nobody = self.notices.send(SessionNotice::LetGo);
+    pub(crate) fn notify_released(&self) {
+        let _nobody = self.notices.send(SessionNotice::Released);
     }
 
     /// Makes a keeper resume a session before all others.
-    pub(crate) fn want(&self, session: &SessionId) {
-        self.wanted().insert(session.clone());
-        let _nobody = self.notices.send(SessionNotice::Wanted);
+    pub(crate) fn prioritize(&self, session: &SessionId) {
+        self.lock_prioritized().insert(session.clone());
+        let _nobody = self.notices.send(SessionNotice::Prioritized);
     }
 
     /// Takes the sessions that have to be resumed first.
-    pub(crate) fn take_wanted(&self) -> BTreeSet<SessionId> {
-        std::mem::take(&mut *self.wanted())
+    pub(crate) fn take_prioritized(&self) -> BTreeSet<SessionId> {
+        std::mem::take(&mut *self.lock_prioritized())
     }
 
     /// Whether there is a keeper.
-    pub(crate) fn is_heard(&self) -> bool {
+    pub(crate) fn has_keeper(&self) -> bool {
         self.notices.receiver_count() > 0
     }
 
     /// Subscribes to all later notices; a slow subscriber gets a lag error.
-    pub(crate) fn listen(&self) -> broadcast::Receiver<SessionNotice> {
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<SessionNotice> {
         self.notices.subscribe()
     }
 
-    fn wanted(&self) -> MutexGuard<'_, BTreeSet<SessionId>> {
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_prioritized(&self) -> MutexGuard<'_, BTreeSet<SessionId>> {
+        self.prioritized
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -41,7 +41,7 @@ pub struct TurnOptions {
     /// The known prices of models.
     pub prices: Arc<PriceList>,
     /// What happens to the message if the session is busy.
-    pub second: SecondMessage,
+    pub if_busy: SecondMessage,
     /// Which server tools are offered.
     pub server_tools: ServerTools,
     /// The settings of the model calls.
@@ -58,10 +58,10 @@ pub struct TurnOptions {
     /// What to do with calls whose outcome is unknown.
     pub when_unknown: UnknownPolicy,
     /// Exceptions to `when_unknown` for single tools; the last matching rule wins.
-    pub when_unknown_of: Vec<UnknownRule>,
+    pub unknown_rules: Vec<UnknownRule>,
     /// The time limit for whole replies, which are requested where the reply is not streamed to a client;
     /// `None` always streams.
-    pub whole: Option<Duration>,
+    pub whole_reply_limit: Option<Duration>,
 }
 
 impl TurnOptions {
@@ -79,15 +79,15 @@ impl TurnOptions {
             model,
             policy: Policy::default(),
             prices: Arc::default(),
-            second: SecondMessage::default(),
+            if_busy: SecondMessage::default(),
             server_tools: ServerTools::default(),
             settings: Settings::default(),
             strict: None,
             system: SystemPrompt::default(),
             tools_after_first_round: true,
             when_unknown: UnknownPolicy::Report,
-            when_unknown_of: Vec::new(),
-            whole: None,
+            unknown_rules: Vec::new(),
+            whole_reply_limit: None,
         }
     }
 }
@@ -122,20 +122,22 @@ impl ServerTools {
         match self {
             Self::All => true,
             Self::None => false,
-            Self::Only(patterns) => patterns.iter().any(|pattern| policy::fits(pattern, tool)),
+            Self::Only(patterns) => patterns
+                .iter()
+                .any(|pattern| policy::matches_tool(pattern, tool)),
         }
     }
 
     /// Whether tools of this toolbox can be offered; a toolbox without any is not queried.
     #[must_use]
-    pub fn may_be_of(&self, toolbox: &ToolboxId) -> bool {
+    pub fn may_offer_from(&self, toolbox: &ToolboxId) -> bool {
         match self {
             Self::All => true,
             Self::None => false,
             Self::Only(patterns) => patterns
                 .iter()
                 .any(|pattern| match pattern.split_once('/') {
-                    Some((of, _)) if !of.contains('*') => of == toolbox.as_str(),
+                    Some((prefix, _)) if !prefix.contains('*') => prefix == toolbox.as_str(),
                     Some(_) | None => true,
                 }),
         }

@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 use crate::engine::EngineState;
-use crate::patience::reached;
+use crate::patience::retry_until_reachable;
 use crate::perform::{chain, stop};
 
 /// A session that this process owns. Dropping it releases the session in the background; without a runtime, the
@@ -55,7 +55,7 @@ impl SessionOwnership {
         if let Some(session) = &self.session {
             if let Err(error) = self.journal.release(session, self.epoch).await {
                 if let Some(shared) = self.shared.upgrade() {
-                    shared.writes.failed();
+                    shared.write_health.record_failure();
                 }
                 let error = chain(&error);
                 tracing::warn!(%session, %error, "a session is not let go of yet; trying again");
@@ -81,13 +81,13 @@ impl SessionOwnership {
                 let is_over = || {
                     shared
                         .upgrade()
-                        .is_none_or(|shared| shared.going.is_draining())
+                        .is_none_or(|shared| shared.shutdown.is_draining())
                 };
-                match reached(is_over, || journal.release(&session, epoch)).await {
+                match retry_until_reachable(is_over, || journal.release(&session, epoch)).await {
                     // Keepers do not know yet that the session may be due.
                     Ok(()) => {
                         if let Some(shared) = shared.upgrade() {
-                            shared.noticed.let_go();
+                            shared.notices.notify_released();
                         }
                     }
                     Err(error) => {

@@ -8,16 +8,16 @@ use crate::perform::chain;
 
 /// Retries a journal operation, with pauses, until the journal can be reached. Stops when `is_over` returns
 /// true, because the result is no longer needed.
-pub(crate) async fn reached<T, F>(
+pub(crate) async fn retry_until_reachable<T, F>(
     is_over: impl Fn() -> bool,
-    mut ask: impl FnMut() -> F,
+    mut operation: impl FnMut() -> F,
 ) -> Result<T, JournalError>
 where
     F: Future<Output = Result<T, JournalError>>,
 {
     let mut pause = FIRST_PAUSE;
     loop {
-        match ask().await {
+        match operation().await {
             Err(error @ JournalError::Unreachable { .. }) if !is_over() => {
                 tracing::debug!(error = %chain(&error), "the journal cannot be reached; asking again");
                 tokio::time::sleep(pause).await;

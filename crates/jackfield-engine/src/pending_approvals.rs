@@ -31,12 +31,12 @@ impl PendingApprovals {
     }
 
     /// Whether the approver may still decide.
-    pub(crate) fn is_under_way(&self) -> bool {
+    pub(crate) fn has_open(&self) -> bool {
         self.open.load(Ordering::SeqCst) > 0
     }
 
     /// Asks the approver about the approvals that these actions open.
-    pub(crate) fn ask(
+    pub(crate) fn request(
         &mut self,
         shared: &Arc<EngineState>,
         sender: &mpsc::Sender<TaskEvent>,
@@ -49,19 +49,20 @@ impl PendingApprovals {
         while self.tasks.try_join_next().is_some() {}
         for action in actions {
             if let Action::OpenWait(wait) = action
-                && let Some(asked) = undecided(turn, wait)
+                && let Some(request) = approval_request(turn, wait)
             {
                 self.open.fetch_add(1, Ordering::SeqCst);
                 let (approver, shared) = (Arc::clone(approver), Arc::clone(shared));
                 let (open, sender) = (Arc::clone(&self.open), sender.clone());
                 self.tasks.spawn(async move {
-                    let decision = decide(&approver, &asked).await;
-                    let left = deliver(&shared, approver.name(), &asked, decision).await;
+                    let decision = decide(&approver, &request).await;
+                    let left_to_person =
+                        deliver(&shared, approver.name(), &request, decision).await;
                     open.fetch_sub(1, Ordering::SeqCst);
-                    if left {
+                    if left_to_person {
                         // The driver is gone only when the result is no longer needed.
                         let _gone = sender
-                            .send(TaskEvent::News(ToolNotice::Undecided(asked.wait)))
+                            .send(TaskEvent::Notice(ToolNotice::Undecided(request.wait)))
                             .await;
                     }
                 });
@@ -71,15 +72,15 @@ impl PendingApprovals {
 }
 
 /// The approver's decision; a panic counts as a denial.
-async fn decide(approver: &Arc<dyn Approver>, asked: &ApprovalRequest) -> Decision {
+async fn decide(approver: &Arc<dyn Approver>, request: &ApprovalRequest) -> Decision {
     let mut task = JoinSet::new();
-    let (asks, question) = (Arc::clone(approver), asked.clone());
+    let (asks, question) = (Arc::clone(approver), request.clone());
     let ApprovalRequest {
         call,
         session,
         turn,
         ..
-    } = asked;
+    } = request;
     let span = tracing::warn_span!("approver", %session, %turn, %call);
     task.spawn(async move { asks.decide(&question).await }.instrument(span.clone()));
     let joined = task.join_next().await;
@@ -88,7 +89,7 @@ async fn decide(approver: &Arc<dyn Approver>, asked: &ApprovalRequest) -> Decisi
         Some(Ok(decision)) => decision,
         Some(Err(_)) | None => Decision::failed(approver.name(), "it crashed"),
     };
-    match (&decision, &asked.input) {
+    match (&decision, &request.input) {
         // Arguments that are equal to the original are not an edit.
         (Decision::Allow(Some(edited)), ToolInput::Json(input)) if input.object() == Ok(edited) => {
             Decision::Allow(None)
@@ -104,8 +105,8 @@ async fn decide(approver: &Arc<dyn Approver>, asked: &ApprovalRequest) -> Decisi
 /// Delivers the decision to the inbox. Returns whether the approval is left to a person.
 async fn deliver(
     shared: &EngineState,
-    by: &str,
-    asked: &ApprovalRequest,
+    approver_name: &str,
+    request: &ApprovalRequest,
     decision: Decision,
 ) -> bool {
     let approval = match decision {
@@ -118,15 +119,15 @@ async fn deliver(
     };
     let body = DeliveryBody::Answer {
         answer: Answer::Approval(approval),
-        wait: asked.wait.clone(),
+        wait: request.wait.clone(),
     };
-    let Ok(id) = DeliveryId::parse(&format!("approver-{}", asked.wait)) else {
+    let Ok(id) = DeliveryId::parse(&format!("approver-{}", request.wait)) else {
         return true;
     };
-    let by = format!("the approver {by}").into();
+    let by = format!("the approver {approver_name}").into();
     // The first answer wins; later ones get its outcome.
-    if let Err(error) = shared.journal.deliver(&asked.session, id, by, body).await {
-        let (error, ApprovalRequest { session, turn, .. }) = (chain(&error), asked);
+    if let Err(error) = shared.journal.deliver(&request.session, id, by, body).await {
+        let (error, ApprovalRequest { session, turn, .. }) = (chain(&error), request);
         tracing::warn!(%session, %turn, %error, "the answer of an approver cannot be delivered; the question stays open");
         // The approval would otherwise stay unanswered, so a person is asked. If the delivery did succeed, the
         // person learns that the approval is closed.
@@ -136,11 +137,11 @@ async fn deliver(
 }
 
 /// The request to the approver for an approval that is open.
-fn undecided(turn: &ToolLoop, wait: &Wait) -> Option<ApprovalRequest> {
+fn approval_request(turn: &ToolLoop, wait: &Wait) -> Option<ApprovalRequest> {
     let WaitKind::Approval { subject } = &wait.kind else {
         return None;
     };
-    let (tool, input) = turn.turn().asked_about(wait)?;
+    let (tool, input) = turn.turn().call_for_wait(wait)?;
     Some(ApprovalRequest {
         call: wait.call.clone(),
         deadline: wait.deadline,

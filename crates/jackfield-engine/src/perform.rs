@@ -25,19 +25,19 @@ use crate::crash;
 use crate::direct::{DirectCall, DirectOutcome, ProgressSink};
 use crate::engine::EngineState;
 use crate::events::{TaskEvent, ToolEventSender, send};
-use crate::late::LateTo;
+use crate::late::LateOutcomeSender;
 use crate::model_call::ModelCall;
 use crate::pending_approvals::PendingApprovals;
 
 /// The model call and the tasks of one turn. Dropping it aborts all of them.
 pub(crate) struct Workers {
-    asking: PendingApprovals,
-    calling: ModelCall,
+    approvals: PendingApprovals,
+    model_call: ModelCall,
     catalog: Arc<Catalog>,
     crashes: VecDeque<TaskEvent>,
     events: mpsc::Receiver<TaskEvent>,
-    late: LateTo,
-    of: TurnRef,
+    late: LateOutcomeSender,
+    turn_ref: TurnRef,
     running: HashMap<Id, (ToolAttempt, AbortHandle)>,
     sender: mpsc::Sender<TaskEvent>,
     shared: Arc<EngineState>,
@@ -56,18 +56,18 @@ pub(crate) struct TurnRef {
 impl Workers {
     pub(crate) fn new(shared: Arc<EngineState>, turn: &ToolLoop) -> Self {
         let (sender, events) = mpsc::channel(QUEUE);
-        let of = TurnRef {
+        let turn_ref = TurnRef {
             session: turn.session().clone(),
             turn: turn.turn().id().clone(),
         };
         Self {
-            asking: PendingApprovals::new(),
-            calling: ModelCall::new(&of),
+            approvals: PendingApprovals::new(),
+            model_call: ModelCall::new(&turn_ref),
             catalog: Arc::clone(&turn.turn().setup().catalog),
             crashes: VecDeque::new(),
             events,
-            late: LateTo::new(&shared, turn.session()),
-            of,
+            late: LateOutcomeSender::new(&shared, turn.session()),
+            turn_ref,
             running: HashMap::new(),
             sender,
             shared,
@@ -83,13 +83,13 @@ impl Workers {
 
     /// Like [`stop`](Self::stop), but the workers can be used again.
     pub(crate) async fn abort_all(&mut self) {
-        self.calling.stop();
+        self.model_call.stop();
         stop(&mut self.tasks).await;
     }
 
     /// Aborts the model call, and returns the running tasks.
     pub(crate) fn take_tasks(&mut self) -> JoinSet<()> {
-        self.calling.stop();
+        self.model_call.stop();
         std::mem::take(&mut self.tasks)
     }
 
@@ -105,7 +105,7 @@ impl Workers {
             tokio::select! {
                 // A fixed order starves no source: after the first event the driver drains all of them.
                 biased;
-                event = self.calling.next() => return event,
+                event = self.model_call.next() => return event,
                 // The workers hold a sender, so the channel never closes.
                 Some(event) = self.events.recv() => return event,
                 Some(joined) = self.tasks.join_next_with_id() => {
@@ -119,30 +119,31 @@ impl Workers {
 
     /// The next event, if one is available.
     pub(crate) fn try_next(&mut self) -> Option<TaskEvent> {
-        let event = self.calling.try_next();
+        let event = self.model_call.try_next();
         let event = event.or_else(|| self.events.try_recv().ok());
         event.or_else(|| self.crashes.pop_front())
     }
 
     /// Polls the model call alongside another future.
-    pub(crate) async fn beside<T>(&mut self, other: impl Future<Output = T>) -> T {
-        self.calling.beside(other).await
+    pub(crate) async fn run_alongside<T>(&mut self, other: impl Future<Output = T>) -> T {
+        self.model_call.run_alongside(other).await
     }
 
     /// Asks the approver, if there is one, about the approvals that these actions open.
-    pub(crate) fn ask(&mut self, turn: &ToolLoop, actions: &[Action]) {
-        self.asking.ask(&self.shared, &self.sender, turn, actions);
+    pub(crate) fn request_approvals(&mut self, turn: &ToolLoop, actions: &[Action]) {
+        self.approvals
+            .request(&self.shared, &self.sender, turn, actions);
     }
 
     /// Whether the approver may still decide.
-    pub(crate) fn is_asking(&self) -> bool {
-        self.asking.is_under_way()
+    pub(crate) fn has_pending_approvals(&self) -> bool {
+        self.approvals.has_open()
     }
 
     /// Performs actions in order. An action that a later one aborts is skipped.
     pub(crate) fn perform(&mut self, actions: Vec<Action>) {
         let mut aborted: Vec<Attempt> = Vec::new();
-        let mut wanted: Vec<Action> = Vec::with_capacity(actions.len());
+        let mut runnable: Vec<Action> = Vec::with_capacity(actions.len());
         for action in actions.into_iter().rev() {
             match &action {
                 Action::Abort(attempt) => {
@@ -151,14 +152,14 @@ impl Workers {
                 }
                 Action::CallModel { .. } | Action::ResumeTool { .. } | Action::RunTool(_) => {
                     if !attempt_of(&action).is_some_and(|attempt| aborted.contains(&attempt)) {
-                        wanted.push(action);
+                        runnable.push(action);
                     }
                 }
                 // Both are recorded by their facts, and need no work.
                 Action::Finish(_) | Action::OpenWait(_) => {}
             }
         }
-        wanted
+        runnable
             .into_iter()
             .rev()
             .for_each(|action| self.start(action));
@@ -172,7 +173,7 @@ impl Workers {
                 mut request,
             } => {
                 request.whole &= !self.streams;
-                self.calling.begin(shared, attempt, request);
+                self.model_call.begin(shared, attempt, request);
                 crash::point("between-actions");
                 return;
             }
@@ -182,9 +183,9 @@ impl Workers {
                 handle,
                 tool,
             } => {
-                let of = attempt.clone();
+                let task_attempt = attempt.clone();
                 let (entry, late) = (self.entry(&tool), self.late.clone());
-                let about = self.of.clone();
+                let turn_ref = self.turn_ref.clone();
                 let task = self.tasks.spawn(async move {
                     let mut events = ToolEventSender {
                         attempt: attempt.clone(),
@@ -199,15 +200,16 @@ impl Workers {
                             Err(ToolFailure::unknown(failure.kind, failure.message).into())
                         }
                     };
-                    let ended = checked(&shared, entry.as_ref(), ended, LONGEST_LAST_CHECK).await;
-                    send(&sender, ended_input(&about, attempt, ended)).await;
+                    let ended =
+                        check_outcome(&shared, entry.as_ref(), ended, LONGEST_LAST_CHECK).await;
+                    send(&sender, ended_input(&turn_ref, attempt, ended)).await;
                 });
-                (of, task)
+                (task_attempt, task)
             }
             Action::RunTool(run) => {
-                let of = run.attempt.clone();
+                let task_attempt = run.attempt.clone();
                 let (tool, late) = (self.entry(&run.tool), self.late.clone());
-                let about = self.of.clone();
+                let turn_ref = self.turn_ref.clone();
                 let task = self.tasks.spawn(async move {
                     let attempt = run.attempt.clone();
                     let mut events = ToolEventSender {
@@ -216,9 +218,9 @@ impl Workers {
                         sender: sender.clone(),
                     };
                     let ended = run_tool(&shared, tool.as_ref(), &run, &mut events).await;
-                    send(&sender, ended_input(&about, attempt, ended)).await;
+                    send(&sender, ended_input(&turn_ref, attempt, ended)).await;
                 });
-                (of, task)
+                (task_attempt, task)
             }
             Action::Abort(_) | Action::Finish(_) | Action::OpenWait(_) => return,
         };
@@ -235,15 +237,15 @@ impl Workers {
 
     fn abort(&mut self, attempt: &Attempt) {
         let attempt = match attempt {
-            Attempt::Model(attempt) => return self.calling.abort(*attempt),
+            Attempt::Model(attempt) => return self.model_call.abort(*attempt),
             Attempt::Tool(attempt) => attempt,
         };
         self.running.retain(|_, (other, handle)| {
-            let goes_on = other != attempt;
-            if !goes_on {
+            let is_other = other != attempt;
+            if !is_other {
                 handle.abort();
             }
-            goes_on
+            is_other
         });
     }
 
@@ -255,7 +257,7 @@ impl Workers {
         };
         let (attempt, _) = self.running.remove(&id)?;
         let crashed = joined.err().filter(JoinError::is_panic)?;
-        let TurnRef { session, turn } = &self.of;
+        let TurnRef { session, turn } = &self.turn_ref;
         tracing::error!(%session, %turn, call = %attempt.call, "an adapter crashed: {crashed}");
         let failure = ToolFailure::unknown(ToolFailureKind::Crashed, "the tool crashed");
         Some(TaskEvent::input(Input::ToolFailed { attempt, failure }))
@@ -293,7 +295,10 @@ async fn run_tool(
     if let Some(tool) = tool {
         // Shorter than the call's limit, so that a slow schema is distinguished from a slow tool.
         let limit = run.time_limit.min(LONGEST_CHECK).mul_f64(CHECK_SHARE);
-        shared.validators.check(tool, &run.input, limit).await?;
+        shared
+            .validators
+            .check_arguments(tool, &run.input, limit)
+            .await?;
     }
     crash::point("before-tool");
     let ended = toolbox.call(run, events).await;
@@ -301,11 +306,11 @@ async fn run_tool(
     // The check must not exceed the call's deadline, or an outcome that arrives just in time would be lost.
     let left = deadline.saturating_duration_since(Instant::now());
     let limit = left.mul_f64(CHECK_SHARE).min(LONGEST_LAST_CHECK);
-    checked(shared, tool, ended, limit).await
+    check_outcome(shared, tool, ended, limit).await
 }
 
 /// Validates the outcome of a tool. It stays the outcome in any case.
-async fn checked(
+async fn check_outcome(
     shared: &EngineState,
     tool: Option<&CatalogEntry>,
     ended: Result<ToolEnd, ToolError>,
@@ -313,7 +318,7 @@ async fn checked(
 ) -> Result<ToolEnd, ToolError> {
     match (tool, ended) {
         (Some(tool), Ok(ToolEnd::Finished(result))) => {
-            let checked = shared.validators.checked(tool, result, limit).await;
+            let checked = shared.validators.check_outcome(tool, result, limit).await;
             Ok(ToolEnd::Finished(checked))
         }
         (_, ended) => ended,
@@ -321,7 +326,7 @@ async fn checked(
 }
 
 /// Runs one tool outside any turn, within its time limit. Dropping the future aborts the tool.
-pub(crate) async fn call_once(
+pub(crate) async fn call_direct(
     shared: &Arc<EngineState>,
     tool: &CatalogEntry,
     call: DirectCall,
@@ -332,7 +337,7 @@ pub(crate) async fn call_once(
         key,
         progress,
     } = call;
-    let Ok(call) = ToolCallId::parse(&call_by_hand(shared.clock.now().wall)) else {
+    let Ok(call) = ToolCallId::parse(&direct_call_id(shared.clock.now().wall)) else {
         return ToolResult::error("the call has no id").into();
     };
     let time_limit = tool.time_limit.unwrap_or(limits.tool_call);
@@ -372,7 +377,7 @@ pub(crate) async fn call_once(
 }
 
 /// A unique call id: tools may treat two calls with one id as the same call.
-fn call_by_hand(now: WallTime) -> String {
+fn direct_call_id(now: WallTime) -> String {
     static CALLS: AtomicU32 = AtomicU32::new(0);
     let nth = CALLS.fetch_add(1, Ordering::Relaxed);
     let process = std::process::id();
@@ -393,7 +398,11 @@ fn toolbox<'a>(
     })
 }
 
-fn ended_input(of: &TurnRef, attempt: ToolAttempt, ended: Result<ToolEnd, ToolError>) -> Input {
+fn ended_input(
+    turn_ref: &TurnRef,
+    attempt: ToolAttempt,
+    ended: Result<ToolEnd, ToolError>,
+) -> Input {
     match ended {
         Ok(ToolEnd::Asked { handle, question }) => Input::ToolAsked {
             attempt,
@@ -402,7 +411,7 @@ fn ended_input(of: &TurnRef, attempt: ToolAttempt, ended: Result<ToolEnd, ToolEr
         },
         Ok(ToolEnd::Finished(result)) => Input::ToolFinished { attempt, result },
         Err(error) => {
-            let (TurnRef { session, turn }, call) = (of, &attempt.call);
+            let (TurnRef { session, turn }, call) = (turn_ref, &attempt.call);
             let causes = chain(&error);
             tracing::debug!(%session, %turn, %call, error = %causes, "a tool call failed");
             Input::ToolFailed {

@@ -16,29 +16,34 @@ impl Engine {
     /// # Errors
     ///
     /// [`EngineError::Journal`] if the session cannot be read.
-    pub async fn take_up_first(
+    pub async fn prioritize_resume(
         &self,
         session: &SessionId,
         turn: &TurnId,
     ) -> Result<(), EngineError> {
-        if self.may_be_left(session) {
+        if self.may_need_resume(session) {
             let loaded = self.shared.journal.load(session).await?;
-            self.take_up_first_of(session, turn, &loaded);
+            self.prioritize_resume_loaded(session, turn, &loaded);
         }
         Ok(())
     }
 
     /// Like [`take_up_first`](Self::take_up_first), for a session that is already loaded.
-    pub(crate) fn take_up_first_of(&self, session: &SessionId, turn: &TurnId, loaded: &Loaded) {
+    pub(crate) fn prioritize_resume_loaded(
+        &self,
+        session: &SessionId,
+        turn: &TurnId,
+        loaded: &Loaded,
+    ) {
         let now = self.shared.clock.now().wall;
-        if self.may_be_left(session) && has_work(turn, loaded, now) {
-            self.shared.noticed.want(session);
+        if self.may_need_resume(session) && has_work(turn, loaded, now) {
+            self.shared.notices.prioritize(session);
         }
     }
 
     /// Whether a keeper may have to resume a turn of this session.
-    fn may_be_left(&self, session: &SessionId) -> bool {
-        self.shared.noticed.is_heard() && self.shared.occupied.driven(session).is_none()
+    fn may_need_resume(&self, session: &SessionId) -> bool {
+        self.shared.notices.has_keeper() && self.shared.driven_sessions.progress(session).is_none()
     }
 }
 
@@ -68,6 +73,6 @@ fn has_work(turn: &TurnId, loaded: &Loaded, now: WallTime) -> bool {
 fn waits(open: &OpenTurnSummary) -> impl Iterator<Item = &WaitId> {
     open.calls.iter().filter_map(|(_, place)| match place {
         CallPlace::Waiting { wait, .. } => Some(wait),
-        CallPlace::Going | CallPlace::Queued => None,
+        CallPlace::Active | CallPlace::Queued => None,
     })
 }

@@ -46,24 +46,24 @@ impl Engine {
         session: Option<&SessionId>,
     ) -> Result<Vec<OpenQuestion>, EngineError> {
         let query = WaitQuery {
-            most: MOST_WAITS,
+            limit: MOST_WAITS,
             session: session.cloned(),
         };
         let open = self.shared.journal.open_waits(&query).await?;
         let mut sessions: BTreeMap<SessionId, Vec<OpenQuestion>> = BTreeMap::new();
         for (session, row) in open {
-            if !is_for_people(&row.wait.kind) {
+            if !is_yes_or_no(&row.wait.kind) {
                 continue;
             }
             if !sessions.contains_key(&session) {
-                let asked = self.questions_of(&session).await?;
-                sessions.insert(session.clone(), asked);
+                let questions = self.load_questions(&session).await?;
+                sessions.insert(session.clone(), questions);
             }
         }
-        let mut asked: Vec<OpenQuestion> = sessions.into_values().flatten().collect();
-        asked.retain(|asked| asked.end.is_none());
-        asked.sort_by_key(|asked| asked.wait.deadline);
-        Ok(asked)
+        let mut questions: Vec<OpenQuestion> = sessions.into_values().flatten().collect();
+        questions.retain(|asked| asked.end.is_none());
+        questions.sort_by_key(|asked| asked.wait.deadline);
+        Ok(questions)
     }
 
     /// The yes-or-no questions whose id begins with `id`: the open ones or, if there are none, the closed ones
@@ -72,9 +72,9 @@ impl Engine {
     /// # Errors
     ///
     /// [`EngineError::Journal`] if the journal cannot be read. Unreadable sessions are skipped.
-    pub async fn questions_like(&self, id: &str) -> Result<Vec<OpenQuestion>, EngineError> {
-        let fits = |asked: &OpenQuestion| {
-            let known = asked.wait.id.as_str();
+    pub async fn find_questions(&self, id: &str) -> Result<Vec<OpenQuestion>, EngineError> {
+        let fits = |question: &OpenQuestion| {
+            let known = question.wait.id.as_str();
             known.starts_with(id)
                 || known
                     .strip_prefix("wait_")
@@ -86,17 +86,17 @@ impl Engine {
             return Ok(found);
         }
         let query = SessionQuery {
-            most: MOST_SESSIONS,
+            limit: MOST_SESSIONS,
             ..SessionQuery::default()
         };
         for row in self.shared.journal.sessions(&query).await? {
-            let asked = self.questions_of(&row.session).await?;
-            found.extend(asked.into_iter().filter(fits));
+            let questions = self.load_questions(&row.session).await?;
+            found.extend(questions.into_iter().filter(fits));
         }
         Ok(found)
     }
 
-    async fn questions_of(&self, session: &SessionId) -> Result<Vec<OpenQuestion>, EngineError> {
+    async fn load_questions(&self, session: &SessionId) -> Result<Vec<OpenQuestion>, EngineError> {
         match self.shared.journal.load(session).await {
             Ok(loaded) => Ok(questions(session, &loaded)),
             // Deleted meanwhile, or unreadable: the other questions can still be answered.
@@ -111,7 +111,7 @@ impl Engine {
 }
 
 fn questions(session: &SessionId, loaded: &Loaded) -> Vec<OpenQuestion> {
-    let mut asked: Vec<OpenQuestion> = Vec::new();
+    let mut questions: Vec<OpenQuestion> = Vec::new();
     let mut calls: BTreeMap<ToolCallId, Arc<ToolCall>> = BTreeMap::new();
     let mut edited: BTreeMap<ToolCallId, Arc<ToolInput>> = BTreeMap::new();
     let mut opened: Option<(&TurnId, &Setup)> = None;
@@ -130,10 +130,10 @@ fn questions(session: &SessionId, loaded: &Loaded) -> Vec<OpenQuestion> {
                 } => {
                     edited.insert(attempt.call.clone(), Arc::clone(input));
                 }
-                Fact::WaitOpened { wait } if is_for_people(&wait.kind) => {
+                Fact::WaitOpened { wait } if is_yes_or_no(&wait.kind) => {
                     let call = calls.get(&wait.call);
                     let sent = edited.get(&wait.call).map(|input| &**input);
-                    asked.push(OpenQuestion {
+                    questions.push(OpenQuestion {
                         end: None,
                         input: sent.or_else(|| call.map(|call| &call.input)).cloned(),
                         session: session.clone(),
@@ -145,7 +145,7 @@ fn questions(session: &SessionId, loaded: &Loaded) -> Vec<OpenQuestion> {
                     });
                 }
                 Fact::WaitClosed { end, wait, .. } => {
-                    if let Some(known) = asked.iter_mut().find(|known| known.wait.id == *wait) {
+                    if let Some(known) = questions.iter_mut().find(|known| known.wait.id == *wait) {
                         known.end = Some((step.now.wall, end.clone()));
                     }
                 }
@@ -165,7 +165,7 @@ fn questions(session: &SessionId, loaded: &Loaded) -> Vec<OpenQuestion> {
     }
     for delivery in &loaded.deliveries {
         if let DeliveryBody::Answer { answer, wait } = &delivery.body
-            && let Some(known) = asked.iter_mut().find(|known| known.wait.id == *wait)
+            && let Some(known) = questions.iter_mut().find(|known| known.wait.id == *wait)
         {
             let end = WaitEnd::Answered {
                 answer: answer.clone(),
@@ -180,11 +180,11 @@ fn questions(session: &SessionId, loaded: &Loaded) -> Vec<OpenQuestion> {
             }
         }
     }
-    asked
+    questions
 }
 
 /// Whether the answer is yes or no.
-const fn is_for_people(kind: &WaitKind) -> bool {
+const fn is_yes_or_no(kind: &WaitKind) -> bool {
     match kind {
         WaitKind::Approval { .. } | WaitKind::UnknownOutcome => true,
         WaitKind::ClientResult | WaitKind::Elicitation { .. } => false,

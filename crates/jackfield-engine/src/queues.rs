@@ -15,14 +15,14 @@ impl<K> Default for Queues<K> {
 
 impl<K: Clone + Ord> Queues<K> {
     /// The queue of this key.
-    pub(crate) fn of(&self, thing: &K) -> Arc<tokio::sync::Mutex<()>> {
+    pub(crate) fn get(&self, key: &K) -> Arc<tokio::sync::Mutex<()>> {
         let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(queue) = queues.get(thing).and_then(Weak::upgrade) {
+        if let Some(queue) = queues.get(key).and_then(Weak::upgrade) {
             return queue;
         }
         queues.retain(|_, queue| queue.strong_count() > 0);
         let queue = Arc::default();
-        queues.insert(thing.clone(), Arc::downgrade(&queue));
+        queues.insert(key.clone(), Arc::downgrade(&queue));
         queue
     }
 }

@@ -18,7 +18,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::in_flight::{InFlight, RequestKey};
 use crate::options::Disconnect;
-use crate::subscribers::{DeliveryState, was_unheard};
+use crate::subscribers::{DeliveryState, was_cancelled_by_disconnect};
 
 /// The identity of a request, by which a retry is recognised.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ pub enum RequestMatch {
     /// A new request. Keep the claim until the turn has begun or will not begin.
     New(Claim),
     /// The undelivered answer of an earlier request.
-    Owed(Box<StartedTurn>),
+    Existing(Box<StartedTurn>),
 }
 
 /// Keeps other requests waiting that have the same idempotency key, or that have an equal body and are marked
@@ -67,20 +67,23 @@ impl Engine {
     ///
     /// [`EngineError::KeyConflict`] if the key was used for another body, and [`EngineError::Journal`] if the
     /// journal cannot be read.
-    pub async fn collect(&self, request: &RequestIdentity) -> Result<RequestMatch, EngineError> {
+    pub async fn match_request(
+        &self,
+        request: &RequestIdentity,
+    ) -> Result<RequestMatch, EngineError> {
         if let Some(key) = &request.key {
-            return self.collect_by_key(request, key).await;
+            return self.match_by_key(request, key).await;
         }
-        let sent = RequestKey {
+        let key = RequestKey {
             body: request.body,
             principal: Arc::clone(&request.principal),
             session: request.session.clone(),
         };
-        let (opening, earlier) = self.shared.openings.enter(sent, request.is_repeat);
+        let (in_flight, earlier) = self.shared.in_flight.insert(key, request.is_repeat);
         // A retry may have overtaken the original request.
-        earlier.over().await;
-        while let Some((owed, session, turn)) = self.most_owed(request).await? {
-            if owed != AnswerState::Undelivered || request.is_repeat {
+        earlier.finished().await;
+        while let Some((state, session, turn)) = self.best_match(request).await? {
+            if state != AnswerState::Undelivered || request.is_repeat {
                 return self.reattach(&session, &turn, request).await;
             }
             if let Some(begun) = self.try_reattach(&session, &turn, request).await? {
@@ -88,13 +91,13 @@ impl Engine {
             }
         }
         Ok(RequestMatch::New(Claim {
-            _body: Some(opening),
+            _body: Some(in_flight),
             _key: None,
         }))
     }
 
     /// Among the turns with an equal body, the one whose answer needs delivery most; of several, the newest.
-    async fn most_owed(
+    async fn best_match(
         &self,
         request: &RequestIdentity,
     ) -> Result<Option<(AnswerState, SessionId, TurnId)>, EngineError> {
@@ -108,49 +111,51 @@ impl Engine {
             }
         };
         let mut best: Option<(AnswerState, SessionId, TurnId)> = None;
-        let settled = &self.shared.settled;
+        let delivered = &self.shared.delivered;
         for (session, turn) in found {
             // Read before the journal: what is removed here in between is in the journal by then.
-            let hearing = self.shared.listening.of(&turn, 0);
+            let delivery_state = self.shared.subscribers.delivery_state(&turn, 0);
             // Clients that repeat one request many times must not cause as many sessions to be loaded.
-            let is_anothers = hearing != DeliveryState::Nothing || settled.has(&session, &turn);
-            if is_anothers && !request.is_repeat {
+            let is_taken =
+                delivery_state != DeliveryState::Nothing || delivered.has(&session, &turn);
+            if is_taken && !request.is_repeat {
                 continue;
             }
-            let Some(loaded) = self.readable_one(&session).await? else {
+            let Some(loaded) = self.load_if_readable(&session).await? else {
                 continue;
             };
-            let Some(owed) = owed(&turn, &loaded, hearing, request.is_repeat) else {
+            let Some(state) = answer_state(&turn, &loaded, delivery_state, request.is_repeat)
+            else {
                 if !request.is_repeat {
-                    settled.add(session, turn);
+                    delivered.add(session, turn);
                 }
                 continue;
             };
-            if best.as_ref().is_none_or(|(known, ..)| owed < *known) {
-                best = Some((owed, session, turn));
+            if best.as_ref().is_none_or(|(known, ..)| state < *known) {
+                best = Some((state, session, turn));
             }
         }
         Ok(best)
     }
 
-    async fn collect_by_key(
+    async fn match_by_key(
         &self,
         request: &RequestIdentity,
         key: &Arc<str>,
     ) -> Result<RequestMatch, EngineError> {
-        let claimed = (Arc::clone(&request.principal), Arc::clone(key));
-        let first = self.shared.claimed.of(&claimed).lock_owned().await;
+        let claim_key = (Arc::clone(&request.principal), Arc::clone(key));
+        let first = self.shared.claim_queues.get(&claim_key).lock_owned().await;
         let marks = [Mark::of_key(key)];
         for found in self.find(&request.principal, &marks, 1).await? {
-            let Some(loaded) = self.readable_one(&found.session).await? else {
+            let Some(loaded) = self.load_if_readable(&found.session).await? else {
                 continue;
             };
-            if is_withdrawn(&found.turn, &loaded) || came_to_nothing(&found.turn, &loaded) {
+            if is_withdrawn(&found.turn, &loaded) || ended_without_reply(&found.turn, &loaded) {
                 continue;
             }
             let is_elsewhere = request.session.as_ref();
             let is_elsewhere = is_elsewhere.is_some_and(|named| *named != found.session);
-            if is_elsewhere || body_of(&found.turn, &loaded) != Some(request.body) {
+            if is_elsewhere || body_digest(&found.turn, &loaded) != Some(request.body) {
                 let key = Arc::clone(key);
                 return Err(EngineError::KeyConflict { key });
             }
@@ -169,7 +174,7 @@ impl Engine {
         session: &SessionId,
         request: &RequestIdentity,
     ) -> Result<Vec<(SessionId, TurnId)>, EngineError> {
-        let Some(loaded) = self.readable_one(session).await? else {
+        let Some(loaded) = self.load_if_readable(session).await? else {
             return Ok(Vec::new());
         };
         let mut facts = loaded.steps.iter().flat_map(|step| &step.facts).rev();
@@ -196,7 +201,7 @@ impl Engine {
         request: &RequestIdentity,
     ) -> Result<RequestMatch, EngineError> {
         let begun = self.subscribe(session, turn, 0, request.disconnect).await?;
-        Ok(RequestMatch::Owed(Box::new(begun)))
+        Ok(RequestMatch::Existing(Box::new(begun)))
     }
 
     /// Like [`reattach`](Self::reattach), for a request that is not marked as a retry. `None` if another client
@@ -207,22 +212,22 @@ impl Engine {
         turn: &TurnId,
         request: &RequestIdentity,
     ) -> Result<Option<RequestMatch>, EngineError> {
-        let Some(connection) = self.connect_alone(session, turn, 0, request.disconnect) else {
+        let Some(connection) = self.connect_exclusive(session, turn, 0, request.disconnect) else {
             return Ok(None);
         };
-        let Some(loaded) = self.readable_one(session).await? else {
+        let Some(loaded) = self.load_if_readable(session).await? else {
             return Ok(None);
         };
-        if owed(turn, &loaded, DeliveryState::Nothing, false).is_none() {
+        if answer_state(turn, &loaded, DeliveryState::Nothing, false).is_none() {
             // It was written since the last check, and recorded in the journal.
-            connection.written();
+            connection.mark_written();
             return Ok(None);
         }
-        let begun = self.subscribed(connection, &loaded)?;
-        Ok(Some(RequestMatch::Owed(Box::new(begun))))
+        let begun = self.subscribe_loaded(connection, &loaded)?;
+        Ok(Some(RequestMatch::Existing(Box::new(begun))))
     }
 
-    async fn readable_one(&self, session: &SessionId) -> Result<Option<Loaded>, EngineError> {
+    async fn load_if_readable(&self, session: &SessionId) -> Result<Option<Loaded>, EngineError> {
         match self.shared.journal.load(session).await {
             Ok(loaded) => Ok(Some(loaded)),
             Err(
@@ -248,19 +253,19 @@ enum AnswerState {
 
 /// How much the first answer of a turn needs delivery to another request with the same body; `None` if that
 /// request must not get it.
-fn owed(
+fn answer_state(
     turn: &TurnId,
     loaded: &Loaded,
-    hearing: DeliveryState,
+    delivery_state: DeliveryState,
     is_repeat: bool,
 ) -> Option<AnswerState> {
-    if is_withdrawn(turn, loaded) || came_to_nothing(turn, loaded) {
+    if is_withdrawn(turn, loaded) || ended_without_reply(turn, loaded) {
         return None;
     }
     let is_written = loaded.deliveries.iter().any(|delivery| {
         matches!(&delivery.body, DeliveryBody::Written { segment: 0, turn: of } if of == turn)
     });
-    match hearing {
+    match delivery_state {
         DeliveryState::Nothing if !is_written => Some(AnswerState::Undelivered),
         // The old connection may be dead without being noticed.
         DeliveryState::Live if is_repeat => Some(AnswerState::InDelivery),
@@ -279,7 +284,7 @@ fn is_withdrawn(turn: &TurnId, loaded: &Loaded) -> bool {
 
 /// Whether a turn ended before its model had replied, because of a transient failure or because all clients had
 /// disconnected. A retry then starts a new turn; nothing would be done twice.
-fn came_to_nothing(turn: &TurnId, loaded: &Loaded) -> bool {
+fn ended_without_reply(turn: &TurnId, loaded: &Loaded) -> bool {
     let (mut is_its, mut has_replied) = (false, false);
     for fact in loaded.steps.iter().flat_map(|step| &step.facts) {
         match fact {
@@ -291,7 +296,7 @@ fn came_to_nothing(turn: &TurnId, loaded: &Loaded) -> bool {
                         TurnEnd::Failed(failure) | TurnEnd::Interrupted(failure) => {
                             failure.advice != RetryAdvice::Never
                         }
-                        TurnEnd::Cancelled(_) => was_unheard(turn, loaded),
+                        TurnEnd::Cancelled(_) => was_cancelled_by_disconnect(turn, loaded),
                         TurnEnd::Answered(_) | TurnEnd::ClientExpired | TurnEnd::Limited { .. } => {
                             false
                         }
@@ -315,7 +320,7 @@ fn came_to_nothing(turn: &TurnId, loaded: &Loaded) -> bool {
 }
 
 /// The body digest of the request that began a turn.
-fn body_of(turn: &TurnId, loaded: &Loaded) -> Option<Digest> {
+fn body_digest(turn: &TurnId, loaded: &Loaded) -> Option<Digest> {
     let mut facts = loaded.steps.iter().flat_map(|step| &step.facts);
     facts.find_map(|fact| match fact {
         Fact::TurnOpened {

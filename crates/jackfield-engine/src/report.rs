@@ -66,7 +66,7 @@ pub fn reports(session: &SessionId, steps: &[Envelope]) -> Vec<TurnReport> {
         if matches!(fact, Fact::TurnOpened { .. }) {
             open = Some(Reporter::default());
         } else if let Some(reporter) = &mut open {
-            reporter.see(fact, now);
+            reporter.record(fact, now);
         }
         if let Fact::TurnEnded { end, .. } = fact
             && let (Some(reporter), Some(turn)) = (open.take(), folded.last_turn())
@@ -107,7 +107,7 @@ struct OpenAttempt {
 }
 
 impl Reporter {
-    pub(crate) fn see(&mut self, fact: &Fact, now: Now) {
+    pub(crate) fn record(&mut self, fact: &Fact, now: Now) {
         match fact {
             Fact::ReplyReceived { reply, .. } => {
                 self.notes.extend(reply.end.notes.iter().cloned());
@@ -169,7 +169,7 @@ impl Reporter {
             calls: calls.collect(),
             cost: turn.cost(),
             end,
-            messages: turn.messages_for_model().of_turn().to_vec(),
+            messages: turn.messages_for_model().turn_messages().to_vec(),
             notes: self.notes,
             rounds: turn.rounds(),
             session,

@@ -25,7 +25,7 @@ use crate::send::PreparedTurn;
 pub struct ResumeSession {
     /// Whether a person wants the turn to continue although it is parked: it was resumed too often without
     /// progress, it was restored from an older state, or toolboxes are missing, whose tools are then gone.
-    pub go_on: bool,
+    pub force: bool,
     /// The policy now in force. It can only restrict the turn's own.
     pub policy: Policy,
     /// The session.
@@ -39,7 +39,7 @@ impl ResumeSession {
     #[must_use]
     pub const fn new(session: SessionId, policy: Policy) -> Self {
         Self {
-            go_on: false,
+            force: false,
             policy,
             session,
             stay: false,
@@ -51,10 +51,10 @@ impl ResumeSession {
 #[derive(Clone, Debug, PartialEq)]
 pub enum DriveOutcome {
     /// To its end.
-    Over(Box<TurnReport>),
+    Finished(Box<TurnReport>),
     /// Until it only waits for external answers. The session is released; an answer in its inbox is consumed
     /// when the turn is resumed.
-    Waits(WaitingTurn),
+    Waiting(WaitingTurn),
 }
 
 /// A turn that only waits.
@@ -71,7 +71,7 @@ pub struct WaitingTurn {
 impl WaitingTurn {
     /// When the first of its waits expires.
     #[must_use]
-    pub fn until(&self) -> Option<WallTime> {
+    pub fn next_deadline(&self) -> Option<WallTime> {
         self.waits.iter().map(|wait| wait.deadline).min()
     }
 }
@@ -107,48 +107,49 @@ impl Engine {
         resume: ResumeSession,
         observer: &mut dyn Observer,
     ) -> Result<DriveOutcome, EngineError> {
-        let _under_way = self.shared.going.enter()?;
+        let _under_way = self.shared.shutdown.track_turn()?;
         let session = resume.session.clone();
-        let Ok(busy) = self.shared.occupied.take(&session) else {
-            return Err(self.busy(session).await);
+        let Ok(driven_guard) = self.shared.driven_sessions.try_acquire(&session) else {
+            return Err(self.busy_error(session).await);
         };
-        let owned = self.own(&session).await?;
-        self.take_up(resume, owned, &busy, observer).await
+        let ownership = self.own(&session).await?;
+        self.resume_owned(resume, ownership, &driven_guard, observer)
+            .await
     }
 
     /// Recovers the open turn of an existing session, to be driven in the background.
-    pub(crate) async fn take_up_later(
+    pub(crate) async fn prepare_resume(
         &self,
         resume: &ResumeSession,
     ) -> Result<PreparedTurn, EngineError> {
         let session = resume.session.clone();
-        let Ok(busy) = self.shared.occupied.take(&session) else {
-            return Err(self.busy(session).await);
+        let Ok(driven_guard) = self.shared.driven_sessions.try_acquire(&session) else {
+            return Err(self.busy_error(session).await);
         };
-        let mut owned = self.own(&session).await?;
+        let mut ownership = self.own(&session).await?;
         match self.recover(resume).await {
             Ok(recovered) => Ok(PreparedTurn {
-                busy,
+                driven_guard,
                 loaded: recovered.loaded,
                 now: recovered.now,
-                owned,
+                ownership,
                 problems: Vec::new(),
                 step: recovered.step,
                 turn: recovered.turn,
             }),
             Err(error) => {
-                owned.release().await;
+                ownership.release().await;
                 Err(error)
             }
         }
     }
 
     /// Resumes the open turn of a session that is owned here, and releases the session at the end.
-    pub(crate) async fn take_up(
+    pub(crate) async fn resume_owned(
         &self,
         resume: ResumeSession,
-        mut owned: SessionOwnership,
-        busy: &DrivenGuard,
+        mut ownership: SessionOwnership,
+        driven_guard: &DrivenGuard,
         observer: &mut dyn Observer,
     ) -> Result<DriveOutcome, EngineError> {
         let RecoveredTurn {
@@ -159,13 +160,21 @@ impl Engine {
         } = match self.recover(&resume).await {
             Ok(recovered) => recovered,
             Err(error) => {
-                owned.release().await;
+                ownership.release().await;
                 return Err(error);
             }
         };
-        let speaker = self.shared.speeches.begin(&resume.session, &loaded.steps);
-        let mut driver = Driver::new(&self.shared, turn, owned, &loaded, speaker, observer, busy);
-        driver.remember(&loaded.steps);
+        let feed_writer = self.shared.feeds.begin(&resume.session, &loaded.steps);
+        let mut driver = Driver::new(
+            &self.shared,
+            turn,
+            ownership,
+            &loaded,
+            feed_writer,
+            observer,
+            driven_guard,
+        );
+        driver.report_earlier_steps(&loaded.steps);
         driver
             .run(step, InputKind::Recovered, now, resume.stay)
             .await
@@ -185,21 +194,21 @@ impl Engine {
             turn: turn.id().clone(),
             why: Box::new(why),
         };
-        let today = if is_cancelled(turn.id(), &loaded.deliveries) {
+        let restrictions = if is_cancelled(turn.id(), &loaded.deliveries) {
             Restrictions::default()
-        } else if loaded.restored && !resume.go_on {
+        } else if loaded.restored && !resume.force {
             return Err(parked(ParkReason::Restored));
-        } else if turn.is_parked() && !resume.go_on {
-            let times = turn.fruitless();
+        } else if turn.is_parked() && !resume.force {
+            let times = turn.resumes_without_progress();
             return Err(parked(ParkReason::NoProgress { times }));
         } else {
             let setup = turn.setup();
-            drift::restrictions(&self.shared, setup, &resume.policy, resume.go_on)
+            drift::restrictions(&self.shared, setup, &resume.policy, resume.force)
                 .await
                 .map_err(parked)?
         };
         let now = self.shared.clock.now();
-        let recovered = ToolLoop::recover(&session, facts(), &loaded.deliveries, now, today);
+        let recovered = ToolLoop::recover(&session, facts(), &loaded.deliveries, now, restrictions);
         let Some((turn, step)) = recovered else {
             return Err(EngineError::NothingOpen { session });
         };

@@ -19,20 +19,20 @@ pub struct Retention {
     /// Sessions without a change for longer than this are deleted.
     pub older_than: Option<Duration>,
     /// The oldest sessions are deleted until the rest takes at most this many bytes.
-    pub over: Option<u64>,
+    pub max_bytes: Option<u64>,
     /// Sessions that changed less than this ago are kept, regardless of the other limits.
-    pub spared: Duration,
+    pub min_age: Duration,
 }
 
 /// The sessions that were deleted, or would be.
 #[derive(Clone, Debug, Default)]
 pub struct PruneReport {
     /// The deleted sessions, the oldest change first.
-    pub gone: Vec<SessionRow>,
+    pub deleted: Vec<SessionRow>,
     /// The sessions that are kept only because a process holds them.
     pub held: Vec<SessionRow>,
     /// Whether more sessions have to be deleted.
-    pub more: bool,
+    pub has_more: bool,
 }
 
 /// A background task that deletes expired sessions. Dropping it stops it; a deletion in flight happens as a
@@ -56,8 +56,8 @@ impl Drop for Pruner {
 impl Retention {
     /// Whether all sessions are kept.
     #[must_use]
-    pub const fn is_everything(&self) -> bool {
-        self.older_than.is_none() && self.over.is_none()
+    pub const fn keeps_everything(&self) -> bool {
+        self.older_than.is_none() && self.max_bytes.is_none()
     }
 }
 
@@ -74,66 +74,66 @@ impl Engine {
         dry_run: bool,
     ) -> Result<PruneReport, EngineError> {
         let now = self.shared.clock.now().wall;
-        let mut left = 0_u64;
+        let mut total_bytes = 0_u64;
         // The oldest sessions that may be deleted; their number is unbounded.
         let mut oldest: VecDeque<SessionRow> = VecDeque::new();
         let mut held = Vec::new();
         let mut before = None;
-        let mut is_whole = false;
-        let mut beyond = false;
-        while !is_whole {
+        let mut is_complete = false;
+        let mut has_more = false;
+        while !is_complete {
             let query = SessionQuery {
                 before: before.take(),
-                most: PAGE,
+                limit: PAGE,
                 ..SessionQuery::default()
             };
             let rows = self.sessions(&query).await?;
-            is_whole = rows.len() < PAGE;
+            is_complete = rows.len() < PAGE;
             before = rows.last().map(|row| (row.changed, row.session.clone()));
             for row in rows {
-                left = left.saturating_add(row.bytes);
-                if !is_at_rest(&row) || now.since(row.changed) < retention.spared {
+                total_bytes = total_bytes.saturating_add(row.bytes);
+                if !is_idle(&row) || now.since(row.changed) < retention.min_age {
                     continue;
                 }
                 if row.held {
                     held.push(row);
                 } else {
                     if oldest.len() >= most {
-                        beyond |= oldest.pop_front().is_some();
+                        has_more |= oldest.pop_front().is_some();
                     }
                     oldest.push_back(row);
                 }
             }
         }
-        let goes = |row: &SessionRow, left: u64| {
+        let is_expired = |row: &SessionRow, left: u64| {
             let age = now.since(row.changed);
             let is_old = retention.older_than.is_some_and(|limit| age > limit);
-            is_old || retention.over.is_some_and(|most| left > most)
+            is_old || retention.max_bytes.is_some_and(|most| left > most)
         };
         let mut pruned = PruneReport::default();
         while let Some(row) = oldest.pop_back() {
-            if !goes(&row, left) {
+            if !is_expired(&row, total_bytes) {
                 // The remaining sessions are younger.
-                beyond = false;
+                has_more = false;
                 break;
             }
-            if dry_run || self.delete_as_it_was(&row).await? {
-                left = left.saturating_sub(row.bytes);
-                pruned.gone.push(row);
+            if dry_run || self.delete_unchanged(&row).await? {
+                total_bytes = total_bytes.saturating_sub(row.bytes);
+                pruned.deleted.push(row);
             }
         }
-        held.retain(|row| goes(row, left));
+        held.retain(|row| is_expired(row, total_bytes));
         pruned.held = held;
-        pruned.more = beyond && !pruned.gone.is_empty();
+        pruned.has_more = has_more && !pruned.deleted.is_empty();
         Ok(pruned)
     }
 
     /// Deletes a session, unless it has changed since it was listed.
-    async fn delete_as_it_was(&self, row: &SessionRow) -> Result<bool, EngineError> {
+    async fn delete_unchanged(&self, row: &SessionRow) -> Result<bool, EngineError> {
         let now = self.session(&row.session).await?;
-        let is_as_it_was =
-            |now: SessionRow| is_at_rest(&now) && !now.held && now.changed == row.changed;
-        if !now.is_some_and(is_as_it_was) {
+        let is_unchanged =
+            |now: SessionRow| is_idle(&now) && !now.held && now.changed == row.changed;
+        if !now.is_some_and(is_unchanged) {
             return Ok(false);
         }
         match self.delete(&row.session).await {
@@ -151,13 +151,17 @@ impl Engine {
     /// Deletes expired sessions now and at intervals until the pruner is dropped, in small batches with a pause
     /// in between. Requires a Tokio runtime.
     #[must_use = "dropping the pruner ends it"]
-    pub fn retain(&self, retention: Retention) -> Pruner {
+    pub fn spawn_pruner(&self, retention: Retention) -> Pruner {
         let engine = self.clone();
         Pruner {
             task: tokio::spawn(async move {
                 loop {
                     let pause = match engine.prune(retention, AT_A_TIME, false).await {
-                        Ok(PruneReport { gone, more, .. }) => {
+                        Ok(PruneReport {
+                            deleted: gone,
+                            has_more: more,
+                            ..
+                        }) => {
                             if !gone.is_empty() {
                                 tracing::info!(sessions = gone.len(), "old sessions were deleted");
                             }
@@ -177,7 +181,7 @@ impl Engine {
 }
 
 /// Whether a session is at rest: it changes only if a new message arrives.
-const fn is_at_rest(row: &SessionRow) -> bool {
+const fn is_idle(row: &SessionRow) -> bool {
     row.open.is_none() && !row.owned && row.unreadable.is_none()
 }
 

@@ -60,26 +60,34 @@ impl Engine {
         message: SendMessage,
         observer: &mut dyn Observer,
     ) -> Result<TurnReport, EngineError> {
-        let _under_way = self.shared.going.enter()?;
+        let _under_way = self.shared.shutdown.track_turn()?;
         let PreparedTurn {
-            busy,
+            driven_guard: busy,
             loaded,
             now,
-            owned,
+            ownership: owned,
             problems,
             step,
             turn,
         } = self.prepare(message, observer).await?;
         for problem in &problems {
-            observer.tell(ObserverEvent::Unavailable { problem });
+            observer.on_event(ObserverEvent::Unavailable { problem });
         }
         let session = turn.session().clone();
-        let speaker = self.shared.speeches.begin(&session, &loaded.steps);
-        let mut driver = Driver::new(&self.shared, turn, owned, &loaded, speaker, observer, &busy);
+        let feed_writer = self.shared.feeds.begin(&session, &loaded.steps);
+        let mut driver = Driver::new(
+            &self.shared,
+            turn,
+            owned,
+            &loaded,
+            feed_writer,
+            observer,
+            &busy,
+        );
         match driver.run(step, InputKind::Began, now, true).await? {
-            DriveOutcome::Over(report) => Ok(*report),
+            DriveOutcome::Finished(report) => Ok(*report),
             // Not expected: with `stay`, `run` does not return while the turn waits.
-            DriveOutcome::Waits(waiting) => Err(EngineError::LeftOpen {
+            DriveOutcome::Waiting(waiting) => Err(EngineError::LeftOpen {
                 session,
                 turn: waiting.turn,
             }),
@@ -98,25 +106,27 @@ impl Engine {
             session,
         } = message;
         self.model(&options.model.provider)?;
-        if options.allowance.cost.is_some() && options.prices.of(&options.model).is_none() {
+        if options.allowance.cost.is_some() && options.prices.get(&options.model).is_none() {
             let model = options.model;
             return Err(EngineError::Unpriced { model });
         }
-        let mut second = BusyPolicy {
-            manner: options.second,
+        let mut busy_policy = BusyPolicy {
+            if_busy: options.if_busy,
             observer,
-            was_told: false,
+            was_notified: false,
         };
-        let busy = self.enter(&session, &mut second).await?;
+        let driven_guard = self.acquire_session(&session, &mut busy_policy).await?;
         let mut offered = self.tools(&options).await;
         let problems = std::mem::take(&mut offered.problems);
         let IdleSession {
             folded,
             loaded,
-            owned,
-        } = self.own_at_rest(&session, &mut second, &busy).await?;
+            ownership: owned,
+        } = self
+            .own_idle(&session, &mut busy_policy, &driven_guard)
+            .await?;
         if !options.policy.can_ask {
-            catalog::answered_before(&mut offered.catalog, folded.grants(), &options.policy);
+            catalog::apply_session_grants(&mut offered.catalog, folded.grants(), &options.policy);
         }
         let base = TurnBase {
             grants: folded.grants().clone(),
@@ -128,10 +138,10 @@ impl Engine {
         let setup = setup(options, offered);
         let (turn, step) = SendMessageUseCase::begin(base, opening, setup, now);
         Ok(PreparedTurn {
-            busy,
+            driven_guard,
             loaded,
             now,
-            owned,
+            ownership: owned,
             problems,
             step,
             turn,
@@ -139,25 +149,25 @@ impl Engine {
     }
 
     /// Marks a session as driven here, once no other task drives it.
-    async fn enter(
+    async fn acquire_session(
         &self,
         session: &SessionId,
-        second: &mut BusyPolicy<'_>,
+        busy_policy: &mut BusyPolicy<'_>,
     ) -> Result<DrivenGuard, EngineError> {
-        let occupied = &self.shared.occupied;
-        let queue = occupied.queues.of(session);
-        let _first = match second.manner {
+        let occupied = &self.shared.driven_sessions;
+        let queue = occupied.queues.get(session);
+        let _first = match busy_policy.if_busy {
             SecondMessage::Queue => match queue.try_lock() {
                 Ok(first) => Some(first),
                 Err(_) => {
-                    second.waits(session);
+                    busy_policy.notify_queued(session);
                     Some(queue.lock().await)
                 }
             },
             SecondMessage::Cancel | SecondMessage::Refuse => None,
         };
         loop {
-            let mut driven = match occupied.take(session) {
+            let mut driven = match occupied.try_acquire(session) {
                 Ok(busy) => return Ok(busy),
                 Err(driven) => driven,
             };
@@ -166,15 +176,15 @@ impl Engine {
                 only_waits,
                 turn,
             } = driven.borrow_and_update().clone();
-            match (second.manner, turn) {
+            match (busy_policy.if_busy, turn) {
                 // A client may see the turn's end before the session is released.
                 _ if is_over => {}
                 (manner, Some(turn)) if only_waits || manner == SecondMessage::Cancel => {
-                    self.end(session, &turn).await?;
+                    self.cancel_superseded(session, &turn).await?;
                 }
                 (SecondMessage::Cancel, _) => {}
-                (SecondMessage::Queue, _) => second.waits(session),
-                (SecondMessage::Refuse, _) => return Err(self.busy(session.clone()).await),
+                (SecondMessage::Queue, _) => busy_policy.notify_queued(session),
+                (SecondMessage::Refuse, _) => return Err(self.busy_error(session.clone()).await),
             }
             // The turn has made progress, or is no longer driven.
             let _over = driven.changed().await;
@@ -182,19 +192,19 @@ impl Engine {
     }
 
     /// Takes the ownership of a session without an open turn, or whose open turn may be ended for the message.
-    async fn own_at_rest(
+    async fn own_idle(
         &self,
         session: &SessionId,
-        second: &mut BusyPolicy<'_>,
-        busy: &DrivenGuard,
+        busy_policy: &mut BusyPolicy<'_>,
+        driven_guard: &DrivenGuard,
     ) -> Result<IdleSession, EngineError> {
         loop {
-            let owned = match SessionOwnership::take(&self.shared, session).await {
+            let ownership = match SessionOwnership::take(&self.shared, session).await {
                 Ok(owned) => owned,
                 Err(error @ JournalError::Owned { .. }) => {
-                    self.own_after(session, second, error).await?
+                    self.wait_for_ownership(session, busy_policy, error).await?
                 }
-                Err(error) => return Err(self.shared.unwritten(error)),
+                Err(error) => return Err(self.shared.write_error(error)),
             };
             let loaded = self.shared.journal.load(session).await?;
             let facts = loaded.steps.iter().flat_map(|step| &step.facts);
@@ -203,61 +213,69 @@ impl Engine {
                 return Ok(IdleSession {
                     folded,
                     loaded,
-                    owned,
+                    ownership,
                 });
             };
-            Box::pin(self.end_open(session, turn, owned, second.manner, busy)).await?;
+            Box::pin(self.end_open_turn(
+                session,
+                turn,
+                ownership,
+                busy_policy.if_busy,
+                driven_guard,
+            ))
+            .await?;
         }
     }
 
     /// Ends the open turn of a session that is owned here, if it may be ended for the message.
-    async fn end_open(
+    async fn end_open_turn(
         &self,
         session: &SessionId,
         turn: &Turn,
-        mut owned: SessionOwnership,
-        second: SecondMessage,
-        busy: &DrivenGuard,
+        mut ownership: SessionOwnership,
+        if_busy: SecondMessage,
+        driven_guard: &DrivenGuard,
     ) -> Result<(), EngineError> {
-        if second != SecondMessage::Cancel && !turn.only_waits() {
+        if if_busy != SecondMessage::Cancel && !turn.only_waits() {
             let (session, turn) = (session.clone(), turn.id().clone());
-            owned.release().await;
+            ownership.release().await;
             return Err(EngineError::LeftOpen { session, turn });
         }
-        self.end(session, turn.id()).await?;
+        self.cancel_superseded(session, turn.id()).await?;
         // The cancel is in the inbox, so the policy is irrelevant.
         let resume = ResumeSession::new(session.clone(), Policy::default());
-        self.take_up(resume, owned, busy, &mut ()).await?;
+        self.resume_owned(resume, ownership, driven_guard, &mut ())
+            .await?;
         Ok(())
     }
 
     /// Takes the ownership of a session that another process owns, as this error says. The turn there is
     /// handled like one in this process.
-    async fn own_after(
+    async fn wait_for_ownership(
         &self,
         session: &SessionId,
-        second: &mut BusyPolicy<'_>,
+        busy_policy: &mut BusyPolicy<'_>,
         mut error: JournalError,
     ) -> Result<SessionOwnership, EngineError> {
-        let asked = Instant::now();
+        let started = Instant::now();
         let mut pause = FIRST_POLL;
         loop {
             let loaded = self.shared.journal.load(session).await?;
             let facts = loaded.steps.iter().flat_map(|step| &step.facts);
             let folded = Session::fold(session.clone(), facts);
-            match (second.manner, folded.open_turn()) {
+            match (busy_policy.if_busy, folded.open_turn()) {
                 (manner, Some(turn)) if turn.only_waits() || manner == SecondMessage::Cancel => {
-                    self.end(session, turn.id()).await?;
+                    self.cancel_superseded(session, turn.id()).await?;
                 }
                 // The other process is about to begin or release a turn.
                 (SecondMessage::Cancel, _) => {}
-                (SecondMessage::Queue, _) => second.waits(session),
-                (SecondMessage::Refuse, _) => return Err(self.busy(session.clone()).await),
+                (SecondMessage::Queue, _) => busy_policy.notify_queued(session),
+                (SecondMessage::Refuse, _) => return Err(self.busy_error(session.clone()).await),
             }
             // An owner that does not react to the cancel has stopped.
-            if second.manner != SecondMessage::Queue && asked.elapsed() >= PATIENCE {
+            if busy_policy.if_busy != SecondMessage::Queue && started.elapsed() >= PATIENCE {
                 tracing::debug!(%error, "the other process does not let go of the session");
-                return Err(self.busy(session.clone()).await);
+                return Err(self.busy_error(session.clone()).await);
             }
             // There is no notification for a released session, so poll.
             tokio::time::sleep(pause).await;
@@ -265,13 +283,17 @@ impl Engine {
             error = match SessionOwnership::take(&self.shared, session).await {
                 Ok(owned) => return Ok(owned),
                 Err(error @ JournalError::Owned { .. }) => error,
-                Err(error) => return Err(self.shared.unwritten(error)),
+                Err(error) => return Err(self.shared.write_error(error)),
             };
         }
     }
 
     /// Delivers a cancel because of a new message.
-    async fn end(&self, session: &SessionId, turn: &TurnId) -> Result<(), EngineError> {
+    async fn cancel_superseded(
+        &self,
+        session: &SessionId,
+        turn: &TurnId,
+    ) -> Result<(), EngineError> {
         // The id is the same for all such messages, so the turn gets one cancel.
         let Ok(id) = DeliveryId::parse(&format!("second-{turn}")) else {
             return Ok(());
@@ -284,7 +306,7 @@ impl Engine {
 
     /// The error that names the turn on which a session is busy: the open one, or the one that is about to
     /// begin.
-    pub(crate) async fn busy(&self, session: SessionId) -> EngineError {
+    pub(crate) async fn busy_error(&self, session: SessionId) -> EngineError {
         let loaded = match self.shared.journal.load(&session).await {
             Ok(loaded) => loaded,
             Err(JournalError::UnknownSession { .. }) => Loaded::default(),
@@ -301,24 +323,24 @@ impl Engine {
     pub(crate) async fn own(&self, session: &SessionId) -> Result<SessionOwnership, EngineError> {
         match SessionOwnership::take(&self.shared, session).await {
             Ok(owned) => Ok(owned),
-            Err(JournalError::Owned { session }) => Err(self.busy(session).await),
-            Err(error) => Err(self.shared.unwritten(error)),
+            Err(JournalError::Owned { session }) => Err(self.busy_error(session).await),
+            Err(error) => Err(self.shared.write_error(error)),
         }
     }
 }
 
 /// How to handle a busy session, and the observer to notify of the wait.
 struct BusyPolicy<'o> {
-    manner: SecondMessage,
+    if_busy: SecondMessage,
     observer: &'o mut dyn Observer,
-    was_told: bool,
+    was_notified: bool,
 }
 
 impl BusyPolicy<'_> {
     /// Notifies the observer once that the message waits.
-    fn waits(&mut self, session: &SessionId) {
-        if !std::mem::replace(&mut self.was_told, true) {
-            self.observer.tell(ObserverEvent::Queued { session });
+    fn notify_queued(&mut self, session: &SessionId) {
+        if !std::mem::replace(&mut self.was_notified, true) {
+            self.observer.on_event(ObserverEvent::Queued { session });
         }
     }
 }
@@ -327,15 +349,15 @@ impl BusyPolicy<'_> {
 struct IdleSession {
     folded: Session,
     loaded: Loaded,
-    owned: SessionOwnership,
+    ownership: SessionOwnership,
 }
 
 /// A turn that begins or resumes, with its first step, which is not committed yet.
 pub(crate) struct PreparedTurn {
-    pub(crate) busy: DrivenGuard,
+    pub(crate) driven_guard: DrivenGuard,
     pub(crate) loaded: Loaded,
     pub(crate) now: Now,
-    pub(crate) owned: SessionOwnership,
+    pub(crate) ownership: SessionOwnership,
     pub(crate) problems: Vec<ToolboxProblem>,
     pub(crate) step: Step,
     pub(crate) turn: ToolLoop,
@@ -343,7 +365,7 @@ pub(crate) struct PreparedTurn {
 
 /// The setup of a turn.
 fn setup(options: TurnOptions, offered: ToolOffer) -> Arc<Setup> {
-    let price = options.prices.of(&options.model).cloned();
+    let price = options.prices.get(&options.model).cloned();
     let mut system = options.system;
     system.parts.extend(offered.instructions);
     Arc::new(Setup {
@@ -359,7 +381,7 @@ fn setup(options: TurnOptions, offered: ToolOffer) -> Arc<Setup> {
         strict: options.strict,
         system: Arc::new(system),
         tools_after_first_round: options.tools_after_first_round,
-        whole: options.whole,
+        whole: options.whole_reply_limit,
     })
 }
 

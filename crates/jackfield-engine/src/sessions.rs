@@ -41,7 +41,7 @@ impl Engine {
     /// [`EngineError::Journal`] if the journal cannot be read.
     pub async fn session(&self, session: &SessionId) -> Result<Option<SessionRow>, EngineError> {
         let query = SessionQuery {
-            most: 1,
+            limit: 1,
             session: Some(session.clone()),
             ..SessionQuery::default()
         };
@@ -71,8 +71,8 @@ impl Engine {
 
     /// Whether the last write to the journal failed, for any session. Does not try a write.
     #[must_use]
-    pub fn writes_fail(&self) -> bool {
-        self.shared.writes.fail()
+    pub fn is_journal_failing(&self) -> bool {
+        self.shared.write_health.is_failing()
     }
 
     /// Checks that the journal accepts writes, by creating and deleting a probe session. Gives up after ten
@@ -88,8 +88,8 @@ impl Engine {
             Err(JournalError::Unreachable { source }.into())
         });
         match &tried {
-            Ok(()) => self.shared.writes.went_well(),
-            Err(_) => self.shared.writes.failed(),
+            Ok(()) => self.shared.write_health.record_success(),
+            Err(_) => self.shared.write_health.record_failure(),
         }
         tried
     }
@@ -154,7 +154,7 @@ impl Engine {
     /// # Errors
     ///
     /// [`EngineError::Journal`] if there is no such session, or it cannot be read.
-    pub async fn grown(&self, session: &SessionId, steps: u64) -> Result<(), EngineError> {
+    pub async fn wait_for_steps(&self, session: &SessionId, steps: u64) -> Result<(), EngineError> {
         self.shared.journal.follow(session, steps).await?;
         Ok(())
     }
@@ -183,7 +183,10 @@ impl Engine {
     /// # Errors
     ///
     /// [`EngineError::Journal`] if the session cannot be read.
-    pub async fn left_open(&self, session: &SessionId) -> Result<Option<TurnId>, EngineError> {
+    pub async fn fenced_open_turn(
+        &self,
+        session: &SessionId,
+    ) -> Result<Option<TurnId>, EngineError> {
         let journal = &self.shared.journal;
         // Taking the ownership creates the session. A session that does not exist has no appends, in flight or
         // later, as only an owner appends.
@@ -228,7 +231,7 @@ impl Engine {
         to: &SessionId,
     ) -> Result<(), EngineError> {
         let loaded = self.load(from).await?;
-        let Some(messages) = fork::said_until(from.clone(), facts(&loaded), at) else {
+        let Some(messages) = fork::messages_until(from.clone(), facts(&loaded), at) else {
             return Err(EngineError::NoSuchPlace {
                 session: from.clone(),
             });

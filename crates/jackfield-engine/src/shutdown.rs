@@ -16,7 +16,7 @@ use crate::error::EngineError;
 pub(crate) struct Shutdown {
     is_draining: AtomicBool,
     /// The turns that keepers resumed.
-    pub(crate) kept: TaskTracker,
+    pub(crate) keeper_turns: TaskTracker,
     /// The tasks that record written answers in the journal.
     pub(crate) receipts: TaskTracker,
     stop: CancellationToken,
@@ -29,7 +29,7 @@ impl Shutdown {
     /// # Errors
     ///
     /// [`EngineError::Draining`].
-    pub(crate) fn enter(&self) -> Result<TaskTrackerToken, EngineError> {
+    pub(crate) fn track_turn(&self) -> Result<TaskTrackerToken, EngineError> {
         // Counted before the check, so that `drain` either waits for this turn or refuses it.
         let token = self.turns.token();
         if self.is_draining.load(Ordering::SeqCst) {
@@ -63,46 +63,46 @@ impl Engine {
     ///
     /// A turn driven by [`send`](Self::send) is waited for, too, but only dropping its future stops it.
     pub async fn drain(&self, within: Duration) -> DrainReport {
-        let going = &self.shared.going;
-        going.is_draining.store(true, Ordering::SeqCst);
-        going.turns.close();
-        if tokio::time::timeout(within, going.turns.wait())
+        let shutdown = &self.shared.shutdown;
+        shutdown.is_draining.store(true, Ordering::SeqCst);
+        shutdown.turns.close();
+        if tokio::time::timeout(within, shutdown.turns.wait())
             .await
             .is_ok()
         {
             return DrainReport { stopped: 0 };
         }
-        let stopped = going.turns.len();
-        going.stop.cancel();
+        let stopped = shutdown.turns.len();
+        shutdown.stop.cancel();
         // Dropping a turn aborts its work, so this takes almost no time.
-        let _stays = tokio::time::timeout(STOPPING, going.turns.wait()).await;
+        let _stays = tokio::time::timeout(STOPPING, shutdown.turns.wait()).await;
         DrainReport { stopped }
     }
 
     /// Waits until the journal has recorded all written answers. Call it before closing the journal; otherwise
     /// these answers count as undelivered.
-    pub async fn settle(&self) {
-        let receipts = &self.shared.going.receipts;
+    pub async fn flush_receipts(&self) {
+        let receipts = &self.shared.shutdown.receipts;
         receipts.close();
         receipts.wait().await;
     }
 
     /// The number of turns in flight: driven, and not only waiting.
     #[must_use]
-    pub fn under_way(&self) -> usize {
-        self.shared.going.turns.len()
+    pub fn turns_in_flight(&self) -> usize {
+        self.shared.shutdown.turns.len()
     }
 
     /// The number of turns in flight that keepers resumed; keepers limit it themselves.
     #[must_use]
-    pub fn kept_under_way(&self) -> usize {
-        self.shared.going.kept.len()
+    pub fn keeper_turns_in_flight(&self) -> usize {
+        self.shared.shutdown.keeper_turns.len()
     }
 
     /// Whether the engine is shutting down: no turn begins.
     #[must_use]
     pub fn is_draining(&self) -> bool {
-        self.shared.going.is_draining()
+        self.shared.shutdown.is_draining()
     }
 }
 

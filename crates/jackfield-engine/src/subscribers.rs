@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use crate::driven_sessions::SessionProgress;
 use crate::engine::Engine;
 use crate::options::Disconnect;
-use crate::patience::reached;
+use crate::patience::retry_until_reachable;
 use crate::perform::chain;
 
 /// The subscribers, by turn.
@@ -30,14 +30,14 @@ struct TurnSubscribers {
     /// Its segments.
     segments: BTreeMap<u32, Segment>,
     /// Notified when a connection ends.
-    written: Arc<Notify>,
+    changed: Arc<Notify>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Segment {
     is_written: bool,
     /// The number of connections that it is being written to.
-    live: usize,
+    connections: usize,
 }
 
 /// What this process knows about the delivery of a segment's answer.
@@ -53,45 +53,46 @@ pub(crate) enum DeliveryState {
 
 impl Subscribers {
     /// The delivery state of a segment's answer.
-    pub(crate) fn of(&self, turn: &TurnId, segment: u32) -> DeliveryState {
+    pub(crate) fn delivery_state(&self, turn: &TurnId, segment: u32) -> DeliveryState {
         let turns = self.turns();
         match turns
             .get(turn)
-            .and_then(|heard| heard.segments.get(&segment))
+            .and_then(|subscribers| subscribers.segments.get(&segment))
         {
             Some(segment) if segment.is_written => DeliveryState::Written,
-            Some(segment) if segment.live > 0 => DeliveryState::Live,
+            Some(segment) if segment.connections > 0 => DeliveryState::Live,
             Some(_) | None => DeliveryState::Nothing,
         }
     }
 
     /// Waits until no connection is open and the answer of the last subscribed segment was fully written.
-    pub(crate) async fn last_written(&self, turn: &TurnId) {
-        self.until(turn, TurnSubscribers::is_written).await;
+    pub(crate) async fn wait_delivered(&self, turn: &TurnId) {
+        self.wait_until(turn, TurnSubscribers::is_written).await;
     }
 
     /// Waits until no connection is open. Returns whether the answer of the last subscribed segment was fully
     /// written.
-    pub(crate) async fn quiet(&self, turn: &TurnId) -> bool {
-        self.until(turn, TurnSubscribers::is_unheard).await;
+    pub(crate) async fn wait_disconnected(&self, turn: &TurnId) -> bool {
+        self.wait_until(turn, TurnSubscribers::is_disconnected)
+            .await;
         self.turns()
             .get(turn)
             .is_some_and(TurnSubscribers::is_written)
     }
 
-    async fn until(&self, turn: &TurnId, is_so: fn(&TurnSubscribers) -> bool) {
-        let written = {
+    async fn wait_until(&self, turn: &TurnId, condition: fn(&TurnSubscribers) -> bool) {
+        let changed = {
             let mut turns = self.turns();
-            Arc::clone(&turns.entry(turn.clone()).or_default().written)
+            Arc::clone(&turns.entry(turn.clone()).or_default().changed)
         };
         loop {
-            let mut told = std::pin::pin!(written.notified());
+            let mut notified = std::pin::pin!(changed.notified());
             // Registered before the check, so that no notification is missed in between.
-            told.as_mut().enable();
-            if self.turns().get(turn).is_some_and(is_so) {
+            notified.as_mut().enable();
+            if self.turns().get(turn).is_some_and(condition) {
                 return;
             }
-            told.await;
+            notified.await;
         }
     }
 
@@ -100,61 +101,61 @@ impl Subscribers {
         self.turns().remove(turn);
     }
 
-    fn begin(&self, turn: &TurnId, segment: u32) {
+    fn connect(&self, turn: &TurnId, segment: u32) {
         let mut turns = self.turns();
-        let heard = turns.entry(turn.clone()).or_default();
-        heard.segments.entry(segment).or_default().live += 1;
+        let subscribers = turns.entry(turn.clone()).or_default();
+        subscribers.segments.entry(segment).or_default().connections += 1;
     }
 
     /// Like `begin`, but only if the answer is not being written and was not written before. Returns whether it
     /// was registered.
-    fn begin_alone(&self, turn: &TurnId, segment: u32) -> bool {
+    fn connect_exclusive(&self, turn: &TurnId, segment: u32) -> bool {
         let mut turns = self.turns();
-        let heard = turns.entry(turn.clone()).or_default();
-        let known = heard.segments.entry(segment).or_default();
-        let is_alone = known.live == 0 && !known.is_written;
+        let subscribers = turns.entry(turn.clone()).or_default();
+        let state = subscribers.segments.entry(segment).or_default();
+        let is_alone = state.connections == 0 && !state.is_written;
         if is_alone {
-            known.live += 1;
+            state.connections += 1;
         }
         is_alone
     }
 
     /// Ends a connection. Returns whether it was the turn's last one.
-    fn end(&self, turn: &TurnId, segment: u32, is_written: bool) -> bool {
+    fn disconnect(&self, turn: &TurnId, segment: u32, is_written: bool) -> bool {
         let mut turns = self.turns();
-        let Some(heard) = turns.get_mut(turn) else {
+        let Some(subscribers) = turns.get_mut(turn) else {
             return false;
         };
-        if let Some(segment) = heard.segments.get_mut(&segment) {
-            segment.live = segment.live.saturating_sub(1);
+        if let Some(segment) = subscribers.segments.get_mut(&segment) {
+            segment.connections = segment.connections.saturating_sub(1);
             segment.is_written |= is_written;
         }
-        heard.written.notify_waiters();
-        let is_last = heard.is_unheard();
-        if heard.is_of_no_use() {
+        subscribers.changed.notify_waiters();
+        let is_last = subscribers.is_disconnected();
+        if subscribers.is_removable() {
             turns.remove(turn);
         }
         is_last
     }
 
     /// The journal has recorded the delivery, so it is removed here.
-    fn recorded(&self, turn: &TurnId, segment: u32) {
+    fn mark_recorded(&self, turn: &TurnId, segment: u32) {
         let mut turns = self.turns();
-        let Some(heard) = turns.get_mut(turn) else {
+        let Some(subscribers) = turns.get_mut(turn) else {
             return;
         };
-        if let Some(segment) = heard.segments.get_mut(&segment) {
+        if let Some(segment) = subscribers.segments.get_mut(&segment) {
             segment.is_written = false;
         }
-        if heard.is_of_no_use() {
+        if subscribers.is_removable() {
             turns.remove(turn);
         }
     }
 
-    fn is_unheard(&self, turn: &TurnId) -> bool {
+    fn is_disconnected(&self, turn: &TurnId) -> bool {
         self.turns()
             .get(turn)
-            .is_none_or(TurnSubscribers::is_unheard)
+            .is_none_or(TurnSubscribers::is_disconnected)
     }
 
     fn turns(&self) -> MutexGuard<'_, HashMap<TurnId, TurnSubscribers>> {
@@ -163,21 +164,23 @@ impl Subscribers {
 }
 
 impl TurnSubscribers {
-    fn is_unheard(&self) -> bool {
-        self.segments.values().all(|segment| segment.live == 0)
+    fn is_disconnected(&self) -> bool {
+        self.segments
+            .values()
+            .all(|segment| segment.connections == 0)
     }
 
     /// Whether the answer of the last subscribed segment was fully written and has no open connection.
     fn is_written(&self) -> bool {
         let last = self.segments.values().next_back();
-        last.is_some_and(|last| last.is_written && last.live == 0)
+        last.is_some_and(|last| last.is_written && last.connections == 0)
     }
 
-    fn is_of_no_use(&self) -> bool {
+    fn is_removable(&self) -> bool {
         let mut segments = self.segments.values();
         // A task may be waiting for the next notification.
-        Arc::strong_count(&self.written) == 1
-            && segments.all(|segment| segment.live == 0 && !segment.is_written)
+        Arc::strong_count(&self.changed) == 1
+            && segments.all(|segment| segment.connections == 0 && !segment.is_written)
     }
 }
 
@@ -232,34 +235,34 @@ impl Connection {
     }
 
     /// Records that the client has received the whole answer. Does not block.
-    pub fn written(mut self) {
+    pub fn mark_written(mut self) {
         self.is_written = true;
     }
 }
 
 /// The id of the delivery that cancels a turn without subscribers.
-fn unheard(turn: &TurnId) -> Option<DeliveryId> {
+fn disconnect_cancel_id(turn: &TurnId) -> Option<DeliveryId> {
     DeliveryId::parse(&format!("unheard-{turn}")).ok()
 }
 
 /// Whether a turn was cancelled because it had no subscribers.
-pub(crate) fn was_unheard(turn: &TurnId, loaded: &Loaded) -> bool {
-    let unheard = unheard(turn);
+pub(crate) fn was_cancelled_by_disconnect(turn: &TurnId, loaded: &Loaded) -> bool {
+    let cancel_id = disconnect_cancel_id(turn);
     loaded
         .deliveries
         .iter()
-        .any(|delivery| Some(&delivery.id) == unheard.as_ref())
+        .any(|delivery| Some(&delivery.id) == cancel_id.as_ref())
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        let listening = &self.engine.shared.listening;
-        let is_last = listening.end(&self.turn, self.segment, self.is_written);
-        let passing = self.engine.shared.passing;
-        let cancel = match (self.disconnect, passing) {
+        let subscribers = &self.engine.shared.subscribers;
+        let is_last = subscribers.disconnect(&self.turn, self.segment, self.is_written);
+        let ephemeral = self.engine.shared.ephemeral;
+        let cancel = match (self.disconnect, ephemeral) {
             _ if self.is_written || !is_last => None,
             (Disconnect::Cancel(after), _) => Some(after),
-            (Disconnect::Finish, Some(passing)) => Some(passing.unheard),
+            (Disconnect::Finish, Some(passing)) => Some(passing.disconnect_grace),
             (Disconnect::Finish, None) => None,
         };
         // Without a runtime, no turn is running either.
@@ -269,10 +272,10 @@ impl Drop for Connection {
         let (engine, session, turn) =
             (self.engine.clone(), self.session.clone(), self.turn.clone());
         if let Some(after) = cancel {
-            runtime.spawn(async move { engine.cancel_unheard(&session, &turn, after).await });
-        } else if self.is_written && passing.is_none() {
+            runtime.spawn(async move { engine.cancel_disconnected(&session, &turn, after).await });
+        } else if self.is_written && ephemeral.is_none() {
             let segment = self.segment;
-            let receipts = self.engine.shared.going.receipts.clone();
+            let receipts = self.engine.shared.shutdown.receipts.clone();
             let record = async move { engine.record_written(&session, &turn, segment).await };
             receipts.spawn_on(record, &runtime);
         }
@@ -288,46 +291,46 @@ impl Engine {
         segment: u32,
         disconnect: Disconnect,
     ) -> Connection {
-        self.shared.listening.begin(turn, segment);
+        self.shared.subscribers.connect(turn, segment);
         Connection::new(self, session, turn, segment, disconnect)
     }
 
     /// Like [`connect`](Self::connect), unless this process is writing the answer to another client, or has
     /// just written it.
-    pub(crate) fn connect_alone(
+    pub(crate) fn connect_exclusive(
         &self,
         session: &SessionId,
         turn: &TurnId,
         segment: u32,
         disconnect: Disconnect,
     ) -> Option<Connection> {
-        let is_alone = self.shared.listening.begin_alone(turn, segment);
+        let is_alone = self.shared.subscribers.connect_exclusive(turn, segment);
         is_alone.then(|| Connection::new(self, session, turn, segment, disconnect))
     }
 
     /// Cancels an open turn if it has no subscribers after this time.
-    async fn cancel_unheard(&self, session: &SessionId, turn: &TurnId, after: Duration) {
+    async fn cancel_disconnected(&self, session: &SessionId, turn: &TurnId, after: Duration) {
         if !after.is_zero() {
             tokio::time::sleep(after).await;
         }
         // The client may have disconnected before the turn's first step was committed: wait for that step.
-        if let Some(mut driven) = self.shared.occupied.driven(session) {
+        if let Some(mut driven) = self.shared.driven_sessions.progress(session) {
             let has_begun = |known: &SessionProgress| known.turn.is_some();
             let _driven_no_more = driven.wait_for(has_begun).await.is_err();
         }
-        if !self.shared.listening.is_unheard(turn) {
+        if !self.shared.subscribers.is_disconnected(turn) {
             return;
         }
         let is_over = || self.is_draining();
         let journal = &self.shared.journal;
         // A session that is deleted or damaged has no turn to cancel.
-        let Ok(loaded) = reached(is_over, || journal.load(session)).await else {
+        let Ok(loaded) = retry_until_reachable(is_over, || journal.load(session)).await else {
             return;
         };
         let facts = loaded.steps.iter().flat_map(|step| &step.facts);
         let folded = Session::fold(session.clone(), facts);
         let is_open = folded.open_turn().is_some_and(|open| open.id() == turn);
-        let (true, Some(id)) = (is_open, unheard(turn)) else {
+        let (true, Some(id)) = (is_open, disconnect_cancel_id(turn)) else {
             return;
         };
         let body = DeliveryBody::Cancel {
@@ -336,8 +339,8 @@ impl Engine {
         };
         let deliver =
             || journal.deliver(session, id.clone(), "nobody listens".into(), body.clone());
-        match reached(is_over, deliver).await {
-            Ok(_) => self.shared.noticed.delivered(session),
+        match retry_until_reachable(is_over, deliver).await {
+            Ok(_) => self.shared.notices.notify_delivered(session),
             Err(error) => {
                 let error = chain(&error);
                 tracing::warn!(%turn, %error, "a turn that nobody listens to could not be cancelled");
@@ -359,9 +362,9 @@ impl Engine {
             };
             // Until then only this process knows it. After [`Engine::settle`] was called, there is one more
             // attempt.
-            let is_over = || self.shared.going.receipts.is_closed();
-            match reached(is_over, deliver).await {
-                Ok(_) if segment == 0 => self.shared.settled.add(session.clone(), turn.clone()),
+            let is_over = || self.shared.shutdown.receipts.is_closed();
+            match retry_until_reachable(is_over, deliver).await {
+                Ok(_) if segment == 0 => self.shared.delivered.add(session.clone(), turn.clone()),
                 Ok(_) | Err(JournalError::UnknownSession { .. }) => {}
                 Err(error) => {
                     let error = chain(&error);
@@ -369,6 +372,6 @@ impl Engine {
                 }
             }
         }
-        self.shared.listening.recorded(turn, segment);
+        self.shared.subscribers.mark_recorded(turn, segment);
     }
 }

@@ -35,7 +35,7 @@ pub use self::answer::AnswerFit;
 pub(crate) struct Validators {
     schemas: Mutex<HashMap<(Digest, SchemaSide), Arc<Schema>>>,
     /// Limits concurrent checks per toolbox, so that a hostile toolbox blocks only itself.
-    turns: Mutex<HashMap<ToolboxId, Arc<Semaphore>>>,
+    permits: Mutex<HashMap<ToolboxId, Arc<Semaphore>>>,
 }
 
 /// A value and the schema to check it against.
@@ -82,7 +82,7 @@ enum SchemaVerdict {
 
 impl Validators {
     /// Validates a call's arguments against its tool's schema, within `limit`.
-    pub(crate) async fn check(
+    pub(crate) async fn check_arguments(
         &self,
         tool: &CatalogEntry,
         input: &ToolInput,
@@ -103,7 +103,7 @@ impl Validators {
             tool,
             value: arguments,
         };
-        Err(match self.fits(checked, limit).await {
+        Err(match self.check_value(checked, limit).await {
             SchemaVerdict::Busy => late(format!(
                 "the arguments of `{name}` could not be checked: other checks of `{}` take too long",
                 tool.origin.toolbox
@@ -126,7 +126,7 @@ impl Validators {
     ///
     /// The tool did run, so its outcome is never discarded: structured content that does not match is returned
     /// as text, because clients would assume that it matches the schema.
-    pub(crate) async fn checked(
+    pub(crate) async fn check_outcome(
         &self,
         tool: &CatalogEntry,
         mut result: ToolResult,
@@ -146,12 +146,12 @@ impl Validators {
             tool,
             value: Arc::clone(&structured),
         };
-        let unchecked = match self.fits(checked, limit).await {
+        let unchecked = match self.check_value(checked, limit).await {
             SchemaVerdict::Fits => return result,
             SchemaVerdict::Misfit(what) => {
                 let text = structured.to_string();
-                let told = |part: &OutcomePart| part.as_text() == Some(&*text);
-                if !result.content.iter().any(told) {
+                let is_same_text = |part: &OutcomePart| part.as_text() == Some(&*text);
+                if !result.content.iter().any(is_same_text) {
                     result.content.push(OutcomePart::Text(text.into()));
                 }
                 result.structured = None;
@@ -173,27 +173,27 @@ impl Validators {
         result
     }
 
-    async fn fits(&self, checked: SchemaCheck<'_>, limit: Duration) -> SchemaVerdict {
+    async fn check_value(&self, checked: SchemaCheck<'_>, limit: Duration) -> SchemaVerdict {
         let SchemaCheck {
             schema,
             side,
             tool,
             value,
         } = checked;
-        let known = self.schema((tool.digest, side));
-        if known.takes_at_once(&value) {
+        let compiled = self.schema((tool.digest, side));
+        if compiled.accepts_inline(&value) {
             return SchemaVerdict::Fits;
         }
         let deadline = Instant::now() + limit;
-        let turn = self.turn(&tool.origin.toolbox).acquire_owned();
-        let Ok(Ok(turn)) = timeout_at(deadline, turn).await else {
+        let permit = self.toolbox_permits(&tool.origin.toolbox).acquire_owned();
+        let Ok(Ok(permit)) = timeout_at(deadline, permit).await else {
             return SchemaVerdict::Busy;
         };
-        let whole = match side {
+        let subject = match side {
             SchemaSide::Input => "the arguments",
             SchemaSide::Output => "the answer",
         };
-        looked(known, schema, (value, whole), (Some(turn), deadline)).await
+        check_on_thread(compiled, schema, (value, subject), (Some(permit), deadline)).await
     }
 
     fn schema(&self, place: (Digest, SchemaSide)) -> Arc<Schema> {
@@ -204,26 +204,26 @@ impl Validators {
         Arc::clone(schemas.entry(place).or_default())
     }
 
-    fn turn(&self, toolbox: &ToolboxId) -> Arc<Semaphore> {
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        let turn = turns.entry(toolbox.clone());
+    fn toolbox_permits(&self, toolbox: &ToolboxId) -> Arc<Semaphore> {
+        let mut permits = self.permits.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = permits.entry(toolbox.clone());
         Arc::clone(turn.or_insert_with(|| Arc::new(Semaphore::new(MOST_OF_ONE_TOOLBOX))))
     }
 }
 
 /// Checks a value on a blocking thread, until the deadline. The toolbox's permit is held until the thread is
 /// done, even after the deadline.
-async fn looked(
-    known: Arc<Schema>,
+async fn check_on_thread(
+    compiled: Arc<Schema>,
     schema: &Arc<Value>,
-    (value, whole): (Arc<Value>, &'static str),
-    (turn, deadline): (Option<OwnedSemaphorePermit>, Instant),
+    (value, subject): (Arc<Value>, &'static str),
+    (permit, deadline): (Option<OwnedSemaphorePermit>, Instant),
 ) -> SchemaVerdict {
     let schema = Arc::clone(schema);
     let until = std::time::Instant::now() + (deadline - Instant::now());
     let checked = tokio::task::spawn_blocking(move || {
-        let _turn = turn;
-        known.look(&schema, (&value, whole), until)
+        let _turn = permit;
+        compiled.check(&schema, (&value, subject), until)
     });
     match timeout_at(deadline, checked).await {
         Ok(Ok(verdict)) => verdict,
@@ -235,7 +235,7 @@ async fn looked(
 impl Schema {
     /// Whether a value matches, if this can be decided without another thread: the schema is compiled, plain
     /// and small, and the value is small. `false` also means undecided; error messages take longer to write.
-    fn takes_at_once(&self, value: &Value) -> bool {
+    fn accepts_inline(&self, value: &Value) -> bool {
         let Some(Ok(CompiledSchema {
             size, validator, ..
         })) = self.compiled.get()
@@ -246,7 +246,7 @@ impl Schema {
         let is_small = most.is_some_and(|most| plain::weight(value, most).is_some());
         let bounds = || WorkLimits {
             steps: MOST_STEPS_AT_ONCE,
-            until: std::time::Instant::now() + LONGEST_AT_ONCE,
+            deadline: std::time::Instant::now() + LONGEST_AT_ONCE,
         };
         // Problems here are reported by the check on the blocking thread.
         let is_valid = || watched(bounds(), || validator.is_valid(value));
@@ -254,17 +254,23 @@ impl Schema {
     }
 
     /// Checks a value, until `until`. Blocks the thread.
-    fn look(
+    fn check(
         &self,
         schema: &Value,
-        (value, whole): (&Value, &str),
+        (value, subject): (&Value, &str),
         until: std::time::Instant,
     ) -> SchemaVerdict {
         let compiled = match self.compiled.get() {
             Some(compiled) => compiled,
             None => {
                 let steps = MOST_NODES;
-                let built = match watched(WorkLimits { steps, until }, || schema::compile(schema)) {
+                let built = match watched(
+                    WorkLimits {
+                        steps,
+                        deadline: until,
+                    },
+                    || schema::compile(schema),
+                ) {
                     Ok(built) => built.map(|(validator, names)| CompiledSchema {
                         names,
                         size: plain::size(schema),
@@ -287,11 +293,17 @@ impl Schema {
             }) => (names, validator),
             Err(fault) => return SchemaVerdict::Unusable(fault.clone()),
         };
-        if !names.take(value) {
+        if !names.accepts(value) {
             return SchemaVerdict::Unusable(WorkStopped::TooLong.to_string());
         }
         let steps = u64::MAX;
-        match watched(WorkLimits { steps, until }, || validator.is_valid(value)) {
+        match watched(
+            WorkLimits {
+                steps,
+                deadline: until,
+            },
+            || validator.is_valid(value),
+        ) {
             Ok(true) => return SchemaVerdict::Fits,
             Ok(false) => {}
             Err(WorkStopped::Late | WorkStopped::TooMuch) => return SchemaVerdict::Late,
@@ -301,23 +313,27 @@ impl Schema {
         }
         // The library collects all errors at once, which may not fit into memory.
         let steps = MOST_LOOKED_AT;
-        let complaints = watched(WorkLimits { steps, until }, || {
-            complaints(validator, value, whole)
-        });
+        let complaints = watched(
+            WorkLimits {
+                steps,
+                deadline: until,
+            },
+            || describe_errors(validator, value, subject),
+        );
         let complaints = complaints.ok().filter(|text| !text.is_empty());
         SchemaVerdict::Misfit(
-            complaints.unwrap_or_else(|| format!("{whole} do not fit the schema.")),
+            complaints.unwrap_or_else(|| format!("{subject} do not fit the schema.")),
         )
     }
 }
 
 /// The errors of a value, in words that a model can act on.
-fn complaints(validator: &Validator, value: &Value, whole: &str) -> String {
+fn describe_errors(validator: &Validator, value: &Value, subject: &str) -> String {
     let mut text = String::new();
     for error in validator.iter_errors(value).take(MOST_COMPLAINTS) {
         let place = error.instance_path().to_string();
         let place = if place.is_empty() {
-            whole.to_owned()
+            subject.to_owned()
         } else {
             format!("`{place}`")
         };

@@ -35,13 +35,13 @@ impl Engine {
         let steps = self.shared.journal.load(&session).await?.steps;
         let mut watcher = self.watcher(session, cursor);
         watcher.feed(steps);
-        watcher.teller.check()?;
+        watcher.events.check()?;
         Ok(watcher)
     }
 
     /// A watcher of a turn from its opening on, given the session's steps. If no step opens the turn, it starts
     /// after all of them.
-    pub(crate) fn watcher_of(
+    pub(crate) fn turn_watcher(
         &self,
         session: &SessionId,
         turn: &TurnId,
@@ -51,28 +51,28 @@ impl Engine {
             |fact: &Fact| matches!(fact, Fact::TurnOpened { turn: opened, .. } if opened == turn);
         let is_its = |step: &Envelope| step.facts.iter().any(opens);
         let place = steps.iter().rposition(is_its).unwrap_or(steps.len());
-        let (known, of_turn) = steps.split_at_checked(place).unwrap_or((steps, &[]));
-        let inside = of_turn
+        let (earlier, of_turn) = steps.split_at_checked(place).unwrap_or((steps, &[]));
+        let offset = of_turn
             .first()
             .and_then(|step| step.facts.iter().position(opens));
-        let before = count(known);
-        let cursor = Cursor::behind_facts(before + inside.unwrap_or(0) as u64);
+        let before = count(earlier);
+        let cursor = Cursor::after_facts(before + offset.unwrap_or(0) as u64);
         let mut watcher = self.watcher(session.clone(), cursor);
-        watcher.teller.skip(before);
-        watcher.steps = known.len() as u64;
+        watcher.events.skip(before);
+        watcher.steps = earlier.len() as u64;
         watcher.feed(of_turn.iter().cloned());
-        watcher.heard = self.shared.speeches.of(session);
+        watcher.feed_receiver = self.shared.feeds.subscribe(session);
         watcher
     }
 
     fn watcher(&self, session: SessionId, cursor: Cursor) -> Watcher {
         Watcher {
             following: None,
-            heard: None,
+            feed_receiver: None,
             session,
             shared: Arc::clone(&self.shared),
             steps: 0,
-            teller: EventStream::new(cursor),
+            events: EventStream::new(cursor),
         }
     }
 }
@@ -80,12 +80,12 @@ impl Engine {
 /// Watches one session. Dropping it has no effect on the session.
 pub struct Watcher {
     following: Option<FollowFuture>,
-    heard: Option<watch::Receiver<Feed>>,
+    feed_receiver: Option<watch::Receiver<Feed>>,
     session: SessionId,
     shared: Arc<EngineState>,
     /// The number of steps that `teller` was fed.
     steps: u64,
-    teller: EventStream,
+    events: EventStream,
 }
 
 /// The next steps.
@@ -94,7 +94,7 @@ type FollowFuture = Pin<Box<dyn Future<Output = Result<Vec<Envelope>, JournalErr
 impl fmt::Debug for Watcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Watcher")
-            .field("cursor", &self.teller.cursor())
+            .field("cursor", &self.events.cursor())
             .field("session", &self.session)
             .finish_non_exhaustive()
     }
@@ -110,21 +110,21 @@ impl Watcher {
     /// if its turn was interrupted because the journal could not be written; the next call tries again.
     pub async fn next(&mut self) -> Result<(Cursor, SessionEvent), EngineError> {
         loop {
-            if let Some(told) = self.next_so_far() {
-                return Ok(told);
+            if let Some(event) = self.try_next() {
+                return Ok(event);
             }
-            let broken = |heard: &watch::Receiver<Feed>| heard.borrow().broken_off.clone();
-            if let Some(why) = self.heard.as_ref().and_then(broken) {
-                self.heard = None;
+            let stop_reason = |feed: &watch::Receiver<Feed>| feed.borrow().stop_reason.clone();
+            if let Some(why) = self.feed_receiver.as_ref().and_then(stop_reason) {
+                self.feed_receiver = None;
                 return Err(EngineError::NotCommitted { why });
             }
             // Steps of a driver in this process come from its feed; the journal is read only for those of other
             // processes.
-            let is_heard = self
-                .heard
+            let has_steps = self
+                .feed_receiver
                 .as_ref()
-                .is_some_and(|heard| heard.borrow().from(self.steps).is_some());
-            let following = if is_heard {
+                .is_some_and(|feed| feed.borrow().steps_from(self.steps).is_some());
+            let following = if has_steps {
                 None
             } else {
                 Some(self.following.get_or_insert_with(|| {
@@ -141,17 +141,17 @@ impl Watcher {
                 }
             };
             // Boxed to keep the future small: it is rarely polled, and never while the turn is driven here.
-            let stalled = self.heard.is_none();
-            let stalled = stalled.then(|| Box::pin(self.shared.stalled(&self.session)));
+            let stalled = self.feed_receiver.is_none();
+            let stalled = stalled.then(|| Box::pin(self.shared.wait_until_stalled(&self.session)));
             let stalled = async {
                 match stalled {
                     Some(stalled) => stalled.await,
                     None => std::future::pending().await,
                 }
             };
-            let heard = async {
-                match &mut self.heard {
-                    Some(heard) => heard.changed().await.is_ok(),
+            let feed_changed = async {
+                match &mut self.feed_receiver {
+                    Some(feed) => feed.changed().await.is_ok(),
                     None => std::future::pending().await,
                 }
             };
@@ -162,9 +162,9 @@ impl Watcher {
                     self.following = None;
                     self.feed(steps?);
                 }
-                goes_on = heard => if !goes_on {
+                is_open = feed_changed => if !is_open {
                     // The driver is gone; the facts of a later driver lead to its feed.
-                    self.heard = None;
+                    self.feed_receiver = None;
                 },
                 error = stalled => return Err(error),
             }
@@ -172,46 +172,51 @@ impl Watcher {
     }
 
     /// The next event, if one is available.
-    pub fn next_so_far(&mut self) -> Option<(Cursor, SessionEvent)> {
-        if let Some(told) = self.teller.next() {
-            return Some(told);
+    pub fn try_next(&mut self) -> Option<(Cursor, SessionEvent)> {
+        if let Some(event) = self.events.next() {
+            return Some(event);
         }
-        let heard = match &mut self.heard {
-            Some(heard) => heard,
-            empty @ None => empty.insert(self.shared.speeches.of(&self.session)?),
+        let receiver = match &mut self.feed_receiver {
+            Some(receiver) => receiver,
+            empty @ None => empty.insert(self.shared.feeds.subscribe(&self.session)?),
         };
-        let speech = heard.borrow_and_update();
-        if let Some(steps @ [_, ..]) = speech.from(self.steps) {
+        let feed = receiver.borrow_and_update();
+        if let Some(steps @ [_, ..]) = feed.steps_from(self.steps) {
             // The feed has these steps, so the pending journal read is obsolete.
             self.following = None;
             self.steps += steps.len() as u64;
             for step in steps {
-                self.teller.feed(Envelope::clone(step));
+                self.events.feed(Envelope::clone(step));
             }
-            if let Some(told) = self.teller.next() {
-                return Some(told);
+            if let Some(event) = self.events.next() {
+                return Some(event);
             }
         }
-        self.teller.next_of(speech.facts, speech.reply.as_ref()?)
+        self.events
+            .next_live_piece(feed.facts, feed.reply.as_ref()?)
     }
 
     /// The provider's id of the newest model request of the turn, if the turn is driven in this process and the
     /// provider sent one.
     #[must_use]
     pub fn provider_request(&self) -> Option<Arc<str>> {
-        self.heard.as_ref()?.borrow().provider_request.clone()
+        self.feed_receiver
+            .as_ref()?
+            .borrow()
+            .provider_request
+            .clone()
     }
 
     /// Whether all known events were returned and no turn is open.
     #[must_use]
-    pub fn is_at_rest(&self) -> bool {
-        self.teller.is_at_rest()
+    pub fn is_idle(&self) -> bool {
+        self.events.is_idle()
     }
 
     fn feed(&mut self, steps: impl IntoIterator<Item = Envelope>) {
         for step in steps {
             self.steps += 1;
-            self.teller.feed(step);
+            self.events.feed(step);
         }
     }
 }
@@ -219,9 +224,9 @@ impl Watcher {
 impl EngineState {
     /// Waits until the open turn of a session cannot continue: it has work to do, no task of this process
     /// drives it, and the journal fails.
-    async fn stalled(&self, session: &SessionId) -> EngineError {
+    async fn wait_until_stalled(&self, session: &SessionId) -> EngineError {
         loop {
-            self.writes.failing().await;
+            self.write_health.wait_for_failure().await;
             let loaded = match self.journal.load(session).await {
                 Ok(loaded) => loaded,
                 Err(error) => return error.into(),
@@ -229,7 +234,7 @@ impl EngineState {
             let facts = loaded.steps.iter().flat_map(|step| &step.facts);
             let folded = Session::fold(session.clone(), facts);
             let is_at_work = folded.open_turn().is_some_and(|turn| !turn.only_waits());
-            if is_at_work && self.occupied.driven(session).is_none() {
+            if is_at_work && self.driven_sessions.progress(session).is_none() {
                 let why = "the journal cannot be written".into();
                 return EngineError::NotCommitted { why };
             }
@@ -246,7 +251,7 @@ pub(crate) struct Feeds(Mutex<BTreeMap<SessionId, watch::Receiver<Feed>>>);
 #[derive(Debug, Default)]
 pub(crate) struct Feed {
     /// Why the driver stopped, if the journal failed.
-    broken_off: Option<Arc<str>>,
+    stop_reason: Option<Arc<str>>,
     /// The number of the session's facts when the attempt began.
     facts: u64,
     /// The number of the first of the steps.
@@ -260,7 +265,7 @@ pub(crate) struct Feed {
 
 impl Feed {
     /// The steps from this number on; `None` if earlier ones are missing.
-    fn from(&self, number: u64) -> Option<&[Arc<Envelope>]> {
+    fn steps_from(&self, number: u64) -> Option<&[Arc<Envelope>]> {
         let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
         self.steps.get(place..)
     }
@@ -269,20 +274,20 @@ impl Feed {
 impl Feeds {
     /// Creates the feed of a session that has these steps.
     pub(crate) fn begin(self: &Arc<Self>, session: &SessionId, steps: &[Envelope]) -> FeedWriter {
-        let (said, heard) = watch::channel(Feed {
+        let (sender, receiver) = watch::channel(Feed {
             first: steps.len() as u64,
             ..Feed::default()
         });
-        self.lock().insert(session.clone(), heard);
+        self.lock().insert(session.clone(), receiver);
         FeedWriter {
             facts: count(steps),
-            said,
+            sender,
             session: session.clone(),
-            speeches: Arc::clone(self),
+            feeds: Arc::clone(self),
         }
     }
 
-    fn of(&self, session: &SessionId) -> Option<watch::Receiver<Feed>> {
+    fn subscribe(&self, session: &SessionId) -> Option<watch::Receiver<Feed>> {
         self.lock().get(session).cloned()
     }
 
@@ -295,19 +300,19 @@ impl Feeds {
 #[derive(Debug)]
 pub(crate) struct FeedWriter {
     facts: u64,
-    said: watch::Sender<Feed>,
+    sender: watch::Sender<Feed>,
     session: SessionId,
-    speeches: Arc<Feeds>,
+    feeds: Arc<Feeds>,
 }
 
 impl FeedWriter {
     /// Publishes a committed step.
     pub(crate) fn step(&mut self, step: &Envelope, turn: &TurnId) {
         let facts = &mut self.facts;
-        self.said.send_modify(|speech| {
+        self.sender.send_modify(|speech| {
             for fact in &step.facts {
                 *facts += 1;
-                speech.see(fact, *facts, turn);
+                speech.apply(fact, *facts, turn);
             }
             speech.steps.push(Arc::new(step.clone()));
         });
@@ -315,7 +320,7 @@ impl FeedWriter {
 
     /// Publishes a piece of the reply in flight.
     pub(crate) fn push(&self, attempt: ModelAttempt, delta: &Delta) {
-        self.said.send_modify(|speech| {
+        self.sender.send_modify(|speech| {
             if let Some(reply) = &mut speech.reply
                 && reply.attempt() == attempt
             {
@@ -327,7 +332,7 @@ impl FeedWriter {
 
     /// Publishes the provider's id of the model request in flight. It is no event, so it wakes no watcher.
     pub(crate) fn provider_request(&self, id: Arc<str>) {
-        self.said.send_if_modified(|speech| {
+        self.sender.send_if_modified(|speech| {
             speech.provider_request = Some(id);
             false
         });
@@ -335,12 +340,12 @@ impl FeedWriter {
 
     /// The driver stops because of this error. If the journal fails, it is unknown when the turn continues:
     /// current watchers get the error instead of waiting, and new ones read the journal.
-    pub(crate) fn stops(&mut self, error: &EngineError) {
-        if error.is_of_journal() {
-            self.speeches.lock().remove(&self.session);
+    pub(crate) fn close_on_error(&mut self, error: &EngineError) {
+        if error.is_journal_failure() {
+            self.feeds.lock().remove(&self.session);
             let why = chain(error).into();
-            self.said
-                .send_modify(|speech| speech.broken_off = Some(why));
+            self.sender
+                .send_modify(|speech| speech.stop_reason = Some(why));
         }
     }
 
@@ -352,7 +357,7 @@ impl FeedWriter {
 
 impl Feed {
     /// Applies a committed fact; `facts` is the number of facts including it.
-    fn see(&mut self, fact: &Fact, facts: u64, turn: &TurnId) {
+    fn apply(&mut self, fact: &Fact, facts: u64, turn: &TurnId) {
         match fact {
             Fact::ModelCallStarted { attempt, .. } => {
                 self.facts = facts;
@@ -378,7 +383,7 @@ impl Feed {
 impl Drop for FeedWriter {
     fn drop(&mut self) {
         // Removed before the channel closes, so that no watcher finds a closed feed.
-        self.speeches.lock().remove(&self.session);
+        self.feeds.lock().remove(&self.session);
     }
 }
 

@@ -8,39 +8,39 @@ use tokio::sync::Notify;
 /// The result of the last write to the journal, for any session.
 #[derive(Debug, Default)]
 pub(crate) struct WriteHealth {
-    fail: AtomicBool,
+    is_failing: AtomicBool,
     /// Notified when writes begin to fail.
-    failing: Notify,
+    failure_started: Notify,
 }
 
 impl WriteHealth {
     /// Records a write that failed because of the journal.
-    pub(crate) fn failed(&self) {
-        if !self.fail.swap(true, Ordering::SeqCst) {
-            self.failing.notify_waiters();
+    pub(crate) fn record_failure(&self) {
+        if !self.is_failing.swap(true, Ordering::SeqCst) {
+            self.failure_started.notify_waiters();
         }
     }
 
     /// Records a successful write.
-    pub(crate) fn went_well(&self) {
+    pub(crate) fn record_success(&self) {
         // Nearly always a no-op; without the store, the cache line stays shared between processors.
-        if self.fail() {
-            self.fail.store(false, Ordering::SeqCst);
+        if self.is_failing() {
+            self.is_failing.store(false, Ordering::SeqCst);
         }
     }
 
     /// Whether the last write failed.
-    pub(crate) fn fail(&self) -> bool {
-        self.fail.load(Ordering::SeqCst)
+    pub(crate) fn is_failing(&self) -> bool {
+        self.is_failing.load(Ordering::SeqCst)
     }
 
     /// Waits until a write fails; returns at once if the last one failed.
-    pub(crate) async fn failing(&self) {
+    pub(crate) async fn wait_for_failure(&self) {
         loop {
-            let mut begins = pin!(self.failing.notified());
+            let mut begins = pin!(self.failure_started.notified());
             // Registered before the check, so that no failure is missed in between.
             begins.as_mut().enable();
-            if self.fail() {
+            if self.is_failing() {
                 return;
             }
             begins.await;

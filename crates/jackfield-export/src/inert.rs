@@ -6,10 +6,10 @@
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
 /// Escapes everything active in a page with backslashes. Code stays as it is.
-pub(super) fn inert(mut page: String) -> String {
+pub(super) fn neutralize(mut page: String) -> String {
     // Escaping one construct may activate another one inside of it, so this repeats.
     for _ in 0..ROUNDS {
-        let live = live(&page);
+        let live = active_markup(&page);
         if live.is_empty() {
             return page;
         }
@@ -19,12 +19,12 @@ pub(super) fn inert(mut page: String) -> String {
 }
 
 /// The positions of active constructs in the page, in order.
-fn live(page: &str) -> Vec<usize> {
+fn active_markup(page: &str) -> Vec<usize> {
     let mut live = Vec::new();
     for (event, range) in Parser::new_ext(page, Options::ENABLE_GFM).into_offset_iter() {
         match event {
             Event::Start(Tag::Image { .. }) => live.push(range.start),
-            Event::Start(Tag::Link { dest_url, .. }) if !is_of_a_page(&dest_url) => {
+            Event::Start(Tag::Link { dest_url, .. }) if !is_safe_link(&dest_url) => {
                 live.push(range.start);
             }
             Event::Html(_) | Event::InlineHtml(_) => {
@@ -51,7 +51,7 @@ fn live(page: &str) -> Vec<usize> {
 }
 
 /// Whether a link target is usual on web pages: a web address, an email address, or a place within the page.
-fn is_of_a_page(target: &str) -> bool {
+fn is_safe_link(target: &str) -> bool {
     let target: String = target
         .chars()
         .filter(|c| !c.is_whitespace() && !c.is_control())

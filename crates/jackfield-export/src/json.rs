@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::secrets::without_secrets_in;
 use super::story::{Story, StoryCall, StoryMessage, StoryOrigin, StoryTurn, TryStory, WaitStory};
-use super::values::{self, with};
+use super::values::{self, merge};
 use super::words::{self, Status};
 
 /// The document.
@@ -60,17 +60,17 @@ fn turn(turn: &StoryTurn) -> Value {
         "system": turn.system,
         "tools": tools,
         "usage": values::usage(&turn.usage()),
-        "messages": turn.said.iter().map(said).collect::<Vec<_>>(),
+        "messages": turn.messages.iter().map(story_message).collect::<Vec<_>>(),
         "calls": turn.calls.iter().map(call).collect::<Vec<_>>(),
     })
 }
 
-fn said(said: &StoryMessage) -> Value {
-    match said {
+fn story_message(entry: &StoryMessage) -> Value {
+    match entry {
         StoryMessage::Opening(opening) => message(opening),
         StoryMessage::Reply { at, attempt, reply } => {
             let end = &reply.end;
-            with(
+            merge(
                 message(&reply.message),
                 json!({
                     "at": at.to_rfc3339(),
@@ -125,15 +125,15 @@ fn message(message: &Message) -> Value {
 
 fn block(block: &Block) -> Value {
     match &block.content {
-        Content::Audio(audio) => with(
+        Content::Audio(audio) => merge(
             json!({ "type": "audio", "transcript": audio.transcript }),
             media(&audio.source),
         ),
-        Content::Document(document) => with(
+        Content::Document(document) => merge(
             json!({ "type": "document", "title": document.title, "context": document.context }),
             media(&document.source),
         ),
-        Content::Image(image) => with(json!({ "type": "image" }), media(&image.source)),
+        Content::Image(image) => merge(json!({ "type": "image" }), media(&image.source)),
         Content::Opaque(opaque) => json!({
             "type": "other",
             "kind": opaque.kind,
@@ -155,7 +155,7 @@ fn block(block: &Block) -> Value {
             "name": call.name.as_str(),
             "arguments": values::arguments(&call.input),
         }),
-        Content::ToolOutcome(outcome) => with(
+        Content::ToolOutcome(outcome) => merge(
             json!({ "type": "tool_result", "id": outcome.call.as_str() }),
             result(&outcome.result),
         ),
@@ -179,9 +179,9 @@ fn media(source: &MediaSource) -> Value {
 
 fn call(story: &StoryCall) -> Value {
     let closed = story.closed.as_ref();
-    let status = closed.map(|closed| Status::of(closed.end, closed.result.is_error).code());
+    let status = closed.map(|closed| Status::from_end(closed.end, closed.result.is_error).code());
     let outcome = closed.map(|closed| {
-        with(
+        merge(
             json!({ "at": closed.at.to_rfc3339(), "shown_bytes": closed.shown }),
             result(&closed.result),
         )
@@ -201,7 +201,7 @@ fn call(story: &StoryCall) -> Value {
         "toolbox": story.origin.as_ref().map(|origin| origin.toolbox.as_str()),
         "arguments": values::arguments(&story.call.input),
         "status": status,
-        "attempts": story.tries.iter().map(attempt).collect::<Vec<_>>(),
+        "attempts": story.attempts.iter().map(attempt).collect::<Vec<_>>(),
         "questions": story.waits.iter().map(wait).collect::<Vec<_>>(),
         "outcome": outcome,
         "late_outcomes": late.collect::<Vec<_>>(),
@@ -248,7 +248,7 @@ fn wait(story: &WaitStory) -> Value {
         let how = json!({ "at": at.to_rfc3339(), "how": values::wait_end(end.kind()) });
         match end {
             WaitEnd::Answered { answer, by, .. } => {
-                with(with(how, json!({ "by": by })), self::answer(answer))
+                merge(merge(how, json!({ "by": by })), self::answer(answer))
             }
             WaitEnd::Cancelled | WaitEnd::Expired | WaitEnd::Superseded => how,
         }
@@ -271,14 +271,14 @@ fn answer(answer: &Answer) -> Value {
         Answer::Approval(Approval::Granted { edited, .. }) => {
             json!({ "answer": "granted", "edited_arguments": edited.as_deref() })
         }
-        Answer::ClientResult(given) => with(json!({ "answer": "result" }), result(&given.result)),
+        Answer::ClientResult(given) => merge(json!({ "answer": "result" }), result(&given.result)),
         Answer::Elicitation(ElicitationAnswer::Accepted(value)) => {
             json!({ "answer": "accepted", "value": &**value })
         }
         Answer::Elicitation(ElicitationAnswer::Declined) => json!({ "answer": "declined" }),
         Answer::Elicitation(ElicitationAnswer::Dismissed) => json!({ "answer": "dismissed" }),
         Answer::UnknownOutcome(UnknownAnswer::Landed(landed)) => {
-            with(json!({ "answer": "landed" }), result(landed))
+            merge(json!({ "answer": "landed" }), result(landed))
         }
         Answer::UnknownOutcome(UnknownAnswer::Report) => json!({ "answer": "report" }),
         Answer::UnknownOutcome(UnknownAnswer::Retry) => json!({ "answer": "retry" }),
@@ -287,12 +287,12 @@ fn answer(answer: &Answer) -> Value {
 
 fn result(result: &ToolResult) -> Value {
     let content = result.content.iter().map(|part| match part {
-        OutcomePart::Audio(audio) => with(json!({ "type": "audio" }), media(&audio.source)),
-        OutcomePart::Document(document) => with(
+        OutcomePart::Audio(audio) => merge(json!({ "type": "audio" }), media(&audio.source)),
+        OutcomePart::Document(document) => merge(
             json!({ "type": "document", "title": document.title }),
             media(&document.source),
         ),
-        OutcomePart::Image(image) => with(json!({ "type": "image" }), media(&image.source)),
+        OutcomePart::Image(image) => merge(json!({ "type": "image" }), media(&image.source)),
         OutcomePart::Text(text) => json!({ "type": "text", "text": text }),
     });
     json!({

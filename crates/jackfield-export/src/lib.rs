@@ -46,9 +46,9 @@ pub fn document(
     } else {
         Cow::Borrowed(steps)
     };
-    let mut story = Story::of(session, &steps, deliveries);
+    let mut story = Story::from_steps(session, &steps, deliveries);
     if redacted {
-        redact::late(&mut story);
+        redact::redact_late(&mut story);
     }
     match format {
         Format::Json => json::document(&story, redacted),

@@ -15,7 +15,7 @@ use jackfield_domain::wait::{
     Answer, Approval, CancelCause, ElicitationAnswer, UnknownAnswer, WaitEnd, WaitKind,
 };
 
-use super::inert::inert;
+use super::inert::neutralize;
 use super::secrets::without_secrets;
 use super::story::{Story, StoryCall, StoryMessage, StoryTurn, WaitStory};
 use super::words::{self, Status};
@@ -43,7 +43,7 @@ pub(super) fn document(story: &Story, redacted: bool) -> String {
     for turn in &story.turns {
         page.turn(turn);
     }
-    let text = inert(words::printable(&page.0).into_owned());
+    let text = neutralize(words::printable(&page.0).into_owned());
     if redacted {
         without_secrets(&text)
     } else {
@@ -70,8 +70,8 @@ impl MarkdownPage {
             let _infallible = write!(facts, ", taken up again {} times", turn.resumed);
         }
         self.line(&facts);
-        for said in &turn.said {
-            match said {
+        for entry in &turn.messages {
+            match entry {
                 StoryMessage::Opening(message) => self.message(message, None),
                 StoryMessage::Reply { reply, .. } => self.message(&reply.message, Some(turn)),
                 StoryMessage::Ended {
@@ -102,7 +102,7 @@ impl MarkdownPage {
         let usage = turn.usage();
         let mut end = match &turn.ended {
             None => "*Not over.*".to_owned(),
-            Some((at, end)) => format!("*{}, {}.*", ended(end), at.to_rfc3339()),
+            Some((at, end)) => format!("*{}, {}.*", describe_end(end), at.to_rfc3339()),
         };
         if usage.total() > 0 {
             let _infallible = write!(end, " {} tokens in, {} out.", usage.input, usage.output);
@@ -125,12 +125,15 @@ impl MarkdownPage {
 
     fn block(&mut self, block: &Block, turn: Option<&StoryTurn>) {
         match &block.content {
-            Content::Audio(audio) => self.line(&medium("sound", &audio.source)),
+            Content::Audio(audio) => self.line(&describe_media("sound", &audio.source)),
             Content::Document(document) => {
                 let title = document.title.as_deref().map(code).unwrap_or_default();
-                self.line(&format!("{} {title}", medium("document", &document.source)));
+                self.line(&format!(
+                    "{} {title}",
+                    describe_media("document", &document.source)
+                ));
             }
-            Content::Image(image) => self.line(&medium("picture", &image.source)),
+            Content::Image(image) => self.line(&describe_media("picture", &image.source)),
             Content::Opaque(opaque) => match &opaque.fallback {
                 Some(text) => self.quote(text),
                 None => self.line(&format!("*{}*", code(&opaque.kind))),
@@ -165,12 +168,12 @@ impl MarkdownPage {
         for wait in &story.waits {
             self.wait(wait);
         }
-        for this in &story.tries {
-            if let Some(edited) = &this.edited {
+        for attempt in &story.attempts {
+            if let Some(edited) = &attempt.edited {
                 self.line("Run with other arguments:");
                 self.arguments(edited);
             }
-            if let Some(lost) = &this.lost {
+            if let Some(lost) = &attempt.lost {
                 let then = match lost.then {
                     AfterLoss::Ask => "somebody was asked what to do",
                     AfterLoss::Repeat => "it was made again",
@@ -179,32 +182,32 @@ impl MarkdownPage {
                 let message = code(&lost.message);
                 self.line(&format!(
                     "Try {} came to no outcome: {message}; {then}.",
-                    this.attempt
+                    attempt.attempt
                 ));
             }
         }
         match &story.closed {
             None => self.line("*No outcome yet.*"),
             Some(closed) => {
-                let status = Status::of(closed.end, closed.result.is_error);
+                let status = Status::from_end(closed.end, closed.result.is_error);
                 self.result(&format!("Outcome: {}", status.words()), &closed.result);
             }
         }
         for late in &story.late {
-            let said = late.text.as_deref().filter(|text| !text.is_empty());
-            let said = said.map(|text| format!(" It began: {}", code(text)));
+            let excerpt = late.text.as_deref().filter(|text| !text.is_empty());
+            let excerpt = excerpt.map(|text| format!(" It began: {}", code(text)));
             self.line(&format!(
                 "Try {} answered too late, {}: {} bytes, which no model was told.{}",
                 late.attempt.attempt,
                 late.at.to_rfc3339(),
                 late.size,
-                said.unwrap_or_default()
+                excerpt.unwrap_or_default()
             ));
         }
     }
 
     fn wait(&mut self, story: &WaitStory) {
-        let asked = match &story.wait.kind {
+        let prompt = match &story.wait.kind {
             WaitKind::Approval { .. } => "May it run?".to_owned(),
             WaitKind::ClientResult => "Its caller was to send the result.".to_owned(),
             WaitKind::Elicitation { question, .. } => {
@@ -213,17 +216,17 @@ impl MarkdownPage {
             WaitKind::UnknownOutcome => "Nobody knew whether it took effect: what now?".to_owned(),
         };
         let Some((at, end)) = &story.ended else {
-            return self.line(&format!("{asked} *Not answered yet.*"));
+            return self.line(&format!("{prompt} *Not answered yet.*"));
         };
         let answer = match end {
             WaitEnd::Answered { answer, by, .. } => {
-                format!("{} by {}", answered(answer), code(by))
+                format!("{} by {}", describe_answer(answer), code(by))
             }
             WaitEnd::Cancelled => "not answered: the turn was cancelled".to_owned(),
             WaitEnd::Expired => "not answered in time".to_owned(),
             WaitEnd::Superseded => "not answered: another message came".to_owned(),
         };
-        self.line(&format!("{asked} *{answer}, {}.*", at.to_rfc3339()));
+        self.line(&format!("{prompt} *{answer}, {}.*", at.to_rfc3339()));
     }
 
     fn arguments(&mut self, input: &ToolInput) {
@@ -243,11 +246,11 @@ impl MarkdownPage {
         self.line(&format!("{heading}:"));
         for part in &result.content {
             match part {
-                OutcomePart::Audio(audio) => self.line(&medium("sound", &audio.source)),
+                OutcomePart::Audio(audio) => self.line(&describe_media("sound", &audio.source)),
                 OutcomePart::Document(document) => {
-                    self.line(&medium("document", &document.source));
+                    self.line(&describe_media("document", &document.source));
                 }
-                OutcomePart::Image(image) => self.line(&medium("picture", &image.source)),
+                OutcomePart::Image(image) => self.line(&describe_media("picture", &image.source)),
                 OutcomePart::Text(text) => self.fence("", text),
             }
         }
@@ -307,7 +310,7 @@ fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
-fn medium(what: &str, source: &MediaSource) -> String {
+fn describe_media(what: &str, source: &MediaSource) -> String {
     match source {
         // A placeholder, not base64.
         MediaSource::Base64 { data, media_type } if data.starts_with('[') => {
@@ -324,7 +327,7 @@ fn medium(what: &str, source: &MediaSource) -> String {
     }
 }
 
-fn answered(answer: &Answer) -> String {
+fn describe_answer(answer: &Answer) -> String {
     match answer {
         Answer::Approval(Approval::Denied { reason }) if reason.trim().is_empty() => {
             "denied".to_owned()
@@ -344,7 +347,7 @@ fn answered(answer: &Answer) -> String {
     }
 }
 
-fn ended(end: &TurnEnd) -> String {
+fn describe_end(end: &TurnEnd) -> String {
     match end {
         TurnEnd::Answered(finish) => match words::finish(finish) {
             None => "Answered".to_owned(),

@@ -32,35 +32,38 @@ pub fn steps(steps: &[Envelope]) -> Vec<Envelope> {
 }
 
 /// Redacts the texts of late results, which are in no fact.
-pub(super) fn late(story: &mut Story) {
+pub(super) fn redact_late(story: &mut Story) {
     let calls = story.turns.iter_mut().flat_map(|turn| &mut turn.calls);
     for late in calls.flat_map(|call| &mut call.late) {
-        late.text = late.text.as_deref().map(|text| hidden(text.len()));
+        late.text = late.text.as_deref().map(|text| placeholder(text.len()));
     }
 }
 
-fn fact(told: &Fact) -> Fact {
-    let mut told = told.clone();
-    match &mut told {
-        Fact::CallClosed { result: given, .. } => *given = Arc::new(result(given)),
+fn fact(original: &Fact) -> Fact {
+    let mut redacted = original.clone();
+    match &mut redacted {
+        Fact::CallClosed { result: value, .. } => *value = Arc::new(result(value)),
         // The message may quote the server.
-        Fact::CallLost { message, .. } => *message = hidden(message.len()),
+        Fact::CallLost { message, .. } => *message = placeholder(message.len()),
         Fact::CallStarted { edited, .. } => {
             *edited = edited.as_deref().map(|edited| Arc::new(input(edited)));
         }
         Fact::ModelCallEnded { partial, .. } => partial.iter_mut().for_each(message),
         Fact::ReplyReceived { reply, .. } => {
-            let mut said = Arc::clone(&reply.message);
-            message(&mut said);
+            let mut redacted_message = Arc::clone(&reply.message);
+            message(&mut redacted_message);
             let end = reply.end.clone();
-            *reply = Arc::new(Reply { end, message: said });
+            *reply = Arc::new(Reply {
+                end,
+                message: redacted_message,
+            });
         }
-        Fact::SessionForked { messages, .. } => *messages = Arc::new(all(messages)),
-        Fact::TurnOpened { opening, .. } => *opening = brought(opening),
+        Fact::SessionForked { messages, .. } => *messages = Arc::new(redact_messages(messages)),
+        Fact::TurnOpened { opening, .. } => *opening = redact_opening(opening),
         Fact::WaitClosed { end, .. } => wait_end(end),
         Fact::WaitOpened { wait } => {
             if let WaitKind::Elicitation { question, .. } = &mut wait.kind {
-                question.message = hidden(question.message.len());
+                question.message = placeholder(question.message.len());
                 question.schema = None;
             }
         }
@@ -70,24 +73,24 @@ fn fact(told: &Fact) -> Fact {
         | Fact::TurnEnded { .. }
         | Fact::TurnResumed { .. } => {}
     }
-    told
+    redacted
 }
 
-fn brought(opening: &Opening) -> Opening {
+fn redact_opening(opening: &Opening) -> Opening {
     match opening {
         Opening::ClientResults(results) => Opening::ClientResults(
             results
                 .iter()
-                .map(|given| Arc::new(outcome(given)))
+                .map(|result| Arc::new(outcome(result)))
                 .collect(),
         ),
         Opening::Transcript(transcript) => {
-            Opening::Transcript(Transcript::stored(all(transcript.messages())))
+            Opening::Transcript(Transcript::stored(redact_messages(transcript.messages())))
         }
-        Opening::UserMessage(said) => {
-            let mut said = Arc::clone(said);
-            message(&mut said);
-            Opening::UserMessage(said)
+        Opening::UserMessage(original) => {
+            let mut redacted = Arc::clone(original);
+            message(&mut redacted);
+            Opening::UserMessage(redacted)
         }
     }
 }
@@ -101,14 +104,14 @@ fn wait_end(end: &mut WaitEnd) {
             *edited = edited.as_deref().map(|fields| {
                 let size = serde_json::to_string(fields).unwrap_or_default().len();
                 let mut only = Map::new();
-                only.insert("redacted".to_owned(), Value::from(&*hidden(size)));
+                only.insert("redacted".to_owned(), Value::from(&*placeholder(size)));
                 Arc::new(only)
             });
         }
         Answer::ClientResult(given) => *given = result(&given.result).into(),
         Answer::UnknownOutcome(UnknownAnswer::Landed(given)) => *given = result(given),
         Answer::Elicitation(ElicitationAnswer::Accepted(value)) => {
-            *value = Arc::new(Value::from(&*hidden(value.to_string().len())));
+            *value = Arc::new(Value::from(&*placeholder(value.to_string().len())));
         }
         Answer::Approval(Approval::Denied { .. })
         | Answer::Elicitation(ElicitationAnswer::Declined | ElicitationAnswer::Dismissed)
@@ -116,7 +119,7 @@ fn wait_end(end: &mut WaitEnd) {
     }
 }
 
-fn all(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
+fn redact_messages(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let mut messages = messages.to_vec();
     messages.iter_mut().for_each(message);
     messages
@@ -133,7 +136,7 @@ fn block(block: &Block) -> Block {
         Content::Document(paper) => Content::Document(document(paper)),
         Content::Image(picture) => Content::Image(image(picture)),
         Content::Opaque(opaque) => Content::Opaque(OpaqueBlock {
-            fallback: opaque.fallback.as_ref().map(|text| hidden(text.len())),
+            fallback: opaque.fallback.as_ref().map(|text| placeholder(text.len())),
             json: Value::Null,
             ..opaque.clone()
         }),
@@ -145,7 +148,7 @@ fn block(block: &Block) -> Block {
         }),
         Content::Thinking(thinking) => Content::Thinking(Thinking {
             redacted: thinking.redacted,
-            text: hidden(thinking.text.len()),
+            text: placeholder(thinking.text.len()),
         }),
         Content::ToolCall(made) => Content::ToolCall(call(made)),
         Content::ToolOutcome(given) => Content::ToolOutcome(Arc::new(outcome(given))),
@@ -168,7 +171,7 @@ fn call(call: &ToolCall) -> Arc<ToolCall> {
 }
 
 fn input(input: &ToolInput) -> ToolInput {
-    ToolInput::Text(hidden(match input {
+    ToolInput::Text(placeholder(match input {
         ToolInput::Json(input) => input.raw().len(),
         ToolInput::Text(text) => text.len(),
     }))
@@ -179,30 +182,36 @@ fn result(result: &ToolResult) -> ToolResult {
         OutcomePart::Audio(sound) => OutcomePart::Audio(audio(sound)),
         OutcomePart::Document(paper) => OutcomePart::Document(document(paper)),
         OutcomePart::Image(picture) => OutcomePart::Image(image(picture)),
-        OutcomePart::Text(text) => OutcomePart::Text(hidden(text.len())),
+        OutcomePart::Text(text) => OutcomePart::Text(placeholder(text.len())),
     });
     let structured = result.structured.as_deref();
     ToolResult {
         content: content.collect(),
         is_error: result.is_error,
         structured: structured
-            .map(|value| Arc::new(Value::from(&*hidden(value.to_string().len())))),
+            .map(|value| Arc::new(Value::from(&*placeholder(value.to_string().len())))),
     }
 }
 
 fn audio(audio: &Audio) -> Audio {
     Audio {
         source: source(&audio.source),
-        transcript: audio.transcript.as_ref().map(|text| hidden(text.len())),
+        transcript: audio
+            .transcript
+            .as_ref()
+            .map(|text| placeholder(text.len())),
     }
 }
 
 fn document(document: &Document) -> Document {
     Document {
         cite: document.cite,
-        context: document.context.as_ref().map(|text| hidden(text.len())),
+        context: document
+            .context
+            .as_ref()
+            .map(|text| placeholder(text.len())),
         source: source(&document.source),
-        title: document.title.as_ref().map(|text| hidden(text.len())),
+        title: document.title.as_ref().map(|text| placeholder(text.len())),
     }
 }
 
@@ -216,17 +225,19 @@ fn image(image: &Image) -> Image {
 fn source(source: &MediaSource) -> MediaSource {
     match source {
         MediaSource::Base64 { data, media_type } => MediaSource::Base64 {
-            data: hidden(data.len()),
+            data: placeholder(data.len()),
             // Parameters of the media type may contain the name of a file.
             media_type: media_type.split(';').next().unwrap_or_default().into(),
         },
-        MediaSource::File { id, .. } => MediaSource::Text(hidden(id.len())),
-        MediaSource::Text(text) | MediaSource::Url(text) => MediaSource::Text(hidden(text.len())),
+        MediaSource::File { id, .. } => MediaSource::Text(placeholder(id.len())),
+        MediaSource::Text(text) | MediaSource::Url(text) => {
+            MediaSource::Text(placeholder(text.len()))
+        }
     }
 }
 
 /// The replacement of a text of this size; an empty text stays empty.
-fn hidden(size: usize) -> Arc<str> {
+fn placeholder(size: usize) -> Arc<str> {
     match size {
         0 => "".into(),
         size => format!("[redacted: {size} bytes]").into(),

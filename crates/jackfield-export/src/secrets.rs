@@ -28,20 +28,20 @@ pub fn without_secrets(text: &str) -> String {
             rest = &rest[name.len() + 1 + password.len()..];
             continue;
         }
-        let secret = value_of_name(&safe, rest);
+        let secret = secret_value_len(&safe, rest);
         if secret > 0 {
             safe.push_str(HIDDEN);
             rest = &rest[secret..];
             continue;
         }
-        let run = rest.find(|c| !is_of_key(c)).unwrap_or(rest.len());
+        let run = rest.find(|c| !is_key_char(c)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(run);
         if word.is_empty() {
             safe.push(first);
             rest = &rest[first.len_utf8()..];
             continue;
         }
-        if looks_like_a_key(word) || follows_a_scheme(&safe, word) {
+        if looks_like_a_key(word) || follows_auth_scheme(&safe, word) {
             safe.push_str(HIDDEN);
         } else {
             safe.push_str(word);
@@ -127,7 +127,7 @@ const SCHEMES: [&str; 2] = ["basic", "bearer"];
 /// Characters allowed between a name and its value.
 const BLANKS: [char; 4] = ['"', '\'', '`', ' '];
 
-const fn is_of_key(c: char) -> bool {
+const fn is_key_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '~')
 }
 
@@ -152,13 +152,13 @@ fn looks_like_a_key(word: &str) -> bool {
 }
 
 /// Whether a word is a key because an authentication scheme precedes it.
-fn follows_a_scheme(before: &str, word: &str) -> bool {
+fn follows_auth_scheme(before: &str, word: &str) -> bool {
     let has_digit = word.bytes().any(|byte| byte.is_ascii_digit());
     has_digit && word.len() >= AFTER_SCHEME && ends_with(before.trim_end_matches(BLANKS), &SCHEMES)
 }
 
 /// The length of a secret value after its name, in bytes; 0 if it is none.
-fn value_of_name(before: &str, rest: &str) -> usize {
+fn secret_value_len(before: &str, rest: &str) -> usize {
     let blank = |c: char| c.is_whitespace() || BLANKS.contains(&c) || matches!(c, ':' | '=');
     if rest.starts_with(blank) || rest.starts_with(HIDDEN) {
         return 0;
@@ -184,7 +184,7 @@ fn value_of_name(before: &str, rest: &str) -> usize {
     }
     let last = before.chars().next_back();
     match last.filter(|c| *c != ' ' && BLANKS.contains(c)) {
-        Some(quote) => quoted(rest, quote),
+        Some(quote) => quoted_len(rest, quote),
         None => rest
             .find(|c: char| c.is_whitespace() || BLANKS.contains(&c))
             .unwrap_or(rest.len()),
@@ -192,7 +192,7 @@ fn value_of_name(before: &str, rest: &str) -> usize {
 }
 
 /// The number of bytes before this quote, or before the end of the line.
-fn quoted(text: &str, quote: char) -> usize {
+fn quoted_len(text: &str, quote: char) -> usize {
     let mut is_escaped = false;
     for (place, c) in text.char_indices() {
         if c == '\n' || (c == quote && !is_escaped) {

@@ -43,7 +43,7 @@ pub(super) struct StoryTurn {
     pub(super) ended: Option<(WallTime, TurnEnd)>,
     pub(super) ordinal: u32,
     pub(super) resumed: u32,
-    pub(super) said: Vec<StoryMessage>,
+    pub(super) messages: Vec<StoryMessage>,
     pub(super) setup: Arc<Setup>,
     pub(super) system: String,
     pub(super) turn: TurnId,
@@ -79,7 +79,7 @@ pub(super) struct StoryCall {
     pub(super) closed: Option<StoryCallEnd>,
     pub(super) late: Vec<LateOutcome>,
     pub(super) origin: Option<ToolOrigin>,
-    pub(super) tries: Vec<TryStory>,
+    pub(super) attempts: Vec<TryStory>,
     pub(super) waits: Vec<WaitStory>,
 }
 
@@ -122,7 +122,11 @@ pub(super) struct WaitStory {
 
 impl Story {
     /// The history in these facts and deliveries.
-    pub(super) fn of(session: &SessionId, steps: &[Envelope], deliveries: &[Delivery]) -> Self {
+    pub(super) fn from_steps(
+        session: &SessionId,
+        steps: &[Envelope],
+        deliveries: &[Delivery],
+    ) -> Self {
         let mut story = Self {
             forked: None,
             session: session.clone(),
@@ -130,7 +134,7 @@ impl Story {
         };
         for step in steps {
             for fact in &step.facts {
-                story.see(fact, step.now.wall);
+                story.apply(fact, step.now.wall);
             }
         }
         for late in late::outcomes(steps, deliveries) {
@@ -142,7 +146,7 @@ impl Story {
         story
     }
 
-    fn see(&mut self, fact: &Fact, at: WallTime) {
+    fn apply(&mut self, fact: &Fact, at: WallTime) {
         match fact {
             Fact::SessionForked {
                 at: place,
@@ -167,7 +171,7 @@ impl Story {
                 ended: None,
                 ordinal: *ordinal,
                 resumed: 0,
-                said: opened(opening),
+                messages: opening_messages(opening),
                 setup: Arc::clone(setup),
                 system: setup.system.render(),
                 turn: turn.clone(),
@@ -251,7 +255,7 @@ impl StoryTurn {
                 attempt, edited, ..
             } => {
                 if let Some(story) = self.call(&attempt.call) {
-                    story.tries.push(TryStory {
+                    story.attempts.push(TryStory {
                         accepted: false,
                         attempt: attempt.attempt,
                         edited: edited.clone(),
@@ -266,7 +270,7 @@ impl StoryTurn {
                 retry_at,
                 why,
                 ..
-            } => self.said.push(StoryMessage::Ended {
+            } => self.messages.push(StoryMessage::Ended {
                 at,
                 attempt: *attempt,
                 partial: partial.clone(),
@@ -281,11 +285,11 @@ impl StoryTurn {
                         closed: None,
                         late: Vec::new(),
                         origin: tool.map(|tool| tool.origin.clone()),
-                        tries: Vec::new(),
+                        attempts: Vec::new(),
                         waits: Vec::new(),
                     });
                 }
-                self.said.push(StoryMessage::Reply {
+                self.messages.push(StoryMessage::Reply {
                     at,
                     attempt: *attempt,
                     reply: Arc::clone(reply),
@@ -322,7 +326,7 @@ impl StoryTurn {
     }
 
     fn attempt(&mut self, attempt: &ToolAttempt) -> Option<&mut TryStory> {
-        let tries = self.call(&attempt.call)?.tries.iter_mut().rev();
+        let tries = self.call(&attempt.call)?.attempts.iter_mut().rev();
         let mut tries = tries.filter(|this| this.attempt == attempt.attempt);
         tries.next()
     }
@@ -334,7 +338,7 @@ impl StoryTurn {
 }
 
 /// The opening of a turn, as messages.
-fn opened(opening: &Opening) -> Vec<StoryMessage> {
+fn opening_messages(opening: &Opening) -> Vec<StoryMessage> {
     match opening {
         Opening::ClientResults(results) => {
             let outcomes = results

@@ -152,7 +152,7 @@ pub fn note(note: &Note) -> Value {
 
 /// Merges the fields of the second object into the first.
 #[must_use]
-pub fn with(mut first: Value, others: Value) -> Value {
+pub fn merge(mut first: Value, others: Value) -> Value {
     if let (Value::Object(first), Value::Object(others)) = (&mut first, others) {
         first.extend(others);
     }

@@ -22,13 +22,13 @@ pub const fn cancelled(cause: CancelCause) -> &'static str {
 /// Carriage returns are removed; other characters are replaced by a visible sign.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(obeyed) {
+    if !text.chars().any(is_terminal_control) {
         return Cow::Borrowed(text);
     }
     let kept = text.chars().filter(|c| *c != '\r');
     Cow::Owned(
         kept.map(|c| {
-            if obeyed(c) {
+            if is_terminal_control(c) {
                 char::REPLACEMENT_CHARACTER
             } else {
                 c
@@ -47,12 +47,12 @@ pub fn one_line(text: &str) -> String {
 /// Escapes the same characters in JSON by JSON's own escapes.
 #[must_use]
 pub fn escaped(json: String) -> String {
-    if !json.chars().any(obeyed) {
+    if !json.chars().any(is_terminal_control) {
         return json;
     }
     let mut safe = String::with_capacity(json.len() + 8);
     for c in json.chars() {
-        if obeyed(c) {
+        if is_terminal_control(c) {
             // They occur in strings only, and none needs more than four hexadecimal digits.
             safe.push_str(&format!("\\u{:04x}", u32::from(c)));
         } else {
@@ -86,7 +86,7 @@ pub enum Status {
 impl Status {
     /// The status of a closed call.
     #[must_use]
-    pub const fn of(end: CallEnd, is_error: bool) -> Self {
+    pub const fn from_end(end: CallEnd, is_error: bool) -> Self {
         match end {
             CallEnd::Cancelled => Self::Cancelled,
             CallEnd::Denied => Self::Denied,
@@ -213,7 +213,7 @@ pub const fn note_effect(effect: NoteEffect) -> &'static str {
     }
 }
 
-fn obeyed(c: char) -> bool {
+fn is_terminal_control(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -19,33 +19,33 @@ pub(crate) struct Access(Arc<AccessLine>);
 
 #[derive(Debug)]
 struct AccessLine {
-    begun: Instant,
+    started: Instant,
     code: OnceLock<&'static str>,
     id: String,
     method: Method,
     path: String,
-    told: OnceLock<(Option<SessionId>, TurnId)>,
+    shown_turn: OnceLock<(Option<SessionId>, TurnId)>,
 }
 
 impl Access {
     pub(crate) fn new(id: &str, method: &Method, path: &str) -> Self {
         Self(Arc::new(AccessLine {
-            begun: Instant::now(),
+            started: Instant::now(),
             code: OnceLock::new(),
             id: id.to_owned(),
             method: method.clone(),
             path: path.chars().take(LONGEST_PATH).collect(),
-            told: OnceLock::new(),
+            shown_turn: OnceLock::new(),
         }))
     }
 
     /// Records the turn that the response shows, and its session if the turn is kept.
-    pub(crate) fn tells(&self, session: Option<&SessionId>, turn: &TurnId) {
-        let _once = self.0.told.set((session.cloned(), turn.clone()));
+    pub(crate) fn record_turn(&self, session: Option<&SessionId>, turn: &TurnId) {
+        let _once = self.0.shown_turn.set((session.cloned(), turn.clone()));
     }
 
     /// Records the error code of a missing or incomplete response. The first code wins.
-    pub(crate) fn fails(&self, code: &'static str) {
+    pub(crate) fn record_error(&self, code: &'static str) {
         let _first = self.0.code.set(code);
     }
 
@@ -53,7 +53,7 @@ impl Access {
     fn follow(self, response: Response) -> Response {
         let status = response.status();
         if let Some(RefusalCode(code)) = response.extensions().get() {
-            self.fails(code);
+            self.record_error(code);
         }
         if response.body().size_hint().exact().is_some() {
             self.write(Some(status), true);
@@ -71,16 +71,18 @@ impl Access {
 
     fn write(&self, status: Option<StatusCode>, whole: bool) {
         let AccessLine {
-            begun,
+            started: begun,
             code,
             id,
             method,
             path,
-            told,
+            shown_turn,
         } = &*self.0;
-        let told = told.get();
-        let session = told.and_then(|(session, _)| session.as_ref()).map(display);
-        let turn = told.map(|(_, turn)| display(turn));
+        let shown_turn = shown_turn.get();
+        let session = shown_turn
+            .and_then(|(session, _)| session.as_ref())
+            .map(display);
+        let turn = shown_turn.map(|(_, turn)| display(turn));
         let (code, ms) = (code.get().map(display), millis(begun.elapsed()));
         let number = status.map(|status| status.as_u16());
         let broken = (!whole).then_some(true);
@@ -117,7 +119,7 @@ impl UnansweredGuard {
     }
 
     /// Disarms the guard and follows this response.
-    pub(crate) fn answered(mut self, response: Response) -> Response {
+    pub(crate) fn finish(mut self, response: Response) -> Response {
         match self.0.take() {
             Some(access) => access.follow(response),
             None => response,

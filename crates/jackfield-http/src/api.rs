@@ -36,7 +36,7 @@ use self::problem::{ProblemDetails, ProblemKind};
 use crate::gateway::Gateway;
 
 /// Whether a path belongs to this API or to the health endpoints.
-pub(crate) fn is_its(path: &str) -> bool {
+pub(crate) fn owns_path(path: &str) -> bool {
     let behind = path.strip_prefix("/api");
     behind.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         || path == "/healthz"
@@ -44,7 +44,7 @@ pub(crate) fn is_its(path: &str) -> bool {
 }
 
 /// Renders a refusal as a problem document.
-pub(crate) fn refused(error: ServeError) -> Response {
+pub(crate) fn refusal_response(error: ServeError) -> Response {
     ProblemDetails::from(error).into_response()
 }
 
@@ -102,14 +102,14 @@ async fn no_such_address(uri: Uri) -> Response {
 }
 
 async fn wrong_method(method: Method, uri: Uri) -> Response {
-    not_taken(&method, &format!("{}{}", document::ROOT, uri.path()))
+    method_not_allowed(&method, &format!("{}{}", document::ROOT, uri.path()))
 }
 
 async fn wrong_method_of_health(method: Method, uri: Uri) -> Response {
-    not_taken(&method, uri.path())
+    method_not_allowed(&method, uri.path())
 }
 
-fn not_taken(method: &Method, path: &str) -> Response {
+fn method_not_allowed(method: &Method, path: &str) -> Response {
     let detail = format!("{path} does not take {method}");
     ProblemDetails::new(ProblemKind::MethodNotAllowed, detail).into_response()
 }

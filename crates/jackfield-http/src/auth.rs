@@ -39,8 +39,8 @@ impl Principal {
 #[derive(Debug)]
 pub(crate) struct ApiKeys {
     /// The principal of requests without a token, where no token is required.
-    anybody: Option<Arc<Principal>>,
-    known: Vec<(Digest, Arc<Principal>)>,
+    anonymous: Option<Arc<Principal>>,
+    tokens: Vec<(Digest, Arc<Principal>)>,
 }
 
 impl ApiKeys {
@@ -49,20 +49,23 @@ impl ApiKeys {
     /// # Errors
     ///
     /// [`ConfigError`] if a token cannot be read.
-    pub(crate) fn of(config: &ServeConfig, environment: &Environment) -> Result<Self, ConfigError> {
-        let mut known = Vec::new();
+    pub(crate) fn from_config(
+        config: &ServeConfig,
+        environment: &Environment,
+    ) -> Result<Self, ConfigError> {
+        let mut tokens = Vec::new();
         let digests = config.digests(environment).into_iter();
         for ((name, token), (_, digest)) in config.tokens.iter().zip(digests) {
             let principal = token.principal.as_ref().unwrap_or(name);
-            let asker = Principal {
+            let client = Principal {
                 admin: token.admin,
                 name: Arc::clone(name),
                 principal: Arc::clone(principal),
                 tools: token.tools.as_ref().unwrap_or(&config.tools).clone(),
             };
-            known.push((digest?, Arc::new(asker)));
+            tokens.push((digest?, Arc::new(client)));
         }
-        let anybody = known.is_empty().then(|| {
+        let anonymous = tokens.is_empty().then(|| {
             Arc::new(Principal {
                 // The gateway only listens on this machine then, so every client is its owner.
                 admin: true,
@@ -71,12 +74,12 @@ impl ApiKeys {
                 tools: config.tools.clone(),
             })
         });
-        Ok(Self { anybody, known })
+        Ok(Self { anonymous, tokens })
     }
 
     /// Whether every client that reaches the address is accepted.
     pub(crate) const fn is_open(&self) -> bool {
-        self.anybody.is_some()
+        self.anonymous.is_some()
     }
 
     /// The principal of this token. Runs in constant time, regardless of which token matches and whether one
@@ -84,10 +87,10 @@ impl ApiKeys {
     fn find(&self, token: &str) -> Option<&Arc<Principal>> {
         let digest = Digest::of(token.as_bytes());
         let mut found = None;
-        for (known, asker) in &self.known {
-            let same: Choice = known.as_bytes().ct_eq(digest.as_bytes());
+        for (stored, client) in &self.tokens {
+            let same: Choice = stored.as_bytes().ct_eq(digest.as_bytes());
             if bool::from(same) {
-                found = Some(asker);
+                found = Some(client);
             }
         }
         found
@@ -100,10 +103,10 @@ impl Gateway {
     /// # Errors
     ///
     /// [`ServeErrorKind::Unauthenticated`] without a token, or with a wrong one.
-    pub(crate) fn asker(&self, headers: &HeaderMap) -> Result<Arc<Principal>, ServeError> {
+    pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Result<Arc<Principal>, ServeError> {
         let tokens = &self.shared.tokens;
-        if let Some(anybody) = &tokens.anybody {
-            return Ok(Arc::clone(anybody));
+        if let Some(anonymous) = &tokens.anonymous {
+            return Ok(Arc::clone(anonymous));
         }
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let bearer = text(AUTHORIZATION.as_str()).and_then(bearer);

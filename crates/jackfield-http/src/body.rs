@@ -65,7 +65,7 @@ fn is_about_length(error: &(dyn std::error::Error + 'static)) -> bool {
 fn encoding(headers: &HeaderMap) -> Result<Option<Encoding>, ServeError> {
     let named = headers.get(CONTENT_ENCODING);
     let named = named.map_or("", |named| named.to_str().unwrap_or("?"));
-    Encoding::named(named).map_err(|named| {
+    Encoding::from_header(named).map_err(|named| {
         let message = format!(
             "the content encoding `{named}` is not read: send the body as it is, or with `gzip`, \
              `deflate` or `zstd`"

@@ -29,13 +29,13 @@ pub(crate) async fn serve(
     // Events are small and must not wait for more data.
     let _may_be_slow = stream.set_nodelay(true);
     let limits = gateway.shared.config.serve.limits;
-    bound(&stream, limits.write_time);
+    set_socket_limits(&stream, limits.write_time);
     let ledger = ReceiptLedger::default();
     let io = CountedConnection {
-        given_up: None,
+        write_timer: None,
         io: TokioIo::new(stream),
         ledger: ledger.clone(),
-        patience: limits.write_time,
+        write_timeout: limits.write_time,
     };
     let service = service_fn(move |request| {
         let (gateway, ledger, router) = (gateway.clone(), ledger.clone(), router.clone());
@@ -59,7 +59,7 @@ pub(crate) async fn serve(
     let mut connection = pin!(connection);
     let served = tokio::select! {
         served = connection.as_mut() => served,
-        () = closed(&mut closing) => {
+        () = wait_for_close(&mut closing) => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
@@ -70,7 +70,7 @@ pub(crate) async fn serve(
 }
 
 /// Waits for the shutdown of the server.
-async fn closed(closing: &mut watch::Receiver<bool>) {
+async fn wait_for_close(closing: &mut watch::Receiver<bool>) {
     // A dropped sender means that the server has ended, too.
     let _gone = closing.wait_for(|closing| *closing).await.is_err();
 }
@@ -78,49 +78,49 @@ async fn closed(closing: &mut watch::Receiver<bool>) {
 /// Limits the socket's send buffer to [`AHEAD`], as the system would buffer megabytes for a client that reads
 /// nothing. Also sets `TCP_USER_TIMEOUT` (RFC 5482), which closes the connection of a client that acknowledges
 /// nothing for this long. Without it, a client that vanished would keep its slot for a quarter of an hour.
-fn bound(stream: &TcpStream, patience: Duration) {
+fn set_socket_limits(stream: &TcpStream, timeout: Duration) {
     #[cfg(unix)]
     if let Err(error) = rustix::net::sockopt::set_socket_send_buffer_size(stream, AHEAD) {
         tracing::debug!(%error, "a client may have more in its buffers");
     }
     #[cfg(target_os = "linux")]
     {
-        let millis = u32::try_from(patience.as_millis()).unwrap_or(u32::MAX);
+        let millis = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
         if let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(stream, millis) {
             tracing::debug!(%error, "a client that is gone is noticed later");
         }
     }
     #[cfg(not(target_os = "linux"))]
-    let _elsewhere = (stream, patience);
+    let _elsewhere = (stream, timeout);
 }
 
 /// A connection that reports when all written bytes were flushed, and fails when its client reads nothing for too
 /// long.
 struct CountedConnection {
     /// The write timeout, armed while the client reads nothing.
-    given_up: Option<Pin<Box<Sleep>>>,
+    write_timer: Option<Pin<Box<Sleep>>>,
     io: TokioIo<TcpStream>,
     ledger: ReceiptLedger,
     /// How long the client may read nothing.
-    patience: Duration,
+    write_timeout: Duration,
 }
 
 impl CountedConnection {
     /// Updates the write timeout with the result of a write.
-    fn wrote(
+    fn check_write_timeout(
         &mut self,
         context: &mut Context<'_>,
         wrote: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         if wrote.is_ready() {
-            self.given_up = None;
+            self.write_timer = None;
             return wrote;
         }
-        let patience = self.patience;
-        let given_up = self
-            .given_up
-            .get_or_insert_with(|| Box::pin(sleep(patience)));
-        ready!(given_up.as_mut().poll(context));
+        let write_timeout = self.write_timeout;
+        let write_timer = self
+            .write_timer
+            .get_or_insert_with(|| Box::pin(sleep(write_timeout)));
+        ready!(write_timer.as_mut().poll(context));
         let why = "the client takes nothing of its answer";
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, why)))
     }
@@ -143,7 +143,7 @@ impl Write for CountedConnection {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.io).poll_write(context, bytes);
-        self.wrote(context, wrote)
+        self.check_write_timeout(context, wrote)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -167,7 +167,7 @@ impl Write for CountedConnection {
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.io).poll_write_vectored(context, pieces);
-        self.wrote(context, wrote)
+        self.check_write_timeout(context, wrote)
     }
 }
 

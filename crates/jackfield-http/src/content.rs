@@ -27,7 +27,7 @@ where
     B::Error: Into<axum::BoxError>,
 {
     /// Wraps a body so that it is logged.
-    pub(crate) fn of(body: B, request: &str, side: BodySide) -> Body {
+    pub(crate) fn wrap(body: B, request: &str, side: BodySide) -> Body {
         Body::new(Self {
             body,
             request: request.to_owned(),

@@ -17,7 +17,7 @@ pub(crate) async fn answer(
     State(gateway): State<Gateway>,
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
-    gateway.asker(request.headers())?;
+    gateway.authenticate(request.headers())?;
     let (head, body) = request.into_parts();
     let body = body::read(&head.headers, body, &gateway.shared.config.serve.limits).await?;
     let header = |name: &str| {
@@ -27,7 +27,7 @@ pub(crate) async fn answer(
     let owner = |model: &str| owner_of(&gateway, CLAUDE.name(), model);
     let incoming = CLAUDE.count_request(&header, &body, &owner)?;
     gateway.model(&incoming.model)?;
-    let (body, mut lost) = CLAUDE.counted(&incoming);
+    let (body, mut lost) = CLAUDE.count_response(&incoming);
     lost.extend(incoming.notes);
     let mut response = router::json(body);
     notes::insert(response.headers_mut(), notes::header(&lost));

@@ -20,7 +20,7 @@ pub(crate) static RESPONSES: Responses = Responses;
 
 /// The dialect in which an error is written: that of the path. Where the vendors share a path, the header that
 /// only Claude clients send decides.
-pub(crate) fn of(path: &str, headers: &HeaderMap) -> &'static dyn ServeDialect {
+pub(crate) fn for_request(path: &str, headers: &HeaderMap) -> &'static dyn ServeDialect {
     if path.starts_with("/v1/messages") {
         &CLAUDE
     } else if path.starts_with("/v1/responses") {

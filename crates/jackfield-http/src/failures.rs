@@ -9,7 +9,7 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
 use jackfield_engine::{EngineError, JournalError};
 
 /// The client's error for an error of the engine. Errors that only an operator can fix are logged.
-pub(crate) fn of_engine(error: &EngineError) -> ServeError {
+pub(crate) fn from_engine_error(error: &EngineError) -> ServeError {
     let kind = match error {
         EngineError::Busy { .. } | EngineError::LeftOpen { .. } => ServeErrorKind::Busy,
         EngineError::Journal(JournalError::UnknownSession { .. }) => ServeErrorKind::NoSuchSession,
@@ -27,7 +27,7 @@ pub(crate) fn of_engine(error: &EngineError) -> ServeError {
         }
         EngineError::Journal(JournalError::Unreachable { .. })
         | EngineError::NotCommitted { .. }
-        | EngineError::OwnershipLost { .. } => return unkept(error),
+        | EngineError::OwnershipLost { .. } => return journal_unavailable(error),
         EngineError::Exists { .. }
         | EngineError::ForeignCursor(_)
         | EngineError::Journal(_)
@@ -41,7 +41,7 @@ pub(crate) fn of_engine(error: &EngineError) -> ServeError {
 }
 
 /// The client's error when the journal fails. It is retryable: for example, the disk may have space again soon.
-fn unkept(error: &EngineError) -> ServeError {
+fn journal_unavailable(error: &EngineError) -> ServeError {
     log(error, "the journal fails");
     let message = "conversations cannot be read or kept now: come again in a while";
     ServeError::new(ServeErrorKind::Unavailable, message)
@@ -56,7 +56,7 @@ pub(crate) fn log(error: &(dyn Error + 'static), what: &str) {
 }
 
 /// Logs why a requested provider has no key.
-pub(crate) fn no_key(provider: &str, why: &str) {
+pub(crate) fn log_missing_key(provider: &str, why: &str) {
     let request = REQUEST.try_with(Clone::clone).ok();
     let request = request.map(tracing::field::display);
     tracing::warn!(
@@ -68,7 +68,10 @@ pub(crate) fn no_key(provider: &str, why: &str) {
 }
 
 /// Runs the handler of a request with this id as the task-local request id.
-pub(crate) fn within<F: Future>(id: &str, answering: F) -> impl Future<Output = F::Output> {
+pub(crate) fn with_request_id<F: Future>(
+    id: &str,
+    answering: F,
+) -> impl Future<Output = F::Output> {
     REQUEST.scope(id.into(), answering)
 }
 
@@ -85,7 +88,7 @@ pub(crate) fn internal(error: &(dyn Error + 'static)) -> ServeError {
 }
 
 /// The client's error for a turn that ended without an answer.
-pub(crate) fn of_end(end: &TurnEnd) -> ServeError {
+pub(crate) fn from_turn_end(end: &TurnEnd) -> ServeError {
     let (kind, message) = match end {
         TurnEnd::Answered(_)
         | TurnEnd::Limited {
@@ -103,7 +106,7 @@ pub(crate) fn of_end(end: &TurnEnd) -> ServeError {
         ),
         TurnEnd::Failed(failure) | TurnEnd::Interrupted(failure) => (
             ServeErrorKind::Model(Box::new(failure.clone())),
-            of_provider(failure),
+            provider_message(failure),
         ),
         TurnEnd::Limited {
             is_error: true,
@@ -118,7 +121,7 @@ pub(crate) fn of_end(end: &TurnEnd) -> ServeError {
 
 /// The provider's message as the client sees it. A message about a key is replaced, because the key is the
 /// operator's and not the client's.
-fn of_provider(failure: &ModelFailure) -> String {
+fn provider_message(failure: &ModelFailure) -> String {
     let message = &failure.message;
     match failure.kind {
         ModelFailureKind::Forbidden => {

@@ -11,7 +11,7 @@ mod whole;
 use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderValue, Request};
-use jackfield_dialect_kit::serve::{About, ServeDialect, ServeError, ServeErrorKind};
+use jackfield_dialect_kit::serve::{ReplyInfo, ServeDialect, ServeError, ServeErrorKind};
 use jackfield_domain::note::Note;
 use jackfield_engine::StartedTurn;
 use tokio::sync::OwnedSemaphorePermit;
@@ -19,7 +19,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use self::opening::AnsweringTurn;
 use self::parsed_request::ParsedRequest;
 pub(crate) use self::parsed_request::owner_of;
-pub(crate) use self::stream::{again, answer as stream};
+pub(crate) use self::stream::{answer as stream, replay};
 pub(crate) use self::turn_reply::{HeldUntilSent, TurnReply};
 use crate::access::Access;
 use crate::dialects::RESPONSES;
@@ -45,19 +45,19 @@ pub(crate) async fn answer(
         ledger,
         notes,
         session,
-        told,
+        reply,
     } = match begin(gateway, dialect, request).await? {
         RequestStart::Answering(answering) => *answering,
-        RequestStart::Later(response) => return Ok(*response),
+        RequestStart::Accepted(response) => return Ok(*response),
     };
     let mut response = if is_stream {
         let keep_alive = gateway.shared.config.serve.keep_alive;
-        let encoder = told.encoder();
-        let mut response = stream(told, encoder, held, keep_alive, ledger).await?;
+        let encoder = reply.encoder();
+        let mut response = stream(reply, encoder, held, keep_alive, ledger).await?;
         notes::insert(response.headers_mut(), notes::header(&notes));
         response
     } else {
-        whole::answer(told, held, &notes, ledger).await?
+        whole::answer(reply, held, &notes, ledger).await?
     };
     if let Some(session) = session {
         response.headers_mut().insert(SESSION, session);
@@ -70,7 +70,7 @@ enum RequestStart {
     /// A reply that is sent as it arrives.
     Answering(Box<PendingAnswer>),
     /// An accepted turn whose reply the client fetches later.
-    Later(Box<Response>),
+    Accepted(Box<Response>),
 }
 
 /// A reply in progress, with the parts of the request that it still needs.
@@ -80,7 +80,7 @@ struct PendingAnswer {
     ledger: Option<ReceiptLedger>,
     notes: Vec<Note>,
     session: Option<HeaderValue>,
-    told: TurnReply,
+    reply: TurnReply,
 }
 
 /// Reads a request, and finds or begins the turn that answers it.
@@ -91,20 +91,23 @@ async fn begin(
 ) -> Result<RequestStart, HttpRefusal> {
     let id = request.extensions().get::<RequestId>().cloned();
     let id = id.map(|id| id.0).unwrap_or_default();
-    let asker = gateway.asker(request.headers())?;
-    let slot = slot(gateway)?;
+    let client = gateway.authenticate(request.headers())?;
+    let slot = acquire_slot(gateway)?;
     let (head, body) = request.into_parts();
     let body = body::read(&head.headers, body, &gateway.shared.config.serve.limits).await?;
     let ledger = head.extensions.get::<ReceiptLedger>().cloned();
     let access = head.extensions.get::<Access>().cloned();
     let body = if dialect.name() == RESPONSES.name() {
-        stored::resolved(gateway, &asker, body).await?
+        stored::resolve_references(gateway, &client, body).await?
     } else {
         body
     };
-    let asked = ParsedRequest::read(gateway, dialect, &asker, &head.headers, &body)?;
+    let parsed = ParsedRequest::parse(gateway, dialect, &client, &head.headers, &body)?;
     drop(body);
-    let AnsweringTurn { begun, is_kept } = opening::open(gateway, &asked).await?;
+    let AnsweringTurn {
+        started,
+        is_durable,
+    } = opening::open(gateway, &parsed).await?;
     let StartedTurn {
         connection,
         problems,
@@ -113,44 +116,46 @@ async fn begin(
         turn,
         mut watcher,
         ..
-    } = begun;
+    } = started;
     if let Some(access) = &access {
-        access.tells(is_kept.then_some(&session), &turn);
+        access.record_turn(is_durable.then_some(&session), &turn);
     }
     let ParsedRequest {
         about,
         mut incoming,
         ..
-    } = asked;
-    incoming.notes.extend(notes::of_problems(&problems));
+    } = parsed;
+    incoming.notes.extend(notes::from_problems(&problems));
     if incoming.background && !incoming.stream {
         // A background turn needs no client: the response to this request is all that the client waits for.
-        connection.written();
-        let about = About {
+        connection.mark_written();
+        let about = ReplyInfo {
             id: format!("{turn}_{segment}"),
             ..about
         };
         // The opening of a turn is in the journal by now; client results reach it a moment later.
         if segment > 0 && incoming.store != Some(false) {
-            stored::is_there(gateway, &asker.principal, &about.id, &mut watcher).await;
+            stored::wait_until_stored(gateway, &client.principal, &about.id, &mut watcher).await;
         }
-        return Ok(RequestStart::Later(Box::new(stored::accepted(&about))));
+        return Ok(RequestStart::Accepted(Box::new(stored::queued_response(
+            &about,
+        ))));
     }
-    let mut told = TurnReply::new(dialect, about, turn, segment, watcher, id);
-    told.access = access;
+    let mut reply = TurnReply::new(dialect, about, turn, segment, watcher, id);
+    reply.access = access;
     let session = HeaderValue::from_str(session.as_str());
     Ok(RequestStart::Answering(Box::new(PendingAnswer {
         held: HeldUntilSent { connection, slot },
         is_stream: incoming.stream,
         ledger,
         notes: incoming.notes,
-        session: session.ok().filter(|_| is_kept),
-        told,
+        session: session.ok().filter(|_| is_durable),
+        reply,
     })))
 }
 
 /// A slot of the limit on concurrent requests, held until the last byte was sent.
-pub(crate) fn slot(gateway: &Gateway) -> Result<OwnedSemaphorePermit, ServeError> {
+pub(crate) fn acquire_slot(gateway: &Gateway) -> Result<OwnedSemaphorePermit, ServeError> {
     let slots = std::sync::Arc::clone(&gateway.shared.slots);
     slots.try_acquire_owned().map_err(|_| {
         let most = gateway.shared.config.serve.limits.streams;
@@ -161,13 +166,15 @@ pub(crate) fn slot(gateway: &Gateway) -> Result<OwnedSemaphorePermit, ServeError
 
 /// Refuses a new turn at the limit. Turns whose client disconnected and background turns keep running, and share
 /// the limit on concurrent requests. Recovered turns have a limit of their own, and keep no request out.
-pub(crate) fn room(gateway: &Gateway) -> Result<(), ServeError> {
+pub(crate) fn check_turn_limit(gateway: &Gateway) -> Result<(), ServeError> {
     let most = gateway.shared.config.serve.limits.streams;
-    let under_way = [true, false].map(|is_kept| {
-        let engine = gateway.engine_of(is_kept);
-        engine.under_way().saturating_sub(engine.kept_under_way())
+    let in_flight = [true, false].map(|is_durable| {
+        let engine = gateway.engine_of(is_durable);
+        engine
+            .turns_in_flight()
+            .saturating_sub(engine.keeper_turns_in_flight())
     });
-    if under_way.iter().sum::<usize>() < most {
+    if in_flight.iter().sum::<usize>() < most {
         return Ok(());
     }
     let message = format!("{most} turns are under way already; come again in a moment");

@@ -36,12 +36,12 @@ pub(crate) async fn answer(
         method = %request.method(),
         path = request.uri().path(),
     );
-    let dialect = dialects::of(request.uri().path(), request.headers());
-    let is_own = api::is_its(request.uri().path());
-    let says = gateway.shared.config.serve.log_content;
-    let mut request = LingerBody::of(request).map(|body| {
-        if says {
-            LoggedBody::of(body, &id.0, BodySide::Request)
+    let dialect = dialects::for_request(request.uri().path(), request.headers());
+    let is_api = api::owns_path(request.uri().path());
+    let log_content = gateway.shared.config.serve.log_content;
+    let mut request = LingerBody::wrap(request).map(|body| {
+        if log_content {
+            LoggedBody::wrap(body, &id.0, BodySide::Request)
         } else {
             Body::new(body)
         }
@@ -63,7 +63,7 @@ pub(crate) async fn answer(
                 Err(never) => match never {},
             },
         };
-        let response = if is_own {
+        let response = if is_api {
             HttpRefusal::write_problem(response)
         } else {
             HttpRefusal::write(response, dialect, &id.0)
@@ -72,14 +72,14 @@ pub(crate) async fn answer(
             let (status, took) = (response.status().as_u16(), begun.elapsed());
             tracing::warn!(request = %id.0, status, ?took, "failed");
         }
-        let response = if says {
-            response.map(|body| LoggedBody::of(body, &id.0, BodySide::Answer))
+        let response = if log_content {
+            response.map(|body| LoggedBody::wrap(body, &id.0, BodySide::Answer))
         } else {
             response
         };
-        unanswered.answered(response)
+        unanswered.finish(response)
     };
-    let answered = failures::within(&id.0, answered.instrument(span));
+    let answered = failures::with_request_id(&id.0, answered.instrument(span));
     let mut response = answered.await;
     if let Ok(value) = HeaderValue::from_str(&id.0) {
         let headers = response.headers_mut();

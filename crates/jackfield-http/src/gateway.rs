@@ -29,10 +29,10 @@ pub(crate) struct GatewayState {
     /// Locks for requests with an idempotency key, which begin one turn at a time.
     pub(crate) keys: IdempotencyKeys,
     /// The engine of the durable journal.
-    pub(crate) kept: Engine,
+    pub(crate) durable_engine: Engine,
     /// Whether server tools are configured.
     has_tools: bool,
-    pub(crate) listed: ListingCache,
+    pub(crate) listing_cache: ListingCache,
     /// The providers without the key that they need.
     pub(crate) missing_keys: BTreeMap<Arc<str>, MissingKey>,
     /// The options of turns, by provider.
@@ -45,15 +45,15 @@ pub(crate) struct GatewayState {
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) tokens: ApiKeys,
     /// The engine of the journal in memory, for requests that are not stored.
-    pub(crate) unkept: Engine,
+    pub(crate) ephemeral_engine: Engine,
     /// Whether the journal was writable at the last check.
-    pub(crate) written: WriteProbe,
+    pub(crate) write_probe: WriteProbe,
 }
 
 impl fmt::Debug for Gateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gateway")
-            .field("engine", &self.shared.kept)
+            .field("engine", &self.shared.durable_engine)
             .finish_non_exhaustive()
     }
 }
@@ -73,7 +73,7 @@ impl Gateway {
         // An approver may allow a call even where no person can be asked.
         let can_ask = config.serve.approvals == ApprovalsMode::Wait;
         assembled.options.policy.can_ask = can_ask || assembled.engine.has_approver();
-        let tokens = ApiKeys::of(&config.serve, environment)?;
+        let tokens = ApiKeys::from_config(&config.serve, environment)?;
         let chosen = assembled.options.model.clone();
         let mut options = BTreeMap::new();
         let names: Vec<Arc<str>> = assembled.providers.keys().cloned().collect();
@@ -85,8 +85,8 @@ impl Gateway {
             assembled.switch(&config, model);
             options.insert(provider, assembled.options.clone());
         }
-        let memory = OpenJournal::in_passing().journal;
-        let unkept = assembled
+        let memory = OpenJournal::ephemeral().journal;
+        let ephemeral_engine = assembled
             .engine
             .with_ephemeral_journal(memory, Ephemeral::default());
         let has_tools = config.builtins
@@ -97,9 +97,9 @@ impl Gateway {
             shared: Arc::new(GatewayState {
                 config,
                 keys: IdempotencyKeys::default(),
-                kept: assembled.engine,
+                durable_engine: assembled.engine,
                 has_tools,
-                listed: ListingCache::default(),
+                listing_cache: ListingCache::default(),
                 missing_keys: assembled.missing_keys,
                 options,
                 policy: assembled.options.policy,
@@ -107,8 +107,8 @@ impl Gateway {
                 servers: assembled.servers,
                 slots,
                 tokens,
-                unkept,
-                written: WriteProbe::default(),
+                ephemeral_engine,
+                write_probe: WriteProbe::default(),
             }),
         })
     }
@@ -127,7 +127,7 @@ impl Gateway {
 
     /// Whether a turn with these server tools may run one of them.
     pub(crate) fn offers(&self, used: &ToolsUsed, provider: &str) -> bool {
-        let can = || self.shared.kept.capabilities(provider);
+        let can = || self.shared.durable_engine.capabilities(provider);
         self.shared.has_tools && *used != ToolsUsed::None && can().is_none_or(|can| can.tools)
     }
 
@@ -135,23 +135,23 @@ impl Gateway {
     /// clients do not learn where keys are stored.
     pub(crate) fn options_of(&self, provider: &str) -> Option<TurnOptions> {
         if let Some(missing) = self.shared.missing_keys.get(provider) {
-            failures::no_key(provider, &missing.why);
+            failures::log_missing_key(provider, &missing.reason);
         }
         self.shared.options.get(provider).cloned()
     }
 
     /// The engine of turns that are kept, or of those that are not.
-    pub(crate) fn engine_of(&self, is_kept: bool) -> &Engine {
-        if is_kept {
-            &self.shared.kept
+    pub(crate) fn engine_of(&self, is_durable: bool) -> &Engine {
+        if is_durable {
+            &self.shared.durable_engine
         } else {
-            &self.shared.unkept
+            &self.shared.ephemeral_engine
         }
     }
 
     /// The engine of the durable journal.
     #[must_use]
     pub fn engine(&self) -> &Engine {
-        &self.shared.kept
+        &self.shared.durable_engine
     }
 }

@@ -51,15 +51,15 @@ pub(crate) fn session() -> Result<SessionId, InvalidId> {
 /// # Errors
 ///
 /// None: letters, digits and `-` are a valid id.
-pub(crate) fn session_of(principal: &str) -> Result<SessionId, InvalidId> {
+pub(crate) fn session_for(principal: &str) -> Result<SessionId, InvalidId> {
     let random = random();
     SessionId::parse(&format!("{random}-{}", tag(&random, principal)))
 }
 
 /// Whether a session id was made for this principal.
-pub(crate) fn is_of(session: &SessionId, principal: &str) -> bool {
+pub(crate) fn is_issued_to(session: &SessionId, principal: &str) -> bool {
     let parts = session.as_str().rsplit_once('-');
-    parts.is_some_and(|(random, told)| told == tag(random, principal))
+    parts.is_some_and(|(random, actual)| actual == tag(random, principal))
 }
 
 fn tag(random: &str, principal: &str) -> String {

@@ -46,5 +46,5 @@ pub use self::log::start_log;
 pub use self::router::router;
 pub use self::run::{RunError, RunningGateway};
 pub use self::server::serve;
-pub use self::signals::{asked_at_once, asked_to_end};
+pub use self::signals::{immediate_shutdown_signal, shutdown_signal};
 pub use self::threads::runtime;

@@ -26,7 +26,7 @@ pub(crate) struct LingerBody {
 
 impl LingerBody {
     /// Wraps the body of a request.
-    pub(crate) fn of(request: Request<Incoming>) -> Request<Self> {
+    pub(crate) fn wrap(request: Request<Incoming>) -> Request<Self> {
         let lingers = !request.headers().contains_key(EXPECT);
         request.map(|body| Self {
             body: Some(body),

@@ -30,11 +30,11 @@ pub(crate) struct ModelCatalog {
     /// The models of each provider; a provider that does not list models is missing.
     by_provider: BTreeMap<Arc<str>, Vec<ListedModel>>,
     /// The listing for clients.
-    pub(crate) listed: Vec<ListedModel>,
+    pub(crate) entries: Vec<ListedModel>,
 }
 
 impl ModelCatalog {
-    fn of(&self, model: &ModelRef) -> Option<&ListedModel> {
+    fn find(&self, model: &ModelRef) -> Option<&ListedModel> {
         let mut known = self.by_provider.get(&model.provider).into_iter().flatten();
         known.find(|known| known.id == model.model)
     }
@@ -46,12 +46,12 @@ pub(crate) async fn all(
     Query(query): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
 ) -> Result<Response, HttpRefusal> {
-    gateway.asker(&headers)?;
-    let models = gateway.listed().await;
+    gateway.authenticate(&headers)?;
+    let models = gateway.model_catalog().await;
     let body = if is_claude(&headers) {
-        claude::page(&models.listed, &|name| query.get(name).cloned())?
+        claude::page(&models.entries, &|name| query.get(name).cloned())?
     } else {
-        openai::to_wire(&models.listed, MADE)
+        openai::to_wire(&models.entries, MADE)
             .to_string()
             .into_bytes()
     };
@@ -64,13 +64,16 @@ pub(crate) async fn one(
     PathTail(name): PathTail,
     headers: HeaderMap,
 ) -> Result<Response, HttpRefusal> {
-    gateway.asker(&headers)?;
-    let asked = gateway.model(&name)?;
-    let models = gateway.listed().await;
-    let is_default = asked == gateway.shared.config.options.model;
-    let known = models.of(&asked).cloned();
-    if known.is_none() && !is_default && models.by_provider.contains_key(&asked.provider) {
-        let message = format!("`{}` lists no model `{}`", asked.provider, asked.model);
+    gateway.authenticate(&headers)?;
+    let requested = gateway.model(&name)?;
+    let models = gateway.model_catalog().await;
+    let is_default = requested == gateway.shared.config.options.model;
+    let known = models.find(&requested).cloned();
+    if known.is_none() && !is_default && models.by_provider.contains_key(&requested.provider) {
+        let message = format!(
+            "`{}` lists no model `{}`",
+            requested.provider, requested.model
+        );
         return Err(ServeError::new(ServeErrorKind::NoSuchModel, message).into());
     }
     // A provider may have models that it does not list.
@@ -79,7 +82,7 @@ pub(crate) async fn one(
         ..known.unwrap_or_else(|| ListedModel::new(""))
     };
     let body = if is_claude(&headers) {
-        claude::one(&model)
+        claude::model_body(&model)
     } else {
         openai::one_to_wire(&model, MADE).to_string().into_bytes()
     };
@@ -89,9 +92,9 @@ pub(crate) async fn one(
 impl Gateway {
     /// The models that clients may name: the aliases first, then the models of each provider with a key. A
     /// provider that cannot be reached is left out.
-    pub(crate) async fn listed(&self) -> Arc<ModelCatalog> {
-        let mut listed = self.shared.listed.0.lock().await;
-        if let Some((at, models)) = &*listed
+    pub(crate) async fn model_catalog(&self) -> Arc<ModelCatalog> {
+        let mut cached = self.shared.listing_cache.0.lock().await;
+        if let Some((at, models)) = &*cached
             && at.elapsed() < FRESH
         {
             return Arc::clone(models);
@@ -101,7 +104,7 @@ impl Gateway {
         let providers = self.shared.options.keys().cloned();
         let has_key = |name: &Arc<str>| !self.shared.missing_keys.contains_key(name);
         for provider in providers.filter(has_key) {
-            let engine = self.shared.kept.clone();
+            let engine = self.shared.durable_engine.clone();
             asking.spawn(async move {
                 let asked = tokio::time::timeout(PATIENCE, engine.models(&provider)).await;
                 match asked {
@@ -117,10 +120,10 @@ impl Gateway {
         let answers = asking.join_all().await.into_iter().flatten();
         let mut models = ModelCatalog {
             by_provider: answers.collect(),
-            listed: Vec::new(),
+            entries: Vec::new(),
         };
         let chosen = &config.options.model;
-        let is_unlisted = models.of(chosen).is_none();
+        let is_unlisted = models.find(chosen).is_none();
         let chosen = is_unlisted.then(|| {
             (
                 &chosen.provider,
@@ -134,7 +137,7 @@ impl Gateway {
         let aliases = config.aliases.iter().map(|(alias, model)| ListedModel {
             id: Arc::clone(alias),
             ..models
-                .of(model)
+                .find(model)
                 .cloned()
                 .unwrap_or_else(|| ListedModel::new(""))
         });
@@ -143,9 +146,9 @@ impl Gateway {
             .by_provider
             .iter()
             .flat_map(|(provider, models)| models.iter().map(|model| full(provider, model)));
-        models.listed = aliases.chain(chosen).chain(own).collect();
+        models.entries = aliases.chain(chosen).chain(own).collect();
         let models = Arc::new(models);
-        *listed = Some((Instant::now(), Arc::clone(&models)));
+        *cached = Some((Instant::now(), Arc::clone(&models)));
         models
     }
 }

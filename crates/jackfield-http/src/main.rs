@@ -5,14 +5,14 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use jackfield_assembly::{Flags, Registry, Surroundings, load};
-use jackfield_http::{RunningGateway, asked_at_once, asked_to_end, start_log};
+use jackfield_http::{RunningGateway, immediate_shutdown_signal, shutdown_signal, start_log};
 
 fn main() -> ExitCode {
     // Before anything else: a guard process has its own arguments, which are not a command line.
     if let Some(code) = jackfield_assembly::guard() {
         return code;
     }
-    if let Some(code) = say(std::env::args_os().nth(1)) {
+    if let Some(code) = handle_flag(std::env::args_os().nth(1)) {
         return code;
     }
     match jackfield_http::runtime() {
@@ -31,10 +31,10 @@ fn main() -> ExitCode {
 }
 
 /// Answers `--help` and `--version`. There are no other arguments.
-fn say(argument: Option<OsString>) -> Option<ExitCode> {
+fn handle_flag(argument: Option<OsString>) -> Option<ExitCode> {
     let argument = argument?;
     let version = concat!("jackfield-http ", env!("CARGO_PKG_VERSION"));
-    let asked = match argument.to_str() {
+    let output = match argument.to_str() {
         Some("--help" | "-h") => HELP,
         Some("--version" | "-V") => version,
         Some(_) | None => {
@@ -48,7 +48,7 @@ fn say(argument: Option<OsString>) -> Option<ExitCode> {
         }
     };
     // A closed pipe is no error.
-    let _closed = writeln!(std::io::stdout(), "{asked}");
+    let _closed = writeln!(std::io::stdout(), "{output}");
     Some(ExitCode::SUCCESS)
 }
 
@@ -75,9 +75,9 @@ async fn serve() -> ExitCode {
         Ok(running) => {
             // Signal handlers are installed before the log line that announces the address, so that a reader of
             // it can end the process.
-            let ends = asked_to_end();
+            let ends = shutdown_signal();
             tracing::info!(address = %running.address, "listening");
-            running.until(ends, asked_at_once()).await;
+            running.run_until(ends, immediate_shutdown_signal()).await;
             ExitCode::SUCCESS
         }
         Err(error) => {

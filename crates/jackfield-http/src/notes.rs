@@ -38,7 +38,7 @@ pub(crate) fn header<'n>(notes: impl IntoIterator<Item = &'n Note>) -> Option<He
 }
 
 /// Notes of toolboxes that are missing in this turn, entirely or in part; the log has the reasons.
-pub(crate) fn of_problems(problems: &[ToolboxProblem]) -> Vec<Note> {
+pub(crate) fn from_problems(problems: &[ToolboxProblem]) -> Vec<Note> {
     let mut toolboxes: Vec<&str> = problems.iter().map(|one| one.toolbox.as_str()).collect();
     toolboxes.sort_unstable();
     toolboxes.dedup();

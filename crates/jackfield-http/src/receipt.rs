@@ -14,22 +14,22 @@ pub(crate) struct Receipt(Option<Box<dyn FnOnce(bool) + Send>>);
 
 impl Receipt {
     /// A receipt that reports whether the response was written whole.
-    pub(crate) fn new(tell: impl FnOnce(bool) + Send + 'static) -> Self {
-        Self(Some(Box::new(tell)))
+    pub(crate) fn new(callback: impl FnOnce(bool) + Send + 'static) -> Self {
+        Self(Some(Box::new(callback)))
     }
 
     /// Reports a complete response.
-    pub(crate) fn written(mut self) {
-        if let Some(tell) = self.0.take() {
-            tell(true);
+    pub(crate) fn complete(mut self) {
+        if let Some(callback) = self.0.take() {
+            callback(true);
         }
     }
 }
 
 impl Drop for Receipt {
     fn drop(&mut self) {
-        if let Some(tell) = self.0.take() {
-            tell(false);
+        if let Some(callback) = self.0.take() {
+            callback(false);
         }
     }
 }
@@ -49,7 +49,7 @@ impl ReceiptLedger {
     /// Completes all receipts: the buffer was flushed.
     pub(crate) fn flushed(&self) {
         let written = std::mem::take(&mut *self.lock());
-        written.into_iter().for_each(Receipt::written);
+        written.into_iter().for_each(Receipt::complete);
     }
 
     fn add(&self, receipt: Receipt) {
@@ -75,7 +75,7 @@ where
     B::Error: Into<axum::BoxError>,
 {
     /// Attaches a receipt to a body. Without a ledger, the response counts as written at the last chunk.
-    pub(crate) fn of(body: B, receipt: Receipt, ledger: Option<ReceiptLedger>) -> Body {
+    pub(crate) fn wrap(body: B, receipt: Receipt, ledger: Option<ReceiptLedger>) -> Body {
         Body::new(Self {
             body,
             ended: false,
@@ -119,7 +119,7 @@ impl<B> Drop for ReceiptBody<B> {
         };
         match (self.ended, &self.ledger) {
             (true, Some(ledger)) => ledger.add(receipt),
-            (true, None) => receipt.written(),
+            (true, None) => receipt.complete(),
             (false, _) => drop(receipt),
         }
     }

@@ -15,13 +15,13 @@ pub(crate) fn insert(headers: &mut HeaderMap, wait: Duration) {
 
 /// The value of `x-should-retry`; `None` if the status already implies a retry. Without the header, SDKs decide
 /// by the status.
-pub(crate) fn should(may_pass_later: bool, status: StatusCode) -> Option<&'static str> {
-    let again = status.is_server_error()
+pub(crate) fn should_retry(may_pass_later: bool, status: StatusCode) -> Option<&'static str> {
+    let retried_by_default = status.is_server_error()
         || matches!(
             status,
             StatusCode::CONFLICT | StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS
         );
-    match (may_pass_later, again) {
+    match (may_pass_later, retried_by_default) {
         (false, _) => Some("false"),
         (true, false) => Some("true"),
         (true, true) => None,

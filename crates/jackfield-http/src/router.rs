@@ -141,7 +141,7 @@ impl HttpRefusal {
     ) -> Response {
         match response.extensions_mut().remove::<Self>() {
             None => response,
-            Some(refusal) => refusal.written(response, dialect, request_id),
+            Some(refusal) => refusal.into_dialect_response(response, dialect, request_id),
         }
     }
 
@@ -149,11 +149,11 @@ impl HttpRefusal {
     pub(crate) fn write_problem(mut response: Response) -> Response {
         match response.extensions_mut().remove::<Self>() {
             None => response,
-            Some(refusal) => api::refused(refusal.error),
+            Some(refusal) => api::refusal_response(refusal.error),
         }
     }
 
-    fn written(
+    fn into_dialect_response(
         self,
         mut response: Response,
         dialect: &dyn ServeDialect,
@@ -176,7 +176,7 @@ impl HttpRefusal {
         if let Some(wait) = refused.retry_after {
             retry_headers::insert(headers, wait);
         }
-        if let Some(should) = retry_headers::should(error.kind.may_pass_later(), own) {
+        if let Some(should) = retry_headers::should_retry(error.kind.may_pass_later(), own) {
             headers.insert("x-should-retry", HeaderValue::from_static(should));
         }
         if let ServeErrorKind::Model(failure) = &error.kind

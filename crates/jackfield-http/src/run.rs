@@ -95,7 +95,7 @@ impl RunningGateway {
             source,
         };
         // The address is bound early, and connections are refused until the journal is open.
-        let socket = taken(bind).map_err(cannot)?;
+        let socket = bind_socket(bind).map_err(cannot)?;
         let address = socket.local_addr().map_err(cannot)?;
         let opening = config.clone();
         let journal = tokio::task::spawn_blocking(move || opening.open_journal()).await??;
@@ -110,27 +110,29 @@ impl RunningGateway {
             let help = restored_help(restored);
             tracing::error!(why = %restored, help, "the journal is older than what was written to it");
         }
-        if let Some(unkept) = &journal.unkept {
+        if let Some(unkept) = &journal.not_persisted {
             let why = unkept.causes.join(": ");
             tracing::warn!(why, help = unkept.help, "nothing is kept");
         }
-        let assembled = prepared.on(Arc::clone(&journal.journal));
+        let assembled = prepared.with_journal(Arc::clone(&journal.journal));
         for (provider, missing) in &assembled.missing_keys {
             // Many providers are configured by default. Only the one of the default model deserves a warning.
             if *provider == assembled.options.model.provider {
-                tracing::warn!(%provider, why = missing.why, "the provider of the model has no key");
+                tracing::warn!(%provider, why = missing.reason, "the provider of the model has no key");
             } else {
-                tracing::debug!(%provider, why = missing.why, "a provider has no key");
+                tracing::debug!(%provider, why = missing.reason, "a provider has no key");
             }
         }
         let retention = Retention {
-            spared: RECENT,
+            min_age: RECENT,
             ..config.journal.retention()
         };
         let gateway = Gateway::new(assembled, config, environment)?;
-        let pruner = (!retention.is_everything()).then(|| gateway.engine().retain(retention));
+        let pruner =
+            (!retention.keeps_everything()).then(|| gateway.engine().spawn_pruner(retention));
         let listener = socket.listen(BACKLOG).map_err(cannot)?;
-        let keepers = [true, false].map(|is_kept| keep(&gateway, gateway.engine_of(is_kept)));
+        let keepers =
+            [true, false].map(|is_durable| spawn_keeper(&gateway, gateway.engine_of(is_durable)));
         Ok(Self {
             address,
             gateway,
@@ -149,7 +151,7 @@ impl RunningGateway {
 
     /// Serves until `shutdown`, then shuts down gracefully: work in flight has the drain time, but no longer than
     /// until `at_once`. The rest is recovered at the next start.
-    pub async fn until(
+    pub async fn run_until(
         self,
         shutdown: impl Future<Output = ()>,
         at_once: impl Future<Output = ()>,
@@ -164,7 +166,7 @@ impl RunningGateway {
         } = self;
         server::serve(listener, gateway.clone(), shutdown, at_once).await;
         drop((keepers, pruner));
-        let _late = tokio::time::timeout(FAREWELL, gateway.engine().settle()).await;
+        let _late = tokio::time::timeout(FAREWELL, gateway.engine().flush_receipts()).await;
         stop(&gateway.shared.servers).await;
         let _late = tokio::time::timeout(FAREWELL, journal.close()).await;
         tracing::info!("ended");
@@ -172,7 +174,7 @@ impl RunningGateway {
 }
 
 /// A socket bound to this address, which refuses connections.
-fn taken(address: SocketAddr) -> io::Result<TcpSocket> {
+fn bind_socket(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = if address.is_ipv4() {
         TcpSocket::new_v4()?
     } else {
@@ -205,18 +207,18 @@ fn raise_open_files() {
     }
 }
 
-fn keep(gateway: &Gateway, engine: &Engine) -> Keeper {
+fn spawn_keeper(gateway: &Gateway, engine: &Engine) -> Keeper {
     let options = KeeperOptions {
-        at_once: gateway.shared.config.serve.limits.recovered_turns,
+        max_concurrent: gateway.shared.config.serve.limits.recovered_turns,
         ..KeeperOptions::new(gateway.policy().clone())
     };
-    engine.keep(options, |kept| {
-        let KeptSession { driven, session } = kept;
-        match driven {
+    engine.spawn_keeper(options, |kept| {
+        let KeptSession { outcome, session } = kept;
+        match outcome {
             Ok(driven) => {
                 let turn = match &driven {
-                    DriveOutcome::Over(report) => &report.turn,
-                    DriveOutcome::Waits(waiting) => &waiting.turn,
+                    DriveOutcome::Finished(report) => &report.turn,
+                    DriveOutcome::Waiting(waiting) => &waiting.turn,
                 };
                 tracing::info!(%session, %turn, "a turn was taken up");
             }

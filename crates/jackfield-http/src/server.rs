@@ -64,8 +64,9 @@ pub async fn serve(
     }
     let ended = async { while connections.join_next().await.is_some() {} };
     let drain = |within| {
-        let [kept, unkept] = [true, false].map(|is_kept| gateway.engine_of(is_kept).drain(within));
-        async { tokio::join!(kept, unkept).0 }
+        let [durable, ephemeral] =
+            [true, false].map(|is_durable| gateway.engine_of(is_durable).drain(within));
+        async { tokio::join!(durable, ephemeral).0 }
     };
     let in_order = async {
         let ended = tokio::time::timeout(limits.drain, ended);

@@ -6,7 +6,7 @@
 /// # Panics
 ///
 /// Outside of a Tokio runtime.
-pub fn asked_to_end() -> impl Future<Output = ()> {
+pub fn shutdown_signal() -> impl Future<Output = ()> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
@@ -21,19 +21,19 @@ pub fn asked_to_end() -> impl Future<Output = ()> {
         };
         async {
             tokio::select! {
-                () = received(hangup) => {}
-                () = received(interrupt) => {}
-                () = received(terminate) => {}
+                () = wait_for_signal(hangup) => {}
+                () = wait_for_signal(interrupt) => {}
+                () = wait_for_signal(terminate) => {}
             }
         }
     }
     #[cfg(not(unix))]
-    asked_at_once()
+    immediate_shutdown_signal()
 }
 
 /// Waits for a signal; forever, if its handler could not be installed.
 #[cfg(unix)]
-async fn received(signal: Option<tokio::signal::unix::Signal>) {
+async fn wait_for_signal(signal: Option<tokio::signal::unix::Signal>) {
     match signal {
         Some(mut signal) => drop(signal.recv().await),
         None => std::future::pending().await,
@@ -42,19 +42,19 @@ async fn received(signal: Option<tokio::signal::unix::Signal>) {
 
 /// Waits for the signal of an immediate shutdown: Ctrl-C or SIGTERM. SIGHUP does not count, as some processes get
 /// it twice when a terminal closes.
-pub async fn asked_at_once() {
+pub async fn immediate_shutdown_signal() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
         if let Ok(mut terminate) = signal(SignalKind::terminate()) {
             tokio::select! {
-                heard = tokio::signal::ctrl_c() => until_heard(heard).await,
+                result = tokio::signal::ctrl_c() => wait_if_failed(result).await,
                 _ = terminate.recv() => {}
             }
             return;
         }
     }
-    until_heard(tokio::signal::ctrl_c().await).await;
+    wait_if_failed(tokio::signal::ctrl_c().await).await;
 }
 
 /// Whether the parent process set SIGHUP to be ignored. Where the system does not say, a process whose standard
@@ -72,8 +72,8 @@ fn ignores_hangup() -> bool {
 }
 
 /// Waits for a signal; forever, if its handler could not be installed.
-async fn until_heard(heard: std::io::Result<()>) {
-    if heard.is_err() {
+async fn wait_if_failed(result: std::io::Result<()>) {
+    if result.is_err() {
         std::future::pending::<()>().await;
     }
 }

@@ -11,20 +11,20 @@ use std::time::Duration;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use http::{Extensions, HeaderMap};
-use jackfield_dialect_kit::serve::{About, ServeError, ServeErrorKind};
+use jackfield_dialect_kit::serve::{ReplyInfo, ServeError, ServeErrorKind};
 use jackfield_dialect_openai::responses::serve as responses;
-use jackfield_dialect_openai::responses::serve::ItemsAsked;
-use jackfield_dialect_openai::responses::stream::Standing;
+use jackfield_dialect_openai::responses::serve::InputItemsQuery;
+use jackfield_dialect_openai::responses::stream::IncompleteStatus;
 use jackfield_domain::client_view::ClientEvent;
 use jackfield_domain::ids::DeliveryId;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_engine::{Connection, Disconnect, StartedTurn, Watcher};
 use tokio::time::timeout;
 
-pub(crate) use self::references::resolved;
-use self::response::KeptResponse;
+pub(crate) use self::references::resolve_references;
+use self::response::StoredResponse;
 use crate::dialects::RESPONSES;
-use crate::failures::{self, of_engine};
+use crate::failures::{self, from_engine_error};
 use crate::flow::{self, HeldUntilSent, TurnReply, previous};
 use crate::gateway::Gateway;
 use crate::ids::RequestId;
@@ -48,17 +48,19 @@ pub(crate) async fn show(
     headers: HeaderMap,
     extensions: Extensions,
 ) -> Result<Response, HttpRefusal> {
-    let kept = found(&gateway, &headers, &id).await?;
+    let stored = find_for_client(&gateway, &headers, &id).await?;
     match query.get("stream").map(String::as_str) {
         None | Some("false") => {
-            if !kept.is_over() {
+            if !stored.is_over() {
                 let engine = gateway.engine();
-                let asked = engine.take_up_first(&kept.session, &kept.turn).await;
-                asked.map_err(|error| of_engine(&error))?;
+                let asked = engine
+                    .prioritize_resume(&stored.session, &stored.turn)
+                    .await;
+                asked.map_err(|error| from_engine_error(&error))?;
             }
-            Ok(router::json(kept.body()))
+            Ok(router::json(stored.body()))
         }
-        Some("true") => stream(&gateway, kept, &query, &extensions).await,
+        Some("true") => stream(&gateway, stored, &query, &extensions).await,
         Some(_) => Err(invalid("stream", "it is `true` or `false`").into()),
     }
 }
@@ -69,11 +71,11 @@ pub(crate) async fn withdraw(
     PathTail(id): PathTail,
     headers: HeaderMap,
 ) -> Result<Response, HttpRefusal> {
-    let kept = found(&gateway, &headers, &id).await?;
-    let turn = kept.turn.clone();
+    let stored = find_for_client(&gateway, &headers, &id).await?;
+    let turn = stored.turn.clone();
     let body = DeliveryBody::Withdrawn { turn };
-    deliver(&gateway, &kept, "withdrawn", body).await?;
-    Ok(router::json(responses::deleted(&kept.about.id)))
+    deliver(&gateway, &stored, "withdrawn", body).await?;
+    Ok(router::json(responses::deletion_body(&stored.about.id)))
 }
 
 /// `POST /v1/responses/{id}/cancel`: ends a background turn. A finished response stays as it is.
@@ -82,24 +84,24 @@ pub(crate) async fn cancel(
     PathTail(id): PathTail,
     headers: HeaderMap,
 ) -> Result<Response, HttpRefusal> {
-    let kept = found(&gateway, &headers, &id).await?;
-    if !kept.is_in_background() {
+    let stored = find_for_client(&gateway, &headers, &id).await?;
+    if !stored.is_in_background() {
         let reason = "only a response that was asked for with `background` can be cancelled";
         return Err(ServeError::new(ServeErrorKind::Invalid, reason).into());
     }
-    if kept.is_over() {
-        return Ok(router::json(kept.body()));
+    if stored.is_over() {
+        return Ok(router::json(stored.body()));
     }
-    let turn = kept.turn.clone();
+    let turn = stored.turn.clone();
     let cause = CancelCause::Asked;
     let body = DeliveryBody::Cancel { cause, turn };
-    deliver(&gateway, &kept, "cancelled", body).await?;
+    deliver(&gateway, &stored, "cancelled", body).await?;
     // The driver of the turn ends it in one step. If that is late, the current state is returned.
-    if let Ok(over) = timeout(CANCELLED_WITHIN, over(&gateway, &kept)).await {
+    if let Ok(over) = timeout(CANCELLED_WITHIN, wait_until_over(&gateway, &stored)).await {
         over?;
     }
-    let kept = found(&gateway, &headers, &id).await?;
-    Ok(router::json(kept.body()))
+    let stored = find_for_client(&gateway, &headers, &id).await?;
+    Ok(router::json(stored.body()))
 }
 
 /// `GET /v1/responses/{id}/input_items`: the input of the request.
@@ -109,27 +111,31 @@ pub(crate) async fn input_items(
     Query(query): Query<QueryFields>,
     headers: HeaderMap,
 ) -> Result<Response, HttpRefusal> {
-    let kept = found(&gateway, &headers, &id).await?;
-    let asked = ItemsAsked::read(|name| query.get(name).cloned())?;
-    let body = responses::input_items(&kept.about.id, &kept.asked, &asked)?;
+    let stored = find_for_client(&gateway, &headers, &id).await?;
+    let asked = InputItemsQuery::read(|name| query.get(name).cloned())?;
+    let body = responses::input_items(&stored.about.id, &stored.input, &asked)?;
     Ok(router::json(body))
 }
 
 /// The body of an accepted background response.
-pub(crate) fn accepted(about: &About) -> Response {
-    router::json(responses::standing(about, [], &Standing::Queued))
+pub(crate) fn queued_response(about: &ReplyInfo) -> Response {
+    router::json(responses::incomplete_body(
+        about,
+        [],
+        &IncompleteStatus::Queued,
+    ))
 }
 
 /// Waits until a background response can be found by its id. Client results are in the session's inbox for a
 /// moment before they reach the turn.
-pub(crate) async fn is_there(
+pub(crate) async fn wait_until_stored(
     gateway: &Gateway,
     principal: &str,
-    about: &str,
+    id: &str,
     watcher: &mut Watcher,
 ) {
     let there = async {
-        while response::find(gateway, principal, about).await.is_err() {
+        while response::find(gateway, principal, id).await.is_err() {
             if watcher.next().await.is_err() {
                 return;
             }
@@ -140,42 +146,42 @@ pub(crate) async fn is_there(
 }
 
 /// The response of this id, if it belongs to the client.
-async fn found(
+async fn find_for_client(
     gateway: &Gateway,
     headers: &HeaderMap,
     id: &str,
-) -> Result<KeptResponse, ServeError> {
-    let asker = gateway.asker(headers)?;
-    let about = responses::about_id(id).ok_or_else(|| previous::none(id))?;
-    response::find(gateway, &asker.principal, about).await
+) -> Result<StoredResponse, ServeError> {
+    let client = gateway.authenticate(headers)?;
+    let about = responses::reply_id(id).ok_or_else(|| previous::not_found(id))?;
+    response::find(gateway, &client.principal, about).await
 }
 
 async fn deliver(
     gateway: &Gateway,
-    kept: &KeptResponse,
+    stored: &StoredResponse,
     what: &str,
     body: DeliveryBody,
 ) -> Result<(), ServeError> {
-    let id = DeliveryId::parse(&format!("{what}-{}", kept.turn));
+    let id = DeliveryId::parse(&format!("{what}-{}", stored.turn));
     let id = id.map_err(|error| failures::internal(&error))?;
     let engine = gateway.engine();
-    let delivered = engine.deliver(&kept.session, id, "a client", body).await;
-    delivered.map_err(|error| of_engine(&error))?;
+    let delivered = engine.deliver(&stored.session, id, "a client", body).await;
+    delivered.map_err(|error| from_engine_error(&error))?;
     Ok(())
 }
 
 /// Waits until a response is finished.
-async fn over(gateway: &Gateway, kept: &KeptResponse) -> Result<(), ServeError> {
-    let (connection, mut telling) = tell(gateway, kept, String::new()).await?;
-    while !matches!(telling.next().await?.last(), Some(ClientEvent::End(_))) {}
-    connection.written();
+async fn wait_until_over(gateway: &Gateway, stored: &StoredResponse) -> Result<(), ServeError> {
+    let (connection, mut reply) = replay(gateway, stored, String::new()).await?;
+    while !matches!(reply.next().await?.last(), Some(ClientEvent::End(_))) {}
+    connection.mark_written();
     Ok(())
 }
 
 /// The events of a response after a given sequence number.
 async fn stream(
     gateway: &Gateway,
-    kept: KeptResponse,
+    stored: StoredResponse,
     query: &QueryFields,
     extensions: &Extensions,
 ) -> Result<Response, HttpRefusal> {
@@ -184,35 +190,40 @@ async fn stream(
         let reason = "it is the `sequence_number` of an event";
         invalid("starting_after", reason)
     })?;
-    let slot = flow::slot(gateway)?;
-    let encoder = responses::encoder_after(&kept.about, after);
+    let slot = flow::acquire_slot(gateway)?;
+    let encoder = responses::encoder_after(&stored.about, after);
     let request_id = extensions.get::<RequestId>().map(|id| id.0.clone());
-    let (connection, telling) = tell(gateway, &kept, request_id.unwrap_or_default()).await?;
+    let (connection, reply) = replay(gateway, &stored, request_id.unwrap_or_default()).await?;
     let held = HeldUntilSent { connection, slot };
     let ledger = extensions.get::<ReceiptLedger>().cloned();
     let keep_alive = gateway.shared.config.serve.keep_alive;
-    Ok(flow::again(telling, encoder, held, keep_alive, ledger))
+    Ok(flow::replay(reply, encoder, held, keep_alive, ledger))
 }
 
 /// Reads a response again from its beginning.
-async fn tell(
+async fn replay(
     gateway: &Gateway,
-    kept: &KeptResponse,
+    stored: &StoredResponse,
     request_id: String,
 ) -> Result<(Connection, TurnReply), ServeError> {
     let engine = gateway.engine();
-    let begun = engine
-        .subscribe(&kept.session, &kept.turn, kept.segment, Disconnect::Finish)
+    let started = engine
+        .subscribe(
+            &stored.session,
+            &stored.turn,
+            stored.segment,
+            Disconnect::Finish,
+        )
         .await;
     let StartedTurn {
         connection,
         turn,
         watcher,
         ..
-    } = begun.map_err(|error| of_engine(&error))?;
-    let about = kept.about.clone();
-    let telling = TurnReply::new(&RESPONSES, about, turn, kept.segment, watcher, request_id);
-    Ok((connection, telling))
+    } = started.map_err(|error| from_engine_error(&error))?;
+    let about = stored.about.clone();
+    let reply = TurnReply::new(&RESPONSES, about, turn, stored.segment, watcher, request_id);
+    Ok((connection, reply))
 }
 
 fn invalid(field: &str, reason: &str) -> ServeError {

@@ -23,7 +23,7 @@ pub(crate) fn tool(entry: &CatalogEntry, hints: Option<&ToolHints>, legacy: bool
         definition.description.to_string(),
         Arc::new(input),
     );
-    tool.annotations = Some(hints.map_or_else(|| annotations(entry), passed_on));
+    tool.annotations = Some(hints.map_or_else(|| annotations(entry), hint_annotations));
     tool.output_schema = output(entry, legacy).map(|schema| Arc::new(schema.clone()));
     tool.title = entry.title.as_deref().map(str::to_owned);
     tool.meta = entry.icon.as_deref().map(|icon| {
@@ -42,13 +42,13 @@ pub(crate) fn output(entry: &CatalogEntry, legacy: bool) -> Option<&Map<String, 
 }
 
 /// The hints of the tool's own server.
-fn passed_on(said: &ToolHints) -> ToolAnnotations {
+fn hint_annotations(tool_hints: &ToolHints) -> ToolAnnotations {
     let mut hints = ToolAnnotations::new();
-    hints.title = said.title.as_deref().map(str::to_owned);
-    hints.destructive_hint = said.destructive;
-    hints.idempotent_hint = said.idempotent;
-    hints.open_world_hint = said.open_world;
-    hints.read_only_hint = said.read_only;
+    hints.title = tool_hints.title.as_deref().map(str::to_owned);
+    hints.destructive_hint = tool_hints.destructive;
+    hints.idempotent_hint = tool_hints.idempotent;
+    hints.open_world_hint = tool_hints.open_world;
+    hints.read_only_hint = tool_hints.read_only;
     hints
 }
 

@@ -26,7 +26,7 @@ use crate::{definition, outcome};
 
 /// Handles the requests of one client.
 pub(crate) struct RequestHandler {
-    pub(crate) aside: LossLog,
+    pub(crate) loss_log: LossLog,
     pub(crate) engine: Engine,
     pub(crate) life: ConnectionLife,
     pub(crate) options: TurnOptions,
@@ -38,7 +38,7 @@ pub(crate) struct RequestHandler {
 
 impl RequestHandler {
     async fn offer(&self) -> Offer {
-        Offer::of(self.engine.tools(&self.options).await, &self.patterns)
+        Offer::from_tools(self.engine.tools(&self.options).await, &self.patterns)
     }
 
     async fn call(
@@ -48,7 +48,7 @@ impl RequestHandler {
     ) -> Result<CallToolResponse, ErrorData> {
         let offer = self.offer().await;
         let Some(tool) = offer.tool(&request.name) else {
-            let complaint = offer.complaint(&request.name);
+            let complaint = offer.not_offered_message(&request.name);
             return Err(ErrorData::invalid_params(complaint, None));
         };
         // The semaphore is never closed.
@@ -58,14 +58,17 @@ impl RequestHandler {
             arguments: request.arguments.unwrap_or_default(),
             key: key.and_then(|key| IdempotencyKey::parse(key).ok()),
             progress: match context.meta.get_progress_token() {
-                Some(token) => told(token, self.aside.clone()),
+                Some(token) => progress_reporter(token, self.loss_log.clone()),
                 None => Box::new(drop),
             },
         };
-        let passed = self.engine.pass_on(&self.options, tool, call).await;
+        let direct_outcome = self
+            .engine
+            .call_offered_raw(&self.options, tool, call)
+            .await;
         let revision = Revision::of(context.protocol_version().as_ref());
-        let promised = definition::output(tool, revision.legacy).is_some();
-        let mut result = outcome::result(&passed, promised, revision);
+        let declares_structured = definition::output(tool, revision.legacy).is_some();
+        let mut result = outcome::result(&direct_outcome, declares_structured, revision);
         result.meta = self.meta(revision.legacy);
         Ok(result.into())
     }
@@ -125,8 +128,8 @@ impl ServerHandler for RequestHandler {
         let legacy = Revision::of(context.protocol_version().as_ref()).legacy;
         let offer = tokio::select! {
             offer = self.offer() => offer,
-            () = self.life.too_late(self.settings.grace) => return Err(ending()),
-            () = context.ct.cancelled() => return Err(cancelled()),
+            () = self.life.grace_expired(self.settings.grace) => return Err(ending_error()),
+            () = context.ct.cancelled() => return Err(cancelled_error()),
         };
         let hints = self.engine.hints();
         let tools = offer.tools.iter();
@@ -149,8 +152,8 @@ impl ServerHandler for RequestHandler {
         tokio::select! {
             answer = self.call(request, &context) => answer,
             // Dropping the call aborts the tool.
-            () = self.life.too_late(self.settings.grace) => Err(ending()),
-            () = context.ct.cancelled() => Err(cancelled()),
+            () = self.life.grace_expired(self.settings.grace) => Err(ending_error()),
+            () = context.ct.cancelled() => Err(cancelled_error()),
         }
     }
 
@@ -193,7 +196,10 @@ impl ServerHandler for RequestHandler {
 
 /// Reports the progress of a call to the client. The value must increase (MCP, "Progress"), and updates are
 /// dropped if the client reads too slowly.
-fn told(token: ProgressToken, aside: LossLog) -> Box<dyn FnMut(CallProgress) + Send> {
+fn progress_reporter(
+    token: ProgressToken,
+    loss_log: LossLog,
+) -> Box<dyn FnMut(CallProgress) + Send> {
     let mut last = f64::NEG_INFINITY;
     let token = token.0.into_json_value();
     Box::new(move |progress| {
@@ -202,7 +208,7 @@ fn told(token: ProgressToken, aside: LossLog) -> Box<dyn FnMut(CallProgress) + S
         }
         last = progress.done;
         let mut params = json!({ "progressToken": token, "progress": progress.done });
-        if let Some(total) = progress.of.filter(|total| total.is_finite()) {
+        if let Some(total) = progress.total.filter(|total| total.is_finite()) {
             params["total"] = json!(total);
         }
         if let Some(message) = progress.message {
@@ -210,16 +216,16 @@ fn told(token: ProgressToken, aside: LossLog) -> Box<dyn FnMut(CallProgress) + S
         }
         let note =
             json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
-        aside.say(note.to_string().into_bytes());
+        loss_log.try_send(note.to_string().into_bytes());
     })
 }
 
 /// The error of a cancelled request. It is never sent, as such a request has no response.
-fn cancelled() -> ErrorData {
+fn cancelled_error() -> ErrorData {
     ErrorData::internal_error("cancelled", None)
 }
 
-fn ending() -> ErrorData {
+fn ending_error() -> ErrorData {
     let message = "the server ends; whether the tool took effect is not known";
     ErrorData::new(ErrorCode(ENDING), message, None)
 }

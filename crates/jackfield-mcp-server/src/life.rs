@@ -14,7 +14,7 @@ enum ConnectionPhase {
     Open,
     /// The input has ended; calls in flight have a grace period.
     Ending,
-    Over,
+    Closed,
 }
 
 impl ConnectionLife {
@@ -23,27 +23,27 @@ impl ConnectionLife {
     }
 
     /// Marks the input as ended.
-    pub(crate) fn end(&self) {
-        self.reach(ConnectionPhase::Ending);
+    pub(crate) fn end_input(&self) {
+        self.advance(ConnectionPhase::Ending);
     }
 
     /// Marks the connection as over.
-    pub(crate) fn stop(&self) {
-        self.reach(ConnectionPhase::Over);
+    pub(crate) fn close(&self) {
+        self.advance(ConnectionPhase::Closed);
     }
 
     /// Waits until the connection is over.
-    pub(crate) async fn over(&self) {
-        self.reached(ConnectionPhase::Over).await;
+    pub(crate) async fn closed(&self) {
+        self.wait_for(ConnectionPhase::Closed).await;
     }
 
     /// Waits until the grace period of calls in flight has passed, or the connection is over.
-    pub(crate) async fn too_late(&self, grace: Duration) {
-        self.reached(ConnectionPhase::Ending).await;
-        let _sooner = timeout(grace, self.over()).await;
+    pub(crate) async fn grace_expired(&self, grace: Duration) {
+        self.wait_for(ConnectionPhase::Ending).await;
+        let _sooner = timeout(grace, self.closed()).await;
     }
 
-    fn reach(&self, next: ConnectionPhase) {
+    fn advance(&self, next: ConnectionPhase) {
         self.0.send_if_modified(|phase| {
             let later = next > *phase;
             *phase = next.max(*phase);
@@ -51,10 +51,10 @@ impl ConnectionLife {
         });
     }
 
-    async fn reached(&self, wanted: ConnectionPhase) {
+    async fn wait_for(&self, target: ConnectionPhase) {
         let mut phases = self.0.subscribe();
         // This value owns a sender, so the channel cannot be closed.
-        let _phase = phases.wait_for(|phase| *phase >= wanted).await;
+        let _phase = phases.wait_for(|phase| *phase >= target).await;
     }
 }
 
@@ -63,6 +63,6 @@ pub(crate) struct LifeGuard(pub(crate) ConnectionLife);
 
 impl Drop for LifeGuard {
     fn drop(&mut self) {
-        self.0.stop();
+        self.0.close();
     }
 }

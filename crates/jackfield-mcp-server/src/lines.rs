@@ -6,7 +6,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
 
 /// Reads lines of bytes. [`Lines::next`] is cancel-safe.
 pub(crate) struct Lines<R> {
-    kept: Vec<u8>,
+    buffer: Vec<u8>,
     max: usize,
     /// Whether the current line has exceeded the limit.
     over: bool,
@@ -25,7 +25,7 @@ pub(crate) enum Line {
 impl<R: AsyncBufRead + Unpin> Lines<R> {
     pub(crate) const fn new(source: R, max: usize) -> Self {
         Self {
-            kept: Vec::new(),
+            buffer: Vec::new(),
             max,
             over: false,
             source,
@@ -42,11 +42,11 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
             let end = piece.iter().position(|byte| *byte == b'\n');
             let piece = piece.get(..end.unwrap_or(piece.len())).unwrap_or_default();
             let read = piece.len() + usize::from(end.is_some());
-            self.over |= self.kept.len() + piece.len() > self.max;
+            self.over |= self.buffer.len() + piece.len() > self.max;
             if self.over {
-                self.kept = Vec::new();
+                self.buffer = Vec::new();
             } else {
-                self.kept.extend_from_slice(piece);
+                self.buffer.extend_from_slice(piece);
             }
             self.source.consume(read);
             if end.is_some()
@@ -58,7 +58,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
     }
 
     fn take(&mut self) -> Option<Line> {
-        let kept = std::mem::take(&mut self.kept);
+        let kept = std::mem::take(&mut self.buffer);
         if std::mem::take(&mut self.over) {
             return Some(Line::TooLong);
         }

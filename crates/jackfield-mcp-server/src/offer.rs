@@ -26,11 +26,11 @@ pub struct WithheldTool {
     /// Its name for models.
     pub name: String,
     /// The reason, and how to change that.
-    pub why: String,
+    pub reason: String,
 }
 
 impl Offer {
-    pub(crate) fn of(offered: ToolOffer, patterns: &[Arc<str>]) -> Self {
+    pub(crate) fn from_tools(offered: ToolOffer, patterns: &[Arc<str>]) -> Self {
         let mut offer = Self {
             problems: offered.problems,
             ..Self::default()
@@ -49,7 +49,7 @@ impl Offer {
                 None => offer.tools.push(tool.clone()),
                 Some(why) => offer.withheld.push(WithheldTool {
                     name: tool.definition.name.to_string(),
-                    why,
+                    reason: why,
                 }),
             }
         }
@@ -63,16 +63,16 @@ impl Offer {
     }
 
     /// The error for a name that is not offered.
-    pub(crate) fn complaint(&self, name: &str) -> String {
+    pub(crate) fn not_offered_message(&self, name: &str) -> String {
         let shown: String = name.chars().take(LONGEST_NAME).collect();
         if let Some(withheld) = self.withheld.iter().find(|tool| tool.name == name) {
-            return format!("the tool `{shown}` is not offered: {}", withheld.why);
+            return format!("the tool `{shown}` is not offered: {}", withheld.reason);
         }
         let names = self.tools.iter().map(|tool| tool.definition.name.as_str());
-        let known: Vec<&str> = names.take(MOST_NAMES).collect();
+        let offered_names: Vec<&str> = names.take(MOST_NAMES).collect();
         format!(
             "there is no tool `{shown}`; there are: {}",
-            known.join(", ")
+            offered_names.join(", ")
         )
     }
 }

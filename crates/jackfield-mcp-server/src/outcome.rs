@@ -9,35 +9,43 @@ use serde_json::Value;
 use crate::revision::Revision;
 
 /// The result of a call for a client of this revision. `promised` says that the tool declares structured content.
-pub(crate) fn result(passed: &DirectOutcome, promised: bool, revision: Revision) -> CallToolResult {
-    let DirectOutcome { original, result } = passed;
+pub(crate) fn result(
+    outcome: &DirectOutcome,
+    declares_structured: bool,
+    revision: Revision,
+) -> CallToolResult {
+    let DirectOutcome { original, result } = outcome;
     let parts = result.content.iter().enumerate().map(|(nth, each)| {
-        let said = original.get(nth);
-        let said = said.and_then(|said| passed_on(said, each, revision));
-        said.unwrap_or_else(|| part(each, revision))
+        let original_part = original.get(nth);
+        let block = original_part.and_then(|said| original_block(said, each, revision));
+        block.unwrap_or_else(|| part(each, revision))
     });
     let mut content: Vec<ContentBlock> = parts.collect();
     let structured = result.structured.as_deref();
     let structured = structured.filter(|value| !revision.legacy || value.is_object());
-    let is_broken = promised && structured.is_none() && !result.is_error;
+    let is_broken = declares_structured && structured.is_none() && !result.is_error;
     if is_broken {
         // Clients reject a result without the declared structured content, and would lose the text.
         content.push(ContentBlock::text(NO_STRUCTURE));
     }
     if content.is_empty() {
-        let said = structured.map(ToString::to_string);
-        content.extend(said.map(ContentBlock::text));
+        let text = structured.map(ToString::to_string);
+        content.extend(text.map(ContentBlock::text));
     }
-    let mut told = CallToolResult::success(content);
-    told.is_error = Some(result.is_error || is_broken);
-    told.structured_content = structured.cloned();
-    told
+    let mut call_result = CallToolResult::success(content);
+    call_result.is_error = Some(result.is_error || is_broken);
+    call_result.structured_content = structured.cloned();
+    call_result
 }
 
 /// The original block of the tool's server, including the fields that the converted part has no place for. `None`
 /// if the part was changed since, or if the client does not know the kind of block.
-fn passed_on(said: &Value, part: &OutcomePart, revision: Revision) -> Option<ContentBlock> {
-    let block: ContentBlock = serde_json::from_value(said.clone()).ok()?;
+fn original_block(
+    original: &Value,
+    part: &OutcomePart,
+    revision: Revision,
+) -> Option<ContentBlock> {
+    let block: ContentBlock = serde_json::from_value(original.clone()).ok()?;
     let is_data = |source: &MediaSource, said: &str| matches!(source, MediaSource::Base64 { data, .. } if **data == *said);
     let is_same = match (&block, part) {
         (ContentBlock::Text(said), OutcomePart::Text(text)) => *said.text == **text,
@@ -82,7 +90,7 @@ fn part(part: &OutcomePart, revision: Revision) -> ContentBlock {
             MediaSource::File { .. } | MediaSource::Text(_) | MediaSource::Url(_) => {
                 match transcript {
                     Some(words) => ContentBlock::text(words.to_string()),
-                    None => elsewhere("sound", source, revision),
+                    None => placeholder("sound", source, revision),
                 }
             }
         },
@@ -92,7 +100,7 @@ fn part(part: &OutcomePart, revision: Revision) -> ContentBlock {
                 ContentBlock::image(data.to_string(), media_type.to_string())
             }
             MediaSource::File { .. } | MediaSource::Text(_) | MediaSource::Url(_) => {
-                elsewhere("image", source, revision)
+                placeholder("image", source, revision)
             }
         },
         OutcomePart::Text(text) => ContentBlock::text(text.to_string()),
@@ -115,13 +123,13 @@ fn document(document: &Document, revision: Revision) -> ContentBlock {
             ContentBlock::resource(ResourceContents::text(text.to_string(), uri))
         }
         MediaSource::File { .. } | MediaSource::Url(_) => {
-            elsewhere("document", &document.source, revision)
+            placeholder("document", &document.source, revision)
         }
     }
 }
 
 /// A placeholder for content that is not included: a link if there is one.
-fn elsewhere(what: &str, source: &MediaSource, revision: Revision) -> ContentBlock {
+fn placeholder(what: &str, source: &MediaSource, revision: Revision) -> ContentBlock {
     match source {
         MediaSource::Url(url) if !revision.links => ContentBlock::text(format!("[{what}: {url}]")),
         MediaSource::Url(url) => ContentBlock::resource_link(Resource::new(url.to_string(), what)),

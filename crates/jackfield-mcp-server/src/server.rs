@@ -86,7 +86,7 @@ impl ToolServer {
 
     /// The offered tools, and those that are not offered. Starts MCP servers where necessary.
     pub async fn offer(&self) -> Offer {
-        Offer::of(self.engine.tools(&self.options).await, &self.patterns)
+        Offer::from_tools(self.engine.tools(&self.options).await, &self.patterns)
     }
 
     /// Serves one client until its input ends, its output fails, or `stop` completes.
@@ -103,7 +103,7 @@ impl ToolServer {
         let settings = &self.settings;
         let writer = ClientWriter::new(output, life.clone());
         let handler = RequestHandler {
-            aside: writer.aside(),
+            loss_log: writer.loss_log(),
             engine: self.engine.clone(),
             life: life.clone(),
             options: self.options.clone(),
@@ -120,7 +120,7 @@ impl ToolServer {
         let ended = tokio::select! {
             ended = &mut serving => ended,
             () = stop => {
-                life.stop();
+                life.close();
                 serving.await
             }
         };

@@ -25,23 +25,23 @@ use crate::writer::{ClientWriter, QueuedMessage};
 /// A client's two streams as a transport of `rmcp`.
 pub(crate) struct ClientPipes<R> {
     /// Whether a handshake took place.
-    introduced: bool,
+    initialized: bool,
     life: ConnectionLife,
     lines: Lines<R>,
     max_line: usize,
-    next: i64,
-    open: UnansweredRequests,
+    next_id: i64,
+    unanswered: UnansweredRequests,
     /// A refusal that waits for space in the queue.
     pending: Option<Vec<u8>>,
-    room: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     writer: ClientWriter,
 }
 
 /// The unanswered requests.
 #[derive(Default)]
 struct UnansweredRequests {
-    by_ours: HashMap<i64, (RequestId, OwnedSemaphorePermit)>,
-    by_theirs: HashMap<RequestId, i64>,
+    by_server_id: HashMap<i64, (RequestId, OwnedSemaphorePermit)>,
+    by_client_id: HashMap<RequestId, i64>,
 }
 
 impl<R> ClientPipes<R> {
@@ -52,23 +52,23 @@ impl<R> ClientPipes<R> {
         (max_line, most_open): (usize, usize),
     ) -> Self {
         Self {
-            introduced: false,
+            initialized: false,
             life,
             lines,
             max_line,
-            next: 0,
-            open: UnansweredRequests::default(),
+            next_id: 0,
+            unanswered: UnansweredRequests::default(),
             pending: None,
-            room: Arc::new(Semaphore::new(most_open)),
+            slots: Arc::new(Semaphore::new(most_open)),
             writer,
         }
     }
 
     /// The message to pass to `rmcp`, if any; others are answered here.
-    fn pass(&mut self, heard: ClientMessage) -> Option<ClientJsonRpcMessage> {
-        match heard {
+    fn accept(&mut self, message: ClientMessage) -> Option<ClientJsonRpcMessage> {
+        match message {
             ClientMessage::Cancelled(id) => {
-                let (ours, _room) = self.open.take_theirs(&id)?;
+                let (ours, _room) = self.unanswered.take_by_client_id(&id)?;
                 let params = CancelledNotificationParam::new(Some(RequestId::Number(ours)), None);
                 let note = CancelledNotification::new(params);
                 Some(JsonRpcMessage::notification(note.into()))
@@ -77,11 +77,11 @@ impl<R> ClientPipes<R> {
             ClientMessage::Notification(note) => Some(JsonRpcMessage::notification(*note)),
             ClientMessage::Refused { error, id } => self.refuse(&error, id),
             ClientMessage::Request { id, request } => match self.admit(&id, &request) {
-                Ok(room) => {
-                    let ours = self.next;
-                    self.next += 1;
-                    self.open.add(id, ours, room);
-                    let ours = RequestId::Number(ours);
+                Ok(permit) => {
+                    let server_id = self.next_id;
+                    self.next_id += 1;
+                    self.unanswered.add(id, server_id, permit);
+                    let ours = RequestId::Number(server_id);
                     Some(JsonRpcMessage::request(*request, ours))
                 }
                 Err(error) => self.refuse(&error, Some(id)),
@@ -95,21 +95,21 @@ impl<R> ClientPipes<R> {
         id: &RequestId,
         request: &ClientRequest,
     ) -> Result<OwnedSemaphorePermit, ErrorData> {
-        if self.open.by_theirs.contains_key(id) {
+        if self.unanswered.by_client_id.contains_key(id) {
             let message = format!("a request of the id `{id}` is under way");
             return Err(ErrorData::invalid_request(message, None));
         }
-        self.introduced |= matches!(request, ClientRequest::InitializeRequest(_));
+        self.initialized |= matches!(request, ClientRequest::InitializeRequest(_));
         // `ping` is allowed at any time, and `rmcp` itself checks a discovery request.
         let first = matches!(
             request,
             ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_)
         );
         // `rmcp` checks the rest of the required metadata.
-        if !first && !self.introduced && request.get_meta().protocol_version().is_none() {
-            return Err(ErrorData::invalid_params(NOT_INTRODUCED, None));
+        if !first && !self.initialized && request.get_meta().protocol_version().is_none() {
+            return Err(ErrorData::invalid_params(NOT_INITIALIZED, None));
         }
-        Arc::clone(&self.room).try_acquire_owned().map_err(|_| {
+        Arc::clone(&self.slots).try_acquire_owned().map_err(|_| {
             let code = ErrorCode(TOO_MANY);
             ErrorData::new(code, "too many requests are under way; wait for one", None)
         })
@@ -124,24 +124,27 @@ impl<R> ClientPipes<R> {
 }
 
 impl UnansweredRequests {
-    fn add(&mut self, theirs: RequestId, ours: i64, room: OwnedSemaphorePermit) {
-        self.by_theirs.insert(theirs.clone(), ours);
-        self.by_ours.insert(ours, (theirs, room));
+    fn add(&mut self, client_id: RequestId, server_id: i64, permit: OwnedSemaphorePermit) {
+        self.by_client_id.insert(client_id.clone(), server_id);
+        self.by_server_id.insert(server_id, (client_id, permit));
     }
 
-    fn take_theirs(&mut self, theirs: &RequestId) -> Option<(i64, OwnedSemaphorePermit)> {
-        let ours = self.by_theirs.remove(theirs)?;
-        let (_, room) = self.by_ours.remove(&ours)?;
-        Some((ours, room))
+    fn take_by_client_id(&mut self, client_id: &RequestId) -> Option<(i64, OwnedSemaphorePermit)> {
+        let server_id = self.by_client_id.remove(client_id)?;
+        let (_, permit) = self.by_server_id.remove(&server_id)?;
+        Some((server_id, permit))
     }
 
-    fn take_ours(&mut self, ours: &RequestId) -> Option<(RequestId, OwnedSemaphorePermit)> {
-        let RequestId::Number(ours) = ours else {
+    fn take_by_server_id(
+        &mut self,
+        server_id: &RequestId,
+    ) -> Option<(RequestId, OwnedSemaphorePermit)> {
+        let RequestId::Number(ours) = server_id else {
             return None;
         };
-        let (theirs, room) = self.by_ours.remove(ours)?;
-        self.by_theirs.remove(&theirs);
-        Some((theirs, room))
+        let (client_id, permit) = self.by_server_id.remove(ours)?;
+        self.by_client_id.remove(&client_id);
+        Some((client_id, permit))
     }
 }
 
@@ -152,14 +155,14 @@ impl<R: AsyncBufRead + Send + Unpin + 'static> Transport<RoleServer> for ClientP
         &mut self,
         mut message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let ours = match &mut message {
+        let response_id = match &mut message {
             JsonRpcMessage::Error(error) => error.id.as_mut(),
             JsonRpcMessage::Response(response) => Some(&mut response.id),
             JsonRpcMessage::Notification(_) | JsonRpcMessage::Request(_) => None,
         };
         // A response to a request that is no longer open is dropped.
-        let (wanted, room) = match ours {
-            Some(id) => match self.open.take_ours(id) {
+        let (is_open, permit) = match response_id {
+            Some(id) => match self.unanswered.take_by_server_id(id) {
                 Some((theirs, room)) => {
                     *id = theirs;
                     (true, Some(room))
@@ -171,18 +174,18 @@ impl<R: AsyncBufRead + Send + Unpin + 'static> Transport<RoleServer> for ClientP
         let bytes = serde_json::to_vec(&message).map_err(io::Error::from);
         let (queue, life) = (self.writer.queue(), self.life.clone());
         async move {
-            let (true, Some(queue)) = (wanted, queue) else {
+            let (true, Some(queue)) = (is_open, queue) else {
                 return Ok(());
             };
             let message = QueuedMessage {
                 bytes: bytes?,
-                room,
+                permit,
             };
             let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
             tokio::select! {
                 biased;
                 sent = queue.send(message) => sent.map_err(|_| gone()),
-                () = life.over() => Err(gone()),
+                () = life.closed() => Err(gone()),
             }
         }
     }
@@ -193,37 +196,40 @@ impl<R: AsyncBufRead + Send + Unpin + 'static> Transport<RoleServer> for ClientP
                 let queue = self.writer.queue()?;
                 // While the client does not read responses, its requests are not read, either.
                 let place = tokio::select! {
-                    () = self.life.over() => return None,
+                    () = self.life.closed() => return None,
                     place = queue.reserve() => place.ok()?,
                 };
                 if let Some(bytes) = self.pending.take() {
-                    place.send(QueuedMessage { bytes, room: None });
+                    place.send(QueuedMessage {
+                        bytes,
+                        permit: None,
+                    });
                 }
             }
             let line = tokio::select! {
                 biased;
-                () = self.life.over() => return None,
+                () = self.life.closed() => return None,
                 line = self.lines.next() => line,
             };
             let Ok(Some(line)) = line else {
-                self.life.end();
+                self.life.end_input();
                 return None;
             };
-            if let Some(message) = self.pass(ClientMessage::read(line, self.max_line)) {
+            if let Some(message) = self.accept(ClientMessage::read(line, self.max_line)) {
                 return Some(message);
             }
         }
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        self.life.stop();
+        self.life.close();
         self.writer.close().await;
         Ok(())
     }
 }
 
 /// The error for a request before the protocol revision is known.
-const NOT_INTRODUCED: &str = "say which revision of the protocol you speak: with \
+const NOT_INITIALIZED: &str = "say which revision of the protocol you speak: with \
      `io.modelcontextprotocol/protocolVersion` in `_meta`, or once with `initialize`";
 /// A generic error code of JSON-RPC servers.
 const TOO_MANY: i32 = -32000;

@@ -19,7 +19,7 @@ pub(crate) struct ClientWriter {
 /// A message, with the slot that it holds until it was written.
 pub(crate) struct QueuedMessage {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) room: Option<OwnedSemaphorePermit>,
+    pub(crate) permit: Option<OwnedSemaphorePermit>,
 }
 
 /// A queue for messages that are dropped if the client reads too slowly.
@@ -36,10 +36,10 @@ impl ClientWriter {
             while let Some(message) = queue.recv().await {
                 if write(&mut output, message.bytes).await.is_err() {
                     // The client has disconnected.
-                    life.stop();
+                    life.close();
                     break;
                 }
-                drop(message.room);
+                drop(message.permit);
             }
         });
         Self {
@@ -53,7 +53,7 @@ impl ClientWriter {
         self.messages.clone()
     }
 
-    pub(crate) fn aside(&self) -> LossLog {
+    pub(crate) fn loss_log(&self) -> LossLog {
         let weak = self.messages.as_ref().map(mpsc::Sender::downgrade);
         // The queue exists until it is closed.
         LossLog(weak.unwrap_or_else(|| mpsc::channel(1).0.downgrade()))
@@ -75,9 +75,12 @@ impl Drop for ClientWriter {
 
 impl LossLog {
     /// Queues the message if there is space.
-    pub(crate) fn say(&self, bytes: Vec<u8>) {
+    pub(crate) fn try_send(&self, bytes: Vec<u8>) {
         if let Some(messages) = self.0.upgrade() {
-            let _full = messages.try_send(QueuedMessage { bytes, room: None });
+            let _full = messages.try_send(QueuedMessage {
+                bytes,
+                permit: None,
+            });
         }
     }
 }

@@ -176,7 +176,7 @@ pub trait Journal: Send + Sync {
     /// # Errors
     ///
     /// [`JournalError`] if the journal cannot be read.
-    async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError>;
+    async fn due(&self, now: WallTime, limit: usize) -> Result<DueSessions, JournalError>;
 
     /// The open waits of one session or of all: the newest ones, in the order in which they were opened.
     ///
@@ -198,7 +198,7 @@ pub trait Journal: Send + Sync {
         &self,
         principal: &str,
         marks: &[Mark],
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<FoundTurn>, JournalError>;
 }
 

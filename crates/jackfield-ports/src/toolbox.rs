@@ -122,7 +122,7 @@ pub trait ToolEvents: Send {
     }
 
     /// The progress of the call: the amount done, the total if known, and a message.
-    async fn progressed(&mut self, done: f64, of: Option<f64>, message: Option<String>);
+    async fn progressed(&mut self, done: f64, total: Option<f64>, message: Option<String>);
 }
 
 /// The handler for the outcome of a call that was given up. Dropping it means that no outcome arrived.
@@ -131,12 +131,12 @@ pub struct Afterwards(Box<dyn FnOnce(ToolResult) + Send + Sync>);
 
 impl Afterwards {
     /// Wraps a function, which must not block.
-    pub fn new(hear: impl FnOnce(ToolResult) + Send + Sync + 'static) -> Self {
-        Self(Box::new(hear))
+    pub fn new(handler: impl FnOnce(ToolResult) + Send + Sync + 'static) -> Self {
+        Self(Box::new(handler))
     }
 
     /// Passes on the outcome. Never blocks.
-    pub fn came(self, result: ToolResult) {
+    pub fn deliver(self, result: ToolResult) {
         (self.0)(result);
     }
 }

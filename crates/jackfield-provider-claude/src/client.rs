@@ -50,9 +50,9 @@ impl Adapter for Claude {
 
     const REQUEST_ID: (&'static str, &'static str) = ("request-id", "anthropic.request_id");
 
-    fn ask(&self, request: &ModelRequest) -> Result<PreparedRequest<Decoder>, ModelFailure> {
+    fn prepare(&self, request: &ModelRequest) -> Result<PreparedRequest<Decoder>, ModelFailure> {
         let owner = self.state_owner(&request.model.model);
-        let profile = self.config.profile.of(&request.model.model);
+        let profile = self.config.profile.get(&request.model.model);
         let body = request::to_wire(request, &owner, &profile, !request.whole)
             .map_err(|refusal| exchange::unsupported(&refusal))?;
         let mut headers = self.headers.clone();
@@ -90,7 +90,7 @@ impl Adapter for Claude {
 #[async_trait]
 impl ChatModel for Claude {
     fn capabilities(&self) -> Capabilities {
-        let profile = self.config.profile.usual();
+        let profile = self.config.profile.default_value();
         let mut can = Capabilities::NONE;
         can.documents = true;
         can.forced_tools = profile.forced_tools && self.config.tools;
@@ -113,7 +113,7 @@ impl ChatModel for Claude {
 
     async fn models(&self) -> Result<Vec<ListedModel>, ModelError> {
         let mut headers = self.headers.clone();
-        let version = self.config.profile.usual().api_version;
+        let version = self.config.profile.default_value().api_version;
         headers
             .entry(VERSION)
             .or_insert(HeaderValue::from_static(version));
@@ -127,7 +127,9 @@ impl ChatModel for Claude {
             let is_empty = page.is_empty();
             all.extend(page);
             match more {
-                Some(last) if !is_empty => url = format!("{first}&after_id={}", encoded(&last)),
+                Some(last) if !is_empty => {
+                    url = format!("{first}&after_id={}", percent_encode(&last))
+                }
                 Some(_) | None => return Ok(all),
             }
         }
@@ -153,19 +155,19 @@ impl fmt::Debug for Claude {
 }
 
 /// Adds a client's betas to those of the configuration, without duplicates.
-fn add_betas(headers: &mut HeaderMap, asked: &[&str]) {
+fn add_betas(headers: &mut HeaderMap, requested: &[&str]) {
     let configured = headers.get(BETA).and_then(|betas| betas.to_str().ok());
     let mut betas: Vec<&str> = configured
         .into_iter()
         .flat_map(|betas| betas.split(','))
         .collect();
-    for beta in asked {
+    for beta in requested {
         if !betas.contains(beta) {
             betas.push(beta);
         }
     }
     // A name that is not valid in a header is not a beta.
-    if !asked.is_empty()
+    if !requested.is_empty()
         && let Ok(betas) = HeaderValue::from_str(&betas.join(","))
     {
         headers.insert(BETA, betas);
@@ -173,7 +175,7 @@ fn add_betas(headers: &mut HeaderMap, asked: &[&str]) {
 }
 
 /// A text encoded for a query (RFC 3986, section 2.1).
-fn encoded(text: &str) -> String {
+fn percent_encode(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let bytes = text.bytes().map(|byte| {
         if plain(byte) {

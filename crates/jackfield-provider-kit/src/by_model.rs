@@ -23,14 +23,14 @@ impl<T> ByModel<T> {
 
     /// The value for the model with this name.
     #[must_use]
-    pub fn of(&self, model: &str) -> T {
+    pub fn get(&self, model: &str) -> T {
         (self.0)(model)
     }
 
     /// The value for models with unknown names.
     #[must_use]
-    pub fn usual(&self) -> T {
-        self.of("")
+    pub fn default_value(&self) -> T {
+        self.get("")
     }
 }
 
@@ -42,6 +42,8 @@ impl<T> Clone for ByModel<T> {
 
 impl<T: fmt::Debug> fmt::Debug for ByModel<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ByModel").field(&self.usual()).finish()
+        f.debug_tuple("ByModel")
+            .field(&self.default_value())
+            .finish()
     }
 }

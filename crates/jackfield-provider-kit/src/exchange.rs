@@ -53,14 +53,21 @@ pub async fn reply<A: Adapter>(
     sink: &mut dyn DeltaSink,
 ) -> Result<ReplyEnd, ModelError> {
     let span = adapter.span(&request.model.model);
-    let mut pieces = ReplySink {
+    let mut reply_sink = ReplySink {
         pushed: false,
         request_id: None,
         sink,
     };
     async {
-        let end = exchange(adapter, transport, request, &mut pieces).await;
-        end.map_err(|error| told(adapter, error, pieces.pushed, pieces.request_id.take()))
+        let end = exchange(adapter, transport, request, &mut reply_sink).await;
+        end.map_err(|error| {
+            complete_error(
+                adapter,
+                error,
+                reply_sink.pushed,
+                reply_sink.request_id.take(),
+            )
+        })
     }
     .instrument(span)
     .await
@@ -78,11 +85,11 @@ pub async fn read<A: Adapter>(
     url: &str,
     headers: HeaderMap,
 ) -> Result<Bytes, ModelError> {
-    let read = document(adapter, transport, url, headers).await;
-    read.map_err(|error| told(adapter, error, false, None))
+    let read = fetch(adapter, transport, url, headers).await;
+    read.map_err(|error| complete_error(adapter, error, false, None))
 }
 
-async fn document<A: Adapter>(
+async fn fetch<A: Adapter>(
     adapter: &A,
     transport: &Transport,
     url: &str,
@@ -101,9 +108,9 @@ async fn document<A: Adapter>(
     let incoming = transport.send(request).await?;
     let is_json = incoming.media_type().as_deref() == Some("application/json");
     if !(incoming.status().is_success() && is_json) {
-        return Err(refusal::refused(adapter, incoming, url).await);
+        return Err(refusal::read_refusal(adapter, incoming, url).await);
     }
-    incoming.decoded().await?.into_body().await
+    incoming.decompress().await?.into_body().await
 }
 
 /// The failure for a document of an unexpected form.
@@ -128,7 +135,7 @@ async fn exchange<A: Adapter>(
     adapter: &A,
     transport: &Transport,
     request: &ModelRequest,
-    pieces: &mut ReplySink<'_>,
+    reply_sink: &mut ReplySink<'_>,
 ) -> Result<ReplyEnd, ModelError> {
     if let (None, Some(why)) = (adapter.key(), adapter.missing_key()) {
         let kind = ModelFailureKind::Unauthenticated;
@@ -137,37 +144,37 @@ async fn exchange<A: Adapter>(
     let PreparedRequest {
         mut decoder,
         notes,
-        request: asked,
-    } = adapter.ask(request)?;
+        request: http_request,
+    } = adapter.prepare(request)?;
     strict::check(&notes, request.strict)?;
-    let url = asked.uri().to_string();
-    let incoming = transport.send(asked).await?;
+    let url = http_request.uri().to_string();
+    let incoming = transport.send(http_request).await?;
     let span = Span::current();
-    pieces.request_id = request_id::of(incoming.headers(), A::REQUEST_ID.0);
-    if let Some(id) = &pieces.request_id {
+    reply_sink.request_id = request_id::from_headers(incoming.headers(), A::REQUEST_ID.0);
+    if let Some(id) = &reply_sink.request_id {
         span.record(A::REQUEST_ID.1, &**id);
-        pieces.sink.request_id(id).await;
+        reply_sink.sink.request_id(id).await;
     }
     if !incoming.status().is_success() {
-        return Err(refusal::refused(adapter, incoming, &url).await);
+        return Err(refusal::read_refusal(adapter, incoming, &url).await);
     }
-    let mut incoming = incoming.decoded().await?;
+    let mut incoming = incoming.decompress().await?;
     let media_type = incoming.media_type();
     let mut end = match media_type.as_deref() {
         Some(media_type) if A::LINES.contains(&media_type) => {
             let mut lines = ReplyEvents::lines(incoming.into_lines());
-            stream(&mut lines, &mut decoder, pieces).await?;
+            read_stream(&mut lines, &mut decoder, reply_sink).await?;
             decoder.finish().map_err(undecodable)?
         }
-        media_type @ (Some(_) | None) => match form(media_type, &mut incoming).await? {
+        media_type @ (Some(_) | None) => match detect_form(media_type, &mut incoming).await? {
             ReplyForm::Events => {
                 let mut events = ReplyEvents::events(incoming.into_events());
-                stream(&mut events, &mut decoder, pieces).await?;
+                read_stream(&mut events, &mut decoder, reply_sink).await?;
                 decoder.finish().map_err(undecodable)?
             }
-            ReplyForm::Whole => whole(incoming, decoder, pieces).await?,
+            ReplyForm::Whole => read_body(incoming, decoder, reply_sink).await?,
             ReplyForm::Other => {
-                return Err(refusal::refused(adapter, incoming, &url).await);
+                return Err(refusal::read_refusal(adapter, incoming, &url).await);
             }
         },
     };
@@ -188,19 +195,22 @@ enum ReplyForm {
 
 /// The form of a successful response's body. Servers and proxies send a wrong media type, or none, so the first
 /// bytes decide.
-async fn form(media_type: Option<&str>, incoming: &mut Incoming) -> Result<ReplyForm, ModelError> {
-    let named = match media_type {
+async fn detect_form(
+    media_type: Option<&str>,
+    incoming: &mut Incoming,
+) -> Result<ReplyForm, ModelError> {
+    let declared = match media_type {
         Some("text/event-stream") => ReplyForm::Events,
         Some("application/json") => ReplyForm::Whole,
         Some("application/octet-stream" | "text/plain") | None => ReplyForm::Other,
         Some(_) => return Ok(ReplyForm::Other),
     };
-    let begins = incoming.begins(LONGEST_FIELD).await?;
-    let is_field = |field: &&str| begins.starts_with(field.as_bytes());
-    Ok(match begins.first() {
+    let start = incoming.peek_start(LONGEST_FIELD).await?;
+    let is_field = |field: &&str| start.starts_with(field.as_bytes());
+    Ok(match start.first() {
         Some(b'{' | b'[') => ReplyForm::Whole,
         Some(_) if FIELDS.iter().any(is_field) => ReplyForm::Events,
-        Some(_) | None => named,
+        Some(_) | None => declared,
     })
 }
 
@@ -210,12 +220,12 @@ const FIELDS: [&str; 5] = [":", "data:", "event:", "id:", "retry:"];
 const LONGEST_FIELD: usize = 6;
 
 /// Reads a reply that comes as events.
-async fn stream(
+async fn read_stream(
     events: &mut ReplyEvents,
     decoder: &mut impl DecodeReply,
-    pieces: &mut ReplySink<'_>,
+    reply_sink: &mut ReplySink<'_>,
 ) -> Result<(), ModelError> {
-    let mut known = 0;
+    let mut reported_tokens = 0;
     while let Some(event) = events.next().await? {
         let deltas = decoder.push(event.name.as_deref(), &event.data);
         drop(event);
@@ -223,14 +233,14 @@ async fn stream(
             Ok(deltas) => (deltas, None),
             Err(error) => (Vec::new(), Some(undecodable(error))),
         };
-        pieces.push(deltas).await;
+        reply_sink.push(deltas).await;
         // Usage at the end is reported with the end.
         if !decoder.is_complete()
-            && let Some(usage) = decoder.counted()
-            && usage.total() != known
+            && let Some(usage) = decoder.usage()
+            && usage.total() != reported_tokens
         {
-            known = usage.total();
-            pieces.sink.count(usage).await;
+            reported_tokens = usage.total();
+            reply_sink.sink.count(usage).await;
         }
         if let Some(failure) = broken {
             return Err(failure.into());
@@ -247,24 +257,24 @@ async fn stream(
 }
 
 /// Reads a reply that comes as one document, from a server that does not stream.
-async fn whole(
+async fn read_body(
     incoming: Incoming,
     decoder: impl DecodeReply,
-    pieces: &mut ReplySink<'_>,
+    reply_sink: &mut ReplySink<'_>,
 ) -> Result<ReplyEnd, ModelError> {
     let mut body = incoming.into_body().await?;
-    if surrogates::may_have_some(&body)
-        && let Some(whole) = surrogates::whole(&body)
+    if surrogates::may_contain(&body)
+        && let Some(whole) = surrogates::repair(&body)
     {
         body = whole.into();
     }
     let (deltas, end) = decoder.read_whole(&body).map_err(undecodable)?;
-    pieces.push(deltas).await;
+    reply_sink.push(deltas).await;
     Ok(end)
 }
 
 /// The failure in its final form: with its phase and the provider's request id, on one line, and without the key.
-fn told(
+fn complete_error(
     adapter: &impl Adapter,
     mut error: ModelError,
     pushed: bool,

@@ -43,7 +43,7 @@ pub struct GuardedClient {
     proxied: Option<reqwest::Client>,
     settings: Arc<GuardSettings>,
     /// Whether this machine has any certificate authorities.
-    trusting: bool,
+    has_ca_roots: bool,
 }
 
 struct GuardSettings {
@@ -154,7 +154,7 @@ impl GuardedClient {
             direct,
             proxied,
             settings,
-            trusting,
+            has_ca_roots: trusting,
         })
     }
 
@@ -179,14 +179,14 @@ impl GuardedClient {
         let mut peer = self.peer(&url);
         for step in 0.. {
             let client = self.client(&url, &peer)?;
-            let asked = client
+            let http_request = client
                 .request(method.clone(), url.clone())
                 .headers(headers.clone())
                 .body(body.clone());
-            let response = asked
+            let response = http_request
                 .send()
                 .await
-                .map_err(|error| peer.not_answered(error))?;
+                .map_err(|error| peer.no_response(error))?;
             let Some(next) = location(&response) else {
                 return Ok(GuardedResponse::new(response, peer));
             };
@@ -211,11 +211,11 @@ impl GuardedClient {
                 return Err(peer.redirect(&why));
             }
             if next.origin() != url.origin() {
-                headers = anonymous(&headers);
+                headers = without_credentials(&headers);
             }
             url = next;
             peer = Peer {
-                later: true,
+                is_redirected: true,
                 ..self.peer(&url)
             };
         }
@@ -230,7 +230,10 @@ impl GuardedClient {
             "http" => false,
             "https" => true,
             scheme => {
-                let why = format!("to a `{}:` address, which is not followed", short(scheme));
+                let why = format!(
+                    "to a `{}:` address, which is not followed",
+                    truncated(scheme)
+                );
                 return Err(peer.redirect(&why));
             }
         };
@@ -240,20 +243,20 @@ impl GuardedClient {
             Some(Host::Ipv6(address)) => Some(address.into()),
         };
         let host = url.host_str().unwrap_or_default();
-        let nearby = match literal {
+        let is_direct = match literal {
             Some(address) => {
                 resolve::check(allowed, host, address).map_err(|refused| peer.refused(&refused))?;
                 allowed.has_address(address)
             }
             None => is_localhost(host) || allowed.has_name(host),
         };
-        if encrypted && !self.trusting {
+        if encrypted && !self.has_ca_roots {
             return Err(peer.untrusted());
         }
         Ok(self
             .proxied
             .as_ref()
-            .filter(|_| !nearby)
+            .filter(|_| !is_direct)
             .unwrap_or(&self.direct))
     }
 
@@ -262,7 +265,7 @@ impl GuardedClient {
             advised: self.settings.advised,
             connect_timeout: self.settings.connect_timeout,
             host: host_of(url),
-            later: false,
+            is_redirected: false,
             read_idle: self.settings.read_idle,
         }
     }
@@ -292,7 +295,7 @@ fn location(response: &reqwest::Response) -> Option<Option<&str>> {
 }
 
 /// The headers that another origin may get.
-fn anonymous(headers: &HeaderMap) -> HeaderMap {
+fn without_credentials(headers: &HeaderMap) -> HeaderMap {
     let kept = [ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE];
     let kept = headers.iter().filter(|(name, _)| kept.contains(name));
     kept.map(|(name, value)| (name.clone(), value.clone()))
@@ -300,7 +303,7 @@ fn anonymous(headers: &HeaderMap) -> HeaderMap {
 }
 
 fn host_of(url: &Url) -> String {
-    let host = short(url.host_str().unwrap_or("the server"));
+    let host = truncated(url.host_str().unwrap_or("the server"));
     match url.port() {
         Some(port) => format!("{host}:{port}"),
         None => host,
@@ -308,7 +311,7 @@ fn host_of(url: &Url) -> String {
 }
 
 /// A text chosen by a server, shortened for people. A host name has at most 253 characters (RFC 1035).
-fn short(text: &str) -> String {
+fn truncated(text: &str) -> String {
     let mut letters = text.chars();
     let mut short: String = letters.by_ref().take(LONGEST_SHOWN).collect();
     if letters.next().is_some() {

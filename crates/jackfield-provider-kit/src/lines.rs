@@ -22,8 +22,8 @@ pub const MAX_LINE: usize = 16 << 20;
 pub struct JsonLines {
     body: Pin<Box<dyn Stream<Item = Result<Bytes, ModelError>> + Send>>,
     /// The beginning of an incomplete line.
-    held: BytesMut,
-    over: bool,
+    buffer: BytesMut,
+    is_done: bool,
     /// How many held bytes are known to contain no line feed.
     searched: usize,
 }
@@ -33,8 +33,8 @@ impl JsonLines {
     pub fn new(bytes: impl Stream<Item = Result<Bytes, ModelError>> + Send + 'static) -> Self {
         Self {
             body: Box::pin(bytes),
-            held: BytesMut::new(),
-            over: false,
+            buffer: BytesMut::new(),
+            is_done: false,
             searched: 0,
         }
     }
@@ -46,33 +46,33 @@ impl JsonLines {
     /// The error of the body, or a `ProtocolViolation` if it is not a stream of lines: invalid UTF-8, or more than
     /// [`MAX_LINE`] bytes without a line feed. No line follows an error.
     pub async fn next(&mut self) -> Result<Option<RawEvent>, ModelError> {
-        let next = self.pull().await;
+        let next = self.next_event().await;
         if next.is_err() {
-            self.held.clear();
-            self.over = true;
+            self.buffer.clear();
+            self.is_done = true;
         }
         next
     }
 
-    async fn pull(&mut self) -> Result<Option<RawEvent>, ModelError> {
+    async fn next_event(&mut self) -> Result<Option<RawEvent>, ModelError> {
         loop {
-            while let Some(line) = self.line() {
+            while let Some(line) = self.take_line() {
                 let data = text(&line)?;
                 if !data.is_empty() {
                     return Ok(Some(RawEvent { data, name: None }));
                 }
             }
-            if self.over {
+            if self.is_done {
                 return Ok(None);
             }
-            if self.held.len() > MAX_LINE {
+            if self.buffer.len() > MAX_LINE {
                 return Err(violation("the stream has a line of more than 16 MiB").into());
             }
             match self.body.next().await {
-                Some(piece) => self.held.extend_from_slice(&piece?),
+                Some(piece) => self.buffer.extend_from_slice(&piece?),
                 None => {
-                    self.over = true;
-                    let rest = self.held.split();
+                    self.is_done = true;
+                    let rest = self.buffer.split();
                     if serde_json::from_slice::<IgnoredAny>(&rest).is_ok() {
                         let data = text(&rest)?;
                         return Ok(Some(RawEvent { data, name: None }));
@@ -83,14 +83,14 @@ impl JsonLines {
     }
 
     /// The next complete line.
-    fn line(&mut self) -> Option<BytesMut> {
-        let mut unseen = self.held.iter().skip(self.searched);
+    fn take_line(&mut self) -> Option<BytesMut> {
+        let mut unseen = self.buffer.iter().skip(self.searched);
         let Some(place) = unseen.position(|byte| *byte == b'\n') else {
-            self.searched = self.held.len();
+            self.searched = self.buffer.len();
             return None;
         };
-        let line = self.held.split_to(self.searched + place);
-        self.held.advance(1);
+        let line = self.buffer.split_to(self.searched + place);
+        self.buffer.advance(1);
         self.searched = 0;
         Some(line)
     }

@@ -26,14 +26,14 @@ pub fn retry_after(headers: &HeaderMap, now: WallTime) -> Option<Duration> {
 /// missing or wrong key, which stays wrong, and for an unusable reply.
 pub fn apply(failure: &mut ModelFailure, headers: &HeaderMap, now: WallTime) {
     let delay = retry_after(headers, now);
-    let should = headers
+    let header = headers
         .get("x-should-retry")
         .and_then(|value| value.to_str().ok());
     let hopeless = matches!(
         failure.kind,
         ModelFailureKind::Forbidden | ModelFailureKind::Unauthenticated
     );
-    let retry = match (should, failure.advice) {
+    let retry = match (header, failure.advice) {
         // The header concerns the request; a new reply will differ.
         _ if failure.kind == ModelFailureKind::UnusableReply => true,
         (Some("false"), _) => false,
@@ -51,9 +51,9 @@ pub fn apply(failure: &mut ModelFailure, headers: &HeaderMap, now: WallTime) {
 }
 
 /// A non-negative number of seconds or of their fractions.
-fn seconds(text: &str, parts: f64) -> Option<Duration> {
+fn seconds(text: &str, divisor: f64) -> Option<Duration> {
     let number: f64 = text.parse().ok()?;
-    Duration::try_from_secs_f64(number / parts).ok()
+    Duration::try_from_secs_f64(number / divisor).ok()
 }
 
 /// The time until an HTTP date; zero if it is in the past.

@@ -30,7 +30,7 @@ pub struct RawEvent {
 pub struct RawEvents {
     events: SseByteStream<Pin<Box<dyn BodyChunks>>>,
     /// The number of bytes since the last event.
-    since: Arc<AtomicUsize>,
+    event_bytes: Arc<AtomicUsize>,
 }
 
 impl RawEvents {
@@ -48,7 +48,7 @@ impl RawEvents {
         });
         Self {
             events: SseByteStream::new(Box::pin(counted)),
-            since,
+            event_bytes: since,
         }
     }
 
@@ -61,7 +61,7 @@ impl RawEvents {
     pub async fn next(&mut self) -> Result<Option<RawEvent>, ModelError> {
         while let Some(block) = self.events.next().await {
             let block = block.map_err(failed)?;
-            self.since.store(0, Ordering::Relaxed);
+            self.event_bytes.store(0, Ordering::Relaxed);
             if let Some(data) = block.data {
                 let name = block.event.filter(|name| !name.is_empty());
                 return Ok(Some(RawEvent { data, name }));

@@ -26,7 +26,7 @@ use tokio::time::timeout;
 pub struct Transport {
     /// The clients for TLS and for proxies. Created with the first such request: reading the system's certificate
     /// authorities takes longer than a whole turn with a local server.
-    encrypting: Arc<OnceCell<Clients>>,
+    tls_clients: Arc<OnceCell<Clients>>,
     /// The clients for all other requests.
     plain: Clients,
     settings: Arc<TransportSettings>,
@@ -36,11 +36,11 @@ pub struct Transport {
 #[derive(Clone)]
 struct Clients {
     /// Keeps connections for the next request.
-    keeping: reqwest::Client,
+    pooled: reqwest::Client,
     /// Opens a connection for each request, and closes it after the reply.
-    parting: reqwest::Client,
+    unpooled: reqwest::Client,
     /// Whether it has any certificate authorities.
-    trusting: bool,
+    has_ca_roots: bool,
 }
 
 /// The settings of a transport. There is no limit on the total time of a call: the tool loop enforces one.
@@ -100,11 +100,11 @@ impl Transport {
     ///
     /// [`TransportError`] if the settings are invalid.
     pub fn new(settings: TransportSettings) -> Result<Self, TransportError> {
-        let nobody = tls::trusting_nobody();
-        let nobody = nobody.map_err(|source| TransportError::Client { source })?;
+        let no_roots = tls::without_roots();
+        let no_roots = no_roots.map_err(|source| TransportError::Client { source })?;
         Ok(Self {
-            encrypting: Arc::default(),
-            plain: Clients::new(&settings, nobody, false)?,
+            tls_clients: Arc::default(),
+            plain: Clients::new(&settings, no_roots, false)?,
             settings: Arc::new(settings),
         })
     }
@@ -117,15 +117,15 @@ impl Transport {
     ///
     /// [`ModelError`], classified: `BeforeSend` only if no connection was made.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Incoming, ModelError> {
-        let peer = fault::RequestPeer::of(request.uri(), &self.settings);
+        let peer = fault::RequestPeer::new(request.uri(), &self.settings);
         let encrypted = request.uri().scheme_str() == Some("https");
         let clients = if encrypted || self.settings.proxy.is_some() {
-            let encrypting = self.encrypting().await;
-            encrypting.map_err(|error| peer.without_client(error))?
+            let tls_clients = self.tls_clients().await;
+            tls_clients.map_err(|error| peer.client_unavailable(error))?
         } else {
             &self.plain
         };
-        if encrypted && !clients.trusting {
+        if encrypted && !clients.has_ca_roots {
             return Err(peer.untrusted().into());
         }
         let request = match reqwest::Request::try_from(request) {
@@ -133,23 +133,23 @@ impl Transport {
             Err(error) => return Err(peer.unsendable(error)),
         };
         let client = if encrypted || self.settings.keep_plain {
-            &clients.keeping
+            &clients.pooled
         } else {
-            &clients.parting
+            &clients.unpooled
         };
         match timeout(self.settings.read_idle, client.execute(request)).await {
             Ok(Ok(response)) => Ok(Incoming::new(response, peer)),
-            Ok(Err(error)) => Err(peer.not_answered(error)),
-            Err(_) => Err(peer.silent().into()),
+            Ok(Err(error)) => Err(peer.no_response(error)),
+            Err(_) => Err(peer.timed_out().into()),
         }
     }
 
     /// The clients with the system's certificate authorities. Reading them takes a while, so it runs on a blocking
     /// thread.
-    async fn encrypting(&self) -> Result<&Clients, TransportError> {
-        let made = self.encrypting.get_or_try_init(|| async {
+    async fn tls_clients(&self) -> Result<&Clients, TransportError> {
+        let initialized = self.tls_clients.get_or_try_init(|| async {
             let settings = Arc::clone(&self.settings);
-            let making = tokio::task::spawn_blocking(move || {
+            let task = tokio::task::spawn_blocking(move || {
                 let (tls, trusting) =
                     tls::configure().map_err(|source| TransportError::Client { source })?;
                 Clients::new(&settings, tls, trusting)
@@ -157,9 +157,9 @@ impl Transport {
             let crashed = |source: tokio::task::JoinError| TransportError::Client {
                 source: source.into(),
             };
-            making.await.map_err(crashed)?
+            task.await.map_err(crashed)?
         });
-        made.await
+        initialized.await
     }
 }
 
@@ -169,12 +169,12 @@ impl Clients {
         tls: rustls::ClientConfig,
         trusting: bool,
     ) -> Result<Self, TransportError> {
-        let parting = client(settings, tls.clone())?.pool_max_idle_per_host(0);
-        let keeping = client(settings, tls)?.pool_idle_timeout(POOL_IDLE);
+        let unpooled = client(settings, tls.clone())?.pool_max_idle_per_host(0);
+        let pooled = client(settings, tls)?.pool_idle_timeout(POOL_IDLE);
         Ok(Self {
-            keeping: build(keeping)?,
-            parting: build(parting)?,
-            trusting,
+            pooled: build(pooled)?,
+            unpooled: build(unpooled)?,
+            has_ca_roots: trusting,
         })
     }
 }

@@ -61,9 +61,9 @@ impl Adapter for OpenAi {
 
     const REQUEST_ID: (&'static str, &'static str) = ("x-request-id", "openai.request_id");
 
-    fn ask(&self, request: &ModelRequest) -> Result<PreparedRequest<Decoder>, ModelFailure> {
+    fn prepare(&self, request: &ModelRequest) -> Result<PreparedRequest<Decoder>, ModelFailure> {
         let owner = self.state_owner(&request.model.model);
-        let profile = self.config.profile.of(&request.model.model);
+        let profile = self.config.profile.get(&request.model.model);
         let headers = self.headers.clone();
         match self.config.api {
             Api::ChatCompletions => {
@@ -84,7 +84,7 @@ impl Adapter for OpenAi {
 
     fn classify(&self, answer: &ErrorAnswer<'_>) -> Option<ModelFailure> {
         let ErrorBody { error } = serde_json::from_slice(answer.body).ok()?;
-        if error.is_empty() || is_of_the_router(answer.status, &error) {
+        if error.is_empty() || is_router_error(answer.status, &error) {
             return None;
         }
         let status = answer.status.as_u16();
@@ -111,7 +111,7 @@ impl Adapter for OpenAi {
 #[async_trait]
 impl ChatModel for OpenAi {
     fn capabilities(&self) -> Capabilities {
-        let profile = self.config.profile.usual();
+        let profile = self.config.profile.default_value();
         let mut can = Capabilities::NONE;
         can.documents = profile.files;
         can.forced_tools = self.config.tools && profile.tool_choice > ToolChoiceForms::Ignored;
@@ -168,7 +168,7 @@ const MODELS: &str = "/models";
 
 /// Whether an error comes from the server's router and not from its API, and so is not about models: those of
 /// FastAPI (vLLM, SGLang) and of llama.cpp (2026-11).
-fn is_of_the_router(status: StatusCode, error: &ErrorDetail) -> bool {
+fn is_router_error(status: StatusCode, error: &ErrorDetail) -> bool {
     status == StatusCode::NOT_FOUND
         && ["Not Found", "File Not Found"].contains(&error.message.as_str())
 }

@@ -23,10 +23,10 @@ impl DecodeReply for Decoder {
         }
     }
 
-    fn counted(&self) -> Option<Usage> {
+    fn usage(&self) -> Option<Usage> {
         match self {
-            Self::ChatCompletions(decoder) => decoder.counted(),
-            Self::Responses(decoder) => decoder.counted(),
+            Self::ChatCompletions(decoder) => decoder.usage(),
+            Self::Responses(decoder) => decoder.usage(),
         }
     }
 

@@ -26,7 +26,7 @@ impl MemoryHolds {
     }
 
     /// Whether a session is held.
-    pub(crate) fn has(&self, session: &SessionId) -> bool {
+    pub(crate) fn contains(&self, session: &SessionId) -> bool {
         self.lock().contains_key(session)
     }
 

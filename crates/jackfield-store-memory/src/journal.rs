@@ -12,7 +12,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
-use jackfield_ports::journal::summary::fold;
+use jackfield_ports::journal::summary::normalize;
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Loaded,
@@ -32,7 +32,7 @@ pub struct MemoryJournal {
     clock: Box<dyn Fn() -> WallTime + Send + Sync>,
     holds: MemoryHolds,
     /// Whether steps are stored as values, without encoding.
-    in_passing: bool,
+    is_ephemeral: bool,
     sessions: Mutex<SessionTable>,
 }
 
@@ -41,7 +41,7 @@ struct SessionTable {
     by_id: HashMap<SessionId, SessionRows>,
     marks: Marks,
     /// The highest epoch of all deleted sessions: it is not reused.
-    past: u64,
+    max_deleted_epoch: u64,
     shared: SharedTexts,
 }
 
@@ -58,7 +58,7 @@ impl MemoryJournal {
         Self {
             clock: Box::new(clock),
             holds: MemoryHolds::default(),
-            in_passing: false,
+            is_ephemeral: false,
             sessions: Mutex::default(),
         }
     }
@@ -66,16 +66,16 @@ impl MemoryJournal {
     /// Makes the journal ephemeral: its sessions are deleted soon, and never listed or searched. Steps are
     /// stored as values, which saves encoding and decoding them.
     #[must_use]
-    pub fn passing(self) -> Self {
+    pub fn ephemeral(self) -> Self {
         Self {
-            in_passing: true,
+            is_ephemeral: true,
             ..self
         }
     }
 
     /// The form in which steps are stored.
-    fn coming(&self, steps: &[Envelope]) -> Result<NewSteps, EncodeError> {
-        if self.in_passing {
+    fn encode_steps(&self, steps: &[Envelope]) -> Result<NewSteps, EncodeError> {
+        if self.is_ephemeral {
             return Ok(NewSteps::Values);
         }
         let records = steps
@@ -85,14 +85,14 @@ impl MemoryJournal {
     }
 
     /// Accesses a session, if it exists.
-    fn with<T>(
+    fn with_session<T>(
         &self,
         session: &SessionId,
-        look: impl FnOnce(&mut SessionRows) -> T,
+        access: impl FnOnce(&mut SessionRows) -> T,
     ) -> Result<T, JournalError> {
         // No code panics under the lock; even then, each change to a session would be complete.
         match self.lock().by_id.get_mut(session) {
-            Some(found) => Ok(look(found)),
+            Some(found) => Ok(access(found)),
             None => Err(unknown(session)),
         }
     }
@@ -118,16 +118,20 @@ impl fmt::Debug for MemoryJournal {
 impl Journal for MemoryJournal {
     async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
         let mut sessions = self.lock();
-        let SessionTable { by_id, past, .. } = &mut *sessions;
+        let SessionTable {
+            by_id,
+            max_deleted_epoch,
+            ..
+        } = &mut *sessions;
         let found = by_id
             .entry(session.clone())
-            .or_insert_with(|| SessionRows::new((self.clock)(), *past));
+            .or_insert_with(|| SessionRows::new((self.clock)(), *max_deleted_epoch));
         Ok(found.own())
     }
 
     async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
         // A session that does not exist has no owner.
-        let _none = self.with(session, |found| found.release(epoch));
+        let _none = self.with_session(session, |found| found.release(epoch));
         Ok(())
     }
 
@@ -143,7 +147,7 @@ impl Journal for MemoryJournal {
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
         let found = |found: &mut SessionRows| (found.records(), found.is_restored());
-        let ((steps, deliveries), restored) = self.with(session, found)?;
+        let ((steps, deliveries), restored) = self.with_session(session, found)?;
         Ok(Loaded {
             steps: read(session, &steps, StoredStep::read)?,
             deliveries: read(session, &deliveries, delivery)?,
@@ -152,7 +156,7 @@ impl Journal for MemoryJournal {
     }
 
     async fn append(&self, append: &Append) -> Appended {
-        let steps = match self.coming(&append.steps) {
+        let steps = match self.encode_steps(&append.steps) {
             Ok(steps) => steps,
             Err(error) => {
                 let why = error.to_string().into();
@@ -186,7 +190,7 @@ impl Journal for MemoryJournal {
         let unwritable = |error: EncodeError| JournalError::Unreachable {
             source: error.into(),
         };
-        self.with(session, |found| {
+        self.with_session(session, |found| {
             // Read under the lock, so that deliveries are ordered by time.
             let at = (self.clock)();
             found.deliver(Delivery { at, body, by, id })
@@ -195,11 +199,11 @@ impl Journal for MemoryJournal {
     }
 
     async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
-        let arrived = self.with(session, |found| found.arrived())?;
+        let arrived = self.with_session(session, |found| found.delivery_notify())?;
         loop {
             // Registered before the check, so that no arrival is missed in between.
             let arrival = arrived.notified();
-            let deliveries = self.with(session, |found| found.deliveries_from(from))?;
+            let deliveries = self.with_session(session, |found| found.deliveries_from(from))?;
             if !deliveries.is_empty() {
                 return read(session, &deliveries, delivery);
             }
@@ -208,10 +212,10 @@ impl Journal for MemoryJournal {
     }
 
     async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
-        let grown = self.with(session, |found| found.grown())?;
+        let grown = self.with_session(session, |found| found.append_notify())?;
         loop {
             let growth = grown.notified();
-            let steps = self.with(session, |found| found.steps_from(from))?;
+            let steps = self.with_session(session, |found| found.steps_from(from))?;
             if !steps.is_empty() {
                 return read(session, &steps, StoredStep::read);
             }
@@ -220,7 +224,7 @@ impl Journal for MemoryJournal {
     }
 
     async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
-        let text = query.text.as_deref().map(fold);
+        let text = query.text.as_deref().map(normalize);
         let sessions = self.lock();
         let mut found: Vec<(WallTime, &SessionId, &SessionRows)> = sessions
             .by_id
@@ -231,14 +235,16 @@ impl Journal for MemoryJournal {
                     .before
                     .as_ref()
                     .is_none_or(|(at, last)| (*changed, *id) < (*at, last));
-                let is_meant = query.session.as_ref().is_none_or(|session| session == *id);
-                is_meant && comes_after && text.as_ref().is_none_or(|text| session.says(text))
+                let is_selected = query.session.as_ref().is_none_or(|session| session == *id);
+                is_selected
+                    && comes_after
+                    && text.as_ref().is_none_or(|text| session.contains_text(text))
             })
             .collect();
         found.sort_unstable_by(|one, other| (other.0, other.1).cmp(&(one.0, one.1)));
-        let rows = found.into_iter().take(query.most);
+        let rows = found.into_iter().take(query.limit);
         Ok(rows
-            .map(|(_, id, found)| found.listed(id.clone(), self.holds.has(id)))
+            .map(|(_, id, found)| found.to_row(id.clone(), self.holds.contains(id)))
             .collect())
     }
 
@@ -247,7 +253,7 @@ impl Journal for MemoryJournal {
         let SessionTable {
             by_id,
             marks,
-            past,
+            max_deleted_epoch,
             shared,
         } = &mut *sessions;
         let Some(found) = by_id.get(session) else {
@@ -258,22 +264,22 @@ impl Journal for MemoryJournal {
             let session = session.clone();
             return Err(JournalError::Owned { session });
         }
-        if self.holds.has(session) {
+        if self.holds.contains(session) {
             let session = session.clone();
             return Err(JournalError::Held { session });
         }
-        found.end();
-        marks.forget(session, found.marked());
+        found.notify_deleted();
+        marks.remove(session, found.mark_places());
         by_id.remove(session);
         shrink(by_id);
-        shared.forget();
+        shared.prune();
         // One number for all deleted sessions, so that deletions do not make the journal grow.
-        *past = (*past).max(epoch);
+        *max_deleted_epoch = (*max_deleted_epoch).max(epoch);
         Ok(())
     }
 
     async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
-        self.with(session, SessionRows::mark_restored)
+        self.with_session(session, SessionRows::mark_restored)
     }
 
     async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError> {
@@ -297,15 +303,16 @@ impl Journal for MemoryJournal {
         query: &WaitQuery,
     ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
         let sessions = self.lock();
-        let of = |id: &SessionId| query.session.as_ref().is_none_or(|session| session == id);
+        let is_selected =
+            |id: &SessionId| query.session.as_ref().is_none_or(|session| session == id);
         let mut open: Vec<(u64, &SessionId, &WaitRow)> = sessions
             .by_id
             .iter()
-            .filter(|(id, _)| of(id))
+            .filter(|(id, _)| is_selected(id))
             .flat_map(|(id, found)| found.open_waits().map(move |(nth, row)| (nth, id, row)))
             .collect();
         open.sort_unstable_by_key(|(nth, ..)| *nth);
-        let newest = open.split_off(open.len().saturating_sub(query.most));
+        let newest = open.split_off(open.len().saturating_sub(query.limit));
         let rows = newest.into_iter();
         Ok(rows.map(|(_, id, row)| (id.clone(), row.clone())).collect())
     }
@@ -326,10 +333,10 @@ fn delivery(record: &Record) -> Result<Delivery, DecodeError> {
 
 fn read<R, T>(
     session: &SessionId,
-    kept: &[R],
+    stored: &[R],
     read: impl Fn(&R) -> Result<T, DecodeError>,
 ) -> Result<Vec<T>, JournalError> {
-    let read: Result<Vec<T>, _> = kept.iter().map(read).collect();
+    let read: Result<Vec<T>, _> = stored.iter().map(read).collect();
     read.map_err(|error| JournalError::Corrupt {
         session: session.clone(),
         source: error.into(),

@@ -12,7 +12,7 @@ pub(crate) struct Marks(HashMap<Digest, Vec<(SessionId, TurnId)>>);
 
 impl Marks {
     /// Adds the marks of a committed step.
-    pub(crate) fn keep(&mut self, session: &SessionId, marked: &[StepMarks]) {
+    pub(crate) fn insert(&mut self, session: &SessionId, marked: &[StepMarks]) {
         for mark in marked {
             let turns = self.0.entry(mark.place).or_default();
             turns.push((session.clone(), mark.turn.clone()));
@@ -34,10 +34,10 @@ impl Marks {
     }
 
     /// Removes the marks of a session, given their places.
-    pub(crate) fn forget(&mut self, session: &SessionId, places: &[Digest]) {
+    pub(crate) fn remove(&mut self, session: &SessionId, places: &[Digest]) {
         for place in places {
             if let Some(turns) = self.0.get_mut(place) {
-                turns.retain(|(of, _)| of != session);
+                turns.retain(|(owner, _)| owner != session);
                 if turns.is_empty() {
                     self.0.remove(place);
                 }
@@ -49,10 +49,10 @@ impl Marks {
 
 /// Releases memory once a map is mostly empty.
 pub(crate) fn shrink<K: std::hash::Hash + Eq, V>(map: &mut HashMap<K, V>) {
-    if map.capacity() > KEPT && map.len() < map.capacity() / 4 {
-        map.shrink_to(KEPT.max(map.len() * 2));
+    if map.capacity() > MIN_CAPACITY && map.len() < map.capacity() / 4 {
+        map.shrink_to(MIN_CAPACITY.max(map.len() * 2));
     }
 }
 
 /// The minimum capacity that a map keeps.
-const KEPT: usize = 64;
+const MIN_CAPACITY: usize = 64;

@@ -48,7 +48,7 @@ pub(crate) struct Record {
 
 impl Record {
     /// A record without cuts.
-    pub(crate) fn whole(bytes: Vec<u8>) -> Self {
+    pub(crate) fn uncut(bytes: Vec<u8>) -> Self {
         Self {
             bytes: bytes.into(),
             parts: Arc::default(),
@@ -80,18 +80,18 @@ impl Record {
 #[derive(Default)]
 pub(crate) struct SharedTexts {
     /// The number of used texts at the last cleanup.
-    needed: usize,
+    used_at_cleanup: usize,
     parts: HashMap<Digest, Weak<Part>>,
 }
 
 impl SharedTexts {
     /// A record that shares its large texts with existing ones where they are equal.
-    pub(crate) fn keep(&mut self, cut: Cut) -> Record {
+    pub(crate) fn intern(&mut self, cut: Cut) -> Record {
         let parts = cut.parts.into_iter().map(|part| {
-            let kept = self.parts.entry(part.digest).or_default();
-            kept.upgrade().unwrap_or_else(|| {
+            let entry = self.parts.entry(part.digest).or_default();
+            entry.upgrade().unwrap_or_else(|| {
                 let part = Arc::new(part);
-                *kept = Arc::downgrade(&part);
+                *entry = Arc::downgrade(&part);
                 part
             })
         });
@@ -103,10 +103,10 @@ impl SharedTexts {
 
     /// Removes unused entries, once there may be as many of them as used ones. The amortised cost per entry is
     /// constant.
-    pub(crate) fn forget(&mut self) {
-        if self.parts.len() > self.needed.max(FEW) * 2 {
+    pub(crate) fn prune(&mut self) {
+        if self.parts.len() > self.used_at_cleanup.max(FEW) * 2 {
             self.parts.retain(|_, part| part.strong_count() > 0);
-            self.needed = self.parts.len();
+            self.used_at_cleanup = self.parts.len();
             shrink(&mut self.parts);
         }
     }

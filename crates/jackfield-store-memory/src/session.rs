@@ -22,7 +22,7 @@ use crate::waits::WaitTable;
 /// The data of a session.
 pub(crate) struct SessionRows {
     /// Notified of every delivery.
-    arrived: Arc<Notify>,
+    delivery_notify: Arc<Notify>,
     bytes: u64,
     changed: WallTime,
     created: WallTime,
@@ -30,11 +30,11 @@ pub(crate) struct SessionRows {
     delivered: HashSet<DeliveryId>,
     epoch: u64,
     /// Notified of every append.
-    grown: Arc<Notify>,
+    append_notify: Arc<Notify>,
     /// The index after the last delivery that an owner has to consume.
-    loud: u64,
+    owner_inbox_end: u64,
     /// The places of its marks.
-    marked: Vec<Digest>,
+    mark_places: Vec<Digest>,
     owned: bool,
     /// Whether it was marked as restored from an older state since the last append.
     restored: bool,
@@ -44,36 +44,36 @@ pub(crate) struct SessionRows {
     summary: Summary,
     waits: WaitTable,
     /// The searchable text, by step.
-    words: Vec<String>,
+    searchable_texts: Vec<String>,
 }
 
 /// A step, and the epoch that appended it.
 struct StepRow {
     epoch: Epoch,
-    kept: StoredStep,
+    stored: StoredStep,
 }
 
 impl SessionRows {
     /// A new session; its epochs are higher than `epoch`.
     pub(crate) fn new(now: WallTime, epoch: u64) -> Self {
         Self {
-            arrived: Arc::default(),
+            delivery_notify: Arc::default(),
             bytes: 0,
             changed: now,
             created: now,
             deliveries: Vec::new(),
             delivered: HashSet::new(),
             epoch,
-            grown: Arc::default(),
-            loud: 0,
-            marked: Vec::new(),
+            append_notify: Arc::default(),
+            owner_inbox_end: 0,
+            mark_places: Vec::new(),
             owned: false,
             restored: false,
             seen: 0,
             steps: Vec::new(),
             summary: Summary::default(),
             waits: WaitTable::default(),
-            words: Vec::new(),
+            searchable_texts: Vec::new(),
         }
     }
 
@@ -105,21 +105,21 @@ impl SessionRows {
     }
 
     /// The places of its marks.
-    pub(crate) fn marked(&self) -> &[Digest] {
-        &self.marked
+    pub(crate) fn mark_places(&self) -> &[Digest] {
+        &self.mark_places
     }
 
     /// Wakes all waiting tasks, which then find that the session is deleted.
-    pub(crate) fn end(&self) {
-        self.arrived.notify_waiters();
-        self.grown.notify_waiters();
+    pub(crate) fn notify_deleted(&self) {
+        self.delivery_notify.notify_waiters();
+        self.append_notify.notify_waiters();
     }
 
     /// Appends steps in this stored form.
     pub(crate) fn append(
         &mut self,
         append: &Append,
-        coming: NewSteps,
+        new_steps: NewSteps,
         (shared, marks): (&mut SharedTexts, &mut Marks),
         now: WallTime,
     ) -> Result<(), AppendRefusal> {
@@ -131,60 +131,61 @@ impl SessionRows {
             return Err(AppendRefusal::Position);
         }
         if append.position != self.steps.len() as u64 {
-            return if self.is_repeated(append, &coming) {
+            return if self.is_repeated(append, &new_steps) {
                 Ok(())
             } else {
                 Err(AppendRefusal::Position)
             };
         }
         self.waits.check(append)?;
-        let mut records = match coming {
+        let mut records = match new_steps {
             NewSteps::Records(records) => Some(records.into_iter()),
             NewSteps::Values => None,
         };
         for step in &append.steps {
             self.waits.apply(step);
-            let marked = marks::of(&self.summary, step);
-            self.marked.extend(marked.iter().map(|mark| mark.place));
-            marks.keep(&append.session, &marked);
+            let marked = marks::step_marks(&self.summary, step);
+            self.mark_places
+                .extend(marked.iter().map(|mark| mark.place));
+            marks.insert(&append.session, &marked);
             self.summary.apply(step);
-            let kept = match records.as_mut().and_then(Iterator::next) {
+            let stored = match records.as_mut().and_then(Iterator::next) {
                 Some(record) => {
-                    self.words.extend(summary::words(step));
+                    self.searchable_texts.extend(summary::searchable_text(step));
                     self.bytes += record.length as u64;
-                    StoredStep::Record(shared.keep(record))
+                    StoredStep::Record(shared.intern(record))
                 }
                 None => StoredStep::Value(Arc::new(step.clone())),
             };
             let epoch = append.epoch;
-            self.steps.push(StepRow { epoch, kept });
+            self.steps.push(StepRow { epoch, stored });
         }
         self.changed = now;
         self.restored = false;
         self.seen = self.seen.max(append.seen);
-        self.grown.notify_waiters();
+        self.append_notify.notify_waiters();
         Ok(())
     }
 
     /// Whether exactly these steps were appended before.
-    fn is_repeated(&self, append: &Append, coming: &NewSteps) -> bool {
+    fn is_repeated(&self, append: &Append, new_steps: &NewSteps) -> bool {
         let begin = usize::try_from(append.position).unwrap_or(usize::MAX);
         let written = begin
             .checked_add(append.steps.len())
             .and_then(|end| self.steps.get(begin..end));
-        let mut records = match coming {
+        let mut records = match new_steps {
             NewSteps::Records(records) => records.iter(),
             NewSteps::Values => [].iter(),
         };
         written.is_some_and(|written| {
             let mut pairs = written.iter().zip(&append.steps);
             !append.steps.is_empty()
-                && pairs.all(|(step, again)| {
-                    let is_same = match &step.kept {
+                && pairs.all(|(step, repeated)| {
+                    let is_same = match &step.stored {
                         StoredStep::Record(record) => records
                             .next()
                             .is_some_and(|new| record.bytes() == new.record),
-                        StoredStep::Value(step) => **step == *again,
+                        StoredStep::Value(step) => **step == *repeated,
                     };
                     is_same && step.epoch == append.epoch
                 })
@@ -202,7 +203,7 @@ impl SessionRows {
                 at: delivery.at,
                 by: Arc::clone(&delivery.by),
                 delivery: delivery.id.clone(),
-                place: self.deliveries.len() as u64,
+                index: self.deliveries.len() as u64,
             };
             if let Err(closed) = self.waits.answer(wait, answer, taken) {
                 return Ok(closed);
@@ -211,17 +212,17 @@ impl SessionRows {
         self.changed = delivery.at;
         self.bytes += record.len() as u64;
         self.delivered.insert(delivery.id);
-        self.deliveries.push(Record::whole(record));
+        self.deliveries.push(Record::uncut(record));
         if summary::is_for_owner(&delivery.body) {
-            self.loud = self.deliveries.len() as u64;
+            self.owner_inbox_end = self.deliveries.len() as u64;
         }
-        self.arrived.notify_waiters();
+        self.delivery_notify.notify_waiters();
         Ok(DeliveryOutcome::Accepted)
     }
 
     /// All steps and deliveries, in stored form.
     pub(crate) fn records(&self) -> (Vec<StoredStep>, Vec<Record>) {
-        let steps = self.steps.iter().map(|step| step.kept.clone());
+        let steps = self.steps.iter().map(|step| step.stored.clone());
         (steps.collect(), self.deliveries.clone())
     }
 
@@ -235,22 +236,24 @@ impl SessionRows {
     pub(crate) fn steps_from(&self, number: u64) -> Vec<StoredStep> {
         let number = usize::try_from(number).unwrap_or(usize::MAX);
         let steps = self.steps.get(number..).unwrap_or_default();
-        steps.iter().map(|step| step.kept.clone()).collect()
+        steps.iter().map(|step| step.stored.clone()).collect()
     }
 
     /// The notification for deliveries.
-    pub(crate) fn arrived(&self) -> Arc<Notify> {
-        Arc::clone(&self.arrived)
+    pub(crate) fn delivery_notify(&self) -> Arc<Notify> {
+        Arc::clone(&self.delivery_notify)
     }
 
     /// The notification for appends.
-    pub(crate) fn grown(&self) -> Arc<Notify> {
-        Arc::clone(&self.grown)
+    pub(crate) fn append_notify(&self) -> Arc<Notify> {
+        Arc::clone(&self.append_notify)
     }
 
     /// Whether the text of a message contains this normalized text.
-    pub(crate) fn says(&self, text: &str) -> bool {
-        self.words.iter().any(|words| words.contains(text))
+    pub(crate) fn contains_text(&self, text: &str) -> bool {
+        self.searchable_texts
+            .iter()
+            .any(|words| words.contains(text))
     }
 
     /// When it was last changed.
@@ -267,7 +270,7 @@ impl SessionRows {
     pub(crate) fn due(&self) -> Option<WallTime> {
         if self.owned {
             None
-        } else if self.summary.open.is_some() && self.seen < self.loud {
+        } else if self.summary.open.is_some() && self.seen < self.owner_inbox_end {
             Some(AT_ONCE)
         } else if self.restored {
             None
@@ -277,8 +280,8 @@ impl SessionRows {
     }
 
     /// Its row in a list.
-    pub(crate) fn listed(&self, session: SessionId, held: bool) -> SessionRow {
-        let mut open = self.summary.open.as_ref().map(OpenTurnSummary::listed);
+    pub(crate) fn to_row(&self, session: SessionId, held: bool) -> SessionRow {
+        let mut open = self.summary.open.as_ref().map(OpenTurnSummary::to_row);
         if let Some(open) = &mut open {
             open.parked |= self.restored;
         }

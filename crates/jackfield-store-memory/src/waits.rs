@@ -24,7 +24,7 @@ struct WaitEntry {
 impl WaitTable {
     /// Refuses an append that closes a wait with an unseen answer, unless it closes the wait by that answer.
     pub(crate) fn check(&self, append: &Append) -> Result<(), AppendRefusal> {
-        let may_be = append
+        let is_allowed = append
             .steps
             .iter()
             .flat_map(changes)
@@ -35,7 +35,7 @@ impl WaitTable {
                     .is_none_or(|opened| opened.row.may_close(end, append.seen)),
                 WaitChange::Opened(_) => true,
             });
-        if may_be {
+        if is_allowed {
             Ok(())
         } else {
             Err(AppendRefusal::Answered)

@@ -46,7 +46,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn append_each(file: &Path, count: u32) -> Result<(), Box<dyn Error>> {
     let mut options = Options::default();
     // All by one thread, however quick the disk is just now: faults are counted by thread.
-    options.at_once = Duration::ZERO;
+    options.inline_limit = Duration::ZERO;
     let journal = SqliteJournal::open(file, options)?;
     let session = SessionId::parse("one")?;
     let epoch = journal.own(&session).await?;

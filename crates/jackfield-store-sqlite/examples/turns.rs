@@ -27,7 +27,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let batches = batches()?;
     let mut options = Options::default();
     // However slow the disk is below whoever counts.
-    options.at_once = Duration::from_secs(60);
+    options.inline_limit = Duration::from_secs(60);
     let journal = SqliteJournal::open(file, options)?;
     for nth in 0..count.parse::<u32>()? {
         turn(&journal, &SessionId::parse(&format!("s{nth}"))?, &batches).await?;

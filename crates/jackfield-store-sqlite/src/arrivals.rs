@@ -15,7 +15,7 @@ use crate::schema;
 
 /// The longest delay between the commit of a delivery or step by another process and its detection here, unless
 /// this process is itself held up.
-pub const NOTICED: Duration = Duration::from_millis(50);
+pub const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The waiting tasks, by session.
 #[derive(Default)]
@@ -29,8 +29,8 @@ struct ArrivalState {
     /// Whether the watch thread sleeps until a waiter wakes it.
     asleep: bool,
     closed: bool,
-    followed: Waiters,
-    waiting: Waiters,
+    step_waiters: Waiters,
+    delivery_waiters: Waiters,
 }
 
 type Waiters = HashMap<SessionId, (usize, Arc<Notify>)>;
@@ -45,13 +45,13 @@ pub(crate) enum Awaited {
 impl ArrivalState {
     /// Whether no task waits.
     fn is_idle(&self) -> bool {
-        self.waiting.is_empty() && self.followed.is_empty()
+        self.delivery_waiters.is_empty() && self.step_waiters.is_empty()
     }
 
-    const fn of(&mut self, what: Awaited) -> &mut Waiters {
+    const fn waiters_mut(&mut self, what: Awaited) -> &mut Waiters {
         match what {
-            Awaited::Deliveries => &mut self.waiting,
-            Awaited::Steps => &mut self.followed,
+            Awaited::Deliveries => &mut self.delivery_waiters,
+            Awaited::Steps => &mut self.step_waiters,
         }
     }
 }
@@ -61,14 +61,14 @@ pub(crate) struct ArrivalWaiter {
     arrivals: Arc<Arrivals>,
     pub(crate) arrived: Arc<Notify>,
     session: SessionId,
-    what: Awaited,
+    awaited: Awaited,
 }
 
 impl Arrivals {
     /// Registers a waiter for a session's deliveries or steps.
     pub(crate) fn wait(self: &Arc<Self>, session: &SessionId, what: Awaited) -> ArrivalWaiter {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let (count, arrived) = state.of(what).entry(session.clone()).or_default();
+        let (count, arrived) = state.waiters_mut(what).entry(session.clone()).or_default();
         *count += 1;
         let arrived = Arc::clone(arrived);
         let is_asleep = std::mem::take(&mut state.asleep);
@@ -80,14 +80,14 @@ impl Arrivals {
             arrivals: Arc::clone(self),
             arrived,
             session: session.clone(),
-            what,
+            awaited: what,
         }
     }
 
     /// Wakes the waiters for this kind of row in this session.
-    pub(crate) fn tell(&self, session: &SessionId, what: Awaited) {
+    pub(crate) fn notify(&self, session: &SessionId, what: Awaited) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, arrived)) = state.of(what).get(session) {
+        if let Some((_, arrived)) = state.waiters_mut(what).get(session) {
             arrived.notify_waiters();
         }
     }
@@ -96,7 +96,11 @@ impl Arrivals {
     pub(crate) fn close(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.closed = true;
-        for (_, arrived) in state.waiting.values().chain(state.followed.values()) {
+        for (_, arrived) in state
+            .delivery_waiters
+            .values()
+            .chain(state.step_waiters.values())
+        {
             arrived.notify_waiters();
         }
         drop(state);
@@ -108,7 +112,7 @@ impl Arrivals {
         let connection = schema::connect(database, false)?;
         let newest = match newest(&connection) {
             // The rest of a damaged file may still be readable.
-            Err(error) if JobError::of(&error).is_damage() => 0,
+            Err(error) if JobError::from_sqlite(&error).is_damage() => 0,
             newest => newest?,
         };
         let mut watch = ArrivalWatch {
@@ -120,8 +124,8 @@ impl Arrivals {
         let arrivals = Arc::clone(self);
         let builder = std::thread::Builder::new().name("jackfield-arrivals".to_owned());
         Ok(builder.spawn(move || {
-            while arrivals.is_time_to_look() {
-                if let Err(error) = watch.look(&arrivals) {
+            while arrivals.wait_for_poll() {
+                if let Err(error) = watch.poll(&arrivals) {
                     // The next look may succeed, and each waiter has a time limit.
                     tracing::warn!(%error, "deliveries of other processes cannot be seen");
                 }
@@ -132,16 +136,16 @@ impl Arrivals {
     /// The sessions whose steps are waited for.
     fn followed(&self) -> Vec<SessionId> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.followed.keys().cloned().collect()
+        state.step_waiters.keys().cloned().collect()
     }
 
     /// Sleeps for one interval, and on until there is a waiter; `false` once closed.
-    fn is_time_to_look(&self) -> bool {
+    fn wait_for_poll(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let open = |state: &mut ArrivalState| !state.closed;
         // Polling for a while costs less than waking the thread for each of many turns.
-        for _ in 0..LINGERS {
-            let waited = self.changed.wait_timeout_while(state, NOTICED, open);
+        for _ in 0..POLLS_BEFORE_SLEEP {
+            let waited = self.changed.wait_timeout_while(state, POLL_INTERVAL, open);
             (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
             if state.closed || !state.is_idle() {
                 return !state.closed;
@@ -151,7 +155,7 @@ impl Arrivals {
         let asleep = |state: &mut ArrivalState| !state.closed && state.asleep;
         let state = self.changed.wait_while(state, asleep);
         let state = state.unwrap_or_else(PoisonError::into_inner);
-        let state = self.changed.wait_timeout_while(state, NOTICED, open);
+        let state = self.changed.wait_timeout_while(state, POLL_INTERVAL, open);
         let (state, _) = state.unwrap_or_else(PoisonError::into_inner);
         !state.closed
     }
@@ -164,7 +168,7 @@ impl Drop for ArrivalWaiter {
             .state
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let waiters = state.of(self.what);
+        let waiters = state.waiters_mut(self.awaited);
         if let Some((count, _)) = waiters.get_mut(&self.session) {
             *count -= 1;
             if *count == 0 {
@@ -194,7 +198,7 @@ struct ArrivalWatch {
 }
 
 impl ArrivalWatch {
-    fn look(&mut self, arrivals: &Arrivals) -> rusqlite::Result<()> {
+    fn poll(&mut self, arrivals: &Arrivals) -> rusqlite::Result<()> {
         let version = self
             .connection
             .pragma_query_value(None, "data_version", |row| row.get(0))?;
@@ -210,20 +214,17 @@ impl ArrivalWatch {
         while let Some(row) = rows.next()? {
             let id: String = row.get(1)?;
             if let Ok(session) = SessionId::parse(&id) {
-                arrivals.tell(&session, Awaited::Deliveries);
+                arrivals.notify(&session, Awaited::Deliveries);
             }
             self.newest = row.get(0)?;
         }
-        self.steps = self.look_at_steps(arrivals)?;
+        self.steps = self.poll_steps(arrivals)?;
         self.version = version;
         Ok(())
     }
 
     /// Reads the step counts of the followed sessions and wakes the waiters of those that changed.
-    fn look_at_steps(
-        &self,
-        arrivals: &Arrivals,
-    ) -> rusqlite::Result<HashMap<SessionId, Option<u64>>> {
+    fn poll_steps(&self, arrivals: &Arrivals) -> rusqlite::Result<HashMap<SessionId, Option<u64>>> {
         let mut query = self
             .connection
             .prepare_cached("SELECT steps FROM sessions WHERE id = ?1")?;
@@ -233,7 +234,7 @@ impl ArrivalWatch {
             let steps = steps.optional()?;
             // A waiter registered since the last look gets one spurious wake-up rather than none.
             if self.steps.get(&session) != Some(&steps) {
-                arrivals.tell(&session, Awaited::Steps);
+                arrivals.notify(&session, Awaited::Steps);
             }
             found.insert(session, steps);
         }
@@ -249,4 +250,4 @@ fn newest(connection: &Connection) -> rusqlite::Result<i64> {
 }
 
 /// How many intervals without a waiter pass before the thread sleeps until there is one.
-const LINGERS: u32 = 20;
+const POLLS_BEFORE_SLEEP: u32 = 20;

@@ -22,7 +22,7 @@ pub(crate) struct ChainEnd {
 
 /// Inserts the steps of an append after step `before` and returns the number of the last one. Their numbers are
 /// consecutive, as the write transaction excludes other writers.
-pub(crate) fn put(
+pub(crate) fn insert_steps(
     connection: &Connection,
     session: i64,
     before: i64,
@@ -40,7 +40,7 @@ pub(crate) fn put(
 }
 
 /// Deletes the steps that an append has just written; `last` is the number of the last of them.
-pub(crate) fn take_back(
+pub(crate) fn delete_steps(
     connection: &Connection,
     append: &AppendJob,
     last: i64,
@@ -50,7 +50,7 @@ pub(crate) fn take_back(
     }
     let mut delete =
         connection.prepare_cached("DELETE FROM steps WHERE number BETWEEN ?1 AND ?2")?;
-    delete.execute([append.first(last), last])?;
+    delete.execute([append.first_number(last), last])?;
     Ok(())
 }
 
@@ -64,32 +64,33 @@ pub(crate) fn numbers(
         "SELECT number, previous, session, position FROM steps
          WHERE number <= ?1 ORDER BY number DESC",
     )?;
-    let (mut numbers, mut wanted, mut left) = (Vec::new(), end.last, end.steps);
+    let (mut numbers, mut expected, mut left) = (Vec::new(), end.last, end.steps);
     // Each position is one less than that of the next step, so the loop ends even on a damaged file.
     while left > from {
-        let (before, mut strangers) = (left, 0);
-        let mut found = query.query([wanted])?;
+        let (before, mut unrelated) = (left, 0);
+        let mut found = query.query([expected])?;
         // The steps of a turn that ran alone are adjacent.
         while left > from
-            && strangers < NEAR
+            && unrelated < MAX_UNRELATED_ROWS
             && let Some(step) = found.next()?
         {
             let number: i64 = step.get(0)?;
-            if number > wanted {
-                strangers += 1;
+            if number > expected {
+                unrelated += 1;
                 continue;
             }
             let place = i64::try_from(left - 1).unwrap_or(i64::MAX);
-            let is_it = step.get::<_, i64>(2)? == end.session && step.get::<_, i64>(3)? == place;
-            if number < wanted || !is_it {
+            let is_expected =
+                step.get::<_, i64>(2)? == end.session && step.get::<_, i64>(3)? == place;
+            if number < expected || !is_expected {
                 break;
             }
             numbers.push(number);
-            wanted = step.get(1)?;
+            expected = step.get(1)?;
             left -= 1;
         }
         if left == before {
-            return Err(missing(left - 1));
+            return Err(gap_error(left - 1));
         }
     }
     numbers.reverse();
@@ -97,7 +98,7 @@ pub(crate) fn numbers(
 }
 
 /// Passes the records of a session's steps from position `from` on to `read`, in order, until it returns an error.
-pub(crate) fn each<E>(
+pub(crate) fn for_each_step<E>(
     connection: &Connection,
     end: &ChainEnd,
     from: u64,
@@ -109,17 +110,17 @@ pub(crate) fn each<E>(
     let mut query = connection
         .prepare_cached("SELECT number, record FROM steps WHERE number >= ?1 ORDER BY number")?;
     let numbers = numbers(connection, end, from)?;
-    let mut wanted = numbers.iter().copied().zip(from..).peekable();
-    while let Some((first, place)) = wanted.peek().copied() {
-        let mut strangers = 0;
+    let mut pending = numbers.iter().copied().zip(from..).peekable();
+    while let Some((first, place)) = pending.peek().copied() {
+        let mut unrelated = 0;
         let mut found = query.query([first])?;
-        while strangers < NEAR
-            && let Some((number, _)) = wanted.peek().copied()
+        while unrelated < MAX_UNRELATED_ROWS
+            && let Some((number, _)) = pending.peek().copied()
             && let Some(step) = found.next()?
         {
             let at: i64 = step.get(0)?;
             if at < number {
-                strangers += 1;
+                unrelated += 1;
                 continue;
             }
             if at > number {
@@ -129,10 +130,10 @@ pub(crate) fn each<E>(
             if read.is_err() {
                 return Ok(read);
             }
-            wanted.next();
+            pending.next();
         }
-        if wanted.peek().is_some_and(|(next, _)| *next == first) {
-            return Err(missing(place));
+        if pending.peek().is_some_and(|(next, _)| *next == first) {
+            return Err(gap_error(place));
         }
     }
     Ok(Ok(()))
@@ -146,10 +147,10 @@ pub(crate) fn epoch(connection: &Connection, number: i64) -> rusqlite::Result<Op
 
 /// Deletes the steps of a session and their search text.
 pub(crate) fn delete(connection: &Connection, end: &ChainEnd) -> rusqlite::Result<()> {
-    let numbers = match told_missing(numbers(connection, end, 0))? {
+    let numbers = match split_gap(numbers(connection, end, 0))? {
         Ok(numbers) => numbers,
         // A damaged session can be deleted, too, with a scan of the whole table.
-        Err(ChainGap { .. }) => all(connection, end.session)?,
+        Err(ChainGap { .. }) => all_step_numbers(connection, end.session)?,
     };
     let mut step = connection.prepare_cached("DELETE FROM steps WHERE number = ?1")?;
     let mut text = connection.prepare_cached("DELETE FROM texts WHERE number = ?1")?;
@@ -161,14 +162,14 @@ pub(crate) fn delete(connection: &Connection, end: &ChainEnd) -> rusqlite::Resul
 }
 
 /// All steps whose row names this session.
-fn all(connection: &Connection, session: i64) -> rusqlite::Result<Vec<i64>> {
+fn all_step_numbers(connection: &Connection, session: i64) -> rusqlite::Result<Vec<i64>> {
     let mut query = connection.prepare("SELECT number FROM steps WHERE session = ?1")?;
     let found = query.query_map([session], |row| row.get(0))?;
     found.collect()
 }
 
 /// Separates a session with a missing step from a file that cannot be read.
-pub(crate) fn told_missing<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Result<T, ChainGap>> {
+pub(crate) fn split_gap<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Result<T, ChainGap>> {
     match read {
         Ok(read) => Ok(Ok(read)),
         Err(rusqlite::Error::FromSqlConversionFailure(column, kind, why)) => {
@@ -180,7 +181,7 @@ pub(crate) fn told_missing<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Res
     }
 }
 
-fn missing(position: u64) -> rusqlite::Error {
+fn gap_error(position: u64) -> rusqlite::Error {
     damaged(0, Type::Integer, ChainGap { position })
 }
 
@@ -192,4 +193,4 @@ pub(crate) struct ChainGap {
 }
 
 /// How many steps of other sessions are skipped before the next step is looked up by its number.
-const NEAR: u32 = 8;
+const MAX_UNRELATED_ROWS: u32 = 8;

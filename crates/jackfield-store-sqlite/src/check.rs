@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
-use jackfield_ports::journal::marks::of;
+use jackfield_ports::journal::marks::step_marks;
 use jackfield_ports::journal::summary::{Summary, is_for_owner};
 use jackfield_record::DecodeError;
 use rusqlite::{Connection, ErrorCode, params};
@@ -49,7 +49,7 @@ pub struct CheckProgress {
     /// The number of sessions checked so far.
     pub done: u64,
     /// The number of sessions in all.
-    pub of: u64,
+    pub total: u64,
 }
 
 /// Checks the file for at most `limit`.
@@ -58,9 +58,9 @@ pub(crate) fn check(
     limit: Duration,
     mut progress: impl FnMut(CheckProgress),
 ) -> CheckReport {
-    within(connection, limit, |check| {
-        check.pages()?;
-        check.look(&mut progress)
+    run_within(connection, limit, |check| {
+        check.check_pages()?;
+        check.check_sessions(&mut progress)
     })
 }
 
@@ -70,35 +70,35 @@ pub(crate) fn quick(connection: &Connection, limit: Duration) -> QuickChecked {
         damage,
         is_complete,
         ..
-    } = within(connection, limit, |check| check.pages());
+    } = run_within(connection, limit, |check| check.check_pages());
     QuickChecked {
         damage,
         is_complete,
     }
 }
 
-fn within(
+fn run_within(
     connection: &Connection,
     limit: Duration,
-    look: impl FnOnce(&mut CheckRun<'_>) -> Result<(), TimeUp>,
+    run: impl FnOnce(&mut CheckRun<'_>) -> Result<(), TimeUp>,
 ) -> CheckReport {
     let interrupt = connection.get_interrupt_handle();
-    let (over, waits) = channel::<()>();
+    let (done, timer) = channel::<()>();
     let deadline = Instant::now().checked_add(limit);
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            if waits.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+            if timer.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
                 interrupt.interrupt();
             }
         });
         let mut check = CheckRun {
-            checked: CheckReport::default(),
+            report: CheckReport::default(),
             connection,
             deadline,
         };
-        check.checked.is_complete = look(&mut check).is_ok();
-        drop(over);
-        check.checked
+        check.report.is_complete = run(&mut check).is_ok();
+        drop(done);
+        check.report
     })
 }
 
@@ -106,71 +106,73 @@ fn within(
 struct TimeUp;
 
 struct CheckRun<'a> {
-    checked: CheckReport,
+    report: CheckReport,
     connection: &'a Connection,
     deadline: Option<Instant>,
 }
 
 impl CheckRun<'_> {
     /// Checks the structure of the pages.
-    fn pages(&mut self) -> Result<(), TimeUp> {
-        let found = self.lines("PRAGMA quick_check(20)");
-        for found in self.note("the file", found)?.unwrap_or_default() {
+    fn check_pages(&mut self) -> Result<(), TimeUp> {
+        let found = self.query_strings("PRAGMA quick_check(20)");
+        for found in self.record("the file", found)?.unwrap_or_default() {
             for line in found.lines() {
                 // The heading names the database; there is only one here.
                 if line != "ok" && !line.starts_with("***") {
-                    self.checked.damage.push(format!("the file: {line}"));
+                    self.report.damage.push(format!("the file: {line}"));
                 }
             }
         }
         Ok(())
     }
 
-    fn look(&mut self, progress: &mut impl FnMut(CheckProgress)) -> Result<(), TimeUp> {
-        let strays = self.lines(STRAYS);
-        for table in self.note("the file", strays)?.unwrap_or_default() {
-            let told = format!("the file: a row of `{table}` belongs to no session");
-            self.checked.damage.push(told);
+    fn check_sessions(&mut self, progress: &mut impl FnMut(CheckProgress)) -> Result<(), TimeUp> {
+        let strays = self.query_strings(STRAYS);
+        for table in self.record("the file", strays)?.unwrap_or_default() {
+            let message = format!("the file: a row of `{table}` belongs to no session");
+            self.report.damage.push(message);
         }
-        let ids = self.lines("SELECT id FROM sessions ORDER BY number");
-        let ids = self.note("the list of sessions", ids)?.unwrap_or_default();
-        let of = ids.len() as u64;
+        let ids = self.query_strings("SELECT id FROM sessions ORDER BY number");
+        let ids = self
+            .record("the list of sessions", ids)?
+            .unwrap_or_default();
+        let total = ids.len() as u64;
         for (done, id) in (0..).zip(&ids) {
-            progress(CheckProgress { done, of });
-            self.session(id)?;
+            progress(CheckProgress { done, total });
+            self.check_session(id)?;
         }
-        progress(CheckProgress { done: of, of });
+        progress(CheckProgress { done: total, total });
         Ok(())
     }
 
-    fn session(&mut self, id: &str) -> Result<(), TimeUp> {
+    fn check_session(&mut self, id: &str) -> Result<(), TimeUp> {
         let Ok(session) = SessionId::parse(id) else {
-            let told = format!("the list of sessions: {id:?} is no session id");
-            self.checked.damage.push(told);
+            let message = format!("the list of sessions: {id:?} is no session id");
+            self.report.damage.push(message);
             return Ok(());
         };
         let what = format!("session {id}");
         let row = rows::session(self.connection, &session);
-        let Some(Some(row)) = self.note(&what, row)? else {
+        let Some(Some(row)) = self.record(&what, row)? else {
             return Ok(());
         };
-        self.checked.sessions += 1;
+        self.report.sessions += 1;
         if row.is_newer() {
-            self.checked.newer.push(session);
+            self.report.newer.push(session);
             return Ok(());
         }
         let read = self.read(&row);
-        match self.note(&what, read)? {
+        match self.record(&what, read)? {
             Some(Ok(())) | None => {}
             Some(Err(SessionFault::Record(error))) if error.is_newer() => {
-                self.checked.newer.push(session);
+                self.report.newer.push(session);
             }
             Some(Err(SessionFault::Record(error))) => {
                 let why = std::error::Error::source(&error).map(ToString::to_string);
                 let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
-                self.checked.damage.push(format!("{what}: {error}{why}"));
+                self.report.damage.push(format!("{what}: {error}{why}"));
             }
-            Some(Err(SessionFault::Row(why))) => self.checked.damage.push(format!("{what}: {why}")),
+            Some(Err(SessionFault::Row(why))) => self.report.damage.push(format!("{what}: {why}")),
         }
         Ok(())
     }
@@ -178,29 +180,29 @@ impl CheckRun<'_> {
     /// Reads all rows and records of a session.
     fn read(&mut self, row: &StoredSession) -> rusqlite::Result<Result<(), SessionFault>> {
         let (mut summary, mut marked) = (Summary::default(), Vec::new());
-        let (mut steps, known) = (0, row.known);
-        let mut see = |step: Envelope| {
+        let (mut steps, known) = (0, row.summarized_steps);
+        let mut apply = |step: Envelope| {
             if steps < known {
-                marked.extend(of(&summary, &step));
+                marked.extend(step_marks(&summary, &step));
                 summary.apply(&step);
             }
             steps += 1;
         };
         let connection = self.connection;
-        let read = chain::each(connection, &row.end(), 0, |_, bytes| {
-            let step = parts::step(connection, row.number, bytes)?;
-            Ok(step.map(&mut see))
+        let read = chain::for_each_step(connection, &row.end(), 0, |_, bytes| {
+            let step = parts::read_step(connection, row.number, bytes)?;
+            Ok(step.map(&mut apply))
         });
-        let Ok(read) = chain::told_missing(read)? else {
+        let Ok(read) = chain::split_gap(read)? else {
             return Ok(Err(SessionFault::Row(MISSING)));
         };
-        self.checked.steps += steps;
+        self.report.steps += steps;
         if let Err(error) = read {
             return Ok(Err(SessionFault::Record(error)));
         }
         let query = "SELECT record FROM deliveries WHERE session = ?1 ORDER BY place";
         let (mut deliveries, mut loud) = (0, 0);
-        let read = self.each(query, row.number, |bytes| {
+        let read = self.for_each_record(query, row.number, |bytes| {
             deliveries += 1;
             Ok(jackfield_record::decode_delivery(bytes).map(|delivery| {
                 if is_for_owner(&delivery.body) {
@@ -212,13 +214,13 @@ impl CheckRun<'_> {
             return Ok(Err(SessionFault::Record(error)));
         }
         let query = "SELECT wait FROM waits WHERE session = ?1";
-        let read = self.each(query, row.number, |bytes| {
+        let read = self.for_each_record(query, row.number, |bytes| {
             Ok(jackfield_record::decode_wait(bytes).map(drop))
         })?;
         if let Err(error) = read {
             return Ok(Err(SessionFault::Record(error)));
         }
-        if (steps, deliveries, loud) != (row.steps, row.deliveries, row.loud) {
+        if (steps, deliveries, loud) != (row.steps, row.deliveries, row.owner_inbox_end) {
             return Ok(Err(SessionFault::Row(MISSING)));
         }
         let listed = derived::summary(row)?;
@@ -236,7 +238,7 @@ impl CheckRun<'_> {
     }
 
     /// Reads the records that a query returns.
-    fn each(
+    fn for_each_record(
         &self,
         query: &str,
         session: i64,
@@ -252,14 +254,14 @@ impl CheckRun<'_> {
         Ok(Ok(()))
     }
 
-    fn lines(&self, query: &str) -> rusqlite::Result<Vec<String>> {
+    fn query_strings(&self, query: &str) -> rusqlite::Result<Vec<String>> {
         let mut query = self.connection.prepare(query)?;
         query.query_map((), |row| row.get(0))?.collect()
     }
 
     /// The value read; on an error records the damage and returns `None`. Fails only when the time limit is
     /// reached.
-    fn note<T>(&mut self, what: &str, read: rusqlite::Result<T>) -> Result<Option<T>, TimeUp> {
+    fn record<T>(&mut self, what: &str, read: rusqlite::Result<T>) -> Result<Option<T>, TimeUp> {
         if self.deadline.is_some_and(|end| Instant::now() >= end) {
             return Err(TimeUp);
         }
@@ -269,8 +271,8 @@ impl CheckRun<'_> {
                 Err(TimeUp)
             }
             Err(error) => {
-                let told = format!("{what}: {}", JobError::of(&error));
-                self.checked.damage.push(told);
+                let message = format!("{what}: {}", JobError::from_sqlite(&error));
+                self.report.damage.push(message);
                 Ok(None)
             }
         }

@@ -37,14 +37,14 @@ pub(crate) enum NotOwned {
 pub(crate) struct TakenSession {
     pub(crate) epoch: Epoch,
     /// The contents of its row, if known.
-    pub(crate) known: Option<OwnerRow>,
+    pub(crate) row: Option<OwnerRow>,
 }
 
 /// Takes ownership of a session and creates it if it does not exist.
 pub(crate) fn own(
     connection: &Connection,
     session: &SessionId,
-    us: &Incarnation,
+    incarnation: &Incarnation,
     now: WallTime,
 ) -> rusqlite::Result<Result<TakenSession, NotOwned>> {
     let Some(row) = rows::session(connection, session)? else {
@@ -54,14 +54,19 @@ pub(crate) fn own(
         let mut insert = connection.prepare_cached(
             "INSERT INTO sessions (id, epoch, owner, created, changed) VALUES (?1, ?2, ?3, ?4, ?4)",
         )?;
-        let number = insert.insert(params![session.as_str(), epoch, us.name(), now.as_millis()])?;
+        let number = insert.insert(params![
+            session.as_str(),
+            epoch,
+            incarnation.name(),
+            now.as_millis()
+        ])?;
         return Ok(Ok(TakenSession {
             epoch: Epoch(epoch),
-            known: Some(OwnerRow::made(number, epoch)),
+            row: Some(OwnerRow::new(number, epoch)),
         }));
     };
     let other = row.owner.as_deref();
-    if other.is_some_and(|owner| us.is_alive(owner) && owner != us.name()) {
+    if other.is_some_and(|owner| incarnation.is_alive(owner) && owner != incarnation.name()) {
         return Ok(Err(NotOwned::Owned));
     }
     if let Err(error) = derived::catch_up(connection, &row)? {
@@ -70,14 +75,14 @@ pub(crate) fn own(
     let epoch = row.epoch.saturating_add(1);
     let mut update = connection
         .prepare_cached("UPDATE sessions SET epoch = ?2, owner = ?3 WHERE number = ?1")?;
-    update.execute(params![row.number, epoch, us.name()])?;
+    update.execute(params![row.number, epoch, incarnation.name()])?;
     // A summary derived just now is read again when it is needed, and damage is reported then.
     let summary = derived::summary(&row).ok();
-    let known = summary.filter(|_| row.known == row.steps);
-    let known = known.map(|summary| OwnerRow::of(&row, epoch, summary));
+    let known = summary.filter(|_| row.summarized_steps == row.steps);
+    let known = known.map(|summary| OwnerRow::from_row(&row, epoch, summary));
     Ok(Ok(TakenSession {
         epoch: Epoch(epoch),
-        known,
+        row: known,
     }))
 }
 
@@ -86,12 +91,12 @@ pub(crate) fn release(
     connection: &Connection,
     session: &SessionId,
     epoch: Epoch,
-    us: &Incarnation,
+    incarnation: &Incarnation,
 ) -> rusqlite::Result<()> {
     let mut update = connection.prepare_cached(
         "UPDATE sessions SET owner = NULL WHERE id = ?1 AND epoch = ?2 AND owner = ?3",
     )?;
-    update.execute(params![session.as_str(), epoch.0, us.name()])?;
+    update.execute(params![session.as_str(), epoch.0, incarnation.name()])?;
     Ok(())
 }
 
@@ -99,22 +104,26 @@ pub(crate) fn release(
 pub(crate) fn delete(
     connection: &Connection,
     session: &SessionId,
-    us: &Incarnation,
-    kept_off: Option<&HoldLock>,
+    incarnation: &Incarnation,
+    exclusive_hold: Option<&HoldLock>,
 ) -> rusqlite::Result<Result<(), NotOwned>> {
     let Some(row) = rows::session(connection, session)? else {
         return Ok(Err(NotOwned::Unknown));
     };
-    if row.owner.as_deref().is_some_and(|owner| us.is_alive(owner)) {
+    if row
+        .owner
+        .as_deref()
+        .is_some_and(|owner| incarnation.is_alive(owner))
+    {
         return Ok(Err(NotOwned::Owned));
     }
-    if kept_off.is_none() {
+    if exclusive_hold.is_none() {
         return Ok(Err(NotOwned::Held));
     }
     let mut past = connection.prepare_cached("UPDATE past SET epoch = max(epoch, ?1)")?;
     past.execute([row.epoch])?;
     chain::delete(connection, &row.end())?;
-    parts::delete_with(connection, row.number)?;
+    parts::delete_session(connection, row.number)?;
     Ok(Ok(()))
 }
 
@@ -128,14 +137,14 @@ pub(crate) fn append(
     // If the row is unchanged and the append touches no wait, nothing has to be read. The steps are written first,
     // which yields their numbers; they are deleted again if the row turns out to have changed.
     if let Some(known) = known
-        && append.is_next_of(known)
+        && append.follows(known)
     {
-        let last = chain::put(connection, known.number, known.last, append)?;
-        if let Some(after) = derived::keep_known(connection, known, append, last, now)? {
-            parts::keep(connection, known.number, &append.parts)?;
+        let last = chain::insert_steps(connection, known.number, known.last, append)?;
+        if let Some(after) = derived::update_known_row(connection, known, append, last, now)? {
+            parts::insert(connection, known.number, &append.parts)?;
             return Ok(Ok(Some(after)));
         }
-        chain::take_back(connection, append, last)?;
+        chain::delete_steps(connection, append, last)?;
     }
     // A session that does not exist has never had an owner.
     let Some(row) = rows::session(connection, &append.session)? else {
@@ -164,8 +173,8 @@ pub(crate) fn append(
             return Ok(Err(AppendRefusal::Answered));
         }
     }
-    let last = chain::put(connection, row.number, row.last, append)?;
-    parts::keep(connection, row.number, &append.parts)?;
+    let last = chain::insert_steps(connection, row.number, row.last, append)?;
+    parts::insert(connection, row.number, &append.parts)?;
     for change in &append.changes {
         match change {
             WaitUpdate::Closed { at, end, wait } => {
@@ -179,7 +188,7 @@ pub(crate) fn append(
             }
         }
     }
-    Ok(Ok(Some(derived::keep(
+    Ok(Ok(Some(derived::update_row(
         connection, &row, append, last, now,
     )?)))
 }
@@ -219,16 +228,16 @@ fn is_repeated(
 /// Adds a delivery to an inbox.
 pub(crate) fn deliver(
     connection: &Connection,
-    delivering: &DeliverJob,
+    job: &DeliverJob,
     now: WallTime,
 ) -> rusqlite::Result<Result<DeliveryOutcome, NotOwned>> {
-    let Some(row) = rows::session(connection, &delivering.session)? else {
+    let Some(row) = rows::session(connection, &job.session)? else {
         return Ok(Err(NotOwned::Unknown));
     };
     if let Some(newer) = derived::newer(&row) {
         return Ok(Err(NotOwned::Unreadable(newer)));
     }
-    let id = delivering.id.as_str();
+    let id = job.id.as_str();
     let mut known =
         connection.prepare_cached("SELECT 1 FROM deliveries WHERE session = ?1 AND id = ?2")?;
     if known.exists(params![row.number, id])? {
@@ -236,9 +245,9 @@ pub(crate) fn deliver(
     }
     let delivery = Delivery {
         at: now,
-        body: delivering.body.clone(),
-        by: Arc::clone(&delivering.by),
-        id: delivering.id.clone(),
+        body: job.body.clone(),
+        by: Arc::clone(&job.by),
+        id: job.id.clone(),
     };
     let record = jackfield_record::encode_delivery(&delivery)
         .map_err(|error| rows::damaged(0, Type::Blob, error))?;
@@ -250,10 +259,10 @@ pub(crate) fn deliver(
             at: now,
             by: Arc::clone(&delivery.by),
             delivery: delivery.id.clone(),
-            place: row.deliveries,
+            index: row.deliveries,
         };
-        if let Err(told) = found.answer(answer, taken) {
-            return Ok(Ok(told));
+        if let Err(outcome) = found.answer(answer, taken) {
+            return Ok(Ok(outcome));
         }
         rows::set_wait(connection, row.number, &found)?;
     }

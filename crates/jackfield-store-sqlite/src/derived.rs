@@ -2,7 +2,7 @@
 
 use jackfield_domain::ids::{ToolCallId, TurnId, WaitId};
 use jackfield_domain::time::WallTime;
-use jackfield_ports::journal::marks::{StepMarks, of};
+use jackfield_ports::journal::marks::{StepMarks, step_marks};
 use jackfield_ports::journal::summary::{self, AT_ONCE, CallPlace, OpenTurnSummary, Summary};
 use jackfield_record::{DecodeError, VOCABULARY};
 use rusqlite::types::Type;
@@ -18,7 +18,9 @@ use crate::rows::{StoredSession, damaged};
 /// The summary in a session's row.
 pub(crate) fn summary(row: &StoredSession) -> rusqlite::Result<Summary> {
     let open = match &row.open {
-        Some(text) => Some(read(text).ok_or_else(|| damaged(0, Type::Text, UnknownCalls))?),
+        Some(text) => {
+            Some(parse_open_turn(text).ok_or_else(|| damaged(0, Type::Text, UnknownCalls))?)
+        }
         None => None,
     };
     Ok(Summary {
@@ -30,64 +32,64 @@ pub(crate) fn summary(row: &StoredSession) -> rusqlite::Result<Summary> {
 }
 
 /// Writes the summary of an append with its steps, and returns the new contents of the row.
-pub(crate) fn keep(
+pub(crate) fn update_row(
     connection: &Connection,
     row: &StoredSession,
     append: &AppendJob,
     last: i64,
     now: WallTime,
 ) -> rusqlite::Result<OwnerRow> {
-    let said = AppendSummary::by(summary(row)?, append);
-    let kept = RowExtras {
+    let appended = AppendSummary::new(summary(row)?, append);
+    let extras = RowExtras {
         bytes: append.bytes,
         changed: Some(now),
         last,
         seen: row.seen.max(append.seen),
-        steps: said.steps,
+        steps: appended.steps,
     };
-    let due = put(connection, row, &said.summary, &kept)?;
-    said.keep_beside(connection, row.number, append, last)?;
+    let due = write_row(connection, row, &appended.summary, &extras)?;
+    appended.insert_marks_and_texts(connection, row.number, append, last)?;
     Ok(OwnerRow {
         due,
         epoch: row.epoch,
         last,
         number: row.number,
-        seen: kept.seen,
-        steps: said.steps,
-        summary: said.summary,
+        seen: extras.seen,
+        steps: appended.steps,
+        summary: appended.summary,
     })
 }
 
 /// Like `keep`, but without a read of the row, whose contents are known. `None` if the row has changed; then
 /// nothing was written.
-pub(crate) fn keep_known(
+pub(crate) fn update_known_row(
     connection: &Connection,
     before: &OwnerRow,
     append: &AppendJob,
     last: i64,
     now: WallTime,
 ) -> rusqlite::Result<Option<OwnerRow>> {
-    let said = AppendSummary::by(before.summary.clone(), append);
+    let appended = AppendSummary::new(before.summary.clone(), append);
     let seen = before.seen.max(append.seen);
-    let due = said.summary.due().map(WallTime::as_millis);
+    let due = appended.summary.due().map(WallTime::as_millis);
     // This column is indexed and seldom changes.
     let update = if due == before.due {
-        PUT_KNOWN
+        UPDATE_KNOWN_ROW
     } else {
-        PUT_KNOWN_DUE
+        UPDATE_KNOWN_ROW_AND_DUE
     };
     let mut update = connection.prepare_cached(update)?;
     let updated = update.execute(params![
         before.number,
-        said.summary.open.as_ref().map(write),
+        appended.summary.open.as_ref().map(format_open_turn),
         seen,
-        &*said.summary.title,
-        said.summary.turns,
+        &*appended.summary.title,
+        appended.summary.turns,
         VOCABULARY,
-        said.steps,
+        appended.steps,
         append.bytes,
         now.as_millis(),
-        said.summary.principal.as_deref(),
+        appended.summary.principal.as_deref(),
         due,
         before.due,
         before.epoch,
@@ -97,15 +99,15 @@ pub(crate) fn keep_known(
     if updated == 0 {
         return Ok(None);
     }
-    said.keep_beside(connection, before.number, append, last)?;
+    appended.insert_marks_and_texts(connection, before.number, append, last)?;
     Ok(Some(OwnerRow {
         due,
         epoch: before.epoch,
         last,
         number: before.number,
         seen,
-        steps: said.steps,
-        summary: said.summary,
+        steps: appended.steps,
+        summary: appended.summary,
     }))
 }
 
@@ -119,10 +121,10 @@ struct AppendSummary {
 }
 
 impl AppendSummary {
-    fn by(mut summary: Summary, append: &AppendJob) -> Self {
+    fn new(mut summary: Summary, append: &AppendJob) -> Self {
         let mut marked = Vec::new();
         for step in &append.steps {
-            marked.extend(of(&summary, step));
+            marked.extend(step_marks(&summary, step));
             summary.apply(step);
         }
         Self {
@@ -133,15 +135,15 @@ impl AppendSummary {
     }
 
     /// Writes the parts of the summary that are not in the session's row.
-    fn keep_beside(
+    fn insert_marks_and_texts(
         &self,
         connection: &Connection,
         session: i64,
         append: &AppendJob,
         last: i64,
     ) -> rusqlite::Result<()> {
-        marks::keep(connection, session, &self.marked)?;
-        for (number, text) in (append.first(last)..).zip(&append.words) {
+        marks::insert(connection, session, &self.marked)?;
+        for (number, text) in (append.first_number(last)..).zip(&append.words) {
             if let Some(text) = text {
                 add_text(connection, number, session, text)?;
             }
@@ -158,36 +160,41 @@ pub(crate) fn catch_up(
     if let Some(newer) = newer(row) {
         return Ok(Err(newer));
     }
-    if row.known >= row.steps {
+    if row.summarized_steps >= row.steps {
         return Ok(Ok(()));
     }
     let mut summary = summary(row)?;
     let mut bytes = 0;
     let (mut marked, mut texts) = (Vec::new(), Vec::new());
-    let read = chain::each(connection, &row.end(), row.known, |number, record| {
-        let read = parts::step_and_length(connection, row.number, record)?;
-        Ok(read.map(|(step, length)| {
-            bytes += length;
-            marked.extend(of(&summary, &step));
-            summary.apply(&step);
-            texts.extend(summary::words(&step).map(|text| (number, text)));
-        }))
-    })?;
+    let read = chain::for_each_step(
+        connection,
+        &row.end(),
+        row.summarized_steps,
+        |number, record| {
+            let read = parts::read_step_and_length(connection, row.number, record)?;
+            Ok(read.map(|(step, length)| {
+                bytes += length;
+                marked.extend(step_marks(&summary, &step));
+                summary.apply(&step);
+                texts.extend(summary::searchable_text(&step).map(|text| (number, text)));
+            }))
+        },
+    )?;
     if let Err(error) = read {
         return Ok(Err(error));
     }
-    marks::keep(connection, row.number, &marked)?;
+    marks::insert(connection, row.number, &marked)?;
     for (number, text) in &texts {
         add_text(connection, *number, row.number, text)?;
     }
-    let kept = RowExtras {
+    let extras = RowExtras {
         bytes,
         changed: None,
         last: row.last,
         seen: row.seen,
         steps: row.steps,
     };
-    put(connection, row, &summary, &kept)?;
+    write_row(connection, row, &summary, &extras)?;
     Ok(Ok(()))
 }
 
@@ -201,7 +208,7 @@ pub(crate) fn derive_all(connection: &Connection) -> rusqlite::Result<()> {
     let mut ids = ids.query(())?;
     while let Some(id) = ids.next()? {
         let id: String = id.get(0)?;
-        if let Some(row) = crate::rows::session_of(connection, &id)?
+        if let Some(row) = crate::rows::session_by_id(connection, &id)?
             && let Err(error) = catch_up(connection, &row)?
         {
             tracing::warn!(session = id, %error, "a session cannot be read");
@@ -231,14 +238,14 @@ struct RowExtras {
 }
 
 /// Writes a row with one statement, as columns of the same row cost one write. Returns when the session is due.
-fn put(
+fn write_row(
     connection: &Connection,
     row: &StoredSession,
     summary: &Summary,
-    kept: &RowExtras,
+    extras: &RowExtras,
 ) -> rusqlite::Result<Option<i64>> {
-    let open = summary.open.as_ref().map(write);
-    let due = if summary.open.is_some() && kept.seen < row.loud {
+    let open = summary.open.as_ref().map(format_open_turn);
+    let due = if summary.open.is_some() && extras.seen < row.owner_inbox_end {
         Some(AT_ONCE)
     } else {
         summary.due()
@@ -253,15 +260,15 @@ fn put(
     update.execute(params![
         row.number,
         open,
-        kept.seen,
+        extras.seen,
         &*summary.title,
         summary.turns,
         VOCABULARY,
-        kept.steps,
-        kept.bytes,
-        kept.changed.map(WallTime::as_millis),
+        extras.steps,
+        extras.bytes,
+        extras.changed.map(WallTime::as_millis),
         summary.principal.as_deref(),
-        kept.last,
+        extras.last,
     ])?;
     // This column is indexed and seldom changes.
     if due != row.due {
@@ -291,7 +298,7 @@ struct UnknownCalls;
 
 /// Encodes an open turn as the words of its column: the turn, how many calls may run at once, the number of
 /// recoveries, when the model call is retried or `-`, and each call's id with its state.
-fn write(open: &OpenTurnSummary) -> String {
+fn format_open_turn(open: &OpenTurnSummary) -> String {
     let retry_at = open
         .retry_at
         .map_or_else(|| "-".to_owned(), |at| at.as_millis().to_string());
@@ -305,7 +312,7 @@ fn write(open: &OpenTurnSummary) -> String {
         text.push(' ');
         text.push_str(call.as_str());
         match place {
-            CallPlace::Going => text.push_str(":g"),
+            CallPlace::Active => text.push_str(":g"),
             CallPlace::Queued => text.push_str(":q"),
             CallPlace::Waiting {
                 deadline,
@@ -321,7 +328,7 @@ fn write(open: &OpenTurnSummary) -> String {
 }
 
 /// Decodes what `write` encodes.
-fn read(text: &str) -> Option<OpenTurnSummary> {
+fn parse_open_turn(text: &str) -> Option<OpenTurnSummary> {
     let mut words = text.split(' ');
     let turn = TurnId::parse(words.next()?).ok()?;
     let parallel = words.next()?.parse().ok()?;
@@ -344,7 +351,7 @@ fn read_call(word: &str) -> Option<(ToolCallId, CallPlace)> {
     let mut parts = word.split(':');
     let call = ToolCallId::parse(parts.next()?).ok()?;
     let place = match parts.next()? {
-        "g" => CallPlace::Going,
+        "g" => CallPlace::Active,
         "q" => CallPlace::Queued,
         how @ ("h" | "w") => CallPlace::Waiting {
             deadline: WallTime::from_millis(parts.next()?.parse().ok()?),
@@ -357,13 +364,14 @@ fn read_call(word: &str) -> Option<(ToolCallId, CallPlace)> {
 }
 
 /// Updates a row that has not changed and has no delivery left to handle.
-const PUT_KNOWN: &str = "UPDATE sessions SET open = ?2, seen = ?3, title = ?4, turns = ?5,
+const UPDATE_KNOWN_ROW: &str = "UPDATE sessions SET open = ?2, seen = ?3, title = ?4, turns = ?5,
          vocabulary = max(vocabulary, ?6), steps = ?7, known = ?7, bytes = bytes + ?8,
          changed = ?9, principal = ?10, last = ?15
      WHERE number = ?1 AND epoch = ?13 AND steps = ?14 AND known = ?14 AND owner IS NOT NULL
          AND loud <= ?3 AND due IS ?12 AND ?11 IS ?12";
 /// The same, where the time at which the session is due changes.
-const PUT_KNOWN_DUE: &str = "UPDATE sessions SET open = ?2, seen = ?3, title = ?4, turns = ?5,
+const UPDATE_KNOWN_ROW_AND_DUE: &str =
+    "UPDATE sessions SET open = ?2, seen = ?3, title = ?4, turns = ?5,
          vocabulary = max(vocabulary, ?6), steps = ?7, known = ?7, bytes = bytes + ?8,
          changed = ?9, principal = ?10, due = ?11, last = ?15
      WHERE number = ?1 AND epoch = ?13 AND steps = ?14 AND known = ?14 AND owner IS NOT NULL
@@ -371,5 +379,5 @@ const PUT_KNOWN_DUE: &str = "UPDATE sessions SET open = ?2, seen = ?3, title = ?
 
 /// Decodes an open turn from its column.
 pub(crate) fn open(text: &str) -> Option<OpenTurnSummary> {
-    read(text)
+    parse_open_turn(text)
 }

@@ -97,11 +97,11 @@ pub enum OpenError {
 
 impl OpenError {
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
-        let no_right = matches!(
+        let is_permission_error = matches!(
             source.kind(),
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
         );
-        if no_right && path.is_file() {
+        if is_permission_error && path.is_file() {
             return Self::read_only(path, source);
         }
         Self::Io {
@@ -111,7 +111,7 @@ impl OpenError {
     }
 
     pub(crate) fn store(path: &Path, error: &rusqlite::Error) -> Self {
-        let fault = JobError::of(error);
+        let fault = JobError::from_sqlite(error);
         if matches!(fault, JobError::ReadOnly(_)) && path.is_file() {
             return Self::read_only(path, fault);
         }
@@ -141,7 +141,7 @@ pub(crate) enum JobError {
     Corrupt(Arc<str>),
     #[error("the disk gave an error ({0}): see whether it is full, or failing")]
     Disk(Arc<str>),
-    #[error("{} ({why})", full(*.most))]
+    #[error("{} ({why})", full_message(*.most))]
     Full {
         /// The size limit of the file in bytes, if there is one.
         most: Option<u64>,
@@ -167,7 +167,7 @@ pub(crate) enum JobError {
 
 impl JobError {
     /// Classifies an error of SQLite.
-    pub(crate) fn of(error: &rusqlite::Error) -> Self {
+    pub(crate) fn from_sqlite(error: &rusqlite::Error) -> Self {
         if let rusqlite::Error::FromSqlConversionFailure(_, _, why) = error {
             return Self::Row(why.to_string().into());
         }
@@ -196,7 +196,7 @@ impl JobError {
     }
 
     /// Adds the size limit of the file to an error that it is full.
-    pub(crate) fn within(self, limit: Option<u64>) -> Self {
+    pub(crate) fn with_limit(self, limit: Option<u64>) -> Self {
         match self {
             Self::Full { why, .. } => Self::Full { most: limit, why },
             Self::Closed
@@ -211,7 +211,7 @@ impl JobError {
     }
 
     /// Adds the path of the file.
-    pub(crate) fn at(self, path: &Path) -> FileFault {
+    pub(crate) fn with_path(self, path: &Path) -> FileFault {
         FileFault {
             fault: self,
             path: path.to_owned(),
@@ -224,7 +224,7 @@ impl JobError {
     }
 
     /// Whether a retry would fail in the same way.
-    pub(crate) const fn lasts(&self) -> bool {
+    pub(crate) const fn is_permanent(&self) -> bool {
         match self {
             Self::Corrupt(_)
             | Self::Full { .. }
@@ -244,7 +244,7 @@ pub(crate) struct FileFault {
     path: PathBuf,
 }
 
-fn full(most: Option<u64>) -> String {
+fn full_message(most: Option<u64>) -> String {
     match most {
         Some(most) => format!(
             "the file has reached the {most} bytes that it may have, or the disk is full: delete old \

@@ -15,38 +15,38 @@ use crate::owners::LocatedFile;
 pub(crate) struct WriteFile {
     connection: Connection,
     /// The number of pages in the log as of the last commit.
-    logged: Arc<AtomicI32>,
+    log_pages: Arc<AtomicI32>,
     /// The size limit of the file in bytes.
-    most: Option<u64>,
+    max_bytes: Option<u64>,
     pace: SyncPace,
     /// How long a write waits for another process's write.
-    patience: Duration,
-    place: LocatedFile,
+    busy_timeout: Duration,
+    location: LocatedFile,
     /// Whether commits are synced at present.
     synced: bool,
 }
 
 /// The result of a job, before its requester gets it.
 pub(crate) struct JobResult {
-    ended: Result<(), JobFailure>,
+    result: Result<(), JobFailure>,
     job: Box<dyn WriteJob>,
 }
 
 impl JobResult {
     /// Sends the result to the requester.
-    pub(crate) fn tell(self) {
-        self.job.tell(self.ended);
+    pub(crate) fn complete(self) {
+        self.job.complete(self.result);
     }
 }
 
 impl WriteFile {
     /// Wraps the connection, which must not be used otherwise from then on.
-    pub(crate) fn of(
+    pub(crate) fn new(
         mut connection: Connection,
         place: LocatedFile,
         options: &Options,
     ) -> rusqlite::Result<Self> {
-        if let Some(most) = options.most_pages() {
+        if let Some(most) = options.max_pages() {
             connection.pragma_update(None, "max_page_count", most)?;
         }
         let logged = Arc::new(AtomicI32::new(0));
@@ -56,14 +56,14 @@ impl WriteFile {
             seen.store(pages, Ordering::Relaxed);
             Ok(())
         }))?;
-        connection.busy_timeout(options.patience)?;
+        connection.busy_timeout(options.busy_timeout)?;
         Ok(Self {
             connection,
-            logged,
-            most: options.most_bytes,
+            log_pages: logged,
+            max_bytes: options.max_bytes,
             pace: SyncPace(Duration::MAX),
-            patience: options.patience,
-            place,
+            busy_timeout: options.busy_timeout,
+            location: place,
             synced: true,
         })
     }
@@ -71,18 +71,21 @@ impl WriteFile {
     /// Runs a batch of jobs as one transaction and returns the result of each.
     pub(crate) fn perform(&mut self, mut batch: Vec<Box<dyn WriteJob>>) -> Vec<JobResult> {
         // A sync of the log also makes earlier unsynced commits durable.
-        let synced = batch.iter().any(|job| job.lasting().is_synced());
+        let synced = batch.iter().any(|job| job.durability().is_synced());
         let done = self.transact(synced, &mut |connection| {
             batch.iter_mut().try_for_each(|job| job.perform(connection))
         });
         match &done {
             Ok(()) => {
-                if batch.iter().any(|job| job.lasting() == Durability::Wiped) {
+                if batch
+                    .iter()
+                    .any(|job| job.durability() == Durability::Wiped)
+                {
                     self.wipe();
                 }
             }
             // One job failed: run each on its own, so that only that one fails.
-            Err(failed) if batch.len() > 1 && failed.of_one => {
+            Err(failed) if batch.len() > 1 && failed.is_single_job => {
                 let each = batch.into_iter().flat_map(|job| self.perform(vec![job]));
                 return each.collect();
             }
@@ -90,16 +93,16 @@ impl WriteFile {
                 tracing::error!(fault = %failed.fault, jobs = batch.len(), "the journal was not written");
             }
         }
-        let told = batch.into_iter().map(|job| JobResult {
-            ended: done.clone(),
+        let results = batch.into_iter().map(|job| JobResult {
+            result: done.clone(),
             job,
         });
-        told.collect()
+        results.collect()
     }
 
     /// Runs a transaction without waiting for other processes: `None` if another one is writing, and then nothing
     /// was done.
-    pub(crate) fn try_now<T>(
+    pub(crate) fn try_execute<T>(
         &mut self,
         synced: bool,
         work: &mut dyn FnMut(&Connection) -> rusqlite::Result<T>,
@@ -109,7 +112,7 @@ impl WriteFile {
             .connection
             .busy_timeout(Duration::ZERO)
             .map_err(|error| JobFailure {
-                fault: JobError::of(&error),
+                fault: JobError::from_sqlite(&error),
                 ..JobFailure::CLOSED
             })
             .and_then(|()| {
@@ -118,10 +121,10 @@ impl WriteFile {
                     Ok(())
                 })
             });
-        self.be_patient();
+        self.restore_busy_timeout();
         match done {
             Ok(()) => Some(answer.ok_or(JobFailure::CLOSED)),
-            Err(failed) if matches!(failed.fault, JobError::Locked(_)) && !failed.perhaps_done => {
+            Err(failed) if matches!(failed.fault, JobError::Locked(_)) && !failed.may_be_done => {
                 None
             }
             Err(failed) => {
@@ -136,7 +139,7 @@ impl WriteFile {
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, JobError> {
-        let fault = |error: rusqlite::Error| JobError::of(&error);
+        let fault = |error: rusqlite::Error| JobError::from_sqlite(&error);
         self.connection
             .busy_timeout(Duration::ZERO)
             .map_err(fault)?;
@@ -145,7 +148,7 @@ impl WriteFile {
             .and_then(|()| read(&self.connection))
             .and_then(|read| run(&self.connection, "COMMIT").map(|()| read));
         drop(transaction);
-        self.be_patient();
+        self.restore_busy_timeout();
         read.map_err(fault)
     }
 
@@ -155,13 +158,13 @@ impl WriteFile {
     }
 
     /// Whether to checkpoint the log: it is long and the writers pause, or it is too long to wait for a pause.
-    pub(crate) fn has_much_in_its_log(&self, is_pause: bool) -> bool {
-        let logged = self.logged.load(Ordering::Relaxed);
+    pub(crate) fn needs_checkpoint(&self, is_pause: bool) -> bool {
+        let logged = self.log_pages.load(Ordering::Relaxed);
         logged >= if is_pause { LONG } else { TOO_LONG }
     }
 
     /// Checkpoints the log as far as no reader needs it.
-    pub(crate) fn take_in(&self) {
+    pub(crate) fn checkpoint(&self) {
         let taken = self
             .connection
             .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
@@ -169,7 +172,7 @@ impl WriteFile {
             tracing::warn!(%error, "the log cannot be taken into the file");
         }
         // The next commit sets the number again, also if a reader kept pages in the log.
-        self.logged.store(0, Ordering::Relaxed);
+        self.log_pages.store(0, Ordering::Relaxed);
     }
 
     fn transact(
@@ -178,17 +181,17 @@ impl WriteFile {
         work: &mut dyn FnMut(&Connection) -> rusqlite::Result<()>,
     ) -> Result<(), JobFailure> {
         // Commits to an unlinked file are lost when this process ends.
-        if !self.place.is_there() {
+        if !self.location.is_there() {
             return Err(JobFailure {
                 fault: JobError::Gone,
                 ..JobFailure::CLOSED
             });
         }
-        let most = self.most;
+        let most = self.max_bytes;
         let failed = |error: &rusqlite::Error, of_one, perhaps_done| JobFailure {
-            fault: JobError::of(error).within(most),
-            of_one,
-            perhaps_done,
+            fault: JobError::from_sqlite(error).with_limit(most),
+            is_single_job: of_one,
+            may_be_done: perhaps_done,
         };
         // A failure here concerns all jobs of the transaction alike, such as a lock on the file.
         self.sync(synced)
@@ -201,7 +204,7 @@ impl WriteFile {
         run(&self.connection, "COMMIT").map_err(|error| failed(&error, false, true))?;
         drop(transaction);
         if synced {
-            self.pace.saw(started.elapsed());
+            self.pace.record(started.elapsed());
         }
         Ok(())
     }
@@ -221,24 +224,24 @@ impl WriteFile {
     fn wipe(&self) {
         let wiped = self
             .connection
-            .busy_timeout(self.patience.min(WIPING))
+            .busy_timeout(self.busy_timeout.min(WIPING))
             .and_then(|()| {
                 let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
                 self.connection
                     .query_row(checkpoint, (), |row| row.get::<_, bool>(0))
             });
         match wiped {
-            Ok(false) => self.logged.store(0, Ordering::Relaxed),
+            Ok(false) => self.log_pages.store(0, Ordering::Relaxed),
             Ok(true) => {
                 tracing::debug!("somebody reads what was deleted; the log is emptied later");
             }
             Err(error) => tracing::warn!(%error, "the log cannot be emptied"),
         }
-        self.be_patient();
+        self.restore_busy_timeout();
     }
 
-    fn be_patient(&self) {
-        if let Err(error) = self.connection.busy_timeout(self.patience) {
+    fn restore_busy_timeout(&self) {
+        if let Err(error) = self.connection.busy_timeout(self.busy_timeout) {
             tracing::warn!(%error, "the next write may wait too short a time");
         }
     }
@@ -249,13 +252,13 @@ impl WriteFile {
 struct SyncPace(Duration);
 
 impl SyncPace {
-    fn saw(&mut self, took: Duration) {
+    fn record(&mut self, duration: Duration) {
         let before = if self.0 == Duration::MAX {
             Duration::ZERO
         } else {
             self.0 - self.0 / 8
         };
-        self.0 = took.max(before);
+        self.0 = duration.max(before);
     }
 }
 

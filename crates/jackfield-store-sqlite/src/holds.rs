@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use jackfield_domain::ids::SessionId;
 
-use crate::owners::{beside, is_there, make_folder, private};
+use crate::owners::{create_private_dir, is_there, set_private_mode, sibling_path};
 
 /// The holds on the sessions of one database.
 #[derive(Clone)]
@@ -28,9 +28,9 @@ pub(crate) struct HoldLock {
 }
 
 impl Holds {
-    pub(crate) fn of(database: &Path) -> Self {
+    pub(crate) fn new(database: &Path) -> Self {
         Self {
-            folder: beside(database, "-holds"),
+            folder: sibling_path(database, "-holds"),
         }
     }
 
@@ -46,7 +46,7 @@ impl Holds {
     }
 
     /// Takes the exclusive lock, which prevents holds on a session; `None` if there is a hold.
-    pub(crate) fn keep_off(&self, session: &SessionId) -> io::Result<Option<HoldLock>> {
+    pub(crate) fn try_exclusive(&self, session: &SessionId) -> io::Result<Option<HoldLock>> {
         let mut tries = TRIES;
         loop {
             let (file, path) = self.open(session)?;
@@ -65,18 +65,18 @@ impl Holds {
     }
 
     /// The sessions held now, as far as can be determined.
-    pub(crate) fn all(&self) -> HeldSessions {
+    pub(crate) fn held_sessions(&self) -> HeldSessions {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten();
         let held = entries.flatten().filter(|entry| is_held(&entry.path()));
         HeldSessions(held.map(|entry| entry.file_name()).collect())
     }
 
     fn open(&self, session: &SessionId) -> io::Result<(File, PathBuf)> {
-        make_folder(&self.folder)?;
+        create_private_dir(&self.folder)?;
         let path = self.folder.join(name(session));
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true).read(true);
-        private(&mut options);
+        set_private_mode(&mut options);
         Ok((options.open(&path)?, path))
     }
 }
@@ -94,7 +94,7 @@ impl Drop for HoldLock {
 pub(crate) struct HeldSessions(HashSet<OsString>);
 
 impl HeldSessions {
-    pub(crate) fn has(&self, session: &SessionId) -> bool {
+    pub(crate) fn contains(&self, session: &SessionId) -> bool {
         !self.0.is_empty() && self.0.contains(&name(session))
     }
 }

@@ -13,17 +13,17 @@ use crate::error::JobError;
 pub(crate) struct JobFailure {
     pub(crate) fault: JobError,
     /// Whether it may have been committed all the same.
-    pub(crate) perhaps_done: bool,
+    pub(crate) may_be_done: bool,
     /// Whether this job failed, and not the transaction that it shares with others.
-    pub(crate) of_one: bool,
+    pub(crate) is_single_job: bool,
 }
 
 impl JobFailure {
     /// The journal was closed, or its thread has ended.
     pub(crate) const CLOSED: Self = Self {
         fault: JobError::Closed,
-        of_one: false,
-        perhaps_done: false,
+        is_single_job: false,
+        may_be_done: false,
     };
 }
 
@@ -54,16 +54,16 @@ pub(crate) trait WriteJob: Send {
     fn perform(&mut self, connection: &Connection) -> rusqlite::Result<()>;
 
     /// The durability that it needs before the answer.
-    fn lasting(&self) -> Durability;
+    fn durability(&self) -> Durability;
 
     /// Sends the result to the requester.
-    fn tell(self: Box<Self>, ended: Result<(), JobFailure>);
+    fn complete(self: Box<Self>, result: Result<(), JobFailure>);
 }
 
 /// A request and the channel for its answer.
 pub(crate) struct QueuedJob<T, F> {
     pub(crate) answer: Option<T>,
-    pub(crate) lasting: Durability,
+    pub(crate) durability: Durability,
     pub(crate) reply: oneshot::Sender<Result<T, JobFailure>>,
     pub(crate) waits: WaitingCount,
     pub(crate) work: F,
@@ -79,20 +79,20 @@ where
         Ok(())
     }
 
-    fn lasting(&self) -> Durability {
-        self.lasting
+    fn durability(&self) -> Durability {
+        self.durability
     }
 
-    fn tell(self: Box<Self>, ended: Result<(), JobFailure>) {
+    fn complete(self: Box<Self>, result: Result<(), JobFailure>) {
         let Self {
             answer,
             reply,
             waits,
             ..
         } = *self;
-        let answer = ended.and_then(|()| {
+        let answer = result.and_then(|()| {
             answer.ok_or(JobFailure {
-                of_one: true,
+                is_single_job: true,
                 ..JobFailure::CLOSED
             })
         });
@@ -108,7 +108,7 @@ pub(crate) struct WaitingCount(Arc<AtomicUsize>);
 
 impl WaitingCount {
     /// Adds one to the count.
-    pub(crate) fn among(waiting: &Arc<AtomicUsize>) -> Self {
+    pub(crate) fn new(waiting: &Arc<AtomicUsize>) -> Self {
         waiting.fetch_add(1, Ordering::SeqCst);
         Self(Arc::clone(waiting))
     }

@@ -22,7 +22,7 @@ use jackfield_ports::journal::{
 };
 use rusqlite::Connection;
 
-use self::errors::{damaged, not_had, unknown, unreadable};
+use self::errors::{damaged, not_owned, unknown, unreadable};
 use crate::arrivals::{Arrivals, Awaited, WatchError};
 use crate::commit::{self, TakenSession};
 use crate::derived;
@@ -59,7 +59,7 @@ pub struct SqliteJournal {
     path: PathBuf,
     readers: Arc<Readers>,
     recent: Arc<Recent>,
-    us: Mutex<Option<Arc<Incarnation>>>,
+    incarnation: Mutex<Option<Arc<Incarnation>>>,
     watcher: Mutex<Option<JoinHandle<()>>>,
     witness: Witness,
     writer: FileWriter,
@@ -78,30 +78,30 @@ impl SqliteJournal {
             connection,
             form,
             path,
-            place,
+            location: place,
             witness,
         } = opened::open(&path)?;
         let io = |error| OpenError::io(&path, error);
         let store = |error: rusqlite::Error| OpenError::store(&path, &error);
         // Set only now, as the migration must not be subject to the limits on time and size.
-        let file = WriteFile::of(connection, place, &options).map_err(store)?;
-        let us = Arc::new(Incarnation::begin(&path).map_err(io)?);
+        let file = WriteFile::new(connection, place, &options).map_err(store)?;
+        let incarnation = Arc::new(Incarnation::start(&path).map_err(io)?);
         let arrivals = Arc::new(Arrivals::default());
         let watcher = arrivals.watch(&path).map_err(|error| match error {
             WatchError::Io(error) => io(error),
             WatchError::Store(error) => store(error),
         })?;
-        let writer = FileWriter::start(file, options.at_once).map_err(io)?;
+        let writer = FileWriter::start(file, options.inline_limit).map_err(io)?;
         Ok(Self {
             arrivals,
             clock: options.clock,
             _form: form,
-            holds: Holds::of(&path),
+            holds: Holds::new(&path),
             owned: OwnedSessions::default(),
-            readers: Readers::new(path.clone(), schema::to_read),
+            readers: Readers::new(path.clone(), schema::connect_reader),
             recent: Arc::new(Recent::new(options.recent_bytes)),
             path,
-            us: Mutex::new(Some(us)),
+            incarnation: Mutex::new(Some(incarnation)),
             watcher: Mutex::new(Some(watcher)),
             witness,
             writer,
@@ -127,7 +127,7 @@ impl SqliteJournal {
         });
         let _ended = ended.await;
         drop(
-            self.us
+            self.incarnation
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .take(),
@@ -135,13 +135,13 @@ impl SqliteJournal {
     }
 
     /// Reads from a session: inline if the session is short, otherwise away from the threads of the runtime.
-    async fn read_of<T: Send + 'static>(
+    async fn read_session<T: Send + 'static>(
         &self,
         session: &SessionId,
         read: impl Fn(&Connection, &StoredSession) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, JournalError> {
-        if let Some(now) = self.read_now_of(session, &read) {
-            let found = now.map_err(|fault| self.failed(session, fault))?;
+        if let Some(now) = self.read_session_inline(session, &read) {
+            let found = now.map_err(|fault| self.session_error(session, fault))?;
             return found.ok_or_else(|| unknown(session));
         }
         let id = session.clone();
@@ -149,35 +149,37 @@ impl SqliteJournal {
             let row = rows::session(connection, &id)?;
             row.map(|row| read(connection, &row)).transpose()
         });
-        let found = reading.await.map_err(|fault| self.failed(session, fault))?;
+        let found = reading
+            .await
+            .map_err(|fault| self.session_error(session, fault))?;
         found.ok_or_else(|| unknown(session))
     }
 
     /// Reads from a session inline if it is short and the read has to wait for nothing; `None` if there is no such
     /// session.
-    fn read_now_of<T>(
+    fn read_session_inline<T>(
         &self,
         session: &SessionId,
         read: impl Fn(&Connection, &StoredSession) -> rusqlite::Result<T>,
     ) -> Option<Result<Option<T>, JobError>> {
-        let short = |connection: &Connection| match rows::session(connection, session)? {
+        let read_short = |connection: &Connection| match rows::session(connection, session)? {
             Some(row) if row.is_short() => Ok(Some(Some(read(connection, &row)?))),
             Some(_) => Ok(None),
             None => Ok(Some(None)),
         };
         // A sole writer mostly reads what it has just written, which its connection still has cached.
-        if self.owned.company_of(session) == ConcurrentWriters::Alone
-            && let Some(now) = self.writer.read_now(short)
+        if self.owned.concurrent_writers(session) == ConcurrentWriters::Alone
+            && let Some(now) = self.writer.read_now(read_short)
         {
             return Some(now);
         }
         self.writer
             .is_quick()
-            .then(|| self.readers.read_now(short))?
+            .then(|| self.readers.read_now(read_short))?
     }
 
     /// Locks a file beside the database, away from the threads of the runtime.
-    async fn locked<T: Send + 'static>(
+    async fn lock_blocking<T: Send + 'static>(
         &self,
         lock: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> Result<T, JournalError> {
@@ -191,25 +193,25 @@ impl SqliteJournal {
     /// Adds the path of the file to an error.
     fn unreachable(&self, fault: JobError) -> JournalError {
         JournalError::Unreachable {
-            source: fault.at(&self.path).into(),
+            source: fault.with_path(&self.path).into(),
         }
     }
 
     /// The error of a request for one session, which may be damaged while the others are sound.
-    fn failed(&self, session: &SessionId, fault: JobError) -> JournalError {
+    fn session_error(&self, session: &SessionId, fault: JobError) -> JournalError {
         if fault.is_damage() {
-            return damaged(session, fault.at(&self.path));
+            return damaged(session, fault.with_path(&self.path));
         }
         self.unreachable(fault)
     }
 
-    fn us(&self) -> Result<Arc<Incarnation>, JournalError> {
-        let us = self
-            .us
+    fn incarnation(&self) -> Result<Arc<Incarnation>, JournalError> {
+        let incarnation = self
+            .incarnation
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        us.ok_or_else(|| self.unreachable(JobError::Closed))
+        incarnation.ok_or_else(|| self.unreachable(JobError::Closed))
     }
 }
 
@@ -230,31 +232,37 @@ impl fmt::Debug for SqliteJournal {
 #[async_trait]
 impl Journal for SqliteJournal {
     async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
-        let (us, clock, id) = (self.us()?, Arc::clone(&self.clock), session.clone());
-        let work = move |connection: &Connection| commit::own(connection, &id, &us, clock());
+        let (incarnation, clock, id) = (
+            self.incarnation()?,
+            Arc::clone(&self.clock),
+            session.clone(),
+        );
+        let work =
+            move |connection: &Connection| commit::own(connection, &id, &incarnation, clock());
         // The first append syncs it, too. If it is lost before, no live process has relied on it.
         let owning = self
             .writer
-            .ask_lightly(self.owned.company_of(session), work);
+            .execute_unsynced(self.owned.concurrent_writers(session), work);
         match owning
             .await
-            .map_err(|failed| self.failed(session, failed.fault))?
+            .map_err(|failed| self.session_error(session, failed.fault))?
         {
-            Ok(TakenSession { epoch, known }) => {
-                self.owned.add(session, epoch, known);
+            Ok(TakenSession { epoch, row }) => {
+                self.owned.add(session, epoch, row);
                 Ok(epoch)
             }
-            Err(why) => Err(not_had(session, why)),
+            Err(why) => Err(not_owned(session, why)),
         }
     }
 
     async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
-        let (us, id) = (self.us()?, session.clone());
-        let work = move |connection: &Connection| commit::release(connection, &id, epoch, &us);
+        let (incarnation, id) = (self.incarnation()?, session.clone());
+        let work =
+            move |connection: &Connection| commit::release(connection, &id, epoch, &incarnation);
         // A loss of power releases every session anyway.
         let released = self
             .writer
-            .ask_lightly(self.owned.company_of(session), work);
+            .execute_unsynced(self.owned.concurrent_writers(session), work);
         let released = released
             .await
             .map_err(|failed| self.unreachable(failed.fault));
@@ -266,7 +274,7 @@ impl Journal for SqliteJournal {
 
     async fn hold(&self, session: &SessionId) -> Result<Hold, JournalError> {
         let (holds, id) = (self.holds.clone(), session.clone());
-        let locked = self.locked(move || holds.hold(&id)).await?;
+        let locked = self.lock_blocking(move || holds.hold(&id)).await?;
         Ok(Hold::new(locked))
     }
 
@@ -281,7 +289,7 @@ impl Journal for SqliteJournal {
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
         let (id, recent) = (session.clone(), Arc::clone(&self.recent));
-        let read = self.read_of(session, move |connection, row| {
+        let read = self.read_session(session, move |connection, row| {
             if let Some(newer) = derived::newer(row) {
                 return Ok(Err(newer));
             }
@@ -289,12 +297,12 @@ impl Journal for SqliteJournal {
         });
         let mut loaded = read.await?.map_err(|error| unreadable(session, error))?;
         let marked = RestoredMarks::read(&self.path);
-        loaded.restored = marked.holds(session, loaded.steps.len() as u64);
+        loaded.restored = marked.contains(session, loaded.steps.len() as u64);
         Ok(loaded)
     }
 
     async fn append(&self, append: &Append) -> Appended {
-        let appending = match AppendJob::of(append) {
+        let job = match AppendJob::from_append(append) {
             Ok(appending) => appending,
             Err(error) => {
                 let why = error.to_string().into();
@@ -302,26 +310,26 @@ impl Journal for SqliteJournal {
             }
         };
         let clock = Arc::clone(&self.clock);
-        let known = self.owned.known(&append.session);
+        let known = self.owned.row(&append.session);
         let work = move |connection: &Connection| {
-            commit::append(connection, &appending, known.as_deref(), clock())
+            commit::append(connection, &job, known.as_deref(), clock())
         };
-        let company = self.owned.company_of(&append.session);
-        match self.writer.ask(company, work).await {
+        let concurrency = self.owned.concurrent_writers(&append.session);
+        match self.writer.execute(concurrency, work).await {
             Ok(Ok(known)) => {
-                self.owned.learn(&append.session, known);
+                self.owned.update_row(&append.session, known);
                 // The witness must know the append before anything relies on it.
                 let steps = append.position + append.steps.len() as u64;
-                self.witness.saw(&append.session, steps);
-                self.arrivals.tell(&append.session, Awaited::Steps);
+                self.witness.record(&append.session, steps);
+                self.arrivals.notify(&append.session, Awaited::Steps);
                 Appended::Committed
             }
             Ok(Err(refusal)) => Appended::Refused(refusal),
-            Err(failed) if !failed.perhaps_done && failed.fault.lasts() => {
-                let why = failed.fault.at(&self.path).to_string().into();
+            Err(failed) if !failed.may_be_done && failed.fault.is_permanent() => {
+                let why = failed.fault.with_path(&self.path).to_string().into();
                 Appended::Refused(AppendRefusal::Unwritable { why })
             }
-            Err(failed) => Appended::Unknown(failed.fault.at(&self.path).into()),
+            Err(failed) => Appended::Unknown(failed.fault.with_path(&self.path).into()),
         }
     }
 
@@ -332,7 +340,7 @@ impl Journal for SqliteJournal {
         by: Arc<str>,
         body: DeliveryBody,
     ) -> Result<DeliveryOutcome, JournalError> {
-        let delivering = DeliverJob {
+        let job = DeliverJob {
             body,
             by,
             id,
@@ -340,18 +348,18 @@ impl Journal for SqliteJournal {
         };
         let clock = Arc::clone(&self.clock);
         // The record that a reply was written may be lost: then the reply is still owed and is sent again.
-        let forgettable = matches!(delivering.body, DeliveryBody::Written { .. });
-        let work = move |connection: &Connection| commit::deliver(connection, &delivering, clock());
-        let company = self.owned.company_of(session);
-        let delivered = if forgettable {
-            self.writer.ask_lightly(company, work).await
+        let is_forgettable = matches!(job.body, DeliveryBody::Written { .. });
+        let work = move |connection: &Connection| commit::deliver(connection, &job, clock());
+        let concurrency = self.owned.concurrent_writers(session);
+        let delivered = if is_forgettable {
+            self.writer.execute_unsynced(concurrency, work).await
         } else {
-            self.writer.ask(company, work).await
+            self.writer.execute(concurrency, work).await
         };
-        let delivered = delivered.map_err(|failed| self.failed(session, failed.fault))?;
-        let delivered = delivered.map_err(|why| not_had(session, why))?;
+        let delivered = delivered.map_err(|failed| self.session_error(session, failed.fault))?;
+        let delivered = delivered.map_err(|why| not_owned(session, why))?;
         if delivered == DeliveryOutcome::Accepted {
-            self.arrivals.tell(session, Awaited::Deliveries);
+            self.arrivals.notify(session, Awaited::Deliveries);
         }
         Ok(delivered)
     }
@@ -361,7 +369,7 @@ impl Journal for SqliteJournal {
         loop {
             // Created before the read, so that no arrival in between is missed.
             let arrival = waiting.arrived.notified();
-            let read = self.read_of(session, move |connection, row| {
+            let read = self.read_session(session, move |connection, row| {
                 deliveries(connection, row, from)
             });
             let deliveries = read.await?.map_err(|error| unreadable(session, error))?;
@@ -376,10 +384,11 @@ impl Journal for SqliteJournal {
         let following = self.arrivals.wait(session, Awaited::Steps);
         loop {
             let growth = following.arrived.notified();
-            let read = self.read_of(session, move |connection, row| match derived::newer(row) {
-                Some(newer) => Ok(Err(newer)),
-                None => steps(connection, row, from),
-            });
+            let read =
+                self.read_session(session, move |connection, row| match derived::newer(row) {
+                    Some(newer) => Ok(Err(newer)),
+                    None => steps(connection, row, from),
+                });
             let steps = read.await?.map_err(|error| unreadable(session, error))?;
             if !steps.is_empty() {
                 return Ok(steps);
@@ -392,10 +401,16 @@ impl Journal for SqliteJournal {
         &self,
         query: &SessionQuery,
     ) -> Result<Vec<sessions::SessionRow>, JournalError> {
-        let (us, query, holds) = (self.us()?, query.clone(), self.holds.clone());
+        let (incarnation, query, holds) = (self.incarnation()?, query.clone(), self.holds.clone());
         let path = self.path.clone();
         let read = move |connection: &Connection| {
-            listing::sessions(connection, &query, &us, &holds, &RestoredMarks::read(&path))
+            listing::sessions(
+                connection,
+                &query,
+                &incarnation,
+                &holds,
+                &RestoredMarks::read(&path),
+            )
         };
         self.readers
             .read(read)
@@ -404,23 +419,26 @@ impl Journal for SqliteJournal {
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
-        let (us, id) = (self.us()?, session.clone());
+        let (incarnation, id) = (self.incarnation()?, session.clone());
         let (holds, held) = (self.holds.clone(), session.clone());
-        let kept_off = self.locked(move || holds.keep_off(&held)).await?;
+        let exclusive_hold = self
+            .lock_blocking(move || holds.try_exclusive(&held))
+            .await?;
         // The lock moves into the job and is held until the commit, even if this future is dropped.
-        let work =
-            move |connection: &Connection| commit::delete(connection, &id, &us, kept_off.as_ref());
+        let work = move |connection: &Connection| {
+            commit::delete(connection, &id, &incarnation, exclusive_hold.as_ref())
+        };
         // Before the deletion, so that no process takes the session for lost.
-        self.witness.forget(session);
+        self.witness.clear_session(session);
         let deleted = self
             .writer
-            .ask_to_wipe(work)
+            .execute_and_wipe(work)
             .await
             .map_err(|failed| self.unreachable(failed.fault))?;
-        deleted.map_err(|why| not_had(session, why))?;
-        self.recent.forget(session);
-        self.arrivals.tell(session, Awaited::Deliveries);
-        self.arrivals.tell(session, Awaited::Steps);
+        deleted.map_err(|why| not_owned(session, why))?;
+        self.recent.invalidate(session);
+        self.arrivals.notify(session, Awaited::Deliveries);
+        self.arrivals.notify(session, Awaited::Steps);
         Ok(())
     }
 
@@ -435,7 +453,7 @@ impl Journal for SqliteJournal {
             }))
         };
         let marked = self.readers.read(read).await;
-        let marked = marked.map_err(|fault| self.failed(session, fault))?;
+        let marked = marked.map_err(|fault| self.session_error(session, fault))?;
         let marked = marked.ok_or_else(|| unknown(session))?;
         marked.map_err(|error| JournalError::Unreachable {
             source: error.into(),
@@ -443,10 +461,16 @@ impl Journal for SqliteJournal {
     }
 
     async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError> {
-        let us = self.us()?;
+        let incarnation = self.incarnation()?;
         let path = self.path.clone();
         let read = move |connection: &Connection| {
-            listing::due(connection, now, most, &us, &RestoredMarks::read(&path))
+            listing::due(
+                connection,
+                now,
+                most,
+                &incarnation,
+                &RestoredMarks::read(&path),
+            )
         };
         self.readers
             .read(read)

@@ -46,7 +46,7 @@ mod schema;
 mod witness;
 mod writer;
 
-pub use self::arrivals::NOTICED;
+pub use self::arrivals::POLL_INTERVAL;
 pub use self::check::{CheckProgress, CheckReport, QuickChecked};
 pub use self::error::OpenError;
 pub use self::journal::SqliteJournal;

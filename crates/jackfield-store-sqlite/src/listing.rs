@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
-use jackfield_ports::journal::summary::{OpenTurnSummary, fold};
+use jackfield_ports::journal::summary::{OpenTurnSummary, normalize};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_record::VOCABULARY;
 use rusqlite::types::{Type, Value};
@@ -22,18 +22,18 @@ use crate::rows::{damaged, wait_row};
 
 /// The live owners; each owner is tested once.
 struct LiveOwners<'a> {
-    known: HashMap<String, bool>,
-    us: &'a Incarnation,
+    liveness: HashMap<String, bool>,
+    incarnation: &'a Incarnation,
 }
 
 impl LiveOwners<'_> {
     fn is_alive(&mut self, owner: Option<String>) -> bool {
         owner.is_some_and(|owner| {
-            let us = self.us;
+            let incarnation = self.incarnation;
             *self
-                .known
+                .liveness
                 .entry(owner)
-                .or_insert_with_key(|owner| us.is_alive(owner))
+                .or_insert_with_key(|owner| incarnation.is_alive(owner))
         })
     }
 }
@@ -42,7 +42,7 @@ impl LiveOwners<'_> {
 pub(crate) fn sessions(
     connection: &Connection,
     query: &SessionQuery,
-    us: &Incarnation,
+    incarnation: &Incarnation,
     holds: &Holds,
     marked: &RestoredMarks,
 ) -> rusqlite::Result<Vec<SessionRow>> {
@@ -59,22 +59,22 @@ pub(crate) fn sessions(
     }
     if let Some(text) = &query.text {
         select.push_str(" AND number IN (SELECT session FROM texts WHERE instr(text, ?))");
-        values.push(fold(text).into());
+        values.push(normalize(text).into());
     }
     select.push_str(" ORDER BY changed DESC, id DESC LIMIT ?");
-    values.push(i64::try_from(query.most).unwrap_or(i64::MAX).into());
-    let mut living = LiveOwners {
-        known: HashMap::new(),
-        us,
+    values.push(i64::try_from(query.limit).unwrap_or(i64::MAX).into());
+    let mut owners = LiveOwners {
+        liveness: HashMap::new(),
+        incarnation,
     };
-    let held = holds.all();
+    let held = holds.held_sessions();
     let mut select = connection.prepare_cached(&select)?;
     let mut found = select.query(params_from_iter(values))?;
     let mut rows = Vec::new();
     while let Some(row) = found.next()? {
-        let mut row = listed(connection, row, &mut living, &held)?;
+        let mut row = session_row(connection, row, &mut owners, &held)?;
         if let Some(open) = &mut row.open {
-            open.parked |= marked.holds(&row.session, row.steps);
+            open.parked |= marked.contains(&row.session, row.steps);
         }
         rows.push(row);
     }
@@ -85,15 +85,15 @@ pub(crate) fn sessions(
 pub(crate) fn readable(
     connection: &Connection,
     most: usize,
-    us: &Incarnation,
+    incarnation: &Incarnation,
     holds: &Holds,
     marked: &RestoredMarks,
 ) -> Vec<SessionRow> {
-    let mut living = LiveOwners {
-        known: HashMap::new(),
-        us,
+    let mut owners = LiveOwners {
+        liveness: HashMap::new(),
+        incarnation,
     };
-    let held = holds.all();
+    let held = holds.held_sessions();
     let mut found: Vec<SessionRow> = Vec::new();
     for order in ["DESC", "ASC"] {
         let select = format!("{LISTED} ORDER BY number {order}");
@@ -108,14 +108,14 @@ pub(crate) fn readable(
             if found.len() == most {
                 return found;
             }
-            let Ok(mut row) = listed(connection, row, &mut living, &held) else {
+            let Ok(mut row) = session_row(connection, row, &mut owners, &held) else {
                 continue;
             };
             if found.iter().any(|known| known.session == row.session) {
                 break;
             }
             if let Some(open) = &mut row.open {
-                open.parked |= marked.holds(&row.session, row.steps);
+                open.parked |= marked.contains(&row.session, row.steps);
             }
             found.push(row);
         }
@@ -123,10 +123,10 @@ pub(crate) fn readable(
     found
 }
 
-fn listed(
+fn session_row(
     connection: &Connection,
     row: &Row<'_>,
-    living: &mut LiveOwners<'_>,
+    owners: &mut LiveOwners<'_>,
     held: &HeldSessions,
 ) -> rusqlite::Result<SessionRow> {
     let open: Option<String> = row.get(8)?;
@@ -140,7 +140,7 @@ fn listed(
             session: row.get(11)?,
             steps,
         };
-        unreadable = unread(connection, &end, known)?;
+        unreadable = unread_steps_error(connection, &end, known)?;
     }
     let listed = open.as_deref().map(derived::open);
     if matches!(listed, Some(None)) {
@@ -151,9 +151,9 @@ fn listed(
         bytes: row.get(5)?,
         changed: WallTime::from_millis(row.get(4)?),
         created: WallTime::from_millis(row.get(3)?),
-        held: held.has(&session),
-        open: listed.flatten().as_ref().map(OpenTurnSummary::listed),
-        owned: living.is_alive(row.get(1)?),
+        held: held.contains(&session),
+        open: listed.flatten().as_ref().map(OpenTurnSummary::to_row),
+        owned: owners.is_alive(row.get(1)?),
         principal: row.get::<_, Option<String>>(12)?.map(Into::into),
         session,
         steps,
@@ -164,15 +164,15 @@ fn listed(
 }
 
 /// The error of the steps that the session's row does not cover, if they cannot be read.
-fn unread(
+fn unread_steps_error(
     connection: &Connection,
     end: &ChainEnd,
     known: u64,
 ) -> rusqlite::Result<Option<Arc<str>>> {
-    let read = chain::each(connection, end, known, |_, record| {
-        Ok(parts::step(connection, end.session, record)?.map(drop))
+    let read = chain::for_each_step(connection, end, known, |_, record| {
+        Ok(parts::read_step(connection, end.session, record)?.map(drop))
     });
-    match chain::told_missing(read)? {
+    match chain::split_gap(read)? {
         Ok(Ok(())) => Ok(None),
         Ok(Err(error)) => Ok(Some(error.to_string().into())),
         Err(missing) => Ok(Some(missing.to_string().into())),
@@ -184,12 +184,12 @@ pub(crate) fn due(
     connection: &Connection,
     now: WallTime,
     most: usize,
-    us: &Incarnation,
+    incarnation: &Incarnation,
     marked: &RestoredMarks,
 ) -> rusqlite::Result<DueSessions> {
-    let mut living = LiveOwners {
-        known: HashMap::new(),
-        us,
+    let mut owners = LiveOwners {
+        liveness: HashMap::new(),
+        incarnation,
     };
     let mut select = connection.prepare_cached(
         "SELECT id, owner, due, steps, loud > seen FROM sessions
@@ -198,7 +198,7 @@ pub(crate) fn due(
     let mut found = select.query([VOCABULARY])?;
     let mut due = DueSessions::default();
     while let Some(row) = found.next()? {
-        if living.is_alive(row.get(1)?) {
+        if owners.is_alive(row.get(1)?) {
             continue;
         }
         let at = WallTime::from_millis(row.get(2)?);
@@ -212,7 +212,7 @@ pub(crate) fn due(
         }
         let session = session_id(row, 0)?;
         // A session that was marked as restored waits for a person; only a new delivery makes it due.
-        if row.get(4)? || !marked.holds(&session, row.get(3)?) {
+        if row.get(4)? || !marked.contains(&session, row.get(3)?) {
             due.sessions.push(session);
         }
     }
@@ -234,7 +234,7 @@ pub(crate) fn open_waits(
              ORDER BY waits.rowid DESC LIMIT ?3
          ) ORDER BY nth",
     )?;
-    let most = i64::try_from(query.most).unwrap_or(i64::MAX);
+    let most = i64::try_from(query.limit).unwrap_or(i64::MAX);
     let session = query.session.as_ref().map(SessionId::as_str);
     let found = select.query_map(params![VOCABULARY, session, most], |row| {
         Ok((session_id(row, 7)?, wait_row(row)?))

@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 use crate::rows::damaged;
 
 /// Stores the marks of a session.
-pub(crate) fn keep(
+pub(crate) fn insert(
     connection: &Connection,
     session: i64,
     marked: &[StepMarks],

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use crate::error::{JobError, OpenError};
 use crate::forms::FORM;
-use crate::owners::{FormLock, LocatedFile, make_folder, private};
+use crate::owners::{FormLock, LocatedFile, create_private_dir, set_private_mode};
 use crate::restored;
 use crate::schema;
 use crate::witness::Witness;
@@ -20,7 +20,7 @@ pub(crate) struct ReadyFile {
     pub(crate) form: FormLock,
     /// The canonical path.
     pub(crate) path: PathBuf,
-    pub(crate) place: LocatedFile,
+    pub(crate) location: LocatedFile,
     /// The note of the last append.
     pub(crate) witness: Witness,
 }
@@ -32,22 +32,22 @@ pub(crate) fn open(path: &Path) -> Result<ReadyFile, OpenError> {
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
     {
-        make_folder(folder).map_err(io)?;
+        create_private_dir(folder).map_err(io)?;
     }
     let found = std::fs::metadata(path).ok().map(|found| found.file_type());
     if let Some(kind) = found.filter(|found| !found.is_file()) {
         return Err(OpenError::NotAFile {
-            kind: told(kind),
+            kind: file_type_name(kind),
             path: path.to_owned(),
         });
     }
     // An existing file must not be opened here: closing it would release the POSIX locks that SQLite holds on it in
     // this process.
     if found.is_none() {
-        let mut make = OpenOptions::new();
-        make.create(true).truncate(false).write(true).read(true);
-        private(&mut make);
-        drop(make.open(path).map_err(io)?);
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true).read(true);
+        set_private_mode(&mut options);
+        drop(options.open(path).map_err(io)?);
     }
     // The canonical path is the same for every alias, so SQLite and our locks use the same name.
     let path = path.canonicalize().map_err(io)?;
@@ -62,8 +62,8 @@ pub(crate) fn open(path: &Path) -> Result<ReadyFile, OpenError> {
         let fault = JobError::ReadOnly("SQLite could open it only to read".into());
         return Err(OpenError::read_only(&path, fault));
     }
-    ready(&path, &mut connection, &form)?;
-    let witness = Witness::of(&path);
+    prepare(&path, &mut connection, &form)?;
+    let witness = Witness::new(&path);
     if found.is_none() {
         // This witness belongs to an earlier file.
         witness.clear();
@@ -74,26 +74,26 @@ pub(crate) fn open(path: &Path) -> Result<ReadyFile, OpenError> {
         connection,
         form,
         path,
-        place,
+        location: place,
         witness,
     })
 }
 
 /// Migrates the file if needed, or returns why it cannot be used.
-fn ready(path: &Path, connection: &mut Connection, form: &FormLock) -> Result<(), OpenError> {
+fn prepare(path: &Path, connection: &mut Connection, form: &FormLock) -> Result<(), OpenError> {
     let io = |error| OpenError::io(path, error);
     let store = |error: rusqlite::Error| OpenError::store(path, &error);
     for _ in 0..TRIES {
-        let alone = form.alone().map_err(io)?;
+        let alone = form.try_exclusive().map_err(io)?;
         if !alone {
             // The process that has the lock alone is migrating the file.
-            form.share().map_err(io)?;
+            form.lock_shared().map_err(io)?;
         }
-        match schema::look(connection).map_err(store)? {
-            schema::DatabaseState::Ready => return form.share().map_err(io),
+        match schema::read_state(connection).map_err(store)? {
+            schema::DatabaseState::Ready => return form.lock_shared().map_err(io),
             schema::DatabaseState::Older(_) if alone => {
                 schema::migrate(connection).map_err(store)?;
-                return form.share().map_err(io);
+                return form.lock_shared().map_err(io);
             }
             // That process has died meanwhile, or an older build is at work.
             schema::DatabaseState::Older(_) => form.release().map_err(io)?,
@@ -117,7 +117,7 @@ fn ready(path: &Path, connection: &mut Connection, form: &FormLock) -> Result<()
 }
 
 /// A name for the kind of an entry that is not a file.
-fn told(kind: FileType) -> &'static str {
+fn file_type_name(kind: FileType) -> &'static str {
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt as _;

@@ -17,14 +17,14 @@ pub(crate) type NowFn = Arc<dyn Fn() -> WallTime + Send + Sync>;
 pub struct Options {
     /// If recent commits took less than this and only one session is owned here, a commit runs inline and blocks
     /// its runtime thread for that time. All other commits run on the journal's thread; with zero, all of them do.
-    pub at_once: Duration,
+    pub inline_limit: Duration,
     /// The source of the time of deliveries.
     pub clock: NowFn,
     /// The size limit of the file in bytes, without its log; `None` is unlimited. Requests that do not fit are
     /// refused, while reads and deletions still work. A file that is already larger does not grow further.
-    pub most_bytes: Option<u64>,
+    pub max_bytes: Option<u64>,
     /// How long a write waits for another process's write.
-    pub patience: Duration,
+    pub busy_timeout: Duration,
     /// The size of the cache of decoded long sessions, in bytes of records. A later read of a cached session reads
     /// only the new steps. With zero, none are cached.
     pub recent_bytes: u64,
@@ -32,8 +32,8 @@ pub struct Options {
 
 impl Options {
     /// The limit as a number of pages.
-    pub(crate) fn most_pages(&self) -> Option<u32> {
-        let pages = self.most_bytes? / PAGE;
+    pub(crate) fn max_pages(&self) -> Option<u32> {
+        let pages = self.max_bytes? / PAGE;
         Some(
             u32::try_from(pages)
                 .unwrap_or(MOST_PAGES)
@@ -45,10 +45,10 @@ impl Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            at_once: Duration::from_millis(1),
+            inline_limit: Duration::from_millis(1),
             clock: Arc::new(system_time),
-            most_bytes: None,
-            patience: schema::PATIENCE,
+            max_bytes: None,
+            busy_timeout: schema::PATIENCE,
             recent_bytes: RECENT_BYTES,
         }
     }

@@ -27,7 +27,7 @@ pub(crate) struct OwnerRow {
 
 impl OwnerRow {
     /// The row of a session that was just created.
-    pub(crate) fn made(number: i64, epoch: u64) -> Self {
+    pub(crate) fn new(number: i64, epoch: u64) -> Self {
         Self {
             due: None,
             epoch,
@@ -40,7 +40,7 @@ impl OwnerRow {
     }
 
     /// The row of a session with this summary, owned under this epoch.
-    pub(crate) const fn of(row: &StoredSession, epoch: u64, summary: Summary) -> Self {
+    pub(crate) const fn from_row(row: &StoredSession, epoch: u64, summary: Summary) -> Self {
         Self {
             due: row.due,
             epoch,
@@ -67,7 +67,7 @@ impl OwnedSessions {
     }
 
     /// Whether another session is owned here, whose turn may write at the same time.
-    pub(crate) fn company_of(&self, session: &SessionId) -> ConcurrentWriters {
+    pub(crate) fn concurrent_writers(&self, session: &SessionId) -> ConcurrentWriters {
         if self.lock().keys().any(|owned| owned != session) {
             ConcurrentWriters::Others
         } else {
@@ -76,12 +76,12 @@ impl OwnedSessions {
     }
 
     /// The known row of a session.
-    pub(crate) fn known(&self, session: &SessionId) -> Option<Arc<OwnerRow>> {
+    pub(crate) fn row(&self, session: &SessionId) -> Option<Arc<OwnerRow>> {
         self.lock().get(session)?.1.clone()
     }
 
     /// Replaces the known row of a session, if the session is still owned.
-    pub(crate) fn learn(&self, session: &SessionId, known: Option<OwnerRow>) {
+    pub(crate) fn update_row(&self, session: &SessionId, known: Option<OwnerRow>) {
         if let Some((_, before)) = self.lock().get_mut(session) {
             *before = known.map(Arc::new);
         }

@@ -22,10 +22,10 @@ pub(crate) struct Incarnation {
 
 impl Incarnation {
     /// Creates and locks a new owner file; other processes see this one as alive from then on.
-    pub(crate) fn begin(database: &Path) -> io::Result<Self> {
-        let folder = beside(database, "-owners");
-        make_folder(&folder)?;
-        sweep(&folder);
+    pub(crate) fn start(database: &Path) -> io::Result<Self> {
+        let folder = sibling_path(database, "-owners");
+        create_private_dir(&folder)?;
+        remove_stale(&folder);
         loop {
             let name = new_name();
             let path = folder.join(&name);
@@ -49,7 +49,7 @@ impl Incarnation {
     /// Tests whether others are alive, and owns no session.
     pub(crate) fn observer(database: &Path) -> Self {
         Self {
-            folder: beside(database, "-owners"),
+            folder: sibling_path(database, "-owners"),
             lock: None,
             name: String::new(),
         }
@@ -62,7 +62,7 @@ impl Incarnation {
 
     /// Whether the owner of this name is alive; also `true` if that cannot be determined.
     pub(crate) fn is_alive(&self, owner: &str) -> bool {
-        owner == self.name || holds(&self.folder.join(owner))
+        owner == self.name || is_locked(&self.folder.join(owner))
     }
 }
 
@@ -81,17 +81,17 @@ impl FormLock {
     pub(crate) fn open(database: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true).read(true);
-        private(&mut options);
-        options.open(beside(database, "-form")).map(Self)
+        set_private_mode(&mut options);
+        options.open(sibling_path(database, "-form")).map(Self)
     }
 
     /// Takes the lock shared, also from exclusive; waits for a running migration.
-    pub(crate) fn share(&self) -> io::Result<()> {
+    pub(crate) fn lock_shared(&self) -> io::Result<()> {
         self.0.lock_shared()
     }
 
     /// Takes the lock exclusively, if it is free.
-    pub(crate) fn alone(&self) -> io::Result<bool> {
+    pub(crate) fn try_exclusive(&self) -> io::Result<bool> {
         match self.0.try_lock() {
             Ok(()) => Ok(true),
             Err(TryLockError::WouldBlock) => Ok(false),
@@ -105,7 +105,7 @@ impl FormLock {
 }
 
 /// Restricts a new file to its owner, as conversations are private.
-pub(crate) fn private(options: &mut OpenOptions) {
+pub(crate) fn set_private_mode(options: &mut OpenOptions) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
@@ -116,7 +116,7 @@ pub(crate) fn private(options: &mut OpenOptions) {
 }
 
 /// Creates a folder and its missing parents, accessible only to their owner.
-pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn create_private_dir(folder: &Path) -> io::Result<()> {
     let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
     let missing: Vec<&Path> = folder.ancestors().take_while(missing).collect();
     let mut builder = std::fs::DirBuilder::new();
@@ -186,12 +186,12 @@ fn identity(file: &std::fs::Metadata) -> (u64, u64) {
 fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create_new(true).write(true);
-    private(&mut options);
+    set_private_mode(&mut options);
     options.open(path)
 }
 
 /// Whether the lock of this file is held; removes a file whose lock is free.
-fn holds(path: &Path) -> bool {
+fn is_locked(path: &Path) -> bool {
     match File::open(path) {
         Ok(file) => match file.try_lock_shared() {
             Ok(()) => {
@@ -206,12 +206,12 @@ fn holds(path: &Path) -> bool {
 }
 
 /// Removes the owner files of dead processes.
-fn sweep(folder: &Path) {
+fn remove_stale(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return;
     };
     for entry in entries.flatten() {
-        let _alive = holds(&entry.path());
+        let _alive = is_locked(&entry.path());
     }
 }
 
@@ -230,7 +230,7 @@ pub(crate) fn is_there(path: &Path, _file: &File) -> bool {
 }
 
 /// The path of a file beside the database: the database's name with a suffix.
-pub(crate) fn beside(database: &Path, after: &str) -> PathBuf {
+pub(crate) fn sibling_path(database: &Path, after: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(after);
     name.into()

@@ -6,27 +6,31 @@ use jackfield_record::{DecodeError, Part};
 use rusqlite::{Connection, params};
 
 /// Decodes a step's record and inserts its parts.
-pub(crate) fn step(
+pub(crate) fn read_step(
     connection: &Connection,
     session: i64,
     record: &[u8],
 ) -> rusqlite::Result<Result<Envelope, DecodeError>> {
-    let whole = whole(connection, session, record)?;
+    let whole = join_record(connection, session, record)?;
     Ok(whole.and_then(|whole| jackfield_record::decode_envelope(&whole)))
 }
 
 /// A step, and the number of bytes of its record including its parts.
-pub(crate) fn step_and_length(
+pub(crate) fn read_step_and_length(
     connection: &Connection,
     session: i64,
     record: &[u8],
 ) -> rusqlite::Result<Result<(Envelope, usize), DecodeError>> {
-    let whole = whole(connection, session, record)?;
+    let whole = join_record(connection, session, record)?;
     Ok(whole.and_then(|whole| Ok((jackfield_record::decode_envelope(&whole)?, whole.len()))))
 }
 
 /// Stores the parts of a session's steps.
-pub(crate) fn keep(connection: &Connection, session: i64, parts: &[Part]) -> rusqlite::Result<()> {
+pub(crate) fn insert(
+    connection: &Connection,
+    session: i64,
+    parts: &[Part],
+) -> rusqlite::Result<()> {
     if parts.is_empty() {
         return Ok(());
     }
@@ -46,7 +50,7 @@ pub(crate) fn keep(connection: &Connection, session: i64, parts: &[Part]) -> rus
 }
 
 /// Deletes a session's row, the rows that depend on it, and the parts that no other session needs.
-pub(crate) fn delete_with(connection: &Connection, session: i64) -> rusqlite::Result<()> {
+pub(crate) fn delete_session(connection: &Connection, session: i64) -> rusqlite::Result<()> {
     let mut named = connection.prepare_cached("SELECT part FROM parts WHERE session = ?1")?;
     let named = named.query_map([session], |row| row.get(0))?;
     let named = named.collect::<rusqlite::Result<Vec<i64>>>()?;
@@ -62,7 +66,7 @@ pub(crate) fn delete_with(connection: &Connection, session: i64) -> rusqlite::Re
     Ok(())
 }
 
-fn whole<'a>(
+fn join_record<'a>(
     connection: &Connection,
     session: i64,
     record: &'a [u8],

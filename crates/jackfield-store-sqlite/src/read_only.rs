@@ -47,7 +47,7 @@ pub struct ReadOnlyJournal {
     path: PathBuf,
     readers: Arc<Readers>,
     recent: Arc<Recent>,
-    us: Arc<Incarnation>,
+    incarnation: Arc<Incarnation>,
 }
 
 impl ReadOnlyJournal {
@@ -62,10 +62,11 @@ impl ReadOnlyJournal {
         let path = path
             .canonicalize()
             .map_err(|error| OpenError::io(&path, error))?;
-        let open: ReaderFactory = match look(&path, schema::read_only) {
+        let open: ReaderFactory = match check_state(&path, schema::read_only) {
             Ok(()) => schema::read_only,
             Err(ReadOnlyError::Store(JobError::ReadOnly(_))) if !has_log(&path) => {
-                look(&path, schema::immutable).map_err(|not| not.of(&path))?;
+                check_state(&path, schema::immutable)
+                    .map_err(|error| error.into_open_error(&path))?;
                 schema::immutable
             }
             Err(ReadOnlyError::Store(JobError::ReadOnly(_))) => {
@@ -76,12 +77,12 @@ impl ReadOnlyJournal {
                         .into(),
                 });
             }
-            Err(not) => return Err(not.of(&path)),
+            Err(error) => return Err(error.into_open_error(&path)),
         };
         Ok(Self {
             readers: Readers::new(path.clone(), open),
             recent: Arc::new(Recent::new(0)),
-            us: Arc::new(Incarnation::observer(&path)),
+            incarnation: Arc::new(Incarnation::observer(&path)),
             path,
         })
     }
@@ -100,7 +101,7 @@ impl ReadOnlyJournal {
     }
 
     /// Reads from a session.
-    async fn read_of<T: Send + 'static>(
+    async fn read_session<T: Send + 'static>(
         &self,
         session: &SessionId,
         read: impl Fn(&Connection, &StoredSession) -> rusqlite::Result<T> + Send + 'static,
@@ -112,14 +113,14 @@ impl ReadOnlyJournal {
         });
         match reading.await {
             Ok(found) => found.ok_or_else(|| unknown(session)),
-            Err(fault) if fault.is_damage() => Err(damaged(session, fault.at(&self.path))),
+            Err(fault) if fault.is_damage() => Err(damaged(session, fault.with_path(&self.path))),
             Err(fault) => Err(self.unreachable(fault)),
         }
     }
 
     fn unreachable(&self, fault: JobError) -> JournalError {
         JournalError::Unreachable {
-            source: fault.at(&self.path).into(),
+            source: fault.with_path(&self.path).into(),
         }
     }
 
@@ -153,7 +154,7 @@ impl Journal for ReadOnlyJournal {
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
         let (id, recent) = (session.clone(), Arc::clone(&self.recent));
-        let read = self.read_of(session, move |connection, row| {
+        let read = self.read_session(session, move |connection, row| {
             if let Some(newer) = derived::newer(row) {
                 return Ok(Err(newer));
             }
@@ -161,12 +162,12 @@ impl Journal for ReadOnlyJournal {
         });
         let mut loaded = read.await?.map_err(|error| unreadable(session, error))?;
         let marked = RestoredMarks::read(&self.path);
-        loaded.restored = marked.holds(session, loaded.steps.len() as u64);
+        loaded.restored = marked.contains(session, loaded.steps.len() as u64);
         Ok(loaded)
     }
 
     async fn append(&self, _: &Append) -> Appended {
-        let why = JobError::ReadOnly(OPENED_TO_READ.into()).at(&self.path);
+        let why = JobError::ReadOnly(OPENED_TO_READ.into()).with_path(&self.path);
         Appended::Refused(AppendRefusal::Unwritable {
             why: why.to_string().into(),
         })
@@ -184,7 +185,7 @@ impl Journal for ReadOnlyJournal {
 
     async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
         loop {
-            let read = self.read_of(session, move |connection, row| {
+            let read = self.read_session(session, move |connection, row| {
                 deliveries(connection, row, from)
             });
             let deliveries = read.await?.map_err(|error| unreadable(session, error))?;
@@ -197,10 +198,11 @@ impl Journal for ReadOnlyJournal {
 
     async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
         loop {
-            let read = self.read_of(session, move |connection, row| match derived::newer(row) {
-                Some(newer) => Ok(Err(newer)),
-                None => steps(connection, row, from),
-            });
+            let read =
+                self.read_session(session, move |connection, row| match derived::newer(row) {
+                    Some(newer) => Ok(Err(newer)),
+                    None => steps(connection, row, from),
+                });
             let steps = read.await?.map_err(|error| unreadable(session, error))?;
             if !steps.is_empty() {
                 return Ok(steps);
@@ -213,9 +215,13 @@ impl Journal for ReadOnlyJournal {
         &self,
         query: &SessionQuery,
     ) -> Result<Vec<sessions::SessionRow>, JournalError> {
-        let (us, query, path) = (Arc::clone(&self.us), query.clone(), self.path.clone());
+        let (us, query, path) = (
+            Arc::clone(&self.incarnation),
+            query.clone(),
+            self.path.clone(),
+        );
         self.read(move |connection| {
-            let (holds, marked) = (Holds::of(&path), RestoredMarks::read(&path));
+            let (holds, marked) = (Holds::new(&path), RestoredMarks::read(&path));
             listing::sessions(connection, &query, &us, &holds, &marked)
         })
         .await
@@ -230,7 +236,7 @@ impl Journal for ReadOnlyJournal {
     }
 
     async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError> {
-        let (us, path) = (Arc::clone(&self.us), self.path.clone());
+        let (us, path) = (Arc::clone(&self.incarnation), self.path.clone());
         self.read(move |connection| {
             listing::due(connection, now, most, &us, &RestoredMarks::read(&path))
         })
@@ -265,7 +271,7 @@ enum ReadOnlyError {
 }
 
 impl ReadOnlyError {
-    fn of(self, path: &Path) -> OpenError {
+    fn into_open_error(self, path: &Path) -> OpenError {
         let path = path.to_owned();
         let why = match self {
             Self::Form(schema::DatabaseState::Newer(found)) => {
@@ -288,12 +294,12 @@ impl ReadOnlyError {
 }
 
 /// Opens the file with this factory and checks its state.
-fn look(path: &Path, open: ReaderFactory) -> Result<(), ReadOnlyError> {
-    let found = open(path).and_then(|connection| schema::look(&connection));
+fn check_state(path: &Path, open: ReaderFactory) -> Result<(), ReadOnlyError> {
+    let found = open(path).and_then(|connection| schema::read_state(&connection));
     match found {
         Ok(schema::DatabaseState::Ready) => Ok(()),
         Ok(form) => Err(ReadOnlyError::Form(form)),
-        Err(error) => Err(ReadOnlyError::Store(JobError::of(&error))),
+        Err(error) => Err(ReadOnlyError::Store(JobError::from_sqlite(&error))),
     }
 }
 

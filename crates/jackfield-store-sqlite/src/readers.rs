@@ -38,17 +38,20 @@ impl Readers {
     ) -> Result<T, JobError> {
         let permit = Arc::clone(&self.at_once).acquire_owned();
         let permit = permit.await.map_err(|_| JobError::Closed)?;
-        let us = Arc::clone(self);
+        let readers = Arc::clone(self);
         let reading = tokio::task::spawn_blocking(move || {
             // The permit belongs to the read and not to the future, which may be dropped before the read ends.
             let _permit = permit;
-            let connection = match us.idle() {
+            let connection = match readers.idle() {
                 Some(connection) => connection
                     .busy_timeout(schema::PATIENCE)
                     .map(|()| connection),
-                None => (us.open)(&us.path),
+                None => (readers.open)(&readers.path),
             };
-            us.in_snapshot(connection.map_err(|error| JobError::of(&error))?, read)
+            readers.in_snapshot(
+                connection.map_err(|error| JobError::from_sqlite(&error))?,
+                read,
+            )
         });
         // A panic in a read is a bug here, and must not end the turn of the requester.
         reading.await.unwrap_or(Err(JobError::Closed))
@@ -64,7 +67,7 @@ impl Readers {
         let connection = self.idle()?;
         let read = connection
             .busy_timeout(Duration::ZERO)
-            .map_err(|error| JobError::of(&error))
+            .map_err(|error| JobError::from_sqlite(&error))
             .and_then(|()| self.in_snapshot(connection, read));
         match read {
             Ok(read) => read.map(Ok),
@@ -83,7 +86,7 @@ impl Readers {
         connection: Connection,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, JobError> {
-        let fault = |error: rusqlite::Error| JobError::of(&error);
+        let fault = |error: rusqlite::Error| JobError::from_sqlite(&error);
         let snapshot = connection.unchecked_transaction().map_err(fault)?;
         let read = read(&snapshot).map_err(fault)?;
         snapshot.finish().map_err(fault)?;

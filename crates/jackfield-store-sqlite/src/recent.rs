@@ -23,9 +23,9 @@ use crate::{chain, parts};
 
 /// The cache of the sessions that were read last.
 pub(crate) struct Recent {
-    kept: Mutex<CachedSession>,
+    cache: Mutex<CachedSession>,
     /// The largest sum of their sizes in bytes, as their rows give them.
-    most: u64,
+    max_bytes: u64,
 }
 
 struct CachedSession {
@@ -58,7 +58,7 @@ struct CachedEnd {
 /// The steps and deliveries appended since the cached state.
 struct AppendedSteps {
     /// The cached end that it follows; `None` if it begins at the session's start.
-    behind: Option<CachedEnd>,
+    follows: Option<CachedEnd>,
     end: CachedEnd,
     loaded: Loaded,
 }
@@ -73,13 +73,13 @@ enum CacheMiss {
 
 impl Recent {
     pub(crate) fn new(most: u64) -> Self {
-        let kept = CachedSession {
+        let cache = CachedSession {
             bytes: 0,
             sessions: LruCache::new_unbounded(),
         };
         Self {
-            kept: Mutex::new(kept),
-            most,
+            cache: Mutex::new(cache),
+            max_bytes: most,
         }
     }
 
@@ -92,24 +92,24 @@ impl Recent {
         row: &StoredSession,
     ) -> rusqlite::Result<Result<Loaded, DecodeError>> {
         if row.is_short() {
-            return whole(connection, row);
+            return load_all(connection, row);
         }
-        if row.bytes > self.most {
-            self.forget(session);
-            return whole(connection, row);
+        if row.bytes > self.max_bytes {
+            self.invalidate(session);
+            return load_all(connection, row);
         }
-        let mut known = self.kept().sessions.get(session).cloned();
+        let mut known = self.lock().sessions.get(session).cloned();
         loop {
-            match since(connection, row, known.as_ref())? {
+            match load_since(connection, row, known.as_ref())? {
                 Ok(added) => {
-                    let loaded = added.loaded_behind(known.as_ref());
+                    let loaded = added.merged_with(known.as_ref());
                     drop(known);
-                    self.keep(session, row.bytes, added);
+                    self.insert(session, row.bytes, added);
                     return Ok(Ok(loaded));
                 }
-                Err(unread) => {
-                    self.forget(session);
-                    if let CacheMiss::Unreadable(error) = unread {
+                Err(miss) => {
+                    self.invalidate(session);
+                    if let CacheMiss::Unreadable(error) = miss {
                         return Ok(Err(error));
                     }
                     // Retry from the session's start.
@@ -120,37 +120,37 @@ impl Recent {
     }
 
     /// Removes a session from the cache.
-    pub(crate) fn forget(&self, session: &SessionId) {
-        drop(self.kept().forget(session));
+    pub(crate) fn invalidate(&self, session: &SessionId) {
+        drop(self.lock().forget(session));
     }
 
     /// Caches a session, and evicts the least recently used ones.
-    fn keep(&self, session: &SessionId, bytes: u64, added: AppendedSteps) {
-        let mut kept = self.kept();
-        let known = kept.forget(session);
-        let Some((end, loaded)) = added.behind_what(known) else {
+    fn insert(&self, session: &SessionId, bytes: u64, added: AppendedSteps) {
+        let mut cache = self.lock();
+        let known = cache.forget(session);
+        let Some((end, loaded)) = added.append_to(known) else {
             return;
         };
         if loaded.steps.is_empty() {
             return;
         }
-        kept.bytes += bytes;
+        cache.bytes += bytes;
         let known = RecentSession { bytes, end, loaded };
-        kept.sessions.insert(session.clone(), known);
-        while kept.bytes > self.most
-            && let Some((_, oldest)) = kept.sessions.remove_lru()
+        cache.sessions.insert(session.clone(), known);
+        while cache.bytes > self.max_bytes
+            && let Some((_, oldest)) = cache.sessions.remove_lru()
         {
-            kept.bytes -= oldest.bytes;
+            cache.bytes -= oldest.bytes;
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, CachedSession> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, CachedSession> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Reads a whole session.
-fn whole(
+fn load_all(
     connection: &Connection,
     row: &StoredSession,
 ) -> rusqlite::Result<Result<Loaded, DecodeError>> {
@@ -165,56 +165,56 @@ fn whole(
 }
 
 /// Reads the steps and deliveries that follow the cached state.
-fn since(
+fn load_since(
     connection: &Connection,
     row: &StoredSession,
     known: Option<&RecentSession>,
 ) -> rusqlite::Result<Result<AppendedSteps, CacheMiss>> {
     if let Some(RecentSession { end, loaded, .. }) = known {
-        let is_its = end.session == row.number
+        let is_valid = end.session == row.number
             && loaded.steps.len() as u64 <= row.steps
             && end.deliveries as u64 <= row.deliveries
             && chain::epoch(connection, end.last)? == Some(end.epoch);
-        if !is_its {
+        if !is_valid {
             return Ok(Err(CacheMiss::Stale));
         }
     }
     let before = known.map_or(&[][..], |known| &known.loaded.steps);
-    let behind = known.map(|known| known.end);
-    let mut sharing = SetupSharing::behind(before);
+    let cached_end = known.map(|known| known.end);
+    let mut sharing = SetupSharing::from_steps(before);
     let (mut last, mut steps) = (None, Vec::new());
     // The last cached step is read again, to verify that the others follow it.
-    let mut expected = behind.map(|end| end.last);
+    let mut expected = cached_end.map(|end| end.last);
     let from = (before.len() as u64).saturating_sub(1);
-    let read = chain::each(connection, &row.end(), from, |number, record| {
+    let read = chain::for_each_step(connection, &row.end(), from, |number, record| {
         last = Some(number);
         if let Some(expected) = expected.take() {
-            let is_it = expected == number;
-            return Ok(is_it.then_some(()).ok_or(CacheMiss::Stale));
+            let is_expected = expected == number;
+            return Ok(is_expected.then_some(()).ok_or(CacheMiss::Stale));
         }
-        let step = parts::step(connection, row.number, record)?;
+        let step = parts::read_step(connection, row.number, record)?;
         Ok(step.map_err(CacheMiss::Unreadable).map(|mut step| {
             sharing.share(&mut step);
             steps.push(step);
         }))
     })?;
-    if let Err(unread) = read {
-        return Ok(Err(unread));
+    if let Err(miss) = read {
+        return Ok(Err(miss));
     }
-    let heard = behind.map_or(0, |end| end.deliveries);
-    let deliveries = match deliveries(connection, row, heard as u64)? {
+    let known_deliveries = cached_end.map_or(0, |end| end.deliveries);
+    let deliveries = match deliveries(connection, row, known_deliveries as u64)? {
         Ok(deliveries) => deliveries,
         Err(error) => return Ok(Err(CacheMiss::Unreadable(error))),
     };
     let last = last.unwrap_or_default();
     let end = CachedEnd {
-        deliveries: heard + deliveries.len(),
+        deliveries: known_deliveries + deliveries.len(),
         epoch: chain::epoch(connection, last)?.unwrap_or_default(),
         last,
         session: row.number,
     };
     Ok(Ok(AppendedSteps {
-        behind,
+        follows: cached_end,
         end,
         loaded: Loaded {
             deliveries,
@@ -226,28 +226,32 @@ fn since(
 
 impl AppendedSteps {
     /// The whole session, including the cached state.
-    fn loaded_behind(&self, known: Option<&RecentSession>) -> Loaded {
+    fn merged_with(&self, known: Option<&RecentSession>) -> Loaded {
         let Loaded {
             deliveries, steps, ..
         } = &self.loaded;
         let before = known.map(|known| &known.loaded);
-        let (heard, said) = before.map_or((&[][..], &[][..]), |before| {
+        let (earlier_deliveries, earlier_steps) = before.map_or((&[][..], &[][..]), |before| {
             (&before.deliveries, &before.steps)
         });
         Loaded {
-            deliveries: heard.iter().chain(deliveries).cloned().collect(),
+            deliveries: earlier_deliveries
+                .iter()
+                .chain(deliveries)
+                .cloned()
+                .collect(),
             restored: false,
-            steps: said.iter().chain(steps).cloned().collect(),
+            steps: earlier_steps.iter().chain(steps).cloned().collect(),
         }
     }
 
     /// The new cached state; `None` if the new steps do not follow `known`, because another read has updated the
     /// cache meanwhile.
-    fn behind_what(self, known: Option<RecentSession>) -> Option<(CachedEnd, Arc<Loaded>)> {
-        if self.behind.is_none() {
+    fn append_to(self, known: Option<RecentSession>) -> Option<(CachedEnd, Arc<Loaded>)> {
+        if self.follows.is_none() {
             return Some((self.end, Arc::new(self.loaded)));
         }
-        let known = known.filter(|known| Some(known.end) == self.behind)?;
+        let known = known.filter(|known| Some(known.end) == self.follows)?;
         let mut loaded = known.loaded;
         // Copied only if a reader has it at this moment.
         let all = Arc::make_mut(&mut loaded);

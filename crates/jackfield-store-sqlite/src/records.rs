@@ -20,8 +20,8 @@ pub(crate) fn steps(
 ) -> rusqlite::Result<Result<Vec<Envelope>, DecodeError>> {
     let mut steps = Vec::new();
     let mut sharing = SetupSharing::default();
-    let read = chain::each(connection, &row.end(), from, |_, record| {
-        let step = parts::step(connection, row.number, record)?;
+    let read = chain::for_each_step(connection, &row.end(), from, |_, record| {
+        let step = parts::read_step(connection, row.number, record)?;
         Ok(step.map(|mut step| {
             sharing.share(&mut step);
             steps.push(step);
@@ -37,7 +37,7 @@ pub(crate) struct SetupSharing(Option<Arc<Setup>>);
 
 impl SetupSharing {
     /// Starts with the last setup in these steps.
-    pub(crate) fn behind(steps: &[Envelope]) -> Self {
+    pub(crate) fn from_steps(steps: &[Envelope]) -> Self {
         let facts = steps.iter().rev().flat_map(|step| step.facts.iter().rev());
         let mut setups = facts.filter_map(|fact| {
             if let Fact::TurnOpened { setup, .. } = fact {

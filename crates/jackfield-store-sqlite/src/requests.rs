@@ -6,7 +6,7 @@ use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId, WaitId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{DeliveryBody, Wait, WaitEnd};
-use jackfield_ports::journal::summary::words;
+use jackfield_ports::journal::summary::searchable_text;
 use jackfield_ports::journal::waits::{WaitChange, changes};
 use jackfield_ports::journal::{Append, Epoch};
 use jackfield_record::{EncodeError, Part};
@@ -48,7 +48,7 @@ pub(crate) enum WaitUpdate {
 }
 
 impl AppendJob {
-    pub(crate) fn of(append: &Append) -> Result<Self, EncodeError> {
+    pub(crate) fn from_append(append: &Append) -> Result<Self, EncodeError> {
         let mut bytes = 0_usize;
         let mut parts = Vec::new();
         let records = append.steps.iter().map(|step| {
@@ -85,18 +85,18 @@ impl AppendJob {
             seen: append.seen,
             session: append.session.clone(),
             steps: append.steps.clone(),
-            words: append.steps.iter().map(words).collect(),
+            words: append.steps.iter().map(searchable_text).collect(),
         })
     }
 
     /// The number of the first step, given the number of the last one.
-    pub(crate) fn first(&self, last: i64) -> i64 {
+    pub(crate) fn first_number(&self, last: i64) -> i64 {
         let count = i64::try_from(self.records.len()).unwrap_or(i64::MAX);
         last.saturating_sub(count).saturating_add(1)
     }
 
     /// Whether it directly follows the known row and touches no wait.
-    pub(crate) fn is_next_of(&self, known: &OwnerRow) -> bool {
+    pub(crate) fn follows(&self, known: &OwnerRow) -> bool {
         self.epoch.0 == known.epoch
             && self.position == known.steps
             && self.is_numbered

@@ -16,7 +16,7 @@ use jackfield_domain::ids::SessionId;
 use rusqlite::{Connection, params};
 
 use crate::error::OpenError;
-use crate::owners::{beside, private};
+use crate::owners::{set_private_mode, sibling_path};
 use crate::rows;
 use crate::witness::Witness;
 
@@ -83,7 +83,7 @@ impl RestoredMarks {
     }
 
     /// Whether a session with this number of steps is marked.
-    pub(crate) fn holds(&self, session: &SessionId, steps: u64) -> bool {
+    pub(crate) fn contains(&self, session: &SessionId, steps: u64) -> bool {
         self.all
             || (!self.sessions.is_empty()
                 && self
@@ -92,7 +92,7 @@ impl RestoredMarks {
     }
 
     /// The state to report; `None` if the file does not exist.
-    pub(crate) fn told(
+    pub(crate) fn into_state(
         self,
         connection: &Connection,
         database: &Path,
@@ -122,7 +122,7 @@ pub(crate) fn compare(
     witness: &Witness,
 ) -> Result<(), OpenError> {
     let store = |error: rusqlite::Error| OpenError::store(database, &error);
-    for _ in 0..LOOKS {
+    for _ in 0..MAX_ATTEMPTS {
         let Some(last) = witness.last() else {
             return Ok(());
         };
@@ -158,7 +158,7 @@ pub(crate) fn compare(
 pub(crate) fn mark(database: &Path, why: &str, sessions: &[(String, u64)]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.create(true).append(true);
-    private(&mut options);
+    set_private_mode(&mut options);
     let mut file = options.open(path(database))?;
     let known = RestoredMarks::read(database);
     // An earlier writer may have been killed within a line.
@@ -187,11 +187,11 @@ fn open(connection: &Connection) -> rusqlite::Result<Vec<(String, u64)>> {
 }
 
 fn path(database: &Path) -> PathBuf {
-    beside(database, "-restored")
+    sibling_path(database, "-restored")
 }
 
 /// How often a witness that keeps changing is read.
-const LOOKS: usize = 5;
+const MAX_ATTEMPTS: usize = 5;
 /// The prefix of a line that says what happened.
 const WHY: &str = "! ";
 const EXPLAINED: &str = "\

@@ -17,11 +17,11 @@ pub(crate) struct StoredSession {
     pub(crate) due: Option<i64>,
     pub(crate) epoch: u64,
     /// The number of steps that the summary covers.
-    pub(crate) known: u64,
+    pub(crate) summarized_steps: u64,
     /// The number of its last step.
     pub(crate) last: i64,
     /// The position after the last delivery that an owner has to handle.
-    pub(crate) loud: u64,
+    pub(crate) owner_inbox_end: u64,
     pub(crate) number: i64,
     pub(crate) open: Option<String>,
     pub(crate) owner: Option<String>,
@@ -60,11 +60,11 @@ pub(crate) fn session(
     connection: &Connection,
     session: &SessionId,
 ) -> rusqlite::Result<Option<StoredSession>> {
-    session_of(connection, session.as_str())
+    session_by_id(connection, session.as_str())
 }
 
 /// The row of a session with this id, without checking the id.
-pub(crate) fn session_of(
+pub(crate) fn session_by_id(
     connection: &Connection,
     session: &str,
 ) -> rusqlite::Result<Option<StoredSession>> {
@@ -81,14 +81,14 @@ pub(crate) fn session_of(
             steps: row.get(3)?,
             deliveries: row.get(4)?,
             due: row.get(5)?,
-            known: row.get(6)?,
+            summarized_steps: row.get(6)?,
             open: row.get(7)?,
             seen: row.get(8)?,
             title: row.get(9)?,
             turns: row.get(10)?,
             vocabulary: row.get(11)?,
             principal: row.get(12)?,
-            loud: row.get(13)?,
+            owner_inbox_end: row.get(13)?,
             bytes: row.get(14)?,
             last: row.get(15)?,
         })
@@ -130,7 +130,7 @@ fn state(row: &Row<'_>) -> rusqlite::Result<WaitState> {
                 by: row.get::<_, String>(3)?.into(),
                 delivery: DeliveryId::parse(&delivery)
                     .map_err(|error| damaged(5, Type::Text, error))?,
-                place: row.get(6)?,
+                index: row.get(6)?,
             }))
         }
         "closed" => Ok(WaitState::Closed {
@@ -181,13 +181,13 @@ pub(crate) fn set_wait(
             Some(&taken.by),
             None,
             Some(taken.delivery.as_str()),
-            Some(taken.place),
+            Some(taken.index),
         ),
         WaitState::Closed { at, by, how } => (
             "closed",
             Some(*at),
             by.as_ref(),
-            Some(word(*how)),
+            Some(end_kind_name(*how)),
             None,
             None,
         ),
@@ -204,7 +204,7 @@ pub(crate) fn set_wait(
     Ok(())
 }
 
-const fn word(how: WaitEndKind) -> &'static str {
+const fn end_kind_name(how: WaitEndKind) -> &'static str {
     match how {
         WaitEndKind::Answered => "answered",
         WaitEndKind::Cancelled => "cancelled",

@@ -39,7 +39,7 @@ pub(crate) fn connect(path: &Path, writes: bool) -> rusqlite::Result<Connection>
 }
 
 /// Opens a file for reading that this process writes by another connection.
-pub(crate) fn to_read(path: &Path) -> rusqlite::Result<Connection> {
+pub(crate) fn connect_reader(path: &Path) -> rusqlite::Result<Connection> {
     connect(path, false)
 }
 
@@ -92,7 +92,7 @@ pub(crate) enum DatabaseState {
 }
 
 /// Determines the state of the file.
-pub(crate) fn look(connection: &Connection) -> rusqlite::Result<DatabaseState> {
+pub(crate) fn read_state(connection: &Connection) -> rusqlite::Result<DatabaseState> {
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, form) = (number("application_id")?, number("user_version")?);
     let tables: i64 =
@@ -112,15 +112,15 @@ pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "wal")?;
     // Recreating a table must not delete the rows that depend on it.
     connection.pragma_update(None, "foreign_keys", false)?;
-    let done = bring_up(connection);
+    let done = run_migrations(connection);
     connection.pragma_update(None, "foreign_keys", true)?;
     done
 }
 
-fn bring_up(connection: &mut Connection) -> rusqlite::Result<()> {
+fn run_migrations(connection: &mut Connection) -> rusqlite::Result<()> {
     let migration = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have migrated it meanwhile.
-    if let DatabaseState::Older(form) = look(&migration)? {
+    if let DatabaseState::Older(form) = read_state(&migration)? {
         let done = usize::try_from(form).unwrap_or(usize::MAX);
         if done == 0 {
             migration.execute_batch(NEWEST)?;

@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 use jackfield_domain::ids::SessionId;
 
-use crate::owners::{beside, private};
+use crate::owners::{set_private_mode, sibling_path};
 
 /// The append that was committed last.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -33,10 +33,10 @@ pub(crate) struct Witness {
 }
 
 impl Witness {
-    pub(crate) fn of(database: &Path) -> Self {
+    pub(crate) fn new(database: &Path) -> Self {
         Self {
             file: Mutex::new(None),
-            path: beside(database, "-witness"),
+            path: sibling_path(database, "-witness"),
         }
     }
 
@@ -46,12 +46,12 @@ impl Witness {
     }
 
     /// Notes the number of steps of a session.
-    pub(crate) fn saw(&self, session: &SessionId, steps: u64) {
+    pub(crate) fn record(&self, session: &SessionId, steps: u64) {
         self.write(&format!("{HEAD} {session} {steps} {END}"));
     }
 
     /// Clears the note if it names a session that is about to be deleted.
-    pub(crate) fn forget(&self, session: &SessionId) {
+    pub(crate) fn clear_session(&self, session: &SessionId) {
         if self.last().is_some_and(|last| last.session == *session) {
             self.clear();
         }
@@ -89,7 +89,7 @@ impl Witness {
     fn open(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
-        private(&mut options);
+        set_private_mode(&mut options);
         options.open(&self.path)
     }
 }

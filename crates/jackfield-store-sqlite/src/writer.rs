@@ -20,7 +20,7 @@ use crate::jobs::{Durability, JobFailure, QueuedJob, WaitingCount, WriteJob};
 /// The handle for writes to the file.
 pub(crate) struct FileWriter {
     /// The longest expected time of a commit that runs inline.
-    at_once: Duration,
+    inline_limit: Duration,
     /// `None` when the thread has ended.
     file: Arc<Mutex<Option<WriteFile>>>,
     jobs: Mutex<Option<mpsc::Sender<WriterRequest>>>,
@@ -42,20 +42,20 @@ pub(crate) enum ConcurrentWriters {
 enum WriterRequest {
     Job(Box<dyn WriteJob>),
     /// Checkpoint the log.
-    TakeIn,
+    Checkpoint,
 }
 
 impl FileWriter {
     /// Starts the thread.
-    pub(crate) fn start(file: WriteFile, at_once: Duration) -> std::io::Result<Self> {
+    pub(crate) fn start(file: WriteFile, inline_limit: Duration) -> std::io::Result<Self> {
         let file = Arc::new(Mutex::new(Some(file)));
         let (sender, jobs) = mpsc::channel(WAITING);
-        let its = Arc::clone(&file);
+        let shared_file = Arc::clone(&file);
         let thread = std::thread::Builder::new()
             .name("jackfield-journal".to_owned())
-            .spawn(move || run(&its, jobs))?;
+            .spawn(move || run(&shared_file, jobs))?;
         Ok(Self {
-            at_once,
+            inline_limit,
             file,
             jobs: Mutex::new(Some(sender)),
             thread: Mutex::new(Some(thread)),
@@ -64,48 +64,48 @@ impl FileWriter {
     }
 
     /// Runs `work` within a transaction and answers after its commit. Dropping the future does not cancel it.
-    pub(crate) async fn ask<T, F>(
+    pub(crate) async fn execute<T, F>(
         &self,
-        company: ConcurrentWriters,
+        concurrency: ConcurrentWriters,
         work: F,
     ) -> Result<T, JobFailure>
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        self.ask_for(Durability::Synced, company, work).await
+        self.submit(Durability::Synced, concurrency, work).await
     }
 
     /// Like `ask`, for work that a loss of power may undo, unless later synced work is durable: it is not synced by
     /// itself.
-    pub(crate) async fn ask_lightly<T, F>(
+    pub(crate) async fn execute_unsynced<T, F>(
         &self,
-        company: ConcurrentWriters,
+        concurrency: ConcurrentWriters,
         work: F,
     ) -> Result<T, JobFailure>
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        self.ask_for(Durability::Unsynced, company, work).await
+        self.submit(Durability::Unsynced, concurrency, work).await
     }
 
     /// Like `ask`, for work that overwrites data: the answer comes after nothing of the old data is left in the
     /// log.
-    pub(crate) async fn ask_to_wipe<T, F>(&self, work: F) -> Result<T, JobFailure>
+    pub(crate) async fn execute_and_wipe<T, F>(&self, work: F) -> Result<T, JobFailure>
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
         // This is slow, so it always goes to the thread.
-        self.ask_for(Durability::Wiped, ConcurrentWriters::Others, work)
+        self.submit(Durability::Wiped, ConcurrentWriters::Others, work)
             .await
     }
 
-    async fn ask_for<T, F>(
+    async fn submit<T, F>(
         &self,
-        lasting: Durability,
-        company: ConcurrentWriters,
+        durability: Durability,
+        concurrency: ConcurrentWriters,
         mut work: F,
     ) -> Result<T, JobFailure>
     where
@@ -118,17 +118,17 @@ impl FileWriter {
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
         let jobs = jobs.ok_or(JobFailure::CLOSED)?;
-        if company == ConcurrentWriters::Alone
-            && let Some(done) = self.at_once(&jobs, lasting, &mut work)
+        if concurrency == ConcurrentWriters::Alone
+            && let Some(done) = self.try_inline(&jobs, durability, &mut work)
         {
             return done;
         }
         let (reply, answer) = oneshot::channel();
         let task = QueuedJob {
             answer: None,
-            lasting,
+            durability,
             reply,
-            waits: WaitingCount::among(&self.waiting),
+            waits: WaitingCount::new(&self.waiting),
             work,
         };
         jobs.send(WriterRequest::Job(Box::new(task)))
@@ -137,17 +137,17 @@ impl FileWriter {
         drop(jobs);
         // Without an answer the thread has ended midway.
         answer.await.unwrap_or(Err(JobFailure {
-            perhaps_done: true,
+            may_be_done: true,
             ..JobFailure::CLOSED
         }))
     }
 
     /// Runs `work` inline, unless it would have to wait for another writer or for the disk: `None` if it was not
     /// run.
-    fn at_once<T>(
+    fn try_inline<T>(
         &self,
         jobs: &mpsc::Sender<WriterRequest>,
-        lasting: Durability,
+        durability: Durability,
         work: &mut dyn FnMut(&Connection) -> rusqlite::Result<T>,
     ) -> Option<Result<T, JobFailure>> {
         // Earlier requests come first, even if their futures were dropped.
@@ -156,13 +156,13 @@ impl FileWriter {
         }
         let mut file = self.try_file()?;
         let file = file.as_mut()?;
-        if !file.is_quicker_than(self.at_once) {
+        if !file.is_quicker_than(self.inline_limit) {
             return None;
         }
-        let done = file.try_now(lasting.is_synced(), work);
-        if file.has_much_in_its_log(false) {
+        let done = file.try_execute(durability.is_synced(), work);
+        if file.needs_checkpoint(false) {
             // With a full queue, a later commit sends this request again.
-            let _full = jobs.try_send(WriterRequest::TakeIn);
+            let _full = jobs.try_send(WriterRequest::Checkpoint);
         }
         done
     }
@@ -175,7 +175,7 @@ impl FileWriter {
     ) -> Option<Result<T, JobError>> {
         let file = self.try_file()?;
         let file = file.as_ref()?;
-        if !file.is_quicker_than(self.at_once) {
+        if !file.is_quicker_than(self.inline_limit) {
             return None;
         }
         match file.read_now(read) {
@@ -190,7 +190,7 @@ impl FileWriter {
         let file = self.try_file();
         file.is_some_and(|file| {
             file.as_ref()
-                .is_some_and(|file| file.is_quicker_than(self.at_once))
+                .is_some_and(|file| file.is_quicker_than(self.inline_limit))
         })
     }
 
@@ -198,13 +198,13 @@ impl FileWriter {
     pub(crate) fn pause(&self) {
         let is_time = self
             .try_file()
-            .and_then(|file| Some(file.as_ref()?.has_much_in_its_log(true)));
+            .and_then(|file| Some(file.as_ref()?.needs_checkpoint(true)));
         if is_time != Some(true) {
             return;
         }
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(jobs) = &*jobs {
-            let _full = jobs.try_send(WriterRequest::TakeIn);
+            let _full = jobs.try_send(WriterRequest::Checkpoint);
         }
     }
 
@@ -234,32 +234,32 @@ impl FileWriter {
 
 fn run(file: &Mutex<Option<WriteFile>>, mut jobs: mpsc::Receiver<WriterRequest>) {
     let lock = || file.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut asked = Vec::new();
+    let mut requests = Vec::new();
     // As many as wait, and at least one.
-    while jobs.blocking_recv_many(&mut asked, AT_ONCE) > 0 {
-        let mut takes_in = false;
-        let mut batch = Vec::with_capacity(asked.len());
-        for ask in asked.drain(..) {
-            match ask {
+    while jobs.blocking_recv_many(&mut requests, AT_ONCE) > 0 {
+        let mut needs_checkpoint = false;
+        let mut batch = Vec::with_capacity(requests.len());
+        for request in requests.drain(..) {
+            match request {
                 WriterRequest::Job(job) => batch.push(job),
-                WriterRequest::TakeIn => takes_in = true,
+                WriterRequest::Checkpoint => needs_checkpoint = true,
             }
         }
         if !batch.is_empty() {
             let mut file = lock();
-            let Some(its) = file.as_mut() else {
+            let Some(writer) = file.as_mut() else {
                 return;
             };
-            let told = its.perform(batch);
-            takes_in |= its.has_much_in_its_log(false);
+            let results = writer.perform(batch);
+            needs_checkpoint |= writer.needs_checkpoint(false);
             // A requester may write as soon as it gets its answer.
             drop(file);
-            for told in told {
-                told.tell();
+            for result in results {
+                result.complete();
             }
         }
-        if takes_in && let Some(its) = lock().as_ref() {
-            its.take_in();
+        if needs_checkpoint && let Some(writer) = lock().as_ref() {
+            writer.checkpoint();
         }
     }
     drop(lock().take());

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// The outermost object is never replaced, nor is any object below a field with one of the `free` names, which may
 /// hold anything.
 #[must_use]
-pub fn in_place_of_objects(whole: &Value, free: &[&str]) -> Vec<(String, Value)> {
+pub fn arrays_for_objects(whole: &Value, free: &[&str]) -> Vec<(String, Value)> {
     let mut places = Vec::new();
     collect(whole, &mut Vec::new(), free, &mut places);
     let made = places.into_iter().map(|place| {

@@ -37,7 +37,7 @@ impl Gate {
     /// If it is not reached within [`PATIENCE`].
     pub async fn reached(&self) {
         let mut reached = self.reached.subscribe();
-        patiently("somebody to reach a gate", reached.wait_for(|here| *here)).await;
+        with_timeout("somebody to reach a gate", reached.wait_for(|here| *here)).await;
     }
 
     /// Whether the gate was reached.
@@ -66,7 +66,7 @@ impl Default for Gate {
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Awaits an event with a time limit.
-pub(crate) async fn patiently<'a, T: Copy + 'a>(
+pub(crate) async fn with_timeout<'a, T: Copy + 'a>(
     what: &str,
     event: impl Future<Output = Result<watch::Ref<'a, T>, watch::error::RecvError>>,
 ) -> T {

@@ -52,7 +52,7 @@ pub enum Node {
 #[must_use]
 pub fn of_request(request: &ModelRequest) -> Node {
     let messages = || request.messages.iter().map(|message| &**message);
-    let ids = Ids::of(messages().flat_map(|message| &message.blocks));
+    let ids = Ids::from_blocks(messages().flat_map(|message| &message.blocks));
     Node::Fields(vec![
         ("choice", debug(&request.choice)),
         (
@@ -81,7 +81,7 @@ pub fn of_request(request: &ModelRequest) -> Node {
 /// The blocks of a reply, as a list.
 #[must_use]
 pub fn of_blocks(blocks: &[Block]) -> Node {
-    let ids = Ids::of(blocks.iter());
+    let ids = Ids::from_blocks(blocks.iter());
     list("blocks", blocks.iter(), |path, block| {
         of_block(path, block, &ids)
     })

@@ -44,7 +44,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::gate::patiently;
+use crate::gate::with_timeout;
 
 /// A scripted server. Dropping it closes its port and every connection.
 pub struct TestServer {
@@ -112,7 +112,7 @@ impl TestServer {
     /// If it does not arrive within [`PATIENCE`].
     pub async fn request(&self, nth: usize) -> RecordedRequest {
         let mut count = self.shared.count.subscribe();
-        patiently(
+        with_timeout(
             &format!("request {nth}"),
             count.wait_for(|came| *came > nth),
         )
@@ -128,7 +128,7 @@ impl TestServer {
     pub async fn closed_by_client(&self, nth: usize) {
         let mut end = self.request(nth).await.end;
         let what = format!("the client to close the connection of request {nth}");
-        let end = patiently(&what, end.wait_for(|end| *end != ConnectionEnd::Open)).await;
+        let end = with_timeout(&what, end.wait_for(|end| *end != ConnectionEnd::Open)).await;
         assert_eq!(end, ConnectionEnd::ByClient, "waited for {what}");
     }
 
@@ -186,7 +186,7 @@ impl RefusingPort {
     ///
     /// If there is none.
     #[must_use]
-    pub fn take() -> Self {
+    pub fn reserve() -> Self {
         let socket = TcpSocket::new_v4().expect("a socket can be made");
         socket
             .bind((Ipv4Addr::LOCALHOST, 0).into())
@@ -249,9 +249,9 @@ impl TestServerHandle {
             ),
         };
         state.requests.push(request);
-        let came = state.requests.len();
+        let count = state.requests.len();
         drop(state);
-        self.count.send_replace(came);
+        self.count.send_replace(count);
         response
     }
 }

@@ -20,12 +20,12 @@ pub(crate) struct LateReply(Box<dyn FnOnce(Result<RpcAnswer, RequestError>) + Se
 
 impl LateReply {
     pub(crate) fn new(
-        hear: impl FnOnce(Result<RpcAnswer, RequestError>) + Send + Sync + 'static,
+        handler: impl FnOnce(Result<RpcAnswer, RequestError>) + Send + Sync + 'static,
     ) -> Self {
-        Self(Box::new(hear))
+        Self(Box::new(handler))
     }
 
-    pub(crate) fn came(self, answer: Result<RpcAnswer, RequestError>) {
+    pub(crate) fn handle(self, answer: Result<RpcAnswer, RequestError>) {
         (self.0)(answer);
     }
 }
@@ -42,14 +42,14 @@ pub(crate) struct AbandonedRequests(Mutex<VecDeque<AbandonedRequest>>);
 
 #[derive(Debug)]
 struct AbandonedRequest {
-    afterlife: LateReply,
+    late_reply: LateReply,
     id: RequestId,
     until: Instant,
 }
 
 impl AbandonedRequests {
     /// Adds an abandoned request. Above the limit the oldest ones are dropped.
-    pub(crate) fn add(&self, id: RequestId, afterlife: LateReply) {
+    pub(crate) fn add(&self, id: RequestId, late_reply: LateReply) {
         let now = Instant::now();
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|entry| entry.until > now);
@@ -57,7 +57,7 @@ impl AbandonedRequests {
             entries.pop_front();
         }
         entries.push_back(AbandonedRequest {
-            afterlife,
+            late_reply,
             id,
             until: now + LONGEST_AFTERWARDS,
         });
@@ -68,7 +68,7 @@ impl AbandonedRequests {
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place = entries.iter().position(|entry| entry.id == *id)?;
         let entry = entries.remove(place)?;
-        (entry.until > Instant::now()).then_some(entry.afterlife)
+        (entry.until > Instant::now()).then_some(entry.late_reply)
     }
 }
 

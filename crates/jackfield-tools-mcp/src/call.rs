@@ -33,17 +33,17 @@ pub(crate) struct CallLimits {
     /// The instant at which the call ends at the latest.
     pub(crate) deadline: Instant,
     /// The total time from the start of the call to its deadline.
-    pub(crate) longest: Duration,
+    pub(crate) max_duration: Duration,
     /// The longest time without a progress notification.
-    pub(crate) silent: Duration,
+    pub(crate) max_silence: Duration,
 }
 
 impl CallLimits {
-    pub(crate) fn new(longest: Duration, silent: Duration) -> Self {
+    pub(crate) fn new(max_duration: Duration, max_silence: Duration) -> Self {
         Self {
-            deadline: after(longest),
-            longest,
-            silent,
+            deadline: after(max_duration),
+            max_duration,
+            max_silence,
         }
     }
 }
@@ -59,27 +59,27 @@ pub(crate) enum CallReply {
 
 impl ServerCall {
     /// Sends the call once. Dropping the future cancels the request at the server.
-    pub(crate) async fn once(
+    pub(crate) async fn send_once(
         &self,
         connection: &ServerConnection,
-        more: Option<(Value, Option<String>)>,
+        input: Option<(Value, Option<String>)>,
         limits: CallLimits,
         max_bytes: usize,
         events: &mut dyn ToolEvents,
     ) -> Result<CallReply, ToolError> {
         let mut params = CallToolRequestParams::new(self.tool.clone());
         params.arguments = Some(self.arguments.clone());
-        if let Some((responses, state)) = more {
+        if let Some((responses, state)) = input {
             params.input_responses = serde_json::from_value(responses).ok();
             params.request_state = state;
         }
         let mut meta = RequestMetaObject::new();
         meta.insert(IDEMPOTENCY_KEY.to_owned(), self.key.as_str().into());
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let afterlife = events
+        let late_reply = events
             .afterwards()
-            .map(|after| self.afterlife(after, max_bytes));
-        let sent = PendingRequest::send(connection, request, Some(meta), afterlife).await;
+            .map(|after| self.late_reply(after, max_bytes));
+        let sent = PendingRequest::send(connection, request, Some(meta), late_reply).await;
         let mut request = sent.map_err(|_| {
             let kind = ToolFailureKind::Unavailable;
             ToolFailure::not_sent(kind, "the server went away before the call was sent")
@@ -94,13 +94,13 @@ impl ServerCall {
             ToolError::from(failure)
         };
         match answer {
-            Ok(answer) => self.read(&answer, max_bytes, events.original()),
+            Ok(answer) => self.read_answer(&answer, max_bytes, events.original()),
             Err(NoReply::Silent) => Err(failed(
                 ToolFailureKind::Timeout,
                 format!(
                     "`{}` said nothing for {} s",
                     self.tool,
-                    limits.silent.as_secs_f64()
+                    limits.max_silence.as_secs_f64()
                 ),
             )),
             Err(NoReply::TooLong) => Err(failed(
@@ -108,15 +108,17 @@ impl ServerCall {
                 format!(
                     "`{}` took longer than {} s",
                     self.tool,
-                    limits.longest.as_secs_f64()
+                    limits.max_duration.as_secs_f64()
                 ),
             )),
             Err(NoReply::Request(RequestError::Refused(error))) => {
-                Ok(CallReply::Finished(self.refused(&error, max_bytes)))
+                Ok(CallReply::Finished(self.refusal_result(&error, max_bytes)))
             }
-            Err(NoReply::Request(RequestError::Unreadable(why))) => Err(self.unreadable(&why)),
+            Err(NoReply::Request(RequestError::Unreadable(why))) => {
+                Err(self.unreadable_error(&why))
+            }
             Err(NoReply::Request(RequestError::Closed | RequestError::Late)) => {
-                let ended = connection.last_word().await;
+                let ended = connection.exit_reason().await;
                 Err(failed(
                     ToolFailureKind::Crashed,
                     format!("the server went away during the call: {ended}"),
@@ -126,7 +128,7 @@ impl ServerCall {
     }
 
     /// The handler for an answer that arrives after the call was dropped. Only a tool result counts.
-    fn afterlife(&self, after: Afterwards, max_bytes: usize) -> LateReply {
+    fn late_reply(&self, afterwards: Afterwards, max_bytes: usize) -> LateReply {
         // The arguments may be large and are no longer needed.
         let call = Self {
             arguments: Map::new(),
@@ -135,17 +137,20 @@ impl ServerCall {
         };
         LateReply::new(move |answer| match answer {
             Ok(answer) => {
-                if let Ok(CallReply::Finished(result)) = call.read(&answer, max_bytes, None) {
-                    after.came(result);
+                if let Ok(CallReply::Finished(result)) = call.read_answer(&answer, max_bytes, None)
+                {
+                    afterwards.deliver(result);
                 }
             }
-            Err(RequestError::Refused(error)) => after.came(call.refused(&error, max_bytes)),
+            Err(RequestError::Refused(error)) => {
+                afterwards.deliver(call.refusal_result(&error, max_bytes))
+            }
             Err(RequestError::Closed | RequestError::Late | RequestError::Unreadable(_)) => {}
         })
     }
 
     /// An error response becomes a tool result, so that the model can react to it.
-    fn refused(&self, error: &ErrorData, max_bytes: usize) -> ToolResult {
+    fn refusal_result(&self, error: &ErrorData, max_bytes: usize) -> ToolResult {
         let tool = &self.tool;
         let (code, message) = (error.code.0, shortened(&error.message));
         let what = match code {
@@ -158,7 +163,7 @@ impl ServerCall {
         result.cut(max_bytes).unwrap_or(result)
     }
 
-    fn unreadable(&self, why: &dyn Display) -> ToolError {
+    fn unreadable_error(&self, why: &dyn Display) -> ToolError {
         ToolFailure {
             // The tool was run, otherwise there would be no answer.
             disposition: Disposition::Landed,
@@ -168,16 +173,16 @@ impl ServerCall {
         .into()
     }
 
-    fn read(
+    fn read_answer(
         &self,
         answer: &RpcAnswer,
         max_bytes: usize,
         original: Option<&mut Vec<Value>>,
     ) -> Result<CallReply, ToolError> {
-        let read: Result<Value, _> = serde_json::from_str(&answer.text);
-        let value = read.map_err(|error| self.unreadable(&error))?;
+        let parsed: Result<Value, _> = serde_json::from_str(&answer.text);
+        let value = parsed.map_err(|error| self.unreadable_error(&error))?;
         if !value.is_object() {
-            return Err(self.unreadable(&"it is no object"));
+            return Err(self.unreadable_error(&"it is no object"));
         }
         match value.get("resultType").and_then(Value::as_str) {
             // Servers of the older era do not send `resultType`.
@@ -204,11 +209,11 @@ async fn wait(
     limits: CallLimits,
     events: &mut dyn ToolEvents,
 ) -> Result<RpcAnswer, NoReply> {
-    let mut silent = after(limits.silent);
-    let mut told = f64::NEG_INFINITY;
+    let mut silent = after(limits.max_silence);
+    let mut last_progress = f64::NEG_INFINITY;
     loop {
         let progress = tokio::select! {
-            news = request.news() => match news {
+            news = request.next_event() => match news {
                 RequestEvent::Answer(answer) => return answer.map_err(NoReply::Request),
                 RequestEvent::Progress(progress) => progress,
             },
@@ -217,10 +222,10 @@ async fn wait(
             }
         };
         // Only an increase is progress (MCP: "MUST increase"); repeated values do not restart the limit.
-        if progress.done > told {
-            told = progress.done;
-            silent = after(limits.silent);
-            let (done, of) = (progress.done, progress.of);
+        if progress.done > last_progress {
+            last_progress = progress.done;
+            silent = after(limits.max_silence);
+            let (done, of) = (progress.done, progress.total);
             events.progressed(done, of, progress.message).await;
         }
     }

@@ -82,9 +82,9 @@ impl Child {
     }
 
     /// Waits for the process to end and describes how it did. Cancel safe.
-    pub(crate) async fn ended(&mut self) -> String {
+    pub(crate) async fn wait_for_exit(&mut self) -> String {
         match self.process.wait().await {
-            Ok(status) => self.in_words(status),
+            Ok(status) => self.describe(status),
             Err(error) => format!("its process is lost: {error}"),
         }
     }
@@ -95,7 +95,7 @@ impl Child {
     }
 
     /// Waits for the process to end after its input was closed, then terminates it. The time is bounded.
-    pub(crate) async fn end(mut self) {
+    pub(crate) async fn shutdown(mut self) {
         if timeout(self.grace, self.process.wait()).await.is_ok() {
             return;
         }
@@ -135,7 +135,7 @@ impl Child {
         Pid::from_raw(i32::try_from(self.process.id()?).ok()?)
     }
 
-    fn in_words(&self, status: ExitStatus) -> String {
+    fn describe(&self, status: ExitStatus) -> String {
         use std::os::unix::process::ExitStatusExt as _;
         let by_guard = status.code().filter(|_| self.guarded);
         let behind_guard = by_guard.filter(|code| *code > 128).map(|code| code - 128);

@@ -63,7 +63,7 @@ impl ServerConfig {
     }
 
     /// The longest total time of a call.
-    pub(crate) fn longest(&self) -> Duration {
+    pub(crate) fn max_duration(&self) -> Duration {
         self.longest_call.max(self.call_limit)
     }
 }
@@ -126,7 +126,7 @@ pub struct ClientSettings {
     /// first download the server.
     pub start_limit: Duration,
     /// Whether callers that list or call tools get the reason why a server is down; the log has it in any case.
-    pub tells_why: bool,
+    pub expose_faults: bool,
     /// Our version, as sent to servers.
     pub version: String,
 }
@@ -146,7 +146,7 @@ impl Default for ClientSettings {
             most_tools: 4096,
             probe: Duration::from_secs(1),
             start_limit: Duration::from_secs(60),
-            tells_why: true,
+            expose_faults: true,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }

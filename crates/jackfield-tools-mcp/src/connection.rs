@@ -19,7 +19,7 @@ use crate::child::{Child, Streams};
 use crate::config::{ClientSettings, ServerConfig};
 use crate::container;
 use crate::error::ServerFault;
-use crate::handshake::{Era, HandshakeError, client_capabilities, ended_early, meet};
+use crate::handshake::{Era, HandshakeError, client_capabilities, ended_early, negotiate};
 use crate::lines::Lines;
 use crate::listing::Listing;
 use crate::log::Log;
@@ -37,14 +37,14 @@ pub(crate) struct ServerConnection {
     ended: watch::Receiver<bool>,
     pub(crate) era: Era,
     /// How the process ended, once known.
-    farewell: watch::Sender<Option<String>>,
+    exit_reason: watch::Sender<Option<String>>,
     pub(crate) info: ServerPeerInfo,
     /// The last list of tools.
     pub(crate) listing: RwLock<Option<Arc<Listing>>>,
     /// How many times the list of tools was requested.
-    listings: AtomicU64,
+    listing_count: AtomicU64,
     /// Whether the server has acknowledged the subscription to list changes, in the newer era.
-    listening: watch::Receiver<bool>,
+    subscribed: watch::Receiver<bool>,
     /// The calls that the server may still be working on.
     open_calls: Mutex<HashSet<ToolCallId>>,
     pub(crate) peer: Peer<RoleClient>,
@@ -65,10 +65,10 @@ impl RunningServer {
         config: &ServerConfig,
         settings: &ClientSettings,
         log: &Arc<Log>,
-        known: Option<Era>,
+        known_era: Option<Era>,
     ) -> Result<Self, ServerFault> {
         let met = timeout(settings.start_limit, async {
-            match Self::attempt(config, settings, log, known).await {
+            match Self::attempt(config, settings, log, known_era).await {
                 // Some old servers exit at the first method that they do not know.
                 Err(HandshakeError::EndedAtProbe) => {
                     Self::attempt(config, settings, log, Some(Era::Handshake)).await
@@ -81,7 +81,7 @@ impl RunningServer {
             Ok(Err(HandshakeError::EndedAtProbe)) => ended_early(),
             Ok(Err(HandshakeError::Fault(fault))) => fault,
             // This fault is complete; nothing is added to it.
-            Ok(Err(HandshakeError::Outside(fault))) => return Err(fault),
+            Ok(Err(HandshakeError::Container(fault))) => return Err(fault),
             Err(_) => ServerFault::new(
                 format!(
                     "it did not answer within {} s",
@@ -90,14 +90,14 @@ impl RunningServer {
                 "check that this command starts an MCP server over standard input and output",
             ),
         };
-        Err(with_last_words(fault, log))
+        Err(with_last_line(fault, log))
     }
 
     async fn attempt(
         config: &ServerConfig,
         settings: &ClientSettings,
         log: &Arc<Log>,
-        known: Option<Era>,
+        known_era: Option<Era>,
     ) -> Result<Self, HandshakeError> {
         let (mut child, streams) = Child::start(config, settings).map_err(HandshakeError::Fault)?;
         let Streams {
@@ -110,12 +110,12 @@ impl RunningServer {
         let (changes, ended) = (watch::Sender::new(0), watch::Sender::new(false));
         let (changed, has_ended) = (changes.subscribe(), ended.subscribe());
         let listening = watch::Sender::new(false);
-        let changes_too = changes.clone();
+        let listener_changes = changes.clone();
         let is_listening = listening.subscribe();
-        let tell = ServerNotices {
+        let notices = ServerNotices {
             changes,
             ended,
-            listening: listening.clone(),
+            subscribed: listening.clone(),
             log: Arc::clone(log),
         };
         let mut lines = Lines::new(
@@ -123,11 +123,11 @@ impl RunningServer {
             settings.max_message,
         );
         let writer = ServerWriter::new(stdin);
-        let say = (settings.version.as_str(), settings.probe);
-        let met = match meet(&mut lines, &writer, &tell, known, say).await {
+        let identity = (settings.version.as_str(), settings.probe);
+        let met = match negotiate(&mut lines, &writer, &notices, known_era, identity).await {
             Ok(met) => met,
             Err(missed) => {
-                let ended = timeout(FAREWELL, child.ended()).await.ok();
+                let ended = timeout(EXIT_WAIT, child.wait_for_exit()).await.ok();
                 // It did not exit because of the probe, which it has not read; another start would end in the same
                 // way.
                 let unread = matches!(missed, HandshakeError::EndedAtProbe)
@@ -138,14 +138,14 @@ impl RunningServer {
                     missed
                 };
                 // The last lines of standard error may still be unread.
-                let _late = timeout(FAREWELL, follower).await;
+                let _late = timeout(EXIT_WAIT, follower).await;
                 drop(writer);
                 let code = child.code();
-                tokio::spawn(child.end());
+                tokio::spawn(child.shutdown());
                 if ended.is_some()
                     && let Some(fault) = container::explain(config, code, &log.lines())
                 {
-                    return Err(HandshakeError::Outside(fault));
+                    return Err(HandshakeError::Container(fault));
                 }
                 return Err(match (missed, ended) {
                     (HandshakeError::Fault(fault), Some(ended)) => HandshakeError::Fault(
@@ -159,8 +159,8 @@ impl RunningServer {
         let pipes = ChildPipes {
             abandoned: Arc::clone(&abandoned),
             lines,
-            tell,
-            under_way: Arc::new(RequestsInFlight::default()),
+            notices,
+            in_flight: Arc::new(RequestsInFlight::default()),
             writer,
         };
         let handler = DecliningHandler::new(&settings.version);
@@ -170,17 +170,17 @@ impl RunningServer {
             changes: changed,
             ended: has_ended,
             era: met.era,
-            farewell: watch::Sender::new(None),
+            exit_reason: watch::Sender::new(None),
             info: met.peer,
             listing: RwLock::new(None),
-            listings: AtomicU64::new(0),
-            listening: is_listening,
+            listing_count: AtomicU64::new(0),
+            subscribed: is_listening,
             open_calls: Mutex::default(),
             peer: service.peer().clone(),
         });
-        let listens = met.era == Era::Stateless && can_announce(&connection.info);
-        let listener =
-            listens.then(|| tokio::spawn(listen(connection.peer.clone(), listening, changes_too)));
+        let needs_listener = met.era == Era::Stateless && can_announce(&connection.info);
+        let listener = needs_listener
+            .then(|| tokio::spawn(listen(connection.peer.clone(), listening, listener_changes)));
         Ok(Self {
             child,
             connection,
@@ -191,23 +191,23 @@ impl RunningServer {
     }
 
     /// Waits until the server has ended by itself, and returns how.
-    pub(crate) async fn ended(&mut self) -> String {
+    pub(crate) async fn wait_for_exit(&mut self) -> String {
         let mut output = self.connection.ended.clone();
         let silence = async { output.wait_for(|ended| *ended).await.is_ok() };
         let ended = tokio::select! {
-            ended = self.child.ended() => ended,
+            ended = self.child.wait_for_exit() => ended,
             _ = silence => {
                 // The exit status may be available in a moment.
-                let ended = timeout(FAREWELL, self.child.ended()).await;
+                let ended = timeout(EXIT_WAIT, self.child.wait_for_exit()).await;
                 ended.unwrap_or_else(|_| "it closed its output".to_owned())
             }
         };
-        self.connection.ended_so(&ended);
+        self.connection.set_exit_reason(&ended);
         ended
     }
 
     /// Closes the server's input, gives it time to exit, and then terminates it. The time is bounded.
-    pub(crate) async fn end(self) {
+    pub(crate) async fn shutdown(self) {
         let Self {
             child,
             connection,
@@ -218,11 +218,11 @@ impl RunningServer {
         if let Some(listener) = listener {
             listener.abort();
         }
-        connection.ended_so("it was stopped");
+        connection.set_exit_reason("it was stopped");
         let _closed = service.close_with_timeout(CLOSING).await;
-        child.end().await;
+        child.shutdown().await;
         // Another process may have inherited standard error; do not wait for it.
-        let _late = timeout(FAREWELL, follower).await;
+        let _late = timeout(EXIT_WAIT, follower).await;
     }
 }
 
@@ -236,7 +236,7 @@ impl ServerConnection {
     pub(crate) fn announces_changes(&self) -> bool {
         match self.era {
             Era::Handshake => can_announce(&self.info),
-            Era::Stateless => *self.listening.borrow(),
+            Era::Stateless => *self.subscribed.borrow(),
         }
     }
 
@@ -251,13 +251,13 @@ impl ServerConnection {
     }
 
     /// The number of requests for the list of tools so far, including the one in flight.
-    pub(crate) fn times_listed(&self) -> u64 {
-        self.listings.load(Ordering::SeqCst)
+    pub(crate) fn listing_count(&self) -> u64 {
+        self.listing_count.load(Ordering::SeqCst)
     }
 
     /// Counts another request for the list of tools, and returns its number.
-    pub(crate) fn list_once_more(&self) -> u64 {
-        self.listings.fetch_add(1, Ordering::SeqCst) + 1
+    pub(crate) fn next_listing_number(&self) -> u64 {
+        self.listing_count.fetch_add(1, Ordering::SeqCst) + 1
     }
 
     /// Records that the server is working on this call.
@@ -281,7 +281,7 @@ impl ServerConnection {
     }
 
     /// Whether the server may still be working on an earlier attempt at this call.
-    pub(crate) fn is_at(&self, call: &ToolCallId) -> bool {
+    pub(crate) fn is_handling(&self, call: &ToolCallId) -> bool {
         let calls = self
             .open_calls
             .lock()
@@ -290,7 +290,7 @@ impl ServerConnection {
     }
 
     /// Sends a request and waits for its answer for at most this long.
-    pub(crate) async fn ask(
+    pub(crate) async fn request(
         &self,
         request: impl Into<ClientRequest>,
         limit: Duration,
@@ -303,9 +303,9 @@ impl ServerConnection {
     }
 
     /// How the process ended; waits for a moment if that is not yet known.
-    pub(crate) async fn last_word(&self) -> String {
-        let mut farewell = self.farewell.subscribe();
-        let known = timeout(FAREWELL * 2, farewell.wait_for(Option::is_some)).await;
+    pub(crate) async fn exit_reason(&self) -> String {
+        let mut farewell = self.exit_reason.subscribe();
+        let known = timeout(EXIT_WAIT * 2, farewell.wait_for(Option::is_some)).await;
         let ended = known
             .ok()
             .and_then(Result::ok)
@@ -314,11 +314,11 @@ impl ServerConnection {
     }
 
     /// Records how the process ended. The first record is kept.
-    fn ended_so(&self, how: &str) {
-        self.farewell.send_if_modified(|farewell| {
+    fn set_exit_reason(&self, reason: &str) {
+        self.exit_reason.send_if_modified(|farewell| {
             let first = farewell.is_none();
             if first {
-                *farewell = Some(how.to_owned());
+                *farewell = Some(reason.to_owned());
             }
             first
         });
@@ -326,7 +326,7 @@ impl ServerConnection {
 }
 
 /// Extracts the answer from the result that `rmcp` carried.
-pub(crate) fn carried(
+pub(crate) fn into_answer(
     result: Result<ServerResult, ServiceError>,
 ) -> Result<RpcAnswer, RequestError> {
     match result {
@@ -340,8 +340,8 @@ pub(crate) fn carried(
     }
 }
 
-fn with_last_words(fault: ServerFault, log: &Log) -> ServerFault {
-    match log.last_words() {
+fn with_last_line(fault: ServerFault, log: &Log) -> ServerFault {
+    match log.last_line() {
         Some(words) => {
             ServerFault::new(format!("{} (it said: {words})", fault.reason), fault.advice)
         }
@@ -376,7 +376,7 @@ async fn listen(
         changes.send_modify(|times| *times += 1);
         match ended {
             Err(ServiceError::McpError(_) | ServiceError::TransportClosed) => return,
-            Ok(_) | Err(_) => sleep(LISTEN_AGAIN).await,
+            Ok(_) | Err(_) => sleep(RESUBSCRIBE_PAUSE).await,
         }
     }
 }
@@ -405,8 +405,8 @@ impl ClientHandler for DecliningHandler {
 /// The time limit for closing the connection.
 const CLOSING: Duration = Duration::from_millis(500);
 /// How long to wait for the exit status after the output has ended.
-const FAREWELL: Duration = Duration::from_millis(500);
+const EXIT_WAIT: Duration = Duration::from_millis(500);
 /// The pause before a subscription that the server has ended is requested again.
-const LISTEN_AGAIN: Duration = Duration::from_secs(5);
+const RESUBSCRIBE_PAUSE: Duration = Duration::from_secs(5);
 /// The most calls without a result that are remembered per process.
 const MOST_OPEN: usize = 4096;

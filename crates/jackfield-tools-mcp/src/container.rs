@@ -17,12 +17,12 @@ use crate::error::ServerFault;
 pub(crate) fn explain(
     config: &ServerConfig,
     code: Option<i32>,
-    said: &[String],
+    log_lines: &[String],
 ) -> Option<ServerFault> {
-    let runner = Runner::of(config)?;
+    let runner = Runner::detect(config)?;
     let name = &runner.name;
     // The last lines belong to this start, and not to an earlier one.
-    let recent = || said.iter().rev().take(RECENT).map(|line| line.trim());
+    let recent = || log_lines.iter().rev().take(RECENT).map(|line| line.trim());
     let says = |words: &[&str]| {
         recent().any(|line| {
             let line = line.to_lowercase();
@@ -84,7 +84,7 @@ struct Runner {
 
 impl Runner {
     /// Parses this command, if it runs a container.
-    fn of(config: &ServerConfig) -> Option<Self> {
+    fn detect(config: &ServerConfig) -> Option<Self> {
         let name = Path::new(&config.command).file_name()?.to_str()?;
         if !["docker", "nerdctl", "podman"].contains(&name) {
             return None;

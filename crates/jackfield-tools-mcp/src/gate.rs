@@ -36,8 +36,8 @@ pub(crate) async fn review(
         return Review::default();
     };
     let names: Vec<Arc<str>> = definitions.iter().filter_map(|one| name(one)).collect();
-    let looked = tokio::task::spawn_blocking(move || gate.review(&definitions)).await;
-    looked.unwrap_or_else(|_| {
+    let result = tokio::task::spawn_blocking(move || gate.review(&definitions)).await;
+    result.unwrap_or_else(|_| {
         let why = "its definitions could not be looked at, so none of its tools is used";
         let refused = names.into_iter().map(|name| (name, why.to_owned()));
         Review {

@@ -59,7 +59,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 async fn guard(mut command: Command, grace: Duration) -> io::Result<u8> {
-    take_a_name();
+    set_process_name();
     // Before the child starts, so that no end is missed and no descendant is lost.
     let mut ends = EndSignals::new()?;
     descendants::adopt();
@@ -75,19 +75,19 @@ async fn guard(mut command: Command, grace: Duration) -> io::Result<u8> {
     rustix::stdio::dup2_stdout(&nothing)?;
     rustix::stdio::dup2_stderr(&nothing)?;
     drop(nothing);
-    let mut family = ProcessTree {
+    let mut tree = ProcessTree {
         server,
         status: None,
     };
-    if ends.first(&mut family).await == FirstEnd::OurEnd {
+    if ends.wait_first(&mut tree).await == FirstEnd::Input {
         // The input has ended; a well-behaved server exits by itself.
-        family.wait(&mut ends, grace).await;
+        tree.wait(&mut ends, grace).await;
     }
     // In any case, the descendants are ended as well.
-    family.signal(Signal::TERM);
-    family.wait(&mut ends, grace).await;
-    family.kill(&mut ends).await;
-    Ok(family.status.map_or(NOT_STARTED, code))
+    tree.signal(Signal::TERM);
+    tree.wait(&mut ends, grace).await;
+    tree.kill(&mut ends).await;
+    Ok(tree.status.map_or(NOT_STARTED, code))
 }
 
 /// The server and its descendants.
@@ -119,7 +119,7 @@ impl ProcessTree {
                 return;
             }
             // Grandchildren do not report their end, so it is also polled.
-            let next = deadline.min(after(LOOK));
+            let next = deadline.min(after(POLL_INTERVAL));
             tokio::select! {
                 _ = ends.child.recv() => {}
                 // A second signal asks for an immediate end.
@@ -148,7 +148,7 @@ impl ProcessTree {
             }
             // Repeated, as one of them may have started another process meanwhile.
             self.signal(Signal::KILL);
-            let _late = timeout_at(after(AGAIN), ends.child.recv()).await;
+            let _late = timeout_at(after(KILL_INTERVAL), ends.child.recv()).await;
         }
     }
 }
@@ -157,8 +157,8 @@ impl ProcessTree {
 #[derive(Eq, PartialEq)]
 enum FirstEnd {
     /// The guard got a signal to end.
-    Asked,
-    OurEnd,
+    Signal,
+    Input,
     Server,
 }
 
@@ -173,7 +173,7 @@ struct EndSignals {
 
 impl EndSignals {
     fn new() -> io::Result<Self> {
-        let (told, input) = oneshot::channel();
+        let (closed, input) = oneshot::channel();
         let watch = move || {
             let stdin = io::stdin();
             // With no events requested, `poll` reports only the hangup, however much there is to read.
@@ -181,7 +181,7 @@ impl EndSignals {
             while matches!(poll(&mut watched, None), Err(error) if error == rustix::io::Errno::INTR)
             {
             }
-            let _gone = told.send(());
+            let _gone = closed.send(());
         };
         std::thread::Builder::new()
             .name("input".to_owned())
@@ -195,18 +195,18 @@ impl EndSignals {
         })
     }
 
-    async fn first(&mut self, family: &mut ProcessTree) -> FirstEnd {
+    async fn wait_first(&mut self, tree: &mut ProcessTree) -> FirstEnd {
         loop {
-            family.reap();
-            if family.status.is_some() {
+            tree.reap();
+            if tree.status.is_some() {
                 return FirstEnd::Server;
             }
             tokio::select! {
                 _ = self.child.recv() => {}
-                _ = &mut self.input => return FirstEnd::OurEnd,
-                _ = self.hangup.recv() => return FirstEnd::Asked,
-                _ = self.interrupt.recv() => return FirstEnd::Asked,
-                _ = self.terminate.recv() => return FirstEnd::Asked,
+                _ = &mut self.input => return FirstEnd::Input,
+                _ = self.hangup.recv() => return FirstEnd::Signal,
+                _ = self.interrupt.recv() => return FirstEnd::Signal,
+                _ = self.terminate.recv() => return FirstEnd::Signal,
             }
         }
     }
@@ -223,13 +223,13 @@ fn code(status: WaitStatus) -> u8 {
 
 /// Sets a process name of the guard's own. Killing all processes with our name must not end the guards, too: they
 /// would leave the servers behind.
-fn take_a_name() {
+fn set_process_name() {
     #[cfg(target_os = "linux")]
     let _unnamed = rustix::thread::set_name(c"mcp-guard");
 }
 
 /// The interval between two rounds of kills.
-const AGAIN: Duration = Duration::from_millis(20);
+const KILL_INTERVAL: Duration = Duration::from_millis(20);
 /// The longest time that a guard needs to end, beyond the server's grace period, even on a busy machine.
 pub(crate) const LONGEST_END: Duration = Duration::from_secs(5);
 /// The time limit for killing the remaining processes.
@@ -237,6 +237,6 @@ const KILLING: Duration = Duration::from_secs(2);
 /// The longest grace period of a server.
 const LONGEST_GRACE: Duration = Duration::from_secs(3600);
 /// The polling interval for the end of all processes.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The exit code with which a shell reports a program that it cannot start.
 const NOT_STARTED: u8 = 127;

@@ -40,53 +40,59 @@ pub(crate) enum HandshakeError {
     /// Any other failure.
     Fault(ServerFault),
     /// The server never ran, because of its container.
-    Outside(ServerFault),
+    Container(ServerFault),
 }
 
 /// Detects the era of the server, and performs the handshake in the older one.
-pub(crate) async fn meet<R: AsyncBufRead + Unpin>(
+pub(crate) async fn negotiate<R: AsyncBufRead + Unpin>(
     lines: &mut Lines<R>,
     writer: &ServerWriter,
-    tell: &ServerNotices,
-    known: Option<Era>,
+    notices: &ServerNotices,
+    known_era: Option<Era>,
     (version, probe): (&str, Duration),
 ) -> Result<HandshakeOutcome, HandshakeError> {
-    let mut meeting = Handshake {
-        asked: Vec::new(),
+    let mut handshake = Handshake {
+        sent: Vec::new(),
         lines,
-        tell,
+        notices,
         version,
         writer,
     };
-    if known == Some(Era::Handshake) {
-        meeting.ask(HELLO);
+    if known_era == Some(Era::Handshake) {
+        handshake.send_request(INITIALIZE);
     } else {
-        meeting.ask(PROBE);
-        match timeout_at(after(probe), meeting.answer()).await {
-            Ok(Ok(HandshakeReply::Met(met))) => return Ok(*met),
+        handshake.send_request(PROBE);
+        match timeout_at(after(probe), handshake.next_reply()).await {
+            Ok(Ok(HandshakeReply::Completed(met))) => return Ok(*met),
             Ok(Ok(HandshakeReply::Ended)) => return Err(HandshakeError::EndedAtProbe),
             Ok(Ok(HandshakeReply::Refused(_))) | Err(_) => {}
             Ok(Err(fault)) => return Err(HandshakeError::Fault(fault)),
         }
-        meeting.ask(HELLO);
+        handshake.send_request(INITIALIZE);
     }
     loop {
-        match meeting.answer().await.map_err(HandshakeError::Fault)? {
-            HandshakeReply::Met(met) => {
+        match handshake
+            .next_reply()
+            .await
+            .map_err(HandshakeError::Fault)?
+        {
+            HandshakeReply::Completed(met) => {
                 if met.era == Era::Handshake {
                     let done = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-                    meeting.say(&done);
+                    handshake.send(&done);
                 }
                 return Ok(*met);
             }
             // A server that is slow to start may read the probe after its time limit.
-            HandshakeReply::Ended if meeting.is_at_probe() => {
+            HandshakeReply::Ended if handshake.is_probe_unanswered() => {
                 return Err(HandshakeError::EndedAtProbe);
             }
             HandshakeReply::Ended => return Err(HandshakeError::Fault(ended_early())),
             // The server may have been replaced by a version that knows only the newer era.
-            HandshakeReply::Refused(_) if !meeting.was_asked(PROBE) => meeting.ask(PROBE),
-            HandshakeReply::Refused(reason) if meeting.refused_both() => {
+            HandshakeReply::Refused(_) if !handshake.was_sent(PROBE) => {
+                handshake.send_request(PROBE)
+            }
+            HandshakeReply::Refused(reason) if handshake.is_all_refused() => {
                 return Err(HandshakeError::Fault(ServerFault::new(
                     format!("it answers neither `server/discover` nor `initialize`: {reason}"),
                     "check that this command starts an MCP server over standard input and output",
@@ -112,26 +118,26 @@ pub(crate) fn client_capabilities() -> Value {
 
 struct Handshake<'a, R> {
     /// The requests sent so far, and whether each was refused.
-    asked: Vec<(&'static str, bool)>,
+    sent: Vec<(&'static str, bool)>,
     lines: &'a mut Lines<R>,
-    tell: &'a ServerNotices,
+    notices: &'a ServerNotices,
     version: &'a str,
     writer: &'a ServerWriter,
 }
 
 enum HandshakeReply {
     Ended,
-    Met(Box<HandshakeOutcome>),
+    Completed(Box<HandshakeOutcome>),
     Refused(String),
 }
 
 impl<R: AsyncBufRead + Unpin> Handshake<'_, R> {
-    fn say(&self, message: &Value) {
+    fn send(&self, message: &Value) {
         // If the write fails, the output ends too, and that is detected.
         let _unwatched = self.writer.send(message.to_string().into_bytes(), None);
     }
 
-    fn ask(&mut self, id: &'static str) {
+    fn send_request(&mut self, id: &'static str) {
         let client = json!({ "name": "jackfield", "version": self.version });
         let (method, params) = if id == PROBE {
             let meta = json!({
@@ -149,45 +155,44 @@ impl<R: AsyncBufRead + Unpin> Handshake<'_, R> {
             });
             ("initialize", params)
         };
-        self.asked.push((id, false));
-        self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        self.sent.push((id, false));
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
     }
 
-    fn was_asked(&self, id: &str) -> bool {
-        self.asked.iter().any(|(asked, _)| *asked == id)
+    fn was_sent(&self, id: &str) -> bool {
+        self.sent.iter().any(|(asked, _)| *asked == id)
     }
 
     /// Whether the probe was sent first and there was no answer at all.
-    fn is_at_probe(&self) -> bool {
-        self.asked.first() == Some(&(PROBE, false))
-            && !self.asked.iter().any(|(_, refused)| *refused)
+    fn is_probe_unanswered(&self) -> bool {
+        self.sent.first() == Some(&(PROBE, false)) && !self.sent.iter().any(|(_, refused)| *refused)
     }
 
-    fn refused_both(&self) -> bool {
-        self.asked.iter().all(|(_, refused)| *refused)
+    fn is_all_refused(&self) -> bool {
+        self.sent.iter().all(|(_, refused)| *refused)
     }
 
     /// Waits for a deciding answer. Cancel safe.
-    async fn answer(&mut self) -> Result<HandshakeReply, ServerFault> {
+    async fn next_reply(&mut self) -> Result<HandshakeReply, ServerFault> {
         loop {
             let line = self.lines.next().await;
             let Ok(Some(line)) = line else {
                 return Ok(HandshakeReply::Ended);
             };
-            match ReadMessage::read(line).said {
+            match ReadMessage::read(line).message {
                 ServerMessage::Answer { answer, id } => {
                     let id = id.to_string();
                     let result: Value = serde_json::from_str(&answer.text).unwrap_or_default();
-                    let Some(asked) = self.asked.iter_mut().find(|(asked, _)| *asked == id) else {
+                    let Some(asked) = self.sent.iter_mut().find(|(asked, _)| *asked == id) else {
                         continue;
                     };
-                    let heard = if id == PROBE {
-                        discovered(&result)
+                    let outcome = if id == PROBE {
+                        parse_discovery(&result)
                     } else {
-                        initialized(&result)?
+                        parse_initialize(&result)?
                     };
-                    match heard {
-                        Some(met) => return Ok(HandshakeReply::Met(Box::new(met))),
+                    match outcome {
+                        Some(met) => return Ok(HandshakeReply::Completed(Box::new(met))),
                         None => {
                             asked.1 = true;
                             let reason = format!("it answered {}", shortened(&answer.text));
@@ -199,8 +204,8 @@ impl<R: AsyncBufRead + Unpin> Handshake<'_, R> {
                     let id = id.map(|id| id.to_string());
                     // An error without an id can only concern the last request.
                     let place = match id {
-                        Some(id) => self.asked.iter_mut().find(|(asked, _)| *asked == id),
-                        None => self.asked.last_mut(),
+                        Some(id) => self.sent.iter_mut().find(|(asked, _)| *asked == id),
+                        None => self.sent.last_mut(),
                     };
                     if let Some(place) = place {
                         place.1 = true;
@@ -208,17 +213,21 @@ impl<R: AsyncBufRead + Unpin> Handshake<'_, R> {
                         return Ok(HandshakeReply::Refused(shortened(&reason)));
                     }
                 }
-                ServerMessage::Noise(line) => self.tell.noise(&line),
+                ServerMessage::Noise(line) => self.notices.log_noise(&line),
                 ServerMessage::Notification { method, params } => {
                     if method == "notifications/message" {
-                        self.tell.logged(&params);
+                        self.notices.log_message(&params);
                     }
                 }
                 ServerMessage::Request(request) => self.reply(&request),
-                ServerMessage::Unreadable { id, line, why } => {
-                    self.tell.noise(&line);
+                ServerMessage::Unreadable {
+                    id,
+                    line,
+                    reason: why,
+                } => {
+                    self.notices.log_noise(&line);
                     let id = id.to_string();
-                    if let Some(asked) = self.asked.iter_mut().find(|(asked, _)| *asked == id) {
+                    if let Some(asked) = self.sent.iter_mut().find(|(asked, _)| *asked == id) {
                         asked.1 = true;
                         let reason = format!("its answer cannot be read: {why}");
                         return Ok(HandshakeReply::Refused(reason));
@@ -236,16 +245,16 @@ impl<R: AsyncBufRead + Unpin> Handshake<'_, R> {
         };
         let id = request.id.clone().into_json_value();
         if matches!(request.request, rmcp::model::ServerRequest::PingRequest(_)) {
-            self.say(&json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
+            self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
         } else {
             let error = json!({ "code": -32601, "message": "nothing can be asked for here" });
-            self.say(&json!({ "jsonrpc": "2.0", "id": id, "error": error }));
+            self.send(&json!({ "jsonrpc": "2.0", "id": id, "error": error }));
         }
     }
 }
 
 /// The server's details, if this is a valid answer to the probe and includes the newer era.
-fn discovered(result: &Value) -> Option<HandshakeOutcome> {
+fn parse_discovery(result: &Value) -> Option<HandshakeOutcome> {
     let version = ProtocolVersion::V_2026_07_28;
     let supported = result.get("supportedVersions")?.as_array()?;
     let known = supported
@@ -259,7 +268,7 @@ fn discovered(result: &Value) -> Option<HandshakeOutcome> {
 }
 
 /// The server's details, if this is a valid answer to `initialize`.
-fn initialized(result: &Value) -> Result<Option<HandshakeOutcome>, ServerFault> {
+fn parse_initialize(result: &Value) -> Result<Option<HandshakeOutcome>, ServerFault> {
     let Some(offered) = result.get("protocolVersion").and_then(Value::as_str) else {
         return Ok(None);
     };
@@ -299,7 +308,7 @@ fn shortened(text: &str) -> String {
 }
 
 /// The ids of the two requests: strings, so that no later request has the same id.
-const HELLO: &str = "hello";
+const INITIALIZE: &str = "hello";
 const PROBE: &str = "probe";
 pub(crate) const LOOK_AT_THE_LOG: &str =
     "run the command by hand, or look at what it said on standard error";

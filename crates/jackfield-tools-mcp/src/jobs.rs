@@ -18,7 +18,7 @@ use crate::call::ServerCall;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum JobHandleForm {
     /// A call that is sent again once its questions are answered.
-    Asking(Box<InputRequest>),
+    InputRequired(Box<InputRequest>),
     /// A task of the server.
     Task(TaskJob),
 }
@@ -27,7 +27,7 @@ pub(crate) enum JobHandleForm {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TaskJob {
     /// The unanswered questions of the task.
-    pub(crate) asking: Option<Questions>,
+    pub(crate) questions: Option<Questions>,
     pub(crate) id: String,
     pub(crate) max_bytes: usize,
     pub(crate) tool: String,
@@ -56,7 +56,7 @@ pub(crate) struct Questions {
 
 impl Questions {
     /// Reads the questions in a server's answer.
-    pub(crate) fn of(answer: &Value) -> Self {
+    pub(crate) fn from_answer(answer: &Value) -> Self {
         let open = answer.get("inputRequests").and_then(Value::as_object);
         Self {
             answers: Map::new(),
@@ -97,20 +97,20 @@ impl Questions {
     }
 
     /// Records the answer to the next question.
-    pub(crate) fn take(&mut self, answer: &ElicitationAnswer) {
+    pub(crate) fn record_answer(&mut self, answer: &ElicitationAnswer) {
         let Some(key) = self.open.keys().next().cloned() else {
             return;
         };
         // Keeps the server's order of the remaining questions.
         self.open.shift_remove(&key);
-        let said = match answer {
+        let response = match answer {
             ElicitationAnswer::Accepted(content) => {
                 json!({ "action": "accept", "content": **content })
             }
             ElicitationAnswer::Declined => json!({ "action": "decline" }),
             ElicitationAnswer::Dismissed => json!({ "action": "cancel" }),
         };
-        self.answers.insert(key, said);
+        self.answers.insert(key, response);
     }
 
     fn to_json(&self) -> Value {
@@ -128,7 +128,7 @@ impl Questions {
 impl JobHandleForm {
     pub(crate) fn to_handle(&self) -> JobHandle {
         let json = match self {
-            Self::Asking(asking) => json!({
+            Self::InputRequired(asking) => json!({
                 "arguments": asking.call.arguments,
                 "key": asking.call.key.as_str(),
                 "kind": "asking",
@@ -141,7 +141,7 @@ impl JobHandleForm {
             Self::Task(task) => json!({
                 "kind": "task",
                 "max_bytes": task.max_bytes,
-                "questions": task.asking.as_ref().map(Questions::to_json),
+                "questions": task.questions.as_ref().map(Questions::to_json),
                 "task": task.id,
                 "tool": task.tool,
             }),
@@ -168,7 +168,7 @@ impl JobHandleForm {
         let max_bytes = usize::try_from(json.get("max_bytes")?.as_u64()?).ok()?;
         let tool = text("tool")?;
         match json.get("kind")?.as_str()? {
-            "asking" => Some(Self::Asking(Box::new(InputRequest {
+            "asking" => Some(Self::InputRequired(Box::new(InputRequest {
                 call: ServerCall {
                     arguments: json.get("arguments")?.as_object()?.clone(),
                     key: IdempotencyKey::parse(&text("key")?).ok()?,
@@ -180,7 +180,7 @@ impl JobHandleForm {
                 state: text("state"),
             }))),
             "task" => Some(Self::Task(TaskJob {
-                asking: json.get("questions").and_then(Questions::from_json),
+                questions: json.get("questions").and_then(Questions::from_json),
                 id: text("task")?,
                 max_bytes,
                 tool,
@@ -193,7 +193,7 @@ impl JobHandleForm {
 /// The state of a task, as reported by the server.
 #[derive(Debug)]
 pub(crate) enum TaskState {
-    Asking(Questions),
+    InputRequired(Questions),
     Cancelled,
     Completed(Value),
     Failed(String),
@@ -225,21 +225,21 @@ pub(crate) fn task_id(answer: &Value) -> Option<String> {
 pub(crate) fn task_state(answer: &Value) -> Result<TaskState, ToolFailure> {
     let task = task_of(answer);
     // Some servers put the state's fields beside the task, others into it.
-    let beside = |name: &str| answer.get(name).or_else(|| task.get(name));
+    let field = |name: &str| answer.get(name).or_else(|| task.get(name));
     let message = task.get("statusMessage").and_then(Value::as_str);
     match task.get("status").and_then(Value::as_str) {
         Some("cancelled") => Ok(TaskState::Cancelled),
         Some("completed") => {
-            let result = beside("result").cloned().unwrap_or_default();
+            let result = field("result").cloned().unwrap_or_default();
             Ok(TaskState::Completed(result))
         }
         Some("failed") => {
-            let error = beside("error").and_then(|error| error.get("message"));
+            let error = field("error").and_then(|error| error.get("message"));
             let error = error.and_then(Value::as_str).or(message);
             let error = error.unwrap_or("no reason given");
             Ok(TaskState::Failed(error.to_owned()))
         }
-        Some("input_required") => Ok(TaskState::Asking(Questions::of(
+        Some("input_required") => Ok(TaskState::InputRequired(Questions::from_answer(
             if answer.get("inputRequests").is_some() {
                 answer
             } else {

@@ -8,10 +8,10 @@ use crate::scan::IdFinder;
 
 /// A reader of lines. [`Lines::next`] is cancel safe.
 pub(crate) struct Lines<R> {
-    kept: Vec<u8>,
+    buffer: Vec<u8>,
     max: usize,
     /// For a line that is too long: its length so far, and the search for its message's id.
-    over: Option<(usize, IdFinder)>,
+    overlong: Option<(usize, IdFinder)>,
     source: R,
 }
 
@@ -23,9 +23,9 @@ pub(crate) enum Line {
         /// The message's id, as JSON text.
         id: Option<Vec<u8>>,
         /// The beginning.
-        kept: Vec<u8>,
+        prefix: Vec<u8>,
         /// The length of the line in bytes.
-        sent: usize,
+        length: usize,
     },
     /// A whole line.
     Whole(Vec<u8>),
@@ -34,9 +34,9 @@ pub(crate) enum Line {
 impl<R: AsyncBufRead + Unpin> Lines<R> {
     pub(crate) const fn new(source: R, max: usize) -> Self {
         Self {
-            kept: Vec::new(),
+            buffer: Vec::new(),
             max,
-            over: None,
+            overlong: None,
             source,
         }
     }
@@ -51,18 +51,18 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
             let end = piece.iter().position(|byte| *byte == b'\n');
             let piece = piece.get(..end.unwrap_or(piece.len())).unwrap_or_default();
             let read = piece.len() + usize::from(end.is_some());
-            match &mut self.over {
+            match &mut self.overlong {
                 Some((sent, finder)) => {
                     *sent += piece.len();
                     finder.feed(piece);
                 }
                 None => {
-                    self.kept.extend_from_slice(piece);
-                    if self.kept.len() > self.max {
+                    self.buffer.extend_from_slice(piece);
+                    if self.buffer.len() > self.max {
                         let mut finder = IdFinder::default();
-                        finder.feed(&self.kept);
-                        self.over = Some((self.kept.len(), finder));
-                        self.kept.truncate(self.max);
+                        finder.feed(&self.buffer);
+                        self.overlong = Some((self.buffer.len(), finder));
+                        self.buffer.truncate(self.max);
                     }
                 }
             }
@@ -76,11 +76,15 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
     }
 
     fn take(&mut self) -> Option<Line> {
-        let kept = std::mem::take(&mut self.kept);
-        if let Some((sent, finder)) = self.over.take() {
+        let buffer = std::mem::take(&mut self.buffer);
+        if let Some((sent, finder)) = self.overlong.take() {
             let id = finder.id().map(<[u8]>::to_vec);
-            return Some(Line::Cut { id, kept, sent });
+            return Some(Line::Cut {
+                id,
+                prefix: buffer,
+                length: sent,
+            });
         }
-        (!kept.trim_ascii().is_empty()).then_some(Line::Whole(kept))
+        (!buffer.trim_ascii().is_empty()).then_some(Line::Whole(buffer))
     }
 }

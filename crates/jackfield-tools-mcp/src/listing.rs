@@ -29,7 +29,7 @@ pub(crate) struct Listing {
     /// The end of the server's time to live; `None` if the list is valid until a list change.
     fresh_until: Option<Instant>,
     /// The number of this request among those for the list.
-    nth: u64,
+    request_number: u64,
     /// Problems with the list, such as tools that were left out, one sentence each.
     problems: Vec<String>,
     /// The result of the review.
@@ -58,13 +58,13 @@ impl Listing {
         connection: &ServerConnection,
         config: &ServerConfig,
         settings: &ClientSettings,
-        before: Option<&Self>,
+        previous: Option<&Self>,
     ) -> Result<Self, String> {
         let deadline = after(settings.list_limit);
-        let (changes, nth) = (connection.changes(), connection.list_once_more());
-        let before = before.map(|before| &*before.defined).unwrap_or_default();
-        let mut reading = PartialList {
-            before: before.iter().map(|one| (one.source, one)).collect(),
+        let (changes, nth) = (connection.changes(), connection.next_listing_number());
+        let previous = previous.map(|before| &*before.defined).unwrap_or_default();
+        let mut partial = PartialList {
+            previous: previous.iter().map(|one| (one.source, one)).collect(),
             ..PartialList::default()
         };
         let mut ttl = Duration::MAX;
@@ -73,9 +73,9 @@ impl Listing {
             let left = deadline.saturating_duration_since(Instant::now());
             let page = PaginatedRequestParams::default().with_cursor(cursor.clone());
             let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(page));
-            let answer = match connection.ask(request, left).await {
+            let answer = match connection.request(request, left).await {
                 Ok(answer) => answer,
-                Err(RequestError::Closed) => return Err(connection.last_word().await),
+                Err(RequestError::Closed) => return Err(connection.exit_reason().await),
                 Err(RequestError::Late) => {
                     return Err(format!(
                         "it did not list its tools within {} s",
@@ -101,11 +101,11 @@ impl Listing {
             let page: ListPage<'_> = serde_json::from_str(&answer.text)
                 .map_err(|error| format!("its list of tools cannot be read: {error}"))?;
             ttl = ttl.min(time_to_live(page.ttl_ms.as_ref()));
-            reading.take(&page.tools, config, settings);
+            partial.add_page(&page.tools, config, settings);
             // An empty cursor is valid.
             cursor = page.next_cursor;
-            if let Some(end) = reading.must_end(cursor.as_deref(), settings) {
-                reading.problems.push(end);
+            if let Some(end) = partial.end_reason(cursor.as_deref(), settings) {
+                partial.problems.push(end);
                 break;
             }
             if cursor.is_none() {
@@ -119,17 +119,17 @@ impl Listing {
         };
         Ok(Self {
             changes,
-            defined: reading.defined.into(),
+            defined: partial.defined.into(),
             fresh_until,
-            nth,
-            problems: reading.problems,
+            request_number: nth,
+            problems: partial.problems,
             review: Review::default(),
         })
     }
 
     /// The same list after its review.
     pub(crate) async fn reviewed(mut self, gate: Option<&Arc<dyn DefinitionGate>>) -> Self {
-        self.review = review(gate, said(&self.defined)).await;
+        self.review = review(gate, definitions(&self.defined)).await;
         self
     }
 
@@ -142,25 +142,25 @@ impl Listing {
 
     /// The tools that may be used.
     pub(crate) fn tools(&self) -> Vec<ToolSpec> {
-        usable(&self.defined, &self.review)
+        usable_tools(&self.defined, &self.review)
     }
 
     /// Whether the list is still valid by the server's time to live or its list changes.
-    pub(crate) fn holds(&self, connection: &ServerConnection) -> bool {
+    pub(crate) fn is_fresh(&self, connection: &ServerConnection) -> bool {
         let fresh = match self.fresh_until {
             None => connection.announces_changes(),
             Some(until) => Instant::now() < until,
         };
-        fresh && self.unchanged(connection)
+        fresh && self.is_unchanged(connection)
     }
 
     /// Whether the list was requested after this number of requests.
-    pub(crate) const fn is_after(&self, times: u64) -> bool {
-        self.nth > times
+    pub(crate) const fn is_requested_after(&self, times: u64) -> bool {
+        self.request_number > times
     }
 
     /// Whether the server has not announced a list change since.
-    pub(crate) fn unchanged(&self, connection: &ServerConnection) -> bool {
+    pub(crate) fn is_unchanged(&self, connection: &ServerConnection) -> bool {
         self.changes == connection.changes()
     }
 
@@ -171,12 +171,15 @@ impl Listing {
 }
 
 /// The server's definitions of these tools.
-pub(crate) fn said(defined: &[MappedTool]) -> Vec<Arc<Value>> {
-    defined.iter().map(|one| Arc::clone(&one.said)).collect()
+pub(crate) fn definitions(defined: &[MappedTool]) -> Vec<Arc<Value>> {
+    defined
+        .iter()
+        .map(|one| Arc::clone(&one.definition))
+        .collect()
 }
 
 /// The specifications of the tools that the review did not refuse.
-pub(crate) fn usable(defined: &[MappedTool], review: &Review) -> Vec<ToolSpec> {
+pub(crate) fn usable_tools(defined: &[MappedTool], review: &Review) -> Vec<ToolSpec> {
     let tools = defined.iter().map(|one| &one.tool);
     tools
         .filter(|tool| !review.refused.contains_key(&tool.name))
@@ -188,7 +191,7 @@ pub(crate) fn usable(defined: &[MappedTool], review: &Review) -> Vec<ToolSpec> {
 #[derive(Default)]
 struct PartialList<'a> {
     /// The definitions of the previous list, by the digests of their texts.
-    before: HashMap<Digest, &'a MappedTool>,
+    previous: HashMap<Digest, &'a MappedTool>,
     cursors: HashSet<String>,
     defined: Vec<MappedTool>,
     names: HashSet<Arc<str>>,
@@ -197,40 +200,40 @@ struct PartialList<'a> {
 }
 
 impl PartialList<'_> {
-    fn take(&mut self, page: &[&RawValue], config: &ServerConfig, settings: &ClientSettings) {
+    fn add_page(&mut self, page: &[&RawValue], config: &ServerConfig, settings: &ClientSettings) {
         for text in page {
             if self.defined.len() >= settings.most_tools {
                 self.too_many = true;
                 return;
             }
             let text = text.get();
-            let known = self.before.get(&Digest::of(text.as_bytes()));
-            let read = known.map_or_else(
-                || definition::tool(text, config.trusted, config.longest()),
+            let unchanged = self.previous.get(&Digest::of(text.as_bytes()));
+            let read = unchanged.map_or_else(
+                || definition::tool(text, config.trusted, config.max_duration()),
                 |known| Ok(MappedTool::clone(known)),
             );
             match read {
                 Ok(one) if !config.tools.admit(&one.tool.name) => {}
                 Ok(one) if !self.names.insert(Arc::clone(&one.tool.name)) => {
                     let name = &one.tool.name;
-                    self.problem(format!("it offers `{name}` twice: the first one stays"));
+                    self.add_problem(format!("it offers `{name}` twice: the first one stays"));
                 }
                 Ok(one) => self.defined.push(one),
-                Err(reason) => self.problem(reason),
+                Err(reason) => self.add_problem(reason),
             }
         }
     }
 
-    fn problem(&mut self, problem: String) {
+    fn add_problem(&mut self, problem: String) {
         if self.problems.len() < MOST_PROBLEMS {
             self.problems.push(problem);
         }
     }
 
     /// Why no further page is requested although there is one.
-    fn must_end(&mut self, next: Option<&str>, settings: &ClientSettings) -> Option<String> {
-        let kept = self.defined.len();
-        let full = kept >= settings.most_tools;
+    fn end_reason(&mut self, next: Option<&str>, settings: &ClientSettings) -> Option<String> {
+        let count = self.defined.len();
+        let full = count >= settings.most_tools;
         if self.too_many || (full && next.is_some()) {
             return Some(format!(
                 "it offers more than {} tools: the rest is left out",
@@ -240,7 +243,7 @@ impl PartialList<'_> {
         let next = next?;
         if !self.cursors.insert(next.to_owned()) {
             Some(format!(
-                "its list of tools goes round in a circle: the {kept} tools before that are offered"
+                "its list of tools goes round in a circle: the {count} tools before that are offered"
             ))
         } else if self.cursors.len() >= settings.most_pages {
             Some(format!(
@@ -254,8 +257,8 @@ impl PartialList<'_> {
 }
 
 /// The time to live of a page; zero if it is missing or invalid.
-fn time_to_live(said: Option<&Value>) -> Duration {
-    let millis = said.and_then(Value::as_u64).unwrap_or(0);
+fn time_to_live(ttl_ms: Option<&Value>) -> Duration {
+    let millis = ttl_ms.and_then(Value::as_u64).unwrap_or(0);
     Duration::from_millis(millis).min(LONGEST_LIFE)
 }
 

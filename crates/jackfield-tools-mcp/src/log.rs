@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 /// The last lines of a server, limited in number and in bytes.
 #[derive(Debug)]
 pub(crate) struct Log {
-    kept: Mutex<LogTail>,
+    tail: Mutex<LogTail>,
     max_bytes: usize,
     max_lines: usize,
     /// Secrets that are redacted from each line.
@@ -24,7 +24,7 @@ struct LogTail {
 impl Log {
     pub(crate) fn new(max_lines: usize, max_bytes: usize, secrets: Vec<String>) -> Self {
         Self {
-            kept: Mutex::default(),
+            tail: Mutex::default(),
             max_bytes,
             max_lines,
             secrets,
@@ -40,27 +40,27 @@ impl Log {
                 line = line.replace(secret, "[redacted]");
             }
         }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.bytes += line.len();
-        kept.lines.push_back(line);
-        while kept.lines.len() > self.max_lines || kept.bytes > self.max_bytes {
-            let Some(oldest) = kept.lines.pop_front() else {
+        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.bytes += line.len();
+        tail.lines.push_back(line);
+        while tail.lines.len() > self.max_lines || tail.bytes > self.max_bytes {
+            let Some(oldest) = tail.lines.pop_front() else {
                 break;
             };
-            kept.bytes -= oldest.len();
+            tail.bytes -= oldest.len();
         }
     }
 
     /// The lines, the oldest first.
     pub(crate) fn lines(&self) -> Vec<String> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.lines.iter().cloned().collect()
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.lines.iter().cloned().collect()
     }
 
     /// The last line that is not blank, shortened for a message.
-    pub(crate) fn last_words(&self) -> Option<String> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = kept.lines.iter().rev().find(|line| !line.trim().is_empty());
+    pub(crate) fn last_line(&self) -> Option<String> {
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = tail.lines.iter().rev().find(|line| !line.trim().is_empty());
         last.map(|line| line.trim().chars().take(LAST_WORDS).collect())
     }
 
@@ -74,10 +74,10 @@ impl Log {
                 break;
             }
             let end = piece.iter().position(|byte| *byte == b'\n');
-            let said = piece.get(..end.unwrap_or(piece.len())).unwrap_or_default();
+            let content = piece.get(..end.unwrap_or(piece.len())).unwrap_or_default();
             let room = LONGEST_LINE.saturating_sub(line.len());
-            line.extend(said.iter().take(room));
-            let read = said.len() + usize::from(end.is_some());
+            line.extend(content.iter().take(room));
+            let read = content.len() + usize::from(end.is_some());
             source.consume(read);
             if end.is_some() {
                 self.push(line.trim_ascii_end());

@@ -23,7 +23,7 @@ struct MarkedRequest {
 pub(crate) struct RequestProgress {
     pub(crate) done: f64,
     pub(crate) message: Option<String>,
-    pub(crate) of: Option<f64>,
+    pub(crate) total: Option<f64>,
 }
 
 impl RequestMark {
@@ -38,15 +38,15 @@ impl RequestMark {
 
     /// Claims the request for writing; `false` if it was withdrawn and must not be written.
     pub(crate) fn begin(&self) -> bool {
-        self.leave_waiting(BEGUN)
+        self.transition(BEGUN)
     }
 
     /// Withdraws the request; `true` proves that no byte of it was or will be written.
     pub(crate) fn withdraw(&self) -> bool {
-        self.leave_waiting(WITHDRAWN) || self.0.written.load(Ordering::SeqCst) == WITHDRAWN
+        self.transition(WITHDRAWN) || self.0.written.load(Ordering::SeqCst) == WITHDRAWN
     }
 
-    fn leave_waiting(&self, to: u8) -> bool {
+    fn transition(&self, to: u8) -> bool {
         let order = Ordering::SeqCst;
         let left = self.0.written.compare_exchange(WAITING, to, order, order);
         left.is_ok()
@@ -78,7 +78,7 @@ impl RequestsInFlight {
     }
 
     /// Passes progress on to the waiting request. If its queue is full, the progress is dropped.
-    pub(crate) fn progressed(&self, params: &Value) {
+    pub(crate) fn forward_progress(&self, params: &Value) {
         let Some(progress) = RequestProgress::read(params) else {
             return;
         };
@@ -99,7 +99,7 @@ impl RequestProgress {
         Some(Self {
             done: params.get("progress")?.as_f64()?,
             message: message.map(|text| text.chars().take(LONGEST_MESSAGE).collect()),
-            of: params.get("total").and_then(Value::as_f64),
+            total: params.get("total").and_then(Value::as_f64),
         })
     }
 }

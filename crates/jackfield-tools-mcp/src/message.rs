@@ -8,9 +8,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::lines::Line;
-use crate::repair::{repaired, without_half_a_character};
+use crate::repair::{repaired, trim_partial_character};
 use crate::request::RequestError;
-use crate::scan::{IdFinder, mended};
+use crate::scan::{IdFinder, complete_truncated};
 
 /// A message of a server.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(crate) enum ServerMessage {
     Unreadable {
         id: RequestId,
         line: Vec<u8>,
-        why: String,
+        reason: String,
     },
 }
 
@@ -40,7 +40,7 @@ pub(crate) enum ServerMessage {
 #[derive(Debug)]
 pub(crate) struct ReadMessage {
     pub(crate) repaired: bool,
-    pub(crate) said: ServerMessage,
+    pub(crate) message: ServerMessage,
 }
 
 /// The response to a request, as JSON text that the requester parses.
@@ -72,59 +72,67 @@ struct RpcEnvelope<'a> {
 impl ReadMessage {
     pub(crate) fn read(mut line: Line) -> Self {
         let bytes = match &mut line {
-            Line::Cut { kept, .. } => {
-                without_half_a_character(kept);
+            Line::Cut { prefix: kept, .. } => {
+                trim_partial_character(kept);
                 kept
             }
             Line::Whole(bytes) => bytes,
         };
-        let made = repaired(bytes);
-        let repaired = made.is_some();
-        let said = match line {
-            Line::Cut { id, kept, sent } => {
-                let kept = made.unwrap_or(kept);
+        let repaired_bytes = repaired(bytes);
+        let repaired = repaired_bytes.is_some();
+        let message = match line {
+            Line::Cut {
+                id,
+                prefix: kept,
+                length: sent,
+            } => {
+                let kept = repaired_bytes.unwrap_or(kept);
                 let read = ServerMessage::read_cut(id.as_deref(), &kept, sent);
-                read.unwrap_or_else(|| ServerMessage::unread(id.as_deref(), kept, &TOO_LONG))
+                read.unwrap_or_else(|| ServerMessage::unreadable(id.as_deref(), kept, &TOO_LONG))
             }
             Line::Whole(bytes) => {
-                let bytes = made.unwrap_or(bytes);
+                let bytes = repaired_bytes.unwrap_or(bytes);
                 match ServerMessage::read_whole(&bytes) {
                     Ok(said) => said.unwrap_or(ServerMessage::Noise(bytes)),
                     Err(error) => {
                         let mut finder = IdFinder::default();
                         finder.feed(&bytes);
-                        ServerMessage::unread(finder.id(), bytes, &error)
+                        ServerMessage::unreadable(finder.id(), bytes, &error)
                     }
                 }
             }
         };
-        let repaired = repaired && !matches!(said, ServerMessage::Noise(_));
-        Self { repaired, said }
+        let repaired = repaired && !matches!(message, ServerMessage::Noise(_));
+        Self { repaired, message }
     }
 }
 
 impl ServerMessage {
     /// A line that cannot be parsed: a response to the request with this id if it looks like one, otherwise noise.
-    fn unread(id: Option<&[u8]>, line: Vec<u8>, why: &dyn Display) -> Self {
+    fn unreadable(id: Option<&[u8]>, line: Vec<u8>, reason: &dyn Display) -> Self {
         let has = |part: &str| line.windows(part.len()).any(|at| at == part.as_bytes());
         let is_answer =
             has("\"jsonrpc\"") && (has("\"result\"") || has("\"error\"") || !has("\"method\""));
         let id = id.filter(|_| is_answer);
         match id.and_then(|id| serde_json::from_slice(id).ok()) {
             Some(id) => {
-                let why = why.to_string();
-                Self::Unreadable { id, line, why }
+                let why = reason.to_string();
+                Self::Unreadable {
+                    id,
+                    line,
+                    reason: why,
+                }
             }
             None => Self::Noise(line),
         }
     }
 
-    fn read_cut(id: Option<&[u8]>, kept: &[u8], sent: usize) -> Option<Self> {
+    fn read_cut(id: Option<&[u8]>, prefix: &[u8], length: usize) -> Option<Self> {
         let id = serde_json::from_slice(id?).ok()?;
-        let text = mended(kept)?;
+        let text = complete_truncated(prefix)?;
         let envelope: RpcEnvelope<'_> = serde_json::from_str(&text).ok()?;
         let text = envelope.result?.get().to_owned();
-        let cut_from = Some(sent);
+        let cut_from = Some(length);
         let answer = RpcAnswer { cut_from, text };
         Some(Self::Answer { answer, id })
     }
@@ -132,10 +140,10 @@ impl ServerMessage {
     /// Parses a whole line; `None` if it is JSON but not a protocol message.
     fn read_whole(bytes: &[u8]) -> Result<Option<Self>, serde_json::Error> {
         let envelope: RpcEnvelope<'_> = serde_json::from_slice(bytes)?;
-        Ok(Self::of_envelope(&envelope, bytes))
+        Ok(Self::from_envelope(&envelope, bytes))
     }
 
-    fn of_envelope(envelope: &RpcEnvelope<'_>, bytes: &[u8]) -> Option<Self> {
+    fn from_envelope(envelope: &RpcEnvelope<'_>, bytes: &[u8]) -> Option<Self> {
         let id: Option<RequestId> = match envelope.id {
             Some(id) => Some(serde_json::from_str(id.get()).ok()?),
             None => None,

@@ -25,7 +25,7 @@ pub(crate) fn repaired(line: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Removes an incomplete UTF-8 sequence at the end of a cut line.
-pub(crate) fn without_half_a_character(line: &mut Vec<u8>) {
+pub(crate) fn trim_partial_character(line: &mut Vec<u8>) {
     for back in 1..=line.len().min(3) {
         let at = line.len() - back;
         let wanted = match line.get(at) {

@@ -12,7 +12,7 @@ use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::abandoned::{AbandonedRequests, LateReply};
-use crate::connection::{ServerConnection, carried};
+use crate::connection::{ServerConnection, into_answer};
 use crate::mark::{RequestMark, RequestProgress};
 use crate::message::RpcAnswer;
 
@@ -32,7 +32,7 @@ pub(crate) enum RequestError {
 /// A request in flight. Dropping it cancels it at the server, if it was sent.
 pub(crate) struct PendingRequest {
     abandoned: Arc<AbandonedRequests>,
-    afterlife: Option<LateReply>,
+    late_reply: Option<LateReply>,
     answer: CarriedAnswer,
     /// What cancellation needs; `None` once the request has ended.
     open: Option<(Peer<RoleClient>, RequestId)>,
@@ -54,7 +54,7 @@ impl PendingRequest {
         connection: &ServerConnection,
         mut request: ClientRequest,
         meta: Option<RequestMetaObject>,
-        afterlife: Option<LateReply>,
+        late_reply: Option<LateReply>,
     ) -> Result<Self, RequestError> {
         let (mark, progress) = RequestMark::new();
         request.extensions_mut().insert(mark.clone());
@@ -65,7 +65,7 @@ impl PendingRequest {
         let handle = sent.map_err(|_| RequestError::Closed)?;
         Ok(Self {
             abandoned: Arc::clone(&connection.abandoned),
-            afterlife,
+            late_reply,
             answer: handle.rx,
             mark,
             open: Some((handle.peer, handle.id)),
@@ -74,28 +74,28 @@ impl PendingRequest {
     }
 
     /// Waits for the next event, the last of which is the answer. Cancel safe until then.
-    pub(crate) async fn news(&mut self) -> RequestEvent {
+    pub(crate) async fn next_event(&mut self) -> RequestEvent {
         let answer = tokio::select! {
             // Progress first, as it must be reported before the answer that followed it.
             biased;
             Some(progress) = self.progress.recv() => return RequestEvent::Progress(progress),
             answer = &mut self.answer => answer,
         };
-        RequestEvent::Answer(self.close(answer))
+        RequestEvent::Answer(self.finish(answer))
     }
 
     /// Waits for the answer. Cancel safe until it has arrived.
     pub(crate) async fn answer(&mut self) -> Result<RpcAnswer, RequestError> {
         let answer = (&mut self.answer).await;
-        self.close(answer)
+        self.finish(answer)
     }
 
-    fn close(
+    fn finish(
         &mut self,
         answer: Result<Result<ServerResult, ServiceError>, oneshot::error::RecvError>,
     ) -> Result<RpcAnswer, RequestError> {
         self.open = None;
-        carried(answer.unwrap_or(Err(ServiceError::TransportClosed)))
+        into_answer(answer.unwrap_or(Err(ServiceError::TransportClosed)))
     }
 
     /// Withdraws the request if no byte of it was written; `true` proves that none will be.
@@ -117,14 +117,14 @@ impl Drop for PendingRequest {
             return;
         };
         let abandoned = Arc::clone(&self.abandoned);
-        if let Some(afterlife) = self.afterlife.take() {
+        if let Some(afterlife) = self.late_reply.take() {
             abandoned.add(id.clone(), afterlife);
         }
         // The receiver is moved to the task, so another one takes its place.
         let answer = std::mem::replace(&mut self.answer, oneshot::channel().1);
         runtime.spawn(async move {
             let params =
-                CancelledNotificationParam::new(Some(id.clone()), Some(TAKEN_BACK.to_owned()));
+                CancelledNotificationParam::new(Some(id.clone()), Some(CANCEL_REASON.to_owned()));
             let note = ClientNotification::from(CancelledNotification::new(params));
             let _gone = peer.send_notification(note).await;
             // The answer may have been on its way already. Otherwise this ends at once: `rmcp` ends a request when
@@ -132,11 +132,11 @@ impl Drop for PendingRequest {
             if let Ok(answer @ (Ok(_) | Err(ServiceError::McpError(_)))) = answer.await
                 && let Some(afterlife) = abandoned.take(&id)
             {
-                afterlife.came(carried(answer));
+                afterlife.handle(into_answer(answer));
             }
         });
     }
 }
 
 /// The reason sent with a cancellation.
-const TAKEN_BACK: &str = "nobody waits for it any more";
+const CANCEL_REASON: &str = "nobody waits for it any more";

@@ -37,64 +37,65 @@ impl CallRun<'_> {
         call: ServerCall,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
-        let asking = InputRequest {
+        let input_request = InputRequest {
             call,
             max_bytes: self.max_bytes,
             questions: Questions::default(),
             round: 0,
             state: None,
         };
-        self.ask(asking, events).await
+        self.send(input_request, events).await
     }
 
     /// Resumes a call that had not ended.
-    pub(crate) async fn take_up(
+    pub(crate) async fn resume(
         mut self,
         job: JobHandleForm,
         answer: Option<&ElicitationAnswer>,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         match job {
-            JobHandleForm::Asking(mut asking) => {
+            JobHandleForm::InputRequired(mut asking) => {
                 self.max_bytes = asking.max_bytes;
                 if let Some(answer) = answer {
-                    asking.questions.take(answer);
+                    asking.questions.record_answer(answer);
                 }
                 if let Some(question) = asking.questions.next()? {
-                    let handle = JobHandleForm::Asking(asking).to_handle();
+                    let handle = JobHandleForm::InputRequired(asking).to_handle();
                     return Ok(ToolEnd::Asked { handle, question });
                 }
-                self.ask(*asking, events).await
+                self.send(*asking, events).await
             }
             JobHandleForm::Task(mut task) => {
                 self.max_bytes = task.max_bytes;
-                if let (Some(questions), Some(answer)) = (&mut task.asking, answer) {
-                    questions.take(answer);
+                if let (Some(questions), Some(answer)) = (&mut task.questions, answer) {
+                    questions.record_answer(answer);
                     if let Some(question) = questions.next()? {
                         let handle = JobHandleForm::Task(task).to_handle();
                         return Ok(ToolEnd::Asked { handle, question });
                     }
                     let answers = std::mem::take(&mut questions.answers);
-                    task.asking = None;
-                    self.update(&task, answers.into()).await?;
+                    task.questions = None;
+                    self.send_answers(&task, answers.into()).await?;
                 }
-                self.follow(task, events).await
+                self.poll_task(task, events).await
             }
         }
     }
 
     /// Sends the call, and again as long as the server asks for no input of a person.
-    async fn ask(
+    async fn send(
         &self,
-        mut asking: InputRequest,
+        mut input_request: InputRequest,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         loop {
-            let answers = std::mem::take(&mut asking.questions.answers);
-            let more = (asking.round > 0).then(|| (Value::Object(answers), asking.state.take()));
-            let call = &asking.call;
+            let answers = std::mem::take(&mut input_request.questions.answers);
+            let more = (input_request.round > 0)
+                .then(|| (Value::Object(answers), input_request.state.take()));
+            let call = &input_request.call;
             let reply = call
-                .once(self.connection, more, self.limits, self.max_bytes, events)
+                .send_once(self.connection, more, self.limits, self.max_bytes, events)
                 .await?;
             let (kind, answer) = match reply {
                 CallReply::Finished(result) => return Ok(ToolEnd::Finished(result)),
@@ -102,84 +103,92 @@ impl CallRun<'_> {
             };
             match kind.as_str() {
                 "input_required" => {
-                    asking.questions = Questions::of(&answer);
+                    input_request.questions = Questions::from_answer(&answer);
                     let state = answer.get("requestState").and_then(Value::as_str);
-                    asking.state = state.map(str::to_owned);
-                    asking.round += 1;
-                    if asking.round > MOST_ROUNDS {
-                        let message = format!("`{}` asks and asks", asking.call.tool);
-                        return Err(nonsense(message));
+                    input_request.state = state.map(str::to_owned);
+                    input_request.round += 1;
+                    if input_request.round > MOST_ROUNDS {
+                        let message = format!("`{}` asks and asks", input_request.call.tool);
+                        return Err(protocol_violation(message));
                     }
-                    if let Some(question) = asking.questions.next()? {
-                        let handle = JobHandleForm::Asking(Box::new(asking)).to_handle();
+                    if let Some(question) = input_request.questions.next()? {
+                        let handle =
+                            JobHandleForm::InputRequired(Box::new(input_request)).to_handle();
                         return Ok(ToolEnd::Asked { handle, question });
                     }
                     // The server only wants the call to be repeated.
-                    sleep(ASK_AGAIN).await;
+                    sleep(REPEAT_PAUSE).await;
                 }
                 "task" => {
                     let Some(id) = task_id(&answer) else {
-                        return Err(nonsense("the server began a task without an id".to_owned()));
+                        return Err(protocol_violation(
+                            "the server began a task without an id".to_owned(),
+                        ));
                     };
                     let task = TaskJob {
-                        asking: None,
+                        questions: None,
                         id,
                         max_bytes: self.max_bytes,
-                        tool: asking.call.tool,
+                        tool: input_request.call.tool,
                     };
                     events
                         .accepted(JobHandleForm::Task(task.clone()).to_handle())
                         .await;
-                    return self.follow(task, events).await;
+                    return self.poll_task(task, events).await;
                 }
                 other => {
-                    let shown: String = other.chars().take(80).collect();
-                    return Err(nonsense(format!("the server answered with a `{shown}`")));
+                    let excerpt: String = other.chars().take(80).collect();
+                    return Err(protocol_violation(format!(
+                        "the server answered with a `{excerpt}`"
+                    )));
                 }
             }
         }
     }
 
     /// Polls a task until it has ended. Dropping the future asks the server to cancel the task.
-    async fn follow(
+    async fn poll_task(
         &self,
         task: TaskJob,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
-        let mut abandoned = TaskCancel {
+        let mut cancel_guard = TaskCancel {
             task: Some(task.id.clone()),
             peer: self.connection.peer.clone(),
         };
-        let mut told: Option<String> = None;
+        let mut last_message: Option<String> = None;
         let mut polls = 0.0;
         loop {
             let request = ClientRequest::GetTaskRequest(GetTaskRequest::new(GetTaskParams::new(
                 task.id.clone(),
             )));
-            let answer = self.connection.ask(request, self.limits.silent).await;
-            let answer = answer.map_err(|error| lost(&task, &error))?;
-            let said = read(&answer)?;
-            let end = match task_state(&said)? {
+            let answer = self
+                .connection
+                .request(request, self.limits.max_silence)
+                .await;
+            let answer = answer.map_err(|error| task_lost(&task, &error))?;
+            let status = parse_answer(&answer)?;
+            let end = match task_state(&status)? {
                 TaskState::Working { message, pause } => {
                     polls += 1.0;
-                    if message.is_some() && message != told {
+                    if message.is_some() && message != last_message {
                         events.progressed(polls, None, message.clone()).await;
-                        told = message;
+                        last_message = message;
                     }
                     sleep(pause).await;
                     continue;
                 }
-                TaskState::Asking(questions) => match questions.next()? {
+                TaskState::InputRequired(questions) => match questions.next()? {
                     Some(question) => {
                         let task = TaskJob {
-                            asking: Some(questions),
+                            questions: Some(questions),
                             ..task
                         };
                         let handle = JobHandleForm::Task(task).to_handle();
                         ToolEnd::Asked { handle, question }
                     }
                     None => {
-                        sleep(ASK_AGAIN).await;
+                        sleep(REPEAT_PAUSE).await;
                         continue;
                     }
                 },
@@ -197,19 +206,22 @@ impl CallRun<'_> {
                     ToolEnd::Finished(result.cut(self.max_bytes).unwrap_or(result))
                 }
             };
-            abandoned.task = None;
+            cancel_guard.task = None;
             return Ok(end);
         }
     }
 
     /// Sends answers to a task that needs input.
-    async fn update(&self, task: &TaskJob, answers: Value) -> Result<(), ToolError> {
+    async fn send_answers(&self, task: &TaskJob, answers: Value) -> Result<(), ToolError> {
         let answers = serde_json::from_value(answers)
-            .map_err(|error| nonsense(format!("the answers cannot be given: {error}")))?;
+            .map_err(|error| protocol_violation(format!("the answers cannot be given: {error}")))?;
         let params = UpdateTaskParams::new(task.id.clone(), answers);
         let request = ClientRequest::UpdateTaskRequest(UpdateTaskRequest::new(params));
-        let told = self.connection.ask(request, self.limits.silent).await;
-        told.map(drop).map_err(|error| lost(task, &error))
+        let result = self
+            .connection
+            .request(request, self.limits.max_silence)
+            .await;
+        result.map(drop).map_err(|error| task_lost(task, &error))
     }
 }
 
@@ -236,20 +248,20 @@ impl Drop for TaskCancel {
     }
 }
 
-fn read(answer: &RpcAnswer) -> Result<Value, ToolError> {
+fn parse_answer(answer: &RpcAnswer) -> Result<Value, ToolError> {
     serde_json::from_str(&answer.text).map_err(|error| {
-        nonsense(format!(
+        protocol_violation(format!(
             "the server's word on its task cannot be read: {error}"
         ))
     })
 }
 
-fn lost(task: &TaskJob, error: &RequestError) -> ToolError {
+fn task_lost(task: &TaskJob, error: &RequestError) -> ToolError {
     let message = format!("the task of `{}` is lost: {error}", task.tool);
     ToolFailure::unknown(ToolFailureKind::Unavailable, message).into()
 }
 
-fn nonsense(message: String) -> ToolError {
+fn protocol_violation(message: String) -> ToolError {
     ToolFailure {
         disposition: Disposition::Unknown,
         kind: ToolFailureKind::ProtocolViolation,
@@ -259,7 +271,7 @@ fn nonsense(message: String) -> ToolError {
 }
 
 /// The pause before a call is repeated at the server's request.
-const ASK_AGAIN: Duration = Duration::from_millis(200);
+const REPEAT_PAUSE: Duration = Duration::from_millis(200);
 /// The time limit for sending a cancellation.
 const CANCELLING: Duration = Duration::from_secs(5);
 /// The most times that one call is sent (MCP: clients SHOULD cap it).

@@ -18,7 +18,7 @@ pub(crate) struct IdFinder {
 impl IdFinder {
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         for &byte in bytes {
-            self.pass(byte);
+            self.push_byte(byte);
         }
     }
 
@@ -27,7 +27,7 @@ impl IdFinder {
         self.id.as_deref()
     }
 
-    fn pass(&mut self, byte: u8) {
+    fn push_byte(&mut self, byte: u8) {
         if self.in_string {
             if self.escaped {
                 self.escaped = false;
@@ -36,13 +36,13 @@ impl IdFinder {
             } else if byte == b'"' {
                 self.in_string = false;
             }
-            self.note(byte);
+            self.push_field_byte(byte);
             return;
         }
         match byte {
             b'"' => {
                 self.in_string = true;
-                self.note(byte);
+                self.push_field_byte(byte);
             }
             b'{' | b'[' => self.depth += 1,
             b'}' | b']' => {
@@ -57,12 +57,12 @@ impl IdFinder {
                 self.field.clear();
             }
             b',' if self.depth == 1 => self.end_field(),
-            byte if !byte.is_ascii_whitespace() => self.note(byte),
+            byte if !byte.is_ascii_whitespace() => self.push_field_byte(byte),
             _ => {}
         }
     }
 
-    fn note(&mut self, byte: u8) {
+    fn push_field_byte(&mut self, byte: u8) {
         if self.depth == 1 && self.field.len() < LONGEST_ID {
             self.field.push(byte);
         }
@@ -78,7 +78,7 @@ impl IdFinder {
 }
 
 /// Completes truncated JSON: closes open values and omits incomplete ones. `None` if nothing can be kept.
-pub(crate) fn mended(cut: &[u8]) -> Option<String> {
+pub(crate) fn complete_truncated(cut: &[u8]) -> Option<String> {
     let text = match std::str::from_utf8(cut) {
         Ok(text) => text,
         Err(error) => std::str::from_utf8(cut.get(..error.valid_up_to())?).ok()?,

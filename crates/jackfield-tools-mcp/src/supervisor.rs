@@ -37,23 +37,23 @@ pub(crate) enum SupervisorCommand {
 /// The supervisor of one server. It ends, and stops the server, once all senders of requests are dropped.
 pub(crate) struct Supervisor {
     backoff: Backoff,
-    demands: mpsc::Receiver<SupervisorCommand>,
+    commands: mpsc::Receiver<SupervisorCommand>,
     /// The fault that was last logged, so that repeated identical failures are not logged again.
-    down: Option<ServerFault>,
+    last_fault: Option<ServerFault>,
     shared: Arc<ServerHandle>,
-    waiting: Vec<oneshot::Sender<Result<Arc<ServerConnection>, ServerFault>>>,
+    waiters: Vec<oneshot::Sender<Result<Arc<ServerConnection>, ServerFault>>>,
 }
 
 /// The next action of the supervisor.
 enum SupervisorStep {
-    Leave,
+    Shutdown,
     Start,
     Wait,
 }
 
 /// The result of a start.
 enum StartResult {
-    Left,
+    Shutdown,
     Failed(ServerFault),
     Ready(Box<RunningServer>),
     Stopped,
@@ -62,63 +62,65 @@ enum StartResult {
 impl Supervisor {
     pub(crate) fn new(
         shared: Arc<ServerHandle>,
-        demands: mpsc::Receiver<SupervisorCommand>,
+        commands: mpsc::Receiver<SupervisorCommand>,
     ) -> Self {
         Self {
             backoff: Backoff::default(),
-            demands,
-            down: None,
+            commands,
+            last_fault: None,
             shared,
-            waiting: Vec::new(),
+            waiters: Vec::new(),
         }
     }
 
     pub(crate) async fn run(mut self) {
         // The instant of an automatic restart, which happens once after the server had been running.
-        let mut again: Option<Instant> = None;
+        let mut restart_at: Option<Instant> = None;
         loop {
-            let next = self.idle(again.take()).await;
+            let next = self.wait_for_command(restart_at.take()).await;
             match next {
-                SupervisorStep::Leave => return,
+                SupervisorStep::Shutdown => return,
                 SupervisorStep::Wait => continue,
                 SupervisorStep::Start => {}
             }
             match self.start().await {
-                StartResult::Left => return,
-                StartResult::Stopped => self.tell(ServerState::Stopped),
-                StartResult::Failed(fault) => self.failed(fault),
-                StartResult::Ready(running) => match self.keep(*running).await {
-                    SupervisorStep::Leave => return,
-                    SupervisorStep::Start => again = Some(self.backoff.not_before(Instant::now())),
-                    SupervisorStep::Wait => self.tell(ServerState::Stopped),
+                StartResult::Shutdown => return,
+                StartResult::Stopped => self.set_state(ServerState::Stopped),
+                StartResult::Failed(fault) => self.report_failure(fault),
+                StartResult::Ready(running) => match self.supervise(*running).await {
+                    SupervisorStep::Shutdown => return,
+                    SupervisorStep::Start => {
+                        restart_at = Some(self.backoff.next_attempt(Instant::now()))
+                    }
+                    SupervisorStep::Wait => self.set_state(ServerState::Stopped),
                 },
             }
         }
     }
 
     /// Waits until a server is requested, or due to be restarted.
-    async fn idle(&mut self, again: Option<Instant>) -> SupervisorStep {
-        let at = again.unwrap_or_else(Instant::now);
+    async fn wait_for_command(&mut self, restart_at: Option<Instant>) -> SupervisorStep {
+        let wake_at = restart_at.unwrap_or_else(Instant::now);
         loop {
-            let demand = tokio::select! {
-                () = sleep_until(at), if again.is_some() => return SupervisorStep::Start,
-                demand = self.demands.recv() => demand,
+            let command = tokio::select! {
+                () = sleep_until(wake_at), if restart_at.is_some() => return SupervisorStep::Start,
+                demand = self.commands.recv() => demand,
             };
-            match demand {
-                None => return SupervisorStep::Leave,
+            match command {
+                None => return SupervisorStep::Shutdown,
                 Some(SupervisorCommand::Stop(reply)) => {
-                    self.waiting.clear();
-                    self.tell(ServerState::Stopped);
+                    self.waiters.clear();
+                    self.set_state(ServerState::Stopped);
                     let _gone = reply.send(());
                     return SupervisorStep::Wait;
                 }
-                Some(SupervisorCommand::Connection { reply, .. }) => match self.too_early() {
+                Some(SupervisorCommand::Connection { reply, .. }) => match self.backoff_fault() {
                     Some(fault) => {
                         let _gone = reply.send(Err(fault));
                     }
                     None => {
-                        self.waiting.push(reply);
-                        if again.is_none() {
+                        self.waiters.push(reply);
+                        if restart_at.is_none() {
                             return SupervisorStep::Start;
                         }
                     }
@@ -128,9 +130,9 @@ impl Supervisor {
     }
 
     /// The fault to return while the pause after a failure lasts.
-    fn too_early(&self) -> Option<ServerFault> {
-        let left = self.backoff.not_before(Instant::now()) - Instant::now();
-        if left <= PATIENCE {
+    fn backoff_fault(&self) -> Option<ServerFault> {
+        let remaining = self.backoff.next_attempt(Instant::now()) - Instant::now();
+        if remaining <= MAX_BACKOFF_WAIT {
             return None;
         }
         match &*self.shared.state.borrow() {
@@ -141,10 +143,11 @@ impl Supervisor {
 
     /// Starts the server; requests that arrive meanwhile get the same result.
     async fn start(&mut self) -> StartResult {
-        self.tell(ServerState::Starting);
+        self.set_state(ServerState::Starting);
         let shared = Arc::clone(&self.shared);
-        let known = *shared.era.lock().unwrap_or_else(PoisonError::into_inner);
-        let starting = RunningServer::start(&shared.config, &shared.settings, &shared.log, known);
+        let known_era = *shared.era.lock().unwrap_or_else(PoisonError::into_inner);
+        let starting =
+            RunningServer::start(&shared.config, &shared.settings, &shared.log, known_era);
         tokio::pin!(starting);
         loop {
             tokio::select! {
@@ -152,11 +155,11 @@ impl Supervisor {
                     Ok(running) => StartResult::Ready(Box::new(running)),
                     Err(fault) => StartResult::Failed(fault),
                 },
-                demand = self.demands.recv() => match demand {
-                    None => return StartResult::Left,
-                    Some(SupervisorCommand::Connection { reply, .. }) => self.waiting.push(reply),
+                demand = self.commands.recv() => match demand {
+                    None => return StartResult::Shutdown,
+                    Some(SupervisorCommand::Connection { reply, .. }) => self.waiters.push(reply),
                     Some(SupervisorCommand::Stop(reply)) => {
-                        self.waiting.clear();
+                        self.waiters.clear();
                         let _gone = reply.send(());
                         return StartResult::Stopped;
                     }
@@ -166,14 +169,14 @@ impl Supervisor {
     }
 
     /// Supervises a running server until it ends or is to be stopped.
-    async fn keep(&mut self, mut running: RunningServer) -> SupervisorStep {
+    async fn supervise(&mut self, mut running: RunningServer) -> SupervisorStep {
         let connection = Arc::clone(&running.connection);
-        self.remember(connection.era);
-        if self.down.take().is_some() {
+        self.remember_era(connection.era);
+        if self.last_fault.take().is_some() {
             tracing::info!(server = %self.shared.config.id, "an MCP server is there again");
         }
-        self.tell(ready(&connection));
-        for reply in self.waiting.drain(..) {
+        self.set_state(ready_state(&connection));
+        for reply in self.waiters.drain(..) {
             let _gone = reply.send(Ok(Arc::clone(&connection)));
         }
         let since = Instant::now();
@@ -181,21 +184,21 @@ impl Supervisor {
             tokio::select! {
                 // Check for the end first: a server that has ended is no answer to a request.
                 biased;
-                ended = running.ended() => {
-                    running.end().await;
+                ended = running.wait_for_exit() => {
+                    running.shutdown().await;
                     if since.elapsed() > self.shared.settings.longest_backoff {
                         self.backoff = Backoff::default();
                     }
-                    self.failed(ServerFault::new(ended, crate::handshake::LOOK_AT_THE_LOG));
+                    self.report_failure(ServerFault::new(ended, crate::handshake::LOOK_AT_THE_LOG));
                     return SupervisorStep::Start;
                 }
-                demand = self.demands.recv() => match demand {
+                demand = self.commands.recv() => match demand {
                     None => {
-                        running.end().await;
-                        return SupervisorStep::Leave;
+                        running.shutdown().await;
+                        return SupervisorStep::Shutdown;
                     }
                     Some(SupervisorCommand::Stop(reply)) => {
-                        running.end().await;
+                        running.shutdown().await;
                         let _gone = reply.send(());
                         return SupervisorStep::Wait;
                     }
@@ -205,8 +208,8 @@ impl Supervisor {
                             let _gone = reply.send(Ok(Arc::clone(&connection)));
                             continue;
                         }
-                        running.end().await;
-                        self.waiting.push(reply);
+                        running.shutdown().await;
+                        self.waiters.push(reply);
                         return SupervisorStep::Start;
                     }
                 }
@@ -214,36 +217,36 @@ impl Supervisor {
         }
     }
 
-    fn remember(&self, era: Era) {
-        let mut known = self
+    fn remember_era(&self, era: Era) {
+        let mut known_era = self
             .shared
             .era
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        *known = Some(era);
+        *known_era = Some(era);
     }
 
-    fn failed(&mut self, fault: ServerFault) {
-        let pause = self.backoff.failed(&self.shared.settings);
-        for reply in self.waiting.drain(..) {
+    fn report_failure(&mut self, fault: ServerFault) {
+        let pause = self.backoff.record_failure(&self.shared.settings);
+        for reply in self.waiters.drain(..) {
             let _gone = reply.send(Err(fault.clone()));
         }
         let id = &self.shared.config.id;
-        if self.down.as_ref() == Some(&fault) {
+        if self.last_fault.as_ref() == Some(&fault) {
             tracing::debug!(server = %id, "an MCP server is down still: {fault}");
         } else {
             tracing::warn!(server = %id, "an MCP server is down: {fault}");
-            self.down = Some(fault.clone());
+            self.last_fault = Some(fault.clone());
         }
-        self.tell(ServerState::Failed { fault, pause });
+        self.set_state(ServerState::Failed { fault, pause });
     }
 
-    fn tell(&self, state: ServerState) {
+    fn set_state(&self, state: ServerState) {
         self.shared.state.send_replace(state);
     }
 }
 
-fn ready(connection: &ServerConnection) -> ServerState {
+fn ready_state(connection: &ServerConnection) -> ServerState {
     let info = connection.info.server_info.as_ref();
     ServerState::Ready {
         era: connection.era,
@@ -260,7 +263,7 @@ struct Backoff {
 }
 
 impl Backoff {
-    fn failed(&mut self, settings: &ClientSettings) -> Duration {
+    fn record_failure(&mut self, settings: &ClientSettings) -> Duration {
         let doubled = 2_u32.saturating_pow(self.failures);
         let pause = settings.backoff.saturating_mul(doubled);
         let pause = pause.min(settings.longest_backoff);
@@ -269,10 +272,10 @@ impl Backoff {
         pause
     }
 
-    fn not_before(&self, now: Instant) -> Instant {
+    fn next_attempt(&self, now: Instant) -> Instant {
         self.until.unwrap_or(now)
     }
 }
 
 /// The longest pause that a request waits for; if more is left, the request fails at once.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_BACKOFF_WAIT: Duration = Duration::from_secs(2);

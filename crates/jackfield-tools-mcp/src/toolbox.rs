@@ -19,7 +19,7 @@ use crate::error::ServerFault;
 use crate::gate::{DefinitionGate, review};
 use crate::handshake::Era;
 use crate::jobs::JobHandleForm;
-use crate::listing::{Listing, said, usable};
+use crate::listing::{Listing, definitions, usable_tools};
 use crate::log::Log;
 use crate::mapping::definition::{self, MappedTool};
 use crate::run::CallRun;
@@ -37,11 +37,11 @@ use crate::supervisor::{ServerHandle, Supervisor, SupervisorCommand};
 pub struct McpToolbox {
     /// The last connection, which spares most calls a request to the supervisor.
     current: Mutex<Weak<ServerConnection>>,
-    demands: OnceLock<mpsc::Sender<SupervisorCommand>>,
+    commands: OnceLock<mpsc::Sender<SupervisorCommand>>,
     gate: Option<Arc<dyn DefinitionGate>>,
     /// The tools last offered: listed by this process, or remembered.
-    known: Mutex<Option<OfferedTools>>,
-    listed: AtomicU64,
+    offered: Mutex<Option<OfferedTools>>,
+    listing_count: AtomicU64,
     problems: Mutex<Vec<String>>,
     shared: Arc<ServerHandle>,
 }
@@ -67,10 +67,10 @@ impl McpToolbox {
         };
         Self {
             current: Mutex::default(),
-            demands: OnceLock::new(),
+            commands: OnceLock::new(),
             gate: None,
-            known: Mutex::default(),
-            listed: AtomicU64::new(0),
+            offered: Mutex::default(),
+            listing_count: AtomicU64::new(0),
             problems: Mutex::default(),
             shared: Arc::new(shared),
         }
@@ -82,11 +82,11 @@ impl McpToolbox {
         let ServerMemory { definitions, era } = remembered;
         let config = &self.shared.config;
         let defined = definitions.iter().filter_map(|said| {
-            definition::tool(&said.to_string(), config.trusted, config.longest()).ok()
+            definition::tool(&said.to_string(), config.trusted, config.max_duration()).ok()
         });
         let defined = defined.collect();
-        *locked(&self.shared.era) = Some(era);
-        *locked(&self.known) = Some(OfferedTools { defined, era });
+        *lock(&self.shared.era) = Some(era);
+        *lock(&self.offered) = Some(OfferedTools { defined, era });
         self
     }
 
@@ -100,9 +100,9 @@ impl McpToolbox {
     /// The data to remember for the next start, once available.
     #[must_use]
     pub fn remembered(&self) -> Option<ServerMemory> {
-        let known = locked(&self.known).clone()?;
+        let known = lock(&self.offered).clone()?;
         Some(ServerMemory {
-            definitions: said(&known.defined),
+            definitions: definitions(&known.defined),
             era: known.era,
         })
     }
@@ -111,7 +111,7 @@ impl McpToolbox {
     /// [remember](Self::remembered) and the [instructions](Self::instructions) are unchanged, too.
     #[must_use]
     pub fn times_listed(&self) -> u64 {
-        self.listed.load(Ordering::Relaxed)
+        self.listing_count.load(Ordering::Relaxed)
     }
 
     /// Starts the server, and waits until it is running. Several servers may be started concurrently. Dropping the
@@ -126,11 +126,11 @@ impl McpToolbox {
 
     /// Stops the server, within [`ClientSettings::grace`]. The next request starts it again.
     pub async fn stop(&self) {
-        let Some(demands) = self.demands.get() else {
+        let Some(demands) = self.commands.get() else {
             return;
         };
         // Requests from here on wait for another server than the one that is being stopped.
-        *locked(&self.current) = Weak::new();
+        *lock(&self.current) = Weak::new();
         let (reply, done) = oneshot::channel();
         if demands.send(SupervisorCommand::Stop(reply)).await.is_ok() {
             let _ended = done.await;
@@ -169,69 +169,70 @@ impl McpToolbox {
         let gone = || ServerFault::new("it was stopped", "start it again");
         let (reply, connection) = oneshot::channel();
         let demand = SupervisorCommand::Connection { instead_of, reply };
-        self.demands().send(demand).await.map_err(|_| gone())?;
+        self.commands().send(demand).await.map_err(|_| gone())?;
         connection.await.unwrap_or_else(|_| Err(gone()))
     }
 
-    fn demands(&self) -> &mpsc::Sender<SupervisorCommand> {
-        self.demands.get_or_init(|| {
-            let (sender, demands) = mpsc::channel(DEMANDS);
+    fn commands(&self) -> &mpsc::Sender<SupervisorCommand> {
+        self.commands.get_or_init(|| {
+            let (sender, demands) = mpsc::channel(COMMAND_QUEUE);
             tokio::spawn(Supervisor::new(Arc::clone(&self.shared), demands).run());
             sender
         })
     }
 
     /// An open connection whose server is not working on an earlier attempt at this call.
-    async fn connected(
+    async fn open_connection(
         &self,
         fresh_for: Option<&ToolCallId>,
     ) -> Result<Arc<ServerConnection>, ServerFault> {
-        let known = locked(&self.current).upgrade();
+        let known = lock(&self.current).upgrade();
         let mut connection = match known.filter(|connection| connection.is_open()) {
             Some(connection) => connection,
             None => self.connection(None).await?,
         };
         // The server may have ended just now, before the supervisor has noticed.
-        if !connection.is_open() || fresh_for.is_some_and(|call| connection.is_at(call)) {
+        if !connection.is_open() || fresh_for.is_some_and(|call| connection.is_handling(call)) {
             connection = self.connection(Some(connection)).await?;
         }
-        *locked(&self.current) = Arc::downgrade(&connection);
+        *lock(&self.current) = Arc::downgrade(&connection);
         Ok(connection)
     }
 
     /// The tools of a running server.
     async fn listing(&self, connection: &ServerConnection) -> Result<Arc<Listing>, String> {
-        let asked = connection.times_listed();
+        let listings_before = connection.listing_count();
         let known = connection.listing.read().await.clone();
-        if let Some(listing) = known.filter(|listing| listing.holds(connection)) {
+        if let Some(listing) = known.filter(|listing| listing.is_fresh(connection)) {
             return Ok(listing);
         }
         let mut slot = connection.listing.write().await;
         // Another request may have listed them meanwhile. A list requested after this method began is as good as a
         // new one, so many concurrent requests cause two listings at most.
-        let as_good = |listing: &Listing| {
-            listing.holds(connection) || listing.is_after(asked) && listing.unchanged(connection)
+        let is_current = |listing: &Listing| {
+            listing.is_fresh(connection)
+                || listing.is_requested_after(listings_before) && listing.is_unchanged(connection)
         };
-        if let Some(listing) = slot.as_ref().filter(|listing| as_good(listing)) {
+        if let Some(listing) = slot.as_ref().filter(|listing| is_current(listing)) {
             return Ok(Arc::clone(listing));
         }
         let shared = &self.shared;
-        let (config, settings, before) = (&shared.config, &shared.settings, slot.as_deref());
-        let listing = Listing::read(connection, config, settings, before).await?;
+        let (config, settings, previous) = (&shared.config, &shared.settings, slot.as_deref());
+        let listing = Listing::read(connection, config, settings, previous).await?;
         let listing = Arc::new(listing.reviewed(self.gate.as_ref()).await);
         *slot = Some(Arc::clone(&listing));
         drop(slot);
-        *locked(&self.problems) = listing.problems();
-        *locked(&self.known) = Some(OfferedTools {
+        *lock(&self.problems) = listing.problems();
+        *lock(&self.offered) = Some(OfferedTools {
             defined: Arc::clone(&listing.defined),
             era: connection.era,
         });
-        self.listed.fetch_add(1, Ordering::Relaxed);
+        self.listing_count.fetch_add(1, Ordering::Relaxed);
         Ok(listing)
     }
 
     /// The same list after another review, if a part was refused: a person may have accepted it since.
-    async fn looked_at_again(
+    async fn review_again(
         &self,
         connection: &ServerConnection,
         listing: Arc<Listing>,
@@ -248,27 +249,27 @@ impl McpToolbox {
             .is_some_and(|slot| Arc::ptr_eq(slot, &listing))
         {
             *slot = Some(Arc::clone(&again));
-            *locked(&self.problems) = again.problems();
+            *lock(&self.problems) = again.problems();
         }
         again
     }
 
     /// The tools known without a request to the server, and the problems to report.
-    async fn known(&self) -> Option<(Vec<ToolSpec>, Vec<String>)> {
-        let defined = Arc::clone(&locked(&self.known).as_ref()?.defined);
+    async fn offered_tools(&self) -> Option<(Vec<ToolSpec>, Vec<String>)> {
+        let defined = Arc::clone(&lock(&self.offered).as_ref()?.defined);
         let admitted = |one: &&MappedTool| self.shared.config.tools.admit(&one.tool.name);
         let defined: Vec<MappedTool> = defined.iter().filter(admitted).cloned().collect();
-        let review = review(self.gate.as_ref(), said(&defined)).await;
-        Some((usable(&defined, &review), review.problems))
+        let review = review(self.gate.as_ref(), definitions(&defined)).await;
+        Some((usable_tools(&defined, &review), review.problems))
     }
 
     /// The failure of a call whose tool does not exist.
-    async fn missing(&self, connection: &ServerConnection, tool: &str) -> Option<ToolFailure> {
+    async fn unknown_tool(&self, connection: &ServerConnection, tool: &str) -> Option<ToolFailure> {
         let shared = &self.shared;
         // An unknown tool makes the server list its tools once more; a server need not support lists.
         let listed = {
             let known = connection.listing.read().await.clone();
-            known.filter(|listing| listing.unchanged(connection))
+            known.filter(|listing| listing.is_unchanged(connection))
         };
         let listed = match listed {
             Some(listing) => Some(listing),
@@ -284,8 +285,8 @@ impl McpToolbox {
             let kind = ToolFailureKind::UnknownTool;
             return Some(ToolFailure::not_sent(kind, why));
         }
-        let there = listed.is_none_or(|listing| listing.has(tool));
-        (!there || !shared.config.tools.admit(tool)).then(|| {
+        let exists = listed.is_none_or(|listing| listing.has(tool));
+        (!exists || !shared.config.tools.admit(tool)).then(|| {
             ToolFailure::not_sent(
                 ToolFailureKind::UnknownTool,
                 format!("the server `{}` has no tool `{tool}`", shared.config.id),
@@ -294,7 +295,7 @@ impl McpToolbox {
     }
 
     fn unavailable(&self, fault: &ServerFault) -> ToolFailure {
-        ToolFailure::not_sent(ToolFailureKind::Unavailable, self.down(fault))
+        ToolFailure::not_sent(ToolFailureKind::Unavailable, self.down_message(fault))
     }
 
     fn unlisted(&self, reason: &str) -> ToolFailure {
@@ -302,9 +303,9 @@ impl McpToolbox {
         ToolFailure::not_sent(ToolFailureKind::Unavailable, message)
     }
 
-    fn down(&self, fault: &ServerFault) -> String {
+    fn down_message(&self, fault: &ServerFault) -> String {
         let id = &self.shared.config.id;
-        if self.shared.settings.tells_why {
+        if self.shared.settings.expose_faults {
             format!("the server `{id}` is not available: {fault}")
         } else {
             format!("the server `{id}` is not available, and the log says why")
@@ -320,16 +321,16 @@ impl Toolbox for McpToolbox {
 
     async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
         // A server that no request has needed yet is not started if its tools are known.
-        if self.demands.get().is_none()
-            && let Some((tools, problems)) = self.known().await
+        if self.commands.get().is_none()
+            && let Some((tools, problems)) = self.offered_tools().await
         {
-            *locked(&self.problems) = problems;
+            *lock(&self.problems) = problems;
             return Ok(tools);
         }
-        let fault = match self.connected(None).await {
+        let fault = match self.open_connection(None).await {
             Ok(connection) => match self.listing(&connection).await {
                 Ok(listing) => {
-                    let listing = self.looked_at_again(&connection, listing).await;
+                    let listing = self.review_again(&connection, listing).await;
                     return Ok(listing.tools());
                 }
                 Err(reason) => return Err(self.unlisted(&reason).into()),
@@ -337,11 +338,11 @@ impl Toolbox for McpToolbox {
             Err(fault) => fault,
         };
         // A server that is down for a while stays in the catalog: a catalog that changes costs more.
-        match self.known().await {
+        match self.offered_tools().await {
             Some((tools, mut problems)) => {
-                let down = self.down(&fault);
+                let down = self.down_message(&fault);
                 problems.insert(0, format!("{down}; the tools that it had are offered"));
-                *locked(&self.problems) = problems;
+                *lock(&self.problems) = problems;
                 Ok(tools)
             }
             None => Err(self.unavailable(&fault).into()),
@@ -349,15 +350,15 @@ impl Toolbox for McpToolbox {
     }
 
     fn problems(&self) -> Vec<String> {
-        locked(&self.problems).clone()
+        lock(&self.problems).clone()
     }
 
     fn hints(&self) -> Vec<(Arc<str>, ToolHints)> {
-        let known = locked(&self.known).clone();
+        let known = lock(&self.offered).clone();
         let trusted = self.shared.config.trusted;
         let defined = known.iter().flat_map(|known| known.defined.iter());
         let hints = defined.filter_map(|one| {
-            let hints = definition::hints(&one.said, trusted)?;
+            let hints = definition::hints(&one.definition, trusted)?;
             Some((Arc::clone(&one.tool.name), hints))
         });
         hints.collect()
@@ -369,9 +370,9 @@ impl Toolbox for McpToolbox {
             return Err(ToolFailure::not_sent(kind, "the tools of MCP take a JSON object").into());
         };
         let fresh_for = run.fresh.then_some(&run.attempt.call);
-        let connection = self.connected(fresh_for).await;
+        let connection = self.open_connection(fresh_for).await;
         let connection = connection.map_err(|fault| self.unavailable(&fault))?;
-        if let Some(missing) = self.missing(&connection, &run.tool.tool).await {
+        if let Some(missing) = self.unknown_tool(&connection, &run.tool.tool).await {
             return Err(missing.into());
         }
         let call = ServerCall {
@@ -380,12 +381,12 @@ impl Toolbox for McpToolbox {
             tool: run.tool.tool.to_string(),
         };
         connection.begin_call(&run.attempt.call);
-        let going = CallRun {
+        let call_run = CallRun {
             connection: &connection,
             limits: self.limits(run),
             max_bytes: run.max_bytes,
         };
-        let ended = going.begin(call, events).await;
+        let ended = call_run.begin(call, events).await;
         if ended.is_ok() {
             connection.end_call(&run.attempt.call);
         }
@@ -399,30 +400,30 @@ impl Toolbox for McpToolbox {
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         let job = JobHandleForm::from_handle(handle)?;
-        let connection = self.connected(None).await.map_err(|fault| {
+        let connection = self.open_connection(None).await.map_err(|fault| {
             // The call was sent once, regardless of the server's present state.
-            ToolFailure::unknown(ToolFailureKind::Unavailable, self.down(&fault))
+            ToolFailure::unknown(ToolFailureKind::Unavailable, self.down_message(&fault))
         })?;
         let config = &self.shared.config;
-        let going = CallRun {
+        let call_run = CallRun {
             connection: &connection,
-            limits: CallLimits::new(config.longest(), config.call_limit),
+            limits: CallLimits::new(config.max_duration(), config.call_limit),
             max_bytes: 0,
         };
-        going.take_up(job, answer, events).await
+        call_run.resume(job, answer, events).await
     }
 }
 
 impl McpToolbox {
     fn limits(&self, run: &ToolRun) -> CallLimits {
         let config = &self.shared.config;
-        CallLimits::new(config.longest().min(run.time_limit), config.call_limit)
+        CallLimits::new(config.max_duration().min(run.time_limit), config.call_limit)
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The length of the queue to the supervisor.
-const DEMANDS: usize = 64;
+const COMMAND_QUEUE: usize = 64;

@@ -29,8 +29,8 @@ use crate::writer::ServerWriter;
 pub(crate) struct ChildPipes<R> {
     pub(crate) abandoned: Arc<AbandonedRequests>,
     pub(crate) lines: Lines<R>,
-    pub(crate) tell: ServerNotices,
-    pub(crate) under_way: Arc<RequestsInFlight>,
+    pub(crate) notices: ServerNotices,
+    pub(crate) in_flight: Arc<RequestsInFlight>,
     pub(crate) writer: ServerWriter,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct ServerNotices {
     /// Whether the server's output has ended.
     pub(crate) ended: watch::Sender<bool>,
     /// Whether the server has acknowledged the subscription to list changes.
-    pub(crate) listening: watch::Sender<bool>,
+    pub(crate) subscribed: watch::Sender<bool>,
     pub(crate) log: Arc<Log>,
 }
 
@@ -59,14 +59,14 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for ChildPipes<R> {
                 let token = request.request.get_meta().get_progress_token();
                 if let (Some(mark), Some(token)) = (&mark, token) {
                     let id = request.id.clone();
-                    self.under_way.begin(id, token, mark.clone());
+                    self.in_flight.begin(id, token, mark.clone());
                 }
             }
             JsonRpcMessage::Notification(note) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &note.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.under_way.end(id);
+                    self.in_flight.end(id);
                 }
             }
             JsonRpcMessage::Error(_) | JsonRpcMessage::Response(_) => {}
@@ -80,18 +80,18 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for ChildPipes<R> {
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
             let Ok(Some(line)) = self.lines.next().await else {
-                self.tell.ended.send_replace(true);
+                self.notices.ended.send_replace(true);
                 return None;
             };
-            let ReadMessage { repaired, said } = ReadMessage::read(line);
+            let ReadMessage { repaired, message } = ReadMessage::read(line);
             if repaired {
-                self.tell.log.push(REPAIRED);
+                self.notices.log.push(REPAIRED);
             }
-            match said {
+            match message {
                 ServerMessage::Answer { answer, id } => {
-                    self.under_way.end(&id);
+                    self.in_flight.end(&id);
                     if let Some(afterlife) = self.abandoned.take(&id) {
-                        afterlife.came(Ok(answer));
+                        afterlife.handle(Ok(answer));
                         continue;
                     }
                     let result = ServerResult::CustomResult(CustomResult::new(answer.into()));
@@ -99,15 +99,15 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for ChildPipes<R> {
                 }
                 ServerMessage::Error { error, id } => {
                     if let Some(id) = &id {
-                        self.under_way.end(id);
+                        self.in_flight.end(id);
                         if let Some(afterlife) = self.abandoned.take(id) {
-                            afterlife.came(Err(RequestError::Refused(Box::new(error))));
+                            afterlife.handle(Err(RequestError::Refused(Box::new(error))));
                             continue;
                         }
                     }
                     return Some(JsonRpcMessage::error(error, id));
                 }
-                ServerMessage::Noise(line) => self.tell.noise(&line),
+                ServerMessage::Noise(line) => self.notices.log_noise(&line),
                 ServerMessage::Notification { method, params } => match method.as_str() {
                     // The server cancels a request of its own, or ends the subscription.
                     "notifications/cancelled" => {
@@ -116,25 +116,29 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for ChildPipes<R> {
                             return Some(JsonRpcMessage::notification(note.into()));
                         }
                     }
-                    "notifications/message" => self.tell.logged(&params),
-                    "notifications/progress" => self.under_way.progressed(&params),
+                    "notifications/message" => self.notices.log_message(&params),
+                    "notifications/progress" => self.in_flight.forward_progress(&params),
                     "notifications/subscriptions/acknowledged" => {
                         let accepted = params.pointer("/notifications/toolsListChanged");
                         let accepted = accepted == Some(&Value::Bool(true));
-                        self.tell.listening.send_replace(accepted);
+                        self.notices.subscribed.send_replace(accepted);
                     }
                     "notifications/tools/list_changed" => {
-                        self.tell.changes.send_modify(|times| *times += 1);
+                        self.notices.changes.send_modify(|times| *times += 1);
                     }
                     // No other notifications are subscribed to.
                     _ => {}
                 },
                 ServerMessage::Request(request) => return Some(*request),
-                ServerMessage::Unreadable { id, line, why } => {
-                    self.tell.noise(&line);
-                    self.under_way.end(&id);
+                ServerMessage::Unreadable {
+                    id,
+                    line,
+                    reason: why,
+                } => {
+                    self.notices.log_noise(&line);
+                    self.in_flight.end(&id);
                     if let Some(afterlife) = self.abandoned.take(&id) {
-                        afterlife.came(Err(RequestError::Unreadable(why)));
+                        afterlife.handle(Err(RequestError::Unreadable(why)));
                         continue;
                     }
                     let result = CustomResult::new(carried_unreadable(why));
@@ -153,18 +157,18 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for ChildPipes<R> {
 
 impl<R> Drop for ChildPipes<R> {
     fn drop(&mut self) {
-        self.tell.ended.send_replace(true);
+        self.notices.ended.send_replace(true);
     }
 }
 
 impl ServerNotices {
-    pub(crate) fn noise(&self, line: &[u8]) {
+    pub(crate) fn log_noise(&self, line: &[u8]) {
         let mut text = b"[not the protocol, on standard output] ".to_vec();
         text.extend_from_slice(line.trim_ascii_end());
         self.log.push(&text);
     }
 
-    pub(crate) fn logged(&self, params: &Value) {
+    pub(crate) fn log_message(&self, params: &Value) {
         let level = params.get("level").and_then(Value::as_str).unwrap_or("log");
         let data = match params.get("data") {
             Some(Value::String(text)) => text.clone(),

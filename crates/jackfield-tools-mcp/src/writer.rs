@@ -51,13 +51,13 @@ impl ServerWriter {
                     written.fetch_sub(1, Ordering::Relaxed);
                 }
                 sent += message.bytes.len() as u64;
-                let wanted = message.mark.as_ref().is_none_or(RequestMark::begin);
-                let ended = if wanted {
+                let is_claimed = message.mark.as_ref().is_none_or(RequestMark::begin);
+                let ended = if is_claimed {
                     write(&mut input, &message.bytes).await
                 } else {
                     Err(io::Error::other("it was taken back before it was written"))
                 };
-                let broken = wanted && ended.is_err();
+                let broken = is_claimed && ended.is_err();
                 // The sender may not wait for the result.
                 let _gone = message.written.send(ended);
                 if broken {

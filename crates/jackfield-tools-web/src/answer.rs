@@ -50,7 +50,7 @@ impl AnswerReader<'_> {
         if self.headless {
             return Ok(self.cut(self.head(&answer), true));
         }
-        if let Some(why) = packed(&answer) {
+        if let Some(why) = encoding_error(&answer) {
             return Ok(ToolResult::error(why));
         }
         let media_type = answer.media_type();
@@ -61,50 +61,54 @@ impl AnswerReader<'_> {
             BodyKind::Other => Ok(ToolResult::error(format!(
                 "{} answered with {}, which is not taken: text, JSON and pictures are",
                 answer.host(),
-                self.told(media_type.as_deref().unwrap_or("something unnamed")),
+                self.redacted_header(media_type.as_deref().unwrap_or("something unnamed")),
             ))),
         }
     }
 
     /// A response with an error status, with the beginning of its text.
     async fn refusal(&self, answer: GuardedResponse) -> Result<ToolResult, FetchError> {
-        let mut said = format!("{} answered {}", answer.host(), in_words(answer.status()));
+        let mut message = format!(
+            "{} answered {}",
+            answer.host(),
+            status_text(answer.status())
+        );
         if let Some(after) = answer.header("retry-after") {
-            said.push_str(&format!(" (retry-after: {})", self.told(after)));
+            message.push_str(&format!(" (retry-after: {})", self.redacted_header(after)));
         }
         let media_type = answer.media_type();
         let readable = matches!(kind(media_type.as_deref()), BodyKind::Json | BodyKind::Text);
-        if readable && packed(&answer).is_none() && !self.headless {
+        if readable && encoding_error(&answer).is_none() && !self.headless {
             let limit = MOST_OF_REFUSAL.min(self.limit);
             // The status is the result; a body that breaks off only provides fewer details.
             if let Ok((text, whole)) = self.body(answer, limit).await
                 && !text.trim().is_empty()
             {
                 let more = if whole { "" } else { " […]" };
-                said.push_str(&format!(":\n{}{more}", text.trim()));
+                message.push_str(&format!(":\n{}{more}", text.trim()));
             }
         }
-        let result = ToolResult::error(said);
+        let result = ToolResult::error(message);
         Ok(result.cut(self.limit).unwrap_or(result))
     }
 
     /// The result of a HEAD request.
     fn head(&self, answer: &GuardedResponse) -> String {
-        let mut said = in_words(answer.status());
-        for name in TOLD {
+        let mut text = status_text(answer.status());
+        for name in HEAD_HEADERS {
             if let Some(value) = answer.header(name) {
-                said.push_str(&format!("\n{name}: {}", self.told(value)));
+                text.push_str(&format!("\n{name}: {}", self.redacted_header(value)));
             }
         }
-        said
+        text
     }
 
     async fn text(&self, answer: GuardedResponse) -> Result<ToolResult, FetchError> {
         let status = answer.status();
         let (text, whole) = self.body(answer, self.limit).await?;
         if text.is_empty() && whole {
-            let said = format!("{}, and nothing else", in_words(status));
-            return Ok(ToolResult::text(said));
+            let message = format!("{}, and nothing else", status_text(status));
+            return Ok(ToolResult::text(message));
         }
         Ok(self.cut(text, whole))
     }
@@ -118,8 +122,8 @@ impl AnswerReader<'_> {
         };
         let (text, whole) = self.body(answer, limit).await?;
         if text.trim().is_empty() && whole {
-            let said = format!("{}, and nothing else", in_words(status));
-            return Ok(ToolResult::text(said));
+            let message = format!("{}, and nothing else", status_text(status));
+            return Ok(ToolResult::text(message));
         }
         let text = match self.pointer {
             None if !whole => return Ok(self.cut(text, whole)),
@@ -130,7 +134,7 @@ impl AnswerReader<'_> {
             }
             Some(pointer) => match find(&text, pointer) {
                 Ok(Some(part)) => match serde_json::from_str::<String>(part.get()) {
-                    Ok(text) => return Ok(self.cut(self.hidden.out_of(&text), true)),
+                    Ok(text) => return Ok(self.cut(self.hidden.redact(&text), true)),
                     // Keeps the original formatting of numbers.
                     Err(_) => compact(part.get()),
                 },
@@ -158,7 +162,7 @@ impl AnswerReader<'_> {
             let json = if self.hidden.is_empty() {
                 json
             } else {
-                self.hidden.out_of_json(json)
+                self.hidden.redact_json(json)
             };
             Arc::new(json)
         });
@@ -205,9 +209,9 @@ impl AnswerReader<'_> {
         let read = answer.read(limit).await?;
         let (text, _, _) = charset.decode(&read.bytes);
         if read.whole {
-            return Ok((self.hidden.out_of(&text), true));
+            return Ok((self.hidden.redact(&text), true));
         }
-        Ok((self.hidden.out_of_part(&text, limit), false))
+        Ok((self.hidden.redact_partial(&text, limit), false))
     }
 
     /// A text cut to the useful length, with a marker.
@@ -226,17 +230,17 @@ impl AnswerReader<'_> {
     }
 
     /// A header's value without secrets, shortened.
-    fn told(&self, text: &str) -> String {
-        let text = self.hidden.out_of(text);
+    fn redacted_header(&self, text: &str) -> String {
+        let text = self.hidden.redact(text);
         if text.len() <= MOST_OF_HEADER {
             return text;
         }
-        format!("{}…", self.hidden.out_of_part(&text, MOST_OF_HEADER))
+        format!("{}…", self.hidden.redact_partial(&text, MOST_OF_HEADER))
     }
 }
 
 /// Why a body cannot be read: it has a content encoding that was not requested.
-fn packed(answer: &GuardedResponse) -> Option<String> {
+fn encoding_error(answer: &GuardedResponse) -> Option<String> {
     let encoding = answer.header(CONTENT_ENCODING.as_str())?;
     (!encoding.eq_ignore_ascii_case("identity")).then(|| {
         format!(
@@ -278,7 +282,7 @@ fn charset(content_type: Option<&str>) -> &'static Encoding {
     known.unwrap_or(UTF_8)
 }
 
-fn in_words(status: StatusCode) -> String {
+fn status_text(status: StatusCode) -> String {
     match status.canonical_reason() {
         Some(reason) => format!("{} {reason}", status.as_u16()),
         None => status.as_u16().to_string(),
@@ -304,4 +308,4 @@ const TEXTS: &[&str] = &[
     "application/yaml",
 ];
 /// The headers in the result of a HEAD request.
-const TOLD: &[&str] = &["content-length", "content-type", "etag", "last-modified"];
+const HEAD_HEADERS: &[&str] = &["content-length", "content-type", "etag", "last-modified"];

@@ -24,34 +24,34 @@ impl WebTool {
         arguments: &Map<String, Value>,
         key: &str,
     ) -> Result<GuardedRequest, String> {
-        let known = |name: &&String| !self.placed.iter().any(|placed| *placed.name == ***name);
-        if let Some(unknown) = arguments.keys().find(known) {
+        let is_unknown = |name: &&String| !self.placed.iter().any(|placed| *placed.name == ***name);
+        if let Some(unknown) = arguments.keys().find(is_unknown) {
             return Err(format!("there is no parameter `{unknown}`"));
         }
-        let mut given: Vec<(&PlacedParameter, &Value)> = Vec::new();
+        let mut supplied: Vec<(&PlacedParameter, &Value)> = Vec::new();
         for placed in &self.placed {
             let chosen = arguments.get(&*placed.name).or(placed.default.as_ref());
             match chosen.filter(|value| !value.is_null()) {
-                Some(value) => given.push((placed, value)),
+                Some(value) => supplied.push((placed, value)),
                 None if placed.required => return Err(format!("`{}` is missing", placed.name)),
                 None => {}
             }
         }
         let (mut templated, mut query) = (Vec::new(), Vec::new());
         let (mut fields, mut headers) = (Vec::new(), HeaderMap::new());
-        for (placed, value) in given {
+        for (placed, value) in supplied {
             match placed.part {
                 ParameterPlace::Path | ParameterPlace::Query if placed.templated => {
-                    templated.push((&*placed.name, flat(placed, value)?));
+                    templated.push((&*placed.name, joined(placed, value)?));
                 }
                 ParameterPlace::Path | ParameterPlace::Query => {
-                    let values = each(placed, value)?;
+                    let values = list_items(placed, value)?;
                     query.extend(values.into_iter().map(|value| (&*placed.wire, value)));
                 }
                 ParameterPlace::Body => fields.push((placed, value)),
                 ParameterPlace::Header => {
                     let name = HeaderName::from_bytes(placed.wire.as_bytes());
-                    let value = flat(placed, value)?;
+                    let value = joined(placed, value)?;
                     if value.len() > MOST_OF_HEADER {
                         return Err(format!(
                             "`{}` goes into a header, which takes {MOST_OF_HEADER} bytes at most",
@@ -116,7 +116,7 @@ impl WebTool {
             BodyForm::Form => {
                 let mut form = form_urlencoded::Serializer::new(String::new());
                 for (placed, value) in fields {
-                    for value in each(placed, value)? {
+                    for value in list_items(placed, value)? {
                         form.append_pair(&placed.wire, &value);
                     }
                 }
@@ -135,12 +135,12 @@ impl WebTool {
 }
 
 /// One string: the elements of a list joined by commas.
-fn flat(placed: &PlacedParameter, value: &Value) -> Result<String, String> {
-    Ok(each(placed, value)?.join(","))
+fn joined(placed: &PlacedParameter, value: &Value) -> Result<String, String> {
+    Ok(list_items(placed, value)?.join(","))
 }
 
 /// One string for each element of a list, or a single one for another value.
-fn each(placed: &PlacedParameter, value: &Value) -> Result<Vec<String>, String> {
+fn list_items(placed: &PlacedParameter, value: &Value) -> Result<Vec<String>, String> {
     match value {
         Value::Array(items) => items
             .iter()

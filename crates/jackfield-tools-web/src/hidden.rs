@@ -46,7 +46,7 @@ impl Hidden {
     }
 
     /// Redacts a text.
-    pub(crate) fn out_of(&self, text: &str) -> String {
+    pub(crate) fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
         // Lower-casing ASCII keeps all byte positions.
         let mut lower = text.to_ascii_lowercase();
@@ -67,10 +67,10 @@ impl Hidden {
     }
 
     /// Redacts a text that was cut at or before this many bytes, including the beginning of a secret at the cut.
-    pub(crate) fn out_of_part(&self, text: &str, limit: usize) -> String {
+    pub(crate) fn redact_partial(&self, text: &str, limit: usize) -> String {
         // An incomplete character at the end is dropped.
         let whole = text.strip_suffix(char::REPLACEMENT_CHARACTER);
-        let mut text = self.out_of(whole.unwrap_or(text));
+        let mut text = self.redact(whole.unwrap_or(text));
         text.truncate(text.floor_char_boundary(limit));
         loop {
             let before = text.len();
@@ -84,18 +84,18 @@ impl Hidden {
     }
 
     /// Redacts all strings in a JSON value, in any formatting.
-    pub(crate) fn out_of_json(&self, json: Value) -> Value {
+    pub(crate) fn redact_json(&self, json: Value) -> Value {
         match json {
             Value::Array(items) => items
                 .into_iter()
-                .map(|item| self.out_of_json(item))
+                .map(|item| self.redact_json(item))
                 .collect(),
             Value::Bool(_) | Value::Null | Value::Number(_) => json,
             Value::Object(fields) => fields
                 .into_iter()
-                .map(|(name, field)| (self.out_of(&name), self.out_of_json(field)))
+                .map(|(name, field)| (self.redact(&name), self.redact_json(field)))
                 .collect(),
-            Value::String(text) => Value::String(self.out_of(&text)),
+            Value::String(text) => Value::String(self.redact(&text)),
         }
     }
 

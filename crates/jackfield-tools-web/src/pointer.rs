@@ -80,11 +80,11 @@ impl<'de> Visitor<'de> for PointerStep<'_> {
             [] => ("", self.0),
         };
         // An index without leading zeros.
-        let wanted = part.parse::<usize>().ok();
-        let wanted = wanted.filter(|wanted| wanted.to_string() == part);
+        let index = part.parse::<usize>().ok();
+        let index = index.filter(|wanted| wanted.to_string() == part);
         let mut found = None;
         for nth in 0_usize.. {
-            if Some(nth) == wanted {
+            if Some(nth) == index {
                 match items.next_element_seed(PointerStep(rest))? {
                     Some(item) => found = item,
                     None => break,

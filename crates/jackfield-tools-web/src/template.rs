@@ -172,7 +172,7 @@ impl Template {
     /// # Errors
     ///
     /// A sentence about the error, without the value.
-    pub(crate) fn fits(&self, name: &str, value: &str) -> Result<(), &'static str> {
+    pub(crate) fn check_variable(&self, name: &str, value: &str) -> Result<(), &'static str> {
         if value.is_empty() {
             return Err("it is empty");
         }

@@ -73,9 +73,12 @@ impl WebTool {
             placed.push(this);
         }
         let url = &config.url;
-        let known = |name: &&Arc<str>| !placed.iter().any(|placed| placed.name == **name);
-        let undeclared: BTreeSet<&Arc<str>> =
-            url.in_path().chain(url.in_query()).filter(known).collect();
+        let is_unplaced = |name: &&Arc<str>| !placed.iter().any(|placed| placed.name == **name);
+        let undeclared: BTreeSet<&Arc<str>> = url
+            .in_path()
+            .chain(url.in_query())
+            .filter(is_unplaced)
+            .collect();
         for name in undeclared {
             let message =
                 format!("`{{{name}}}` is no parameter: say what it is under `parameters`");
@@ -114,7 +117,7 @@ impl WebTool {
     /// A sentence about the error, without the value.
     pub fn with_variable(mut self, name: &Arc<str>, value: &str) -> Result<Self, &'static str> {
         let secret = Secret::new(value);
-        self.config.url.fits(name, secret.expose())?;
+        self.config.url.check_variable(name, secret.expose())?;
         self.variables.insert(Arc::clone(name), secret);
         Ok(self)
     }
@@ -233,7 +236,7 @@ fn place(
         None => ParameterPlace::Query,
         Some(part) => part,
     };
-    let elsewhere = match part {
+    let misplaced = match part {
         ParameterPlace::Path if !in_path => Some(format!("`url` has no `{{{name}}}` in its path")),
         ParameterPlace::Body if !has_body => Some(format!("a {} has no body", config.method)),
         ParameterPlace::Query | ParameterPlace::Body | ParameterPlace::Header if in_path => {
@@ -247,7 +250,7 @@ fn place(
         | ParameterPlace::Path
         | ParameterPlace::Query => None,
     };
-    if let Some(elsewhere) = elsewhere {
+    if let Some(elsewhere) = misplaced {
         faults.add(key(".in"), elsewhere);
     }
     if part == ParameterPlace::Path && parameter.required == Some(false) {

@@ -44,7 +44,7 @@ impl WebTools {
 
     /// Adds the tools that are left out, each with the reason in a sentence.
     #[must_use]
-    pub fn without(mut self, unusable: impl IntoIterator<Item = (Arc<str>, String)>) -> Self {
+    pub fn with_unusable(mut self, unusable: impl IntoIterator<Item = (Arc<str>, String)>) -> Self {
         self.unusable = unusable.into_iter().collect();
         self
     }
@@ -65,7 +65,7 @@ impl WebTools {
         };
         // A redirect may repeat a part of the request.
         let without_secrets = |mut error: FetchError| {
-            error.message = hidden.out_of(&error.message);
+            error.message = hidden.redact(&error.message);
             error
         };
         let answer = self.client.send(request).await.map_err(without_secrets)?;
@@ -131,14 +131,14 @@ impl Toolbox for WebTools {
         let fetched = self.fetch(tool, request, run.max_bytes);
         let ended = match tokio::time::timeout(limit, fetched).await {
             Ok(Ok(result)) => Ok(result),
-            Ok(Err(error)) => without_outcome(tool, error),
+            Ok(Err(error)) => failed_result(tool, error),
             Err(_) => {
                 let message = format!(
                     "{} did not answer within {} s",
                     tool.config.url.host(),
                     limit.as_secs_f64()
                 );
-                lost(tool, ToolFailureKind::Timeout, message)
+                lost_result(tool, ToolFailureKind::Timeout, message)
             }
         };
         Ok(ToolEnd::Finished(ended?))
@@ -146,7 +146,7 @@ impl Toolbox for WebTools {
 }
 
 /// The result of a call without a usable response.
-fn without_outcome(tool: &WebTool, error: FetchError) -> Result<ToolResult, ToolError> {
+fn failed_result(tool: &WebTool, error: FetchError) -> Result<ToolResult, ToolError> {
     let kind = match error.kind {
         // There was a response, which led nowhere.
         FetchErrorKind::Redirect => return Ok(ToolResult::error(error.message)),
@@ -162,14 +162,18 @@ fn without_outcome(tool: &WebTool, error: FetchError) -> Result<ToolResult, Tool
         }
     };
     if error.sent {
-        return lost(tool, kind, error.message);
+        return lost_result(tool, kind, error.message);
     }
     let failure = ToolFailure::not_sent(kind, error.message.clone());
     Err(ToolError::with_source(failure, error))
 }
 
 /// The result of a call that may have had its effect: unknown, unless the tool has none.
-fn lost(tool: &WebTool, kind: ToolFailureKind, message: String) -> Result<ToolResult, ToolError> {
+fn lost_result(
+    tool: &WebTool,
+    kind: ToolFailureKind,
+    message: String,
+) -> Result<ToolResult, ToolError> {
     if tool.safety().may_repeat() {
         let message = format!("{message}; it may be called again, as that does no harm");
         return Ok(ToolResult::error(message));

@@ -65,7 +65,7 @@ impl Adapter for Acme {
 
     const REQUEST_ID: (&'static str, &'static str) = ("x-acme-request", "acme.request_id");
 
-    fn ask(&self, request: &ModelRequest) -> Result<PreparedRequest<Decoder>, ModelFailure> {
+    fn prepare(&self, request: &ModelRequest) -> Result<PreparedRequest<Decoder>, ModelFailure> {
         let owner = self.state_owner(&request.model.model);
         let body =
             request::to_wire(request, &owner).map_err(|refusal| exchange::unsupported(&refusal))?;

@@ -1,7 +1,7 @@
 //! A request, as acme wants it, and notes on what it does not take.
 
 use jackfield_dialect_kit::ids::{IdForm, WireIds};
-use jackfield_dialect_kit::in_words;
+use jackfield_dialect_kit::media_text;
 use jackfield_dialect_kit::notes::{ExtensionPath, Notes};
 use jackfield_dialect_kit::outgoing::Unsupported;
 use jackfield_domain::block::{Block, Content, RanBy};
@@ -27,7 +27,7 @@ pub(crate) fn to_wire(
     owner: &StateOwner,
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut outward = Outward {
-        ids: WireIds::of(request, owner, IdForm::Usual),
+        ids: WireIds::new(request, owner, IdForm::Usual),
         notes: Notes::default(),
     };
     let mut turns = Vec::new();
@@ -95,11 +95,11 @@ impl Outward {
                             json!({ "text": **text }).to_string()
                         }
                     },
-                    id: self.ids.of_call(&call.id),
+                    id: self.ids.wire_id(&call.id),
                     tool: call.name.as_str().to_owned(),
                 }),
                 Content::ToolOutcome(outcome) => turns.push(wire::Turn::Tool {
-                    call: self.ids.of_call(&outcome.call),
+                    call: self.ids.wire_id(&outcome.call),
                     text: self.outcome(&at, outcome),
                 }),
                 Content::Refusal(text) => {
@@ -162,9 +162,9 @@ impl Outward {
                     words.push((**text).to_owned());
                     continue;
                 }
-                OutcomePart::Audio(audio) => in_words::audio(audio),
-                OutcomePart::Document(document) => in_words::source("document", &document.source),
-                OutcomePart::Image(image) => in_words::source("image", &image.source),
+                OutcomePart::Audio(audio) => media_text::audio(audio),
+                OutcomePart::Document(document) => media_text::source("document", &document.source),
+                OutcomePart::Image(image) => media_text::source("image", &image.source),
             };
             let path = format_args!("{at}.result.content[{k}]");
             self.notes
@@ -284,7 +284,7 @@ impl Outward {
         for extension in &settings.extensions {
             let path = ExtensionPath {
                 extension,
-                of: "settings",
+                parent: "settings",
             };
             let code = "extension_of_another_dialect";
             self.notes.dropped(NoteEffect::Quality, code, path);

@@ -20,7 +20,7 @@ use super::seen::Seen;
 pub(crate) async fn read(file: &Path) -> (String, Seen) {
     let journal = SqliteJournal::open(file, Options::default()).expect("the journal opens");
     let all = SessionQuery {
-        most: 1_000,
+        limit: 1_000,
         ..SessionQuery::default()
     };
     let rows = journal.sessions(&all).await.expect("a list");

@@ -76,7 +76,7 @@ pub(crate) fn journal(journal: &mut JournalConfig, mut section: Section<'_>, tru
         ("sqlite", JournalKind::Sqlite),
     ]);
     if let Some((path, place)) = section.take("path", filled) {
-        journal.name(PathBuf::from(&*path), place);
+        journal.set_path(PathBuf::from(&*path), place);
     }
     section.set("kind", kind, &mut journal.kind);
     section.finish();
@@ -202,7 +202,7 @@ pub(crate) fn policy(options: &mut TurnOptions, mut section: Section<'_>, trust:
         }
     }
     unknown_of(
-        &mut options.when_unknown_of,
+        &mut options.unknown_rules,
         section.section("unknown_of"),
         trust,
     );
@@ -247,7 +247,7 @@ pub(crate) fn session(options: &mut TurnOptions, mut section: Section<'_>) {
         ("queue", SecondMessage::Queue),
         ("refuse", SecondMessage::Refuse),
     ]);
-    section.set("second_message", second, &mut options.second);
+    section.set("second_message", second, &mut options.if_busy);
     section.finish();
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn whole(
         said.retain(|(_, place)| of(place).is_none_or(|name| !own.contains_key(&*name)));
     } else {
         let new: Vec<String> = said.iter().filter_map(|(_, place)| of(place)).collect();
-        let old = &mut config.said.0;
+        let old = &mut config.raw_values.0;
         old.retain(|key, _| tool(key).is_none_or(|name| !new.contains(&name)));
     }
     said

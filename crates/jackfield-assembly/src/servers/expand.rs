@@ -9,14 +9,14 @@ use crate::surroundings::Environment;
 ///
 /// A sentence that names the missing variable, without any value.
 pub(crate) fn expand(text: &str, environment: &Environment) -> Result<String, String> {
-    expand_told(text, environment, |_| {})
+    expand_with(text, environment, |_| {})
 }
 
 /// Expands variables, and reports the value of each.
-pub(crate) fn expand_told(
+pub(crate) fn expand_with(
     text: &str,
     environment: &Environment,
-    mut tell: impl FnMut(&str),
+    mut on_value: impl FnMut(&str),
 ) -> Result<String, String> {
     let mut expanded = String::new();
     let mut rest = text;
@@ -43,9 +43,9 @@ pub(crate) fn expand_told(
                 "`${{{inside}}}` names no environment variable; {LITERAL}"
             ));
         }
-        match (environment.named(name), default) {
+        match (environment.get(name), default) {
             (Some(Ok(value)), _) if !value.is_empty() => {
-                tell(&value);
+                on_value(&value);
                 expanded.push_str(&value);
             }
             (Some(Err(_)), _) => {

@@ -14,7 +14,7 @@ use crate::values::length_of_time;
 
 /// A file and its problems.
 pub(crate) struct FileProblems {
-    asked: RefCell<Vec<String>>,
+    read_fields: RefCell<Vec<String>>,
     file: Arc<Path>,
     lines: KeyLines,
     problems: RefCell<Vec<ConfigProblem>>,
@@ -25,7 +25,7 @@ pub(crate) struct FileProblems {
 impl FileProblems {
     pub(crate) fn new(file: &Path) -> Self {
         Self {
-            asked: RefCell::default(),
+            read_fields: RefCell::default(),
             file: file.into(),
             lines: KeyLines::default(),
             problems: RefCell::default(),
@@ -59,8 +59,8 @@ impl FileProblems {
     }
 
     /// Every field that was read so far.
-    pub(crate) fn asked(&self) -> Vec<String> {
-        self.asked.borrow().clone()
+    pub(crate) fn read_fields(&self) -> Vec<String> {
+        self.read_fields.borrow().clone()
     }
 
     /// Records that something is left out.
@@ -69,7 +69,7 @@ impl FileProblems {
     }
 
     /// The problems of the file, and the remarks about what is left out; unknown fields share one line.
-    pub(crate) fn told(self) -> (Vec<ConfigProblem>, Vec<ConfigProblem>) {
+    pub(crate) fn into_problems(self) -> (Vec<ConfigProblem>, Vec<ConfigProblem>) {
         let mut remarks = self.remarks.take();
         let unknown = self.unknown.take();
         if !unknown.is_empty() {
@@ -94,9 +94,9 @@ impl FileProblems {
 
 /// The fields of one object.
 pub(crate) struct ServerFields<'a> {
-    asked: Vec<&'static str>,
+    read_fields: Vec<&'static str>,
     object: &'a Map<String, Value>,
-    pages: &'a FileProblems,
+    file_problems: &'a FileProblems,
     path: String,
 }
 
@@ -109,23 +109,26 @@ impl<'a> ServerFields<'a> {
             return None;
         };
         Some(Self {
-            asked: Vec::new(),
+            read_fields: Vec::new(),
             object,
-            pages,
+            file_problems: pages,
             path,
         })
     }
 
     /// The field of this name, unless it is absent or null.
     pub(crate) fn find(&mut self, name: &'static str) -> Option<&'a Value> {
-        self.asked.push(name);
-        self.pages.asked.borrow_mut().push(self.key(name));
+        self.read_fields.push(name);
+        self.file_problems
+            .read_fields
+            .borrow_mut()
+            .push(self.key(name));
         self.object.get(name).filter(|value| !value.is_null())
     }
 
     /// The same for a field that only other programs use; no message suggests it.
-    pub(crate) fn foreign(&mut self, name: &'static str) -> Option<&'a Value> {
-        self.asked.push(name);
+    pub(crate) fn find_foreign(&mut self, name: &'static str) -> Option<&'a Value> {
+        self.read_fields.push(name);
         self.object.get(name).filter(|value| !value.is_null())
     }
 
@@ -146,22 +149,24 @@ impl<'a> ServerFields<'a> {
 
     /// Records a problem of a field.
     pub(crate) fn problem(&self, name: &str, message: impl Into<String>) {
-        let place = self.pages.place(Some(self.key(name)), None);
-        self.pages.problem(ConfigProblem::new(place, message));
+        let place = self.file_problems.place(Some(self.key(name)), None);
+        self.file_problems
+            .problem(ConfigProblem::new(place, message));
     }
 
     /// Records that this object, or a field of it, is left out.
     pub(crate) fn remark(&self, name: Option<&str>, message: impl Into<String>) {
         let place = match name {
-            Some(name) => self.pages.place(Some(self.key(name)), None),
+            Some(name) => self.file_problems.place(Some(self.key(name)), None),
             None => self.place(),
         };
-        self.pages.remark(ConfigProblem::new(place, message));
+        self.file_problems
+            .remark(ConfigProblem::new(place, message));
     }
 
     /// The place of this object.
     pub(crate) fn place(&self) -> ValueSource {
-        self.pages.place(Some(self.path.clone()), None)
+        self.file_problems.place(Some(self.path.clone()), None)
     }
 
     pub(crate) fn key(&self, name: &str) -> String {
@@ -177,7 +182,7 @@ impl<'a> ServerFields<'a> {
     /// Ends the reading of this object: fields that were not read are unknown.
     pub(crate) fn finish(self) {
         for name in self.unknown() {
-            self.wrong(name);
+            self.report_unknown(name);
         }
     }
 
@@ -185,25 +190,25 @@ impl<'a> ServerFields<'a> {
     /// one letter away from a known one.
     pub(crate) fn finish_shared(self) {
         let is_slip = |name: &str| {
-            let mut asked = self.asked.iter();
-            asked.any(|asked| strsim::osa_distance(asked, name) == 1)
+            let mut read_fields = self.read_fields.iter();
+            read_fields.any(|asked| strsim::osa_distance(asked, name) == 1)
         };
         for name in self.unknown() {
             if is_slip(name) {
-                self.wrong(name);
+                self.report_unknown(name);
             } else {
-                self.pages.unknown.borrow_mut().push(self.key(name));
+                self.file_problems.unknown.borrow_mut().push(self.key(name));
             }
         }
     }
 
     fn unknown(&self) -> impl Iterator<Item = &'a String> {
         let names = self.object.keys();
-        names.filter(|name| !self.asked.contains(&name.as_str()))
+        names.filter(|name| !self.read_fields.contains(&name.as_str()))
     }
 
-    fn wrong(&self, name: &str) {
-        let hint = did_you_mean(name, &self.asked);
+    fn report_unknown(&self, name: &str) {
+        let hint = did_you_mean(name, &self.read_fields);
         self.problem(name, format!("unknown{hint}"));
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn id(name: &str) -> Result<String, String> {
 }
 
 /// Why the server cannot be reached or started, if so.
-pub(crate) fn unspoken(fields: &mut ServerFields<'_>) -> Option<UnsupportedServer> {
+pub(crate) fn unsupported_transport(fields: &mut ServerFields<'_>) -> Option<UnsupportedServer> {
     let mut why = None;
     for name in ["transport", "type"] {
         let Some(said) = fields.take(name, text) else {
@@ -58,17 +58,17 @@ pub(crate) fn unspoken(fields: &mut ServerFields<'_>) -> Option<UnsupportedServe
         }
     }
     for name in ["serverUrl", "httpUrl"] {
-        if fields.foreign(name).is_some() {
+        if fields.find_foreign(name).is_some() {
             why = why.or_else(|| Some(ADDRESS.to_owned()));
         }
     }
-    if fields.foreign("envFile").is_some() {
+    if fields.find_foreign("envFile").is_some() {
         let message = "its `envFile` is not read yet: give it the variables in `env`";
         why = why.or_else(|| Some(message.to_owned()));
     }
     for name in ["command", "args", "env", "cwd"] {
-        let asked = fields.find(name).and_then(input);
-        why = why.or_else(|| asked.map(|asked| {
+        let input_request = fields.find(name).and_then(input);
+        why = why.or_else(|| input_request.map(|asked| {
             format!("`${{input:{asked}}}` is not asked for yet: write a variable of the environment, `${{NAME}}`, in its place")
         }));
     }
@@ -97,7 +97,7 @@ pub(crate) fn patterns(fields: &mut ServerFields<'_>, patterns: &mut Patterns) {
         ("excludeTools", true),
         ("includeTools", false),
     ] {
-        let Some(value) = fields.foreign(name) else {
+        let Some(value) = fields.find_foreign(name) else {
             continue;
         };
         match texts(value) {

@@ -26,9 +26,9 @@ pub(crate) struct ManagedServer {
     offers_nothing: bool,
     pub(crate) pins: Arc<Pins>,
     /// How often it had listed its tools when its instructions were last recorded.
-    taken: AtomicU64,
-    telling: StartReport,
-    words: Mutex<ServerInstructions>,
+    recorded_listing: AtomicU64,
+    start_report: StartReport,
+    instructions: Mutex<ServerInstructions>,
 }
 
 /// The instructions of a server.
@@ -37,7 +37,7 @@ struct ServerInstructions {
     /// Whether models may see them.
     admitted: bool,
     /// Empty if there are none; `None` if unknown.
-    said: Option<String>,
+    text: Option<String>,
 }
 
 impl ManagedServer {
@@ -46,11 +46,11 @@ impl ManagedServer {
         memory: Option<ToolListFile>,
         pins: Pins,
         config: &McpServerEntry,
-        telling: StartReport,
+        start_report: StartReport,
     ) -> Self {
         let pins = Arc::new(pins);
         let mcp = mcp.gated(Arc::clone(&pins) as _);
-        let (mcp, said) = match memory.as_ref().and_then(ToolListFile::recall) {
+        let (mcp, said) = match memory.as_ref().and_then(ToolListFile::load) {
             Some((remembered, said)) => {
                 (mcp.remembering(remembered), Some(said.unwrap_or_default()))
             }
@@ -63,20 +63,20 @@ impl ManagedServer {
             memory: memory.map(Arc::new),
             offers_nothing: config.tools.admit_nothing(),
             pins,
-            taken: AtomicU64::new(0),
-            telling,
-            words: Mutex::new(ServerInstructions {
+            recorded_listing: AtomicU64::new(0),
+            start_report,
+            instructions: Mutex::new(ServerInstructions {
                 admitted: false,
-                said,
+                text: said,
             }),
         }
     }
 
     /// Records the instructions of a running server if it has listed its tools since the last time: most calls
     /// follow the same list, and a list can be long.
-    async fn take_down(&self) {
+    async fn record_instructions(&self) {
         let times = self.mcp.times_listed();
-        if self.taken.load(Ordering::Relaxed) == times
+        if self.recorded_listing.load(Ordering::Relaxed) == times
             || !matches!(
                 self.mcp.state(),
                 jackfield_tools_mcp::ServerState::Ready { .. }
@@ -84,38 +84,38 @@ impl ManagedServer {
         {
             return;
         }
-        let said = self.mcp.instructions().await;
+        let text = self.mcp.instructions().await;
         if let (Some(memory), Some(remembered)) = (&self.memory, self.mcp.remembered()) {
-            let (memory, said) = (Arc::clone(memory), said.clone());
+            let (memory, said) = (Arc::clone(memory), text.clone());
             // Blocking: it writes, and compares what can be megabytes.
-            let kept = tokio::task::spawn_blocking(move || memory.keep(remembered, said));
+            let kept = tokio::task::spawn_blocking(move || memory.store(remembered, said));
             let _what_is_not_kept_is_asked_for_again = kept.await;
         }
-        self.taken.store(times, Ordering::Relaxed);
-        let said = Some(said.unwrap_or_default());
-        let mut words = self.words();
-        if words.said != said {
-            *words = ServerInstructions {
+        self.recorded_listing.store(times, Ordering::Relaxed);
+        let text = Some(text.unwrap_or_default());
+        let mut instructions = self.lock_instructions();
+        if instructions.text != text {
+            *instructions = ServerInstructions {
                 admitted: false,
-                said,
+                text,
             };
         }
     }
 
     /// Checks whether models may see the instructions, unless they are already admitted.
-    async fn weigh(&self) {
+    async fn review_instructions(&self) {
         let said = {
-            let words = self.words();
-            words.said.clone().filter(|_| !words.admitted)
+            let instructions = self.lock_instructions();
+            instructions.text.clone().filter(|_| !instructions.admitted)
         };
         let Some(said) = said else {
             return;
         };
         let (pins, text) = (Arc::clone(&self.pins), said.clone());
-        let looked = tokio::task::spawn_blocking(move || pins.admit(&text)).await;
-        let mut words = self.words();
-        if words.said == Some(said) {
-            words.admitted = looked.unwrap_or_default();
+        let is_admitted = tokio::task::spawn_blocking(move || pins.admit(&text)).await;
+        let mut instructions = self.lock_instructions();
+        if instructions.text == Some(said) {
+            instructions.admitted = is_admitted.unwrap_or_default();
         }
     }
 
@@ -124,8 +124,10 @@ impl ManagedServer {
         self.offers_nothing
     }
 
-    fn words(&self) -> MutexGuard<'_, ServerInstructions> {
-        self.words.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_instructions(&self) -> MutexGuard<'_, ServerInstructions> {
+        self.instructions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -139,21 +141,21 @@ impl Toolbox for ManagedServer {
         if !self.lazy && !self.listed.load(Ordering::Relaxed) {
             // The cached list saves requests, but only a running server is offered.
             let started = self.mcp.start().await;
-            started.map_err(|fault| self.telling.down(&fault))?;
+            started.map_err(|fault| self.start_report.start_error(&fault))?;
         }
         let tools = self.mcp.list().await?;
         self.listed.store(true, Ordering::Relaxed);
-        self.take_down().await;
-        self.weigh().await;
+        self.record_instructions().await;
+        self.review_instructions().await;
         match self.pins.fault() {
-            Some(fault) => Err(self.telling.told(fault)),
+            Some(fault) => Err(self.start_report.report(fault)),
             None => Ok(tools),
         }
     }
 
     fn instructions(&self) -> Option<String> {
-        let words = self.words();
-        words.said.clone().filter(|_| words.admitted)
+        let instructions = self.lock_instructions();
+        instructions.text.clone().filter(|_| instructions.admitted)
     }
 
     fn problems(&self) -> Vec<String> {
@@ -168,7 +170,7 @@ impl Toolbox for ManagedServer {
     async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
         let ended = self.mcp.call(run, events).await;
         // The first call of a lazy server starts it.
-        self.take_down().await;
+        self.record_instructions().await;
         ended
     }
 
@@ -185,39 +187,39 @@ impl Toolbox for ManagedServer {
 /// Reports that a server cannot be used.
 pub(crate) struct StartReport {
     /// Whether only the log has the reason, because clients are on other machines.
-    discreet: bool,
+    redact_details: bool,
     id: ToolboxId,
     /// The last logged reason, so that not every request logs it again.
     logged: Mutex<Option<String>>,
 }
 
 impl StartReport {
-    pub(crate) fn new(id: ToolboxId, discreet: bool) -> Self {
+    pub(crate) fn new(id: ToolboxId, redact_details: bool) -> Self {
         Self {
-            discreet,
+            redact_details,
             id,
             logged: Mutex::default(),
         }
     }
 
     /// The error for a server that did not start; logged already.
-    fn down(&self, fault: &ServerFault) -> ToolError {
-        if self.discreet {
-            self.untold()
+    fn start_error(&self, fault: &ServerFault) -> ToolError {
+        if self.redact_details {
+            self.redacted_error()
         } else {
             self.unavailable(fault)
         }
     }
 
     fn unavailable(&self, fault: &ServerFault) -> ToolError {
-        self.told(format!(
+        self.report(format!(
             "the server `{}` is not available: {fault}",
             self.id
         ))
     }
 
-    fn told(&self, why: String) -> ToolError {
-        if !self.discreet {
+    fn report(&self, why: String) -> ToolError {
+        if !self.redact_details {
             return ToolFailure::not_sent(ToolFailureKind::Unavailable, why).into();
         }
         let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
@@ -225,10 +227,10 @@ impl StartReport {
             tracing::warn!(server = %self.id, why, "an MCP server cannot be used");
             *logged = Some(why);
         }
-        self.untold()
+        self.redacted_error()
     }
 
-    fn untold(&self) -> ToolError {
+    fn redacted_error(&self) -> ToolError {
         let message = format!(
             "the server `{}` is not available, and the log says why",
             self.id
@@ -240,19 +242,19 @@ impl StartReport {
 /// A server that cannot be started, which reports that when tools are listed.
 pub(crate) struct BrokenServer {
     pub(crate) fault: ServerFault,
-    pub(crate) telling: Arc<StartReport>,
+    pub(crate) start_report: Arc<StartReport>,
 }
 
 impl BrokenServer {
     fn error(&self) -> ToolError {
-        self.telling.unavailable(&self.fault)
+        self.start_report.unavailable(&self.fault)
     }
 }
 
 #[async_trait]
 impl Toolbox for BrokenServer {
     fn id(&self) -> &ToolboxId {
-        &self.telling.id
+        &self.start_report.id
     }
 
     async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {

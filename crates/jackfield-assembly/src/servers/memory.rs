@@ -16,7 +16,7 @@ use crate::servers::McpServerEntry;
 pub(crate) struct ToolListFile {
     file: PathBuf,
     /// Its content, as far as known.
-    kept: Mutex<Option<(ServerMemory, Option<String>)>>,
+    content: Mutex<Option<(ServerMemory, Option<String>)>>,
 }
 
 impl ToolListFile {
@@ -42,49 +42,49 @@ impl ToolListFile {
             file: cache
                 .join("mcp")
                 .join(format!("{}-{digest}.json", server.id)),
-            kept: Mutex::default(),
+            content: Mutex::default(),
         }
     }
 
     /// The cached tool list and instructions; `None` if they cannot be read.
-    pub(crate) fn recall(&self) -> Option<(ServerMemory, Option<String>)> {
+    pub(crate) fn load(&self) -> Option<(ServerMemory, Option<String>)> {
         let bytes = read_at_most(&self.file, MOST).ok()?;
         let value: Value = serde_json::from_slice(&bytes).ok()?;
-        let said = value.get("said")?.as_array()?.iter();
+        let definitions = value.get("said")?.as_array()?.iter();
         let remembered = ServerMemory {
-            definitions: said.cloned().map(Arc::new).collect(),
+            definitions: definitions.cloned().map(Arc::new).collect(),
             era: if value.get("stateless")?.as_bool()? {
                 Era::Stateless
             } else {
                 Era::Handshake
             },
         };
-        let said = value.get("instructions").and_then(Value::as_str);
-        let said = said.map(str::to_owned);
-        let kept = Some((remembered, said));
-        self.kept
+        let instructions = value.get("instructions").and_then(Value::as_str);
+        let instructions = instructions.map(str::to_owned);
+        let content = Some((remembered, instructions));
+        self.content
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .clone_from(&kept);
-        kept
+            .clone_from(&content);
+        content
     }
 
     /// Writes the cache if it has changed. Blocks on the disk.
-    pub(crate) fn keep(&self, remembered: ServerMemory, instructions: Option<String>) {
+    pub(crate) fn store(&self, remembered: ServerMemory, instructions: Option<String>) {
         let new = Some((remembered, instructions));
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if *kept == new {
+        let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        if *content == new {
             return;
         }
-        *kept = new;
-        let Some((remembered, instructions)) = &*kept else {
+        *content = new;
+        let Some((remembered, instructions)) = &*content else {
             return;
         };
-        let said = remembered.definitions.iter().map(|said| &**said);
+        let definitions = remembered.definitions.iter().map(|said| &**said);
         let value = json!({
             "stateless": remembered.era == Era::Stateless,
             "instructions": instructions,
-            "said": said.collect::<Vec<_>>(),
+            "said": definitions.collect::<Vec<_>>(),
         });
         let text = value.to_string();
         if text.len() as u64 > MOST {

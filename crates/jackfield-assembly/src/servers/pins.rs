@@ -35,14 +35,14 @@ pub struct ChangedTool {
 #[non_exhaustive]
 pub enum AcceptError {
     /// Another definition was accepted since this one was shown; it has to be shown again.
-    #[error("another definition of {} was accepted meanwhile", named(tool))]
+    #[error("another definition of {} was accepted meanwhile", subject(tool))]
     Overtaken {
         /// The tool; empty for the server itself.
         tool: Arc<str>,
     },
     /// It cannot be stored; the text has the reason and help.
     #[error("{0}")]
-    Unkept(String),
+    NotStored(String),
 }
 
 /// Shared by the servers of an assembly, so that only one of them reports that nothing can be stored.
@@ -54,10 +54,10 @@ pub(crate) struct Pins {
     /// Whether the server is this same program, whose definitions cannot change unnoticed.
     itself: bool,
     /// Held during a check, which takes as long as the disk does; the state is never locked that long.
-    looking: Mutex<()>,
+    check_lock: Mutex<()>,
     server: ToolboxId,
     state: Mutex<PinState>,
-    teller: PinNotice,
+    notice: PinNotice,
 }
 
 #[derive(Default)]
@@ -65,10 +65,10 @@ struct PinState {
     changed: BTreeMap<Arc<str>, ChangedTool>,
     fault: Option<String>,
     /// Pins that could not be stored, for the life of this process.
-    held: Accepted,
+    unstored: Accepted,
     /// The instructions, if they differ from the accepted ones.
     instructions: Option<ChangedTool>,
-    last: Option<PinLookup>,
+    last_lookup: Option<PinLookup>,
     withheld: Option<String>,
 }
 
@@ -82,21 +82,21 @@ struct PinLookup {
 /// The accepted definitions, and why they are only in memory, if so.
 struct AcceptedPin {
     accepted: Accepted,
-    unkept: Option<String>,
+    unstored_reason: Option<String>,
 }
 
 impl Pins {
     /// The pins of a server, stored in this folder.
-    pub(crate) fn new(data: Option<&Path>, server: &McpServerEntry, teller: &PinNotice) -> Self {
+    pub(crate) fn new(data: Option<&Path>, server: &McpServerEntry, notice: &PinNotice) -> Self {
         Self {
             file: data
                 .filter(|_| !server.itself)
                 .map(|data| PinFile::of(data, server)),
             itself: server.itself,
-            looking: Mutex::default(),
+            check_lock: Mutex::default(),
             server: server.id.clone(),
             state: Mutex::default(),
-            teller: Arc::clone(teller),
+            notice: Arc::clone(notice),
         }
     }
 
@@ -110,13 +110,13 @@ impl Pins {
     /// Checks the instructions of the server against their pin, and returns whether models may see them. Empty
     /// instructions are pinned, too. May block on the disk.
     pub(crate) fn admit(&self, instructions: &str) -> bool {
-        let _looking = self.look();
-        let said = [Arc::new(json!({ "instructions": instructions }))];
-        let mut held = self.state().held.clone();
-        let known = self.known(&said, &mut held);
-        let compared = known.map(|known| self.compare(&said, &known));
+        let _looking = self.lock_check();
+        let definitions = [Arc::new(json!({ "instructions": instructions }))];
+        let mut unstored = self.state().unstored.clone();
+        let accepted = self.accepted_pins(&definitions, &mut unstored);
+        let compared = accepted.map(|known| self.compare(&definitions, &known));
         let mut state = self.state();
-        state.held = held;
+        state.unstored = unstored;
         let (refused, changed) = match compared {
             Ok((review, mut changed)) => (!review.refused.is_empty(), changed.remove("")),
             // The tool listing reports the error.
@@ -144,31 +144,31 @@ impl Pins {
     }
 
     /// Accepts exactly the shown definitions, all or none. Blocks on the disk.
-    pub(crate) fn accept(&self, shown: &[ChangedTool]) -> Result<(), AcceptError> {
-        let unkept = |trouble| AcceptError::Unkept(self.sentence(trouble));
+    pub(crate) fn accept(&self, changes: &[ChangedTool]) -> Result<(), AcceptError> {
+        let not_stored = |trouble| AcceptError::NotStored(self.describe(trouble));
         let file = self.file.as_ref();
-        let file = file.ok_or_else(|| unkept(PinFileError::NoPlace(NO_FOLDER.to_owned())))?;
+        let file = file.ok_or_else(|| not_stored(PinFileError::NoPlace(NO_FOLDER.to_owned())))?;
         let mut overtaken = None;
         let written = file.change(|accepted| {
-            overtaken = shown.iter().find(|one| {
+            overtaken = changes.iter().find(|one| {
                 let pinned = accepted.get(&*one.tool).map(|pin| pin.digest);
                 pinned != Some(one.accepted_digest) && pinned != Some(Digest::of_json(&one.offered))
             });
             if overtaken.is_some() {
                 return false;
             }
-            for one in shown {
+            for one in changes {
                 accepted.insert(one.tool.to_string(), Pin::of(&one.offered));
             }
             true
         });
-        written.map_err(unkept)?;
+        written.map_err(not_stored)?;
         if let Some(one) = overtaken {
             let tool = Arc::clone(&one.tool);
             return Err(AcceptError::Overtaken { tool });
         }
         let mut state = self.state();
-        for one in shown {
+        for one in changes {
             // It may have changed again since it was shown.
             if state
                 .changed
@@ -185,8 +185,10 @@ impl Pins {
         Ok(())
     }
 
-    fn look(&self) -> MutexGuard<'_, ()> {
-        self.looking.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_check(&self) -> MutexGuard<'_, ()> {
+        self.check_lock
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn state(&self) -> MutexGuard<'_, PinState> {
@@ -194,14 +196,14 @@ impl Pins {
     }
 
     /// The accepted definitions, after pinning new ones.
-    fn known(
+    fn accepted_pins(
         &self,
         definitions: &[Arc<Value>],
-        held: &mut Accepted,
+        unstored: &mut Accepted,
     ) -> Result<AcceptedPin, PinFileError> {
         let mut known = AcceptedPin {
             accepted: Accepted::default(),
-            unkept: None,
+            unstored_reason: None,
         };
         let read = match &self.file {
             Some(file) => file.read(),
@@ -209,7 +211,7 @@ impl Pins {
         };
         match read {
             Ok(accepted) => known.accepted = accepted,
-            Err(PinFileError::NoPlace(why)) => known.unkept = Some(why),
+            Err(PinFileError::NoPlace(why)) => known.unstored_reason = Some(why),
             Err(trouble @ (PinFileError::Damaged { .. } | PinFileError::Full)) => {
                 return Err(trouble);
             }
@@ -218,13 +220,13 @@ impl Pins {
             let name = name(one);
             known.accepted.contains_key(name) || held.contains_key(name)
         };
-        let kept = |one: &Arc<Value>| known.accepted.contains_key(name(one));
-        let nothing_to_keep = definitions.iter().all(kept) || known.accepted.len() >= MOST_PINS;
-        if let (Some(file), None, false) = (&self.file, &known.unkept, nothing_to_keep) {
+        let is_stored = |one: &Arc<Value>| known.accepted.contains_key(name(one));
+        let is_all_stored = definitions.iter().all(is_stored) || known.accepted.len() >= MOST_PINS;
+        if let (Some(file), None, false) = (&self.file, &known.unstored_reason, is_all_stored) {
             let written = file.change(|accepted| {
                 let before = accepted.len();
                 // Another process may have pinned them meanwhile; the first pin counts.
-                for (name, pin) in held.iter() {
+                for (name, pin) in unstored.iter() {
                     let entry = accepted.entry(name.clone());
                     entry.or_insert_with(|| pin.clone());
                 }
@@ -237,20 +239,20 @@ impl Pins {
             });
             match written {
                 Ok(accepted) => known.accepted = accepted,
-                Err(PinFileError::NoPlace(why)) => known.unkept = Some(why),
+                Err(PinFileError::NoPlace(why)) => known.unstored_reason = Some(why),
                 // Without a stored pin, a new definition is not used: it could be a different one each time.
                 Err(PinFileError::Full) => {}
                 Err(trouble @ PinFileError::Damaged { .. }) => return Err(trouble),
             }
         }
-        if known.unkept.is_some() {
+        if known.unstored_reason.is_some() {
             for one in definitions {
-                if !pinned(&known, held, one) && held.len() < MOST_PINS {
-                    held.insert(name(one).to_owned(), Pin::of(one));
+                if !pinned(&known, unstored, one) && unstored.len() < MOST_PINS {
+                    unstored.insert(name(one).to_owned(), Pin::of(one));
                 }
             }
         }
-        for (name, pin) in held.iter() {
+        for (name, pin) in unstored.iter() {
             let entry = known.accepted.entry(name.clone());
             entry.or_insert_with(|| pin.clone());
         }
@@ -261,14 +263,14 @@ impl Pins {
     fn compare(
         &self,
         definitions: &[Arc<Value>],
-        known: &AcceptedPin,
+        accepted: &AcceptedPin,
     ) -> (Review, BTreeMap<Arc<str>, ChangedTool>) {
         let mut review = Review::default();
         let mut all_changed = BTreeMap::new();
         let mut unpinned = 0_usize;
         for one in definitions {
             let tool: Arc<str> = name(one).into();
-            let Some(pin) = known.accepted.get(&*tool) else {
+            let Some(pin) = accepted.accepted.get(&*tool) else {
                 unpinned += 1;
                 let why = format!(
                     "`{tool}` is new, and the server `{}` has had too many tools for another one",
@@ -293,17 +295,19 @@ impl Pins {
                 all_changed.insert(tool, changed);
             }
         }
-        review.problems.extend(self.quarantined(&all_changed));
+        review
+            .problems
+            .extend(self.quarantine_problem(&all_changed));
         if unpinned > 0 {
             review.problems.push(format!(
                 "{unpinned} of its tools are new and not offered: it has had too many for their definitions \
                  to be kept; {}",
-                self.remove()
+                self.removal_help()
             ));
         }
-        if let Some(why) = &known.unkept
+        if let Some(why) = &accepted.unstored_reason
             && !self.itself
-            && *self.teller.get_or_init(|| self.server.clone()) == self.server
+            && *self.notice.get_or_init(|| self.server.clone()) == self.server
         {
             review.problems.push(format!(
                 "what MCP servers say of their tools is pinned until this process ends, and no longer: {why}"
@@ -312,7 +316,7 @@ impl Pins {
         (review, all_changed)
     }
 
-    fn quarantined(&self, changed: &BTreeMap<Arc<str>, ChangedTool>) -> Option<String> {
+    fn quarantine_problem(&self, changed: &BTreeMap<Arc<str>, ChangedTool>) -> Option<String> {
         let names = changed.keys().take(MOST_NAMED).map(|name| {
             let name: String = name.chars().take(80).collect();
             format!("`{name}`")
@@ -338,7 +342,7 @@ impl Pins {
     }
 
     /// The problem and its help, in one sentence.
-    fn sentence(&self, trouble: PinFileError) -> String {
+    fn describe(&self, trouble: PinFileError) -> String {
         match trouble {
             PinFileError::Damaged { file, why } => format!(
                 "it cannot be known which definitions of the server `{}` are accepted, so none is used: {}: {why}; \
@@ -346,12 +350,12 @@ impl Pins {
                 self.server,
                 file.display()
             ),
-            PinFileError::Full => format!("it has had too many tools; {}", self.remove()),
+            PinFileError::Full => format!("it has had too many tools; {}", self.removal_help()),
             PinFileError::NoPlace(why) => why,
         }
     }
 
-    fn remove(&self) -> String {
+    fn removal_help(&self) -> String {
         self.file.as_ref().map_or_else(
             || "leave some out with `tools`".to_owned(),
             |file| {
@@ -364,30 +368,32 @@ impl Pins {
 
 impl DefinitionGate for Pins {
     fn review(&self, definitions: &[Arc<Value>]) -> Review {
-        let _looking = self.look();
+        let _looking = self.lock_check();
         let stamp = self.file.as_ref().and_then(PinFile::stamp);
-        let (last, mut held) = {
+        let (last, mut unstored) = {
             let mut state = self.state();
-            (state.last.take(), state.held.clone())
+            (state.last_lookup.take(), state.unstored.clone())
         };
         if let (Some(last), Some(stamp)) = (last, &stamp)
             && last.stamp == *stamp
             && last.definitions == definitions
         {
             let review = last.review.clone();
-            self.state().last = Some(last);
+            self.state().last_lookup = Some(last);
             return review;
         }
-        let known = self.known(definitions, &mut held);
-        let unkept = known.as_ref().is_ok_and(|known| known.unkept.is_some());
-        let compared = known.map(|known| self.compare(definitions, &known));
+        let accepted = self.accepted_pins(definitions, &mut unstored);
+        let is_unstored = accepted
+            .as_ref()
+            .is_ok_and(|known| known.unstored_reason.is_some());
+        let compared = accepted.map(|known| self.compare(definitions, &known));
         let mut state = self.state();
-        state.held = held;
+        state.unstored = unstored;
         match compared {
             Ok((review, changed)) => {
                 (state.changed, state.fault) = (changed, None);
                 // If the file was written since, the stamp does not match, and the next check reads it again.
-                state.last = stamp.filter(|_| !unkept).map(|stamp| PinLookup {
+                state.last_lookup = stamp.filter(|_| !is_unstored).map(|stamp| PinLookup {
                     definitions: definitions.to_vec(),
                     review: review.clone(),
                     stamp,
@@ -395,7 +401,7 @@ impl DefinitionGate for Pins {
                 review
             }
             Err(trouble) => {
-                let why = self.sentence(trouble);
+                let why = self.describe(trouble);
                 state.changed.clear();
                 let names = definitions.iter().map(|one| Arc::from(name(one)));
                 let refused = names.map(|name| (name, why.clone())).collect();
@@ -410,7 +416,7 @@ impl DefinitionGate for Pins {
 }
 
 /// The subject of a definition, as text.
-fn named(tool: &str) -> String {
+fn subject(tool: &str) -> String {
     if tool.is_empty() {
         "the server itself".to_owned()
     } else {

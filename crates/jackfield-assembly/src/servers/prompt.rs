@@ -69,9 +69,9 @@ impl StartWaits {
 
 impl Prompt {
     /// A server with this wait.
-    pub(crate) fn new(running: ManagedServer, wait: Duration, discreet: bool) -> Self {
+    pub(crate) fn new(running: ManagedServer, wait: Duration, redact_details: bool) -> Self {
         Self {
-            advice: if discreet { "" } else { ADVICE },
+            advice: if redact_details { "" } else { ADVICE },
             late: watch::Sender::new(false),
             running: Arc::new(running),
             wait,
@@ -80,20 +80,20 @@ impl Prompt {
     }
 
     /// Waits for a listing in the background. Returns whether there was one.
-    pub(crate) async fn caught_up(&self) -> bool {
+    pub(crate) async fn wait_for_listing(&self) -> bool {
         let mut late = self.late.subscribe();
         let was_late = *late.borrow();
         let _over = late.wait_for(|late| !late).await;
         was_late
     }
 
-    fn waits(&self) -> MutexGuard<'_, StartWaits> {
-        locked(&self.waits)
+    fn lock_waits(&self) -> MutexGuard<'_, StartWaits> {
+        lock(&self.waits)
     }
 
     /// The tools offered if the server has not listed them in time.
-    fn without(&self) -> Result<Vec<ToolSpec>, ToolError> {
-        let mut waits = self.waits();
+    fn fallback_tools(&self) -> Result<Vec<ToolSpec>, ToolError> {
+        let mut waits = self.lock_waits();
         let why = match &waits.fault {
             Some(fault) => format!("{fault}; it is tried again in the background"),
             None => format!(
@@ -124,32 +124,32 @@ impl Toolbox for Prompt {
             return Ok(Vec::new());
         }
         if *self.late.borrow() {
-            return self.without();
+            return self.fallback_tools();
         }
-        let left = self.waits().begin(self.wait);
+        let remaining = self.lock_waits().begin(self.wait);
         let running = Arc::clone(&self.running);
         let mut listing = Box::pin(async move { running.list().await });
-        if let Ok(listed) = timeout(left, &mut listing).await {
-            self.waits().end(&listed);
+        if let Ok(listed) = timeout(remaining, &mut listing).await {
+            self.lock_waits().end(&listed);
             return listed;
         }
         // Of concurrent listings, one continues for all.
         if !self.late.send_replace(true) {
-            if self.waits().fault.is_none() {
+            if self.lock_waits().fault.is_none() {
                 tracing::warn!(server = %self.id(), "an MCP server is waited for no longer");
             }
             let (late, waits) = (BackgroundList(self.late.clone()), Arc::clone(&self.waits));
             tokio::spawn(async move {
                 let listed = listing.await;
-                locked(&waits).end(&listed);
+                lock(&waits).end(&listed);
                 drop(late);
             });
         }
-        self.without()
+        self.fallback_tools()
     }
 
     async fn settled(&self) {
-        self.caught_up().await;
+        self.wait_for_listing().await;
     }
 
     fn instructions(&self) -> Option<String> {
@@ -157,7 +157,7 @@ impl Toolbox for Prompt {
     }
 
     fn problems(&self) -> Vec<String> {
-        let stale = self.waits().stale.clone();
+        let stale = self.lock_waits().stale.clone();
         let problems = self.running.problems();
         stale.into_iter().chain(problems).collect()
     }
@@ -189,7 +189,7 @@ impl Drop for BackgroundList {
     }
 }
 
-fn locked(waits: &Mutex<StartWaits>) -> MutexGuard<'_, StartWaits> {
+fn lock(waits: &Mutex<StartWaits>) -> MutexGuard<'_, StartWaits> {
     waits.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

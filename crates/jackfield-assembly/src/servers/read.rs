@@ -30,7 +30,7 @@ pub(crate) struct ServersFile {
 
 /// Reads a file of servers.
 pub(crate) fn read(surroundings: &Surroundings, path: &Path, bytes: &[u8]) -> ServersFile {
-    let mut pages = FileProblems::new(surroundings.shown(path));
+    let mut pages = FileProblems::new(surroundings.display_path(path));
     let (root, text) = match json(bytes) {
         Ok(root) => root,
         Err(error) => {
@@ -54,7 +54,7 @@ pub(crate) fn read(surroundings: &Surroundings, path: &Path, bytes: &[u8]) -> Se
         pages: &pages,
     };
     let servers = reader.servers(&root);
-    let (problems, remarks) = pages.told();
+    let (problems, remarks) = pages.into_problems();
     ServersFile {
         problems,
         remarks,
@@ -83,8 +83,8 @@ pub fn server_keys() -> Vec<String> {
     };
     let server = json!({ "id": "NAME", "command": "NAME", "tools": {} });
     reader.servers(&json!({ "servers": [server], "mcpServers": { "NAME": server } }));
-    let asked = pages.asked().into_iter();
-    let mut keys: Vec<String> = asked.map(|key| key.replace("[0]", ".NAME")).collect();
+    let read_fields = pages.read_fields().into_iter();
+    let mut keys: Vec<String> = read_fields.map(|key| key.replace("[0]", ".NAME")).collect();
     keys.sort();
     keys.dedup();
     keys
@@ -177,8 +177,8 @@ impl<'a> ServersReader<'a> {
         let enabled = fields.take("enabled", flag);
         let disabled = fields.take("disabled", flag);
         let enabled = enabled.unwrap_or(true) && !disabled.unwrap_or(false);
-        let spoken = foreign::unspoken(&mut fields);
-        match &spoken {
+        let unsupported = foreign::unsupported_transport(&mut fields);
+        match &unsupported {
             Some(UnsupportedServer::Slip(name, message)) => fields.problem(name, message.as_str()),
             // A disabled server is not worth a remark.
             Some(UnsupportedServer::LeftOut(why)) if enabled => {
@@ -188,7 +188,7 @@ impl<'a> ServersReader<'a> {
             Some(UnsupportedServer::LeftOut(_)) | None => {}
         }
         let command = fields.take("command", filled);
-        if command.is_none() && spoken.is_none() && fields.find("command").is_none() {
+        if command.is_none() && unsupported.is_none() && fields.find("command").is_none() {
             fields.problem("command", "missing: the program that is the server");
         }
         let id = id.ok();

@@ -33,7 +33,7 @@ pub struct ServerToolbox {
 enum ServerSource {
     Off,
     Usable(Arc<Prompt>),
-    Wrong(ServerFault, Arc<StartReport>),
+    Broken(ServerFault, Arc<StartReport>),
 }
 
 /// Settings common to all servers: the folders for their files, and the wait for their start.
@@ -44,7 +44,7 @@ pub(crate) struct ServerPaths<'a> {
     /// The folder of durable data.
     pub(crate) data: Option<&'a Path>,
     pub(crate) start_wait: Duration,
-    pub(crate) teller: PinNotice,
+    pub(crate) pin_notice: PinNotice,
 }
 
 /// The status of a server.
@@ -86,7 +86,7 @@ pub struct ServerTest {
     /// Its status.
     pub state: ServerStatus,
     /// How long it took until its tools were listed, or until it failed.
-    pub took: Duration,
+    pub duration: Duration,
     /// Its tools.
     pub tools: Vec<ToolSpec>,
     /// Whether it can be used.
@@ -104,19 +104,19 @@ impl ServerToolbox {
         let kind = if !config.enabled {
             ServerSource::Off
         } else {
-            match filled_in(config, environment) {
+            match expand_config(config, environment) {
                 Ok(server) => {
                     let memory = places.cache.map(|cache| ToolListFile::new(cache, config));
-                    let pins = Pins::new(places.data, config, &places.teller);
+                    let pins = Pins::new(places.data, config, &places.pin_notice);
                     let mcp = McpToolbox::new(server, settings(config, registry));
-                    let telling = StartReport::new(config.id.clone(), registry.discreet);
-                    let running = ManagedServer::new(mcp, memory, pins, config, telling);
-                    let prompt = Prompt::new(running, places.start_wait, registry.discreet);
+                    let start_report = StartReport::new(config.id.clone(), registry.redact_details);
+                    let running = ManagedServer::new(mcp, memory, pins, config, start_report);
+                    let prompt = Prompt::new(running, places.start_wait, registry.redact_details);
                     ServerSource::Usable(Arc::new(prompt))
                 }
                 Err(fault) => {
-                    let telling = StartReport::new(config.id.clone(), registry.discreet);
-                    ServerSource::Wrong(fault, Arc::new(telling))
+                    let start_report = StartReport::new(config.id.clone(), registry.redact_details);
+                    ServerSource::Broken(fault, Arc::new(start_report))
                 }
             }
         };
@@ -128,19 +128,19 @@ impl ServerToolbox {
 
     /// Adds it to an engine.
     pub(crate) fn join(&self, builder: EngineBuilder) -> EngineBuilder {
-        let standing = ToolboxStatus {
+        let status = ToolboxStatus {
             prefix: self.config.prefix.clone(),
             trusted: self.config.trusted,
         };
         match &self.kind {
             ServerSource::Off => builder,
-            ServerSource::Usable(prompt) => builder.toolbox_as(Arc::clone(prompt) as _, standing),
-            ServerSource::Wrong(fault, telling) => {
-                let wrong = BrokenServer {
+            ServerSource::Usable(prompt) => builder.toolbox_as(Arc::clone(prompt) as _, status),
+            ServerSource::Broken(fault, start_report) => {
+                let broken = BrokenServer {
                     fault: fault.clone(),
-                    telling: Arc::clone(telling),
+                    start_report: Arc::clone(start_report),
                 };
-                builder.toolbox_as(Arc::new(wrong), standing)
+                builder.toolbox_as(Arc::new(broken), status)
             }
         }
     }
@@ -151,7 +151,7 @@ impl ServerToolbox {
         match &self.kind {
             ServerSource::Off => ServerStatus::Off,
             ServerSource::Usable(prompt) => prompt.running.mcp.state().into(),
-            ServerSource::Wrong(fault, _) => fault.clone().into(),
+            ServerSource::Broken(fault, _) => fault.clone().into(),
         }
     }
 
@@ -159,7 +159,7 @@ impl ServerToolbox {
     #[must_use]
     pub fn changed(&self) -> Vec<ChangedTool> {
         match &self.kind {
-            ServerSource::Off | ServerSource::Wrong(..) => Vec::new(),
+            ServerSource::Off | ServerSource::Broken(..) => Vec::new(),
             ServerSource::Usable(prompt) => prompt.running.pins.changed(),
         }
     }
@@ -170,10 +170,10 @@ impl ServerToolbox {
     /// # Errors
     ///
     /// [`AcceptError`] if they cannot be stored.
-    pub fn accept(&self, shown: &[ChangedTool]) -> Result<(), AcceptError> {
+    pub fn accept(&self, changes: &[ChangedTool]) -> Result<(), AcceptError> {
         match &self.kind {
-            ServerSource::Off | ServerSource::Wrong(..) => Ok(()),
-            ServerSource::Usable(prompt) => prompt.running.pins.accept(shown),
+            ServerSource::Off | ServerSource::Broken(..) => Ok(()),
+            ServerSource::Usable(prompt) => prompt.running.pins.accept(changes),
         }
     }
 
@@ -181,7 +181,7 @@ impl ServerToolbox {
     #[must_use]
     pub fn log(&self) -> Vec<String> {
         match &self.kind {
-            ServerSource::Off | ServerSource::Wrong(..) => Vec::new(),
+            ServerSource::Off | ServerSource::Broken(..) => Vec::new(),
             ServerSource::Usable(prompt) => prompt.running.mcp.log(),
         }
     }
@@ -193,7 +193,7 @@ impl ServerToolbox {
             problems: Vec::new(),
             quarantined: Vec::new(),
             state: self.state(),
-            took: Duration::ZERO,
+            duration: Duration::ZERO,
             tools: Vec::new(),
             // A disabled server is in order.
             usable: matches!(self.kind, ServerSource::Off),
@@ -205,7 +205,7 @@ impl ServerToolbox {
                 Ok(()) => Toolbox::list(&**running).await,
                 Err(_) => Ok(Vec::new()),
             };
-            tested.took = since.elapsed();
+            tested.duration = since.elapsed();
             let started_well = started.is_ok();
             tested.state = match started {
                 Ok(()) => running.mcp.state().into(),
@@ -217,7 +217,10 @@ impl ServerToolbox {
                 Err(error) => tested.problems.push(error.to_string()),
             }
             tested.problems.extend(running.problems());
-            let unusable = tested.tools.iter().filter_map(jackfield_engine::unusable);
+            let unusable = tested
+                .tools
+                .iter()
+                .filter_map(jackfield_engine::unusable_reason);
             tested.problems.extend(unusable);
             let changed = running.pins.changed();
             let tools = changed.into_iter().map(|one| one.tool);
@@ -232,7 +235,7 @@ impl ServerToolbox {
     }
 
     /// Tests it, but waits no longer than a turn does. It continues to start.
-    pub async fn look(&self) -> ServerTest {
+    pub async fn test_briefly(&self) -> ServerTest {
         let ServerSource::Usable(prompt) = &self.kind else {
             return self.test().await;
         };
@@ -246,17 +249,17 @@ impl ServerToolbox {
             )],
             quarantined: Vec::new(),
             state: self.state(),
-            took: wait,
+            duration: wait,
             tools: Vec::new(),
             usable: false,
         })
     }
 
     /// Waits until a start and listing that a turn did not wait for have ended. Returns whether there was one.
-    pub async fn caught_up(&self) -> bool {
+    pub async fn wait_for_listing(&self) -> bool {
         match &self.kind {
-            ServerSource::Off | ServerSource::Wrong(..) => false,
-            ServerSource::Usable(prompt) => prompt.caught_up().await,
+            ServerSource::Off | ServerSource::Broken(..) => false,
+            ServerSource::Usable(prompt) => prompt.wait_for_listing().await,
         }
     }
 
@@ -305,7 +308,7 @@ impl From<jackfield_tools_mcp::ServerState> for ServerStatus {
 }
 
 /// The server with its variables expanded.
-fn filled_in(
+fn expand_config(
     config: &McpServerEntry,
     environment: &Environment,
 ) -> Result<ServerConfig, ServerFault> {
@@ -347,7 +350,7 @@ fn filled_in(
 
 fn settings(config: &McpServerEntry, registry: &Registry) -> ClientSettings {
     let mut settings = ClientSettings {
-        tells_why: !registry.discreet,
+        expose_faults: !registry.redact_details,
         ..ClientSettings::default()
     };
     if registry.guarded {

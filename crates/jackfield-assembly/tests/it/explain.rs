@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jackfield_assembly::{Config, Explanation, FileState, Flags, looked_for};
+use jackfield_assembly::{Config, Explanation, FileState, Flags, searched_files};
 use jackfield_domain::note::NoteEffect;
 use serde_json::{Value, json};
 
@@ -224,7 +224,7 @@ fn places_are_told_with_what_is_there() {
         .with_user("mcp.config = \"other.json\"")
         .with(".config/jackfield/other.json", "{}")
         .with("project/mcp-servers.json", "{}");
-    let looked = looked_for(&world.surroundings("project"), &Flags::default());
+    let looked = searched_files(&world.surroundings("project"), &Flags::default());
     let told = |looked: &[jackfield_assembly::SearchedFile]| -> Vec<(String, FileState)> {
         let home = format!("{}/", world.home().display());
         let told = looked.iter();
@@ -246,7 +246,7 @@ fn places_are_told_with_what_is_there() {
         config: Some("gone.toml".into()),
         ..Flags::default()
     };
-    let looked = told(&looked_for(&world.surroundings("project"), &flags));
+    let looked = told(&searched_files(&world.surroundings("project"), &flags));
     assert_eq!(looked[0].1, Unused);
     assert_eq!(
         looked.last().unwrap(),

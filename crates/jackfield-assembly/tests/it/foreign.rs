@@ -216,7 +216,7 @@ fn a_file_of_another_program_can_be_named_as_it_is() {
     let found = found_servers(&world.surroundings("project"));
     assert_eq!(found.len(), 1);
     assert_eq!(
-        (found[0].of, &found[0].unfit),
+        (found[0].owner, &found[0].unfit),
         ("VS Code, of this project", &None)
     );
     assert_eq!(found[0].servers, ["a", "b"]);

@@ -116,7 +116,7 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!(limits.on_limit, OnLimit::Error);
     assert_eq!(options.allowance.tokens, Some(50_000));
     assert_eq!(options.allowance.cost, Money::parse("0.5").ok());
-    let price = config.prices().of(&options.model).cloned().unwrap();
+    let price = config.prices().get(&options.model).cloned().unwrap();
     let picos = |money: Money| money.as_picos();
     assert_eq!(
         (
@@ -135,7 +135,7 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!(options.allowance.active, Some(Duration::from_secs(600)));
     assert_eq!(options.when_unknown, UnknownPolicy::Ask);
     let unknown: Vec<(&str, UnknownPolicy)> = options
-        .when_unknown_of
+        .unknown_rules
         .iter()
         .map(|rule| (&*rule.pattern, rule.answer))
         .collect();
@@ -146,7 +146,7 @@ fn everything_that_can_be_said_is_understood() {
             ("transfer", UnknownPolicy::Ask)
         ]
     );
-    assert_eq!(options.second, SecondMessage::Queue);
+    assert_eq!(options.if_busy, SecondMessage::Queue);
     assert!(!options.tools_after_first_round);
     let own: Vec<(&str, RuleVerdict)> = options
         .policy

@@ -11,7 +11,7 @@ fn price(config: &Config, provider: &str, model: &str) -> Option<Price> {
         model: model.into(),
         provider: provider.into(),
     };
-    config.prices().of(&model).cloned()
+    config.prices().get(&model).cloned()
 }
 
 fn with_user(text: &str) -> Config {

@@ -137,18 +137,18 @@ fn what_a_found_file_says_of_unknown_outcomes_gives_way_to_the_user() {
     let world = World::new()
         .with_user("[policy.unknown_of]\n'a/*' = 'retry'\n'a/x' = 'ask'")
         .with_project("[policy.unknown_of]\n'*' = 'ask'\n'a/y' = 'report'");
-    let rules = world.load().unwrap().options.when_unknown_of;
+    let rules = world.load().unwrap().options.unknown_rules;
     let answer = |toolbox: &str, tool: &str| {
         let tool = ToolOrigin {
             tool: tool.into(),
             toolbox: ToolboxId::parse(toolbox).unwrap(),
         };
-        UnknownRule::of(&rules, &tool)
+        UnknownRule::resolve(&rules, &tool)
     };
     assert_eq!(answer("a", "x"), Some(UnknownPolicy::Ask));
     assert_eq!(answer("a", "y"), Some(UnknownPolicy::Retry));
     assert_eq!(answer("b", "y"), Some(UnknownPolicy::Ask));
-    assert_eq!(UnknownRule::of(&[], &tool_of("a")), None);
+    assert_eq!(UnknownRule::resolve(&[], &tool_of("a")), None);
 }
 
 fn tool_of(toolbox: &str) -> ToolOrigin {

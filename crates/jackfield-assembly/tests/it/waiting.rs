@@ -61,7 +61,7 @@ async fn a_server_that_hangs_is_waited_for_once_and_its_failure_is_told_from_the
         let (second, waited) = offered(&assembled).await;
         about(waited, Duration::ZERO);
         assert_eq!(second.problems, first.problems);
-        assert!(server.caught_up().await);
+        assert!(server.wait_for_listing().await);
         assert!(begun.elapsed() >= Duration::from_secs(60));
         assert!(matches!(server.state(), ServerStatus::Failed { .. }));
         // It starts again, and no turn waits for that.
@@ -117,7 +117,7 @@ async fn a_look_at_a_server_is_as_long_as_a_turn_waits() {
     let assembled = hanging("", "");
     let server = &assembled.servers[0];
     let since = Instant::now();
-    let looked = server.look().await;
+    let looked = server.test_briefly().await;
     about(since.elapsed(), Duration::from_secs(5));
     assert_eq!(looked.state, ServerStatus::Starting);
     assert!(!looked.usable && looked.problems[0].contains("jackfield mcp test box"));

@@ -32,9 +32,9 @@ pub async fn run(approvals: Approvals, _registry: &Registry) -> Result<Exit, Com
         Approvals::Allow { .. } | Approvals::Deny { .. } => session_journal::JournalAccess::Write,
         Approvals::List { .. } | Approvals::Show { .. } => session_journal::JournalAccess::Read,
     };
-    let kept = session_journal::open(&ask::flags_without_servers(source), access).await?;
-    let done = perform(&approvals, answer, &kept.engine).await;
-    kept.close().await;
+    let journal = session_journal::open(&ask::flags_without_servers(source), access).await?;
+    let done = perform(&approvals, answer, &journal.engine).await;
+    journal.close().await;
     done
 }
 
@@ -50,20 +50,20 @@ async fn perform(
             let mut open = engine.open_questions(None).await?;
             // Expired questions cannot be answered; the next driver of the turn closes them.
             open.retain(|asked| asked.wait.deadline >= now);
-            printed::ended(show::list(out, &open, now, *json), Exit::Answered)
+            printed::finish(show::list(out, &open, now, *json), Exit::Answered)
         }
         (Approvals::Show { id, json, .. }, _) => {
-            let asked = find(engine, id).await?;
-            printed::ended(show::one(out, &asked, now(), *json), Exit::Answered)
+            let question = find(engine, id).await?;
+            printed::finish(show::one(out, &question, now(), *json), Exit::Answered)
         }
         (Approvals::Allow { id, json, .. } | Approvals::Deny { id, json, .. }, Some(answer)) => {
-            let asked = find(engine, id).await?;
-            let (said, asked) = deliver(engine, asked, answer).await?;
+            let question = find(engine, id).await?;
+            let (said, asked) = deliver(engine, question, answer).await?;
             let exit = match said {
                 DeliveryOutcome::Accepted | DeliveryOutcome::AlreadyThere => Exit::Answered,
                 DeliveryOutcome::Closed { .. } | DeliveryOutcome::NoSuchWait => Exit::TooLate,
             };
-            printed::ended(show::said(out, &asked, &said, now(), *json), exit)
+            printed::finish(show::outcome(out, &asked, &said, now(), *json), exit)
         }
         (Approvals::Allow { .. } | Approvals::Deny { .. }, None) => Ok(Exit::Internal),
     }
@@ -97,7 +97,7 @@ fn edited(text: &str) -> Result<Arc<Map<String, Value>>, CommandError> {
     let text = match text.strip_prefix('@') {
         Some(path) => {
             let unreadable = |error: &std::io::Error| {
-                CommandError::new(Exit::Usage, format!("`{path}` cannot be read")).because(error)
+                CommandError::new(Exit::Usage, format!("`{path}` cannot be read")).with_cause(error)
             };
             let length = std::fs::metadata(path)
                 .map_err(|error| unreadable(&error))?
@@ -132,7 +132,7 @@ async fn find(engine: &Engine, id: &str) -> Result<OpenQuestion, CommandError> {
     let mut found = if id.is_empty() {
         Vec::new()
     } else {
-        engine.questions_like(id).await?
+        engine.find_questions(id).await?
     };
     match (found.pop(), found.len()) {
         (Some(asked), 0) => Ok(asked),
@@ -151,10 +151,10 @@ async fn find(engine: &Engine, id: &str) -> Result<OpenQuestion, CommandError> {
 /// Puts the answer into the inbox, and returns the question as it is afterwards.
 async fn deliver(
     engine: &Engine,
-    asked: OpenQuestion,
+    question: OpenQuestion,
     answering: ApprovalAnswer,
 ) -> Result<(DeliveryOutcome, OpenQuestion), CommandError> {
-    let wait = &asked.wait;
+    let wait = &question.wait;
     let answer = match (answering, &wait.kind) {
         (
             ApprovalAnswer::Allow {
@@ -170,7 +170,7 @@ async fn deliver(
                 edited: Some(_), ..
             },
             _,
-        ) if matches!(asked.input, Some(ToolInput::Text(_))) => {
+        ) if matches!(question.input, Some(ToolInput::Text(_))) => {
             let message = "this call has no JSON arguments that could be edited";
             return Err(CommandError::new(Exit::Usage, message).with_help("leave `--edit` out"));
         }
@@ -212,9 +212,9 @@ async fn deliver(
     let id = approval::delivery_id(wait.id.as_str());
     let id = id.map_err(|error| CommandError::new(Exit::Internal, error.to_string()))?;
     let by = format!("{}, by `jackfield approvals`", approval::user());
-    let said = engine.deliver(&asked.session, id, by, body).await?;
-    let now = engine.questions_like(wait.id.as_str()).await?.pop();
-    Ok((said, now.unwrap_or(asked)))
+    let outcome = engine.deliver(&question.session, id, by, body).await?;
+    let now = engine.find_questions(wait.id.as_str()).await?.pop();
+    Ok((outcome, now.unwrap_or(question)))
 }
 
 /// The maximum size of arguments, in bytes.

@@ -39,14 +39,14 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
     let question = read_question(&ask.question, !files.is_empty())?;
     let mut flags = flags(&ask.setup);
     (flags.model, flags.system) = (ask.model, ask.system);
-    bound(&mut flags, &ask.bounds);
-    let (config, environment) = configured(&flags)?;
-    let opening = session_journal::begin(&config);
+    set_limits(&mut flags, &ask.bounds);
+    let (config, environment) = load_config(&flags)?;
+    let opening = session_journal::open_in_background(&config);
     let prepared = registry.prepare(&config, &environment)?;
-    let journal = opening.opened().await?;
-    let mut assembled = prepared.on(Arc::clone(&journal.journal));
+    let journal = opening.wait_and_warn().await?;
+    let mut assembled = prepared.with_journal(Arc::clone(&journal.journal));
     if let Some(format) = format {
-        usable(&format).await?;
+        check_schema(&format).await?;
         assembled.options.settings.response_format = format;
     }
     let provider = &assembled.options.model.provider;
@@ -54,32 +54,40 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
         return Err(no_key(provider, missing, assembled.keys_found.first()));
     }
     if !(ask.setup.allow.is_empty() && ask.setup.deny.is_empty()) {
-        let _patience = servers::patience(&assembled.servers);
+        let _patience = servers::start_notice(&assembled.servers);
         let offered = assembled.engine.tools(&assembled.options).await;
         patterns::warn(&ask.setup, &offered);
     }
     let session = match &ask.session {
-        Some(name) if name == find::LAST => find::one(&assembled.engine, name).await?,
+        Some(name) if name == find::LAST => find::session(&assembled.engine, name).await?,
         Some(id) => parse_session(id)?,
         None => new_session()?,
     };
     let message = attach::message(files, &question);
-    let others = journal.file.is_some();
-    let ended = converse(assembled, message, session, &ask.output, ask.yes, others).await;
-    session_journal::leave(&journal, &config.journal).await;
+    let is_persistent = journal.file.is_some();
+    let ended = converse(
+        assembled,
+        message,
+        session,
+        &ask.output,
+        ask.yes,
+        is_persistent,
+    )
+    .await;
+    session_journal::prune_and_close(&journal, &config.journal).await;
     ended
 }
 
 /// Reads the question. If standard input is slow, a notice says that it is being read.
 fn read_question(words: &[String], has_files: bool) -> Result<String, CommandError> {
-    let (read, reads) = mpsc::channel::<()>();
+    let (done, reads) = mpsc::channel::<()>();
     std::thread::spawn(move || {
-        if reads.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+        if reads.recv_timeout(NOTICE_DELAY) == Err(mpsc::RecvTimeoutError::Timeout) {
             render::remark("reading standard input until it ends; if none is meant: < /dev/null");
         }
     });
     let question = question::read(words, question::input(), io::stdin());
-    drop(read);
+    drop(done);
     match question {
         // With files, the system prompt alone may say what to do.
         Err(fault) if has_files && fault == question::none() => Ok(String::new()),
@@ -99,7 +107,7 @@ pub async fn converse(
     session: SessionId,
     output: &Output,
     yes: bool,
-    kept: bool,
+    is_persistent: bool,
 ) -> Result<Exit, CommandError> {
     let Assembly {
         engine,
@@ -108,11 +116,11 @@ pub async fn converse(
         ..
     } = assembled;
     let mut person = None;
-    let asks = asks(output, yes, &mut person);
+    let ask_mode = choose_ask_mode(output, yes, &mut person);
     // An approver may allow a call even where no person can be asked.
-    options.policy.can_ask = !matches!(asks, AskMode::Nobody) || engine.has_approver();
-    let asks = match asks {
-        AskMode::Nobody if kept && engine.has_approver() => AskMode::Elsewhere,
+    options.policy.can_ask = !matches!(ask_mode, AskMode::Nobody) || engine.has_approver();
+    let ask_mode = match ask_mode {
+        AskMode::Nobody if is_persistent && engine.has_approver() => AskMode::Elsewhere,
         asks @ (AskMode::Elsewhere
         | AskMode::Later
         | AskMode::Nobody
@@ -135,27 +143,27 @@ pub async fn converse(
         session,
     };
     let mut view = if at_end {
-        render::whole(output.verbose)
+        render::result_view(output.verbose)
     } else {
         render::view(output.json, output.verbose, !is_json)
     };
-    let patience = servers::patience(&servers);
-    let ended = turn::run(&engine, message, &mut *view, asks).await;
+    let patience = servers::start_notice(&servers);
+    let ended = turn::run(&engine, message, &mut *view, ask_mode).await;
     drop(patience);
     servers::stop(servers).await;
     match ended? {
-        CommandTurnEnd::BeforeItBegan => Ok(Exit::Cancelled),
+        CommandTurnEnd::NotStarted => Ok(Exit::Cancelled),
         // A closed pipe is no error: the reader has what it wants.
-        CommandTurnEnd::Unread => Ok(Exit::Answered),
-        CommandTurnEnd::Waits(waiting) => Ok(waits(&waiting)),
-        CommandTurnEnd::With { fit, report } => {
+        CommandTurnEnd::OutputClosed => Ok(Exit::Answered),
+        CommandTurnEnd::Waiting(waiting) => Ok(report_waiting(&waiting)),
+        CommandTurnEnd::Ended { fit, report } => {
             exit_of(&engine, *report, fit, &model, strict.is_some()).await
         }
     }
 }
 
 /// Reports that a turn waits for an answer from elsewhere.
-pub(crate) fn waits(waiting: &WaitingTurn) -> Exit {
+pub(crate) fn report_waiting(waiting: &WaitingTurn) -> Exit {
     let session = &waiting.session;
     let what = words::counted(waiting.waits.len() as u64, "answer");
     render::remark(&format!(
@@ -165,8 +173,8 @@ pub(crate) fn waits(waiting: &WaitingTurn) -> Exit {
 }
 
 /// Compiles the schema before the request is sent: an answer could not be validated against an invalid schema.
-async fn usable(format: &ResponseFormat) -> Result<(), CommandError> {
-    match AnswerFit::of(format, "null", turn::CHECK).await {
+async fn check_schema(format: &ResponseFormat) -> Result<(), CommandError> {
+    match AnswerFit::check(format, "null", turn::CHECK).await {
         AnswerFit::Unchecked { why, .. } => {
             let mut fault =
                 CommandError::new(Exit::Usage, "the schema of `--schema` cannot be used");
@@ -191,7 +199,7 @@ pub async fn exit_of(
     strict: bool,
 ) -> Result<Exit, CommandError> {
     let silent = report.answer().trim().is_empty();
-    let way_out = too_long::way_out(engine, &report).await;
+    let remedy = too_long::remedy(engine, &report).await;
     let TurnReport { end, .. } = report;
     let exit = Exit::of(&end);
     match end {
@@ -223,7 +231,7 @@ pub async fn exit_of(
         TurnEnd::Failed(failure) => {
             let mut fault = CommandError::new(exit, failure.message.clone())
                 .with_help(words::help(&failure, model));
-            fault.help.extend(way_out);
+            fault.help.extend(remedy);
             if strict && failure.kind == ModelFailureKind::Unsupported {
                 return Err(fault.with_help(STRICT));
             }
@@ -250,7 +258,7 @@ pub async fn exit_of(
 ///
 /// [`CommandError`] with file, line and key of each problem.
 pub fn assemble(flags: &Flags, registry: &Registry) -> Result<Assembly, CommandError> {
-    let (config, environment) = configured(flags)?;
+    let (config, environment) = load_config(flags)?;
     Ok(registry.assemble(&config, &environment)?)
 }
 
@@ -259,9 +267,9 @@ pub fn assemble(flags: &Flags, registry: &Registry) -> Result<Assembly, CommandE
 /// # Errors
 ///
 /// [`CommandError`] with file, line and key of each problem.
-pub fn configured(flags: &Flags) -> Result<(Config, Environment), CommandError> {
+pub fn load_config(flags: &Flags) -> Result<(Config, Environment), CommandError> {
     let surroundings = surroundings()?;
-    let config = configured_in(flags, &surroundings)?;
+    let config = load_config_in(flags, &surroundings)?;
     Ok((config, surroundings.environment))
 }
 
@@ -273,7 +281,7 @@ pub fn configured(flags: &Flags) -> Result<(Config, Environment), CommandError> 
 pub fn surroundings() -> Result<Surroundings, CommandError> {
     Surroundings::of_process().map_err(|error| {
         CommandError::new(Exit::Configuration, "the working directory cannot be seen")
-            .because(&error)
+            .with_cause(&error)
     })
 }
 
@@ -282,7 +290,7 @@ pub fn surroundings() -> Result<Surroundings, CommandError> {
 /// # Errors
 ///
 /// [`CommandError`] with file, line and key of each problem.
-pub fn configured_in(flags: &Flags, surroundings: &Surroundings) -> Result<Config, CommandError> {
+pub fn load_config_in(flags: &Flags, surroundings: &Surroundings) -> Result<Config, CommandError> {
     let config = load(surroundings, flags)?;
     for remark in &config.remarks {
         let help = remark.help.as_ref().map(|help| format!("; {help}"));
@@ -294,14 +302,14 @@ pub fn configured_in(flags: &Flags, surroundings: &Surroundings) -> Result<Confi
 /// The flags common to all commands with a configuration.
 #[must_use]
 pub fn flags(setup: &ConfigArgs) -> Flags {
-    let mut flags = flags_of(&setup.source);
+    let mut flags = source_flags(&setup.source);
     (flags.allow, flags.deny) = (setup.allow.clone(), setup.deny.clone());
     flags
 }
 
 /// The flags that locate the configuration.
 #[must_use]
-pub fn flags_of(source: &Source) -> Flags {
+pub fn source_flags(source: &Source) -> Flags {
     let mut flags = Flags::default();
     flags.config.clone_from(&source.config);
     flags.db.clone_from(&source.db);
@@ -314,12 +322,12 @@ pub fn flags_of(source: &Source) -> Flags {
 pub fn flags_without_servers(source: &Source) -> Flags {
     Flags {
         without_servers: true,
-        ..flags_of(source)
+        ..source_flags(source)
     }
 }
 
 /// Adds the limits of the turn.
-pub const fn bound(flags: &mut Flags, bounds: &TurnLimitArgs) {
+pub const fn set_limits(flags: &mut Flags, bounds: &TurnLimitArgs) {
     flags.cost = bounds.max_cost;
     flags.rounds = bounds.max_rounds;
     flags.strict = match bounds.strict {
@@ -329,7 +337,7 @@ pub const fn bound(flags: &mut Flags, bounds: &TurnLimitArgs) {
     flags.tools = if bounds.no_tools { Some(false) } else { None };
 }
 
-fn asks<'p>(output: &Output, yes: bool, person: &'p mut Option<Person>) -> AskMode<'p> {
+fn choose_ask_mode<'p>(output: &Output, yes: bool, person: &'p mut Option<Person>) -> AskMode<'p> {
     if yes {
         return AskMode::Yes;
     }
@@ -337,7 +345,7 @@ fn asks<'p>(output: &Output, yes: bool, person: &'p mut Option<Person>) -> AskMo
         return AskMode::Nobody;
     }
     match Terminal::open() {
-        Ok(terminal) => AskMode::Person(person.insert(Person::at(terminal))),
+        Ok(terminal) => AskMode::Person(person.insert(Person::from_terminal(terminal))),
         Err(_) => AskMode::Nobody,
     }
 }
@@ -345,16 +353,16 @@ fn asks<'p>(output: &Output, yes: bool, person: &'p mut Option<Person>) -> AskMo
 /// The error for a provider without a key.
 #[must_use]
 pub fn no_key(provider: &str, missing: &MissingKey, other: Option<&Arc<str>>) -> CommandError {
-    let way = key_help(missing);
+    let help = key_help(missing);
     CommandError::new(
         Exit::Configuration,
-        format!("there is no key for `{provider}`: {}", missing.why),
+        format!("there is no key for `{provider}`: {}", missing.reason),
     )
     .with_help(match other {
         Some(other) => {
-            format!("{way}; or ask `{other}`, which has a key, with `--model {other}/MODEL`")
+            format!("{help}; or ask `{other}`, which has a key, with `--model {other}/MODEL`")
         }
-        None => format!("{way}; or run `jackfield demo`, which needs none"),
+        None => format!("{help}; or run `jackfield demo`, which needs none"),
     })
 }
 
@@ -414,4 +422,4 @@ const ID_LETTERS: &str = "abcdefghijkmnpqrstuvwxyz23456789";
 const ID_LENGTH: usize = 12;
 
 /// How long standard input may be silent before the notice.
-const PATIENCE: Duration = Duration::from_secs(2);
+const NOTICE_DELAY: Duration = Duration::from_secs(2);

@@ -63,7 +63,8 @@ pub(crate) fn schema(path: &Path) -> Result<ResponseFormat, CommandError> {
         CommandError::new(Exit::Usage, message).with_help(help)
     };
     let bytes = bytes(path, MOST_OF_SCHEMA)?;
-    let schema: Value = serde_json::from_slice(&bytes).map_err(|error| wrong().because(&error))?;
+    let schema: Value =
+        serde_json::from_slice(&bytes).map_err(|error| wrong().with_cause(&error))?;
     if !schema.is_object() {
         return Err(wrong());
     }
@@ -151,7 +152,7 @@ fn bytes(path: &Path, most: usize) -> Result<Vec<u8>, CommandError> {
         }
         let fault = CommandError::new(Exit::Usage, format!("`{shown}` cannot be read"));
         fault
-            .because(&error)
+            .with_cause(&error)
             .with_help("name a file that is there and that you may read")
     })
 }

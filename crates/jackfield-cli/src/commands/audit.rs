@@ -25,107 +25,112 @@ pub type SeenSessions = (WallTime, SessionId, AuditEntry);
 /// [`CommandError`] with the exit code and help.
 pub async fn run(audit: Audit, _registry: &Registry) -> Result<Exit, CommandError> {
     let from = audit.since.as_deref().map(since::since).transpose()?;
-    let kept = session_journal::open(
+    let journal = session_journal::open(
         &ask::flags_without_servers(&audit.source),
         session_journal::JournalAccess::Read,
     )
     .await?;
-    let gathered = gather(&audit, from, &kept).await;
-    kept.close().await;
+    let gathered = gather(&audit, from, &journal).await;
+    journal.close().await;
     let shown = show::entries(
         &mut anstream::stdout(),
         &gathered?,
         since::now(),
         audit.json,
     );
-    printed::ended(shown, Exit::Answered)
+    printed::finish(shown, Exit::Answered)
 }
 
 /// The newest matching entries, the newest last.
 async fn gather(
     audit: &Audit,
     from: Option<WallTime>,
-    kept: &session_journal::SessionJournal,
+    journal: &session_journal::SessionJournal,
 ) -> Result<Vec<SeenSessions>, CommandError> {
-    let engine = &kept.engine;
+    let engine = &journal.engine;
     let most = usize::try_from(audit.most).unwrap_or(usize::MAX);
-    let mut told: Vec<SeenSessions> = Vec::new();
+    let mut entries: Vec<SeenSessions> = Vec::new();
     if let Some(name) = &audit.session {
-        let session = find::one(engine, name).await?;
+        let session = find::session(engine, name).await?;
         add(
-            &mut told,
+            &mut entries,
             audit,
             from,
             &session,
             engine.load(&session).await?,
         );
-        return Ok(newest(told, most));
+        return Ok(newest(entries, most));
     }
     let mut every = AllSessions::new(engine);
     while let Some(row) = every.next().await? {
         // Sessions are ordered by last change: older ones cannot contain newer entries.
         let is_over = from.is_some_and(|from| row.changed < from)
-            || (told.len() >= most && told.first().is_some_and(|(at, _, _)| row.changed < *at));
+            || (entries.len() >= most
+                && entries.first().is_some_and(|(at, _, _)| row.changed < *at));
         if is_over {
             every.skip_older();
         } else if let Some(loaded) = every.load(&row).await? {
-            add(&mut told, audit, from, &row.session, loaded);
-            told = newest(told, most);
+            add(&mut entries, audit, from, &row.session, loaded);
+            entries = newest(entries, most);
         }
     }
-    Ok(newest(told, most))
+    Ok(newest(entries, most))
 }
 
 fn add(
-    told: &mut Vec<SeenSessions>,
+    entries: &mut Vec<SeenSessions>,
     audit: &Audit,
     from: Option<WallTime>,
     session: &SessionId,
     loaded: jackfield_engine::Loaded,
 ) {
-    let all = audit::of(&loaded.steps, &loaded.deliveries);
-    let asked = all
+    let all = audit::entries(&loaded.steps, &loaded.deliveries);
+    let matching = all
         .into_iter()
-        .map(|one| (last_of(&one), session.clone(), one))
-        .filter(|(at, _, one)| from.is_none_or(|from| *at >= from) && is_asked_for(audit, one));
-    told.extend(asked);
+        .map(|one| (last_event_time(&one), session.clone(), one))
+        .filter(|(at, _, one)| from.is_none_or(|from| *at >= from) && matches(audit, one));
+    entries.extend(matching);
 }
 
 /// Sorts the entries, and keeps the newest ones up to the limit.
-fn newest(mut told: Vec<SeenSessions>, most: usize) -> Vec<SeenSessions> {
-    told.sort_by_key(|(at, _, _)| *at);
-    let more = told.len().saturating_sub(most);
-    told.drain(..more);
-    told
+fn newest(mut entries: Vec<SeenSessions>, most: usize) -> Vec<SeenSessions> {
+    entries.sort_by_key(|(at, _, _)| *at);
+    let more = entries.len().saturating_sub(most);
+    entries.drain(..more);
+    entries
 }
 
 /// The time of an entry's last event.
-fn last_of(one: &AuditEntry) -> WallTime {
+fn last_event_time(one: &AuditEntry) -> WallTime {
     match one {
         AuditEntry::Cancelled { at, .. } | AuditEntry::LateUsage { at, .. } => *at,
         AuditEntry::Call(call) => {
             let closed = call.closed.iter().map(|closed| closed.at);
             let late = call.late.iter().map(|late| late.at);
             let tries = call.attempts.iter().map(|one| one.at);
-            let asked = call.questions.iter().map(|question| question.at);
+            let questions = call.questions.iter().map(|question| question.at);
             let answered = call.questions.iter();
             let answered = answered.filter_map(|question| Some(question.closed.as_ref()?.0));
-            let all = closed.chain(late).chain(tries).chain(asked).chain(answered);
+            let all = closed
+                .chain(late)
+                .chain(tries)
+                .chain(questions)
+                .chain(answered);
             all.max().unwrap_or(call.at)
         }
     }
 }
 
-fn is_asked_for(audit: &Audit, one: &AuditEntry) -> bool {
+fn matches(audit: &Audit, one: &AuditEntry) -> bool {
     let (call, who) = match one {
-        AuditEntry::Call(call) => (Some(call), call.who()),
+        AuditEntry::Call(call) => (Some(call), call.deciders()),
         AuditEntry::Cancelled { by, .. } => (None, by.iter().cloned().collect()),
         AuditEntry::LateUsage { .. } => (None, Vec::new()),
     };
     let by_tool = audit
         .tool
         .as_ref()
-        .is_none_or(|pattern| call.is_some_and(|call| call.is_of(pattern)));
+        .is_none_or(|pattern| call.is_some_and(|call| call.matches_tool(pattern)));
     let by_who = audit.who.as_ref().is_none_or(|name| {
         let name = name.to_lowercase();
         who.iter().any(|one| one.to_lowercase().contains(&name))

@@ -42,22 +42,22 @@ use crate::turn::{self, AskMode, CommandTurnEnd};
 pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandError> {
     let mut flags = ask::flags(&chat.setup);
     (flags.model, flags.system) = (chat.model.clone(), chat.system.clone());
-    ask::bound(&mut flags, &chat.bounds);
+    ask::set_limits(&mut flags, &chat.bounds);
     let surroundings = ask::surroundings()?;
-    let config = ask::configured_in(&flags, &surroundings)?;
+    let config = ask::load_config_in(&flags, &surroundings)?;
     let retention = config.journal.clone();
     if chat.session.is_some() {
-        session_journal::be_there(&config)?;
+        session_journal::check_exists(&config)?;
     }
-    let opening = session_journal::begin(&config);
+    let opening = session_journal::open_in_background(&config);
     let prepared = registry.prepare(&config, &surroundings.environment)?;
-    let journal = opening.opened().await?;
-    let mut assembled = prepared.on(Arc::clone(&journal.journal));
+    let journal = opening.wait_and_warn().await?;
+    let mut assembled = prepared.with_journal(Arc::clone(&journal.journal));
     if let Some(fault) = missing_key(&assembled, &assembled.options.model) {
         return Err(fault);
     }
     let session = match &chat.session {
-        Some(name) => find::one(&assembled.engine, name).await?,
+        Some(name) => find::session(&assembled.engine, name).await?,
         None => ask::new_session()?,
     };
     // Before the session is read: from here on, no other process can delete it.
@@ -66,20 +66,20 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
     assembled.options.policy.can_ask = at_terminal || chat.yes || assembled.engine.has_approver();
     assembled.options.can_supersede = render::can_supersede(false);
     if !(chat.setup.allow.is_empty() && chat.setup.deny.is_empty()) {
-        let _patience = servers::patience(&assembled.servers);
+        let _patience = servers::start_notice(&assembled.servers);
         let offered = assembled.engine.tools(&assembled.options).await;
         patterns::warn(&chat.setup, &offered);
     }
     // Dropped last, also after an error.
     let _quiet = (at_terminal && !render::is_dumb()).then(EchoGuard::begin);
-    let wrong = Arc::new(AtomicBool::new(false));
+    let input_failed = Arc::new(AtomicBool::new(false));
     let person = if at_terminal {
         let file = surroundings.history_file().filter(|_| !chat.no_history);
         person(file, chat.verbose)?
     } else {
-        let complained = Arc::clone(&wrong);
+        let failed_flag = Arc::clone(&input_failed);
         let lines = question::lines(io::stdin(), move |fault| {
-            complained.store(true, Ordering::Relaxed);
+            failed_flag.store(true, Ordering::Relaxed);
             render::fault(fault);
         });
         Person::piped(lines)
@@ -92,19 +92,19 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
         exit: Exit::Answered,
         hold,
         interrupts: None,
-        keeps: journal.file.is_some(),
+        is_persistent: journal.file.is_some(),
         person,
-        seen: ChatSnapshot::default(),
+        snapshot: ChatSnapshot::default(),
         session,
-        said: false,
-        used: Vec::new(),
+        has_messages: false,
+        turn_usage: Vec::new(),
         verbose: chat.verbose,
         yes: chat.yes,
     };
-    let ended = conversation.converse(chat.session.is_some()).await;
+    let ended = conversation.run_to_end(chat.session.is_some()).await;
     servers::stop(all).await;
-    session_journal::leave(&journal, &retention).await;
-    if wrong.load(Ordering::Relaxed) {
+    session_journal::prune_and_close(&journal, &retention).await;
+    if input_failed.load(Ordering::Relaxed) {
         return Ok(Exit::Usage);
     }
     ended
@@ -121,13 +121,13 @@ fn person(file: Option<std::path::PathBuf>, verbose: bool) -> Result<Person, Com
     let (editor, why) = LineEditor::new(file, words.collect(), styled).map_err(|error| {
         let fault = CommandError::new(Exit::Usage, "no line can be edited on this terminal");
         fault
-            .because(&error)
+            .with_cause(&error)
             .with_help("jackfield ask \"What is 15% of 2500?\"")
     })?;
     if let (Some(why), Some(shown), true) = (why, shown, verbose) {
         render::remark(&format!("what is typed is not kept in {shown}: {why}"));
     }
-    Ok(Person::editing(editor))
+    Ok(Person::with_editor(editor))
 }
 
 /// A running conversation.
@@ -141,43 +141,43 @@ struct Conversation {
     /// Watches for signals between turns. Each turn has a watch of its own.
     interrupts: Option<Interrupts>,
     /// Whether the session outlasts the process.
-    keeps: bool,
+    is_persistent: bool,
     person: Person,
     /// The part of the session that was shown here.
-    seen: ChatSnapshot,
+    snapshot: ChatSnapshot,
     session: SessionId,
     /// Whether the session has messages.
-    said: bool,
-    used: Vec<(ModelRef, Usage, Option<Cost>)>,
+    has_messages: bool,
+    turn_usage: Vec<(ModelRef, Usage, Option<Cost>)>,
     verbose: bool,
     yes: bool,
 }
 
 impl Conversation {
     /// Runs the conversation to its end, and says how to resume it.
-    async fn converse(mut self, goes_on: bool) -> Result<Exit, CommandError> {
+    async fn run_to_end(mut self, is_resumed: bool) -> Result<Exit, CommandError> {
         if self.at_terminal {
             self.print(|out| show::hello(out, &self.assembled.options.model));
         }
-        if goes_on {
-            self.come_back().await?;
+        if is_resumed {
+            self.show_recent().await?;
         }
-        let ended = self.talk().await;
-        if self.at_terminal && self.keeps && self.said {
+        let ended = self.run_loop().await;
+        if self.at_terminal && self.is_persistent && self.has_messages {
             let session = &self.session;
             render::remark(&format!("to come back: jackfield chat --session {session}"));
         }
         ended
     }
 
-    async fn talk(&mut self) -> Result<Exit, CommandError> {
+    async fn run_loop(&mut self) -> Result<Exit, CommandError> {
         let mut interrupted = false;
         loop {
-            let said = match self.next().await {
+            let input = match self.next_step().await {
                 ChatStep::Leave(exit) => return Ok(exit),
-                ChatStep::Said(said) => said,
+                ChatStep::Input(said) => said,
             };
-            match said {
+            match input {
                 PersonAnswer::Gone => return Ok(self.exit),
                 PersonAnswer::Interrupted if interrupted => return Ok(self.exit),
                 PersonAnswer::Interrupted => {
@@ -187,7 +187,7 @@ impl Conversation {
                 }
                 PersonAnswer::Line(line) => {
                     self.interrupts = None;
-                    if !self.take(&line).await? {
+                    if !self.execute(&line).await? {
                         return Ok(self.exit);
                     }
                 }
@@ -200,10 +200,10 @@ impl Conversation {
     }
 
     /// Waits for the next input.
-    async fn next(&mut self) -> ChatStep {
+    async fn next_step(&mut self) -> ChatStep {
         let signal = loop {
             let interrupts = self.interrupts.get_or_insert_with(Interrupts::watch);
-            if let Some(signal) = interrupts.heard() {
+            if let Some(signal) = interrupts.try_recv() {
                 break signal;
             }
             self.person.ask(PersonQuestion::Message);
@@ -211,51 +211,51 @@ impl Conversation {
             tokio::select! {
                 // Pending input takes precedence over new output.
                 biased;
-                said = self.person.said() => return ChatStep::Said(said),
-                signal = interrupts.asked() => break signal,
-                () = self.seen.more(engine, &self.session), if self.person.can_be_shown() => {}
+                said = self.person.next_answer() => return ChatStep::Input(said),
+                signal = interrupts.recv() => break signal,
+                () = self.snapshot.wait_for_growth(engine, &self.session), if self.person.can_show() => {}
             }
             self.catch_up().await;
         };
         match signal {
             // Ctrl-C is a signal while no line is edited.
-            Signal::Interrupt if self.at_terminal => ChatStep::Said(PersonAnswer::Interrupted),
+            Signal::Interrupt if self.at_terminal => ChatStep::Input(PersonAnswer::Interrupted),
             Signal::Interrupt | Signal::Terminate => ChatStep::Leave(Exit::Cancelled),
         }
     }
 
     /// Executes an input line. Returns whether the conversation continues.
-    async fn take(&mut self, line: &str) -> Result<bool, CommandError> {
+    async fn execute(&mut self, line: &str) -> Result<bool, CommandError> {
         match slash::read(line) {
             ChatInput::Clear => {
                 let session = ask::new_session()?;
                 self.hold = self.assembled.engine.hold(&session).await?;
-                self.seen = ChatSnapshot::default();
+                self.snapshot = ChatSnapshot::default();
                 self.session = session;
-                self.said = false;
+                self.has_messages = false;
                 render::remark("what was said is forgotten");
             }
             ChatInput::Help => self.print(|out| show::help(out, COMMANDS)),
             ChatInput::Message(text) => {
                 self.catch_up().await;
                 let ended = self.send(&text).await;
-                self.after(ended).await?;
+                self.handle_end(ended).await?;
             }
-            ChatInput::Model(Some(name)) => self.switch(&name),
-            ChatInput::Model(None) => self.models(),
+            ChatInput::Model(Some(name)) => self.switch_model(&name),
+            ChatInput::Model(None) => self.show_models(),
             ChatInput::Nothing => {}
             ChatInput::Quit => return Ok(false),
-            ChatInput::System(Some(text)) => self.tell(&text),
+            ChatInput::System(Some(text)) => self.set_system_prompt(&text),
             ChatInput::System(None) => {
                 let text = self.assembled.options.system.render();
                 self.print(|out| show::system(out, &text));
             }
-            ChatInput::Tools(name) => self.tools(name.as_deref()).await,
+            ChatInput::Tools(name) => self.show_tools(name.as_deref()).await,
             ChatInput::Unknown(why) => {
-                self.failed(Exit::Usage);
+                self.record_failure(Exit::Usage);
                 render::remark(&why);
             }
-            ChatInput::Usage => self.print(|out| show::usage(out, &self.used)),
+            ChatInput::Usage => self.print(|out| show::usage(out, &self.turn_usage)),
         }
         Ok(true)
     }
@@ -267,38 +267,38 @@ impl Conversation {
             options: self.assembled.options.clone(),
             session: self.session.clone(),
         };
-        let asks = match (self.yes, self.at_terminal) {
+        let ask_mode = match (self.yes, self.at_terminal) {
             (true, _) => AskMode::Yes,
             (false, true) => AskMode::Person(&mut self.person),
             (false, false) => AskMode::Nobody,
         };
         let prose = self.assembled.options.settings.response_format == ResponseFormat::Text;
         let mut view = render::view(false, self.verbose, prose);
-        let _patience = servers::patience(&self.assembled.servers);
+        let _patience = servers::start_notice(&self.assembled.servers);
         let engine = &self.assembled.engine;
-        turn::run(engine, message, &mut *view, asks).await
+        turn::run(engine, message, &mut *view, ask_mode).await
     }
 
     /// Handles the end of a turn. The conversation continues after any outcome.
-    async fn after(
+    async fn handle_end(
         &mut self,
         ended: Result<CommandTurnEnd, CommandError>,
     ) -> Result<(), CommandError> {
         let model = self.assembled.options.model.clone();
-        self.seen.is_ours(&ended);
+        self.snapshot.mark_own(&ended);
         let exit = match ended {
-            Ok(CommandTurnEnd::BeforeItBegan) => {
+            Ok(CommandTurnEnd::NotStarted) => {
                 render::remark("cancelled before it began");
                 Ok(Exit::Cancelled)
             }
-            Ok(CommandTurnEnd::Unread) => {
+            Ok(CommandTurnEnd::OutputClosed) => {
                 let fault = CommandError::new(Exit::Internal, "the answers cannot be written");
                 return Err(fault);
             }
-            Ok(CommandTurnEnd::Waits(waiting)) => Ok(ask::waits(&waiting)),
-            Ok(CommandTurnEnd::With { fit, report }) => {
-                self.said = true;
-                self.used
+            Ok(CommandTurnEnd::Waiting(waiting)) => Ok(ask::report_waiting(&waiting)),
+            Ok(CommandTurnEnd::Ended { fit, report }) => {
+                self.has_messages = true;
+                self.turn_usage
                     .push((model.clone(), report.usage, report.cost.clone()));
                 let strict = self.assembled.options.strict.is_some();
                 let engine = &self.assembled.engine;
@@ -314,7 +314,7 @@ impl Conversation {
             }
             render::fault(&fault)
         });
-        self.failed(exit);
+        self.record_failure(exit);
         if self.at_terminal {
             self.print(show::part);
         }
@@ -322,32 +322,32 @@ impl Conversation {
     }
 
     /// Records a failure for the exit code of a script.
-    fn failed(&mut self, exit: Exit) {
+    fn record_failure(&mut self, exit: Exit) {
         if !self.at_terminal && self.exit == Exit::Answered {
             self.exit = exit;
         }
     }
 
-    fn switch(&mut self, name: &str) {
+    fn switch_model(&mut self, name: &str) {
         let place = Origin::Flag("/model").into();
         let model = match self.config.model(name, &place) {
             Ok(model) => model,
             Err(problem) => {
                 let mut fault = CommandError::new(Exit::Configuration, problem.to_string());
                 fault.help.extend(problem.help);
-                self.failed(render::fault(&fault));
+                self.record_failure(render::fault(&fault));
                 return;
             }
         };
         if let Some(fault) = missing_key(&self.assembled, &model) {
-            self.failed(render::fault(&fault));
+            self.record_failure(render::fault(&fault));
             return;
         }
         render::remark(&format!("from now on: {}/{}", model.provider, model.model));
         self.assembled.switch(&self.config, model);
     }
 
-    fn models(&self) {
+    fn show_models(&self) {
         let aliases = self.config.aliases.iter();
         let aliases = aliases.map(|(alias, model)| (&**alias, model));
         let missing = &self.assembled.missing_keys;
@@ -355,7 +355,7 @@ impl Conversation {
             .config
             .providers
             .keys()
-            .map(|name| (&**name, missing.get(name).map(|missing| &*missing.why)))
+            .map(|name| (&**name, missing.get(name).map(|missing| &*missing.reason)))
             .collect();
         // Usable providers come first.
         providers.sort_by_key(|(_, missing)| missing.is_some());
@@ -363,7 +363,7 @@ impl Conversation {
         self.print(|out| show::models(out, current, aliases, &providers));
     }
 
-    fn tell(&mut self, text: &str) {
+    fn set_system_prompt(&mut self, text: &str) {
         let text = if text == "\"\"" { "" } else { text };
         let part = SystemPart {
             origin: PartOrigin::Session,
@@ -374,8 +374,8 @@ impl Conversation {
         render::remark("from now on, the model is told so");
     }
 
-    async fn tools(&mut self, name: Option<&str>) {
-        let _patience = servers::patience(&self.assembled.servers);
+    async fn show_tools(&mut self, name: Option<&str>) {
+        let _patience = servers::start_notice(&self.assembled.servers);
         let offered = self.assembled.engine.tools(&self.assembled.options).await;
         for problem in &offered.problems {
             render::remark(&format!("warning: {}", render::words::problem(problem)));
@@ -388,7 +388,7 @@ impl Conversation {
             None => {
                 let mut fault = tools::unknown(&offered, name);
                 fault.help = vec!["/tools lists the tools that there are".to_owned()];
-                self.failed(render::fault(&fault));
+                self.record_failure(render::fault(&fault));
             }
         }
     }
@@ -402,7 +402,7 @@ impl Conversation {
 /// The next step of the conversation.
 enum ChatStep {
     Leave(Exit),
-    Said(PersonAnswer),
+    Input(PersonAnswer),
 }
 
 fn missing_key(assembled: &Assembly, model: &ModelRef) -> Option<CommandError> {

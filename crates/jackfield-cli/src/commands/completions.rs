@@ -24,7 +24,7 @@ pub fn run(completions: &Completions) -> Result<Exit, CommandError> {
         &mut script,
     );
     let mut out = io::stdout();
-    printed::ended(
+    printed::finish(
         out.write_all(&script).and_then(|()| out.flush()),
         Exit::Answered,
     )

@@ -1,6 +1,6 @@
 //! `jackfield config`: the effective configuration and its origins.
 
-use jackfield_assembly::{Registry, Surroundings, load, looked_for, servers_schema};
+use jackfield_assembly::{Registry, Surroundings, load, searched_files, servers_schema};
 
 use crate::args::ConfigCommand;
 use crate::args::config::ConfigShowArgs;
@@ -22,15 +22,15 @@ pub async fn run(config: &ConfigCommand, registry: &Registry) -> Result<Exit, Co
         ConfigCommand::Schema { servers: true } => render::schema(out, &servers_schema()),
         ConfigCommand::Schema { servers: false } => render::schema(out, &registry.schema()),
         ConfigCommand::Path { source, json } => {
-            let looked = looked_for(&surroundings, &ask::flags_of(source));
-            render::places(out, &looked, *json)
+            let files = searched_files(&surroundings, &ask::source_flags(source));
+            render::places(out, &files, *json)
         }
         ConfigCommand::Show(show) => {
             let config = load(&surroundings, &flags(show))?;
             render::settings(out, &config, show.json)
         }
     };
-    printed::ended(done, Exit::Answered)
+    printed::finish(done, Exit::Answered)
 }
 
 /// The surroundings of this process.
@@ -41,13 +41,13 @@ pub async fn run(config: &ConfigCommand, registry: &Registry) -> Result<Exit, Co
 pub(crate) fn surroundings() -> Result<Surroundings, CommandError> {
     Surroundings::of_process().map_err(|error| {
         CommandError::new(Exit::Configuration, "the working directory cannot be seen")
-            .because(&error)
+            .with_cause(&error)
     })
 }
 
 fn flags(show: &ConfigShowArgs) -> jackfield_assembly::Flags {
     let mut flags = ask::flags(&show.setup);
     (flags.model, flags.system) = (show.model.clone(), show.system.clone());
-    ask::bound(&mut flags, &show.bounds);
+    ask::set_limits(&mut flags, &show.bounds);
     flags
 }

@@ -43,7 +43,7 @@ pub async fn run(demo: Demo) -> Result<Exit, CommandError> {
         ReplyPace::UNPACED
     };
     let server = DemoServer::start(pace).await.map_err(|error| {
-        CommandError::new(Exit::Internal, "the demo model does not start").because(&error)
+        CommandError::new(Exit::Internal, "the demo model does not start").with_cause(&error)
     })?;
     let mut provider = ProviderConfig::default();
     provider.base_url = Some(server.base_url().into());
@@ -82,7 +82,7 @@ pub async fn run(demo: Demo) -> Result<Exit, CommandError> {
 /// The built-in tools, as an MCP server in a separate process.
 fn tools() -> Result<McpServerEntry, CommandError> {
     let broken = |error: &(dyn std::error::Error + 'static)| {
-        CommandError::new(Exit::Internal, "the demo's tools cannot be started").because(error)
+        CommandError::new(Exit::Internal, "the demo's tools cannot be started").with_cause(error)
     };
     let id = ToolboxId::parse(TOOLS).map_err(|error| broken(&error))?;
     let arguments = ["mcp", "serve", "--no-config"];

@@ -28,25 +28,25 @@ use crate::render;
 /// [`CommandError`] if nothing can be checked, or the result cannot be written.
 pub async fn run(doctor: Doctor, registry: &Registry) -> Result<Exit, CommandError> {
     let surroundings = config::surroundings()?;
-    let flags = ask::flags_of(&doctor.source);
+    let flags = ask::source_flags(&doctor.source);
     let out = &mut anstream::stdout();
     let mut report = Report::new(doctor.json);
-    report.tell(vec![setup::version()])?;
-    report.tell(places::all(&surroundings))?;
+    report.add(vec![setup::version()])?;
+    report.add(places::all(&surroundings))?;
     let config = match load(&surroundings, &flags) {
         Ok(config) => config,
         Err(error) => {
-            report.tell(setup::wrong(error))?;
-            return report.end(out);
+            report.add(setup::config_failures(error))?;
+            return report.finish(out);
         }
     };
-    report.tell(setup::files(&config))?;
-    report.tell(setup::tokens(&config, &surroundings.environment))?;
+    report.add(setup::files(&config))?;
+    report.add(setup::tokens(&config, &surroundings.environment))?;
     match registry.assemble(&config, &surroundings.environment) {
         Ok(assembled) => examine(doctor, &surroundings, &config, assembled, &mut report).await?,
-        Err(error) => report.tell(setup::wrong(error))?,
+        Err(error) => report.add(setup::config_failures(error))?,
     }
-    report.end(out)
+    report.finish(out)
 }
 
 /// Runs the checks of everything configured: concurrently, reported in order.
@@ -58,7 +58,7 @@ async fn examine(
     report: &mut Report,
 ) -> Result<(), CommandError> {
     let chosen = chosen(config, &assembled);
-    report.tell(network::keys(&assembled, &chosen))?;
+    report.add(network::keys(&assembled, &chosen))?;
     let pending = Pending::default();
     let mut checking = JoinSet::new();
     let mut order = 0;
@@ -74,20 +74,20 @@ async fn examine(
         checking.spawn(async move { (order, task.await) });
         order += 1;
     }
-    let told = pending.tell();
+    let notice = pending.start_notice();
     let mut done = checking.join_all().await;
-    drop(told);
+    drop(notice);
     done.sort_by_key(|(order, _)| *order);
     let all_servers = assembled.servers.clone();
     let mut checks: Vec<DoctorCheck> = done.into_iter().flat_map(|(_, checks)| checks).collect();
     // Grouped by area: each provider has checks of its own and of its models.
     checks.sort_by_key(|check| check.area);
-    report.tell(checks)?;
+    report.add(checks)?;
     let checks = tools::offered(&assembled, report.has_failed(Area::Servers)).await;
-    report.tell(checks)?;
-    report.tell(tools::limits(config))?;
-    report.tell(journal::all(config).await)?;
-    report.tell(setup::terminal(surroundings))?;
+    report.add(checks)?;
+    report.add(tools::limits(config))?;
+    report.add(journal::all(config).await)?;
+    report.add(setup::terminal(surroundings))?;
     servers::stop(all_servers).await;
     Ok(())
 }
@@ -108,13 +108,13 @@ impl Report {
         }
     }
 
-    fn tell(&mut self, checks: Vec<DoctorCheck>) -> Result<(), CommandError> {
+    fn add(&mut self, checks: Vec<DoctorCheck>) -> Result<(), CommandError> {
         if !self.json {
             let out = &mut anstream::stdout();
             for check in &checks {
                 let is_first = self.area.replace(check.area) != Some(check.area);
                 // If the pipe is closed, the exit code still has the result.
-                printed::ended(render::checked(out, check, is_first), Exit::Answered)?;
+                printed::finish(render::checked(out, check, is_first), Exit::Answered)?;
             }
         }
         self.checks.extend(checks);
@@ -131,11 +131,11 @@ impl Report {
         checks.filter(|check| check.verdict == CheckResult::Failed)
     }
 
-    fn end(self, out: &mut impl std::io::Write) -> Result<Exit, CommandError> {
+    fn finish(self, out: &mut impl std::io::Write) -> Result<Exit, CommandError> {
         let exit = self
             .failed()
             .next()
             .map_or(Exit::Answered, DoctorCheck::exit);
-        printed::ended(render::checks(out, &self.checks, self.json), exit)
+        printed::finish(render::checks(out, &self.checks, self.json), exit)
     }
 }

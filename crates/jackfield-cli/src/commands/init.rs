@@ -37,9 +37,9 @@ pub(crate) async fn run(
     if let (false, false, Some(file)) = (init.print, init.force, &file)
         && file.symlink_metadata().is_ok()
     {
-        return Err(there_already(file));
+        return Err(already_exists(file));
     }
-    let found = look_around(init, surroundings, registry).await?;
+    let found = detect(init, surroundings, registry).await?;
     let text = found.file(surroundings.home.as_deref());
     for line in render::found(&found) {
         render::remark(&line);
@@ -47,7 +47,7 @@ pub(crate) async fn run(
     if init.print {
         let mut out = io::stdout();
         let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        return printed::ended(done, Exit::Answered);
+        return printed::finish(done, Exit::Answered);
     }
     let file = file.ok_or_else(|| {
         let message = "there is no home folder, and so no place for a configuration of your own";
@@ -61,7 +61,7 @@ pub(crate) async fn run(
 }
 
 /// Detects keys in the environment, local model servers, and files of MCP servers.
-async fn look_around(
+async fn detect(
     init: &Init,
     surroundings: &Surroundings,
     registry: &Registry,
@@ -143,7 +143,7 @@ fn candidates(surroundings: &Surroundings) -> Vec<(&'static str, Address)> {
     };
     all.push(("lm-studio", studio));
     // Ollama itself reads its listen address from this variable.
-    let moved = surroundings.environment.named("OLLAMA_HOST");
+    let moved = surroundings.environment.get("OLLAMA_HOST");
     let moved = moved.and_then(Result::ok).and_then(|host| loopback(&host));
     if let (Some(base_url), Some((_, ollama))) = (moved, all.first_mut()) {
         ollama.is_usual = base_url == ollama.base_url;
@@ -168,7 +168,7 @@ fn loopback(host: &str) -> Option<String> {
 
 /// Writes a file atomically. Replaces an existing one only with `force`.
 fn write(file: &Path, text: &str, force: bool) -> Result<(), CommandError> {
-    let new = beside(file);
+    let new = temporary_path(file);
     let written = || -> io::Result<()> {
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder)?;
@@ -186,21 +186,21 @@ fn write(file: &Path, text: &str, force: bool) -> Result<(), CommandError> {
         // Removes the partial file; it may not exist.
         let _removed = fs::remove_file(&new).is_ok();
         if error.kind() == ErrorKind::AlreadyExists && file.symlink_metadata().is_ok() {
-            return there_already(file);
+            return already_exists(file);
         }
         let message = format!("`{}` cannot be written", file.display());
-        let fault = CommandError::new(Exit::Configuration, message).because(&error);
+        let fault = CommandError::new(Exit::Configuration, message).with_cause(&error);
         fault.with_help("name another file with `--out FILE`, or print it with `--print`")
     })
 }
 
-fn beside(file: &Path) -> PathBuf {
+fn temporary_path(file: &Path) -> PathBuf {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.new", std::process::id()));
     file.with_file_name(name)
 }
 
-fn there_already(file: &Path) -> CommandError {
+fn already_exists(file: &Path) -> CommandError {
     let message = format!("`{}` is there already", file.display());
     let help = "look at what it would be with `--print`, write another one with `--out FILE`, or \
                 replace it with `--force`";

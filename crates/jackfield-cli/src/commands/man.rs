@@ -38,7 +38,7 @@ pub fn run(man: &Man) -> Result<Exit, CommandError> {
     }
     let page = page(command).map_err(|error| unwritable(&error))?;
     let mut out = io::stdout();
-    printed::ended(
+    printed::finish(
         out.write_all(&page).and_then(|()| out.flush()),
         Exit::Answered,
     )
@@ -58,7 +58,7 @@ fn write_all(all: &Command, folder: &Path) -> Result<Exit, CommandError> {
     };
     written().map(|()| Exit::Answered).map_err(|error| {
         let message = format!("the pages cannot be written into `{}`", folder.display());
-        let fault = CommandError::new(Exit::Internal, message).because(&error);
+        let fault = CommandError::new(Exit::Internal, message).with_cause(&error);
         fault.with_help("name a folder that you may write into with `--out`")
     })
 }
@@ -78,5 +78,5 @@ fn full_name(command: &Command) -> String {
 }
 
 fn unwritable(error: &io::Error) -> CommandError {
-    CommandError::new(Exit::Internal, "the page cannot be made").because(error)
+    CommandError::new(Exit::Internal, "the page cannot be made").with_cause(error)
 }

@@ -29,7 +29,7 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
         | Mcp::Test { source, .. } => source,
         Mcp::Serve(serve) => return serve::run(serve, registry).await,
     };
-    let all = ask::assemble(&ask::flags_of(source), registry)?.servers;
+    let all = ask::assemble(&ask::source_flags(source), registry)?.servers;
     if let Mcp::Accept {
         json,
         server,
@@ -52,7 +52,7 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
             named.collect::<Result<_, _>>()?
         }
     };
-    let patience = servers::patience(&chosen);
+    let patience = servers::start_notice(&chosen);
     let tried = test(&chosen, matches!(mcp, Mcp::List { .. })).await;
     drop(patience);
     let out = &mut anstream::stdout();
@@ -72,7 +72,7 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
             Exit::Internal,
             "standard output cannot be written",
         )
-        .because(&error)),
+        .with_cause(&error)),
         // A closed pipe is no error: the reader has what it wants.
         Ok(()) | Err(_) => Ok(exit),
     }
@@ -84,7 +84,7 @@ async fn test(servers: &[ServerToolbox], is_list: bool) -> Vec<(ServerToolbox, S
     for (place, server) in servers.iter().cloned().enumerate() {
         testing.spawn(async move {
             let tested = if is_list {
-                server.look().await
+                server.test_briefly().await
             } else {
                 server.test().await
             };

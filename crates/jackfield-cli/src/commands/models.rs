@@ -21,7 +21,7 @@ use crate::render::{self, ProviderModels, ProviderStatus};
 pub async fn list(models: ModelsArgs, registry: &Registry) -> Result<Exit, CommandError> {
     let (config, assembled) = assemble(&models.source, registry)?;
     let names = named(&models.providers, &config, &assembled)?;
-    let reached = ask_all(&assembled, names).await;
+    let reached = reach_all(&assembled, names).await;
     let all_failed = !reached.is_empty() && reached.iter().all(|(_, one)| !one.is_well());
     let listed: Vec<ProviderModels> = reached
         .into_iter()
@@ -40,7 +40,7 @@ pub async fn list(models: ModelsArgs, registry: &Registry) -> Result<Exit, Comma
         Exit::Answered
     };
     let out = &mut anstream::stdout();
-    printed::ended(render::models(out, &listed, models.json), exit)
+    printed::finish(render::models(out, &listed, models.json), exit)
 }
 
 /// Lists the providers and their states.
@@ -57,12 +57,12 @@ pub async fn providers(providers: Providers, registry: &Registry) -> Result<Exit
         names.extend(others.filter(|name| !shown.contains(name)).cloned());
     }
     // Built-in providers that are not in use are not contacted.
-    let asked = if providers.offline { Vec::new() } else { shown };
-    let asked = asked.into_iter().filter(|name| {
+    let probed = if providers.offline { Vec::new() } else { shown };
+    let probed = probed.into_iter().filter(|name| {
         let state = assembled.providers.get(name);
         state.is_some_and(|state| !matches!(state.key, KeyState::Missing(_)))
     });
-    let mut reached = ask_all(&assembled, asked.collect()).await;
+    let mut reached = reach_all(&assembled, probed.collect()).await;
     let standings = names.into_iter().filter_map(|name| {
         let at = reached.iter().position(|(reached, _)| *reached == name);
         Some(ProviderStatus {
@@ -76,7 +76,7 @@ pub async fn providers(providers: Providers, registry: &Registry) -> Result<Exit
     let standings: Vec<ProviderStatus> = standings.collect();
     let out = &mut anstream::stdout();
     let printed = render::providers(out, &standings, providers.json);
-    printed::ended(printed, Exit::Answered)
+    printed::finish(printed, Exit::Answered)
 }
 
 fn assemble(source: &Source, registry: &Registry) -> Result<(Config, Assembly), CommandError> {
@@ -109,7 +109,7 @@ fn named(
 }
 
 /// Contacts all providers concurrently; the results keep their order.
-async fn ask_all(assembled: &Assembly, names: Vec<Arc<str>>) -> Vec<(Arc<str>, ReachResult)> {
+async fn reach_all(assembled: &Assembly, names: Vec<Arc<str>>) -> Vec<(Arc<str>, ReachResult)> {
     let mut asking = JoinSet::new();
     for (place, name) in names.into_iter().enumerate() {
         let engine = assembled.engine.clone();

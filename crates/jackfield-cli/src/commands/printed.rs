@@ -10,13 +10,13 @@ use crate::fault::CommandError;
 /// # Errors
 ///
 /// [`CommandError`] if standard output cannot be written. A closed pipe is no error.
-pub(crate) fn ended(printed: io::Result<()>, exit: Exit) -> Result<Exit, CommandError> {
+pub(crate) fn finish(printed: io::Result<()>, exit: Exit) -> Result<Exit, CommandError> {
     match printed {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CommandError::new(
             Exit::Internal,
             "standard output cannot be written",
         )
-        .because(&error)),
+        .with_cause(&error)),
         // A closed pipe is no error: the reader has what it wants.
         Ok(()) | Err(_) => Ok(exit),
     }

@@ -14,7 +14,7 @@ pub(crate) struct ReachResult {
     /// Its models, or the failure.
     pub(crate) listed: Result<Vec<ListedModel>, ModelFailure>,
     /// How long it took.
-    pub(crate) took: Duration,
+    pub(crate) duration: Duration,
 }
 
 impl ReachResult {
@@ -44,7 +44,7 @@ pub(crate) async fn reach(engine: Engine, provider: Arc<str>) -> ReachResult {
     };
     ReachResult {
         listed,
-        took: since.elapsed(),
+        duration: since.elapsed(),
     }
 }
 

@@ -20,49 +20,43 @@ use crate::render::replay::{self as show, ReplayedStep};
 /// # Errors
 ///
 /// [`CommandError`] with the exit code and help.
-pub async fn run(asked: ReplayArgs) -> Result<Exit, CommandError> {
-    let (recording, turn) = match (&asked.facts, &asked.of) {
+pub async fn run(args: ReplayArgs) -> Result<Exit, CommandError> {
+    let (recording, turn) = match (&args.facts, &args.of) {
         (Some(file), _) => (read(file)?, None),
-        (None, of) => kept_as(of.as_deref().unwrap_or_default(), &asked).await?,
+        (None, of) => load_stored(of.as_deref().unwrap_or_default(), &args).await?,
     };
     let replayed = replayed(&recording, turn.as_ref());
     let out = &mut anstream::stdout();
-    let shown = match asked.step {
-        None => show::all(
-            out,
-            &recording.session,
-            turn.as_ref(),
-            &replayed,
-            asked.json,
-        ),
+    let shown = match args.step {
+        None => show::all(out, &recording.session, turn.as_ref(), &replayed, args.json),
         Some(number) => {
             let step = replayed.iter().find(|shown| shown.recorded.step == number);
             let step = step.ok_or_else(|| no_step(number, &replayed))?;
-            show::one(out, step, asked.json)
+            show::one(out, step, args.json)
         }
     };
-    printed::ended(shown, exit(&replayed))
+    printed::finish(shown, exit(&replayed))
 }
 
 /// The stored session of this name, and the turn if the name is a turn's.
-async fn kept_as(
+async fn load_stored(
     name: &str,
-    asked: &ReplayArgs,
+    args: &ReplayArgs,
 ) -> Result<(Recording, Option<TurnId>), CommandError> {
-    let kept = session_journal::open(
-        &ask::flags_without_servers(&asked.source),
+    let journal = session_journal::open(
+        &ask::flags_without_servers(&args.source),
         session_journal::JournalAccess::Read,
     )
     .await?;
-    let found = find(name, &kept.engine).await;
-    kept.close().await;
+    let found = find(name, &journal.engine).await;
+    journal.close().await;
     found
 }
 
 async fn find(name: &str, engine: &Engine) -> Result<(Recording, Option<TurnId>), CommandError> {
     let (session, turn) = match find::turn(engine, name).await? {
         Some((session, turn)) => (session, Some(turn)),
-        None => (find::one(engine, name).await?, None),
+        None => (find::session(engine, name).await?, None),
     };
     let loaded = engine.load(&session).await?;
     let recording = Recording {
@@ -76,7 +70,7 @@ async fn find(name: &str, engine: &Engine) -> Result<(Recording, Option<TurnId>)
 fn read(file: &Path) -> Result<Recording, CommandError> {
     let cannot = |error: &(dyn std::error::Error + 'static)| {
         let message = format!("{} cannot be read", file.display());
-        CommandError::new(Exit::Usage, message).because(error)
+        CommandError::new(Exit::Usage, message).with_cause(error)
     };
     let text = std::fs::read_to_string(file).map_err(|error| cannot(&error))?;
     Recording::parse(&text).map_err(|error| {

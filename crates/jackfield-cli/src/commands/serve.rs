@@ -3,7 +3,9 @@
 use std::error::Error as _;
 
 use jackfield_assembly::{Damage, LogFormat, Registry};
-use jackfield_http::{RunError, RunningGateway, asked_at_once, asked_to_end, start_log};
+use jackfield_http::{
+    RunError, RunningGateway, immediate_shutdown_signal, shutdown_signal, start_log,
+};
 
 use crate::args::Serve;
 use crate::commands::ask;
@@ -19,7 +21,7 @@ use crate::render;
 pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError> {
     let mut flags = ask::flags(&serve.setup);
     flags.model = serve.model;
-    let (mut config, environment) = ask::configured(&flags)?;
+    let (mut config, environment) = ask::load_config(&flags)?;
     if let Some(bind) = serve.bind {
         config.serve.bind = bind;
     }
@@ -32,14 +34,14 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError
         ""
     };
     // Signal handlers are installed before the address is announced, so that a reader of it can end the process.
-    let ends = asked_to_end();
+    let ends = shutdown_signal();
     let says = format!("listening on http://{}{open}", running.address);
     match log {
         // A collector of JSON logs cannot parse other lines.
         LogFormat::Json => tracing::info!("{says}"),
         LogFormat::Text => render::remark(&says),
     }
-    running.until(ends, asked_at_once()).await;
+    running.run_until(ends, immediate_shutdown_signal()).await;
     Ok(Exit::Answered)
 }
 

@@ -18,10 +18,10 @@ impl Drop for StartNotice {
 }
 
 /// Starts the notices.
-pub(crate) fn patience(servers: &[ServerToolbox]) -> StartNotice {
+pub(crate) fn start_notice(servers: &[ServerToolbox]) -> StartNotice {
     let servers = servers.to_vec();
     StartNotice(tokio::spawn(async move {
-        sleep(PATIENCE).await;
+        sleep(NOTICE_DELAY).await;
         let starting = servers
             .iter()
             .filter(|server| server.state() == ServerStatus::Starting);
@@ -34,11 +34,11 @@ pub(crate) fn patience(servers: &[ServerToolbox]) -> StartNotice {
 }
 
 /// Waits for the servers that a list did not wait for. Returns whether there was one.
-pub(crate) async fn caught_up(servers: &[ServerToolbox]) -> bool {
+pub(crate) async fn wait_for_listings(servers: &[ServerToolbox]) -> bool {
     let mut late = JoinSet::new();
     for server in servers {
         let server = server.clone();
-        late.spawn(async move { server.caught_up().await });
+        late.spawn(async move { server.wait_for_listing().await });
     }
     late.join_all().await.contains(&true)
 }
@@ -49,10 +49,10 @@ pub(crate) async fn stop(servers: Vec<ServerToolbox>) {
     for server in servers {
         stopping.spawn(async move { server.stop().await });
     }
-    let _in_time = timeout(FAREWELL, stopping.join_all()).await;
+    let _in_time = timeout(STOP_TIMEOUT, stopping.join_all()).await;
 }
 
 /// How long the end of a command waits for servers.
-const FAREWELL: Duration = Duration::from_secs(1);
+const STOP_TIMEOUT: Duration = Duration::from_secs(1);
 /// The delay before the notice.
-const PATIENCE: Duration = Duration::from_secs(2);
+const NOTICE_DELAY: Duration = Duration::from_secs(2);

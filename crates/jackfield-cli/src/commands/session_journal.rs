@@ -18,13 +18,13 @@ use crate::render;
 pub(crate) struct PendingJournal(JoinHandle<Result<OpenJournal, JournalOpenError>>);
 
 /// Starts opening the configured journal in the background.
-pub(crate) fn begin(config: &Config) -> PendingJournal {
+pub(crate) fn open_in_background(config: &Config) -> PendingJournal {
     let config = config.clone();
     PendingJournal(tokio::task::spawn_blocking(move || config.open_journal()))
 }
 
 /// Starts opening it for reading only: the file need not be writable.
-fn begin_to_read(config: &Config) -> PendingJournal {
+fn open_read_only_in_background(config: &Config) -> PendingJournal {
     let config = config.clone();
     PendingJournal(tokio::task::spawn_blocking(move || {
         config.open_journal_to_read()
@@ -37,8 +37,8 @@ impl PendingJournal {
     /// # Errors
     ///
     /// [`CommandError`] if an explicitly named file cannot be opened.
-    pub(crate) async fn opened(self) -> Result<OpenJournal, CommandError> {
-        let opened = self.unsaid().await?;
+    pub(crate) async fn wait_and_warn(self) -> Result<OpenJournal, CommandError> {
+        let opened = self.wait().await?;
         if let Some(file) = &opened.file
             && let Ok(Some(restored)) = file.restored().await
             && restored.parked > 0
@@ -48,9 +48,9 @@ impl PendingJournal {
                 restored_help(&restored)
             ));
         }
-        if let Some(unkept) = &opened.unkept {
-            let causes = unkept.causes.join(": ");
-            let help = unkept.help;
+        if let Some(reason) = &opened.not_persisted {
+            let causes = reason.causes.join(": ");
+            let help = reason.help;
             render::remark(&format!("warning: sessions are not kept: {causes}; {help}"));
         }
         Ok(opened)
@@ -61,12 +61,12 @@ impl PendingJournal {
     /// # Errors
     ///
     /// [`CommandError`] if an explicitly named file cannot be opened.
-    pub(crate) async fn unsaid(self) -> Result<OpenJournal, CommandError> {
+    pub(crate) async fn wait(self) -> Result<OpenJournal, CommandError> {
         match self.0.await {
             Ok(opened) => Ok(opened?),
             Err(error) => {
                 let message = "the journal cannot be opened";
-                Err(CommandError::new(Exit::Internal, message).because(&error))
+                Err(CommandError::new(Exit::Internal, message).with_cause(&error))
             }
         }
     }
@@ -92,7 +92,7 @@ pub(crate) struct SessionJournal {
 /// # Errors
 ///
 /// [`CommandError`] if `--db` names a file that does not exist.
-pub(crate) fn be_there(config: &Config) -> Result<(), CommandError> {
+pub(crate) fn check_exists(config: &Config) -> Result<(), CommandError> {
     let Some((path, place)) = &config.journal.path else {
         return Ok(());
     };
@@ -115,22 +115,22 @@ pub(crate) async fn open(
     flags: &Flags,
     access: JournalAccess,
 ) -> Result<SessionJournal, CommandError> {
-    let (config, _) = ask::configured(flags)?;
-    be_there(&config)?;
+    let (config, _) = ask::load_config(flags)?;
+    check_exists(&config)?;
     let opening = match access {
-        JournalAccess::Read => begin_to_read(&config),
-        JournalAccess::Write => begin(&config),
+        JournalAccess::Read => open_read_only_in_background(&config),
+        JournalAccess::Write => open_in_background(&config),
     };
-    let journal = opening.unsaid().await?;
+    let journal = opening.wait().await?;
     if let Some(read_only) = &journal.read_only {
         let causes = read_only.causes.join(": ");
         render::remark(&format!("note: {causes}"));
     } else if journal.file.is_none() {
         let mut fault = CommandError::new(Exit::Configuration, "no sessions are kept");
-        match &journal.unkept {
-            Some(unkept) => {
-                fault.causes.extend(unkept.causes.clone());
-                fault = fault.with_help(unkept.help);
+        match &journal.not_persisted {
+            Some(reason) => {
+                fault.causes.extend(reason.causes.clone());
+                fault = fault.with_help(reason.help);
             }
             None => fault = fault.with_help(IN_MEMORY),
         }
@@ -148,9 +148,9 @@ impl SessionJournal {
 }
 
 /// Closes a journal that was written to, after applying the retention.
-pub(crate) async fn leave(journal: &OpenJournal, config: &JournalConfig) {
+pub(crate) async fn prune_and_close(journal: &OpenJournal, config: &JournalConfig) {
     let retention = config.retention();
-    if !retention.is_everything() && journal.file.is_some() {
+    if !retention.keeps_everything() && journal.file.is_some() {
         let engine = Engine::builder(Arc::clone(&journal.journal)).build();
         let pruning = engine.prune(retention, usize::MAX, false);
         // Unfinished pruning continues next time.
@@ -170,7 +170,7 @@ pub(crate) async fn close(journal: &OpenJournal) {
 impl From<JournalOpenError> for CommandError {
     fn from(error: JournalOpenError) -> Self {
         let message = error.to_string();
-        let fault = Self::new(Exit::Configuration, message).because(&error.source);
+        let fault = Self::new(Exit::Configuration, message).with_cause(&error.source);
         fault.with_help(error.help())
     }
 }

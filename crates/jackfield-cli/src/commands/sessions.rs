@@ -55,17 +55,17 @@ pub async fn run(sessions: SessionsCommand, registry: &Registry) -> Result<Exit,
         | SessionsCommand::Show { .. }
         | SessionsCommand::Watch(_) => JournalAccess::Read,
     };
-    let kept = session_journal::open(&ask::flags_without_servers(source), access).await?;
-    let done = perform(sessions, &kept).await;
-    kept.close().await;
+    let journal = session_journal::open(&ask::flags_without_servers(source), access).await?;
+    let done = perform(sessions, &journal).await;
+    journal.close().await;
     done
 }
 
 async fn perform(
     sessions: SessionsCommand,
-    kept: &session_journal::SessionJournal,
+    journal: &session_journal::SessionJournal,
 ) -> Result<Exit, CommandError> {
-    let engine = &kept.engine;
+    let engine = &journal.engine;
     let out = &mut anstream::stdout();
     match sessions {
         SessionsCommand::Delete {
@@ -75,7 +75,7 @@ async fn perform(
             ..
         } => delete::run(engine, &sessions, yes, json).await,
         SessionsCommand::Export(asked) => {
-            let id = find::one(engine, &asked.session).await?;
+            let id = find::session(engine, &asked.session).await?;
             export::run(engine, &id, &asked).await
         }
         SessionsCommand::Fork {
@@ -85,7 +85,7 @@ async fn perform(
             search, most, json, ..
         } => {
             let most = usize::try_from(most).unwrap_or(usize::MAX);
-            list::run(kept, search, most, json).await
+            list::run(journal, search, most, json).await
         }
         SessionsCommand::MarkRestored { sessions, json, .. } => {
             mark_restored::run(engine, &sessions, json).await
@@ -113,15 +113,15 @@ async fn perform(
             verbose,
             ..
         } => {
-            let id = find::one(engine, &session).await?;
+            let id = find::session(engine, &session).await?;
             let loaded = engine.load(&id).await?;
             let row = find::row(engine, &id).await?;
-            let history = History::of(&loaded.steps, &loaded.deliveries);
+            let history = History::from_steps(&loaded.steps, &loaded.deliveries);
             let shown = show::show(out, &id, row.as_ref(), &history, json, verbose);
-            printed::ended(shown, Exit::Answered)
+            printed::finish(shown, Exit::Answered)
         }
         SessionsCommand::Watch(asked) => {
-            let id = find::one(engine, &asked.session).await?;
+            let id = find::session(engine, &asked.session).await?;
             watch::run(engine, id, &asked).await
         }
     }
@@ -134,7 +134,7 @@ pub(crate) fn page(
 ) -> SessionQuery {
     SessionQuery {
         before: before.map(|row| (row.changed, row.session.clone())),
-        most: PAGE,
+        limit: PAGE,
         text,
         ..SessionQuery::default()
     }

@@ -11,13 +11,13 @@ use crate::render::sessions::place;
 ///
 /// The long turn is stored and sent again with every later question, so a shorter question does not help in this
 /// session.
-pub(crate) async fn way_out(engine: &Engine, report: &TurnReport) -> Option<String> {
+pub(crate) async fn remedy(engine: &Engine, report: &TurnReport) -> Option<String> {
     if !is_too_long(&report.end) {
         return None;
     }
     let session = &report.session;
     let loaded = engine.load(session).await.ok()?;
-    let history = History::of(&loaded.steps, &loaded.deliveries);
+    let history = History::from_steps(&loaded.steps, &loaded.deliveries);
     let fits = history
         .turns
         .iter()

@@ -23,7 +23,7 @@ pub async fn run(tools: Tools, registry: &Registry) -> Result<Exit, CommandError
         &tools;
     let assembled = ask::assemble(&ask::flags(setup), registry)?;
     let all = assembled.servers.clone();
-    let patience = servers::patience(&all);
+    let patience = servers::start_notice(&all);
     let done = perform(tools, assembled, &all).await;
     drop(patience);
     servers::stop(all).await;
@@ -47,7 +47,7 @@ async fn perform(
     let mut offered = engine.tools(&options).await;
     if let Tools::Call { name, .. } | Tools::Show { name, .. } = &tools
         && offered.catalog.tool(name).is_none()
-        && servers::caught_up(all).await
+        && servers::wait_for_listings(all).await
     {
         offered = engine.tools(&options).await;
     }
@@ -99,7 +99,7 @@ async fn perform(
             Exit::Internal,
             "standard output cannot be written",
         )
-        .because(&error)),
+        .with_cause(&error)),
         // A closed pipe is no error: the reader has what it wants.
         Ok(()) | Err(_) => Ok(exit),
     }
@@ -122,7 +122,7 @@ pub fn parse_arguments(
         return serde_json::from_str(json).map_err(|error| {
             let fault = CommandError::new(Exit::Usage, "the arguments are not a JSON object");
             fault
-                .because(&error)
+                .with_cause(&error)
                 .with_help(r#"jackfield tools call calculator '{"expression": "15% of 2500"}'"#)
         });
     }

@@ -24,33 +24,33 @@ pub async fn run(usage: UsageArgs, _registry: &Registry) -> Result<Exit, Command
     let flags = ask::flags_without_servers(&usage.source);
     let out = &mut anstream::stdout();
     if usage.prices {
-        let (config, _) = ask::configured(&flags)?;
+        let (config, _) = ask::load_config(&flags)?;
         let shown = show::prices(out, &config.prices(), usage.json);
-        return printed::ended(shown, Exit::Answered);
+        return printed::finish(shown, Exit::Answered);
     }
     let from = usage.since.as_deref().map(since::since).transpose()?;
-    let kept = session_journal::open(&flags, session_journal::JournalAccess::Read).await?;
-    let gathered = gather(&usage, from, &kept).await;
-    kept.close().await;
+    let journal = session_journal::open(&flags, session_journal::JournalAccess::Read).await?;
+    let gathered = gather(&usage, from, &journal).await;
+    journal.close().await;
     let shown = show::lines(out, &gathered?, usage.json);
-    printed::ended(shown, Exit::Answered)
+    printed::finish(shown, Exit::Answered)
 }
 
 async fn gather(
     usage: &UsageArgs,
     from: Option<WallTime>,
-    kept: &session_journal::SessionJournal,
+    journal: &session_journal::SessionJournal,
 ) -> Result<UsageTable, CommandError> {
-    let engine = &kept.engine;
+    let engine = &journal.engine;
     let mut lines = UsageTable::new(usage.by, from);
     if let Some(name) = &usage.session {
-        let session = find::one(engine, name).await?;
+        let session = find::session(engine, name).await?;
         let title = find::row(engine, &session).await?.map(|row| row.title);
         let loaded = engine.load(&session).await?;
         lines.add(
             &session,
             title.as_deref().unwrap_or_default(),
-            &spending::of(&loaded.steps),
+            &spending::by_turn(&loaded.steps),
         );
         return Ok(lines);
     }
@@ -60,7 +60,7 @@ async fn gather(
         if from.is_some_and(|from| row.changed < from) {
             every.skip_older();
         } else if let Some(loaded) = every.load(&row).await? {
-            lines.add(&row.session, &row.title, &spending::of(&loaded.steps));
+            lines.add(&row.session, &row.title, &spending::by_turn(&loaded.steps));
         }
     }
     Ok(lines)

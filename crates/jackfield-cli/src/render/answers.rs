@@ -50,9 +50,9 @@ const REASON: usize = 400;
 
 /// The message for an answer that came too late.
 #[must_use]
-pub fn too_late(how: WaitEndKind, by: Option<&str>) -> String {
+pub fn too_late(kind: WaitEndKind, by: Option<&str>) -> String {
     let by = by.map(|by| format!(" by {}", revealed(&one_line(by))));
-    let why = match how {
+    let why = match kind {
         WaitEndKind::Answered => format!("it was answered{}", by.unwrap_or_default()),
         WaitEndKind::Cancelled => CANCELLED.to_owned(),
         WaitEndKind::Expired => EXPIRED.to_owned(),
@@ -63,7 +63,7 @@ pub fn too_late(how: WaitEndKind, by: Option<&str>) -> String {
 
 /// How a question ended, in one word.
 #[must_use]
-pub const fn how(end: WaitEndKind) -> &'static str {
+pub const fn kind_word(end: WaitEndKind) -> &'static str {
     match end {
         WaitEndKind::Answered => "answered",
         WaitEndKind::Cancelled => "cancelled",

@@ -20,25 +20,25 @@ use crate::render::{answers, words};
 /// The stream cannot be written.
 pub fn list(
     out: &mut impl Write,
-    asked: &[OpenQuestion],
+    questions: &[OpenQuestion],
     now: WallTime,
     as_json: bool,
 ) -> io::Result<()> {
     if as_json {
-        let all: Vec<Value> = asked.iter().map(described).collect();
+        let all: Vec<Value> = questions.iter().map(question_json).collect();
         return document(out, &Value::Array(all));
     }
-    if asked.is_empty() {
+    if questions.is_empty() {
         return writeln!(out, "nothing waits for an answer");
     }
-    for one in asked {
+    for one in questions {
         writeln!(
             out,
             "{NAME}{}{NAME:#}  {}  {DIM}session {} · {}{DIM:#}",
             short(&one.wait.id),
             label(one, words::arguments),
             one.session,
-            left(one, now),
+            state_text(one, now),
         )?;
     }
     Ok(())
@@ -51,21 +51,21 @@ pub fn list(
 /// The stream cannot be written.
 pub fn one(
     out: &mut impl Write,
-    asked: &OpenQuestion,
+    question: &OpenQuestion,
     now: WallTime,
     as_json: bool,
 ) -> io::Result<()> {
     if as_json {
-        return document(out, &described(asked));
+        return document(out, &question_json(question));
     }
-    let what = match asked.wait.kind {
+    let what = match question.wait.kind {
         WaitKind::UnknownOutcome => "it may have taken effect: run it again?",
         WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
             "may it run?"
         }
     };
-    writeln!(out, "{}", label(asked, words::arguments))?;
-    if let Some(input) = &asked.input {
+    writeln!(out, "{}", label(question, words::arguments))?;
+    if let Some(input) = &question.input {
         let whole = words::whole_arguments(input, "\n");
         for line in whole.lines() {
             writeln!(out, "    {line}")?;
@@ -73,23 +73,23 @@ pub fn one(
     }
     let mut row = |name: &str, value: &str| writeln!(out, "{DIM}{name:8}{DIM:#} {value}");
     row("asks", what)?;
-    row("id", asked.wait.id.as_str())?;
-    if let Some(tool) = &asked.tool {
+    row("id", question.wait.id.as_str())?;
+    if let Some(tool) = &question.tool {
         row("server", tool.origin.toolbox.as_str())?;
         row("tool", &words::one_line(&tool.origin.tool))?;
         row("defined", &tool.digest.to_hex())?;
     }
     if let WaitKind::Approval {
         subject: Some(subject),
-    } = &asked.wait.kind
+    } = &question.wait.kind
     {
         row("subject", &subject.to_hex())?;
     }
-    row("session", asked.session.as_str())?;
-    if let Some(turn) = &asked.turn {
+    row("session", question.session.as_str())?;
+    if let Some(turn) = &question.turn {
         row("turn", turn.as_str())?;
     }
-    row("state", &left(asked, now))
+    row("state", &state_text(question, now))
 }
 
 /// Prints the outcome of an answer.
@@ -97,38 +97,44 @@ pub fn one(
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn said(
+pub fn outcome(
     out: &mut impl Write,
-    asked: &OpenQuestion,
-    said: &DeliveryOutcome,
+    question: &OpenQuestion,
+    outcome: &DeliveryOutcome,
     now: WallTime,
     as_json: bool,
 ) -> io::Result<()> {
     let accepted = matches!(
-        said,
+        outcome,
         DeliveryOutcome::Accepted | DeliveryOutcome::AlreadyThere
     );
     if as_json {
-        let mut told = described(asked);
-        if let Some(told) = told.as_object_mut() {
+        let mut json = question_json(question);
+        if let Some(told) = json.as_object_mut() {
             told.insert("accepted".to_owned(), accepted.into());
-            if let (false, DeliveryOutcome::Closed { how, .. }) = (told.contains_key("how"), said) {
-                told.insert("how".to_owned(), answers::how(*how).into());
+            if let (false, DeliveryOutcome::Closed { how, .. }) =
+                (told.contains_key("how"), outcome)
+            {
+                told.insert("how".to_owned(), answers::kind_word(*how).into());
             }
         }
-        return document(out, &told);
+        return document(out, &json);
     }
-    let label = label(asked, words::arguments);
-    let state = match said {
-        DeliveryOutcome::Closed { at, by, how } if asked.end.is_none() => {
+    let label = label(question, words::arguments);
+    let state = match outcome {
+        DeliveryOutcome::Closed { at, by, how } if question.end.is_none() => {
             let by = by.as_ref().map(|by| format!(" by {}", words::one_line(by)));
             let ago = ago(*at, now);
-            format!("{}{} {ago}", answers::how(*how), by.unwrap_or_default())
+            format!(
+                "{}{} {ago}",
+                answers::kind_word(*how),
+                by.unwrap_or_default()
+            )
         }
         DeliveryOutcome::Accepted
         | DeliveryOutcome::AlreadyThere
         | DeliveryOutcome::Closed { .. }
-        | DeliveryOutcome::NoSuchWait => left(asked, now),
+        | DeliveryOutcome::NoSuchWait => state_text(question, now),
     };
     if accepted {
         writeln!(out, "{GOOD}✓{GOOD:#} {label}: {state}")
@@ -144,22 +150,25 @@ pub(crate) fn short(id: &WaitId) -> String {
     id.chars().take(SHORT).collect()
 }
 
-fn label(asked: &OpenQuestion, arguments: fn(&ToolInput) -> String) -> String {
-    let tool = asked.tool.as_ref();
+fn label(question: &OpenQuestion, arguments: fn(&ToolInput) -> String) -> String {
+    let tool = question.tool.as_ref();
     let icon = tool.and_then(words::icon).unwrap_or_else(|| "⚙".to_owned());
     let name = tool.map_or("a call", |tool| tool.definition.name.as_str());
-    let arguments = asked.input.as_ref().map(arguments).unwrap_or_default();
+    let arguments = question.input.as_ref().map(arguments).unwrap_or_default();
     format!("{icon} {NAME}{name}{NAME:#}({arguments})")
 }
 
 /// The state of a question.
-fn left(asked: &OpenQuestion, now: WallTime) -> String {
-    match &asked.end {
+fn state_text(question: &OpenQuestion, now: WallTime) -> String {
+    match &question.end {
         Some((at, end)) => format!("{} {}", answers::wait_end(end), ago(*at, now)),
-        None if asked.wait.deadline < now => {
-            format!("{WARM}expired{WARM:#} {}", ago(asked.wait.deadline, now))
+        None if question.wait.deadline < now => {
+            format!("{WARM}expired{WARM:#} {}", ago(question.wait.deadline, now))
         }
-        None => format!("waits, for {} more", rough(asked.wait.deadline.since(now))),
+        None => format!(
+            "waits, for {} more",
+            rough(question.wait.deadline.since(now))
+        ),
     }
 }
 
@@ -178,47 +187,47 @@ fn rough(time: Duration) -> String {
     }
 }
 
-fn described(asked: &OpenQuestion) -> Value {
-    let (kind, subject) = match &asked.wait.kind {
+fn question_json(question: &OpenQuestion) -> Value {
+    let (kind, subject) = match &question.wait.kind {
         WaitKind::Approval { subject } => ("approval", *subject),
         WaitKind::ClientResult => ("client_result", None),
         WaitKind::Elicitation { .. } => ("elicitation", None),
         WaitKind::UnknownOutcome => ("unknown_outcome", None),
     };
-    let arguments = asked.input.as_ref().map(|input| match input {
+    let arguments = question.input.as_ref().map(|input| match input {
         ToolInput::Json(input) => match input.object() {
             Ok(fields) => Value::Object(fields.as_ref().clone()),
             Err(_) => Value::from(input.raw()),
         },
         ToolInput::Text(text) => Value::from(&**text),
     });
-    let tool = asked.tool.as_ref();
-    let mut told = json!({
-        "id": asked.wait.id.as_str(),
+    let tool = question.tool.as_ref();
+    let mut json = json!({
+        "id": question.wait.id.as_str(),
         "kind": kind,
-        "session": asked.session.as_str(),
-        "turn": asked.turn.as_ref().map(|turn| turn.as_str()),
-        "call": asked.wait.call.as_str(),
+        "session": question.session.as_str(),
+        "turn": question.turn.as_ref().map(|turn| turn.as_str()),
+        "call": question.wait.call.as_str(),
         "name": tool.map(|tool| tool.definition.name.as_str()),
         "server": tool.map(|tool| tool.origin.toolbox.as_str()),
         "tool": tool.map(|tool| &*tool.origin.tool),
         "definition": tool.map(|tool| tool.digest.to_hex()),
         "arguments": arguments,
         "subject": subject.map(|subject| subject.to_hex()),
-        "deadline_ms": asked.wait.deadline.as_millis(),
+        "deadline_ms": question.wait.deadline.as_millis(),
     });
-    if let (Some((at, end)), Some(told)) = (&asked.end, told.as_object_mut()) {
-        told.insert("how".to_owned(), answers::how(end.kind()).into());
+    if let (Some((at, end)), Some(told)) = (&question.end, json.as_object_mut()) {
+        told.insert("how".to_owned(), answers::kind_word(end.kind()).into());
         told.insert("at_ms".to_owned(), at.as_millis().into());
         if let WaitEnd::Answered { answer, by, .. } = end {
             told.insert("by".to_owned(), (&**by).into());
-            told.insert("answer".to_owned(), answered(answer));
+            told.insert("answer".to_owned(), answer_json(answer));
         }
     }
-    told
+    json
 }
 
-fn answered(answer: &Answer) -> Value {
+fn answer_json(answer: &Answer) -> Value {
     match answer {
         Answer::Approval(Approval::Denied { reason }) => {
             json!({ "decision": "deny", "reason": &**reason })

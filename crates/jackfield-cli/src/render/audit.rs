@@ -28,15 +28,17 @@ use crate::render::{spent, words};
 /// The stream cannot be written.
 pub fn entries(
     out: &mut impl Write,
-    told: &[SeenSessions],
+    sessions: &[SeenSessions],
     now: WallTime,
     as_json: bool,
 ) -> io::Result<()> {
     if as_json {
-        let all = told.iter().map(|(_, session, one)| of_entry(session, one));
+        let all = sessions
+            .iter()
+            .map(|(_, session, one)| entry_json(session, one));
         return document(out, &all.collect());
     }
-    for (_, session, one) in told {
+    for (_, session, one) in sessions {
         match one {
             AuditEntry::Call(call) => show_call(out, session, call, now)?,
             AuditEntry::Cancelled { at, by, cause, .. } => {
@@ -63,7 +65,7 @@ pub fn entries(
             }
         }
     }
-    if told.is_empty() {
+    if sessions.is_empty() {
         writeln!(out, "{DIM}nothing was called or decided{DIM:#}")?;
     }
     out.flush()
@@ -78,11 +80,11 @@ fn show_call(
     let at = since::shown(call.at);
     let name = seen(&name(call));
     writeln!(out, "{DIM}{at}{DIM:#}  {NAME}{name}{NAME:#}")?;
-    let how = outcomes(call)
+    let outcome_words = outcomes(call)
         .first()
         .copied()
         .unwrap_or(AuditOutcome::Open);
-    let style = match how {
+    let style = match outcome_words {
         AuditOutcome::Ran => GOOD,
         AuditOutcome::Error | AuditOutcome::Unknown => BAD,
         AuditOutcome::Cancelled
@@ -95,9 +97,9 @@ fn show_call(
     let size = call.closed.as_ref().map_or_else(String::new, |closed| {
         format!(" · {}", words::counted(closed.size as u64, "byte"))
     });
-    writeln!(out, "  {style}{}{style:#}{size}", word(how))?;
+    writeln!(out, "  {style}{}{style:#}{size}", word(outcome_words))?;
     if let Some(closed) = &call.closed
-        && how != AuditOutcome::Ran
+        && outcome_words != AuditOutcome::Ran
     {
         writeln!(out, "  {}", revealed(&words::shortened(&closed.text, LINE)))?;
     }
@@ -157,7 +159,7 @@ fn decisions(call: &AuditedCall, now: WallTime) -> Vec<String> {
             WaitEnd::Answered { answer, by, .. } => {
                 format!(
                     "{kind}: {} by {}",
-                    words_of(answer).replace('_', " "),
+                    answer_words(answer).replace('_', " "),
                     seen(by)
                 )
             }
@@ -177,11 +179,11 @@ fn name(call: &AuditedCall) -> String {
 }
 
 fn arguments(input: &ToolInput) -> String {
-    let told = revealed(&words::arguments(input));
-    if told.is_empty() {
+    let text = revealed(&words::arguments(input));
+    if text.is_empty() {
         "no arguments".to_owned()
     } else {
-        told
+        text
     }
 }
 
@@ -213,7 +215,7 @@ const fn kind(kind: &WaitKind) -> &'static str {
     }
 }
 
-const fn words_of(answer: &Answer) -> &'static str {
+const fn answer_words(answer: &Answer) -> &'static str {
     match answer {
         Answer::Approval(Approval::Denied { .. }) => "denied",
         Answer::Approval(Approval::Granted {
@@ -228,9 +230,9 @@ const fn words_of(answer: &Answer) -> &'static str {
     }
 }
 
-fn of_entry(session: &SessionId, one: &AuditEntry) -> Value {
+fn entry_json(session: &SessionId, one: &AuditEntry) -> Value {
     match one {
-        AuditEntry::Call(call) => of_call(session, call),
+        AuditEntry::Call(call) => call_json(session, call),
         AuditEntry::Cancelled {
             at,
             by,
@@ -254,7 +256,7 @@ fn of_entry(session: &SessionId, one: &AuditEntry) -> Value {
     }
 }
 
-fn of_call(session: &SessionId, call: &AuditedCall) -> Value {
+fn call_json(session: &SessionId, call: &AuditedCall) -> Value {
     let origin = call.origin.as_ref();
     let late = call.late.iter().map(|late| {
         json!({
@@ -280,11 +282,11 @@ fn of_call(session: &SessionId, call: &AuditedCall) -> Value {
         },
         "arguments": raw(&call.call.input),
         "arguments_edited": call.edited.as_deref().map(raw),
-        "who": call.who(),
+        "who": call.deciders(),
         "permission": call.permission.as_ref().map(permission),
         "approval": call.approval.as_ref().map(|wait| wait.as_str()),
         "questions": call.questions.iter().map(question).collect::<Vec<_>>(),
-        "attempts": call.attempts.iter().map(one_try).collect::<Vec<_>>(),
+        "attempts": call.attempts.iter().map(attempt_json).collect::<Vec<_>>(),
         "idempotency_key": call.key.to_string(),
         "outcome": outcomes.first().map(|outcome| word(*outcome)),
         "closed": call.closed.as_ref().map(|closed| json!({
@@ -317,7 +319,7 @@ fn question(question: &AuditedWait) -> Value {
                     | Answer::Elicitation(_)
                     | Answer::UnknownOutcome(_) => None,
                 };
-                ("answered", Some(words_of(answer)), Some(by), reason)
+                ("answered", Some(answer_words(answer)), Some(by), reason)
             }
             WaitEnd::Cancelled => ("cancelled", None, None, None),
             WaitEnd::Expired => ("expired", None, None, None),
@@ -334,7 +336,7 @@ fn question(question: &AuditedWait) -> Value {
     })
 }
 
-fn one_try(one: &AuditedTry) -> Value {
+fn attempt_json(one: &AuditedTry) -> Value {
     let lost = one.lost.as_ref().map(|lost| {
         let AuditedLoss {
             at,

@@ -26,7 +26,7 @@ pub fn changes(
 ) -> io::Result<()> {
     let id = server.config.id.as_str();
     if let Some(accepted) = accepted {
-        return document(out, &described(id, changed, accepted));
+        return document(out, &changes_json(id, changed, accepted));
     }
     if changed.is_empty() {
         writeln!(
@@ -41,7 +41,7 @@ pub fn changes(
     out.flush()
 }
 
-fn described(id: &str, changed: &[ChangedTool], accepted: bool) -> Value {
+fn changes_json(id: &str, changed: &[ChangedTool], accepted: bool) -> Value {
     let changes = changed.iter().map(|one| {
         json!({
             "tool": (!one.tool.is_empty()).then_some(&*one.tool),
@@ -93,7 +93,7 @@ pub fn definition(
         let (old, new) = (text(accepted), text(&changed.offered));
         if old != new {
             writeln!(out, "  {heading}")?;
-            told(out, &old, &new, until, words_diff)?;
+            write_definition(out, &old, &new, until, words_diff)?;
         }
     }
     for (field, heading) in VALUES {
@@ -104,14 +104,14 @@ pub fn definition(
         let (old, new) = (pretty(accepted)?, pretty(&changed.offered)?);
         if old != new {
             writeln!(out, "  {heading}")?;
-            told(out, &old, &new, until, lines_diff)?;
+            write_definition(out, &old, &new, until, lines_diff)?;
         }
     }
     writeln!(out)
 }
 
 /// Prints the difference of two texts, unless they are too long.
-fn told<W: Write>(
+fn write_definition<W: Write>(
     out: &mut W,
     old: &str,
     new: &str,

@@ -75,9 +75,9 @@ pub fn settings(out: &mut impl Write, config: &Config, as_json: bool) -> io::Res
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn places(out: &mut impl Write, looked: &[SearchedFile], as_json: bool) -> io::Result<()> {
+pub fn places(out: &mut impl Write, files: &[SearchedFile], as_json: bool) -> io::Result<()> {
     if as_json {
-        let all = looked.iter().map(|looked| {
+        let all = files.iter().map(|looked| {
             json!({
                 "path": looked.path,
                 "state": state(looked.state).0,
@@ -86,14 +86,14 @@ pub fn places(out: &mut impl Write, looked: &[SearchedFile], as_json: bool) -> i
         });
         return document(out, &all.collect());
     }
-    for looked in looked {
-        let (_, words, style) = state(looked.state);
-        let path = looked.path.display().to_string();
+    for file in files {
+        let (_, words, style) = state(file.state);
+        let path = file.path.display().to_string();
         writeln!(
             out,
             "{style}{words:9}{style:#}  {}  {DIM}# {}{DIM:#}",
             words::printable(&path),
-            looked.what
+            file.what
         )?;
     }
     out.flush()
@@ -120,7 +120,7 @@ pub fn found(found: &LocalFindings) -> Vec<String> {
     });
     let servers = found.servers.iter().map(|servers| {
         let count = words::counted(servers.servers.len() as u64, "MCP server");
-        let (path, of) = (servers.path.display(), servers.of);
+        let (path, of) = (servers.path.display(), servers.owner);
         format!("found: {path} ({of}) with {count}")
     });
     let all: Vec<String> = keys.chain(local).chain(servers).collect();

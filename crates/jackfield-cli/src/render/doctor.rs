@@ -24,11 +24,13 @@ pub fn checked(out: &mut impl Write, check: &DoctorCheck, is_first: bool) -> io:
         CheckResult::Skipped => ("-", "skipped: ", DIM),
         CheckResult::Warning => ("!", "warning: ", WARM),
     };
-    let took = check.took.map(|took| format!(" ({})", words::time(took)));
+    let took = check
+        .duration
+        .map(|took| format!(" ({})", words::time(took)));
     writeln!(
         out,
         "  {style}{sign} {word}{style:#}{}{DIM}{}{DIM:#}",
-        words::printable(&check.says),
+        words::printable(&check.finding),
         took.unwrap_or_default()
     )?;
     if let Some(help) = check.help.as_ref().filter(|help| !help.is_empty()) {
@@ -54,7 +56,7 @@ pub fn checks(out: &mut impl Write, checks: &[DoctorCheck], as_json: bool) -> io
     };
     let (failed, warnings) = (count(CheckResult::Failed), count(CheckResult::Warning));
     if as_json {
-        let all: Vec<Value> = checks.iter().map(described).collect();
+        let all: Vec<Value> = checks.iter().map(check_json).collect();
         return document(
             out,
             &json!({ "failed": failed, "warnings": warnings, "checks": all }),
@@ -71,14 +73,14 @@ pub fn checks(out: &mut impl Write, checks: &[DoctorCheck], as_json: bool) -> io
     out.flush()
 }
 
-fn described(check: &DoctorCheck) -> Value {
+fn check_json(check: &DoctorCheck) -> Value {
     let took = check
-        .took
+        .duration
         .map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
     json!({
         "area": check.area.word(),
         "verdict": check.verdict.word(),
-        "says": check.says,
+        "says": check.finding,
         "help": check.help.as_ref().filter(|help| !help.is_empty()),
         "see": check.page.map(crate::commands::doctor::TroubleshootingSection::link),
         "took_ms": took,

@@ -35,7 +35,7 @@ pub enum RenderEvent {
         /// A progress message.
         message: Option<String>,
         /// The total amount, if known.
-        of: Option<f64>,
+        total: Option<f64>,
     },
     /// A message waits for the end of the previous turn.
     Queued {
@@ -57,8 +57,8 @@ pub enum RenderEvent {
 impl RenderEvent {
     /// Converts an observer event; `None` for kinds added after this code.
     #[must_use]
-    pub fn of(news: ObserverEvent<'_>) -> Option<Self> {
-        match news {
+    pub fn from_observer(event: ObserverEvent<'_>) -> Option<Self> {
+        match event {
             ObserverEvent::Delta {
                 attempt,
                 call,
@@ -76,12 +76,12 @@ impl RenderEvent {
                 attempt,
                 done,
                 message,
-                of,
+                total: of,
             } => Some(Self::Progress {
                 attempt: attempt.clone(),
                 done,
                 message: message.map(str::to_owned),
-                of,
+                total: of,
             }),
             ObserverEvent::Queued { session } => Some(Self::Queued {
                 session: session.clone(),
@@ -109,8 +109,8 @@ impl Forward {
 }
 
 impl Observer for Forward {
-    fn tell(&mut self, news: ObserverEvent<'_>) {
-        if let Some(event) = RenderEvent::of(news) {
+    fn on_event(&mut self, event: ObserverEvent<'_>) {
+        if let Some(event) = RenderEvent::from_observer(event) {
             // The renderer may be gone; the turn continues until it is cancelled.
             let _shown = self.0.send(event);
         }

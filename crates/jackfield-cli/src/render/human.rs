@@ -48,10 +48,10 @@ pub struct HumanRenderer<O, E> {
     calls: BTreeMap<ToolCallId, PrintedCall>,
     first: Option<MonoTime>,
     last: MonoTime,
-    look: HumanOptions,
+    options: HumanOptions,
     markdown: Option<Markdown>,
     notes: Vec<Note>,
-    said: bool,
+    has_output: bool,
     screen: Screen<O, E>,
     setup: Option<Arc<Setup>>,
     spinner: Spinner,
@@ -65,10 +65,10 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
             calls: BTreeMap::new(),
             first: None,
             last: MonoTime::default(),
-            look,
+            options: look,
             markdown: look.markdown.map(Markdown::new),
             notes: Vec::new(),
-            said: false,
+            has_output: false,
             screen,
             setup: None,
             spinner: Spinner::new(look.spins),
@@ -81,23 +81,23 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
     }
 
     /// Prints the part of the answer that was held back.
-    fn settle(&mut self) -> io::Result<()> {
+    fn flush_markdown(&mut self) -> io::Result<()> {
         let Some(markdown) = &mut self.markdown else {
             return Ok(());
         };
         let rest = markdown.finish();
-        self.markdown = self.look.markdown.map(Markdown::new);
+        self.markdown = self.options.markdown.map(Markdown::new);
         self.screen.text(&rest)
     }
 
     fn fact(&mut self, fact: &Fact, now: Now) -> io::Result<()> {
-        self.settle()?;
+        self.flush_markdown()?;
         self.first.get_or_insert(now.mono);
         self.last = now.mono;
         match fact {
             Fact::TurnOpened { setup, .. } => self.setup = Some(Arc::clone(setup)),
             Fact::ModelCallStarted { tools, .. } => {
-                (self.blocks, self.said) = (Blocks::default(), false);
+                (self.blocks, self.has_output) = (Blocks::default(), false);
                 if let ToolUse::LastRound(limit) = tools {
                     self.remark(&format!(
                         "{}: one last round without tools",
@@ -122,7 +122,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
             } => {
                 if let Some(at) = retry_at {
                     let wait = words::time(at.since(now.wall));
-                    let again = if self.said {
+                    let again = if self.has_output {
                         " (the text above will be repeated)"
                     } else {
                         ""
@@ -150,7 +150,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
                 let name = self.name(&attempt.call);
                 self.warning(&format!("{name}: {message}; it is called again"))?;
             }
-            Fact::WaitOpened { wait } => self.waiting(&wait.call, true),
+            Fact::WaitOpened { wait } => self.set_waiting(&wait.call, true),
             Fact::CallAccepted { .. }
             | Fact::CallLost { .. }
             | Fact::Late(_)
@@ -166,7 +166,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
     fn delta(&mut self, delta: &Delta, call: Option<&ToolCallId>) -> io::Result<()> {
         for piece in self.blocks.take(delta, call) {
             if !matches!(piece, BlockEvent::Text(_)) {
-                self.settle()?;
+                self.flush_markdown()?;
             }
             match piece {
                 BlockEvent::Call { id, input, name } => self.call(id.as_ref(), &name, &input)?,
@@ -174,10 +174,10 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
                     self.spin(format!("calling {}", words::shortened(&name, NAME_WIDTH)))?;
                 }
                 BlockEvent::Text(text) => {
-                    self.said = true;
+                    self.has_output = true;
                     if let Some(markdown) = &mut self.markdown {
                         self.screen.text(&markdown.push(&text, render::columns()))?;
-                    } else if self.look.terminal {
+                    } else if self.options.terminal {
                         self.screen.text(&words::printable(&text))?;
                     } else {
                         self.screen.text(&text)?;
@@ -187,11 +187,11 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
                     self.spinner.clear();
                     self.screen.begin()?;
                 }
-                BlockEvent::Thinking(text) if self.look.verbose => {
+                BlockEvent::Thinking(text) if self.options.verbose => {
                     self.screen
                         .part(format_args!("{DIM}{}{DIM:#}", words::printable(&text)))?;
                 }
-                BlockEvent::ThinkingBegan if self.look.verbose => {
+                BlockEvent::ThinkingBegan if self.options.verbose => {
                     self.spinner.clear();
                     self.screen.leave()?;
                 }
@@ -203,10 +203,10 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
 
     /// Shows the spinner on a line of its own, the only line that it clears.
     fn spin(&mut self, words: String) -> io::Result<()> {
-        if self.look.spins {
+        if self.options.spins {
             self.screen.leave()?;
         }
-        self.spinner.say(words);
+        self.spinner.set_text(words);
         Ok(())
     }
 
@@ -214,7 +214,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         for note in notes {
             // A change of meaning is shown in any case.
             let grave = note.effect == NoteEffect::Meaning && note.kind != NoteKind::Carried;
-            if self.notes.contains(note) || !(grave || self.look.verbose) {
+            if self.notes.contains(note) || !(grave || self.options.verbose) {
                 continue;
             }
             self.notes.push(note.clone());
@@ -242,7 +242,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         ))
     }
 
-    fn took(&self) -> Duration {
+    fn elapsed(&self) -> Duration {
         self.last.since(self.first.unwrap_or(self.last))
     }
 }
@@ -262,32 +262,37 @@ impl<O: Write + Send, E: Write + Send> TurnRenderer for HumanRenderer<O, E> {
                 let words = format!("{}: {}", shown.name, words::shortened(message, 60));
                 self.spin(words)
             }
-            RenderEvent::Queued { session } => self.say(&words::queued(session)),
+            RenderEvent::Queued { session } => self.show_remark(&words::queued(session)),
             RenderEvent::Undecided { .. } => Ok(()),
             RenderEvent::Unavailable { problem } => self.warning(&words::problem(problem)),
         }
     }
 
-    fn ask(&mut self, wait: &Wait, manner: PromptPlace) -> io::Result<()> {
-        self.question(wait, manner)
+    fn show_question(&mut self, wait: &Wait, prompt_place: PromptPlace) -> io::Result<()> {
+        self.question(wait, prompt_place)
     }
 
-    fn answered(&mut self, wait: &Wait, end: &WaitEnd, manner: PromptPlace) -> io::Result<()> {
-        if manner == PromptPlace::Inline {
+    fn show_answer(
+        &mut self,
+        wait: &Wait,
+        end: &WaitEnd,
+        prompt_place: PromptPlace,
+    ) -> io::Result<()> {
+        if prompt_place == PromptPlace::Inline {
             self.screen.line("")?;
         }
         let name = self.name(&wait.call);
         self.remark(&format!("{name}: {}", answers::wait_end(end)))
     }
 
-    fn say(&mut self, remark: &str) -> io::Result<()> {
-        self.settle()?;
+    fn show_remark(&mut self, remark: &str) -> io::Result<()> {
+        self.flush_markdown()?;
         self.remark(remark)
     }
 
     fn finish(&mut self, report: &TurnReport, _fit: &AnswerFit) -> io::Result<()> {
         self.spinner.clear();
-        self.settle()?;
+        self.flush_markdown()?;
         self.screen.end()?;
         match &report.end {
             TurnEnd::Answered(finish) => {
@@ -320,7 +325,7 @@ impl<O: Write + Send, E: Write + Send> TurnRenderer for HumanRenderer<O, E> {
             (&report.usage, report.cost.as_ref()),
             report.rounds,
             report.calls.len(),
-            self.took(),
+            self.elapsed(),
         );
         self.screen.line(format_args!("{DIM}{usage}{DIM:#}"))
     }

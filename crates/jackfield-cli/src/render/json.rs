@@ -20,7 +20,7 @@ use crate::render::words::{self, Status};
 use crate::render::{PromptPlace, TurnRenderer, spent};
 
 pub(crate) use jackfield_export::values::{
-    arguments, end, failure, finish, limit_kind, model, note, wait_end, wait_kind, with,
+    arguments, end, failure, finish, limit_kind, merge, model, note, wait_end, wait_kind,
 };
 
 /// Renders a turn for a program.
@@ -137,7 +137,7 @@ impl<O: Write + Send> Json<O> {
                 }
                 for one in &reply.end.notes {
                     if self.noted.insert(subject(one)) {
-                        self.line(&with(json!({ "event": "note" }), note(one)))?;
+                        self.line(&merge(json!({ "event": "note" }), note(one)))?;
                     }
                 }
                 Ok(())
@@ -177,12 +177,12 @@ impl<O: Write + Send> Json<O> {
             } => {
                 let started = self.started.iter().find(|(id, _)| id == call);
                 let took = started.map(|(_, started)| millis(now.mono.since(*started)));
-                let status = Status::of(*end, result.is_error).code();
+                let status = Status::from_end(*end, result.is_error).code();
                 let event = json!({
                     "event": "tool_finished",
                     "id": call.as_str(), "status": status, "duration_ms": took,
                 });
-                self.line(&with(event, outcome(result)))
+                self.line(&merge(event, outcome(result)))
             }
             Fact::WaitOpened { wait } => self.line(&json!({
                 "event": "wait",
@@ -223,31 +223,36 @@ impl<O: Write + Send> TurnRenderer for Json<O> {
                 attempt,
                 done,
                 message,
-                of,
+                total: of,
             } => self.line(&json!({
                 "event": "tool_progress",
                 "id": attempt.call.as_str(), "done": done, "of": of, "message": message,
             })),
-            RenderEvent::Queued { session } => self.say(&words::queued(session)),
+            RenderEvent::Queued { session } => self.show_remark(&words::queued(session)),
             RenderEvent::Undecided { .. } => Ok(()),
-            RenderEvent::Unavailable { problem } => self.say(&words::problem(problem)),
+            RenderEvent::Unavailable { problem } => self.show_remark(&words::problem(problem)),
         }
     }
 
-    fn ask(&mut self, _wait: &Wait, _manner: PromptPlace) -> io::Result<()> {
+    fn show_question(&mut self, _wait: &Wait, _manner: PromptPlace) -> io::Result<()> {
         Ok(())
     }
 
-    fn answered(&mut self, _wait: &Wait, _end: &WaitEnd, _manner: PromptPlace) -> io::Result<()> {
+    fn show_answer(
+        &mut self,
+        _wait: &Wait,
+        _end: &WaitEnd,
+        _manner: PromptPlace,
+    ) -> io::Result<()> {
         Ok(())
     }
 
-    fn say(&mut self, remark: &str) -> io::Result<()> {
+    fn show_remark(&mut self, remark: &str) -> io::Result<()> {
         self.line(&json!({ "event": "remark", "text": remark }))
     }
 
     fn finish(&mut self, report: &TurnReport, _fit: &AnswerFit) -> io::Result<()> {
-        self.line(&with(json!({ "event": "turn_ended" }), ended(report)))
+        self.line(&merge(json!({ "event": "turn_ended" }), ended(report)))
     }
 }
 
@@ -306,10 +311,10 @@ fn call_report(report: &CallReport) -> Value {
         "name": report.call.name.as_str(),
         "toolbox": report.origin.as_ref().map(|origin| origin.toolbox.as_str()),
         "arguments": arguments(&report.call.input),
-        "status": Status::of(report.end, report.result.is_error).code(),
+        "status": Status::from_end(report.end, report.result.is_error).code(),
         "duration_ms": report.took.map(millis),
     });
-    with(call, outcome(&report.result))
+    merge(call, outcome(&report.result))
 }
 
 /// The subject of an approval, for programs; its answer is bound to that.

@@ -12,7 +12,7 @@ mod table;
 
 use self::draw::{draw, masked};
 use self::flow::{Flow, Gap};
-use self::hold::settled;
+use self::hold::settled_prefix;
 use crate::render::words;
 
 /// A Markdown text in progress.
@@ -24,7 +24,7 @@ pub struct Markdown {
     /// The source of the incomplete block.
     pending: String,
     /// The printed part of that block.
-    shown: String,
+    rendered: String,
     styled: bool,
     /// The width of this block.
     width: usize,
@@ -38,7 +38,7 @@ impl Markdown {
             begun: false,
             gap: None,
             pending: String::new(),
-            shown: String::new(),
+            rendered: String::new(),
             styled,
             width: USUAL,
         }
@@ -48,7 +48,7 @@ impl Markdown {
     #[must_use]
     pub fn push(&mut self, text: &str, columns: usize) -> String {
         // A partly printed block keeps its width, as printed lines cannot change.
-        if self.shown.is_empty() {
+        if self.rendered.is_empty() {
             self.width = columns.min(WIDEST).saturating_sub(1).max(NARROWEST);
         }
         self.pending.push_str(&words::printable(text));
@@ -59,7 +59,7 @@ impl Markdown {
         if self.pending.len() > LONGEST {
             return self.finish();
         }
-        let settled = settled(&masked(&self.pending));
+        let settled = settled_prefix(&masked(&self.pending));
         let mut out = String::new();
         if settled.last > 0 {
             let rest = self.pending.split_off(settled.last);
@@ -79,14 +79,14 @@ impl Markdown {
 
     /// Drops the rendered part of a long block that affects nothing after it.
     fn forget(&mut self) {
-        let Some(kept) = forget::kept(&self.pending, &masked(&self.pending)) else {
+        let Some(kept) = forget::rest_of_block(&self.pending, &masked(&self.pending)) else {
             return;
         };
         self.pending = kept.source;
         self.gap = kept.gap.or(self.gap);
-        let settled = settled(&masked(&self.pending));
+        let settled = settled_prefix(&masked(&self.pending));
         let source = self.pending.get(..settled.source).unwrap_or_default();
-        self.shown = draw(self.flow(), &masked(source), settled.limit, false);
+        self.rendered = draw(self.flow(), &masked(source), settled.limit, false);
     }
 
     /// Ends the text, and returns the rest.
@@ -94,10 +94,10 @@ impl Markdown {
     pub fn finish(&mut self) -> String {
         let drawn = draw(self.flow(), &masked(&self.pending), usize::MAX, true);
         let rest = self.more(drawn);
-        self.begun |= !self.shown.is_empty();
+        self.begun |= !self.rendered.is_empty();
         self.gap = None;
         self.pending.clear();
-        self.shown.clear();
+        self.rendered.clear();
         rest
     }
 
@@ -108,14 +108,14 @@ impl Markdown {
 
     /// The part of this rendering that is not printed yet.
     fn more(&mut self, drawn: String) -> String {
-        let more = match drawn.strip_prefix(&self.shown) {
+        let more = match drawn.strip_prefix(&self.rendered) {
             Some(more) => more.to_owned(),
             // The text turned out to parse differently. A wrong style is better than printing it twice, or not at
             // all.
-            None => behind(&drawn, visible(&self.shown)),
+            None => behind(&drawn, visible(&self.rendered)),
         };
         if !more.is_empty() {
-            self.shown = drawn;
+            self.rendered = drawn;
         }
         more
     }

@@ -53,7 +53,7 @@ pub struct ProviderStatus {
 /// The stream cannot be written.
 pub fn models(out: &mut impl Write, all: &[ProviderModels], as_json: bool) -> io::Result<()> {
     if as_json {
-        return document(out, &all.iter().map(listed).collect());
+        return document(out, &all.iter().map(models_json).collect());
     }
     for listed in all {
         let provider = &listed.provider;
@@ -93,7 +93,7 @@ pub fn models(out: &mut impl Write, all: &[ProviderModels], as_json: bool) -> io
 /// The stream cannot be written.
 pub fn providers(out: &mut impl Write, all: &[ProviderStatus], as_json: bool) -> io::Result<()> {
     if as_json {
-        return document(out, &all.iter().map(standing).collect());
+        return document(out, &all.iter().map(status_json).collect());
     }
     for one in all {
         let (sign, style, how) = match &one.reached {
@@ -197,12 +197,12 @@ fn able(can: Capabilities) -> Vec<&'static str> {
 fn key(key: &KeyState) -> (String, anstyle::Style) {
     match key {
         KeyState::Found(place) => (format!("key in {place}"), DIM),
-        KeyState::Missing(missing) => (format!("no key: {}", missing.why), WARM),
+        KeyState::Missing(missing) => (format!("no key: {}", missing.reason), WARM),
         KeyState::NotNeeded => ("needs no key".to_owned(), DIM),
     }
 }
 
-fn listed(listed: &ProviderModels) -> Value {
+fn models_json(listed: &ProviderModels) -> Value {
     let (models, failure) = match &listed.reached {
         Ok(models) => (models.as_slice(), None),
         Err(failure) => (&[][..], Some(&failure.message)),
@@ -232,10 +232,10 @@ fn listed(listed: &ProviderModels) -> Value {
     })
 }
 
-fn standing(one: &ProviderStatus) -> Value {
+fn status_json(one: &ProviderStatus) -> Value {
     let (key, place, why) = match &one.state.key {
         KeyState::Found(place) => ("found", Some(place), None),
-        KeyState::Missing(missing) => ("missing", None, Some(&missing.why)),
+        KeyState::Missing(missing) => ("missing", None, Some(&missing.reason)),
         KeyState::NotNeeded => ("not_needed", None, None),
     };
     let error = one.reached.as_ref().and_then(|reached| {

@@ -50,8 +50,8 @@ pub fn all(
             }),
         );
     }
-    for shown in steps.iter().filter(|shown| !shown.replayed.is_same()) {
-        heading(out, shown)?;
+    for replayed_step in steps.iter().filter(|shown| !shown.replayed.is_same()) {
+        heading(out, replayed_step)?;
     }
     let of = match turn {
         Some(turn) => format!("turn {turn}"),
@@ -86,14 +86,18 @@ pub fn all(
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn one(out: &mut impl Write, shown: &ReplayedStep<'_>, as_json: bool) -> io::Result<()> {
-    let ReplayedStep { recorded, replayed } = shown;
+pub fn one(
+    out: &mut impl Write,
+    replayed_step: &ReplayedStep<'_>,
+    as_json: bool,
+) -> io::Result<()> {
+    let ReplayedStep { recorded, replayed } = replayed_step;
     let decided = replayed.decided.as_ref();
     let actions: Vec<String> = decided.map_or_else(Vec::new, |decided| {
         decided.actions.iter().map(action).collect()
     });
     if as_json {
-        let Value::Object(mut fields) = step(shown) else {
+        let Value::Object(mut fields) = step(replayed_step) else {
             return Ok(());
         };
         let debug = |fact| Value::String(format!("{fact:?}"));
@@ -106,7 +110,7 @@ pub fn one(out: &mut impl Write, shown: &ReplayedStep<'_>, as_json: bool) -> io:
         fields.insert("actions".to_owned(), json!(actions));
         return document(out, &Value::Object(fields));
     }
-    heading(out, shown)?;
+    heading(out, replayed_step)?;
     let now = recorded.now;
     let (wall, mono) = (now.wall.as_millis(), now.mono.elapsed().as_secs_f64());
     writeln!(
@@ -116,7 +120,7 @@ pub fn one(out: &mut impl Write, shown: &ReplayedStep<'_>, as_json: bool) -> io:
     if let Some(rebuilt) = &replayed.rebuilt {
         writeln!(out, "\n{NAME}answered{NAME:#}")?;
         match rebuilt {
-            RebuiltInput::Told { input, pieces, .. } => {
+            RebuiltInput::Handled { input, pieces, .. } => {
                 writeln!(out, "{input:#?}")?;
                 if !pieces.is_empty() {
                     writeln!(
@@ -151,14 +155,14 @@ pub fn one(out: &mut impl Write, shown: &ReplayedStep<'_>, as_json: bool) -> io:
 }
 
 /// The result of a step, in one line.
-fn heading(out: &mut impl Write, shown: &ReplayedStep<'_>) -> io::Result<()> {
+fn heading(out: &mut impl Write, replayed_step: &ReplayedStep<'_>) -> io::Result<()> {
     let StepReplay {
         input,
         step,
         verdict,
         version,
         ..
-    } = &shown.replayed;
+    } = &replayed_step.replayed;
     let input = kind(*input);
     write!(out, "{NAME}step {step}{NAME:#} ({input}): ")?;
     match verdict {
@@ -175,14 +179,14 @@ fn heading(out: &mut impl Write, shown: &ReplayedStep<'_>) -> io::Result<()> {
     }
 }
 
-fn step(shown: &ReplayedStep<'_>) -> Value {
+fn step(replayed_step: &ReplayedStep<'_>) -> Value {
     let StepReplay {
         input,
         step,
         verdict,
         version,
         ..
-    } = &shown.replayed;
+    } = &replayed_step.replayed;
     let (name, difference, missing) = match verdict {
         ReplayVerdict::DecidedDifferentlySince(found) => {
             ("decided_differently_since", Some(found), None)
@@ -278,8 +282,8 @@ struct Counts {
 impl Counts {
     fn of(steps: &[ReplayedStep<'_>]) -> Self {
         let mut counts = Self::default();
-        for shown in steps {
-            let count = match shown.replayed.verdict {
+        for replayed_step in steps {
+            let count = match replayed_step.replayed.verdict {
                 ReplayVerdict::DecidedDifferentlySince(_) => &mut counts.since,
                 ReplayVerdict::Differs(_) => &mut counts.differs,
                 ReplayVerdict::NotRebuilt(_) => &mut counts.not_rebuilt,

@@ -88,9 +88,9 @@ impl<O: Write, E: Write> Screen<O, E> {
         self.leave()?;
         if self.wraps {
             let line = wrapped(&line.to_string(), render::columns_of(&io::stderr()));
-            self.tell(format_args!("{line}\n"));
+            self.write_chrome(format_args!("{line}\n"));
         } else {
-            self.tell(format_args!("{line}\n"));
+            self.write_chrome(format_args!("{line}\n"));
         }
         Ok(())
     }
@@ -100,7 +100,7 @@ impl<O: Write, E: Write> Screen<O, E> {
         if self.last != LastPrinted::Part {
             self.leave()?;
         }
-        self.tell(format_args!("{part}"));
+        self.write_chrome(format_args!("{part}"));
         self.last = LastPrinted::Part;
         Ok(())
     }
@@ -108,7 +108,7 @@ impl<O: Write, E: Write> Screen<O, E> {
     /// Prints a question, whose answer ends the line.
     pub fn question(&mut self, question: impl std::fmt::Display) -> io::Result<()> {
         self.leave()?;
-        self.tell(format_args!("{question}"));
+        self.write_chrome(format_args!("{question}"));
         Ok(())
     }
 
@@ -130,12 +130,12 @@ impl<O: Write, E: Write> Screen<O, E> {
 
     fn end_part(&mut self) {
         if self.last == LastPrinted::Part {
-            self.tell(format_args!("\n"));
+            self.write_chrome(format_args!("\n"));
             self.last = LastPrinted::Chrome;
         }
     }
 
-    fn tell(&mut self, chrome: std::fmt::Arguments<'_>) {
+    fn write_chrome(&mut self, chrome: std::fmt::Arguments<'_>) {
         // A closed standard error leaves no place to report that.
         let _told = self.err.write_fmt(chrome).and_then(|()| self.err.flush());
     }

@@ -20,7 +20,7 @@ pub fn list(
     as_json: bool,
 ) -> io::Result<()> {
     if as_json {
-        return document(out, &servers.iter().map(described).collect());
+        return document(out, &servers.iter().map(server_json).collect());
     }
     if servers.is_empty() {
         return writeln!(out, "{NONE}");
@@ -53,14 +53,14 @@ pub fn tested(
     as_json: bool,
 ) -> io::Result<()> {
     if as_json {
-        return document(out, &servers.iter().map(described).collect());
+        return document(out, &servers.iter().map(server_json).collect());
     }
     if servers.is_empty() {
         return writeln!(out, "{NONE}");
     }
     for (server, tested) in servers {
         let id = &server.config.id;
-        let took = words::time(tested.took);
+        let took = words::time(tested.duration);
         match &tested.state {
             ServerStatus::Failed { advice, reason } => {
                 writeln!(
@@ -183,7 +183,7 @@ fn about(server: &ServerToolbox, tested: &ServerTest) -> String {
     about.join(" · ")
 }
 
-fn described((server, tested): &(ServerToolbox, ServerTest)) -> Value {
+fn server_json((server, tested): &(ServerToolbox, ServerTest)) -> Value {
     let config = &server.config;
     let command = std::iter::once(&config.command).chain(&config.arguments);
     let command: Vec<&str> = command.map(|part| &**part).collect();
@@ -204,7 +204,7 @@ fn described((server, tested): &(ServerToolbox, ServerTest)) -> Value {
         "tools": tested.tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(),
         "quarantined": tested.quarantined.iter().map(|tool| &**tool).collect::<Vec<_>>(),
         "problems": tested.problems,
-        "took_ms": u64::try_from(tested.took.as_millis()).unwrap_or(u64::MAX),
+        "took_ms": u64::try_from(tested.duration.as_millis()).unwrap_or(u64::MAX),
     });
     match &tested.state {
         ServerStatus::Failed { advice, reason } => {

@@ -11,7 +11,7 @@ use jackfield_engine::{PruneReport, SessionRow};
 use serde_json::{Value, json};
 
 pub use self::history::show;
-pub(crate) use self::history::{began, elsewhere, opening, past};
+pub(crate) use self::history::{elsewhere, forked_history, opening, past};
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
 use crate::render::words;
@@ -21,7 +21,12 @@ use crate::render::words;
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn said(out: &mut impl Write, text: &str, value: &Value, as_json: bool) -> io::Result<()> {
+pub fn text_or_json(
+    out: &mut impl Write,
+    text: &str,
+    value: &Value,
+    as_json: bool,
+) -> io::Result<()> {
     if as_json {
         return document(out, value);
     }
@@ -43,7 +48,7 @@ pub fn list(
     as_json: bool,
 ) -> io::Result<()> {
     if as_json {
-        return document(out, &rows.iter().map(described).collect());
+        return document(out, &rows.iter().map(session_json).collect());
     }
     if rows.is_empty() {
         let none = match search {
@@ -90,7 +95,7 @@ pub fn pruned(
     dry_run: bool,
     as_json: bool,
 ) -> io::Result<()> {
-    let gone = &pruned.gone;
+    let gone = &pruned.deleted;
     let bytes: u64 = gone.iter().map(|row| row.bytes).sum();
     if as_json {
         let ids = |rows: &[SessionRow]| -> Vec<String> {
@@ -179,7 +184,7 @@ impl SessionStatus {
     }
 }
 
-fn described(row: &SessionRow) -> Value {
+fn session_json(row: &SessionRow) -> Value {
     let open = row.open.as_ref().map(|open| {
         json!({
             "turn": open.turn.as_str(),

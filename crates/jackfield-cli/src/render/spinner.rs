@@ -18,7 +18,7 @@ impl Spinner {
     }
 
     /// Shows the spinner with this text.
-    pub(crate) fn say(&mut self, words: String) {
+    pub(crate) fn set_text(&mut self, words: String) {
         if !self.spins {
             return;
         }

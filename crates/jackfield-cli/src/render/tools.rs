@@ -22,7 +22,7 @@ pub fn list<'a>(
     as_json: bool,
 ) -> io::Result<()> {
     if as_json {
-        return document(out, &tools.map(described).collect());
+        return document(out, &tools.map(tool_json).collect());
     }
     let rows: Vec<[String; 4]> = tools
         .map(|tool| {
@@ -68,7 +68,7 @@ pub fn list<'a>(
 /// The stream cannot be written.
 pub fn show(out: &mut impl Write, tool: &CatalogEntry, as_json: bool) -> io::Result<()> {
     if as_json {
-        return document(out, &described(tool));
+        return document(out, &tool_json(tool));
     }
     let icon = words::icon(tool).unwrap_or_default();
     let title = tool.title.as_deref().unwrap_or_default();
@@ -150,7 +150,7 @@ fn pretty(value: &Value) -> io::Result<String> {
     Ok(words::escaped(serde_json::to_string_pretty(value)?))
 }
 
-fn described(tool: &CatalogEntry) -> Value {
+fn tool_json(tool: &CatalogEntry) -> Value {
     let (policy, why) = permission(&tool.permission);
     let input = match &tool.definition.input {
         InputFormat::Json(schema) => (**schema).clone(),

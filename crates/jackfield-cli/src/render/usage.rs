@@ -23,16 +23,16 @@ pub fn lines(out: &mut impl Write, all: &UsageTable, as_json: bool) -> io::Resul
         let lines: Vec<Value> = match all.by {
             UsageGrouping::Tool => all
                 .tools()
-                .map(|(name, tool)| of_tool(name, tool))
+                .map(|(name, tool)| tool_json(name, tool))
                 .collect(),
             UsageGrouping::Day
             | UsageGrouping::Model
             | UsageGrouping::Reply
             | UsageGrouping::Session
-            | UsageGrouping::Turn => all.lines().map(|line| of_line(line, all.by)).collect(),
+            | UsageGrouping::Turn => all.lines().map(|line| row_json(line, all.by)).collect(),
         };
-        let told = json!({ "by": word(all.by), "lines": lines, "total": of_sums(&all.all) });
-        return document(out, &told);
+        let json = json!({ "by": word(all.by), "lines": lines, "total": totals_json(&all.all) });
+        return document(out, &json);
     }
     for (name, tool) in all.tools() {
         writeln!(out, "{NAME}{}{NAME:#}", words::one_line(name))?;
@@ -41,7 +41,7 @@ pub fn lines(out: &mut impl Write, all: &UsageTable, as_json: bool) -> io::Resul
             calls,
             errors,
             tokens,
-            took,
+            duration: took,
             ..
         } = tool;
         let calls = words::counted(*calls, "call");
@@ -129,18 +129,18 @@ fn million(per_token: Money) -> String {
     per_token.times(1_000_000).to_string()
 }
 
-fn of_line(line: &UsageRow, by: UsageGrouping) -> Value {
-    let mut told = json!({ word(by): line.about });
+fn row_json(line: &UsageRow, by: UsageGrouping) -> Value {
+    let mut json = json!({ word(by): line.about });
     if let Some(session) = &line.session {
-        put(&mut told, "session", session.as_str().into());
+        insert(&mut json, "session", session.as_str().into());
     }
-    if let (Value::Object(told), Value::Object(sums)) = (&mut told, of_sums(&line.sums)) {
+    if let (Value::Object(told), Value::Object(sums)) = (&mut json, totals_json(&line.sums)) {
         told.extend(sums);
     }
-    told
+    json
 }
 
-fn of_sums(sums: &UsageTotals) -> Value {
+fn totals_json(sums: &UsageTotals) -> Value {
     let UsageTotals {
         costs,
         replies,
@@ -148,29 +148,29 @@ fn of_sums(sums: &UsageTotals) -> Value {
         unpriced,
         usage,
     } = sums;
-    let mut told = spent::of_usage(usage);
-    put(&mut told, "cost", of_costs(costs));
-    put(&mut told, "replies", (*replies).into());
-    put(&mut told, "turns", (*turns).into());
-    put(&mut told, "unpriced_tokens", (*unpriced).into());
-    told
+    let mut json = spent::of_usage(usage);
+    insert(&mut json, "cost", costs_json(costs));
+    insert(&mut json, "replies", (*replies).into());
+    insert(&mut json, "turns", (*turns).into());
+    insert(&mut json, "unpriced_tokens", (*unpriced).into());
+    json
 }
 
-fn of_costs(costs: &BTreeMap<Arc<str>, (Money, Money)>) -> Value {
+fn costs_json(costs: &BTreeMap<Arc<str>, (Money, Money)>) -> Value {
     let costs = costs.iter();
     costs
         .map(|(currency, (amount, estimated))| spent::of_cost(currency, *amount, *estimated))
         .collect()
 }
 
-fn of_tool(name: &str, tool: &ToolLine) -> Value {
+fn tool_json(name: &str, tool: &ToolLine) -> Value {
     let ToolLine {
         bytes,
         calls,
         errors,
         starts,
         tokens,
-        took,
+        duration: took,
     } = tool;
     json!({
         "tool": name, "calls": calls, "errors": errors, "starts": starts, "bytes": bytes,
@@ -178,7 +178,7 @@ fn of_tool(name: &str, tool: &ToolLine) -> Value {
     })
 }
 
-fn put(object: &mut Value, key: &str, value: Value) {
+fn insert(object: &mut Value, key: &str, value: Value) {
     if let Value::Object(fields) = object {
         fields.insert(key.to_owned(), value);
     }

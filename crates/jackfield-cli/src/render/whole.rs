@@ -14,35 +14,40 @@ use crate::render::{PromptPlace, TurnRenderer};
 /// Renders the result for a program, and the turn in progress for a person.
 pub(super) struct WholeRenderer<O> {
     out: O,
-    told: Box<dyn TurnRenderer>,
+    progress: Box<dyn TurnRenderer>,
 }
 
 impl<O: Write + Send> WholeRenderer<O> {
     /// A renderer that writes to this stream, and shows progress through another one.
-    pub(super) fn new(out: O, told: Box<dyn TurnRenderer>) -> Self {
-        Self { out, told }
+    pub(super) fn new(out: O, progress: Box<dyn TurnRenderer>) -> Self {
+        Self { out, progress }
     }
 }
 
 impl<O: Write + Send> TurnRenderer for WholeRenderer<O> {
     fn show(&mut self, event: &RenderEvent) -> io::Result<()> {
-        self.told.show(event)
+        self.progress.show(event)
     }
 
-    fn ask(&mut self, wait: &Wait, manner: PromptPlace) -> io::Result<()> {
-        self.told.ask(wait, manner)
+    fn show_question(&mut self, wait: &Wait, prompt_place: PromptPlace) -> io::Result<()> {
+        self.progress.show_question(wait, prompt_place)
     }
 
-    fn answered(&mut self, wait: &Wait, end: &WaitEnd, manner: PromptPlace) -> io::Result<()> {
-        self.told.answered(wait, end, manner)
+    fn show_answer(
+        &mut self,
+        wait: &Wait,
+        end: &WaitEnd,
+        prompt_place: PromptPlace,
+    ) -> io::Result<()> {
+        self.progress.show_answer(wait, end, prompt_place)
     }
 
-    fn say(&mut self, remark: &str) -> io::Result<()> {
-        self.told.say(remark)
+    fn show_remark(&mut self, remark: &str) -> io::Result<()> {
+        self.progress.show_remark(remark)
     }
 
     fn finish(&mut self, report: &TurnReport, fit: &AnswerFit) -> io::Result<()> {
-        self.told.finish(report, fit)?;
+        self.progress.finish(report, fit)?;
         let mut whole = ended(report);
         // Programs rely on the form of `parsed`.
         let (parsed, misfit) = match fit {

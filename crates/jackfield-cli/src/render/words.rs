@@ -260,7 +260,7 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
         }
         ModelFailureKind::Overloaded => format!(
             "wait {} and ask again, or take another model with --model",
-            said_pause(failure).as_deref().unwrap_or("a little")
+            suggested_pause(failure).as_deref().unwrap_or("a little")
         ),
         ModelFailureKind::ProtocolViolation => {
             format!(
@@ -268,7 +268,7 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
             )
         }
         ModelFailureKind::RateLimited => {
-            let pause = said_pause(failure).map(|pause| format!(" {pause}"));
+            let pause = suggested_pause(failure).map(|pause| format!(" {pause}"));
             format!(
                 "wait{} and ask again, or raise the limit of the account",
                 pause.unwrap_or_default()
@@ -276,7 +276,7 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
         }
         ModelFailureKind::ServerError => format!(
             "wait {} and ask again, or take another model with --model; the fault is the provider's",
-            said_pause(failure).as_deref().unwrap_or("a little")
+            suggested_pause(failure).as_deref().unwrap_or("a little")
         ),
         ModelFailureKind::Timeout => "ask again, or raise `model_idle` under [limits]".to_owned(),
         ModelFailureKind::TooLarge => {
@@ -302,7 +302,7 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
 }
 
 /// The pause that a provider asks for, if any.
-fn said_pause(failure: &ModelFailure) -> Option<String> {
+fn suggested_pause(failure: &ModelFailure) -> Option<String> {
     let RetryAdvice::After(pause) = failure.advice else {
         return None;
     };

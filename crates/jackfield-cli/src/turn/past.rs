@@ -31,7 +31,7 @@ pub(super) fn events(steps: &[Envelope]) -> PastTurnOutput {
                     past.format = setup.settings.response_format.clone();
                 }
                 Fact::ReplyReceived { attempt, reply } => {
-                    said(&mut past.events, *attempt, &reply.message);
+                    push_message(&mut past.events, *attempt, &reply.message);
                 }
                 Fact::CallAccepted { .. }
                 | Fact::CallClosed { .. }
@@ -56,19 +56,19 @@ pub(super) fn events(steps: &[Envelope]) -> PastTurnOutput {
 }
 
 /// A reply as deltas, one block after another.
-fn said(events: &mut Vec<RenderEvent>, attempt: ModelAttempt, message: &Message) {
+fn push_message(events: &mut Vec<RenderEvent>, attempt: ModelAttempt, message: &Message) {
     for (index, block) in (0..).zip(&message.blocks) {
         let (start, piece, call) = pieces(index, &block.content);
-        let mut tell = |delta| {
+        let mut push = |delta| {
             events.push(RenderEvent::Delta {
                 attempt,
                 call: call.clone(),
                 delta,
             });
         };
-        tell(Delta::BlockStarted { index, start });
-        piece.map(&mut tell);
-        tell(Delta::BlockEnded { index });
+        push(Delta::BlockStarted { index, start });
+        piece.map(&mut push);
+        push(Delta::BlockEnded { index });
     }
 }
 

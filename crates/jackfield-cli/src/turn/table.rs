@@ -28,14 +28,14 @@ mod texts;
 /// The open questions of a turn, and the one that a person is answering.
 pub(super) struct QuestionTable<'a> {
     /// The last answer from here, until it is in the journal: it may close the next questions, too.
-    answered: Option<WaitId>,
-    asked: Option<PendingQuestion>,
-    asks: AskMode<'a>,
+    last_answered: Option<WaitId>,
+    current: Option<PendingQuestion>,
+    ask_mode: AskMode<'a>,
     calls: Vec<Arc<ToolCall>>,
     cancelled: bool,
     engine: &'a Engine,
     /// The last question asked.
-    last: Option<Wait>,
+    last_asked: Option<Wait>,
     /// Questions that the approver has not decided.
     undecided: Vec<Wait>,
     open: VecDeque<Wait>,
@@ -65,15 +65,15 @@ enum ParsedAnswer {
 }
 
 impl<'a> QuestionTable<'a> {
-    pub(super) fn new(engine: &'a Engine, session: SessionId, asks: AskMode<'a>) -> Self {
+    pub(super) fn new(engine: &'a Engine, session: SessionId, ask_mode: AskMode<'a>) -> Self {
         Self {
-            answered: None,
-            asked: None,
-            asks,
+            last_answered: None,
+            current: None,
+            ask_mode,
             calls: Vec::new(),
             cancelled: false,
             engine,
-            last: None,
+            last_asked: None,
             undecided: Vec::new(),
             open: VecDeque::new(),
             session,
@@ -87,27 +87,27 @@ impl<'a> QuestionTable<'a> {
     }
 
     pub(super) const fn is_asking(&self) -> bool {
-        self.asked.is_some()
+        self.current.is_some()
     }
 
-    pub(super) fn take_up(&mut self, turn: TurnId) {
+    pub(super) fn set_turn(&mut self, turn: TurnId) {
         self.turn = Some(turn);
     }
 
     /// Adds a new question, and removes closed ones.
-    pub(super) async fn see(
+    pub(super) async fn handle_fact(
         &mut self,
         fact: &Fact,
-        shown: &mut TurnOutput<'_>,
+        output: &mut TurnOutput<'_>,
     ) -> Result<(), CommandError> {
-        if self.remember(fact) {
-            self.ask_next(shown).await?;
+        if self.record_fact(fact) {
+            self.ask_next(output).await?;
         }
         Ok(())
     }
 
     /// Records a fact; returns whether it is about a question.
-    pub(super) fn remember(&mut self, fact: &Fact) -> bool {
+    pub(super) fn record_fact(&mut self, fact: &Fact) -> bool {
         match fact {
             Fact::ReplyReceived { reply, .. } => {
                 self.calls.extend(reply.message.calls().map(Arc::clone));
@@ -156,40 +156,41 @@ impl<'a> QuestionTable<'a> {
     }
 
     /// Whether the event closes the current question: it was answered elsewhere.
-    pub(super) fn is_settled_by(&self, event: &RenderEvent) -> bool {
+    pub(super) fn is_closed_by(&self, event: &RenderEvent) -> bool {
         let RenderEvent::Fact { fact, .. } = event else {
             return false;
         };
         let Fact::WaitClosed { wait, .. } = &**fact else {
             return false;
         };
-        self.asked
+        self.current
             .as_ref()
             .is_some_and(|asked| asked.wait.id == *wait)
     }
 
     /// Withdraws the current question, and shows how it ended.
-    pub(super) async fn withdraw(&mut self, event: &RenderEvent, shown: &mut TurnOutput<'_>) {
-        let (Some(asked), AskMode::Person(person)) = (self.asked.take(), &mut self.asks) else {
+    pub(super) async fn withdraw(&mut self, event: &RenderEvent, output: &mut TurnOutput<'_>) {
+        let (Some(pending), AskMode::Person(person)) = (self.current.take(), &mut self.ask_mode)
+        else {
             return;
         };
         person.withdraw().await;
-        let manner = person.manner();
+        let prompt_place = person.prompt_place();
         if let RenderEvent::Fact { fact, .. } = event
             && let Fact::WaitClosed { end, .. } = &**fact
         {
-            shown.with(|view| view.answered(&asked.wait, end, manner));
+            output.write(|view| view.show_answer(&pending.wait, end, prompt_place));
         }
     }
 
     /// Removes a closed question, and those that the same answer closes in the same step.
     fn close(&mut self, id: &WaitId, end: &WaitEnd) {
-        self.answered.take_if(|answered| answered == id);
+        self.last_answered.take_if(|answered| answered == id);
         self.undecided.retain(|wait| wait.id != *id);
         let closed = self.open.iter().position(|open| open.id == *id);
         let call = closed
             .and_then(|place| self.open.remove(place))
-            .or_else(|| self.last.take_if(|last| last.id == *id))
+            .or_else(|| self.last_asked.take_if(|last| last.id == *id))
             .map(|wait| wait.call);
         if let WaitEnd::Answered {
             answer:
@@ -204,9 +205,9 @@ impl<'a> QuestionTable<'a> {
                 let call = calls.iter().rev().find(|call| call.id == *id);
                 call.map(|call| call.name.as_str())
             };
-            let name_of_it = call.as_ref().and_then(name);
+            let granted_name = call.as_ref().and_then(name);
             self.open.retain(|open| {
-                !matches!(open.kind, WaitKind::Approval { .. }) || name(&open.call) != name_of_it
+                !matches!(open.kind, WaitKind::Approval { .. }) || name(&open.call) != granted_name
             });
         }
     }
@@ -215,43 +216,43 @@ impl<'a> QuestionTable<'a> {
     pub(super) async fn ask_person(
         &mut self,
         wait: &WaitId,
-        shown: &mut TurnOutput<'_>,
+        output: &mut TurnOutput<'_>,
     ) -> Result<(), CommandError> {
         let place = self.undecided.iter().position(|known| known.id == *wait);
         if let Some(place) = place {
             self.open.push_back(self.undecided.remove(place));
         }
-        self.ask_next(shown).await
+        self.ask_next(output).await
     }
 
     /// Answers what needs no person, and asks the next question.
     pub(super) async fn ask_next(
         &mut self,
-        shown: &mut TurnOutput<'_>,
+        output: &mut TurnOutput<'_>,
     ) -> Result<(), CommandError> {
-        while self.asked.is_none() && self.answered.is_none() && !self.cancelled {
+        while self.current.is_none() && self.last_answered.is_none() && !self.cancelled {
             let Some(wait) = self.open.pop_front() else {
                 break;
             };
             if let Some(answer) = self.answer_without_asking(&wait) {
-                self.deliver(&wait, answer, shown).await?;
+                self.deliver(&wait, answer, output).await?;
                 continue;
             }
-            if matches!(self.asks, AskMode::Elsewhere) {
+            if matches!(self.ask_mode, AskMode::Elsewhere) {
                 let id = &wait.id;
                 let remark = format!("a call waits for `jackfield approvals allow {id}`");
-                shown.with(|view| view.say(&remark));
+                output.write(|view| view.show_remark(&remark));
             }
             let (AskMode::Person(person), true) =
-                (&mut self.asks, wait.kind != WaitKind::ClientResult)
+                (&mut self.ask_mode, wait.kind != WaitKind::ClientResult)
             else {
                 continue;
             };
-            let manner = person.manner();
-            shown.with(|view| view.ask(&wait, manner));
-            self.last = Some(wait.clone());
+            let prompt_place = person.prompt_place();
+            output.write(|view| view.show_question(&wait, prompt_place));
+            self.last_asked = Some(wait.clone());
             person.ask(question(ANSWER, String::new()));
-            self.asked = Some(PendingQuestion {
+            self.current = Some(PendingQuestion {
                 arguments: false,
                 wait,
             });
@@ -260,27 +261,27 @@ impl<'a> QuestionTable<'a> {
     }
 
     fn answer_without_asking(&self, wait: &Wait) -> Option<Answer> {
-        let nobody = matches!(
-            self.asks,
+        let has_no_person = matches!(
+            self.ask_mode,
             AskMode::Elsewhere | AskMode::Nobody | AskMode::Yes
         );
-        if matches!(self.asks, AskMode::Later) {
+        if matches!(self.ask_mode, AskMode::Later) {
             return None;
         }
         match &wait.kind {
-            WaitKind::Approval { .. } if matches!(self.asks, AskMode::Yes) => {
+            WaitKind::Approval { .. } if matches!(self.ask_mode, AskMode::Yes) => {
                 Some(Answer::Approval(Approval::Granted {
                     edited: None,
                     for_session: false,
                 }))
             }
             // It waits for an answer by `jackfield approvals`.
-            WaitKind::Approval { .. } if matches!(self.asks, AskMode::Elsewhere) => None,
-            WaitKind::Approval { .. } if nobody => {
+            WaitKind::Approval { .. } if matches!(self.ask_mode, AskMode::Elsewhere) => None,
+            WaitKind::Approval { .. } if has_no_person => {
                 let reason = NOBODY.into();
                 Some(Answer::Approval(Approval::Denied { reason }))
             }
-            WaitKind::UnknownOutcome if nobody => {
+            WaitKind::UnknownOutcome if has_no_person => {
                 Some(Answer::UnknownOutcome(UnknownAnswer::Report))
             }
             // Forms are not supported here.
@@ -290,9 +291,9 @@ impl<'a> QuestionTable<'a> {
     }
 
     /// The person's input, while a question is open.
-    pub(super) async fn said(&mut self) -> Option<PersonAnswer> {
-        match (&self.asked, &mut self.asks) {
-            (Some(_), AskMode::Person(person)) => Some(person.said().await),
+    pub(super) async fn next_input(&mut self) -> Option<PersonAnswer> {
+        match (&self.current, &mut self.ask_mode) {
+            (Some(_), AskMode::Person(person)) => Some(person.next_answer().await),
             _ => None,
         }
     }
@@ -300,16 +301,16 @@ impl<'a> QuestionTable<'a> {
     /// Handles the input as an answer; asks again if it is unclear.
     pub(super) async fn answer(
         &mut self,
-        said: PersonAnswer,
-        shown: &mut TurnOutput<'_>,
+        input: PersonAnswer,
+        output: &mut TurnOutput<'_>,
     ) -> Result<(), CommandError> {
-        let Some(asked) = self.asked.take() else {
+        let Some(pending) = self.current.take() else {
             return Ok(());
         };
-        match self.understand(&asked, said) {
+        match self.parse_answer(&pending, input) {
             ParsedAnswer::Answer(answer) => {
-                self.deliver(&asked.wait, answer, shown).await?;
-                self.answered = Some(asked.wait.id);
+                self.deliver(&pending.wait, answer, output).await?;
+                self.last_answered = Some(pending.wait.id);
                 return Ok(());
             }
             ParsedAnswer::Cancel => {
@@ -317,27 +318,27 @@ impl<'a> QuestionTable<'a> {
                 return Ok(());
             }
             ParsedAnswer::Edit(initial) => {
-                if let AskMode::Person(person) = &mut self.asks {
+                if let AskMode::Person(person) = &mut self.ask_mode {
                     person.ask(question(ARGUMENTS, initial));
                 }
-                self.asked = Some(PendingQuestion {
+                self.current = Some(PendingQuestion {
                     arguments: true,
-                    wait: asked.wait,
+                    wait: pending.wait,
                 });
                 return Ok(());
             }
             ParsedAnswer::Unclear(why) => {
                 if let Some(why) = why {
-                    shown.with(|view| view.say(&why));
+                    output.write(|view| view.show_remark(&why));
                 }
-                match &mut self.asks {
+                match &mut self.ask_mode {
                     // The question is still visible, and may be long.
-                    AskMode::Person(person) if person.manner() == PromptPlace::Below => {
-                        let hint = hint(&asked.wait);
-                        shown.with(|view| view.say(hint));
+                    AskMode::Person(person) if person.prompt_place() == PromptPlace::Below => {
+                        let hint = hint(&pending.wait);
+                        output.write(|view| view.show_remark(hint));
                         person.ask(question(ANSWER, String::new()));
-                        let wait = asked.wait;
-                        self.asked = Some(PendingQuestion {
+                        let wait = pending.wait;
+                        self.current = Some(PendingQuestion {
                             arguments: false,
                             wait,
                         });
@@ -348,19 +349,19 @@ impl<'a> QuestionTable<'a> {
                     | AskMode::Nobody
                     | AskMode::Person(_)
                     | AskMode::Yes => {
-                        self.open.push_front(asked.wait);
+                        self.open.push_front(pending.wait);
                     }
                 }
             }
         }
-        self.ask_next(shown).await
+        self.ask_next(output).await
     }
 
-    fn understand(&mut self, asked: &PendingQuestion, said: PersonAnswer) -> ParsedAnswer {
-        let line = match said {
-            PersonAnswer::Interrupted if asked.arguments => return ParsedAnswer::Unclear(None),
+    fn parse_answer(&mut self, pending: &PendingQuestion, input: PersonAnswer) -> ParsedAnswer {
+        let line = match input {
+            PersonAnswer::Interrupted if pending.arguments => return ParsedAnswer::Unclear(None),
             PersonAnswer::Interrupted => return ParsedAnswer::Cancel,
-            PersonAnswer::Gone if asked.wait.kind == WaitKind::UnknownOutcome => {
+            PersonAnswer::Gone if pending.wait.kind == WaitKind::UnknownOutcome => {
                 return ParsedAnswer::Answer(Answer::UnknownOutcome(UnknownAnswer::Report));
             }
             PersonAnswer::Gone => {
@@ -369,8 +370,8 @@ impl<'a> QuestionTable<'a> {
             }
             PersonAnswer::Line(line) => line,
         };
-        let wait = &asked.wait;
-        if asked.arguments {
+        let wait = &pending.wait;
+        if pending.arguments {
             return self.edited(wait, &line);
         }
         if wait.kind == WaitKind::UnknownOutcome {
@@ -388,7 +389,7 @@ impl<'a> QuestionTable<'a> {
                 }))
             }
             Some(ApprovalChoice::Edit(arguments)) if arguments.is_empty() => {
-                match self.sent(wait) {
+                match self.current_arguments(wait) {
                     Some(sent) => ParsedAnswer::Edit(words::typed(sent)),
                     None => ParsedAnswer::Unclear(Some(NOT_EDITED.to_owned())),
                 }
@@ -401,7 +402,7 @@ impl<'a> QuestionTable<'a> {
 
     /// Allows the call with these arguments, if they are valid.
     fn edited(&self, wait: &Wait, arguments: &str) -> ParsedAnswer {
-        let Some(sent) = self.sent(wait) else {
+        let Some(sent) = self.current_arguments(wait) else {
             return ParsedAnswer::Unclear(Some(NOT_EDITED.to_owned()));
         };
         let arguments = arguments.trim();
@@ -420,7 +421,7 @@ impl<'a> QuestionTable<'a> {
 
     /// The arguments of the call as JSON: as they are sent, and not as the model wrote them, as those may repeat
     /// a name.
-    fn sent(&self, wait: &Wait) -> Option<&Map<String, Value>> {
+    fn current_arguments(&self, wait: &Wait) -> Option<&Map<String, Value>> {
         match &self.call(wait)?.input {
             ToolInput::Json(input) => input.object().ok().map(|fields| &**fields),
             ToolInput::Text(_) => None,
@@ -436,19 +437,21 @@ impl<'a> QuestionTable<'a> {
         &self,
         wait: &Wait,
         answer: Answer,
-        shown: &mut TurnOutput<'_>,
+        output: &mut TurnOutput<'_>,
     ) -> Result<(), CommandError> {
         let body = DeliveryBody::Answer {
             answer,
             wait: wait.id.clone(),
         };
-        match self.put(wait.id.as_str(), body).await? {
+        match self.send_delivery(wait.id.as_str(), body).await? {
             DeliveryOutcome::Accepted | DeliveryOutcome::AlreadyThere => {}
             DeliveryOutcome::Closed { by, how, .. } => {
                 let remark = answers::too_late(how, by.as_deref());
-                shown.with(|view| view.say(&remark));
+                output.write(|view| view.show_remark(&remark));
             }
-            DeliveryOutcome::NoSuchWait => shown.with(|view| view.say("this question is closed")),
+            DeliveryOutcome::NoSuchWait => {
+                output.write(|view| view.show_remark("this question is closed"))
+            }
         }
         Ok(())
     }
@@ -463,24 +466,28 @@ impl<'a> QuestionTable<'a> {
         };
         self.cancelled = true;
         // Ctrl-C may arrive before the line editor that would have handled it.
-        if self.asked.take().is_some()
-            && let AskMode::Person(person) = &mut self.asks
+        if self.current.take().is_some()
+            && let AskMode::Person(person) = &mut self.ask_mode
         {
             person.withdraw().await;
         }
         let what = format!("cancel-{turn}");
         let cause = CancelCause::Asked;
-        self.put(&what, DeliveryBody::Cancel { cause, turn })
+        self.send_delivery(&what, DeliveryBody::Cancel { cause, turn })
             .await
             .is_ok()
     }
 
-    async fn put(&self, what: &str, body: DeliveryBody) -> Result<DeliveryOutcome, CommandError> {
+    async fn send_delivery(
+        &self,
+        what: &str,
+        body: DeliveryBody,
+    ) -> Result<DeliveryOutcome, CommandError> {
         let internal = |error: &(dyn std::error::Error + 'static)| {
-            CommandError::new(Exit::Internal, "the answer could not be delivered").because(error)
+            CommandError::new(Exit::Internal, "the answer could not be delivered").with_cause(error)
         };
         let id = approval::delivery_id(what).map_err(|error| internal(&error))?;
-        let by: Arc<str> = match self.asks {
+        let by: Arc<str> = match self.ask_mode {
             AskMode::Elsewhere | AskMode::Later | AskMode::Nobody => "the command line".into(),
             AskMode::Person(_) => format!("{}, at the prompt", approval::user()).into(),
             AskMode::Yes => "--yes".into(),

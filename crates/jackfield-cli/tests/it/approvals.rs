@@ -99,7 +99,7 @@ async fn asked(typed: &str) -> (String, ScriptedClaude) {
         Screen::new(io::sink(), anstream::StripStream::new(&mut err), false),
         look,
     );
-    let mut person = Person::at(Terminal::from(file));
+    let mut person = Person::from_terminal(Terminal::from(file));
     let asks = AskMode::Person(&mut person);
     turn::run(&assembled.engine, message, &mut view, asks)
         .await

@@ -213,7 +213,7 @@ async fn every_failure_of_a_provider_says_what_to_do() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_not_there_is_tried_again_and_then_told() {
-    let port = jackfield_testkit::server::RefusingPort::take();
+    let port = jackfield_testkit::server::RefusingPort::reserve();
     let ran = jackfield(["ask", "hello"])
         .configured_at(&port.base_url(), "[limits]\nmodel_retries = 1")
         .run_beside()

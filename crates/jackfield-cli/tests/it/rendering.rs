@@ -289,7 +289,7 @@ fn a_question_names_the_call() {
     for event in &scene.news {
         human.show(event).unwrap();
     }
-    human.ask(&wait, PromptPlace::Inline).unwrap();
+    human.show_question(&wait, PromptPlace::Inline).unwrap();
     assert!(strip_str(&tty.text()).to_string().ends_with(
         "? Run ⚙ remove(path: \"a.txt\")? [y]es  [a]lways this session  [e]dit  [n]o, because … "
     ));
@@ -308,7 +308,7 @@ fn a_call_that_was_edited_is_asked_about_as_it_runs() {
     for event in &scene.news {
         human.show(event).unwrap();
     }
-    human.ask(&wait, PromptPlace::Inline).unwrap();
+    human.show_question(&wait, PromptPlace::Inline).unwrap();
     let shown = strip_str(&tty.text()).to_string();
     assert!(
         shown.contains("? Run ⚙ remove(path: \"b.txt\")?"),
@@ -426,7 +426,7 @@ fn the_events_are_the_documented_ones() {
 fn a_fault_is_its_messages_its_causes_and_what_to_do() {
     let cause = std::io::Error::other("the disk is full");
     let fault = CommandError::new(Exit::Internal, "it cannot be written")
-        .because(&cause)
+        .with_cause(&cause)
         .with_help("make room");
     let mut plain = anstream::StripStream::new(Vec::new());
     write_fault(&mut plain, &fault).unwrap();

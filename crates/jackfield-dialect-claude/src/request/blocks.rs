@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jackfield_dialect_kit::in_words;
+use jackfield_dialect_kit::media_text;
 use jackfield_domain::block::{
     Block, CalledName, Content, OpaqueBlock, RanBy, Text, Thinking, ToolCall,
 };
@@ -14,16 +14,16 @@ use jackfield_domain::tool_input::ToolInput;
 use serde_json::{Map, Value, json};
 
 use super::Unsupported;
-use super::conversation::{At, Outward, plain};
+use super::conversation::{BlockPath, RequestWriter, plain};
 use crate::DIALECT;
 use crate::reply::{annotation_source, state};
 use crate::wire;
 
-impl Outward<'_> {
+impl RequestWriter<'_> {
     /// A block; `None` if it is left out, which has been noted.
     pub(super) fn block(
         &mut self,
-        at: At,
+        at: BlockPath,
         block: &Block,
     ) -> Result<Option<wire::Block>, Unsupported> {
         Ok(match &block.content {
@@ -65,7 +65,7 @@ impl Outward<'_> {
     }
 
     /// Notes all opaque state of a block that is not sent: all but that at the indices `sent`.
-    pub(super) fn withhold(&mut self, at: At, block: &Block, sent: &[usize]) {
+    pub(super) fn withhold(&mut self, at: BlockPath, block: &Block, sent: &[usize]) {
         for k in (0..block.opaque.len()).filter(|k| !sent.contains(k)) {
             self.notes.dropped(
                 NoteEffect::Quality,
@@ -75,7 +75,7 @@ impl Outward<'_> {
         }
     }
 
-    fn text(&mut self, at: At, text: &Text) -> Option<wire::Block> {
+    fn text(&mut self, at: BlockPath, text: &Text) -> Option<wire::Block> {
         if text.text.trim().is_empty() {
             self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
             return None;
@@ -105,7 +105,7 @@ impl Outward<'_> {
         })
     }
 
-    fn refusal(&mut self, at: At, text: &str) -> Option<wire::Block> {
+    fn refusal(&mut self, at: BlockPath, text: &str) -> Option<wire::Block> {
         if text.trim().is_empty() {
             self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
             return None;
@@ -115,7 +115,12 @@ impl Outward<'_> {
         Some(plain(text))
     }
 
-    fn thinking(&mut self, at: At, block: &Block, thinking: &Thinking) -> Option<wire::Block> {
+    fn thinking(
+        &mut self,
+        at: BlockPath,
+        block: &Block,
+        thinking: &Thinking,
+    ) -> Option<wire::Block> {
         let kind = if thinking.redacted {
             state::REDACTED
         } else {
@@ -154,7 +159,7 @@ impl Outward<'_> {
 
     fn call(
         &mut self,
-        at: At,
+        at: BlockPath,
         block: &Block,
         call: &Arc<ToolCall>,
     ) -> Result<Option<wire::Block>, Unsupported> {
@@ -165,7 +170,7 @@ impl Outward<'_> {
             return Ok(self.provider_call(at, block, call));
         }
         let name = self.called_name(at, &call.name);
-        self.called.push(name.clone());
+        self.called_tools.push(name.clone());
         let caller = state::find(&block.opaque, self.owner, state::CALLER)
             .filter(|(_, json)| json.is_object());
         let toolset = state::find(&block.opaque, self.owner, state::TOOLSET)
@@ -181,10 +186,10 @@ impl Outward<'_> {
         }
         let mut input = self.input(at, &call.input);
         if let Some(names) = self.names.get(&name) {
-            names.offer(&mut input);
+            names.rename_arguments(&mut input);
         }
         Ok(Some(wire::Block::ToolUse(wire::ToolUse {
-            id: self.ids.of_call(&call.id),
+            id: self.ids.wire_id(&call.id),
             name,
             input: Value::Object(input),
             caller: caller.map(|(_, json)| json.clone()),
@@ -193,9 +198,14 @@ impl Outward<'_> {
         })))
     }
 
-    fn provider_call(&mut self, at: At, block: &Block, call: &ToolCall) -> Option<wire::Block> {
+    fn provider_call(
+        &mut self,
+        at: BlockPath,
+        block: &Block,
+        call: &ToolCall,
+    ) -> Option<wire::Block> {
         let whole = state::provider_call(block, self.owner)
-            .filter(|known| self.complete.contains(known.id));
+            .filter(|known| self.complete_calls.contains(known.id));
         let Some(known) = whole else {
             self.notes
                 .dropped(NoteEffect::Quality, "provider_call_withheld", at);
@@ -212,7 +222,7 @@ impl Outward<'_> {
     }
 
     /// The arguments as an object, the only form that Claude accepts.
-    fn input(&mut self, at: At, input: &ToolInput) -> Map<String, Value> {
+    fn input(&mut self, at: BlockPath, input: &ToolInput) -> Map<String, Value> {
         let path = format_args!("{at}.input");
         let (key, text) = match input {
             ToolInput::Json(input) => match input.object() {
@@ -232,7 +242,7 @@ impl Outward<'_> {
         Map::from_iter([(key.to_owned(), json!(text))])
     }
 
-    fn called_name(&mut self, at: At, name: &CalledName) -> String {
+    fn called_name(&mut self, at: BlockPath, name: &CalledName) -> String {
         let name = name.as_str();
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if (1..=128).contains(&name.len()) && name.chars().all(fits) {
@@ -244,10 +254,16 @@ impl Outward<'_> {
         bare_tool_name(name).as_str().to_owned()
     }
 
-    fn opaque(&mut self, at: At, block: &Block, opaque: &OpaqueBlock) -> Option<wire::Block> {
-        let paired = state::result_of(&opaque.json).is_none_or(|id| self.complete.contains(id));
-        let mine = opaque.owner == *self.owner && at.role != Role::System;
-        let fields = state::fields_of(opaque).filter(|_| mine && paired);
+    fn opaque(
+        &mut self,
+        at: BlockPath,
+        block: &Block,
+        opaque: &OpaqueBlock,
+    ) -> Option<wire::Block> {
+        let paired =
+            state::result_of(&opaque.json).is_none_or(|id| self.complete_calls.contains(id));
+        let is_own = opaque.owner == *self.owner && at.role != Role::System;
+        let fields = state::fields_of(opaque).filter(|_| is_own && paired);
         self.withhold(at, block, &[]);
         if let Some(fields) = fields {
             if opaque.fallback.is_some() {
@@ -270,15 +286,15 @@ impl Outward<'_> {
         Some(plain(text))
     }
 
-    fn audio(&mut self, at: At, audio: &Audio) -> Result<Option<wire::Block>, Unsupported> {
-        self.told(at, &in_words::audio(audio), "Claude takes no sounds")
+    fn audio(&mut self, at: BlockPath, audio: &Audio) -> Result<Option<wire::Block>, Unsupported> {
+        self.replacement_text(at, &media_text::audio(audio), "Claude takes no sounds")
     }
 
-    fn image(&mut self, at: At, image: &Image) -> Result<Option<wire::Block>, Unsupported> {
+    fn image(&mut self, at: BlockPath, image: &Image) -> Result<Option<wire::Block>, Unsupported> {
         let source = self.image_source(&image.source);
         let Some(source) = source.filter(|_| matches!(at.role, Role::Tool | Role::User)) else {
             let reason = "Claude takes pictures as JPEG, PNG, GIF or WebP, from a user";
-            return self.told(at, &in_words::source("image", &image.source), reason);
+            return self.replacement_text(at, &media_text::source("image", &image.source), reason);
         };
         self.image_detail(at, image);
         Ok(Some(wire::Block::Image {
@@ -289,7 +305,7 @@ impl Outward<'_> {
 
     fn document(
         &mut self,
-        at: At,
+        at: BlockPath,
         document: &Document,
     ) -> Result<Option<wire::Block>, Unsupported> {
         if matches!(&document.source, MediaSource::Text(text) if text.trim().is_empty()) {
@@ -299,15 +315,19 @@ impl Outward<'_> {
         let source = self.document_source(&document.source);
         let Some(source) = source.filter(|_| matches!(at.role, Role::Tool | Role::User)) else {
             let reason = "Claude takes documents as PDF or plain text, from a user";
-            return self.told(at, &in_words::source("document", &document.source), reason);
+            return self.replacement_text(
+                at,
+                &media_text::source("document", &document.source),
+                reason,
+            );
         };
         Ok(Some(document_block(document, source)))
     }
 
     /// The replacement text for a block that Claude does not accept: only in an assistant message.
-    fn told(
+    fn replacement_text(
         &mut self,
-        at: At,
+        at: BlockPath,
         words: &str,
         reason: &'static str,
     ) -> Result<Option<wire::Block>, Unsupported> {
@@ -320,7 +340,7 @@ impl Outward<'_> {
     }
 }
 
-impl At {
+impl BlockPath {
     fn unsupported(self, reason: &'static str) -> Unsupported {
         Unsupported {
             path: self.to_string(),

@@ -16,49 +16,49 @@ use jackfield_domain::system_prompt::PartOrigin;
 use serde_json::Value;
 
 use super::extensions::SYSTEM;
-use super::{Names, Unsupported};
+use super::{PropertyNames, Unsupported};
 use crate::options::Profile;
 use crate::reply::state;
 use crate::{DIALECT, wire};
 
 /// The mapped conversation and system prompt.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct MappedConversation {
     /// The paths of the cache points, in order.
-    pub(super) cached: Vec<String>,
+    pub(super) cache_paths: Vec<String>,
     /// The extensions that set a cache point in the system prompt, by their paths, in order.
-    pub(super) cached_system: Vec<String>,
+    pub(super) system_cache_paths: Vec<String>,
     /// The names of the called tools, in order.
-    pub(super) called: Vec<String>,
+    pub(super) called_tools: Vec<String>,
     pub(super) messages: Vec<wire::InputMessage>,
     pub(super) system: Vec<wire::Block>,
 }
 
 /// The context for mapping blocks.
 #[derive(Debug)]
-pub(super) struct Outward<'a> {
-    pub(super) cached: Vec<String>,
-    pub(super) called: Vec<String>,
+pub(super) struct RequestWriter<'a> {
+    pub(super) cache_paths: Vec<String>,
+    pub(super) called_tools: Vec<String>,
     pub(super) ids: WireIds,
     /// The renamed properties, by tool.
-    pub(super) names: HashMap<String, Arc<Names>>,
+    pub(super) names: HashMap<String, Arc<PropertyNames>>,
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
     /// The provider-run calls that have a result, by the provider's id.
-    pub(super) complete: HashSet<String>,
+    pub(super) complete_calls: HashSet<String>,
     /// The toolset of each call, for its result.
     pub(super) toolsets: HashMap<ToolCallId, String>,
 }
 
 /// A place in the conversation; its path is written out only when a note needs it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct At {
+pub(super) struct BlockPath {
     pub(super) message: usize,
     pub(super) block: usize,
     pub(super) role: Role,
 }
 
-impl fmt::Display for At {
+impl fmt::Display for BlockPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "messages[{}].blocks[{}]", self.message, self.block)
     }
@@ -71,7 +71,7 @@ pub(super) fn to_wire(
     owner: &StateOwner,
     profile: &Profile,
     notes: &mut Notes,
-) -> Result<Said, Unsupported> {
+) -> Result<MappedConversation, Unsupported> {
     let (mut system, mut cached_system) = (Vec::new(), Vec::new());
     // The client's own parts have a separate index, as others may precede them.
     let mut own = 0;
@@ -98,13 +98,13 @@ pub(super) fn to_wire(
             system.push(block);
         }
     }
-    let mut outward = Outward {
-        cached: Vec::new(),
-        called: Vec::new(),
-        ids: WireIds::of(request, owner, IdForm::Usual),
+    let mut outward = RequestWriter {
+        cache_paths: Vec::new(),
+        called_tools: Vec::new(),
+        ids: WireIds::new(request, owner, IdForm::Usual),
         notes,
         owner,
-        complete: complete_provider_calls(request, owner),
+        complete_calls: complete_provider_calls(request, owner),
         names: names(tools),
         toolsets: HashMap::new(),
     };
@@ -132,7 +132,7 @@ pub(super) fn to_wire(
                 outward
                     .notes
                     .approximated(NoteEffect::Cosmetic, "system_message_moved", path);
-                outward.forget_cache_points(n);
+                outward.drop_cache_points(n);
                 system.extend(blocks.into_iter().map(without_cache_point));
                 continue;
             }
@@ -168,7 +168,11 @@ pub(super) fn to_wire(
         }
         last = Some(message.role);
     }
-    let Outward { cached, called, .. } = outward;
+    let RequestWriter {
+        cache_paths: cached,
+        called_tools: called,
+        ..
+    } = outward;
     if let Some(end) = request.messages.last() {
         check_end(
             end,
@@ -178,17 +182,17 @@ pub(super) fn to_wire(
             notes,
         )?;
     }
-    Ok(Said {
-        cached,
-        cached_system,
-        called,
+    Ok(MappedConversation {
+        cache_paths: cached,
+        system_cache_paths: cached_system,
+        called_tools: called,
         messages,
         system,
     })
 }
 
 /// The renamed properties, by tool.
-pub(crate) fn names(tools: &[wire::Tool]) -> HashMap<String, Arc<Names>> {
+pub(crate) fn names(tools: &[wire::Tool]) -> HashMap<String, Arc<PropertyNames>> {
     let renamed = tools.iter().filter_map(|tool| {
         let (name, names) = (tool.name.as_ref()?, tool.names.as_ref()?);
         Some((name.clone(), Arc::clone(names)))
@@ -270,7 +274,7 @@ fn cache_point(extensions: &[Extension], path: &str) -> Option<wire::CacheContro
     serde_json::from_value(extension.json.clone()).ok()
 }
 
-impl Outward<'_> {
+impl RequestWriter<'_> {
     /// The settings of a system message, if the message can have them and this owner set them; the state of others
     /// is withheld.
     fn settings<'m>(
@@ -298,7 +302,7 @@ impl Outward<'_> {
     fn message(&mut self, n: usize, message: &Message) -> Result<Vec<wire::Block>, Unsupported> {
         let mut blocks = Vec::with_capacity(message.blocks.len());
         for (b, block) in message.blocks.iter().enumerate() {
-            let at = At {
+            let at = BlockPath {
                 message: n,
                 block: b,
                 role: message.role,
@@ -312,16 +316,16 @@ impl Outward<'_> {
     }
 
     /// Removes the cache points of a message that joins the system prompt, which has none.
-    fn forget_cache_points(&mut self, n: usize) {
-        let here = format!("messages[{n}].");
-        while let Some(path) = self.cached.pop_if(|path| path.starts_with(&here)) {
+    fn drop_cache_points(&mut self, n: usize) {
+        let prefix = format!("messages[{n}].");
+        while let Some(path) = self.cache_paths.pop_if(|path| path.starts_with(&prefix)) {
             let path = format_args!("{path}.cache");
             self.notes
                 .dropped(NoteEffect::Cost, "cache_point_not_possible", path);
         }
     }
 
-    fn set_cache_point(&mut self, at: At, block: &Block, wire: &mut wire::Block) {
+    fn set_cache_point(&mut self, at: BlockPath, block: &Block, wire: &mut wire::Block) {
         let Some(point) = block.cache else { return };
         let Some(cache) = cache_control(wire) else {
             let path = format_args!("{at}.cache");
@@ -341,7 +345,7 @@ impl Outward<'_> {
             kind: "ephemeral".to_owned(),
             ttl: ttl.map(str::to_owned),
         });
-        self.cached.push(at.to_string());
+        self.cache_paths.push(at.to_string());
     }
 }
 
@@ -403,9 +407,9 @@ fn check_end(
         });
     }
     if let Some(wire::Block::Text { text, .. }) = blocks.last_mut() {
-        let kept = text.trim_end().len();
-        if kept < text.len() {
-            text.truncate(kept);
+        let trimmed_len = text.trim_end().len();
+        if trimmed_len < text.len() {
+            text.truncate(trimmed_len);
             let block = end.blocks.len().saturating_sub(1);
             notes.approximated(
                 NoteEffect::Cosmetic,

@@ -1,18 +1,18 @@
 //! Maps outcomes of tool calls to `tool_result` blocks, and the sources of media.
 
-use jackfield_dialect_kit::{in_words, same};
+use jackfield_dialect_kit::{json_text, media_text};
 use jackfield_domain::media::{Image, ImageDetail, MediaSource};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
 use serde_json::Value;
 
 use super::blocks::document_block;
-use super::conversation::{At, Outward, plain};
+use super::conversation::{BlockPath, RequestWriter, plain};
 use crate::reply::state;
 use crate::wire;
 
-impl Outward<'_> {
-    pub(super) fn outcome(&mut self, at: At, outcome: &ToolOutcome) -> wire::Block {
+impl RequestWriter<'_> {
+    pub(super) fn outcome(&mut self, at: BlockPath, outcome: &ToolOutcome) -> wire::Block {
         let echoed = state::find(&outcome.opaque, self.owner, state::TOOLSET)
             .and_then(|(place, json)| Some((place, json.as_str()?)))
             .filter(|_| !self.toolsets.contains_key(&outcome.call));
@@ -23,7 +23,7 @@ impl Outward<'_> {
         }
         let known = self.toolsets.get(&outcome.call).cloned();
         wire::Block::ToolResult(wire::ToolResult {
-            tool_use_id: self.ids.of_call(&outcome.call),
+            tool_use_id: self.ids.wire_id(&outcome.call),
             content: self.result(at, &outcome.result),
             is_error: outcome.result.is_error.then_some(true),
             toolset_name: known.or_else(|| echoed.map(|(_, name)| name.to_owned())),
@@ -31,7 +31,7 @@ impl Outward<'_> {
         })
     }
 
-    fn result(&mut self, at: At, result: &ToolResult) -> Option<wire::Content> {
+    fn result(&mut self, at: BlockPath, result: &ToolResult) -> Option<wire::Content> {
         let mut parts = Vec::with_capacity(result.content.len());
         for (k, part) in result.content.iter().enumerate() {
             parts.extend(self.part(at, k, part));
@@ -44,7 +44,7 @@ impl Outward<'_> {
                 parts.push(plain(&json.to_string()));
             } else {
                 // Tools usually return the same value as text; otherwise the model does not get it.
-                let effect = if says(result, json) {
+                let effect = if has_json_text(result, json) {
                     NoteEffect::Cosmetic
                 } else {
                     NoteEffect::Quality
@@ -69,7 +69,7 @@ impl Outward<'_> {
         }
     }
 
-    fn part(&mut self, at: At, k: usize, part: &OutcomePart) -> Option<wire::Block> {
+    fn part(&mut self, at: BlockPath, k: usize, part: &OutcomePart) -> Option<wire::Block> {
         let path = format_args!("{at}.result.content[{k}]");
         let words = match part {
             OutcomePart::Text(text) if text.trim().is_empty() => {
@@ -77,7 +77,7 @@ impl Outward<'_> {
                 return None;
             }
             OutcomePart::Text(text) => return Some(plain(text)),
-            OutcomePart::Audio(audio) => in_words::audio(audio),
+            OutcomePart::Audio(audio) => media_text::audio(audio),
             OutcomePart::Document(document) => {
                 if matches!(&document.source, MediaSource::Text(text) if text.trim().is_empty()) {
                     self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
@@ -85,7 +85,7 @@ impl Outward<'_> {
                 }
                 match self.document_source(&document.source) {
                     Some(source) => return Some(document_block(document, source)),
-                    None => in_words::source("document", &document.source),
+                    None => media_text::source("document", &document.source),
                 }
             }
             OutcomePart::Image(image) => match self.image_source(&image.source) {
@@ -99,7 +99,7 @@ impl Outward<'_> {
                         cache_control: None,
                     });
                 }
-                None => in_words::source("image", &image.source),
+                None => media_text::source("image", &image.source),
             },
         };
         self.notes
@@ -107,7 +107,7 @@ impl Outward<'_> {
         Some(plain(&words))
     }
 
-    pub(super) fn image_detail(&mut self, at: At, image: &Image) {
+    pub(super) fn image_detail(&mut self, at: BlockPath, image: &Image) {
         if let Some(effect) = detail_effect(image) {
             let path = format_args!("{at}.detail");
             self.notes.dropped(effect, "image_detail", path);
@@ -121,7 +121,7 @@ impl Outward<'_> {
                 .contains(&&**media_type)
                 .then(|| base64(media_type, data)),
             MediaSource::Text(_) => None,
-            MediaSource::File { .. } | MediaSource::Url(_) => self.elsewhere(source),
+            MediaSource::File { .. } | MediaSource::Url(_) => self.remote_source(source),
         }
     }
 
@@ -135,11 +135,11 @@ impl Outward<'_> {
                 media_type: "text/plain".to_owned(),
                 data: (**text).to_owned(),
             }),
-            MediaSource::File { .. } | MediaSource::Url(_) => self.elsewhere(source),
+            MediaSource::File { .. } | MediaSource::Url(_) => self.remote_source(source),
         }
     }
 
-    fn elsewhere(&self, source: &MediaSource) -> Option<wire::Source> {
+    fn remote_source(&self, source: &MediaSource) -> Option<wire::Source> {
         match source {
             // A file belongs to an account, regardless of the model.
             MediaSource::File { id, owner } => (owner.dialect == self.owner.dialect
@@ -175,7 +175,7 @@ fn detail_effect(image: &Image) -> Option<NoteEffect> {
 }
 
 /// Whether a text part of the result equals this JSON value.
-fn says(result: &ToolResult, json: &Value) -> bool {
+fn has_json_text(result: &ToolResult, json: &Value) -> bool {
     let mut texts = result.content.iter().filter_map(OutcomePart::as_text);
-    texts.any(|text| same::says(text, json))
+    texts.any(|text| json_text::matches(text, json))
 }

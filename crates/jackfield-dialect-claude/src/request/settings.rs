@@ -18,7 +18,7 @@ pub(crate) const FORMAT_NAME: &str = "response";
 
 /// The fields of the body for settings.
 #[derive(Debug)]
-pub(super) struct Mapped {
+pub(super) struct MappedSettings {
     pub(super) max_tokens: u64,
     pub(super) metadata: Option<wire::Metadata>,
     pub(super) output_config: Option<wire::OutputConfig>,
@@ -30,7 +30,7 @@ pub(super) struct Mapped {
     pub(super) top_p: Option<f64>,
 }
 
-pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Mapped {
+pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes) -> MappedSettings {
     drop_unknown(settings, notes);
     let max_tokens = max_tokens(settings, profile, notes);
     let thinking = thinking(settings, profile, max_tokens, notes);
@@ -56,7 +56,7 @@ pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes)
         format,
         extra: Map::new(),
     };
-    Mapped {
+    MappedSettings {
         max_tokens,
         metadata: settings.end_user.as_ref().map(|name| wire::Metadata {
             user_id: Some((**name).to_owned()),
@@ -210,16 +210,16 @@ fn adaptive(profile: &Profile, max_tokens: u64, notes: &mut Notes) -> Option<wir
 }
 
 fn with_budget(
-    wanted: u32,
+    requested: u32,
     profile: &Profile,
     max_tokens: u64,
     notes: &mut Notes,
 ) -> Option<wire::Thinking> {
     let path = "settings.thinking";
-    let wanted = u64::from(wanted);
+    let requested = u64::from(requested);
     if profile.thinking_budget && max_tokens > LEAST_BUDGET {
-        let fitting = wanted.clamp(LEAST_BUDGET, max_tokens - 1);
-        if fitting != wanted {
+        let fitting = requested.clamp(LEAST_BUDGET, max_tokens - 1);
+        if fitting != requested {
             notes.approximated(NoteEffect::Quality, "thinking_budget_changed", path);
         }
         return Some(budget(fitting));

@@ -10,7 +10,7 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::{Grammar, InputFormat, ToolChoice, ToolDefinition};
 use serde_json::{Map, Value, json};
 
-use super::{extensions, names, schema};
+use super::{extensions, property_names, schema};
 use crate::options::Profile;
 use crate::{DIALECT, wire};
 
@@ -19,14 +19,14 @@ pub(crate) const TEXT_FIELD: &str = "input";
 
 /// The tools offered to the model.
 #[derive(Debug)]
-pub(super) struct Offered {
+pub(super) struct OfferedTools {
     pub(super) choice: Option<wire::ToolChoice>,
     pub(super) tools: Vec<wire::Tool>,
 }
 
 /// The offered tools in the vendor's form.
-pub(super) fn written(request: &ModelRequest, notes: &mut Notes) -> Vec<wire::Tool> {
-    let chosen = chosen(request);
+pub(super) fn to_wire(request: &ModelRequest, notes: &mut Notes) -> Vec<wire::Tool> {
+    let chosen = chosen_names(request);
     let mut tools: Vec<wire::Tool> = Vec::with_capacity(request.tools.len());
     for (n, definition) in request.tools.iter().enumerate() {
         let name = definition.name.as_str();
@@ -43,14 +43,14 @@ pub(super) fn written(request: &ModelRequest, notes: &mut Notes) -> Vec<wire::To
 }
 
 /// The offered subset of these tools, and the choice among them.
-pub(super) fn offered(
+pub(super) fn offer_tools(
     request: &ModelRequest,
     tools: Vec<wire::Tool>,
     profile: &Profile,
     thinks: bool,
     called: &[String],
     notes: &mut Notes,
-) -> Offered {
+) -> OfferedTools {
     let parallel = request.settings.parallel_calls;
     if tools.is_empty() {
         if parallel.is_some() {
@@ -70,11 +70,11 @@ pub(super) fn offered(
             "settings.parallel_calls",
         );
     }
-    Offered { choice, tools }
+    OfferedTools { choice, tools }
 }
 
 /// The tools of a subset; `None` if all are offered, also if the subset would be empty.
-fn chosen(request: &ModelRequest) -> Option<Vec<&str>> {
+fn chosen_names(request: &ModelRequest) -> Option<Vec<&str>> {
     let ToolChoice::Only { tools, .. } = &request.choice else {
         return None;
     };
@@ -90,7 +90,7 @@ fn chosen(request: &ModelRequest) -> Option<Vec<&str>> {
 }
 
 /// Claude requires `tools` if the conversation has calls: stubs are offered, and the choice forbids calls.
-fn without_tools(request: &ModelRequest, called: &[String], notes: &mut Notes) -> Offered {
+fn without_tools(request: &ModelRequest, called: &[String], notes: &mut Notes) -> OfferedTools {
     let told = if called.is_empty() {
         ToolChoice::Auto
     } else {
@@ -106,7 +106,7 @@ fn without_tools(request: &ModelRequest, called: &[String], notes: &mut Notes) -
         notes.approximated(effect, "choice_without_tools", "choice");
     }
     if called.is_empty() {
-        return Offered {
+        return OfferedTools {
             choice: None,
             tools: Vec::new(),
         };
@@ -127,7 +127,7 @@ fn without_tools(request: &ModelRequest, called: &[String], notes: &mut Notes) -
             tools.push(stub);
         }
     }
-    Offered {
+    OfferedTools {
         choice: Some(wire::ToolChoice::None),
         tools,
     }
@@ -197,7 +197,7 @@ fn tool(n: usize, definition: &ToolDefinition, notes: &mut Notes) -> wire::Tool 
     let input_schema = match &definition.input {
         InputFormat::Json(schema) => {
             let mut schema = json_input(n, schema, &mut strict, notes);
-            names = names::fit(&mut schema);
+            names = property_names::rename_properties(&mut schema);
             if names.is_some() {
                 let path = format_args!("tools[{n}].input");
                 notes.approximated(NoteEffect::Cosmetic, "property_names_changed", path);
@@ -249,7 +249,10 @@ pub(super) fn limit_cache_points(
         let found = extensions.unwrap_or_default().iter().find(|one| is_it(one));
         if let Some(extension) = found {
             let of = format_args!("tools[{n}]");
-            let path = ExtensionPath { extension, of };
+            let path = ExtensionPath {
+                extension,
+                parent: of,
+            };
             notes.dropped(NoteEffect::Cost, "too_many_cache_points", path);
         }
         tool.extra.shift_remove(CACHE_CONTROL);

@@ -14,11 +14,11 @@ use crate::request::BETAS;
 /// Betas that would make a server act or store something are refused; those of tools that the vendor runs are left
 /// out with a note, as the tools are. For a provider of this dialect all others pass, as do the body's fields that
 /// need them. Otherwise betas without an effect are dropped silently, and the rest is left out with a note.
-pub(super) fn read(header: Option<&str>, pass: bool) -> Result<Betas, ServeError> {
+pub(super) fn read(header: Option<&str>, forward_unknown: bool) -> Result<Betas, ServeError> {
     let mut notes = Notes::default();
     let mut sent: Vec<Value> = Vec::new();
-    let named = header.unwrap_or_default().split(',').map(str::trim);
-    for (n, beta) in named.filter(|beta| !beta.is_empty()).enumerate() {
+    let names = header.unwrap_or_default().split(',').map(str::trim);
+    for (n, beta) in names.filter(|beta| !beta.is_empty()).enumerate() {
         if n == MOST {
             let message = format!("more than {MOST} betas");
             return Err(ServeError::new(ServeErrorKind::Invalid, message).at(HEADER));
@@ -36,7 +36,7 @@ pub(super) fn read(header: Option<&str>, pass: bool) -> Result<Betas, ServeError
             // Has no effect by itself: the field `thread` does. SDKs that continue without that field may send it.
             continue;
         }
-        if pass && !HOSTED.contains(&stem) {
+        if forward_unknown && !HOSTED.contains(&stem) {
             sent.push(beta.into());
         } else if !PASSED.contains(&stem) {
             let path = format_args!("{HEADER}.{beta}");
@@ -45,7 +45,7 @@ pub(super) fn read(header: Option<&str>, pass: bool) -> Result<Betas, ServeError
     }
     Ok(Betas {
         notes: notes.into_vec(),
-        sent: (!sent.is_empty()).then(|| Extension {
+        forwarded: (!sent.is_empty()).then(|| Extension {
             dialect: DIALECT.into(),
             path: BETAS.to_owned(),
             json: sent.into(),
@@ -57,7 +57,7 @@ pub(super) fn read(header: Option<&str>, pass: bool) -> Result<Betas, ServeError
 pub(super) struct Betas {
     pub(super) notes: Vec<Note>,
     /// The betas for the provider.
-    pub(super) sent: Option<Extension>,
+    pub(super) forwarded: Option<Extension>,
 }
 
 /// The name of a beta without its date.

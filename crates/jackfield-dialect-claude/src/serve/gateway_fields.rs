@@ -13,7 +13,7 @@ use crate::wire::{Block, Content, InputMessage, Request, Source, Tool};
 /// Refuses fields that would make a server act or store something, and fields that no vendor accepts; removes
 /// fields without an effect.
 pub(super) fn check(body: &mut Request) -> Result<(), ServeError> {
-    body.extra.retain(|_, json| !says_nothing(json));
+    body.extra.retain(|_, json| !is_empty_value(json));
     if body.extra.contains_key("thread") {
         let message = format!("`thread` is not served: {THREAD}");
         return Err(ServeError::new(ServeErrorKind::ThreadUnsupported, message).at("thread"));
@@ -142,7 +142,7 @@ fn check_file(block: &Block, place: impl Fn() -> String) -> Result<(), ServeErro
 }
 
 /// Whether a field has no effect.
-fn says_nothing(json: &Value) -> bool {
+fn is_empty_value(json: &Value) -> bool {
     match json {
         Value::Array(list) => list.is_empty(),
         Value::Null => true,

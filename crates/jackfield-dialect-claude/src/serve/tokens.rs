@@ -10,14 +10,14 @@ use crate::request::{Incoming, Invalid};
 use crate::wire;
 
 /// Parses a body that may lack the limit on the reply.
-pub(super) fn body(text: &[u8]) -> Result<wire::Request, Invalid> {
+pub(super) fn parse_body(text: &[u8]) -> Result<wire::Request, Invalid> {
     let mut fields = body::fields(text)?;
     fields.entry("max_tokens").or_insert_with(|| json!(0));
     body::parse(Value::Object(fields).to_string().as_bytes())
 }
 
 /// Always an estimate, as not every served provider has a token counter.
-pub(super) fn counted(incoming: &Incoming) -> (Vec<u8>, Vec<Note>) {
+pub(super) fn count_response(incoming: &Incoming) -> (Vec<u8>, Vec<Note>) {
     let tools = incoming.tools.iter().map(|tool| &**tool);
     let preamble = estimate::preamble(&incoming.system, tools);
     let messages = incoming.messages.iter().map(estimate::message);

@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 use crate::reply::{annotation, state};
-use crate::request::{Names, TEXT_FIELD};
+use crate::request::{PropertyNames, TEXT_FIELD};
 use crate::wire::IncomingDelta;
 
 /// Why a block cannot be read.
@@ -18,25 +18,25 @@ pub(super) type Fault = &'static str;
 
 /// The request's tools, as far as decoding needs them.
 #[derive(Debug, Default)]
-pub(super) struct Tools {
+pub(super) struct RequestTools {
     /// The renamed properties, by tool.
-    pub(super) names: HashMap<String, Arc<Names>>,
+    pub(super) names: HashMap<String, Arc<PropertyNames>>,
     /// The text tools.
-    pub(super) text: HashSet<Arc<str>>,
+    pub(super) text_tools: HashSet<Arc<str>>,
 }
 
 /// A block that has not ended.
 #[derive(Debug)]
-pub(super) enum Open {
+pub(super) enum OpenBlock {
     /// A call; the arguments in its start count if no others follow.
     Call {
-        given: Option<String>,
+        initial_input: Option<String>,
     },
     /// A call whose arguments have renamed properties.
     RenamedCall {
-        given: Option<String>,
+        initial_input: Option<String>,
         input: String,
-        names: Arc<Names>,
+        names: Arc<PropertyNames>,
     },
     /// An opaque block, which is collected until it ends.
     Opaque {
@@ -63,13 +63,13 @@ pub(super) fn start(
     index: u32,
     mut fields: Map<String, Value>,
     owner: &StateOwner,
-    tools: &Tools,
+    tools: &RequestTools,
     out: &mut Vec<Delta>,
-) -> Result<Open, Fault> {
+) -> Result<OpenBlock, Fault> {
     let kind = take_text(&mut fields, "type").ok_or("a block has no type")?;
     match kind.as_str() {
         "text" => {
-            out.push(started(index, BlockStart::Text));
+            out.push(block_started(index, BlockStart::Text));
             append_text(
                 index,
                 &take_text(&mut fields, "text").unwrap_or_default(),
@@ -85,10 +85,13 @@ pub(super) fn start(
                         }),
                 );
             }
-            Ok(Open::Text)
+            Ok(OpenBlock::Text)
         }
         "thinking" => {
-            out.push(started(index, BlockStart::Thinking { redacted: false }));
+            out.push(block_started(
+                index,
+                BlockStart::Thinking { redacted: false },
+            ));
             append_text(
                 index,
                 &take_text(&mut fields, "thinking").unwrap_or_default(),
@@ -99,22 +102,25 @@ pub(super) fn start(
             out.extend(
                 signature.map(|text| state_set(index, owner, state::SIGNATURE, json!(text))),
             );
-            Ok(Open::Thinking { signed })
+            Ok(OpenBlock::Thinking { signed })
         }
         "redacted_thinking" => {
             let data = take_text(&mut fields, "data").ok_or("redacted thinking has no data")?;
-            out.push(started(index, BlockStart::Thinking { redacted: true }));
+            out.push(block_started(
+                index,
+                BlockStart::Thinking { redacted: true },
+            ));
             out.push(state_set(index, owner, state::REDACTED, json!(data)));
-            Ok(Open::Redacted)
+            Ok(OpenBlock::Redacted)
         }
         "tool_use" => call(index, fields, owner, tools, out),
         kind if state::PROVIDER_CALLS.contains(&kind) => {
-            let given = given(fields.shift_remove("input"));
+            let initial_input = initial_input(fields.shift_remove("input"));
             let text = |key: &str| fields.get(key).and_then(Value::as_str);
             let name = text("name").ok_or("a call has no name")?;
             let id = text("id").ok_or("a call has no id")?;
             let start = call_start(name, RanBy::Provider, Some(id), true, owner);
-            out.push(started(index, start));
+            out.push(block_started(index, start));
             let kind = ("type".to_owned(), json!(kind));
             let fields = Map::from_iter(std::iter::once(kind).chain(fields));
             out.push(state_set(
@@ -123,12 +129,12 @@ pub(super) fn start(
                 state::PROVIDER_CALL,
                 Value::Object(fields),
             ));
-            Ok(Open::Call { given })
+            Ok(OpenBlock::Call { initial_input })
         }
         "document" | "image" | "tool_result" => Err("a reply cannot hold a block of this type"),
         _ => {
             let kind = ("type".to_owned(), json!(kind));
-            Ok(Open::Opaque {
+            Ok(OpenBlock::Opaque {
                 fields: Map::from_iter(std::iter::once(kind).chain(fields)),
                 input: String::new(),
             })
@@ -140,13 +146,13 @@ fn call(
     index: u32,
     mut fields: Map<String, Value>,
     owner: &StateOwner,
-    tools: &Tools,
+    tools: &RequestTools,
     out: &mut Vec<Delta>,
-) -> Result<Open, Fault> {
+) -> Result<OpenBlock, Fault> {
     let name = take_text(&mut fields, "name").ok_or("a call has no name")?;
     // Some servers send no id; the domain then assigns one.
     let id = take_text(&mut fields, "id");
-    let takes_text = tools.text.contains(&*name);
+    let takes_text = tools.text_tools.contains(&*name);
     let start = call_start(&name, RanBy::Engine, id.as_deref(), !takes_text, owner);
     let mut states = Vec::new();
     if let Some(caller) = fields.shift_remove("caller").filter(Value::is_object) {
@@ -155,31 +161,31 @@ fn call(
     if let Some(toolset) = take_text(&mut fields, "toolset_name") {
         states.push(opaque_state(owner, state::TOOLSET, json!(toolset)));
     }
-    let given = given(fields.shift_remove("input"));
+    let initial_input = initial_input(fields.shift_remove("input"));
     if takes_text {
-        return Ok(Open::TextCall {
-            input: given.unwrap_or_default(),
+        return Ok(OpenBlock::TextCall {
+            input: initial_input.unwrap_or_default(),
             start,
             states,
         });
     }
-    out.push(started(index, start));
+    out.push(block_started(index, start));
     out.extend(
         states
             .into_iter()
             .map(|state| Delta::StateSet { index, state }),
     );
     Ok(match tools.names.get(&name) {
-        Some(names) => Open::RenamedCall {
-            given,
+        Some(names) => OpenBlock::RenamedCall {
+            initial_input,
             input: String::new(),
             names: Arc::clone(names),
         },
-        None => Open::Call { given },
+        None => OpenBlock::Call { initial_input },
     })
 }
 
-impl Open {
+impl OpenBlock {
     /// Adds to the block. Fragments of an unknown kind are ignored, except in an unknown block.
     pub(super) fn append(
         &mut self,
@@ -210,7 +216,12 @@ impl Open {
                 let signature = json!(delta.signature);
                 out.push(state_set(index, owner, state::SIGNATURE, signature));
             }
-            (Self::Call { given }, "input_json_delta") => {
+            (
+                Self::Call {
+                    initial_input: given,
+                },
+                "input_json_delta",
+            ) => {
                 if !delta.partial_json.is_empty() {
                     *given = None;
                     out.push(Delta::ArgumentsAppended {
@@ -234,22 +245,26 @@ impl Open {
     /// Ends the block.
     pub(super) fn end(self, index: u32, owner: &StateOwner, out: &mut Vec<Delta>) {
         match self {
-            Self::Call { given: Some(text) } => out.push(Delta::ArgumentsAppended {
+            Self::Call {
+                initial_input: Some(text),
+            } => out.push(Delta::ArgumentsAppended {
                 index,
                 text: text.into(),
             }),
-            Self::Call { given: None }
+            Self::Call {
+                initial_input: None,
+            }
             | Self::Redacted
             | Self::Text
             | Self::Thinking { signed: true } => {}
             Self::RenamedCall {
-                given,
+                initial_input: given,
                 input,
                 names,
             } => {
-                let given = given.filter(|_| input.is_empty()).unwrap_or(input);
-                if !given.is_empty() {
-                    let text = names.own(&given).into();
+                let arguments = given.filter(|_| input.is_empty()).unwrap_or(input);
+                if !arguments.is_empty() {
+                    let text = names.restore(&arguments).into();
                     out.push(Delta::ArgumentsAppended { index, text });
                 }
             }
@@ -270,16 +285,19 @@ impl Open {
                     json: Value::Object(fields),
                     owner: owner.clone(),
                 });
-                out.push(started(index, BlockStart::Whole(block)));
+                out.push(block_started(index, BlockStart::Whole(block)));
             }
             Self::TextCall {
                 input,
                 start,
                 states,
             } => {
-                let text = text_of(&input);
+                let text = unwrap_text_input(&input);
                 let broken = text.is_none() && is_broken(&input);
-                out.push(started(index, if broken { as_json(start) } else { start }));
+                out.push(block_started(
+                    index,
+                    if broken { into_json_call(start) } else { start },
+                ));
                 out.extend(
                     states
                         .into_iter()
@@ -327,7 +345,7 @@ fn call_start(
     }
 }
 
-const fn started(index: u32, start: BlockStart) -> Delta {
+const fn block_started(index: u32, start: BlockStart) -> Delta {
     Delta::BlockStarted { index, start }
 }
 
@@ -364,7 +382,7 @@ fn take_text(fields: &mut Map<String, Value>, key: &str) -> Option<String> {
 }
 
 /// The arguments in a call's start. The vendor sends `{}`; other servers send all of them, or none.
-fn given(input: Option<Value>) -> Option<String> {
+fn initial_input(input: Option<Value>) -> Option<String> {
     match input? {
         Value::Null => None,
         Value::Object(fields) if fields.is_empty() => None,
@@ -376,7 +394,7 @@ fn given(input: Option<Value>) -> Option<String> {
 }
 
 /// The text in the JSON arguments of a text tool.
-fn text_of(input: &str) -> Option<String> {
+fn unwrap_text_input(input: &str) -> Option<String> {
     let mut fields: Map<String, Value> = serde_json::from_str(input).ok()?;
     take_text(&mut fields, TEXT_FIELD)
 }
@@ -387,7 +405,7 @@ fn is_broken(input: &str) -> bool {
 }
 
 /// A call with its arguments unchanged: malformed JSON is no text for a tool to run.
-fn as_json(start: BlockStart) -> BlockStart {
+fn into_json_call(start: BlockStart) -> BlockStart {
     match start {
         BlockStart::ToolCall {
             name,

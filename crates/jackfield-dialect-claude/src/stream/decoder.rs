@@ -12,7 +12,7 @@ use jackfield_domain::tool::InputFormat;
 use jackfield_domain::usage::Usage;
 use serde_json::{Map, Value};
 
-use super::block::{self, Open, Tools};
+use super::block::{self, OpenBlock, RequestTools};
 use crate::reply::{finish_reason, state, usage_from_wire};
 use crate::wire;
 use crate::{error, request};
@@ -23,17 +23,17 @@ use crate::{error, request};
 /// order, is a [`DecodeError::Violation`]. After any error the decoder must not be used any more.
 #[derive(Debug)]
 pub struct Decoder {
-    end: Ending,
-    open: Vec<(u32, Open)>,
+    end: PartialEnd,
+    open_blocks: Vec<(u32, OpenBlock)>,
     owner: StateOwner,
     stage: Stage,
-    told: bool,
-    tools: Tools,
+    has_emitted: bool,
+    tools: RequestTools,
 }
 
 /// The known parts of the reply's end.
 #[derive(Debug, Default)]
-struct Ending {
+struct PartialEnd {
     id: Option<String>,
     model: Option<String>,
     stop_details: Option<Value>,
@@ -54,12 +54,12 @@ impl Decoder {
     #[must_use]
     pub fn new(owner: StateOwner) -> Self {
         Self {
-            end: Ending::default(),
-            open: Vec::new(),
+            end: PartialEnd::default(),
+            open_blocks: Vec::new(),
             owner,
             stage: Stage::Waiting,
-            told: false,
-            tools: Tools::default(),
+            has_emitted: false,
+            tools: RequestTools::default(),
         }
     }
 
@@ -75,7 +75,7 @@ impl Decoder {
             match tool.input {
                 InputFormat::Json(_) => {}
                 InputFormat::Text(_) => {
-                    decoder.tools.text.insert(tool.name.as_str().into());
+                    decoder.tools.text_tools.insert(tool.name.as_str().into());
                 }
             }
         }
@@ -87,20 +87,23 @@ impl Decoder {
     /// # Errors
     ///
     /// [`DecodeError`] if a block is malformed, or the stop reason is missing.
-    pub fn whole(mut self, message: &wire::Message) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
+    pub fn decode_message(
+        mut self,
+        message: &wire::Message,
+    ) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
         let mut out = Vec::new();
         for (index, block) in (0..).zip(&message.content) {
             let json = serde_json::to_value(block);
             let Ok(Value::Object(fields)) = json else {
                 return Err(self.violation("a block is no object".to_owned()));
             };
-            self.start(index, fields, &mut out)
-                .and_then(|()| self.stop(index, &mut out))
+            self.start_block(index, fields, &mut out)
+                .and_then(|()| self.end_block(index, &mut out))
                 .map_err(|fault| self.fault(fault))?;
         }
         self.stage = Stage::Stopped;
-        self.told = !out.is_empty();
-        self.end = Ending {
+        self.has_emitted = !out.is_empty();
+        self.end = PartialEnd {
             id: Some(message.id.clone()),
             model: Some(message.model.clone()),
             stop_details: message.stop_details.clone(),
@@ -127,7 +130,7 @@ impl Decoder {
                 self.stage = Stage::Running;
                 self.end.id = message.id;
                 self.end.model = message.model;
-                self.count(message.usage);
+                self.update_usage(message.usage);
                 Ok(())
             }
             ("content_block_delta", Stage::Running) => {
@@ -135,7 +138,7 @@ impl Decoder {
                 let delta = event.delta.ok_or("a piece is missing")?;
                 let owner = &self.owner;
                 let open = self
-                    .open
+                    .open_blocks
                     .iter_mut()
                     .rev()
                     .find(|(known, _)| *known == index);
@@ -145,11 +148,11 @@ impl Decoder {
             ("content_block_start", Stage::Running) => {
                 let index = event.index.ok_or("a block has no number")?;
                 let fields = event.content_block.ok_or("a block is missing")?;
-                self.start(index, fields, out)
+                self.start_block(index, fields, out)
             }
             ("content_block_stop", Stage::Running) => {
                 let index = event.index.ok_or("an end belongs to no block")?;
-                self.stop(index, out)
+                self.end_block(index, out)
             }
             ("message_delta", Stage::Running) => {
                 if let Some(delta) = event.delta {
@@ -158,11 +161,11 @@ impl Decoder {
                     keep_latest(&mut end.stop_sequence, delta.stop_sequence);
                     keep_latest(&mut end.stop_details, delta.stop_details);
                 }
-                self.count(event.usage);
+                self.update_usage(event.usage);
                 Ok(())
             }
             ("message_stop", Stage::Running) => {
-                if !self.open.is_empty() {
+                if !self.open_blocks.is_empty() {
                     return Err("the reply ended inside a block".into());
                 }
                 if self.end.stop_reason.is_none() {
@@ -177,52 +180,55 @@ impl Decoder {
         }
     }
 
-    fn start(
+    fn start_block(
         &mut self,
         index: u32,
         fields: Map<String, Value>,
         out: &mut Vec<Delta>,
     ) -> Result<(), Fault> {
-        if self.open.iter().any(|(known, _)| *known == index) {
+        if self.open_blocks.iter().any(|(known, _)| *known == index) {
             return Err("a block began twice".into());
         }
         let open = block::start(index, fields, &self.owner, &self.tools, out)?;
-        self.open.push((index, open));
+        self.open_blocks.push((index, open));
         Ok(())
     }
 
-    fn stop(&mut self, index: u32, out: &mut Vec<Delta>) -> Result<(), Fault> {
-        let place = self.open.iter().position(|(known, _)| *known == index);
+    fn end_block(&mut self, index: u32, out: &mut Vec<Delta>) -> Result<(), Fault> {
+        let place = self
+            .open_blocks
+            .iter()
+            .position(|(known, _)| *known == index);
         let place = place.ok_or("a block ended that is not open")?;
-        let (_, open) = self.open.swap_remove(place);
+        let (_, open) = self.open_blocks.swap_remove(place);
         open.end(index, &self.owner, out);
         Ok(())
     }
 
     /// Usage is cumulative: a value replaces the earlier one, and a missing one leaves it.
-    fn count(&mut self, usage: Option<wire::Usage>) {
-        let Some(now) = usage else { return };
-        let so_far = self.end.usage.get_or_insert_default();
+    fn update_usage(&mut self, usage: Option<wire::Usage>) {
+        let Some(update) = usage else { return };
+        let total = self.end.usage.get_or_insert_default();
         for (so_far, now) in [
-            (&mut so_far.input_tokens, now.input_tokens),
+            (&mut total.input_tokens, update.input_tokens),
             (
-                &mut so_far.cache_creation_input_tokens,
-                now.cache_creation_input_tokens,
+                &mut total.cache_creation_input_tokens,
+                update.cache_creation_input_tokens,
             ),
             (
-                &mut so_far.cache_read_input_tokens,
-                now.cache_read_input_tokens,
+                &mut total.cache_read_input_tokens,
+                update.cache_read_input_tokens,
             ),
-            (&mut so_far.output_tokens, now.output_tokens),
+            (&mut total.output_tokens, update.output_tokens),
         ] {
             *so_far = now.or(*so_far);
         }
-        let details = &mut so_far.output_tokens_details;
-        *details = now.output_tokens_details.or(*details);
+        let details = &mut total.output_tokens_details;
+        *details = update.output_tokens_details.or(*details);
     }
 
     const fn phase(&self) -> Phase {
-        if self.told {
+        if self.has_emitted {
             Phase::MidReply
         } else {
             Phase::BeforeFirstDelta
@@ -263,11 +269,11 @@ impl DecodeReply for Decoder {
         let mut out = Vec::new();
         self.handle(event, data, &mut out)
             .map_err(|fault| self.fault(fault))?;
-        self.told |= !out.is_empty();
+        self.has_emitted |= !out.is_empty();
         Ok(out)
     }
 
-    fn counted(&self) -> Option<Usage> {
+    fn usage(&self) -> Option<Usage> {
         self.end.usage.as_ref().map(usage_from_wire)
     }
 
@@ -314,14 +320,14 @@ impl DecodeReply for Decoder {
         }
         let message: wire::Message = serde_json::from_slice(body)
             .map_err(|fault| self.violation(format!("this is not a message: {fault}")))?;
-        self.whole(&message)
+        self.decode_message(&message)
     }
 }
 
 /// Replaces the known value unless the new one is missing.
-fn keep_latest<T>(known: &mut Option<T>, now: Option<T>) {
-    if now.is_some() {
-        *known = now;
+fn keep_latest<T>(current: &mut Option<T>, update: Option<T>) {
+    if update.is_some() {
+        *current = update;
     }
 }
 

@@ -1,6 +1,6 @@
 //! Encodes the deltas of a reply as events for a client (Claude Messages API, 2026-10-21, streaming).
 
-mod waiting;
+mod pending_block;
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::usage::Usage;
 
-use self::waiting::{Piece, Waiting};
+use self::pending_block::{BlockFragment, PendingBlock};
 use crate::DIALECT;
 use crate::error;
 use crate::reply::{state, stop_reason, usage_to_wire};
@@ -34,9 +34,9 @@ pub struct Encoder {
     calls: u32,
     id: String,
     model: String,
-    next: u32,
+    next_index: u32,
     usage: Usage,
-    waiting: VecDeque<Waiting>,
+    pending_blocks: VecDeque<PendingBlock>,
 }
 
 impl Encoder {
@@ -48,9 +48,9 @@ impl Encoder {
             calls: 0,
             id: id.into(),
             model: model.into(),
-            next: 0,
+            next_index: 0,
             usage: Usage::default(),
-            waiting: VecDeque::new(),
+            pending_blocks: VecDeque::new(),
         }
     }
 
@@ -93,38 +93,40 @@ impl Encoder {
             Delta::BlockStarted { index, start } => {
                 let call = call.map(|id| id.as_str().to_owned());
                 let call = call.unwrap_or_else(|| self.call_id(start));
-                self.waiting.push_back(Waiting {
+                self.pending_blocks.push_back(PendingBlock {
                     call,
                     ended: false,
                     index: *index,
                     pieces: Vec::new(),
                     start: start.clone(),
                     states: Vec::new(),
-                    told: false,
+                    started: false,
                 });
             }
             Delta::AnnotationAdded { index, annotation } => {
-                if let Some(block) = self.open(*index)
+                if let Some(block) = self.open_block(*index)
                     && *annotation.dialect == *DIALECT
                     && annotation.json.is_object()
                 {
-                    block.pieces.push(Piece::Annotation(annotation.clone()));
+                    block
+                        .pieces
+                        .push(BlockFragment::Annotation(annotation.clone()));
                 }
             }
             Delta::ArgumentsAppended { index, text } | Delta::TextAppended { index, text } => {
-                if let Some(block) = self.open(*index)
+                if let Some(block) = self.open_block(*index)
                     && !text.is_empty()
                 {
-                    block.pieces.push(Piece::Text((**text).to_owned()));
+                    block.pieces.push(BlockFragment::Text((**text).to_owned()));
                 }
             }
             Delta::BlockEnded { index } => {
-                if let Some(block) = self.open(*index) {
+                if let Some(block) = self.open_block(*index) {
                     block.ended = true;
                 }
             }
             Delta::StateSet { index, state } => {
-                if let Some(block) = self.open(*index) {
+                if let Some(block) = self.open_block(*index) {
                     block.states.retain(|known| known.kind != state.kind);
                     block.states.push(state.clone());
                 }
@@ -138,7 +140,7 @@ impl Encoder {
     #[must_use]
     pub fn finish(mut self, end: &ReplyEnd) -> Vec<SseEvent> {
         let mut out = self.begin();
-        for block in &mut self.waiting {
+        for block in &mut self.pending_blocks {
             block.ended = true;
         }
         self.flush(&mut out);
@@ -187,22 +189,22 @@ impl Encoder {
         }
     }
 
-    fn open(&mut self, index: u32) -> Option<&mut Waiting> {
-        let mut blocks = self.waiting.iter_mut().rev();
+    fn open_block(&mut self, index: u32) -> Option<&mut PendingBlock> {
+        let mut blocks = self.pending_blocks.iter_mut().rev();
         blocks.find(|block| block.index == index && !block.ended)
     }
 
     /// Writes what is available of the first block, and of the following ones once it has ended.
     fn flush(&mut self, out: &mut Vec<SseEvent>) {
-        while let Some(block) = self.waiting.front_mut() {
-            block.tell(self.next, out);
+        while let Some(block) = self.pending_blocks.front_mut() {
+            block.write_new(self.next_index, out);
             if !block.ended {
                 return;
             }
-            if block.told {
-                self.next += 1;
+            if block.started {
+                self.next_index += 1;
             }
-            self.waiting.pop_front();
+            self.pending_blocks.pop_front();
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::block::{Block, Content};
-use crate::request::Names;
+use crate::request::PropertyNames;
 
 /// The body of a request.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -15,7 +15,7 @@ pub struct Request {
     /// The model.
     pub model: String,
     /// The most tokens of the reply.
-    #[serde(deserialize_with = "jackfield_dialect_kit::whole::number")]
+    #[serde(deserialize_with = "jackfield_dialect_kit::whole_number::number")]
     pub max_tokens: u64,
     /// The system prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ pub struct Request {
     /// Removed in 2026-10-21.
     #[serde(
         default,
-        deserialize_with = "jackfield_dialect_kit::whole::optional",
+        deserialize_with = "jackfield_dialect_kit::whole_number::optional",
         skip_serializing_if = "Option::is_none"
     )]
     pub top_k: Option<u32>,
@@ -134,7 +134,7 @@ pub struct Tool {
     pub strict: Option<bool>,
     /// The renamed properties; not a part of the wire format.
     #[serde(skip)]
-    pub names: Option<Arc<Names>>,
+    pub names: Option<Arc<PropertyNames>>,
     /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -177,7 +177,7 @@ pub struct Thinking {
     /// With `enabled`: the budget in tokens; at least 1024, less than `max_tokens`.
     #[serde(
         default,
-        deserialize_with = "jackfield_dialect_kit::whole::optional",
+        deserialize_with = "jackfield_dialect_kit::whole_number::optional",
         skip_serializing_if = "Option::is_none"
     )]
     pub budget_tokens: Option<u64>,

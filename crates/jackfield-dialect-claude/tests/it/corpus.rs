@@ -227,10 +227,12 @@ fn served() -> Vec<Value> {
     let models = [known, ListedModel::new("n")];
     bodies.push(json(&models::page(&models, &|_| None).expect("a page")));
     bodies.push(json(&models::page(&[], &|_| None).expect("a page")));
-    bodies.extend(models.iter().map(|model| json(&models::one(model))));
+    bodies.extend(models.iter().map(|model| json(&models::model_body(model))));
     let text = br#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#;
     let counted = ClaudeServer.count_request(&|_| None, text, &|_| owner());
-    bodies.push(json(&ClaudeServer.counted(&counted.expect("a request")).0));
+    bodies.push(json(
+        &ClaudeServer.count_response(&counted.expect("a request")).0,
+    ));
     bodies
 }
 

@@ -301,7 +301,7 @@ fn text_arguments_of_a_whole_reply_are_read_as_those_of_a_stream() {
         });
         let message = serde_json::from_value(message).expect("a message");
         let decoder = decoder(&with_a_text_tool());
-        let (deltas, end) = decoder.whole(&message).expect("a whole reply");
+        let (deltas, end) = decoder.decode_message(&message).expect("a whole reply");
         let reply = accumulated(&deltas, end);
         let call = reply.message.calls().next().expect("a call");
         assert_eq!(call.input, expected);

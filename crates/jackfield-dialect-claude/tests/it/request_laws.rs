@@ -65,7 +65,7 @@ proptest! {
         }
         let read = |body: &Value| ClaudeServer.request(&|_| None, body.to_string().as_bytes(), &|_| owner());
         if read(&body).is_ok() {
-            for (place, changed) in arrays::in_place_of_objects(&body, &ANYTHING) {
+            for (place, changed) in arrays::arrays_for_objects(&body, &ANYTHING) {
                 let Err(refused) = read(&changed) else {
                     return Err(TestCaseError::fail(format!("{place}: {changed}")));
                 };

@@ -7,7 +7,7 @@ mod refused;
 pub(crate) mod segments;
 
 use jackfield_dialect_claude::serve::ClaudeServer;
-use jackfield_dialect_kit::serve::{About, ServeDialect as _, ServeError};
+use jackfield_dialect_kit::serve::{ReplyInfo, ServeDialect as _, ServeError};
 use jackfield_domain::block::{Block, Content};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::opaque::OpaqueState;
@@ -20,12 +20,12 @@ use crate::examples;
 use jackfield_dialect_claude::request::Incoming;
 
 /// What a reply says of itself here.
-pub(crate) fn about() -> About {
-    About {
+pub(crate) fn about() -> ReplyInfo {
+    ReplyInfo {
         created: 1_795_000_000,
         id: "turn_1_0".to_owned(),
         model: "model-a".to_owned(),
-        ..About::default()
+        ..ReplyInfo::default()
     }
 }
 

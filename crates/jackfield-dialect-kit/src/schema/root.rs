@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::schema::{mend, target};
+use jackfield_domain::schema::{repair, target};
 use serde_json::{Map, Value, json};
 
 use super::{Change, Changes, is_pattern};
@@ -52,10 +52,10 @@ pub fn object(schema: &Arc<Value>, not_at_root: &[&str]) -> (Arc<Value>, Vec<Cha
 
 /// The schema with its invalid parts repaired: see [`mend`].
 pub fn sound<'s>(schema: &'s Value, changes: &mut Changes) -> Cow<'s, Value> {
-    let Some(mended) = mend(schema, &is_pattern) else {
+    let Some(mended) = repair(schema, &is_pattern) else {
         return Cow::Borrowed(schema);
     };
-    let effect = if mended.loses {
+    let effect = if mended.is_lossy {
         NoteEffect::Quality
     } else {
         NoteEffect::Cosmetic

@@ -1,6 +1,6 @@
 //! Data URLs and media types.
 
-use jackfield_dialect_kit::data_url::{Inline, is_one, media_type, read};
+use jackfield_dialect_kit::data_url::{DataUrl, is_one, media_type, read};
 
 #[test]
 fn a_data_url_is_read_in_any_case_and_by_any_name() {
@@ -14,7 +14,7 @@ fn a_data_url_is_read_in_any_case_and_by_any_name() {
         ),
         ("data:;base64,AAAA", ""),
     ] {
-        let inline = Inline {
+        let inline = DataUrl {
             data: "AAAA",
             media_type: named.to_owned(),
         };

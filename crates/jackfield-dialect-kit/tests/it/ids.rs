@@ -51,16 +51,16 @@ fn request(calls: &[(&str, Option<&str>)]) -> ModelRequest {
 
 fn wire(calls: &[(&str, Option<&str>)], form: IdForm) -> Vec<String> {
     let request = request(calls);
-    let ids = WireIds::of(&request, &owner(), form);
+    let ids = WireIds::new(&request, &owner(), form);
     let ours = calls.iter().map(|(id, _)| ToolCallId::parse(id));
-    ours.map(|id| ids.of_call(&id.expect("an id"))).collect()
+    ours.map(|id| ids.wire_id(&id.expect("an id"))).collect()
 }
 
 #[test]
 fn the_owner_gets_its_own_ids_and_ours_where_it_gave_none() {
     let calls = [("call_a", Some("toolu.1")), ("call_b", None)];
     assert_eq!(wire(&calls, IdForm::Usual), ["toolu.1", "call_b"]);
-    let ids = WireIds::of(
+    let ids = WireIds::new(
         &request(&calls),
         &StateOwner {
             endpoint: "https://elsewhere.example".into(),
@@ -69,7 +69,7 @@ fn the_owner_gets_its_own_ids_and_ours_where_it_gave_none() {
         IdForm::Usual,
     );
     let first = ToolCallId::parse("call_a").expect("an id");
-    assert_eq!(ids.of_call(&first), "call_a");
+    assert_eq!(ids.wire_id(&first), "call_a");
 }
 
 #[test]
@@ -103,13 +103,13 @@ proptest! {
     #[test]
     fn no_two_calls_share_an_id_and_each_keeps_it(request in kit::model_request(), owner in kit::state_owner(), nine: bool) {
         let form = if nine { IdForm::NineAlphanumeric } else { IdForm::Usual };
-        let ids = WireIds::of(&request, &owner, form);
-        let again = WireIds::of(&request, &owner, form);
+        let ids = WireIds::new(&request, &owner, form);
+        let again = WireIds::new(&request, &owner, form);
         let mut ours = HashSet::new();
         let mut sent = HashSet::new();
         for call in request.messages.iter().flat_map(|message| message.calls()) {
-            let id = ids.of_call(&call.id);
-            prop_assert_eq!(&id, &again.of_call(&call.id));
+            let id = ids.wire_id(&call.id);
+            prop_assert_eq!(&id, &again.wire_id(&call.id));
             prop_assert!(!nine || is_nine(&id), "{}", id);
             if ours.insert(call.id.clone()) {
                 prop_assert!(sent.insert(id), "two calls share an id");

@@ -4,16 +4,16 @@
 mod body;
 mod client_ids;
 mod data_url;
-mod error_words;
+mod error_patterns;
 mod failure;
 mod ids;
-mod in_words;
+mod json_text;
+mod media_text;
 mod notes;
 mod pointer;
-mod same;
 mod schema;
 mod strict;
-mod whole;
+mod whole_number;
 
 use jackfield_domain::opaque::StateOwner;
 

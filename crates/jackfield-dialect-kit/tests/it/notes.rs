@@ -84,6 +84,13 @@ fn an_extension_is_named_as_whoever_sent_it_knows_it() {
             json: json!(1),
             path: pointer.to_owned(),
         };
-        assert_eq!(ExtensionPath { extension, of }.to_string(), expected);
+        assert_eq!(
+            ExtensionPath {
+                extension,
+                parent: of
+            }
+            .to_string(),
+            expected
+        );
     }
 }

@@ -4,7 +4,7 @@ mod assistant;
 mod content;
 mod conversation;
 mod extensions;
-mod inward;
+mod incoming;
 mod outcomes;
 mod settings;
 mod tools;
@@ -20,7 +20,7 @@ use crate::profile::Profile;
 
 pub(crate) use content::in_words;
 pub(crate) use extensions::acts;
-pub use inward::{from_wire, parse};
+pub use incoming::{from_wire, parse};
 pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;
 pub(crate) use tools::TEXT_FIELD;

@@ -10,7 +10,9 @@ mod fields;
 
 use jackfield_dialect_kit::encode::SseEvent;
 use jackfield_dialect_kit::incoming::Incoming;
-use jackfield_dialect_kit::serve::{About, EncodeReply, Refused, ServeDialect, ServeError};
+use jackfield_dialect_kit::serve::{
+    EncodeReply, ErrorResponse, ReplyInfo, ServeDialect, ServeError,
+};
 use jackfield_domain::delta::Delta;
 use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
@@ -56,17 +58,17 @@ impl ServeDialect for ChatCompletions {
         owner: &dyn Fn(&str) -> StateOwner,
     ) -> Result<Incoming, ServeError> {
         let mut body = request::parse(body)?;
-        let seen = fields::check(&mut body)?;
+        let checked = fields::check(&mut body)?;
         let owner = owner(&body.model);
         let mut incoming = request::from_wire(body, &owner)?;
         fields::check_read(&incoming)?;
-        incoming.echo = seen.echo;
-        incoming.notes.extend(seen.notes);
-        incoming.store = seen.store;
+        incoming.echo = checked.echo;
+        incoming.notes.extend(checked.notes);
+        incoming.store = checked.store;
         Ok(incoming)
     }
 
-    fn reply(&self, reply: &Reply, about: &About) -> (Vec<u8>, Vec<Note>) {
+    fn reply(&self, reply: &Reply, about: &ReplyInfo) -> (Vec<u8>, Vec<Note>) {
         let (mut body, mut notes) = reply::to_wire(reply, &about.model, &id(about), about.created);
         if !self.extensions {
             notes.extend(body.choices.iter_mut().filter_map(without_reasoning));
@@ -75,7 +77,7 @@ impl ServeDialect for ChatCompletions {
         (serde_json::to_vec(&body).unwrap_or_default(), notes)
     }
 
-    fn encoder(&self, about: &About) -> Box<dyn EncodeReply> {
+    fn encoder(&self, about: &ReplyInfo) -> Box<dyn EncodeReply> {
         let mut encoder = Encoder::new(id(about), about.model.as_str(), about.created);
         if about.echo.get(fields::USAGE) == Some(&Value::Bool(true)) {
             encoder = encoder.with_usage();
@@ -86,8 +88,8 @@ impl ServeDialect for ChatCompletions {
         Box::new(encoder)
     }
 
-    fn error(&self, error: &ServeError, request_id: &str) -> Refused {
-        serve_error::refused(error, request_id)
+    fn error(&self, error: &ServeError, request_id: &str) -> ErrorResponse {
+        serve_error::to_response(error, request_id)
     }
 
     fn shows_server_tools(&self) -> bool {
@@ -124,7 +126,7 @@ impl EncodeReply for Encoder {
     }
 }
 
-fn id(about: &About) -> String {
+fn id(about: &ReplyInfo) -> String {
     format!("chatcmpl-{}", about.id)
 }
 

@@ -9,8 +9,8 @@ mod tool;
 
 pub use message::{Audio, AudioRef, CacheBreakpoint, Content, File, ImageUrl, Message, Part, Role};
 pub use reply::{
-    Choice, ChoiceDelta, Chunk, Completion, CompletionTokensDetails, Delta, Meanwhile,
-    PromptTokensDetails, ReplyMessage, ServerCall, Usage,
+    Choice, ChoiceDelta, Chunk, Completion, CompletionTokensDetails, Delta, PromptTokensDetails,
+    ReplyMessage, ServerCall, ServerCalls, Usage,
 };
 pub use request::{
     AllowedTools, JsonSchema, Request, ResponseFormat, Stop, StreamOptions, ToolChoice, ToolName,

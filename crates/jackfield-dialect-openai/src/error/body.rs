@@ -65,8 +65,8 @@ impl From<Value> for ErrorDetail {
 fn read(json: &Value) -> ErrorDetail {
     let fields = match json {
         Value::Array(list) => {
-            let said = list.iter().map(read).find(|detail| !detail.is_empty());
-            return said.unwrap_or_default();
+            let detail = list.iter().map(read).find(|detail| !detail.is_empty());
+            return detail.unwrap_or_default();
         }
         Value::Object(fields) => fields,
         Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {
@@ -125,23 +125,23 @@ fn plain(fields: &Map<String, Value>) -> ErrorDetail {
 fn words(json: &Value) -> String {
     match json {
         Value::Array(list) => {
-            let said: Vec<String> = list
+            let messages: Vec<String> = list
                 .iter()
                 .map(words)
                 .filter(|text| !text.is_empty())
                 .take(COMPLAINTS)
                 .collect();
-            said.join("; ")
+            messages.join("; ")
         }
         Value::Object(fields) => {
             let text = |key: &str| fields.get(key).map(words).unwrap_or_default();
-            let said = first([text("msg"), text("message"), text("detail")]);
+            let message = first([text("msg"), text("message"), text("detail")]);
             let steps = fields.get("loc").and_then(Value::as_array);
             let steps: Vec<String> = steps.into_iter().flatten().map(scalar).collect();
-            if steps.is_empty() || said.is_empty() {
-                said
+            if steps.is_empty() || message.is_empty() {
+                message
             } else {
-                format!("{}: {said}", steps.join("."))
+                format!("{}: {message}", steps.join("."))
             }
         }
         Value::String(text) => text.clone(),

@@ -1,6 +1,6 @@
 //! The kind of a failure, by the names in an error.
 
-use jackfield_dialect_kit::error_words;
+use jackfield_dialect_kit::error_patterns;
 use jackfield_dialect_kit::failure::by_status;
 use jackfield_domain::failure::ModelFailureKind as Kind;
 
@@ -24,7 +24,7 @@ pub(super) fn of(status: Option<u16>, detail: &ErrorDetail) -> Kind {
         }
         (None, None) => Kind::ServerError,
     };
-    let kind = error_words::kind(kind, &detail.message);
+    let kind = error_patterns::kind(kind, &detail.message);
     if let Kind::ContextTooLong { limit, requested } = kind {
         return Kind::ContextTooLong {
             limit: detail.n_ctx.or(limit),

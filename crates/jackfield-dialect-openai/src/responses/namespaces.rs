@@ -44,7 +44,7 @@ pub(super) fn flatten(body: &mut Map<String, Value>) -> Result<Map<String, Value
     if offers.is_empty() && !has_groups {
         return Ok(Map::new());
     }
-    let mut flat = Flat::default();
+    let mut flat = FlattenedTools::default();
     if let Some(Value::Array(tools)) = body.remove("tools") {
         flat.add(tools, "tools")?;
     }
@@ -78,13 +78,13 @@ fn flat_name(namespace: &str, name: &str) -> String {
 
 /// The plain tools of a body.
 #[derive(Debug, Default)]
-struct Flat {
+struct FlattenedTools {
     names: HashSet<String>,
     table: Map<String, Value>,
     tools: Vec<Value>,
 }
 
-impl Flat {
+impl FlattenedTools {
     fn add(&mut self, tools: Vec<Value>, path: &str) -> Result<(), Invalid> {
         for (n, mut tool) in tools.into_iter().enumerate() {
             let path = format!("{path}.{n}");

@@ -2,15 +2,15 @@
 
 mod ending;
 mod items;
-mod outward;
+mod outgoing;
 mod repeated;
 mod server_calls;
 
 pub(crate) use ending::{
-    Seen, error_to_wire, finish_reason, status, usage_from_wire, usage_to_wire,
+    ContentFlags, error_to_wire, finish_reason, status, usage_from_wire, usage_to_wire,
 };
-pub(crate) use items::{Made, is_readable, item_id, without_upstream};
-pub use outward::to_wire;
-pub(crate) use outward::{empty, in_words};
+pub(crate) use items::{ItemBuilder, is_readable, item_id, without_upstream};
+pub use outgoing::to_wire;
+pub(crate) use outgoing::{empty_response, text_of_media};
 pub(crate) use repeated::response_id;
 pub(crate) use server_calls::ServerCall;

@@ -4,8 +4,8 @@ mod assistant;
 mod calls;
 mod conversation;
 mod extensions;
+mod incoming;
 mod instructions;
-mod inward;
 mod media;
 mod outcomes;
 mod settings;
@@ -24,7 +24,7 @@ use serde_json::Map;
 use super::wire;
 use crate::profile::Profile;
 
-pub use inward::{from_wire, parse};
+pub use incoming::{from_wire, parse};
 pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;
 pub(crate) use tools::{CUSTOM, FUNCTION, TEXT_FIELD};
@@ -37,7 +37,7 @@ pub(crate) fn items(messages: &[Message]) -> Vec<wire::Item> {
         endpoint: "".into(),
         model: "".into(),
     };
-    let said = messages.iter().filter_map(|message| {
+    let messages_as_items = messages.iter().filter_map(|message| {
         let request = ModelRequest {
             choice: ToolChoice::Auto,
             messages: [message.clone()].into_iter().collect(),
@@ -52,10 +52,10 @@ pub(crate) fn items(messages: &[Message]) -> Vec<wire::Item> {
             whole: false,
         };
         let mut notes = Notes::default();
-        let said = conversation::to_wire(&request, &owner, &Profile::OPENAI, &mut notes);
-        said.ok()
+        let conversation = conversation::to_wire(&request, &owner, &Profile::OPENAI, &mut notes);
+        conversation.ok()
     });
-    said.flat_map(|said| said.items).collect()
+    messages_as_items.flat_map(|said| said.items).collect()
 }
 
 /// The `include` value that requests reasoning in a form that can be sent back.
@@ -79,11 +79,11 @@ pub fn to_wire(
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
     profile.note(&mut notes);
-    let mut said = conversation::to_wire(request, owner, profile, &mut notes)?;
+    let mut conversation = conversation::to_wire(request, owner, profile, &mut notes)?;
     let settings = settings::to_wire(&request.settings, profile, &mut notes);
     let format = settings.text.as_ref().and_then(|text| text.format.as_ref());
     if matches!(format, Some(wire::TextFormat::JsonObject {})) {
-        instructions::ask_for_json(&mut said, profile, &mut notes);
+        instructions::ask_for_json(&mut conversation, profile, &mut notes);
     }
     let offered = tools::to_wire(request, profile, &mut notes);
     let include = profile
@@ -91,8 +91,8 @@ pub fn to_wire(
         .then(|| vec![ENCRYPTED_REASONING.to_owned()]);
     let mut body = wire::Request {
         model: (*request.model.model).to_owned(),
-        instructions: said.instructions,
-        input: wire::Input::Items(said.items),
+        instructions: conversation.instructions,
+        input: wire::Input::Items(conversation.items),
         tools: (!offered.tools.is_empty()).then_some(offered.tools),
         tool_choice: offered.choice,
         parallel_tool_calls: offered.parallel_calls,

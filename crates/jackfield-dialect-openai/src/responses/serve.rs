@@ -6,12 +6,12 @@
 mod body;
 mod echo;
 mod input_items;
-mod refusing;
+mod refusals;
 
 use jackfield_dialect_kit::encode::SseEvent;
 use jackfield_dialect_kit::incoming::Incoming;
 use jackfield_dialect_kit::serve::{
-    About, EncodeReply, Refused, ServeDialect, ServeError, ServeErrorKind,
+    EncodeReply, ErrorResponse, ReplyInfo, ServeDialect, ServeError, ServeErrorKind,
 };
 use jackfield_domain::delta::Delta;
 use jackfield_domain::ids::ToolCallId;
@@ -22,11 +22,11 @@ use serde_json::json;
 
 use super::DIALECT;
 use super::reply::{error_to_wire, response_id, to_wire, without_upstream};
-use super::stream::{Encoder, Standing};
+use super::stream::{Encoder, IncompleteStatus};
 use super::wire::{Response, ResponseError};
 use crate::serve_error;
 
-pub use input_items::{ItemsAsked, input_items};
+pub use input_items::{InputItemsQuery, input_items};
 
 /// The Responses dialect of a server.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -43,48 +43,48 @@ impl ServeDialect for Responses {
         body: &[u8],
         owner: &dyn Fn(&str) -> StateOwner,
     ) -> Result<Incoming, ServeError> {
-        refusing::betas(header)?;
+        refusals::betas(header)?;
         body::read(body, owner)
     }
 
-    fn reply(&self, reply: &Reply, about: &About) -> (Vec<u8>, Vec<Note>) {
+    fn reply(&self, reply: &Reply, about: &ReplyInfo) -> (Vec<u8>, Vec<Note>) {
         let (response, notes) = to_wire(reply, about);
-        (written(&response), notes)
+        (to_body(&response), notes)
     }
 
-    fn encoder(&self, about: &About) -> Box<dyn EncodeReply> {
-        Box::new(Writer(Encoder::new(about)))
+    fn encoder(&self, about: &ReplyInfo) -> Box<dyn EncodeReply> {
+        Box::new(EncoderAdapter(Encoder::new(about)))
     }
 
-    fn error(&self, error: &ServeError, request_id: &str) -> Refused {
-        serve_error::refused(error, request_id)
+    fn error(&self, error: &ServeError, request_id: &str) -> ErrorResponse {
+        serve_error::to_response(error, request_id)
     }
 }
 
 /// An encoder of a response for a client that has all events up to this number.
 #[must_use]
-pub fn encoder_after(about: &About, number: Option<u64>) -> Box<dyn EncodeReply> {
-    Box::new(Writer(Encoder::after(about, number)))
+pub fn encoder_after(about: &ReplyInfo, number: Option<u64>) -> Box<dyn EncodeReply> {
+    Box::new(EncoderAdapter(Encoder::after(about, number)))
 }
 
 /// The body of an incomplete response, from the deltas so far.
 #[must_use]
-pub fn standing<'a>(
-    about: &About,
+pub fn incomplete_body<'a>(
+    about: &ReplyInfo,
     pieces: impl IntoIterator<Item = (&'a Delta, Option<&'a ToolCallId>)>,
-    standing: &Standing,
+    status: &IncompleteStatus,
 ) -> Vec<u8> {
     let mut encoder = Encoder::after(about, Some(u64::MAX));
     for (delta, call) in pieces {
         drop(encoder.push_as(delta, call));
     }
-    written(&encoder.standing(standing))
+    to_body(&encoder.incomplete_response(status))
 }
 
 /// The body of a complete response, from its deltas.
 #[must_use]
-pub fn whole<'a>(
-    about: &About,
+pub fn complete_body<'a>(
+    about: &ReplyInfo,
     pieces: impl IntoIterator<Item = (&'a Delta, Option<&'a ToolCallId>)>,
     end: &ReplyEnd,
 ) -> Vec<u8> {
@@ -92,12 +92,12 @@ pub fn whole<'a>(
     for (delta, call) in pieces {
         drop(encoder.push_as(delta, call));
     }
-    written(&encoder.into_response(end))
+    to_body(&encoder.into_response(end))
 }
 
 /// The error of a failed response.
 #[must_use]
-pub fn failed(error: &ServeError) -> ResponseError {
+pub fn to_response_error(error: &ServeError) -> ResponseError {
     let code = match &error.kind {
         ServeErrorKind::Model(failure) => return error_to_wire(failure),
         ServeErrorKind::TooMany { .. } => "rate_limit_exceeded",
@@ -132,15 +132,17 @@ pub fn failed(error: &ServeError) -> ResponseError {
 
 /// The body that confirms the deletion of a response.
 #[must_use]
-pub fn deleted(id: &str) -> Vec<u8> {
+pub fn deletion_body(id: &str) -> Vec<u8> {
     let body = json!({ "id": response_id(id), "object": "response", "deleted": true });
     body.to_string().into_bytes()
 }
 
 /// The reply's own id, from a response's or item's id that a client has.
 #[must_use]
-pub fn about_id(told: &str) -> Option<&str> {
-    told.strip_prefix("resp_").filter(|id| !id.is_empty())
+pub fn reply_id(response_id: &str) -> Option<&str> {
+    response_id
+        .strip_prefix("resp_")
+        .filter(|id| !id.is_empty())
 }
 
 /// The id of the response that contains the item with this id.
@@ -159,16 +161,16 @@ pub fn response_of_item(item: &str) -> Option<&str> {
 /// The prefixes of our item ids.
 const ITEMS: [&str; 5] = ["ctc", "fc", "mcp", "msg", "rs"];
 
-fn written(response: &Response) -> Vec<u8> {
+fn to_body(response: &Response) -> Vec<u8> {
     // Serialization cannot fail: all keys are strings.
     serde_json::to_vec(response).unwrap_or_default()
 }
 
 /// Adapts an encoder to the trait.
 #[derive(Debug)]
-struct Writer(Encoder);
+struct EncoderAdapter(Encoder);
 
-impl EncodeReply for Writer {
+impl EncodeReply for EncoderAdapter {
     fn begin(&mut self) -> Vec<SseEvent> {
         self.0.begin()
     }
@@ -177,8 +179,8 @@ impl EncodeReply for Writer {
         self.0.push_as(delta, call)
     }
 
-    fn asked_again(&mut self) -> bool {
-        self.0.asked_again()
+    fn restart(&mut self) -> bool {
+        self.0.restart()
     }
 
     fn keep_alive(&mut self) -> String {
@@ -190,6 +192,6 @@ impl EncodeReply for Writer {
     }
 
     fn fail(self: Box<Self>, error: &ServeError, _request_id: &str) -> Vec<SseEvent> {
-        self.0.broke_off(failed(error))
+        self.0.fail_with(to_response_error(error))
     }
 }

@@ -37,7 +37,7 @@ pub(crate) const ACTING_ITEMS: [&str; 4] = [
 ];
 
 /// Opaque state of a block.
-pub(crate) fn of_block(owner: &StateOwner, kind: &str, json: Value) -> OpaqueState {
+pub(crate) fn block_state(owner: &StateOwner, kind: &str, json: Value) -> OpaqueState {
     OpaqueState {
         kind: kind.into(),
         json,
@@ -83,35 +83,36 @@ pub(crate) const FIELDS_OF_CALL: [&str; 5] = ["arguments", "call_id", "input", "
 pub(crate) const FIELDS_OF_OUTPUT: [&str; 3] = ["call_id", "output", "type"];
 
 /// The fields of an item without those that the block holds.
-pub(crate) fn without(fields: &Map<String, Value>, said: &[&str]) -> Map<String, Value> {
+pub(crate) fn without(fields: &Map<String, Value>, block_fields: &[&str]) -> Map<String, Value> {
     let rest = fields
         .iter()
-        .filter(|(key, _)| !said.contains(&key.as_str()));
+        .filter(|(key, _)| !block_fields.contains(&key.as_str()));
     rest.map(|(key, json)| (key.clone(), json.clone()))
         .collect()
 }
 
 /// The fields that are not null: some servers send null for missing values, and the vendor refuses it in most
 /// places.
-pub(crate) fn said(fields: &Map<String, Value>) -> Map<String, Value> {
-    let said = fields.iter().filter(|(_, json)| !json.is_null());
-    said.map(|(key, json)| (key.clone(), json.clone()))
+pub(crate) fn without_nulls(fields: &Map<String, Value>) -> Map<String, Value> {
+    let present = fields.iter().filter(|(_, json)| !json.is_null());
+    present
+        .map(|(key, json)| (key.clone(), json.clone()))
         .collect()
 }
 
 /// The fields of a state, if it is an object with none of the fields that the block holds.
-pub(crate) fn fields<'a>(json: &'a Value, said: &[&str]) -> Option<&'a Map<String, Value>> {
+pub(crate) fn fields<'a>(json: &'a Value, block_fields: &[&str]) -> Option<&'a Map<String, Value>> {
     let fields = json.as_object()?;
-    (!said.iter().any(|key| fields.contains_key(*key))).then_some(fields)
+    (!block_fields.iter().any(|key| fields.contains_key(*key))).then_some(fields)
 }
 
 /// The state of reasoning that has started: its owner's id.
-pub(crate) fn begun(id: &str) -> Value {
+pub(crate) fn reasoning_start(id: &str) -> Value {
     json!({ "id": id })
 }
 
 /// The owner's id of reasoning that has started and has not ended.
-pub(crate) fn begun_id(json: &Value) -> Option<&str> {
+pub(crate) fn reasoning_start_id(json: &Value) -> Option<&str> {
     let id = json.get("id").and_then(Value::as_str);
     id.filter(|id| !id.is_empty() && reasoning(json).is_none())
 }
@@ -123,7 +124,7 @@ pub(crate) fn reasoning(json: &Value) -> Option<&Map<String, Value>> {
 }
 
 /// The text of a reasoning item, its parts separated by empty lines: its summary, then its text.
-pub(crate) fn words_of_reasoning(fields: &Map<String, Value>) -> String {
+pub(crate) fn reasoning_text(fields: &Map<String, Value>) -> String {
     let parts = ["summary", "content"].into_iter().flat_map(|key| {
         let parts = fields.get(key).and_then(Value::as_array);
         parts.into_iter().flatten()

@@ -3,15 +3,15 @@
 mod block_writer;
 mod decoder;
 mod encoder;
-mod item;
+mod event_writer;
+mod item_reader;
+mod item_slots;
 mod message;
-mod out;
 mod pieces;
 mod reasoning;
-mod slot;
-mod thought;
+mod thinking;
 
 pub use decoder::Decoder;
-pub use encoder::{Encoder, Standing};
+pub use encoder::{Encoder, IncompleteStatus};
 pub use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
 pub use jackfield_dialect_kit::encode::SseEvent;

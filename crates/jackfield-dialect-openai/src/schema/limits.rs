@@ -21,7 +21,7 @@ struct Sizes {
 }
 
 /// Whether a schema of the subset is within the limits.
-pub(super) fn keeps(schema: &Value) -> bool {
+pub(super) fn is_within_limits(schema: &Value) -> bool {
     let mut sizes = Sizes::default();
     sizes.add(schema, 0);
     sizes.characters <= CHARACTERS

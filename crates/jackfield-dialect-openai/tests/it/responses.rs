@@ -13,7 +13,7 @@ mod serving;
 mod streams;
 mod told_again;
 
-use jackfield_dialect_kit::serve::About;
+use jackfield_dialect_kit::serve::ReplyInfo;
 use jackfield_domain::opaque::StateOwner;
 
 /// Whom requests go to; one of the owners that the testkit's generators know.
@@ -26,11 +26,11 @@ pub(crate) fn owner() -> StateOwner {
 }
 
 /// What the replies of these tests are about.
-pub(crate) fn about() -> About {
-    About {
+pub(crate) fn about() -> ReplyInfo {
+    ReplyInfo {
         created: 7,
         id: "1".to_owned(),
         model: "model-a".to_owned(),
-        ..About::default()
+        ..ReplyInfo::default()
     }
 }

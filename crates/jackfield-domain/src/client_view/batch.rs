@@ -30,7 +30,7 @@ struct ShownCall {
     opaque: Vec<OpaqueState>,
     outcome: Option<Arc<ToolOutcome>>,
     /// How it is displayed.
-    shown: CallDisplay,
+    display: CallDisplay,
 }
 
 /// How a call is displayed.
@@ -46,7 +46,7 @@ enum CallDisplay {
 
 impl ShownBatch {
     /// The calls of this reply, except those in `begun`, which were already streamed.
-    pub(super) fn of(reply: &Message, begun: &[ToolCallId]) -> Self {
+    pub(super) fn from_reply(reply: &Message, begun: &[ToolCallId]) -> Self {
         let calls = reply
             .blocks
             .iter()
@@ -56,7 +56,7 @@ impl ShownBatch {
                     call: Arc::clone(call),
                     opaque: block.opaque.clone(),
                     outcome: None,
-                    shown: CallDisplay::Nothing,
+                    display: CallDisplay::Nothing,
                 }),
                 Content::Audio(_)
                 | Content::Document(_)
@@ -87,46 +87,46 @@ impl ShownBatch {
     }
 
     /// Records a wait; only waits for client tool results matter here.
-    pub(super) fn wait(&mut self, wait: &Wait) {
+    pub(super) fn mark_client_call(&mut self, wait: &Wait) {
         if wait.kind == WaitKind::ClientResult
             && let Some(call) = self.find(&wait.call)
         {
-            call.shown = CallDisplay::Clients;
+            call.display = CallDisplay::Clients;
         }
     }
 
     /// Displays the calls, once all are decided, and then their outcomes, in the order of the calls.
-    pub(super) fn show(
+    pub(super) fn emit(
         &mut self,
         display: Display,
         catalog: &Catalog,
         next: &mut u32,
-        shown: &mut Vec<ClientEvent>,
+        events: &mut Vec<ClientEvent>,
     ) {
         if !self.is_shown {
             self.is_shown = true;
             for call in &mut self.calls {
-                if matches!(call.shown, CallDisplay::Nothing)
+                if matches!(call.display, CallDisplay::Nothing)
                     && display.server_tools
                     && let Some(tool) = catalog.tool(call.call.name.as_str())
                     && tool.ran_by == RanBy::Engine
                 {
-                    call.shown = CallDisplay::Servers(ServerTool::state(&tool.origin));
+                    call.display = CallDisplay::Servers(ServerTool::state(&tool.origin));
                 }
-                call.begin(next, shown);
+                call.emit_start(next, events);
             }
         }
         for call in &mut self.calls {
-            if !call.end(next, shown) {
+            if !call.emit_outcome(next, events) {
                 break;
             }
         }
     }
 
     /// Displays the available outcomes at the end of the reply.
-    pub(super) fn show_closed(&mut self, next: &mut u32, shown: &mut Vec<ClientEvent>) {
+    pub(super) fn emit_outcomes(&mut self, next: &mut u32, events: &mut Vec<ClientEvent>) {
         for call in &mut self.calls {
-            call.end(next, shown);
+            call.emit_outcome(next, events);
         }
     }
 
@@ -137,8 +137,8 @@ impl ShownBatch {
 
 impl ShownCall {
     /// Displays the call.
-    fn begin(&self, next: &mut u32, shown: &mut Vec<ClientEvent>) {
-        let (ran_by, states, upstream) = match &self.shown {
+    fn emit_start(&self, next: &mut u32, events: &mut Vec<ClientEvent>) {
+        let (ran_by, states, upstream) = match &self.display {
             CallDisplay::Nothing => return,
             CallDisplay::Clients => {
                 let upstream = self.call.upstream.clone();
@@ -157,13 +157,13 @@ impl ShownCall {
             upstream,
         };
         let call = Some(self.call.id.clone());
-        block(start, call, text, states, next, shown);
+        emit_block(start, call, text, states, next, events);
     }
 
     /// Displays the outcome of the call, if it has to be displayed and was not yet. Returns whether nothing is
     /// left to display.
-    fn end(&mut self, next: &mut u32, shown: &mut Vec<ClientEvent>) -> bool {
-        let CallDisplay::Servers(state) = &self.shown else {
+    fn emit_outcome(&mut self, next: &mut u32, events: &mut Vec<ClientEvent>) -> bool {
+        let CallDisplay::Servers(state) = &self.display else {
             return true;
         };
         let Some(outcome) = &self.outcome else {
@@ -171,26 +171,26 @@ impl ShownCall {
         };
         let start = BlockStart::Whole(Content::ToolOutcome(Arc::clone(outcome)));
         let states = std::slice::from_ref(state);
-        block(start, None, "", states, next, shown);
-        self.shown = CallDisplay::Nothing;
+        emit_block(start, None, "", states, next, events);
+        self.display = CallDisplay::Nothing;
         true
     }
 }
 
 /// Displays a complete block.
-fn block(
+fn emit_block(
     start: BlockStart,
     call: Option<ToolCallId>,
     arguments: &str,
     states: &[OpaqueState],
     next: &mut u32,
-    shown: &mut Vec<ClientEvent>,
+    events: &mut Vec<ClientEvent>,
 ) {
     let index = *next;
     *next += 1;
     let delta = Delta::BlockStarted { index, start };
-    shown.push(ClientEvent::Piece { call, delta });
-    let mut piece = |delta| shown.push(ClientEvent::Piece { call: None, delta });
+    events.push(ClientEvent::Piece { call, delta });
+    let mut piece = |delta| events.push(ClientEvent::Piece { call: None, delta });
     if !arguments.is_empty() {
         let text = arguments.into();
         piece(Delta::ArgumentsAppended { index, text });

@@ -37,7 +37,7 @@ impl Gather {
     }
 
     /// Adds a piece; `call` is the id of the call that begins with it.
-    pub fn take(&mut self, call: Option<&ToolCallId>, delta: &Delta) {
+    pub fn push(&mut self, call: Option<&ToolCallId>, delta: &Delta) {
         let pushed = self.accumulator.push(delta);
         if let Err(violation) = pushed {
             self.violation.get_or_insert(violation);

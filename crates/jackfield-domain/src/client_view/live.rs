@@ -22,16 +22,16 @@ pub(super) struct LiveAttempt {
     held: Vec<ClientEvent>,
     is_shown: bool,
     /// Whether earlier rounds were displayed and this one has no text yet.
-    is_later: bool,
+    needs_round_break: bool,
     /// The index of its first block, once it has one.
-    first: Option<u32>,
+    first_index: Option<u32>,
     /// The open block; `None` if it is not displayed.
     open: Option<LiveBlock>,
     /// The index of a tool call with malformed arguments. Its end and everything after it are held back until
     /// the turn's outcome is known.
     unreadable: Option<u32>,
     /// The bytes displayed of each text block that is not blank.
-    words: Vec<usize>,
+    text_lengths: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -55,41 +55,43 @@ enum LiveBlockKind {
 
 impl LiveAttempt {
     /// An attempt that follows this many blocks.
-    pub(super) fn behind(blocks: u32) -> Self {
+    pub(super) fn after_blocks(blocks: u32) -> Self {
         Self {
-            is_later: blocks > 0,
+            needs_round_break: blocks > 0,
             ..Self::default()
         }
     }
 
     /// Adds a piece of the reply.
-    pub(super) fn take(
+    pub(super) fn push(
         &mut self,
         piece: &TextEvent,
         turn: &Turn,
         next: &mut u32,
-        shown: &mut Vec<ClientEvent>,
+        events: &mut Vec<ClientEvent>,
     ) {
-        match &piece.said {
+        match &piece.kind {
             TextEventKind::Started(started) => {
                 // Other calls are displayed once they are decided.
-                if let Some((start, call)) = began(started, turn) {
+                if let Some((start, call)) = client_block_start(started, turn) {
                     let is_visible =
                         matches!(start, BlockStart::ToolCall { .. } | BlockStart::Whole(_));
                     let index = self.start(start, call, next);
                     if let TextStart::Thinking {
-                        begun: Some(state), ..
+                        initial_state: Some(state),
+                        ..
                     } = started
                     {
                         let state = state.clone();
-                        self.held.push(alone(Delta::StateSet { index, state }));
+                        self.held
+                            .push(delta_event(Delta::StateSet { index, state }));
                     }
                     if is_visible {
-                        self.show(shown);
+                        self.flush(events);
                     }
                 }
             }
-            TextEventKind::Text { of, text } => {
+            TextEventKind::Text { kind: of, text } => {
                 if let Some(open) = &mut self.open {
                     let index = open.index;
                     open.is_blank &= text.trim().is_empty();
@@ -99,13 +101,13 @@ impl LiveAttempt {
                         LiveBlockKind::Input | LiveBlockKind::Other => {}
                     }
                     let text = Arc::clone(text);
-                    self.held.push(alone(match of {
+                    self.held.push(delta_event(match of {
                         TextKind::Arguments => Delta::ArgumentsAppended { index, text },
                         TextKind::Refusal | TextKind::Text | TextKind::Thinking => {
                             Delta::TextAppended { index, text }
                         }
                     }));
-                    self.show(shown);
+                    self.flush(events);
                 }
             }
             TextEventKind::Ended {
@@ -120,40 +122,39 @@ impl LiveAttempt {
                         self.unreadable.get_or_insert(index);
                     }
                     let annotations = annotations.iter().cloned();
-                    self.held.extend(
-                        annotations
-                            .map(|annotation| alone(Delta::AnnotationAdded { index, annotation })),
-                    );
+                    self.held.extend(annotations.map(|annotation| {
+                        delta_event(Delta::AnnotationAdded { index, annotation })
+                    }));
                     let states = opaque.iter().cloned();
                     self.held
-                        .extend(states.map(|state| alone(Delta::StateSet { index, state })));
+                        .extend(states.map(|state| delta_event(Delta::StateSet { index, state })));
                     self.close();
                 }
             }
         }
         if self.is_shown {
-            self.show(shown);
+            self.flush(events);
         }
     }
 
     /// The reply is complete. Returns the client tool calls that were streamed.
-    pub(super) fn end(&mut self, shown: &mut Vec<ClientEvent>) -> Vec<ToolCallId> {
-        self.show(shown);
+    pub(super) fn finish(&mut self, events: &mut Vec<ClientEvent>) -> Vec<ToolCallId> {
+        self.flush(events);
         std::mem::take(&mut self.calls)
     }
 
     /// Displays everything: the client's reply ends with malformed arguments.
-    pub(super) fn release(&mut self, shown: &mut Vec<ClientEvent>) {
+    pub(super) fn release(&mut self, events: &mut Vec<ClientEvent>) {
         self.unreadable = None;
-        self.show(shown);
+        self.flush(events);
     }
 
     /// The reply was interrupted with this stored part: displays the rest of its text.
-    pub(super) fn break_off(
+    pub(super) fn interrupt(
         &mut self,
         partial: Option<&Message>,
         next: &mut u32,
-        shown: &mut Vec<ClientEvent>,
+        events: &mut Vec<ClientEvent>,
     ) {
         let Some(partial) = partial else {
             return;
@@ -162,13 +163,15 @@ impl LiveAttempt {
             let ends = |shown: &ClientEvent| matches!(shown, ClientEvent::Piece { delta: Delta::BlockEnded { index }, .. } if *index == unreadable);
             self.held.retain(|shown| !ends(shown));
         }
-        self.show(shown);
-        let mut words = partial.blocks.iter().skip(self.words.len());
+        self.flush(events);
+        let mut words = partial.blocks.iter().skip(self.text_lengths.len());
         match self.open.as_ref().map(|open| (open.index, &open.kind)) {
-            Some((index, LiveBlockKind::Words(told))) => {
+            Some((index, LiveBlockKind::Words(streamed))) => {
                 let rest = words.next().map(text_of);
-                let rest = rest.and_then(|text| text.get(*told..)).unwrap_or_default();
-                self.say(index, rest);
+                let rest = rest
+                    .and_then(|text| text.get(*streamed..))
+                    .unwrap_or_default();
+                self.push_text(index, rest);
                 self.close();
             }
             Some((_, LiveBlockKind::Other)) => self.close(),
@@ -178,29 +181,29 @@ impl LiveAttempt {
         }
         for block in words {
             let index = self.start(BlockStart::Text, None, next);
-            self.say(index, text_of(block));
+            self.push_text(index, text_of(block));
             self.close();
         }
-        shown.append(&mut self.held);
+        events.append(&mut self.held);
     }
 
     /// Discards the attempt. Returns whether part of it was displayed.
-    pub(super) fn give_up(&mut self, next: &mut u32) -> bool {
-        let given_up = std::mem::take(self);
-        if let (Some(first), false) = (given_up.first, given_up.is_shown) {
+    pub(super) fn discard(&mut self, next: &mut u32) -> bool {
+        let attempt = std::mem::take(self);
+        if let (Some(first), false) = (attempt.first_index, attempt.is_shown) {
             *next = first;
         }
-        given_up.is_shown
+        attempt.is_shown
     }
 
-    fn show(&mut self, shown: &mut Vec<ClientEvent>) {
+    fn flush(&mut self, events: &mut Vec<ClientEvent>) {
         self.is_shown = true;
         if self.unreadable.is_none() {
             // Usually `shown` is empty, and its allocation is replaced.
-            if shown.is_empty() {
-                *shown = std::mem::take(&mut self.held);
+            if events.is_empty() {
+                *events = std::mem::take(&mut self.held);
             } else {
-                shown.append(&mut self.held);
+                events.append(&mut self.held);
             }
         }
     }
@@ -208,7 +211,7 @@ impl LiveAttempt {
     fn start(&mut self, start: BlockStart, call: Option<ToolCallId>, next: &mut u32) -> u32 {
         let index = *next;
         *next += 1;
-        self.first.get_or_insert(index);
+        self.first_index.get_or_insert(index);
         let is_text = matches!(start, BlockStart::Text);
         let kind = match &start {
             BlockStart::Text => LiveBlockKind::Words(0),
@@ -236,37 +239,42 @@ impl LiveAttempt {
         });
         let delta = Delta::BlockStarted { index, start };
         self.held.push(ClientEvent::Piece { call, delta });
-        if is_text && std::mem::take(&mut self.is_later) {
+        if is_text && std::mem::take(&mut self.needs_round_break) {
             let state = RoundBreak::state();
-            self.held.push(alone(Delta::StateSet { index, state }));
+            self.held
+                .push(delta_event(Delta::StateSet { index, state }));
         }
         index
     }
 
-    fn say(&mut self, index: u32, text: &str) {
+    fn push_text(&mut self, index: u32, text: &str) {
         if !text.is_empty() {
             let text = text.into();
-            self.held.push(alone(Delta::TextAppended { index, text }));
+            self.held
+                .push(delta_event(Delta::TextAppended { index, text }));
         }
     }
 
     fn close(&mut self) {
         if let Some(open) = self.open.take() {
             let index = open.index;
-            self.held.push(alone(Delta::BlockEnded { index }));
+            self.held.push(delta_event(Delta::BlockEnded { index }));
             if let (LiveBlockKind::Words(words), false) = (open.kind, open.is_blank) {
-                self.words.push(words);
+                self.text_lengths.push(words);
             }
         }
     }
 }
 
-const fn alone(delta: Delta) -> ClientEvent {
+const fn delta_event(delta: Delta) -> ClientEvent {
     ClientEvent::Piece { call: None, delta }
 }
 
 /// The start of a block that is streamed, with the id of its call; `None` if the block is not streamed.
-fn began(started: &TextStart, turn: &Turn) -> Option<(BlockStart, Option<ToolCallId>)> {
+fn client_block_start(
+    started: &TextStart,
+    turn: &Turn,
+) -> Option<(BlockStart, Option<ToolCallId>)> {
     Some(match started {
         TextStart::Call {
             by_provider,
@@ -277,7 +285,7 @@ fn began(started: &TextStart, turn: &Turn) -> Option<(BlockStart, Option<ToolCal
         } => {
             let ran_by = if *by_provider {
                 RanBy::Provider
-            } else if turn.shows_as_written(name.as_str(), *json) {
+            } else if turn.streams_call(name.as_str(), *json) {
                 RanBy::Client
             } else {
                 return None;

@@ -17,8 +17,8 @@ use crate::wait::{Answer, ClientResult, WaitEnd};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segments {
     /// The round in which a segment last ended; 0 if none has.
-    ended_in: u32,
-    now: u32,
+    last_ended_round: u32,
+    current: u32,
     turn: Turn,
 }
 
@@ -39,8 +39,8 @@ impl Segments {
         };
         let before = Arc::default();
         Some(Self {
-            ended_in: 0,
-            now: 0,
+            last_ended_round: 0,
+            current: 0,
             turn: Turn::open(turn.clone(), *ordinal, &before, opening, setup),
         })
     }
@@ -50,18 +50,18 @@ impl Segments {
     pub fn apply(&mut self, fact: &Fact, is_last: bool) -> bool {
         self.turn.apply(fact);
         let turn = &self.turn;
-        let ends = is_last && turn.rounds() != self.ended_in && turn.waits_for_client();
+        let ends = is_last && turn.rounds() != self.last_ended_round && turn.waits_for_client();
         if ends {
-            self.ended_in = turn.rounds();
-            self.now += 1;
+            self.last_ended_round = turn.rounds();
+            self.current += 1;
         }
         ends
     }
 
     /// The current segment, from 0.
     #[must_use]
-    pub const fn now(&self) -> u32 {
-        self.now
+    pub const fn current(&self) -> u32 {
+        self.current
     }
 
     /// The turn, as far as its own facts determine it.
@@ -87,7 +87,7 @@ pub fn facts_before(steps: &[Envelope], turn: &TurnId) -> Option<u64> {
 #[must_use]
 pub fn repeats(steps: &[Envelope], turn: &TurnId, segment: u32) -> Option<Arc<Repeats>> {
     let opens = |fact: &Fact| matches!(fact, Fact::TurnOpened { turn: of, .. } if of == turn);
-    let facts = steps.iter().flat_map(told);
+    let facts = steps.iter().flat_map(event_facts);
     let mut facts = facts.skip_while(|(fact, _)| !opens(fact));
     let mut segments = Segments::open(facts.next()?.0)?;
     if segment == 0 {
@@ -98,10 +98,10 @@ pub fn repeats(steps: &[Envelope], turn: &TurnId, segment: u32) -> Option<Arc<Re
         }));
     }
     for (fact, is_last) in facts {
-        if matches!(fact, Fact::TurnOpened { .. }) || segments.now() > segment {
+        if matches!(fact, Fact::TurnOpened { .. }) || segments.current() > segment {
             break;
         }
-        if segments.now() == segment
+        if segments.current() == segment
             && let Fact::WaitClosed { end, .. } = fact
             && let WaitEnd::Answered { answer, .. } = end
             && let Answer::ClientResult(ClientResult {
@@ -117,11 +117,11 @@ pub fn repeats(steps: &[Envelope], turn: &TurnId, segment: u32) -> Option<Arc<Re
 }
 
 /// The facts of a step that are events, each with whether it is the last one.
-pub(crate) fn told(step: &Envelope) -> impl Iterator<Item = (&Fact, bool)> {
-    let is_told = |fact: &&Fact| FactEvent::of(fact) != FactEvent::Nothing;
-    let last = step.facts.iter().rposition(|fact| is_told(&fact));
+pub(crate) fn event_facts(step: &Envelope) -> impl Iterator<Item = (&Fact, bool)> {
+    let is_event = |fact: &&Fact| FactEvent::from_fact(fact) != FactEvent::Nothing;
+    let last = step.facts.iter().rposition(|fact| is_event(&fact));
     let facts = step.facts.iter().enumerate();
     facts
-        .filter(move |(_, fact)| is_told(fact))
+        .filter(move |(_, fact)| is_event(fact))
         .map(move |(place, fact)| (fact, last == Some(place)))
 }

@@ -23,12 +23,12 @@ pub(crate) struct ConversationKey {
     /// The key of everything before the current side's messages.
     before: Digest,
     /// The results, sorted by the position of their calls, then by arrival.
-    brought: BTreeMap<(usize, usize), KeyedResult>,
+    results: BTreeMap<(usize, usize), KeyedResult>,
     /// The position of each of the model's calls.
-    called: HashMap<ToolCallId, usize>,
+    call_positions: HashMap<ToolCallId, usize>,
     calls: Sha256,
     side: Speaker,
-    words: NormalizedText,
+    text: NormalizedText,
 }
 
 /// The side of the conversation whose messages are being added.
@@ -50,7 +50,7 @@ struct KeyedResult {
 #[derive(Clone, Debug)]
 enum OutcomeText {
     Known(Digest),
-    Said(NormalizedText),
+    Pending(NormalizedText),
 }
 
 impl ConversationKey {
@@ -63,51 +63,51 @@ impl ConversationKey {
     pub(crate) fn after(before: Digest) -> Self {
         Self {
             before,
-            brought: BTreeMap::new(),
-            called: HashMap::new(),
+            results: BTreeMap::new(),
+            call_positions: HashMap::new(),
             calls: Sha256::new(),
             side: Speaker::Nobody,
-            words: NormalizedText::default(),
+            text: NormalizedText::default(),
         }
     }
 
     /// Adds a message as the client has it. Returns whether it has content; a message without content does not
     /// change the key.
-    pub(crate) fn message(&mut self, message: &Message) -> bool {
-        let mut says = false;
+    pub(crate) fn push_message(&mut self, message: &Message) -> bool {
+        let mut has_content = false;
         for block in &message.blocks {
-            says |= match message.role {
-                Role::Assistant => self.model_block(&block.content),
+            has_content |= match message.role {
+                Role::Assistant => self.push_model_block(&block.content),
                 Role::System => false,
-                Role::Tool | Role::User => self.client_block(&block.content),
+                Role::Tool | Role::User => self.push_client_block(&block.content),
             };
         }
-        says
+        has_content
     }
 
     /// Adds text of the model. Returns whether there is any.
-    pub(crate) fn said(&mut self, text: &str) -> bool {
-        let says = !text.trim().is_empty();
-        if says {
-            self.turn_to(Speaker::Model);
-            self.words.text(text);
+    pub(crate) fn push_text(&mut self, text: &str) -> bool {
+        let has_text = !text.trim().is_empty();
+        if has_text {
+            self.switch_to(Speaker::Model);
+            self.text.push_text(text);
         }
-        says
+        has_text
     }
 
     /// Adds a client tool call of the model.
-    pub(crate) fn called(&mut self, call: &ToolCall) {
-        self.turn_to(Speaker::Model);
+    pub(crate) fn push_call(&mut self, call: &ToolCall) {
+        self.switch_to(Speaker::Model);
         self.calls
             .update(Digest::of_parts([call.id.as_str()]).as_bytes());
-        self.calls.update(of_input(&call.input).as_bytes());
-        let place = self.called.len();
-        self.called.entry(call.id.clone()).or_insert(place);
+        self.calls.update(input_digest(&call.input).as_bytes());
+        let place = self.call_positions.len();
+        self.call_positions.entry(call.id.clone()).or_insert(place);
     }
 
     /// Adds the result of a call, as a digest from [`of_result`].
-    pub(crate) fn brought(&mut self, call: &ToolCallId, content: Digest) {
-        self.outcome(call, OutcomeText::Known(content));
+    pub(crate) fn push_result(&mut self, call: &ToolCallId, content: Digest) {
+        self.push_outcome(call, OutcomeText::Known(content));
     }
 
     /// The key of everything so far.
@@ -118,9 +118,9 @@ impl ConversationKey {
             Speaker::Nobody => return self.before,
             Speaker::Client => {
                 hash.update(b"client");
-                for brought in self.brought.values() {
-                    hash.update(Digest::of_parts([brought.call.as_str()]).as_bytes());
-                    hash.update(brought.content.digest().as_bytes());
+                for result in self.results.values() {
+                    hash.update(Digest::of_parts([result.call.as_str()]).as_bytes());
+                    hash.update(result.content.digest().as_bytes());
                 }
             }
             Speaker::Model => {
@@ -128,18 +128,18 @@ impl ConversationKey {
                 hash.update(self.calls.clone().finalize());
             }
         }
-        hash.update(self.words.digest().as_bytes());
+        hash.update(self.text.digest().as_bytes());
         Digest::from_bytes(hash.finalize().into())
     }
 
-    fn model_block(&mut self, content: &Content) -> bool {
+    fn push_model_block(&mut self, content: &Content) -> bool {
         match content {
-            Content::Refusal(text) => self.said(text),
-            Content::Text(text) => self.said(&text.text),
+            Content::Refusal(text) => self.push_text(text),
+            Content::Text(text) => self.push_text(&text.text),
             Content::ToolCall(call) => {
                 let is_its = call.ran_by != RanBy::Provider;
                 if is_its {
-                    self.called(call);
+                    self.push_call(call);
                 }
                 is_its
             }
@@ -152,70 +152,70 @@ impl ConversationKey {
         }
     }
 
-    fn client_block(&mut self, content: &Content) -> bool {
+    fn push_client_block(&mut self, content: &Content) -> bool {
         match content {
-            Content::Audio(audio) => self.client_medium(&audio.source),
-            Content::Document(document) => self.client_medium(&document.source),
-            Content::Image(image) => self.client_medium(&image.source),
+            Content::Audio(audio) => self.push_client_media(&audio.source),
+            Content::Document(document) => self.push_client_media(&document.source),
+            Content::Image(image) => self.push_client_media(&image.source),
             Content::Opaque(block) => match &block.fallback {
-                Some(fallback) => self.client_text(fallback),
+                Some(fallback) => self.push_client_text(fallback),
                 None => false,
             },
-            Content::Refusal(text) => self.client_text(text),
-            Content::Text(text) => self.client_text(&text.text),
+            Content::Refusal(text) => self.push_client_text(text),
+            Content::Text(text) => self.push_client_text(&text.text),
             Content::Thinking(_) | Content::ToolCall(_) => false,
             Content::ToolOutcome(outcome) => {
-                let mut said = NormalizedText::default();
-                said.result(&outcome.result);
-                self.outcome(&outcome.call, OutcomeText::Said(said));
+                let mut normalized = NormalizedText::default();
+                normalized.push_result(&outcome.result);
+                self.push_outcome(&outcome.call, OutcomeText::Pending(normalized));
                 true
             }
         }
     }
 
-    fn client_medium(&mut self, source: &MediaSource) -> bool {
-        self.client().medium(source);
+    fn push_client_media(&mut self, source: &MediaSource) -> bool {
+        self.client_text_mut().push_media(source);
         true
     }
 
-    fn client_text(&mut self, text: &str) -> bool {
-        let says = !text.trim().is_empty();
-        if says {
-            self.client().text(text);
+    fn push_client_text(&mut self, text: &str) -> bool {
+        let has_text = !text.trim().is_empty();
+        if has_text {
+            self.client_text_mut().push_text(text);
         }
-        says
+        has_text
     }
 
     /// The destination for the client's text: the last result, if there is one in this message.
-    fn client(&mut self) -> &mut NormalizedText {
-        self.turn_to(Speaker::Client);
-        let last = self.brought.values_mut().next_back();
+    fn client_text_mut(&mut self) -> &mut NormalizedText {
+        self.switch_to(Speaker::Client);
+        let last = self.results.values_mut().next_back();
         match last.map(|brought| &mut brought.content) {
-            Some(OutcomeText::Said(said)) => said,
-            Some(OutcomeText::Known(_)) | None => &mut self.words,
+            Some(OutcomeText::Pending(text)) => text,
+            Some(OutcomeText::Known(_)) | None => &mut self.text,
         }
     }
 
-    fn outcome(&mut self, call: &ToolCallId, content: OutcomeText) {
-        self.turn_to(Speaker::Client);
-        let place = self.called.get(call).copied().unwrap_or(usize::MAX);
-        let nth = self.brought.len();
+    fn push_outcome(&mut self, call: &ToolCallId, content: OutcomeText) {
+        self.switch_to(Speaker::Client);
+        let place = self.call_positions.get(call).copied().unwrap_or(usize::MAX);
+        let nth = self.results.len();
         let call = call.clone();
-        self.brought
+        self.results
             .insert((place, nth), KeyedResult { call, content });
     }
 
-    fn turn_to(&mut self, side: Speaker) {
+    fn switch_to(&mut self, side: Speaker) {
         if self.side == side {
             return;
         }
         self.before = self.digest();
         self.side = side;
-        self.brought.clear();
+        self.results.clear();
         self.calls = Sha256::new();
-        self.words = NormalizedText::default();
+        self.text = NormalizedText::default();
         if side == Speaker::Model {
-            self.called.clear();
+            self.call_positions.clear();
         }
     }
 }
@@ -224,7 +224,7 @@ impl OutcomeText {
     fn digest(&self) -> Digest {
         match self {
             Self::Known(digest) => *digest,
-            Self::Said(said) => said.digest(),
+            Self::Pending(text) => text.digest(),
         }
     }
 }
@@ -234,9 +234,9 @@ impl OutcomeText {
 struct NormalizedText(Sha256);
 
 impl NormalizedText {
-    fn text(&mut self, text: &str) {
+    fn push_text(&mut self, text: &str) {
         if text.is_ascii() {
-            return self.plain(text);
+            return self.push_ascii(text);
         }
         for word in text.split_whitespace() {
             self.0.update(word);
@@ -244,38 +244,38 @@ impl NormalizedText {
     }
 
     /// Like `text`, for ASCII. Most text is ASCII, and each request repeats the whole history.
-    fn plain(&mut self, text: &str) {
+    fn push_ascii(&mut self, text: &str) {
         let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
         let mut letters = Vec::with_capacity(text.len());
         letters.extend(text.bytes().filter(|byte| !is_space(byte)));
         self.0.update(&letters);
     }
 
-    fn medium(&mut self, source: &MediaSource) {
+    fn push_media(&mut self, source: &MediaSource) {
         let digest = match source {
             MediaSource::Base64 { data, .. } => Digest::of(data.as_bytes()),
             MediaSource::File { id, .. } => Digest::of_parts(["file", id]),
             MediaSource::Text(text) | MediaSource::Url(text) => Digest::of(text.as_bytes()),
         };
-        self.other(&digest);
+        self.push_digest(&digest);
     }
 
     /// Adds content other than text; the leading space cannot occur in normalized text.
-    fn other(&mut self, digest: &Digest) {
+    fn push_digest(&mut self, digest: &Digest) {
         self.0.update(b" ");
         self.0.update(digest.as_bytes());
     }
 
-    fn result(&mut self, result: &ToolResult) {
-        result.content.iter().for_each(|part| self.part(part));
+    fn push_result(&mut self, result: &ToolResult) {
+        result.content.iter().for_each(|part| self.push_part(part));
     }
 
-    fn part(&mut self, part: &OutcomePart) {
+    fn push_part(&mut self, part: &OutcomePart) {
         match part {
-            OutcomePart::Audio(audio) => self.medium(&audio.source),
-            OutcomePart::Document(document) => self.medium(&document.source),
-            OutcomePart::Image(image) => self.medium(&image.source),
-            OutcomePart::Text(text) => self.text(text),
+            OutcomePart::Audio(audio) => self.push_media(&audio.source),
+            OutcomePart::Document(document) => self.push_media(&document.source),
+            OutcomePart::Image(image) => self.push_media(&image.source),
+            OutcomePart::Text(text) => self.push_text(text),
         }
     }
 
@@ -285,45 +285,49 @@ impl NormalizedText {
 }
 
 /// The digest of a result's content.
-pub(crate) fn of_result(result: &ToolResult) -> Digest {
-    let mut said = NormalizedText::default();
-    said.result(result);
-    said.digest()
+pub(crate) fn result_digest(result: &ToolResult) -> Digest {
+    let mut normalized = NormalizedText::default();
+    normalized.push_result(result);
+    normalized.digest()
 }
 
 /// The digests of all proper prefixes of a result's content.
-pub(crate) fn of_beginnings(result: &ToolResult) -> Vec<Digest> {
+pub(crate) fn prefix_digests(result: &ToolResult) -> Vec<Digest> {
     let Some((_, parts)) = result.content.split_last() else {
         return Vec::new();
     };
-    let mut said = NormalizedText::default();
+    let mut normalized = NormalizedText::default();
     let after = |part| {
-        said.part(part);
-        said.digest()
+        normalized.push_part(part);
+        normalized.digest()
     };
     parts.iter().map(after).collect()
 }
 
 /// The number of parts at the end of a result that were already part of the result with digest `brought`, if
 /// the two differ in nothing else. At most `words` parts count; of several possible numbers, the largest.
-pub(crate) fn said_before(result: &ToolResult, words: usize, brought: Digest) -> Option<usize> {
+pub(crate) fn count_known_parts(
+    result: &ToolResult,
+    words: usize,
+    digest: Digest,
+) -> Option<usize> {
     let own = result.content.len().checked_sub(words)?;
     let (own, words) = result.content.split_at(own);
-    let mut said = NormalizedText::default();
-    own.iter().for_each(|part| said.part(part));
-    let mut known = (said.digest() == brought).then_some(0);
+    let mut normalized = NormalizedText::default();
+    own.iter().for_each(|part| normalized.push_part(part));
+    let mut count = (normalized.digest() == digest).then_some(0);
     for (place, part) in (1..).zip(words) {
-        said.part(part);
-        if said.digest() == brought {
-            known = Some(place);
+        normalized.push_part(part);
+        if normalized.digest() == digest {
+            count = Some(place);
         }
     }
-    known
+    count
 }
 
 /// The digest of a call's arguments: equal for JSON that differs only in key order, whitespace or number
 /// format.
-fn of_input(input: &ToolInput) -> Digest {
+fn input_digest(input: &ToolInput) -> Digest {
     match input {
         ToolInput::Json(input) => match input.object() {
             Ok(fields) => {
@@ -331,16 +335,16 @@ fn of_input(input: &ToolInput) -> Digest {
                 write_object(fields, &mut text);
                 Digest::of(text.as_bytes())
             }
-            Err(_) => of_text(input.raw()),
+            Err(_) => text_digest(input.raw()),
         },
-        ToolInput::Text(text) => of_text(text),
+        ToolInput::Text(text) => text_digest(text),
     }
 }
 
-fn of_text(text: &str) -> Digest {
-    let mut said = NormalizedText::default();
-    said.text(text);
-    said.digest()
+fn text_digest(text: &str) -> Digest {
+    let mut normalized = NormalizedText::default();
+    normalized.push_text(text);
+    normalized.digest()
 }
 
 fn write_object(fields: &Map<String, Value>, out: &mut String) {

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::client_view::{Segments, told};
+use crate::client_view::{Segments, event_facts};
 use crate::digest::Digest;
 use crate::fact::{Envelope, Fact, TurnEnd};
 use crate::fork::ForkPlace;
 use crate::ids::{SessionId, ToolCallId, TurnId, WaitId};
-use crate::locate::key::{of_beginnings, of_result, said_before};
+use crate::locate::key::{count_known_parts, prefix_digests, result_digest};
 use crate::locate::{ClientResults, Located, ResultsRefused};
 use crate::message::{Message, Role};
 use crate::outcome::ToolOutcome;
@@ -56,9 +56,9 @@ struct IndexedCall {
 #[derive(Clone, Debug, PartialEq)]
 enum IndexedCallState {
     /// The client sent its result.
-    Brought {
+    Answered {
         /// The digests of the result's prefixes: the result may be one of them, followed by the client's text.
-        beginnings: Vec<Digest>,
+        prefixes: Vec<Digest>,
         /// The digest of the whole result.
         content: Digest,
         /// The segment in which it arrived.
@@ -73,29 +73,29 @@ enum IndexedCallState {
 impl SessionIndex {
     /// The index of a session, given all of its steps.
     #[must_use]
-    pub fn of(session: SessionId, steps: &[Envelope]) -> Self {
-        let mut known = Self {
+    pub fn from_steps(session: SessionId, steps: &[Envelope]) -> Self {
+        let mut index = Self {
             calls: BTreeMap::new(),
             principal: None,
             session,
             turns: Vec::new(),
         };
         let mut segments = None;
-        for (fact, is_last) in steps.iter().flat_map(told) {
-            known.see(fact);
+        for (fact, is_last) in steps.iter().flat_map(event_facts) {
+            index.apply(fact);
             if let Some(opened) = Segments::open(fact) {
                 segments = Some(opened);
             } else if let Some(segments) = &mut segments
                 && segments.apply(fact, is_last)
             {
-                known.hand_over(segments);
+                index.close_segment(segments);
             }
-            if let (Some(turn), Some(segments)) = (known.turns.last_mut(), &segments) {
+            if let (Some(turn), Some(segments)) = (index.turns.last_mut(), &segments) {
                 turn.round = segments.turn().rounds();
-                turn.segment = segments.now();
+                turn.segment = segments.current();
             }
         }
-        known
+        index
     }
 
     /// The session.
@@ -112,7 +112,7 @@ impl SessionIndex {
 
     /// Whether the session delivered this client tool call.
     #[must_use]
-    pub fn has_asked(&self, call: &ToolCallId) -> bool {
+    pub fn has_call(&self, call: &ToolCallId) -> bool {
         self.calls.contains_key(call)
     }
 
@@ -121,10 +121,16 @@ impl SessionIndex {
     /// # Errors
     ///
     /// The call whose result was sent before with different text after it: the client edited the history there.
-    pub(crate) fn take(&self, brings: ClientResults) -> Result<Located, ToolCallId> {
-        let weighed = self.weigh(&brings);
-        let ClientResults { results, words } = brings;
-        Ok(match weighed {
+    pub(crate) fn locate_results(
+        &self,
+        client_results: ClientResults,
+    ) -> Result<Located, ToolCallId> {
+        let matched = self.match_results(&client_results);
+        let ClientResults {
+            results,
+            trailing_text: words,
+        } = client_results;
+        Ok(match matched {
             Err(refused) => Located::Refused(refused),
             Ok((_, ResultsMatch::Edited(call))) => return Err(call),
             Ok((turn, ResultsMatch::Waits)) => Located::Answer {
@@ -146,62 +152,72 @@ impl SessionIndex {
                         turn: turn.id.clone(),
                     }),
                     session: self.session.clone(),
-                    words: Arc::new(Message::new(Role::User, new)),
+                    text: Arc::new(Message::new(Role::User, new)),
                 }
             }
-            Ok((turn, ResultsMatch::TooLate)) => self.late(turn, results),
+            Ok((turn, ResultsMatch::TooLate)) => self.locate_late(turn, results),
         })
     }
 
     /// Locates a history whose first `known` messages have this key; `None` if no turn ended with that key.
-    pub(super) fn at(&self, view: Digest, known: usize) -> Option<Located> {
+    pub(super) fn locate_view(&self, view: Digest, known: usize) -> Option<Located> {
         let mut ends = self.turns.iter().rev();
         let turn = ends.find(|turn| turn.view == Some(view))?;
         let session = self.session.clone();
-        Some(match self.fork_behind(turn) {
-            None => Located::Continue { known, session },
-            Some(at) => Located::Fork { at, known, session },
+        Some(match self.fork_after(turn) {
+            None => Located::Continue {
+                known_messages: known,
+                session,
+            },
+            Some(at) => Located::Fork {
+                at,
+                known_messages: known,
+                session,
+            },
         })
     }
 
     /// Locates a request that follows this segment of a turn and brings no results; `None` if there is no such
     /// segment.
-    pub(super) fn after(&self, turn: &TurnId, segment: u32) -> Option<Located> {
+    pub(super) fn locate_segment(&self, turn: &TurnId, segment: u32) -> Option<Located> {
         let place = self.turns.iter().position(|known| known.id == *turn)?;
         let turn = self.turns.get(place)?;
         if segment > turn.segment {
             return None;
         }
-        let asked = self.calls.iter().filter(|(_, call)| {
-            let is_its = call.turn == place && call.segment == segment;
-            is_its && call.state != IndexedCallState::TooLate
+        let missing = self.calls.iter().filter(|(_, call)| {
+            let is_delivered = call.turn == place && call.segment == segment;
+            is_delivered && call.state != IndexedCallState::TooLate
         });
-        let calls: Vec<ToolCallId> = asked.map(|(id, _)| id.clone()).collect();
+        let calls: Vec<ToolCallId> = missing.map(|(id, _)| id.clone()).collect();
         if !calls.is_empty() {
             return Some(Located::Refused(ResultsRefused::Missing { calls }));
         }
         let session = self.session.clone();
         // The client names a turn that is busy, so it means that turn, not a fork.
-        let at = self.fork_behind(turn).filter(|_| turn.is_over);
+        let at = self.fork_after(turn).filter(|_| turn.is_over);
         Some(match at {
-            None => Located::Continue { known: 0, session },
+            None => Located::Continue {
+                known_messages: 0,
+                session,
+            },
             Some(at) => Located::Fork {
                 at,
-                known: 0,
+                known_messages: 0,
                 session,
             },
         })
     }
 
     /// Whether the turn after this one is the last one, and open.
-    pub(super) fn is_at_work_after(&self, turn: &TurnId) -> bool {
+    pub(super) fn is_next_turn_open(&self, turn: &TurnId) -> bool {
         match self.turns.as_slice() {
             [.., before, last] => before.id == *turn && !last.is_over,
             [] | [_] => false,
         }
     }
 
-    fn see(&mut self, fact: &Fact) {
+    fn apply(&mut self, fact: &Fact) {
         match fact {
             Fact::TurnOpened {
                 opening,
@@ -218,7 +234,7 @@ impl SessionIndex {
                 };
                 let late = results
                     .iter()
-                    .map(|outcome| (outcome.call.clone(), of_result(&outcome.result)));
+                    .map(|outcome| (outcome.call.clone(), result_digest(&outcome.result)));
                 self.turns.push(IndexedTurn {
                     has_failed: false,
                     id: turn.clone(),
@@ -264,11 +280,11 @@ impl SessionIndex {
                 if let Some(call) = calls.find(|call| call.wait == *wait) {
                     call.state = match end {
                         WaitEnd::Answered {
-                            answer: Answer::ClientResult(given),
+                            answer: Answer::ClientResult(client_result),
                             ..
-                        } => IndexedCallState::Brought {
-                            beginnings: of_beginnings(&given.result),
-                            content: of_result(&given.result),
+                        } => IndexedCallState::Answered {
+                            prefixes: prefix_digests(&client_result.result),
+                            content: result_digest(&client_result.result),
                             segment,
                         },
                         WaitEnd::Answered { .. }
@@ -293,44 +309,47 @@ impl SessionIndex {
 
     /// A segment has ended with calls. Results of its last round that arrived before its end are answered by
     /// the next segment, too.
-    fn hand_over(&mut self, segments: &Segments) {
+    fn close_segment(&mut self, segments: &Segments) {
         for open in segments.turn().calls() {
             if let Some(call) = self.calls.get_mut(&open.call.id)
-                && let IndexedCallState::Brought { segment, .. } = &mut call.state
+                && let IndexedCallState::Answered { segment, .. } = &mut call.state
             {
-                *segment = segments.now();
+                *segment = segments.current();
             }
         }
     }
 
     /// Compares results with the turn whose calls they answer.
-    fn weigh(
+    fn match_results(
         &self,
-        brings: &ClientResults,
+        client_results: &ClientResults,
     ) -> Result<(&IndexedTurn, ResultsMatch), ResultsRefused> {
-        let ClientResults { results, words } = brings;
+        let ClientResults {
+            results,
+            trailing_text: words,
+        } = client_results;
         let unknown = |result: &Arc<ToolOutcome>| ResultsRefused::Unknown {
             call: result.call.clone(),
         };
-        let mut of = None;
-        let mut again = None;
-        let mut more = None;
+        let mut turn_index = None;
+        let mut answered_segment = None;
+        let mut follow_up = None;
         let mut too_late = false;
         for (place, result) in (1..).zip(results) {
             let call = self
                 .calls
                 .get(&result.call)
                 .ok_or_else(|| unknown(result))?;
-            if *of.get_or_insert(call.turn) != call.turn {
+            if *turn_index.get_or_insert(call.turn) != call.turn {
                 return Err(unknown(result));
             }
             match &call.state {
-                IndexedCallState::Brought {
-                    beginnings,
+                IndexedCallState::Answered {
+                    prefixes: beginnings,
                     content,
                     segment,
                 } => {
-                    if of_result(&result.result) != *content {
+                    if result_digest(&result.result) != *content {
                         // Only the last result can contain text that followed the results.
                         let words = if place == results.len() {
                             words.len()
@@ -338,13 +357,13 @@ impl SessionIndex {
                             0
                         };
                         let id = || result.call.clone();
-                        let known = said_before(&result.result, words, *content);
-                        let at = self.closed(call);
+                        let known_parts = count_known_parts(&result.result, words, *content);
+                        let at = self.round_end(call);
                         // The part before the text, if there is any.
                         let own = result.result.content.len().checked_sub(words + 1);
                         let own =
-                            own.and_then(|last| of_beginnings(&result.result).get(last).copied());
-                        more = Some(match (known, at) {
+                            own.and_then(|last| prefix_digests(&result.result).get(last).copied());
+                        follow_up = Some(match (known_parts, at) {
                             (Some(known), Some(at)) if words > 0 => {
                                 ResultsMatch::More { at, known }
                             }
@@ -354,22 +373,22 @@ impl SessionIndex {
                             _ => return Err(ResultsRefused::Conflict { call: id() }),
                         });
                     }
-                    again = again.max(Some(*segment));
+                    answered_segment = answered_segment.max(Some(*segment));
                 }
                 IndexedCallState::Open => {}
                 IndexedCallState::TooLate => too_late = true,
             }
         }
-        let place = of.unwrap_or_default();
-        let brought: BTreeSet<&ToolCallId> = results.iter().map(|result| &result.call).collect();
+        let place = turn_index.unwrap_or_default();
+        let sent: BTreeSet<&ToolCallId> = results.iter().map(|result| &result.call).collect();
         let open = self
             .calls
             .iter()
             .filter(|(_, call)| call.turn == place && call.state == IndexedCallState::Open);
-        let (brought, missing): (Vec<_>, Vec<_>) = open.partition(|(id, _)| brought.contains(id));
+        let (answered, missing): (Vec<_>, Vec<_>) = open.partition(|(id, _)| sent.contains(id));
         let turn = self.turns.get(place);
         let turn = turn.ok_or(ResultsRefused::Missing { calls: Vec::new() })?;
-        Ok(match (brought.is_empty(), again) {
+        Ok(match (answered.is_empty(), answered_segment) {
             (false, _) if missing.is_empty() => (turn, ResultsMatch::Waits),
             (false, _) => {
                 let calls = missing.into_iter().map(|(id, _)| id.clone());
@@ -377,7 +396,7 @@ impl SessionIndex {
                     calls: calls.collect(),
                 });
             }
-            (true, Some(_)) if let Some(more) = more => (turn, more),
+            (true, Some(_)) if let Some(more) = follow_up => (turn, more),
             // The turn is about to end without them, and the reply reports that.
             (true, _) if too_late && !turn.is_over => (turn, ResultsMatch::Again(turn.segment)),
             (true, _) if too_late => (turn, ResultsMatch::TooLate),
@@ -391,7 +410,7 @@ impl SessionIndex {
     }
 
     /// The end of a call's round, as in [`ForkPlace`]; `None` while the round is open.
-    fn closed(&self, call: &IndexedCall) -> Option<Option<u32>> {
+    fn round_end(&self, call: &IndexedCall) -> Option<Option<u32>> {
         let turn = self.turns.get(call.turn)?;
         if turn.round > call.round {
             return Some(Some(call.round));
@@ -400,13 +419,13 @@ impl SessionIndex {
     }
 
     /// Locates results that a turn ended without, or after which it was interrupted.
-    fn late(&self, turn: &IndexedTurn, results: Vec<Arc<ToolOutcome>>) -> Located {
+    fn locate_late(&self, turn: &IndexedTurn, results: Vec<Arc<ToolOutcome>>) -> Located {
         let same = |begun: &&IndexedTurn| {
             !begun.has_failed
                 && begun.late.len() == results.len()
-                && results
-                    .iter()
-                    .all(|result| begun.late.get(&result.call) == Some(&of_result(&result.result)))
+                && results.iter().all(|result| {
+                    begun.late.get(&result.call) == Some(&result_digest(&result.result))
+                })
         };
         if let Some(begun) = self.turns.iter().find(same) {
             return Located::Collect {
@@ -416,7 +435,7 @@ impl SessionIndex {
             };
         }
         Located::Late {
-            at: self.fork_behind(turn),
+            at: self.fork_after(turn),
             results,
             session: self.session.clone(),
         }
@@ -424,7 +443,7 @@ impl SessionIndex {
 
     /// The place at which to fork the session to continue after this turn; `None` if the turn is the session's
     /// end.
-    fn fork_behind(&self, turn: &IndexedTurn) -> Option<ForkPlace> {
+    fn fork_after(&self, turn: &IndexedTurn) -> Option<ForkPlace> {
         let is_last = self.turns.last().is_some_and(|last| last.id == turn.id);
         (!is_last || !turn.is_over).then(|| ForkPlace {
             ordinal: turn.ordinal,

@@ -47,7 +47,7 @@ impl Difference {
         if recorded == decided {
             return None;
         }
-        let (was, is) = (recorded.map(parts), decided.map(parts));
+        let (was, is) = (recorded.map(fact_fields), decided.map(fact_fields));
         let name = |parts: &Option<Parts>| match parts {
             Some((kind, _)) => *kind,
             None => "nothing",
@@ -70,7 +70,7 @@ impl Difference {
         let Some(((field, was), (_, is))) = fields.find(|(was, is)| was != is) else {
             return Some(whole("another value", "one that looks the same"));
         };
-        let (recorded, decided) = around(was, is);
+        let (recorded, decided) = excerpts(was, is);
         Some(Self {
             decided,
             fact,
@@ -84,7 +84,7 @@ impl Difference {
 /// The stored name of a fact's kind, and its fields as text.
 type Parts = (&'static str, Vec<(&'static str, String)>);
 
-fn parts(fact: &Fact) -> Parts {
+fn fact_fields(fact: &Fact) -> Parts {
     macro_rules! fields {
         ($($field:ident),*) => { vec![$((stringify!($field), format!("{:?}", $field))),*] };
     }
@@ -155,7 +155,7 @@ fn parts(fact: &Fact) -> Parts {
 }
 
 /// Both texts, reduced to the part around their first difference.
-fn around(one: &str, other: &str) -> (String, String) {
+fn excerpts(one: &str, other: &str) -> (String, String) {
     let same = one.chars().zip(other.chars());
     let same = same.take_while(|(one, other)| one == other).count();
     let from = if one.len().max(other.len()) <= WHOLE {

@@ -14,10 +14,10 @@ use super::rebuild::MissingRecord;
 /// The results that a tool may have returned, given the stored outcome; the likeliest first.
 ///
 /// The part that was cut off is lost. A filler of the same size replaces it, which is cut at the same place.
-pub(super) fn before_it_was_kept(
+pub(super) fn possible_results(
     session: &Session,
     call: &ToolCallId,
-    kept: &ToolResult,
+    recorded: &ToolResult,
 ) -> Result<Vec<ToolResult>, MissingRecord> {
     let turn = session.last_turn();
     let calls = turn.map_or(&[][..], |turn| turn.calls());
@@ -27,34 +27,34 @@ pub(super) fn before_it_was_kept(
         Some(ToolInput::Text(text)) => Some(edited_arguments(text)),
         None => None,
     };
-    let mut as_it_is = kept.clone();
-    if note.is_some() && !as_it_is.content.is_empty() {
-        as_it_is.content.remove(0);
+    let mut unchanged = recorded.clone();
+    if note.is_some() && !unchanged.content.is_empty() {
+        unchanged.content.remove(0);
     }
     let stored = turn.map_or(usize::MAX, |turn| turn.setup().limits.stored);
-    let marker = as_it_is.content.last().and_then(OutcomePart::as_text);
-    let Some(size) = marker.and_then(|marker| size_in(marker, stored)) else {
-        return Ok(vec![as_it_is]);
+    let marker = unchanged.content.last().and_then(OutcomePart::as_text);
+    let Some(size) = marker.and_then(|marker| marked_size(marker, stored)) else {
+        return Ok(vec![unchanged]);
     };
-    let mut whole = as_it_is.clone();
+    let mut whole = unchanged.clone();
     whole.content.pop();
-    let known = whole.size() + note.map_or(0, |note| note.len());
-    match size.saturating_sub(known) {
+    let known_size = whole.size() + note.map_or(0, |note| note.len());
+    match size.saturating_sub(known_size) {
         // The tool itself may have returned a text that looks like the marker.
-        0 => Ok(vec![as_it_is]),
+        0 => Ok(vec![unchanged]),
         lost if lost > LONGEST => Err(MissingRecord::Outcome { size }),
         lost => {
             whole.content.push(OutcomePart::Image(Image {
                 detail: None,
                 source: MediaSource::Url(filler(lost)),
             }));
-            Ok(vec![whole, as_it_is])
+            Ok(vec![whole, unchanged])
         }
     }
 }
 
 /// A result of which only the size is known.
-pub(super) fn of_size(size: usize, is_error: bool) -> Result<ToolResult, MissingRecord> {
+pub(super) fn filler_result(size: usize, is_error: bool) -> Result<ToolResult, MissingRecord> {
     if size > LONGEST {
         return Err(MissingRecord::Outcome { size });
     }
@@ -69,7 +69,7 @@ fn filler(size: usize) -> Arc<str> {
 }
 
 /// The original size of an outcome, if this is the marker of a cut at this limit.
-fn size_in(marker: &str, limit: usize) -> Option<usize> {
+fn marked_size(marker: &str, limit: usize) -> Option<usize> {
     let size = marker.strip_prefix("[cut: ")?;
     let end = format!(" bytes were returned, at most {limit} are shown]");
     size.strip_suffix(&end)?.parse().ok()

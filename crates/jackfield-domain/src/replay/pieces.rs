@@ -9,13 +9,13 @@ use crate::tool_input::ToolInput;
 use crate::usage::Usage;
 
 /// The deltas of a complete reply.
-pub(super) fn of_whole(message: &Message) -> Vec<Delta> {
+pub(super) fn complete_reply(message: &Message) -> Vec<Delta> {
     let mut pieces = Vec::new();
     for (index, block) in (0..).zip(&message.blocks) {
         let (start, rest) = match &block.content {
-            Content::Refusal(text) => (BlockStart::Refusal, said(index, text)),
+            Content::Refusal(text) => (BlockStart::Refusal, text_deltas(index, text)),
             Content::Text(text) => {
-                let mut rest = said(index, &text.text);
+                let mut rest = text_deltas(index, &text.text);
                 let annotations = text.annotations.iter().cloned();
                 rest.extend(
                     annotations.map(|annotation| Delta::AnnotationAdded { index, annotation }),
@@ -26,7 +26,7 @@ pub(super) fn of_whole(message: &Message) -> Vec<Delta> {
                 let redacted = thinking.redacted;
                 (
                     BlockStart::Thinking { redacted },
-                    said(index, &thinking.text),
+                    text_deltas(index, &thinking.text),
                 )
             }
             Content::ToolCall(call) => {
@@ -62,15 +62,15 @@ pub(super) fn of_whole(message: &Message) -> Vec<Delta> {
 ///
 /// Content that was not stored is replaced by a filler of the estimated length, visible or not according to
 /// `seen`.
-pub(super) fn of_partial(
+pub(super) fn partial_reply(
     text: Option<&Message>,
-    heard: Option<Usage>,
-    seen: bool,
-    then: &[Delta],
+    usage: Option<Usage>,
+    is_visible: bool,
+    tail: &[Delta],
 ) -> Vec<Delta> {
-    let mut pieces = text.map(of_whole).unwrap_or_default();
-    let units: usize = pieces.iter().chain(then).map(Delta::units).sum();
-    let tokens = heard.map_or(0, |usage| usage.estimated_output);
+    let mut pieces = text.map(complete_reply).unwrap_or_default();
+    let units: usize = pieces.iter().chain(tail).map(Delta::units).sum();
+    let tokens = usage.map_or(0, |usage| usage.estimated_output);
     let more = if estimate::tokens(units) < tokens {
         estimate::bytes(tokens).saturating_sub(units)
     } else {
@@ -80,40 +80,40 @@ pub(super) fn of_partial(
     let index = u32::MAX;
     let ended = Delta::BlockEnded { index };
     let has_text = !pieces.is_empty();
-    if seen && (more > 0 || !has_text) {
+    if is_visible && (more > 0 || !has_text) {
         let text = "x".repeat(more.saturating_sub(2).max(1)).into();
         let redacted = false;
         let start = BlockStart::Thinking { redacted };
         pieces.push(Delta::BlockStarted { index, start });
         pieces.push(Delta::TextAppended { index, text });
         pieces.push(ended);
-    } else if !seen {
+    } else if !is_visible {
         for _ in 0..more.min(MOST_UNSEEN) / 2 {
-            pieces.push(begun(index));
+            pieces.push(block_started(index));
             pieces.push(ended.clone());
         }
     }
-    pieces.extend_from_slice(then);
+    pieces.extend_from_slice(tail);
     pieces
 }
 
 /// The deltas that leave the block open that this error message names.
-pub(super) fn left_open(message: &str) -> Vec<Delta> {
-    let index = number_in(message);
-    vec![begun(index)]
+pub(super) fn unended_block(message: &str) -> Vec<Delta> {
+    let index = block_index(message);
+    vec![block_started(index)]
 }
 
 /// The deltas before the one that caused this error message, and that one.
-pub(super) fn that_break(message: &str) -> (Vec<Delta>, Delta) {
-    let index = number_in(message);
+pub(super) fn violating_deltas(message: &str) -> (Vec<Delta>, Delta) {
+    let index = block_index(message);
     let text = "".into();
     let wrong = Delta::ArgumentsAppended { index, text };
-    let says = |violation: ProtocolViolation| message.ends_with(&violation.to_string());
-    if says(ProtocolViolation::AlreadyOpen { index }) {
-        (vec![begun(index)], begun(index))
-    } else if says(ProtocolViolation::WrongKind { index }) {
-        (vec![begun(index)], wrong)
-    } else if says(ProtocolViolation::TooLong) {
+    let is_violation = |violation: ProtocolViolation| message.ends_with(&violation.to_string());
+    if is_violation(ProtocolViolation::AlreadyOpen { index }) {
+        (vec![block_started(index)], block_started(index))
+    } else if is_violation(ProtocolViolation::WrongKind { index }) {
+        (vec![block_started(index)], wrong)
+    } else if is_violation(ProtocolViolation::TooLong) {
         let text = "x".repeat(ReplyAccumulator::MAX_UNITS + 1).into();
         (Vec::new(), Delta::TextAppended { index: 0, text })
     } else {
@@ -121,18 +121,18 @@ pub(super) fn that_break(message: &str) -> (Vec<Delta>, Delta) {
     }
 }
 
-fn begun(index: u32) -> Delta {
+fn block_started(index: u32) -> Delta {
     let start = BlockStart::Text;
     Delta::BlockStarted { index, start }
 }
 
-fn said(index: u32, text: &str) -> Vec<Delta> {
+fn text_deltas(index: u32, text: &str) -> Vec<Delta> {
     let text = text.into();
     vec![Delta::TextAppended { index, text }]
 }
 
 /// The block index in an error message about a violated rule.
-fn number_in(message: &str) -> u32 {
+fn block_index(message: &str) -> u32 {
     let after = message.split("block ").nth(1).unwrap_or_default();
     let digits = after.split(|c: char| !c.is_ascii_digit()).next();
     digits

@@ -40,7 +40,7 @@ pub enum RebuiltInput {
         restrictions: Restrictions,
     },
     /// The loop got an input.
-    Told {
+    Handled {
         /// The input.
         input: Box<Input>,
         /// The deltas of the reply so far, as far as facts determine them.
@@ -126,10 +126,10 @@ impl Rebuilder<'_> {
     }
 
     fn delivered(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
-        let told = self.consumed()?.into_iter().next();
+        let delivery = self.consumed()?.into_iter().next();
         // The step is recorded as delivered, even if its facts do not show the delivery.
-        let told = told.or_else(|| self.cancel());
-        let Some(told) = told else {
+        let delivery = delivery.or_else(|| self.cancel());
+        let Some(delivery) = delivery else {
             let cancelled = self.facts.iter().any(is_cancel);
             return Err(if cancelled {
                 MissingRecord::Cancel
@@ -137,10 +137,10 @@ impl Rebuilder<'_> {
                 MissingRecord::Fact
             });
         };
-        let input = Input::Delivered(told);
+        let input = Input::Delivered(delivery);
         Ok(match self.ended_reply() {
-            Some(said) => said.before(&input, &[]),
-            None => vec![told_alone(input)],
+            Some(reply) => reply.after_partial_reply(&input, &[]),
+            None => vec![without_reply(input)],
         })
     }
 
@@ -169,10 +169,10 @@ impl Rebuilder<'_> {
 
     /// Only a delta that violates the rules leads to facts.
     fn reply_delta(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
-        let (said, failure) = self.failed_reply().ok_or(MissingRecord::Fact)?;
-        let attempt = said.attempt;
-        let (before, delta) = pieces::that_break(&failure.message);
-        Ok(said.before(&Input::ReplyDelta { attempt, delta }, &before))
+        let (reply, failure) = self.failed_reply().ok_or(MissingRecord::Fact)?;
+        let attempt = reply.attempt;
+        let (before, delta) = pieces::violating_deltas(&failure.message);
+        Ok(reply.after_partial_reply(&Input::ReplyDelta { attempt, delta }, &before))
     }
 
     fn reply_ended(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
@@ -185,8 +185,8 @@ impl Rebuilder<'_> {
             let used = end.usage;
             end.usage = end.usage.filter(|usage| usage.estimated() == 0);
             let input = Box::new(Input::ReplyEnded { attempt, end });
-            let pieces = pieces::of_whole(&reply.message);
-            Some(RebuiltInput::Told {
+            let pieces = pieces::complete_reply(&reply.message);
+            Some(RebuiltInput::Handled {
                 input,
                 pieces,
                 used,
@@ -195,24 +195,24 @@ impl Rebuilder<'_> {
         if whole.is_ok() {
             return whole;
         }
-        if let Some((said, failure)) = self.failed_reply() {
-            let (attempt, end) = (said.attempt, ended(said.usage));
-            let open = pieces::left_open(&failure.message);
-            return Ok(said.before(&Input::ReplyEnded { attempt, end }, &open));
+        if let Some((reply, failure)) = self.failed_reply() {
+            let (attempt, end) = (reply.attempt, reply_end(reply.usage));
+            let open = pieces::unended_block(&failure.message);
+            return Ok(reply.after_partial_reply(&Input::ReplyEnded { attempt, end }, &open));
         }
         self.find(|fact| {
             let Fact::Late(Late::Usage { attempt, usage }) = fact else {
                 return None;
             };
-            let (attempt, end) = (*attempt, ended(Some(*usage)));
-            Some(told_alone(Input::ReplyEnded { attempt, end }))
+            let (attempt, end) = (*attempt, reply_end(Some(*usage)));
+            Some(without_reply(Input::ReplyEnded { attempt, end }))
         })
     }
 
     fn reply_failed(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
-        let (said, failure) = self.failed_reply().ok_or(MissingRecord::Fact)?;
-        let (attempt, failure) = (said.attempt, failure.clone());
-        Ok(said.before(&Input::ReplyFailed { attempt, failure }, &[]))
+        let (reply, failure) = self.failed_reply().ok_or(MissingRecord::Fact)?;
+        let (attempt, failure) = (reply.attempt, failure.clone());
+        Ok(reply.after_partial_reply(&Input::ReplyFailed { attempt, failure }, &[]))
     }
 
     fn tool_accepted(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
@@ -221,7 +221,7 @@ impl Rebuilder<'_> {
                 return None;
             };
             let (attempt, handle) = (attempt.clone(), handle.clone());
-            Some(told_alone(Input::ToolAccepted { attempt, handle }))
+            Some(without_reply(Input::ToolAccepted { attempt, handle }))
         })
     }
 
@@ -233,7 +233,7 @@ impl Rebuilder<'_> {
             let WaitKind::Elicitation { handle, question } = &wait.kind else {
                 return None;
             };
-            Some(told_alone(Input::ToolAsked {
+            Some(without_reply(Input::ToolAsked {
                 attempt: self.attempt_at(&wait.call),
                 handle: handle.clone(),
                 question: question.clone(),
@@ -253,7 +253,7 @@ impl Rebuilder<'_> {
             else {
                 return None;
             };
-            Some(told_alone(Input::ToolFailed {
+            Some(without_reply(Input::ToolFailed {
                 attempt: attempt.clone(),
                 failure: ToolFailure {
                     disposition: *disposition,
@@ -268,10 +268,10 @@ impl Rebuilder<'_> {
         for fact in self.facts {
             if let Fact::CallClosed { call, result, .. } = fact {
                 let attempt = self.attempt_at(call);
-                let results = outcome::before_it_was_kept(self.session, call, result)?;
+                let results = outcome::possible_results(self.session, call, result)?;
                 let input = |result| {
                     let attempt = attempt.clone();
-                    told_alone(Input::ToolFinished { attempt, result })
+                    without_reply(Input::ToolFinished { attempt, result })
                 };
                 return Ok(results.into_iter().map(input).collect());
             }
@@ -281,9 +281,9 @@ impl Rebuilder<'_> {
                 size,
             }) = fact
             {
-                let result = outcome::of_size(*size, *is_error)?;
+                let result = outcome::filler_result(*size, *is_error)?;
                 let attempt = attempt.clone();
-                return Ok(vec![told_alone(Input::ToolFinished { attempt, result })]);
+                return Ok(vec![without_reply(Input::ToolFinished { attempt, result })]);
             }
         }
         Err(MissingRecord::Fact)
@@ -291,8 +291,8 @@ impl Rebuilder<'_> {
 
     fn woke(&self) -> Vec<RebuiltInput> {
         match self.ended_reply() {
-            Some(said) => said.before(&Input::Woke, &[]),
-            None => vec![told_alone(Input::Woke)],
+            Some(reply) => reply.after_partial_reply(&Input::Woke, &[]),
+            None => vec![without_reply(Input::Woke)],
         }
     }
 
@@ -340,7 +340,7 @@ impl Rebuilder<'_> {
 
     /// The model call that this step ended without a reply, if any.
     fn ended_reply(&self) -> Option<PartialReply<'_>> {
-        self.facts.iter().find_map(PartialReply::by)
+        self.facts.iter().find_map(PartialReply::from_fact)
     }
 
     /// The model call that failed in this step, and the failure.
@@ -353,7 +353,7 @@ impl Rebuilder<'_> {
             else {
                 return None;
             };
-            Some((PartialReply::by(fact)?, failure))
+            Some((PartialReply::from_fact(fact)?, failure))
         })
     }
 
@@ -428,7 +428,7 @@ struct PartialReply<'a> {
 }
 
 impl<'a> PartialReply<'a> {
-    fn by(fact: &'a Fact) -> Option<Self> {
+    fn from_fact(fact: &'a Fact) -> Option<Self> {
         let Fact::ModelCallEnded {
             attempt,
             partial,
@@ -447,29 +447,29 @@ impl<'a> PartialReply<'a> {
 
     /// The input, after the known part of the reply. A reply without text may have had other visible content,
     /// such as the beginning of a call, so both cases are possible.
-    fn before(&self, input: &Input, then: &[Delta]) -> Vec<RebuiltInput> {
-        let seen: &[bool] = match self.partial {
+    fn after_partial_reply(&self, input: &Input, then: &[Delta]) -> Vec<RebuiltInput> {
+        let visibility: &[bool] = match self.partial {
             Some(_) => &[true],
             None => &[false, true],
         };
-        let possible = seen.iter().map(|seen| RebuiltInput::Told {
+        let possible = visibility.iter().map(|seen| RebuiltInput::Handled {
             input: Box::new(input.clone()),
-            pieces: pieces::of_partial(self.partial, self.usage, *seen, then),
+            pieces: pieces::partial_reply(self.partial, self.usage, *seen, then),
             used: self.usage,
         });
         possible.collect()
     }
 }
 
-fn told_alone(input: Input) -> RebuiltInput {
-    RebuiltInput::Told {
+fn without_reply(input: Input) -> RebuiltInput {
+    RebuiltInput::Handled {
         input: Box::new(input),
         pieces: Vec::new(),
         used: None,
     }
 }
 
-fn ended(usage: Option<Usage>) -> Box<ReplyEnd> {
+fn reply_end(usage: Option<Usage>) -> Box<ReplyEnd> {
     Box::new(ReplyEnd {
         usage,
         ..ReplyEnd::new(FinishReason::Stop)

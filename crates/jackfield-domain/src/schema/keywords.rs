@@ -21,19 +21,19 @@ pub(super) fn type_of(word: &str) -> Option<&'static str> {
 
 impl SchemaRepair<'_> {
     /// Repairs the keywords of a schema and its subschemas.
-    pub(super) fn fields(&mut self, fields: &mut Map<String, Value>) {
-        self.absent(fields);
-        self.bounds(fields);
-        self.tuple(fields);
-        self.required_by_flag(fields);
+    pub(super) fn repair_keywords(&mut self, fields: &mut Map<String, Value>) {
+        self.remove_nulls(fields);
+        self.convert_exclusive_bounds(fields);
+        self.convert_tuple_items(fields);
+        self.convert_required_flags(fields);
         let keys: Vec<String> = fields.keys().cloned().collect();
         for key in keys {
-            self.keyword(fields, &key);
+            self.repair_keyword(fields, &key);
         }
     }
 
     /// Removes keywords whose value is `null`, which counts as absent.
-    fn absent(&mut self, fields: &mut Map<String, Value>) {
+    fn remove_nulls(&mut self, fields: &mut Map<String, Value>) {
         let before = fields.len();
         fields.retain(|key, value| {
             !value.is_null()
@@ -44,7 +44,7 @@ impl SchemaRepair<'_> {
     }
 
     /// Converts the exclusive bounds of draft 4, which are flags beside a bound.
-    fn bounds(&mut self, fields: &mut Map<String, Value>) {
+    fn convert_exclusive_bounds(&mut self, fields: &mut Map<String, Value>) {
         for (flag, bound) in [
             ("exclusiveMaximum", "maximum"),
             ("exclusiveMinimum", "minimum"),
@@ -64,7 +64,7 @@ impl SchemaRepair<'_> {
     }
 
     /// Converts the tuple form of `items`, as it was before 2020-12.
-    fn tuple(&mut self, fields: &mut Map<String, Value>) {
+    fn convert_tuple_items(&mut self, fields: &mut Map<String, Value>) {
         let Some(Value::Array(items)) = fields.get("items") else {
             return;
         };
@@ -81,7 +81,7 @@ impl SchemaRepair<'_> {
     }
 
     /// Converts `required: true` inside a property.
-    fn required_by_flag(&mut self, fields: &mut Map<String, Value>) {
+    fn convert_required_flags(&mut self, fields: &mut Map<String, Value>) {
         let Some(Value::Object(properties)) = fields.get("properties") else {
             return;
         };
@@ -102,17 +102,17 @@ impl SchemaRepair<'_> {
             .for_each(|names| names.extend(flagged.clone()));
     }
 
-    fn keyword(&mut self, fields: &mut Map<String, Value>, key: &str) {
+    fn repair_keyword(&mut self, fields: &mut Map<String, Value>, key: &str) {
         let Some(form) = form_of(key) else { return };
         let Some(value) = fields.get_mut(key) else {
             return;
         };
-        let mended = match form {
-            KeywordForm::Any => KeywordRepair::Stays,
+        let repair = match form {
+            KeywordForm::Any => KeywordRepair::Keep,
             KeywordForm::Count => count(value),
             KeywordForm::Flag => flag(value),
-            KeywordForm::List if value.is_array() => KeywordRepair::Stays,
-            KeywordForm::List => KeywordRepair::Goes,
+            KeywordForm::List if value.is_array() => KeywordRepair::Keep,
+            KeywordForm::List => KeywordRepair::Remove,
             KeywordForm::Name => name(key, value),
             KeywordForm::Names => names(value),
             KeywordForm::NamesByName => self.names_by_name(value),
@@ -125,32 +125,32 @@ impl SchemaRepair<'_> {
             KeywordForm::Types => types(value),
             KeywordForm::Values => values(value),
         };
-        match mended {
-            KeywordRepair::Stays => {}
-            KeywordRepair::Becomes(mended) => {
+        match repair {
+            KeywordRepair::Keep => {}
+            KeywordRepair::Replace(replacement) => {
                 self.changed = true;
-                *value = mended;
+                *value = replacement;
             }
-            KeywordRepair::Goes => self.forget(fields, key),
-            KeywordRepair::IsTakenOut => self.take_out(fields, key),
+            KeywordRepair::Remove => self.remove_keyword(fields, key),
+            KeywordRepair::MoveToDescription => self.move_to_description(fields, key),
         }
     }
 
     fn one_schema(&mut self, value: &mut Value) -> KeywordRepair {
         match value {
             Value::String(word) if matches!(word.as_str(), "false" | "true") => {
-                KeywordRepair::Becomes(json!(word == "true"))
+                KeywordRepair::Replace(json!(word == "true"))
             }
-            Value::String(word) if type_of(word).is_none() => KeywordRepair::IsTakenOut,
-            Value::Number(_) => KeywordRepair::IsTakenOut,
-            Value::Array(items) if !items.is_empty() => KeywordRepair::IsTakenOut,
+            Value::String(word) if type_of(word).is_none() => KeywordRepair::MoveToDescription,
+            Value::Number(_) => KeywordRepair::MoveToDescription,
+            Value::Array(items) if !items.is_empty() => KeywordRepair::MoveToDescription,
             Value::Array(_)
             | Value::Bool(_)
             | Value::Null
             | Value::Object(_)
             | Value::String(_) => {
-                self.schema(value);
-                KeywordRepair::Stays
+                self.repair_schema(value);
+                KeywordRepair::Keep
             }
         }
     }
@@ -165,20 +165,20 @@ impl SchemaRepair<'_> {
                     // An empty choice would reject every value.
                     let is_choice = matches!(key, "anyOf" | "oneOf");
                     return if is_choice {
-                        KeywordRepair::IsTakenOut
+                        KeywordRepair::MoveToDescription
                     } else {
-                        KeywordRepair::Goes
+                        KeywordRepair::Remove
                     };
                 }
-                items.iter_mut().for_each(|item| self.schema(item));
-                KeywordRepair::Stays
+                items.iter_mut().for_each(|item| self.repair_schema(item));
+                KeywordRepair::Keep
             }
             Value::Object(_) => {
-                self.schema(value);
-                KeywordRepair::Becomes(json!([value]))
+                self.repair_schema(value);
+                KeywordRepair::Replace(json!([value]))
             }
             Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {
-                KeywordRepair::IsTakenOut
+                KeywordRepair::MoveToDescription
             }
         }
     }
@@ -186,28 +186,28 @@ impl SchemaRepair<'_> {
     fn schemas_by_name(&mut self, key: &str, value: &mut Value) -> KeywordRepair {
         let fields = match value {
             Value::Object(fields) => fields,
-            Value::Array(items) if items.is_empty() => return KeywordRepair::Becomes(json!({})),
+            Value::Array(items) if items.is_empty() => return KeywordRepair::Replace(json!({})),
             Value::Array(_)
             | Value::Bool(_)
             | Value::Null
             | Value::Number(_)
             | Value::String(_) => {
-                return KeywordRepair::IsTakenOut;
+                return KeywordRepair::MoveToDescription;
             }
         };
         if key == "patternProperties" && !fields.keys().all(|pattern| (self.is_pattern)(pattern)) {
-            return KeywordRepair::IsTakenOut;
+            return KeywordRepair::MoveToDescription;
         }
         for schema in fields.values_mut() {
             if key == "dependencies" && schema.is_array() {
-                if let KeywordRepair::Becomes(mended) = names(schema) {
+                if let KeywordRepair::Replace(mended) = names(schema) {
                     self.replace(schema, mended);
                 }
             } else {
-                self.schema(schema);
+                self.repair_schema(schema);
             }
         }
-        KeywordRepair::Stays
+        KeywordRepair::Keep
     }
 
     fn names_by_name(&mut self, value: &mut Value) -> KeywordRepair {
@@ -215,43 +215,43 @@ impl SchemaRepair<'_> {
             Value::Object(fields) => {
                 for value in fields.values_mut() {
                     match names(value) {
-                        KeywordRepair::Stays => {}
-                        KeywordRepair::Becomes(mended) => {
+                        KeywordRepair::Keep => {}
+                        KeywordRepair::Replace(mended) => {
                             self.changed = true;
                             *value = mended;
                         }
-                        KeywordRepair::Goes | KeywordRepair::IsTakenOut => {
+                        KeywordRepair::Remove | KeywordRepair::MoveToDescription => {
                             self.changed = true;
                             *value = json!([]);
                         }
                     }
                 }
-                KeywordRepair::Stays
+                KeywordRepair::Keep
             }
-            Value::Array(items) if items.is_empty() => KeywordRepair::Goes,
+            Value::Array(items) if items.is_empty() => KeywordRepair::Remove,
             Value::Array(_)
             | Value::Bool(_)
             | Value::Null
             | Value::Number(_)
-            | Value::String(_) => KeywordRepair::IsTakenOut,
+            | Value::String(_) => KeywordRepair::MoveToDescription,
         }
     }
 
     fn pattern(&self, value: &Value) -> KeywordRepair {
         match value.as_str() {
-            Some(pattern) if (self.is_pattern)(pattern) => KeywordRepair::Stays,
-            Some(_) | None => KeywordRepair::IsTakenOut,
+            Some(pattern) if (self.is_pattern)(pattern) => KeywordRepair::Keep,
+            Some(_) | None => KeywordRepair::MoveToDescription,
         }
     }
 }
 
 /// The repair of a keyword's value.
 enum KeywordRepair {
-    Becomes(Value),
+    Replace(Value),
     /// It has no meaning.
-    Goes,
-    IsTakenOut,
-    Stays,
+    Remove,
+    MoveToDescription,
+    Keep,
 }
 
 /// The form of a keyword's value.
@@ -329,20 +329,20 @@ fn number(value: &Value) -> Option<Number> {
 fn bound(key: &str, value: &Value) -> KeywordRepair {
     match number(value) {
         Some(number) if key == "multipleOf" && number.as_f64().is_none_or(|step| step <= 0.0) => {
-            KeywordRepair::IsTakenOut
+            KeywordRepair::MoveToDescription
         }
-        Some(_) if value.is_number() => KeywordRepair::Stays,
-        Some(number) => KeywordRepair::Becomes(Value::Number(number)),
-        None => KeywordRepair::IsTakenOut,
+        Some(_) if value.is_number() => KeywordRepair::Keep,
+        Some(number) => KeywordRepair::Replace(Value::Number(number)),
+        None => KeywordRepair::MoveToDescription,
     }
 }
 
 fn count(value: &Value) -> KeywordRepair {
     let Some(number) = number(value) else {
-        return KeywordRepair::IsTakenOut;
+        return KeywordRepair::MoveToDescription;
     };
     if number.as_u64().is_some() && value.is_number() {
-        return KeywordRepair::Stays;
+        return KeywordRepair::Keep;
     }
     let whole = number.as_u64().or_else(|| {
         // `3.0` is an integer.
@@ -351,17 +351,17 @@ fn count(value: &Value) -> KeywordRepair {
             .strip_suffix(".0")
             .and_then(|digits| digits.parse().ok())
     });
-    whole.map_or(KeywordRepair::IsTakenOut, |whole| {
-        KeywordRepair::Becomes(json!(whole))
+    whole.map_or(KeywordRepair::MoveToDescription, |whole| {
+        KeywordRepair::Replace(json!(whole))
     })
 }
 
 fn flag(value: &Value) -> KeywordRepair {
     match value {
-        Value::Bool(_) => KeywordRepair::Stays,
-        Value::String(word) if word == "true" => KeywordRepair::Becomes(json!(true)),
+        Value::Bool(_) => KeywordRepair::Keep,
+        Value::String(word) if word == "true" => KeywordRepair::Replace(json!(true)),
         Value::String(_) | Value::Array(_) | Value::Null | Value::Number(_) | Value::Object(_) => {
-            KeywordRepair::Goes
+            KeywordRepair::Remove
         }
     }
 }
@@ -369,11 +369,11 @@ fn flag(value: &Value) -> KeywordRepair {
 /// Values without duplicates. An empty list would reject every value.
 fn values(value: &Value) -> KeywordRepair {
     match value {
-        Value::Array(values) if values.is_empty() => KeywordRepair::IsTakenOut,
+        Value::Array(values) if values.is_empty() => KeywordRepair::MoveToDescription,
         Value::Array(values) => once(values),
-        Value::String(_) => KeywordRepair::Becomes(json!([value])),
+        Value::String(_) => KeywordRepair::Replace(json!([value])),
         Value::Bool(_) | Value::Null | Value::Number(_) | Value::Object(_) => {
-            KeywordRepair::IsTakenOut
+            KeywordRepair::MoveToDescription
         }
     }
 }
@@ -388,17 +388,17 @@ fn names(value: &Value) -> KeywordRepair {
                 .cloned()
                 .collect();
             match once(&texts) {
-                KeywordRepair::Stays if texts.len() == values.len() => KeywordRepair::Stays,
-                KeywordRepair::Becomes(mended) => KeywordRepair::Becomes(mended),
-                KeywordRepair::Stays | KeywordRepair::Goes | KeywordRepair::IsTakenOut => {
-                    KeywordRepair::Becomes(json!(texts))
+                KeywordRepair::Keep if texts.len() == values.len() => KeywordRepair::Keep,
+                KeywordRepair::Replace(mended) => KeywordRepair::Replace(mended),
+                KeywordRepair::Keep | KeywordRepair::Remove | KeywordRepair::MoveToDescription => {
+                    KeywordRepair::Replace(json!(texts))
                 }
             }
         }
-        Value::String(_) => KeywordRepair::Becomes(json!([value])),
-        Value::Bool(_) | Value::Null => KeywordRepair::Goes,
-        Value::Object(fields) if fields.is_empty() => KeywordRepair::Goes,
-        Value::Number(_) | Value::Object(_) => KeywordRepair::IsTakenOut,
+        Value::String(_) => KeywordRepair::Replace(json!([value])),
+        Value::Bool(_) | Value::Null => KeywordRepair::Remove,
+        Value::Object(fields) if fields.is_empty() => KeywordRepair::Remove,
+        Value::Number(_) | Value::Object(_) => KeywordRepair::MoveToDescription,
     }
 }
 
@@ -411,15 +411,15 @@ fn once(values: &[Value]) -> KeywordRepair {
         }
     }
     if kept.len() == values.len() {
-        KeywordRepair::Stays
+        KeywordRepair::Keep
     } else {
-        KeywordRepair::Becomes(Value::Array(kept))
+        KeywordRepair::Replace(Value::Array(kept))
     }
 }
 
 fn name(key: &str, value: &Value) -> KeywordRepair {
     let Some(name) = value.as_str() else {
-        return KeywordRepair::IsTakenOut;
+        return KeywordRepair::MoveToDescription;
     };
     let sound = match key {
         "$anchor" | "$dynamicAnchor" => {
@@ -435,9 +435,9 @@ fn name(key: &str, value: &Value) -> KeywordRepair {
         _ => is_uri(name),
     };
     if sound {
-        KeywordRepair::Stays
+        KeywordRepair::Keep
     } else {
-        KeywordRepair::IsTakenOut
+        KeywordRepair::MoveToDescription
     }
 }
 
@@ -449,46 +449,46 @@ fn is_uri(text: &str) -> bool {
 
 fn text(value: &Value) -> KeywordRepair {
     match value {
-        Value::String(_) => KeywordRepair::Stays,
-        Value::Bool(_) | Value::Number(_) => KeywordRepair::Becomes(json!(value.to_string())),
+        Value::String(_) => KeywordRepair::Keep,
+        Value::Bool(_) | Value::Number(_) => KeywordRepair::Replace(json!(value.to_string())),
         Value::Array(parts) if parts.iter().all(Value::is_string) => {
             let parts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
-            KeywordRepair::Becomes(json!(parts.join(" ")))
+            KeywordRepair::Replace(json!(parts.join(" ")))
         }
-        Value::Array(_) | Value::Null | Value::Object(_) => KeywordRepair::Goes,
+        Value::Array(_) | Value::Null | Value::Object(_) => KeywordRepair::Remove,
     }
 }
 
 fn types(value: &Value) -> KeywordRepair {
     match value {
         Value::String(word) => match type_of(word) {
-            Some(kind) if kind == word => KeywordRepair::Stays,
-            Some(kind) => KeywordRepair::Becomes(json!(kind)),
-            None if word.trim().eq_ignore_ascii_case("any") => KeywordRepair::Goes,
-            None => KeywordRepair::IsTakenOut,
+            Some(kind) if kind == word => KeywordRepair::Keep,
+            Some(kind) => KeywordRepair::Replace(json!(kind)),
+            None if word.trim().eq_ignore_ascii_case("any") => KeywordRepair::Remove,
+            None => KeywordRepair::MoveToDescription,
         },
         Value::Array(words) => {
             let mut kinds: Vec<&str> = Vec::new();
             for word in words {
                 let Some(kind) = word.as_str().and_then(type_of) else {
-                    return KeywordRepair::IsTakenOut;
+                    return KeywordRepair::MoveToDescription;
                 };
                 if !kinds.contains(&kind) {
                     kinds.push(kind);
                 }
             }
             if kinds.is_empty() {
-                return KeywordRepair::IsTakenOut;
+                return KeywordRepair::MoveToDescription;
             }
             let mended = json!(kinds);
             if mended == *value {
-                KeywordRepair::Stays
+                KeywordRepair::Keep
             } else {
-                KeywordRepair::Becomes(mended)
+                KeywordRepair::Replace(mended)
             }
         }
         Value::Bool(_) | Value::Null | Value::Number(_) | Value::Object(_) => {
-            KeywordRepair::IsTakenOut
+            KeywordRepair::MoveToDescription
         }
     }
 }

@@ -11,40 +11,40 @@ use super::SchemaRepair;
 /// A cycle that consists of references only does not resolve.
 #[must_use]
 pub fn target<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
-    let document = SchemaDocument::of(root);
-    document.end(reference)
+    let document = SchemaDocument::new(root);
+    document.resolve(reference)
 }
 
 /// The JSON Pointer in the fragment of a reference, if there is one.
 #[must_use]
 pub fn pointer(reference: &str) -> Option<String> {
     let (_, within) = reference.split_once('#')?;
-    decoded(within).filter(|within| within.starts_with('/'))
+    percent_decode(within).filter(|within| within.starts_with('/'))
 }
 
 /// Removes references that do not resolve within the document.
-pub(super) fn mend(schema: &mut Value, mending: &mut SchemaRepair<'_>) {
-    if !refers(schema) {
+pub(super) fn repair_references(schema: &mut Value, repair: &mut SchemaRepair<'_>) {
+    if !has_references(schema) {
         return;
     }
     let before = schema.clone();
-    let document = SchemaDocument::of(&before);
+    let document = SchemaDocument::new(&before);
     walk(schema, true, &mut |fields, is_root| {
         for key in REFERENCES {
             let Some(reference) = fields.get(key).and_then(Value::as_str) else {
                 continue;
             };
-            if document.end(reference).is_none() {
-                mending.take_out(fields, key);
+            if document.resolve(reference).is_none() {
+                repair.move_to_description(fields, key);
             } else if let Some(pointer) = document.ids.get(reference) {
                 let pointer = json!(format!("#{pointer}"));
-                mending.changed = true;
+                repair.changed = true;
                 fields.insert(key.to_owned(), pointer);
             }
         }
         // A subschema with its own id would be a separate document for the references in it.
         if !is_root {
-            mending.forget(fields, "$id");
+            repair.remove_keyword(fields, "$id");
         }
     });
 }
@@ -54,28 +54,28 @@ struct SchemaDocument<'s> {
     anchors: HashMap<&'s str, &'s Value>,
     /// The subschemas with an id of their own, as JSON Pointers.
     ids: HashMap<&'s str, String>,
-    own: &'s str,
+    base_id: &'s str,
     root: &'s Value,
 }
 
 impl<'s> SchemaDocument<'s> {
-    fn of(root: &'s Value) -> Self {
+    fn new(root: &'s Value) -> Self {
         let own = root.get("$id").and_then(Value::as_str).unwrap_or_default();
         let mut document = Self {
             anchors: HashMap::new(),
             ids: HashMap::new(),
-            own: own.trim_end_matches('#'),
+            base_id: own.trim_end_matches('#'),
             root,
         };
-        document.name(root, "");
+        document.index_names(root, "");
         document
     }
 
-    fn name(&mut self, schema: &'s Value, pointer: &str) {
+    fn index_names(&mut self, schema: &'s Value, pointer: &str) {
         match schema {
             Value::Array(items) => {
                 for (n, item) in items.iter().enumerate() {
-                    self.name(item, &format!("{pointer}/{n}"));
+                    self.index_names(item, &format!("{pointer}/{n}"));
                 }
             }
             Value::Object(fields) => {
@@ -91,14 +91,14 @@ impl<'s> SchemaDocument<'s> {
                     .iter()
                     .filter(|(key, _)| !DATA.contains(&key.as_str()))
                 {
-                    let at = format!("{pointer}/{}", token(key));
-                    match field.as_object().filter(|_| is_by_name(key)) {
+                    let at = format!("{pointer}/{}", escape_token(key));
+                    match field.as_object().filter(|_| maps_names(key)) {
                         Some(named) => {
                             for (name, schema) in named {
-                                self.name(schema, &format!("{at}/{}", token(name)));
+                                self.index_names(schema, &format!("{at}/{}", escape_token(name)));
                             }
                         }
-                        None => self.name(field, &at),
+                        None => self.index_names(field, &at),
                     }
                 }
             }
@@ -107,22 +107,22 @@ impl<'s> SchemaDocument<'s> {
     }
 
     /// The schema that a chain of references ends at.
-    fn end(&self, reference: &str) -> Option<&'s Value> {
-        let first = self.step(reference)?;
+    fn resolve(&self, reference: &str) -> Option<&'s Value> {
+        let first = self.resolve_once(reference)?;
         let mut schema = first;
         for _ in 0..MOST_STEPS {
             match schema.get("$ref").and_then(Value::as_str) {
-                Some(next) => schema = self.step(next)?,
+                Some(next) => schema = self.resolve_once(next)?,
                 None => return Some(first),
             }
         }
         None
     }
 
-    fn step(&self, reference: &str) -> Option<&'s Value> {
+    fn resolve_once(&self, reference: &str) -> Option<&'s Value> {
         let within = match reference.split_once('#') {
-            Some((document, within)) if document.is_empty() || document == self.own => within,
-            None if !self.own.is_empty() && reference == self.own => "",
+            Some((document, within)) if document.is_empty() || document == self.base_id => within,
+            None if !self.base_id.is_empty() && reference == self.base_id => "",
             Some(_) | None => {
                 let pointer = self.ids.get(reference)?;
                 return self.root.pointer(pointer).filter(|found| is_schema(found));
@@ -131,7 +131,7 @@ impl<'s> SchemaDocument<'s> {
         let found = if within.is_empty() {
             self.root
         } else if within.starts_with('/') {
-            self.root.pointer(&decoded(within)?)?
+            self.root.pointer(&percent_decode(within)?)?
         } else {
             self.anchors.get(within)?
         };
@@ -147,7 +147,7 @@ fn walk(value: &mut Value, is_root: bool, visit: &mut dyn FnMut(&mut Map<String,
             visit(fields, is_root);
             for (key, field) in fields.iter_mut() {
                 if let Value::Object(named) = field
-                    && is_by_name(key)
+                    && maps_names(key)
                 {
                     let schemas = named.values_mut();
                     schemas.for_each(|schema| walk(schema, false, visit));
@@ -160,28 +160,28 @@ fn walk(value: &mut Value, is_root: bool, visit: &mut dyn FnMut(&mut Map<String,
     }
 }
 
-fn refers(value: &Value) -> bool {
+fn has_references(value: &Value) -> bool {
     match value {
-        Value::Array(items) => items.iter().any(refers),
+        Value::Array(items) => items.iter().any(has_references),
         Value::Object(fields) => fields.iter().any(|(key, field)| {
             if field.is_string() {
                 return REFERENCES.contains(&key.as_str());
             }
-            match field.as_object().filter(|_| is_by_name(key)) {
-                Some(named) => named.values().any(refers),
-                None => !DATA.contains(&key.as_str()) && refers(field),
+            match field.as_object().filter(|_| maps_names(key)) {
+                Some(named) => named.values().any(has_references),
+                None => !DATA.contains(&key.as_str()) && has_references(field),
             }
         }),
         Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => false,
     }
 }
 
-fn is_by_name(key: &str) -> bool {
+fn maps_names(key: &str) -> bool {
     BY_NAME.contains(&key)
 }
 
 /// A name as a token of a JSON Pointer (RFC 6901).
-fn token(name: &str) -> String {
+fn escape_token(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
@@ -190,7 +190,7 @@ const fn is_schema(value: &Value) -> bool {
 }
 
 /// A fragment with percent-encoding removed (RFC 3986, section 2.1).
-fn decoded(fragment: &str) -> Option<String> {
+fn percent_decode(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.bytes();
     while let Some(byte) = rest.next() {

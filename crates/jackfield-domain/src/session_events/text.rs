@@ -19,7 +19,7 @@ pub struct TextEvent {
     /// The block's position in the reply.
     pub block: u32,
     /// The event of the block.
-    pub said: TextEventKind,
+    pub kind: TextEventKind,
 }
 
 /// An event of a block.
@@ -37,7 +37,7 @@ pub enum TextEventKind {
     /// More of its text.
     Text {
         /// The kind of text.
-        of: TextKind,
+        kind: TextKind,
         /// The text.
         text: Arc<str>,
     },
@@ -79,7 +79,7 @@ pub enum TextStart {
     /// Reasoning; its text follows.
     Thinking {
         /// The provider's id of it, as in [`OpaqueState::begun`]. The rest of its state comes with its end.
-        begun: Option<OpaqueState>,
+        initial_state: Option<OpaqueState>,
         /// Whether the provider hides it.
         redacted: bool,
     },
@@ -94,7 +94,7 @@ const LONGEST: usize = 256 * 1024;
 /// A reply, in flight or recorded.
 #[derive(Clone, Copy)]
 pub(super) enum ReplyText<'r> {
-    SoFar(&'r ReplyAccumulator),
+    InFlight(&'r ReplyAccumulator),
     Whole(&'r Message),
 }
 
@@ -104,7 +104,7 @@ pub(super) struct TextPosition {
     /// The index of the block at this position.
     block: usize,
     /// The number of its units before the position: its start, and bytes.
-    inside: usize,
+    offset: usize,
     /// The number of the reply's units before the position.
     units: usize,
 }
@@ -123,7 +123,7 @@ impl ReplyText<'_> {
         while place.units < units {
             let left = units - place.units;
             let Some((text, ended)) = self.text_of(place.block) else {
-                return self.unless_under_way(place);
+                return self.if_complete(place);
             };
             if ended && left >= text.len() + 2 {
                 place.block += 1;
@@ -131,10 +131,10 @@ impl ReplyText<'_> {
                 continue;
             }
             if left > text.len() + 1 {
-                return self.unless_under_way(place);
+                return self.if_complete(place);
             }
-            place.inside = 1 + text.floor_char_boundary(left - 1);
-            place.units += place.inside;
+            place.offset = 1 + text.floor_char_boundary(left - 1);
+            place.units += place.offset;
             break;
         }
         Some(place)
@@ -144,28 +144,28 @@ impl ReplyText<'_> {
     pub(super) fn next(self, place: &mut TextPosition) -> Option<TextEvent> {
         let (text, ended) = self.text_of(place.block)?;
         let block = u32::try_from(place.block).unwrap_or(u32::MAX);
-        let said = if place.inside == 0 {
+        let kind = if place.offset == 0 {
             let started = self.start_of(place.block)?;
             if matches!(started, TextStart::Thinking { .. }) && text.is_empty() && !ended {
                 // The provider's id must come before the text.
                 return None;
             }
-            place.inside = 1;
+            place.offset = 1;
             place.units += 1;
             TextEventKind::Started(started)
-        } else if let Some(rest) = text.get(place.inside - 1..)
+        } else if let Some(rest) = text.get(place.offset - 1..)
             && !rest.is_empty()
         {
             let more = rest.get(..rest.floor_char_boundary(LONGEST))?;
-            place.inside += more.len();
+            place.offset += more.len();
             place.units += more.len();
-            let of = self.kind_of(place.block)?;
+            let kind = self.kind_of(place.block)?;
             let text = more.into();
-            TextEventKind::Text { of, text }
+            TextEventKind::Text { kind, text }
         } else if ended {
             let (annotations, opaque) = self.ending_of(place.block)?;
             place.block += 1;
-            place.inside = 0;
+            place.offset = 0;
             place.units += 1;
             TextEventKind::Ended {
                 annotations,
@@ -174,12 +174,12 @@ impl ReplyText<'_> {
         } else {
             return None;
         };
-        Some(TextEvent { block, said })
+        Some(TextEvent { block, kind })
     }
 
-    const fn unless_under_way(self, place: TextPosition) -> Option<TextPosition> {
+    const fn if_complete(self, place: TextPosition) -> Option<TextPosition> {
         match self {
-            Self::SoFar(_) => None,
+            Self::InFlight(_) => None,
             Self::Whole(_) => Some(place),
         }
     }
@@ -187,7 +187,7 @@ impl ReplyText<'_> {
     /// The text of the block at this index, and whether it has ended.
     fn text_of(&self, place: usize) -> Option<(&str, bool)> {
         match self {
-            Self::SoFar(reply) => reply.text_of(place),
+            Self::InFlight(reply) => reply.text_of(place),
             Self::Whole(message) => message.blocks.get(place).map(|block| (text(block), true)),
         }
     }
@@ -195,7 +195,7 @@ impl ReplyText<'_> {
     /// The annotations and state of the block at this index, which has ended.
     fn ending_of(self, place: usize) -> Option<(Vec<Annotation>, Vec<OpaqueState>)> {
         match self {
-            Self::SoFar(reply) => reply.ending_of(place),
+            Self::InFlight(reply) => reply.ending_of(place),
             Self::Whole(message) => {
                 let block = message.blocks.get(place)?;
                 let annotations = match &block.content {
@@ -226,8 +226,8 @@ impl ReplyText<'_> {
 
     fn start_of(self, place: usize) -> Option<TextStart> {
         match self {
-            Self::SoFar(reply) => reply.start_of(place),
-            Self::Whole(message) => message.blocks.get(place).map(started),
+            Self::InFlight(reply) => reply.start_of(place),
+            Self::Whole(message) => message.blocks.get(place).map(text_start),
         }
     }
 }
@@ -249,12 +249,12 @@ fn text(block: &Block) -> &str {
     }
 }
 
-fn started(block: &Block) -> TextStart {
+fn text_start(block: &Block) -> TextStart {
     match &block.content {
         Content::Refusal(_) => TextStart::Refusal,
         Content::Text(_) => TextStart::Text,
         Content::Thinking(thinking) => TextStart::Thinking {
-            begun: block.opaque.iter().find_map(OpaqueState::begun),
+            initial_state: block.opaque.iter().find_map(OpaqueState::initial_state),
             redacted: thinking.redacted,
         },
         Content::ToolCall(call) => TextStart::Call {

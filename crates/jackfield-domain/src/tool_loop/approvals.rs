@@ -29,12 +29,12 @@ pub(super) enum StartPermission {
 
 impl Decider<'_> {
     /// Whether a call may start with its present arguments.
-    pub(super) fn leave(&self, call: &BatchCall) -> StartPermission {
+    pub(super) fn start_permission(&self, call: &BatchCall) -> StartPermission {
         let Some(tool) = self.turn.setup.catalog.tool(call.call.name.as_str()) else {
             // An unknown tool is not started in any case.
             return StartPermission::Granted(None);
         };
-        let subject = || approval::subject(tool, sent(call));
+        let subject = || approval::subject(tool, arguments(call));
         if let CallState::Granted(granted) = &call.state {
             // The oldest records have no subject.
             return if granted.subject.is_none_or(|allowed| allowed == subject()) {
@@ -46,7 +46,7 @@ impl Decider<'_> {
         match &tool.permission {
             Permission::Granted { wait, .. } => StartPermission::Granted(Some(wait.clone())),
             Permission::Allow | Permission::Deny(_) => StartPermission::Granted(None),
-            Permission::Ask => match self.turn.grants.of(tool) {
+            Permission::Ask => match self.turn.grants.find(tool) {
                 Some(grant) => StartPermission::Granted(Some(grant.wait.clone())),
                 // The approval of the first attempt covers this one, because repeating the call has no further
                 // effect.
@@ -60,20 +60,20 @@ impl Decider<'_> {
 
     /// Asks for approvals of calls that are to be repeated: the attempt that an approval started has consumed
     /// it.
-    pub(super) fn ask_again(&mut self) {
+    pub(super) fn request_approvals(&mut self) {
         let queued = |call: &&BatchCall| matches!(call.state, CallState::Queued);
-        let wanted: Vec<(ToolCallId, Digest)> = self
+        let requests: Vec<(ToolCallId, Digest)> = self
             .turn
             .calls()
             .iter()
             .filter(queued)
             .filter(|call| self.restriction(&call.call.id).is_none())
-            .filter_map(|call| match self.leave(call) {
+            .filter_map(|call| match self.start_permission(call) {
                 StartPermission::NeedsApproval(subject) => Some((call.call.id.clone(), subject)),
                 StartPermission::Mismatch | StartPermission::Granted(_) => None,
             })
             .collect();
-        for (call, subject) in wanted {
+        for (call, subject) in requests {
             let subject = Some(subject);
             self.open_wait(&call, WaitKind::Approval { subject });
         }
@@ -81,17 +81,19 @@ impl Decider<'_> {
 
     /// The subject that an answer allows to run, if it does: the one asked about, unless the arguments were
     /// edited.
-    pub(super) fn allowed(&self, wait: &Wait, answer: &Answer) -> Option<Digest> {
+    pub(super) fn approved_subject(&self, wait: &Wait, answer: &Answer) -> Option<Digest> {
         let call = self.open_call(&wait.call)?;
         match (answer, &wait.kind) {
             (
                 Answer::Approval(Approval::Granted { edited, .. }),
                 WaitKind::Approval { subject },
             ) => match edited {
-                Some(fields) => self.subject_of(call, &input(fields)),
+                Some(fields) => self.subject_of(call, &edited_input(fields)),
                 None => *subject,
             },
-            (Answer::UnknownOutcome(UnknownAnswer::Retry), _) => self.subject_of(call, sent(call)),
+            (Answer::UnknownOutcome(UnknownAnswer::Retry), _) => {
+                self.subject_of(call, arguments(call))
+            }
             (
                 Answer::Approval(_)
                 | Answer::ClientResult(_)
@@ -103,7 +105,7 @@ impl Decider<'_> {
     }
 
     /// Answers all open approvals of a tool after a session grant for it.
-    pub(super) fn grant_others(&mut self, delivery: &Delivery) {
+    pub(super) fn apply_session_grant(&mut self, delivery: &Delivery) {
         let covered: Vec<Wait> = self
             .turn
             .waits()
@@ -113,7 +115,7 @@ impl Decider<'_> {
                     self.turn.setup.catalog.tool(name)
                 });
                 matches!(wait.kind, WaitKind::Approval { .. })
-                    && tool.is_some_and(|tool| self.turn.grants.of(tool).is_some())
+                    && tool.is_some_and(|tool| self.turn.grants.find(tool).is_some())
             })
             .cloned()
             .collect();
@@ -123,7 +125,7 @@ impl Decider<'_> {
                 for_session: true,
             });
             self.decide(Fact::WaitClosed {
-                subject: self.allowed(&wait, &answer),
+                subject: self.approved_subject(&wait, &answer),
                 end: WaitEnd::Answered {
                     answer,
                     by: Arc::clone(&delivery.by),
@@ -140,8 +142,8 @@ impl Decider<'_> {
             return (CallEnd::Denied, error_texts::unapproved(why));
         }
         let why = format!("it was to be made again, but {why}");
-        let told = error_texts::lost(Disposition::Unknown, &why);
-        (CallEnd::Reported, self.told_of_edit(id, told))
+        let result = error_texts::lost(Disposition::Unknown, &why);
+        (CallEnd::Reported, self.with_edit_note(id, result))
     }
 
     fn open_call(&self, id: &ToolCallId) -> Option<&BatchCall> {
@@ -155,11 +157,11 @@ impl Decider<'_> {
 }
 
 /// The arguments of a call.
-fn sent(call: &BatchCall) -> &ToolInput {
+fn arguments(call: &BatchCall) -> &ToolInput {
     call.edited.as_deref().unwrap_or(&call.call.input)
 }
 
 /// The arguments of a call that an approver edited.
-fn input(fields: &Map<String, Value>) -> ToolInput {
+fn edited_input(fields: &Map<String, Value>) -> ToolInput {
     ToolInput::Json(JsonInput::from(fields.clone()))
 }

@@ -51,13 +51,17 @@ impl Decider<'_> {
         let plans: Vec<CallPlan> = calls.iter().map(|call| self.plan(call, &finish)).collect();
         let mut planned = calls.iter().zip(&plans);
         let end = planned
-            .find(|(call, plan)| matches!(plan, CallPlan::Close(..)) && self.was_shown(call))
-            .map(|(call, _)| shown_in_vain(call, &finish));
+            .find(|(call, plan)| matches!(plan, CallPlan::Close(..)) && self.was_streamed(call))
+            .map(|(call, _)| end_for_streamed_call(call, &finish));
         for (call, plan) in calls.iter().zip(plans) {
             match plan {
                 CallPlan::Close(end, result) => self.close(&call.id, end, result),
                 CallPlan::Run | CallPlan::Wait(_) if end.is_some() => {
-                    self.close(&call.id, CallEnd::NotRun, error_texts::with_a_broken_one());
+                    self.close(
+                        &call.id,
+                        CallEnd::NotRun,
+                        error_texts::sibling_call_invalid(),
+                    );
                 }
                 CallPlan::Run => {}
                 CallPlan::Wait(kind) => self.open_wait(&call.id, kind),
@@ -71,9 +75,9 @@ impl Decider<'_> {
     }
 
     /// Whether the call was streamed to the client.
-    fn was_shown(&self, call: &ToolCall) -> bool {
+    fn was_streamed(&self, call: &ToolCall) -> bool {
         let json = matches!(call.input, ToolInput::Json(_));
-        self.turn.shows_as_written(call.name.as_str(), json)
+        self.turn.streams_call(call.name.as_str(), json)
     }
 
     fn plan(&self, call: &ToolCall, finish: &FinishReason) -> CallPlan {
@@ -101,7 +105,7 @@ impl Decider<'_> {
             return not_run(error_texts::limit_reached(Some(LimitKind::Rounds)));
         }
         // If the budget does not even cover a last round, no model would see the results.
-        if let Some(limit) = self.cannot_pay() {
+        if let Some(limit) = self.exhausted_budget() {
             return not_run(error_texts::limit_reached(Some(limit)));
         }
         let Some(tool) = setup.catalog.tool(call.name.as_str()) else {
@@ -144,7 +148,7 @@ impl Decider<'_> {
                 CallPlan::Wait(WaitKind::ClientResult)
             }
             (Permission::Ask, RanBy::Engine | RanBy::Provider)
-                if self.turn.grants.of(tool).is_none() =>
+                if self.turn.grants.find(tool).is_none() =>
             {
                 let subject = Some(approval::subject(tool, &call.input));
                 CallPlan::Wait(WaitKind::Approval { subject })
@@ -158,7 +162,7 @@ impl Decider<'_> {
 
     /// Starts calls in order while slots are free.
     pub(super) fn fill_slots(&mut self) {
-        self.ask_again();
+        self.request_approvals();
         let parallel = self.turn.setup.limits.parallel_calls.max(1) as usize;
         loop {
             let calls = self.turn.calls();
@@ -179,17 +183,13 @@ impl Decider<'_> {
                 call: call.id.clone(),
                 attempt: attempts + 1,
             };
-            match self.leave(&next) {
+            match self.start_permission(&next) {
                 StartPermission::Granted(approval) => {
                     self.start(&call, next.edited, attempt, approval);
                 }
                 // Only a tampered journal leads here; the call must not run.
                 StartPermission::Mismatch | StartPermission::NeedsApproval(_) => {
-                    self.close(
-                        &call.id,
-                        CallEnd::NotRun,
-                        error_texts::not_what_was_approved(),
-                    );
+                    self.close(&call.id, CallEnd::NotRun, error_texts::approval_mismatch());
                 }
             }
         }
@@ -257,7 +257,7 @@ impl Decider<'_> {
         if self.running(&attempt).is_none() {
             return self.late_outcome(attempt, &result);
         }
-        let result = self.told_of_edit(&attempt.call, result);
+        let result = self.with_edit_note(&attempt.call, result);
         self.close(&attempt.call, CallEnd::Ran, result);
     }
 
@@ -275,7 +275,7 @@ impl Decider<'_> {
 
     pub(super) fn tool_failed(&mut self, running: &RunningCall, failure: &ToolFailure) {
         self.live.end_call(&running.attempt);
-        self.lose(
+        self.record_loss(
             &running.attempt,
             failure,
             self.after_loss(running, failure.disposition),
@@ -289,7 +289,7 @@ impl Decider<'_> {
         } = running;
         match disposition {
             Disposition::Landed | Disposition::NotSent => AfterLoss::Report,
-            Disposition::Unknown => match self.when_unknown(&attempt.call) {
+            Disposition::Unknown => match self.unknown_policy(&attempt.call) {
                 UnknownPolicy::Ask => AfterLoss::Ask,
                 UnknownPolicy::Report => AfterLoss::Report,
                 // An accepted job continues elsewhere; it is polled, never run again.
@@ -302,7 +302,12 @@ impl Decider<'_> {
     }
 
     /// Records that an attempt ended without an outcome, and what to do about it.
-    pub(super) fn lose(&mut self, attempt: &ToolAttempt, failure: &ToolFailure, then: AfterLoss) {
+    pub(super) fn record_loss(
+        &mut self,
+        attempt: &ToolAttempt,
+        failure: &ToolFailure,
+        then: AfterLoss,
+    ) {
         self.live.end_call(attempt);
         self.decide(Fact::CallLost {
             attempt: attempt.clone(),
@@ -326,7 +331,7 @@ impl Decider<'_> {
                     }
                     (disposition, _) => error_texts::lost(disposition, &failure.message),
                 };
-                let result = self.told_of_edit(&attempt.call, result);
+                let result = self.with_edit_note(&attempt.call, result);
                 self.close(&attempt.call, end, result);
             }
         }
@@ -352,7 +357,7 @@ impl Decider<'_> {
     }
 
     /// Stops calls that exceeded their time limit. Their effect is unknown.
-    pub(super) fn stop_overdue(&mut self) {
+    pub(super) fn abort_overdue(&mut self) {
         for attempt in self.live.overdue(self.now) {
             self.live.end_call(&attempt);
             let Some(running) = self.running(&attempt) else {
@@ -363,18 +368,18 @@ impl Decider<'_> {
             let message = format!("no answer within {} s", running.time_limit.as_secs_f64());
             let failure = ToolFailure::unknown(ToolFailureKind::Timeout, message);
             let then = self.after_loss(&running, failure.disposition);
-            self.lose(&attempt, &failure, then);
+            self.record_loss(&attempt, &failure, then);
         }
     }
 
-    fn when_unknown(&self, call: &ToolCallId) -> UnknownPolicy {
+    fn unknown_policy(&self, call: &ToolCallId) -> UnknownPolicy {
         let call = self.turn.open_call(call);
         let tool = call.and_then(|call| self.turn.setup.catalog.tool(call.name.as_str()));
         tool.map(|tool| tool.when_unknown).unwrap_or_default()
     }
 
     /// Adds a note for the model to any outcome of a call with edited arguments.
-    pub(super) fn told_of_edit(&self, id: &ToolCallId, result: ToolResult) -> ToolResult {
+    pub(super) fn with_edit_note(&self, id: &ToolCallId, result: ToolResult) -> ToolResult {
         let call = self.turn.calls().iter().find(|call| call.call.id == *id);
         match call.and_then(|call| call.edited.as_deref()) {
             Some(ToolInput::Json(input)) => error_texts::with_edited_arguments(result, input.raw()),
@@ -385,7 +390,7 @@ impl Decider<'_> {
 }
 
 /// The end of a turn whose client received a call that it must not run.
-fn shown_in_vain(call: &ToolCall, finish: &FinishReason) -> TurnEnd {
+fn end_for_streamed_call(call: &ToolCall, finish: &FinishReason) -> TurnEnd {
     match finish {
         FinishReason::ContentFilter
         | FinishReason::ContextFull

@@ -17,7 +17,7 @@ impl Decider<'_> {
             Stage::Ended(_) => return,
             Stage::Calling(attempt) => {
                 let attempt = *attempt;
-                let usage = Some(self.used_so_far());
+                let usage = Some(self.usage_so_far());
                 let partial = self
                     .live
                     .take_reply()
@@ -62,7 +62,7 @@ impl Decider<'_> {
                     .push(Action::Abort(Attempt::Tool(running.attempt.clone())));
                 let message = "the turn was cancelled while it ran";
                 let failure = ToolFailure::unknown(ToolFailureKind::Cancelled, message);
-                self.lose(&running.attempt, &failure, AfterLoss::Report);
+                self.record_loss(&running.attempt, &failure, AfterLoss::Report);
             }
             CallState::Granted(_) | CallState::Lost | CallState::Queued => {
                 self.close_unstarted(call, attempts > 0);

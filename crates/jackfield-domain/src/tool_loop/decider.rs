@@ -38,7 +38,7 @@ impl<'a> Decider<'a> {
     /// Decides about an input and its consequences.
     pub(super) fn handle(&mut self, input: Input) {
         match input {
-            Input::Delivered(delivery) => self.delivered(&delivery),
+            Input::Delivered(delivery) => self.apply_delivery(&delivery),
             Input::ReplyCounted { attempt, usage } => self.reply_counted(attempt, usage),
             Input::ReplyDelta { attempt, delta } => self.reply_delta(attempt, &delta),
             Input::ReplyEnded { attempt, end } => self.reply_ended(attempt, *end),
@@ -61,7 +61,7 @@ impl<'a> Decider<'a> {
                 }
             }
             Input::ToolFinished { attempt, result } => self.tool_finished(attempt, result),
-            Input::Woke => self.woke(),
+            Input::Woke => self.handle_wake(),
         }
         self.advance();
     }
@@ -109,13 +109,13 @@ impl<'a> Decider<'a> {
         }));
     }
 
-    fn woke(&mut self) {
+    fn handle_wake(&mut self) {
         match &self.turn.stage {
             Stage::Calling(attempt) => self.check_idle(*attempt),
             Stage::Retrying(at) if *at <= self.now.wall => self.next_attempt(),
             Stage::Tools(_) => {
                 self.expire_waits();
-                self.stop_overdue();
+                self.abort_overdue();
             }
             Stage::Ended(_) | Stage::Ready | Stage::Retrying(_) => {}
         }

@@ -43,7 +43,7 @@ pub(super) fn cut_off() -> ToolResult {
     )
 }
 
-pub(super) fn with_a_broken_one() -> ToolResult {
+pub(super) fn sibling_call_invalid() -> ToolResult {
     ToolResult::error(
         "The call was not run: another call of the same reply could not be read, and the turn ended.",
     )
@@ -96,7 +96,7 @@ pub(super) fn unapproved(why: &str) -> ToolResult {
     ToolResult::error(format!("The call was not run: {why}{end}"))
 }
 
-pub(super) fn not_what_was_approved() -> ToolResult {
+pub(super) fn approval_mismatch() -> ToolResult {
     ToolResult::error("The call was not run: it is not the one that was approved.")
 }
 

@@ -26,8 +26,8 @@ struct LiveReply {
     accumulator: ReplyAccumulator,
     attempt: ModelAttempt,
     /// Boxed, because few servers report usage before the end.
-    counted: Option<Box<CountedUsage>>,
-    heard: MonoTime,
+    reported: Option<Box<CountedUsage>>,
+    last_activity: MonoTime,
 }
 
 /// A provider's usage report about the reply in flight.
@@ -50,7 +50,7 @@ impl LiveState {
         self.active
     }
 
-    pub(crate) fn pass_time(&mut self, now: Now) {
+    pub(crate) fn advance(&mut self, now: Now) {
         if let Some(since) = self.busy_since {
             self.active = self.active.saturating_add(now.mono.since(since));
             self.busy_since = Some(now.mono);
@@ -66,31 +66,34 @@ impl LiveState {
         self.reply = Some(LiveReply {
             accumulator,
             attempt,
-            counted: None,
-            heard: now.mono,
+            reported: None,
+            last_activity: now.mono,
         });
     }
 
     /// The reply in flight; also records that the model is not silent.
-    pub(crate) fn hear_reply(&mut self, now: Now) -> Option<&mut ReplyAccumulator> {
+    pub(crate) fn touch_reply(&mut self, now: Now) -> Option<&mut ReplyAccumulator> {
         self.reply.as_mut().map(|reply| {
-            reply.heard = now.mono;
+            reply.last_activity = now.mono;
             &mut reply.accumulator
         })
     }
 
     /// Records the provider's usage report about the reply in flight, which covers this many units.
-    pub(crate) fn count_reply(&mut self, usage: Usage, units: usize) {
+    pub(crate) fn record_usage(&mut self, usage: Usage, units: usize) {
         // Some servers that do not count still send a number at the start; a real count includes input.
         if let Some(reply) = self.reply.as_mut().filter(|_| usage.input > 0) {
-            reply.counted = Some(Box::new(CountedUsage { units, usage }));
+            reply.reported = Some(Box::new(CountedUsage { units, usage }));
         }
     }
 
     /// The reported usage of the reply in flight, and the number of units since the report.
-    pub(super) fn counted(&self) -> (Usage, usize) {
+    pub(super) fn reported_usage(&self) -> (Usage, usize) {
         let units = self.reply().map_or(0, ReplyAccumulator::units);
-        let counted = self.reply.as_ref().and_then(|reply| reply.counted.as_ref());
+        let counted = self
+            .reply
+            .as_ref()
+            .and_then(|reply| reply.reported.as_ref());
         match counted {
             Some(counted) => (counted.usage, units.saturating_sub(counted.units)),
             None => (Usage::default(), units),
@@ -109,8 +112,8 @@ impl LiveState {
         self.reply.take().map(|reply| reply.accumulator)
     }
 
-    pub(crate) fn heard(&self) -> Option<MonoTime> {
-        self.reply.as_ref().map(|reply| reply.heard)
+    pub(crate) fn last_activity(&self) -> Option<MonoTime> {
+        self.reply.as_ref().map(|reply| reply.last_activity)
     }
 
     pub(super) fn call_id(&self, index: u32) -> Option<ToolCallId> {
@@ -141,7 +144,7 @@ impl LiveState {
     /// Updates the live state after a recorded step, whose facts led to this turn.
     ///
     /// The deltas of a reply are not recorded, so the reply is empty.
-    pub(crate) fn follow(&mut self, turn: &Turn, now: Now) {
+    pub(crate) fn sync_to_turn(&mut self, turn: &Turn, now: Now) {
         match &turn.stage {
             Stage::Calling(attempt) => {
                 if self.reply.as_ref().map(|reply| reply.attempt) != Some(*attempt) {

@@ -17,7 +17,7 @@ use crate::tool_loop::decider::Decider;
 use crate::tool_loop::live::LiveState;
 use crate::tool_loop::{Step, ToolLoop, decider_parts, error_texts};
 use crate::turn::{CallState, RunningCall, Stage, Turn};
-use crate::wait::{Delivery, as_heard};
+use crate::wait::{Delivery, in_processing_order};
 
 impl ToolLoop {
     /// Recovers the open turn of these facts; `None` if there is none.
@@ -34,11 +34,17 @@ impl ToolLoop {
     ) -> Option<(Self, Step)> {
         let folded = Session::fold(session.clone(), facts);
         let turn = folded.open_turn()?.clone();
-        Some(Self::take_up(session, turn, deliveries, now, restrictions))
+        Some(Self::recover_turn(
+            session,
+            turn,
+            deliveries,
+            now,
+            restrictions,
+        ))
     }
 
     /// Resumes this open turn.
-    pub(crate) fn take_up(
+    pub(crate) fn recover_turn(
         session: &SessionId,
         turn: Turn,
         deliveries: &[Delivery],
@@ -62,16 +68,16 @@ impl ToolLoop {
 impl Decider<'_> {
     fn recover(&mut self, deliveries: &[Delivery], restrictions: Restrictions) {
         self.decide(Fact::TurnResumed {
-            nth: self.turn.resumed + 1,
+            nth: self.turn.resume_count + 1,
             restrictions: (!restrictions.tools.is_empty()).then(|| Arc::new(restrictions)),
         });
-        for delivery in as_heard(deliveries) {
-            self.delivered(delivery);
+        for delivery in in_processing_order(deliveries) {
+            self.apply_delivery(delivery);
         }
         match &self.turn.stage {
             Stage::Calling(attempt) => {
                 let (attempt, why) = (*attempt, ModelCallEnd::Lost);
-                let usage = Some(self.used_so_far());
+                let usage = Some(self.usage_so_far());
                 self.decide(Fact::ModelCallEnded {
                     attempt,
                     partial: None,
@@ -80,7 +86,7 @@ impl Decider<'_> {
                     why,
                 });
                 if self.provider_may_have_acted() {
-                    self.end(TurnEnd::Interrupted(acted_unseen()));
+                    self.end(TurnEnd::Interrupted(lost_provider_reply()));
                 } else {
                     self.next_attempt();
                 }
@@ -127,8 +133,8 @@ impl Decider<'_> {
 
     /// Whether the lost reply may contain provider tool calls that must not be repeated.
     fn provider_may_have_acted(&self) -> bool {
-        let asked = self.turn.tool_use == ToolUse::Allowed;
-        asked
+        let tools_allowed = self.turn.tool_use == ToolUse::Allowed;
+        tools_allowed
             && self.turn.setup.catalog.iter().any(|tool| {
                 tool.ran_by == RanBy::Provider
                     && !tool.safety.may_repeat()
@@ -155,7 +161,7 @@ impl Decider<'_> {
         } else {
             self.after_crash(running, may_start)
         };
-        self.lose(&running.attempt, &failure, then);
+        self.record_loss(&running.attempt, &failure, then);
     }
 
     /// The policy for unknown outcomes; a restricted call is not repeated.
@@ -186,7 +192,7 @@ impl Decider<'_> {
 }
 
 /// A reply was lost in which the provider may have run tools of its own; their effect is unknown.
-fn acted_unseen() -> ModelFailure {
+fn lost_provider_reply() -> ModelFailure {
     let kind = ModelFailureKind::Interrupted;
     let message = "the reply was lost with the process that waited for it, and the provider may have \
                    run tools of its own by then; send a message to go on";

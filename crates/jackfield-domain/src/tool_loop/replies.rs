@@ -22,9 +22,9 @@ impl Decider<'_> {
         if !self.is_calling(attempt) {
             return;
         }
-        let heard = self.live.hear_reply(self.now);
-        if let Some(units) = heard.map(|reply| reply.units()) {
-            self.live.count_reply(usage, units);
+        let reply = self.live.touch_reply(self.now);
+        if let Some(units) = reply.map(|reply| reply.units()) {
+            self.live.record_usage(usage, units);
         }
     }
 
@@ -33,9 +33,9 @@ impl Decider<'_> {
             return;
         }
         let now = self.now;
-        if let Some(Err(violation)) = self.live.hear_reply(now).map(|reply| reply.push(delta)) {
+        if let Some(Err(violation)) = self.live.touch_reply(now).map(|reply| reply.push(delta)) {
             self.actions.push(Action::Abort(Attempt::Model(attempt)));
-            self.reply_failed(attempt, broken(&violation));
+            self.reply_failed(attempt, protocol_failure(&violation));
         }
     }
 
@@ -47,23 +47,25 @@ impl Decider<'_> {
             return;
         };
         if let Err(violation) = open {
-            let usage =
-                counted(end.usage).or_else(|| self.was_counted().then(|| self.used_so_far()));
-            return self.reply_unusable(attempt, broken(&violation), usage);
+            let usage = nonzero_usage(end.usage)
+                .or_else(|| self.has_reported_usage().then(|| self.usage_so_far()));
+            return self.reply_unusable(attempt, protocol_failure(&violation), usage);
         }
         // Some servers report no usage, or report zeros.
-        let usage = counted(end.usage).unwrap_or_else(|| self.used_so_far());
+        let usage = nonzero_usage(end.usage).unwrap_or_else(|| self.usage_so_far());
         let Some(reply) = self.live.take_reply() else {
             return;
         };
         // Notes are recorded once; every round maps the whole history again.
         let mut end = end;
         end.usage = Some(usage);
-        let noted = &self.turn.noted;
+        let noted = &self.turn.seen_notes;
         end.notes
             .retain(|note| !noted.contains(&(note.code.clone(), note.path.clone())));
         match reply.finish(end, &self.turn.setup.catalog) {
-            Err(violation) => self.reply_unusable(attempt, broken(&violation), Some(usage)),
+            Err(violation) => {
+                self.reply_unusable(attempt, protocol_failure(&violation), Some(usage))
+            }
             Ok(reply) => {
                 let finish = reply.end.finish.clone();
                 self.decide(Fact::ReplyReceived {
@@ -73,7 +75,7 @@ impl Decider<'_> {
                 if matches!(self.turn.stage, Stage::Tools(_)) {
                     self.plan_calls();
                 } else {
-                    self.answered(finish);
+                    self.finish_answer(finish);
                 }
             }
         }
@@ -84,9 +86,9 @@ impl Decider<'_> {
             return;
         }
         // The provider worked if it sent anything, regardless of how the adapter classified the failure.
-        let heard = self.live.reply().is_some_and(|reply| reply.units() > 0);
-        let used = heard || self.was_counted() || failure.may_have_used();
-        let usage = used.then(|| self.used_so_far());
+        let has_output = self.live.reply().is_some_and(|reply| reply.units() > 0);
+        let used = has_output || self.has_reported_usage() || failure.may_have_used();
+        let usage = used.then(|| self.usage_so_far());
         self.reply_unusable(attempt, failure, usage);
     }
 
@@ -120,8 +122,8 @@ impl Decider<'_> {
 
     /// The usage of the model call in flight: the provider's report, plus an estimate of the rest. The rest is
     /// never zero, because tokens that were generated but did not arrive are not in a report.
-    pub(super) fn used_so_far(&self) -> Usage {
-        let (mut used, since) = self.live.counted();
+    pub(super) fn usage_so_far(&self) -> Usage {
+        let (mut used, since) = self.live.reported_usage();
         let since = since.max(usize::from(used.total() > 0));
         let input = match used.input {
             0 => self.turn.next_input(),
@@ -131,16 +133,16 @@ impl Decider<'_> {
         used
     }
 
-    fn was_counted(&self) -> bool {
-        self.live.counted().0.total() > 0
+    fn has_reported_usage(&self) -> bool {
+        self.live.reported_usage().0.total() > 0
     }
 
     /// Records the usage of a finished model call, unless its count is known already; an estimate is replaced.
     fn late_usage(&mut self, attempt: ModelAttempt, usage: Option<Usage>) {
         let was_called = (attempt.round, attempt.attempt) <= (self.turn.round, self.turn.attempts);
-        if let Some(usage) = counted(usage)
+        if let Some(usage) = nonzero_usage(usage)
             && was_called
-            && !self.turn.is_counted(attempt)
+            && !self.turn.has_reported_usage(attempt)
         {
             self.decide(Fact::Late(Late::Usage { attempt, usage }));
         }
@@ -149,10 +151,10 @@ impl Decider<'_> {
     /// Gives up on a model that was silent for too long.
     pub(super) fn check_idle(&mut self, attempt: ModelAttempt) {
         let idle = self.turn.setup.model_idle();
-        let Some(heard) = self.live.heard() else {
+        let Some(last_activity) = self.live.last_activity() else {
             return;
         };
-        if self.now.mono < heard.after(idle) {
+        if self.now.mono < last_activity.after(idle) {
             return;
         }
         let phase = if self.live.is_visible() {
@@ -168,7 +170,7 @@ impl Decider<'_> {
         );
     }
 
-    fn answered(&mut self, finish: FinishReason) {
+    fn finish_answer(&mut self, finish: FinishReason) {
         match (self.turn.tool_use, finish) {
             // The provider needs its reply back unchanged; the next round sends it.
             (ToolUse::FirstRoundOnly, FinishReason::Paused) => self.begin_round(),
@@ -219,12 +221,12 @@ impl Decider<'_> {
 }
 
 /// A provider's count; zeros do not count.
-fn counted(usage: Option<Usage>) -> Option<Usage> {
+fn nonzero_usage(usage: Option<Usage>) -> Option<Usage> {
     usage.filter(|usage| usage.total() > 0)
 }
 
 /// The failure for a reply that violates the rules of deltas.
-fn broken(violation: &ProtocolViolation) -> ModelFailure {
+fn protocol_failure(violation: &ProtocolViolation) -> ModelFailure {
     let kind = ModelFailureKind::ProtocolViolation;
     ModelFailure::new(
         kind,

@@ -57,7 +57,7 @@ impl Decider<'_> {
 
     /// Retries the model call of the current round.
     pub(super) fn next_attempt(&mut self) {
-        if let Some(limit) = self.cannot_pay() {
+        if let Some(limit) = self.exhausted_budget() {
             return self.end_limited(limit);
         }
         let attempt = ModelAttempt {
@@ -101,7 +101,7 @@ impl Decider<'_> {
         };
         let request = ModelRequest {
             choice,
-            messages: self.turn.messages.clone().cached_to_end(),
+            messages: self.turn.messages.clone().with_cache_point(),
             model: setup.model.clone(),
             settings: std::sync::Arc::clone(&setup.settings),
             strict: setup.strict,
@@ -117,8 +117,8 @@ impl Decider<'_> {
 
     /// The budget that does not cover another model call, if any: its request, and the longest reply that it
     /// may give.
-    pub(super) fn cannot_pay(&self) -> Option<LimitKind> {
-        match self.rest() {
+    pub(super) fn exhausted_budget(&self) -> Option<LimitKind> {
+        match self.remaining_budget() {
             Some(Budget::Nothing(limit)) => Some(limit),
             Some(Budget::LastRound(_)) | None => None,
         }
@@ -126,7 +126,7 @@ impl Decider<'_> {
 
     /// The limit that applies before a round begins, if any.
     fn limit_before(&self, round: u32) -> Option<Budget> {
-        let rest = self.rest();
+        let rest = self.remaining_budget();
         if matches!(rest, Some(Budget::Nothing(_))) {
             return rest;
         }
@@ -146,7 +146,7 @@ impl Decider<'_> {
 
     /// What the token and cost budgets have left, if it does not cover a round and a last one after it. The
     /// maximum usage of a call is reserved here, and settled by its fact.
-    fn rest(&self) -> Option<Budget> {
+    fn remaining_budget(&self) -> Option<Budget> {
         let setup = &self.turn.setup;
         let allowance = setup.allowance;
         if allowance.tokens.is_none() && allowance.cost.is_none() {
@@ -158,7 +158,7 @@ impl Decider<'_> {
         let output = u64::from(output.unwrap_or(RESERVED_OUTPUT));
         let tokens = allowance.tokens.and_then(|tokens| {
             let reserve = input.saturating_add(output);
-            Budget::of(
+            Budget::from_remaining(
                 tokens.saturating_sub(used.total()),
                 reserve,
                 LimitKind::Tokens,
@@ -168,7 +168,7 @@ impl Decider<'_> {
             Some(price) => {
                 let left = cost.less(price.cost(&used)).as_picos();
                 let reserve = price.reserve(input, output).as_picos();
-                Budget::of(left, reserve, LimitKind::Cost)
+                Budget::from_remaining(left, reserve, LimitKind::Cost)
             }
             // The cost of a call is unknown; a turn should not begin like this.
             None => Some(Budget::Nothing(LimitKind::Cost)),
@@ -192,7 +192,7 @@ enum Budget {
 
 impl Budget {
     /// The rest of a budget if a round needs `reserve` of it, and a last round the same amount.
-    const fn of(left: u64, reserve: u64, limit: LimitKind) -> Option<Self> {
+    const fn from_remaining(left: u64, reserve: u64, limit: LimitKind) -> Option<Self> {
         if left < reserve {
             Some(Self::Nothing(limit))
         } else if left < reserve.saturating_mul(2) {

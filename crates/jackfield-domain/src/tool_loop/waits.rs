@@ -38,7 +38,7 @@ impl Decider<'_> {
     }
 
     /// Handles a delivery. A delivery before the deadline wins over the expiry, no matter when it is read.
-    pub(super) fn delivered(&mut self, delivery: &Delivery) {
+    pub(super) fn apply_delivery(&mut self, delivery: &Delivery) {
         match &delivery.body {
             DeliveryBody::Cancel { cause, turn } => {
                 if *turn == self.turn.id {
@@ -49,8 +49,8 @@ impl Decider<'_> {
                 let Some(wait) = self.turn.waits().find(|open| open.id == *wait).cloned() else {
                     return;
                 };
-                if wait.kind.takes(answer) && delivery.at <= wait.deadline {
-                    self.answer(&wait, answer, delivery);
+                if wait.kind.accepts(answer) && delivery.at <= wait.deadline {
+                    self.apply_answer(&wait, answer, delivery);
                 }
             }
             // The delivery of a reply does not change its turn, and neither does a late outcome.
@@ -60,7 +60,7 @@ impl Decider<'_> {
         }
     }
 
-    fn answer(&mut self, wait: &Wait, answer: &Answer, delivery: &Delivery) {
+    fn apply_answer(&mut self, wait: &Wait, answer: &Answer, delivery: &Delivery) {
         let end = WaitEnd::Answered {
             answer: answer.clone(),
             by: std::sync::Arc::clone(&delivery.by),
@@ -68,7 +68,7 @@ impl Decider<'_> {
         };
         self.decide(Fact::WaitClosed {
             end,
-            subject: self.allowed(wait, answer),
+            subject: self.approved_subject(wait, answer),
             wait: wait.id.clone(),
         });
         match answer {
@@ -80,10 +80,10 @@ impl Decider<'_> {
             // The call starts when a slot is free; the append of its start consumes the approval.
             Answer::Approval(Approval::Granted {
                 for_session: true, ..
-            }) => self.grant_others(delivery),
+            }) => self.apply_session_grant(delivery),
             Answer::Approval(Approval::Granted { .. }) => {}
-            Answer::ClientResult(given) => {
-                self.close(&wait.call, CallEnd::ByClient, given.result.clone());
+            Answer::ClientResult(client_result) => {
+                self.close(&wait.call, CallEnd::ByClient, client_result.result.clone());
             }
             Answer::Elicitation(_) => self.resume_answered(&wait.call),
             Answer::UnknownOutcome(UnknownAnswer::Landed(result)) => {
@@ -125,12 +125,12 @@ impl Decider<'_> {
                 subject: None,
                 wait: wait.id.clone(),
             });
-            let (end, result) = self.expired(&wait);
+            let (end, result) = self.expiry_outcome(&wait);
             self.close(&wait.call, end, result);
         }
     }
 
-    fn expired(&self, wait: &Wait) -> (CallEnd, ToolResult) {
+    fn expiry_outcome(&self, wait: &Wait) -> (CallEnd, ToolResult) {
         match wait.kind {
             WaitKind::Approval { .. } => self.unapproved(&wait.call, error_texts::EXPIRED),
             WaitKind::ClientResult => {

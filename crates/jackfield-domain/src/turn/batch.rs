@@ -103,7 +103,7 @@ impl Batch {
 }
 
 /// A digest that is equal for equal calls with equal outcomes.
-pub(crate) fn same_again(call: &ToolCall, shown: &ToolResult) -> Digest {
+pub(crate) fn call_fingerprint(call: &ToolCall, shown: &ToolResult) -> Digest {
     let input = match &call.input {
         ToolInput::Json(input) => match input.object() {
             Ok(fields) => canonical_json(&Value::Object(Map::clone(fields))),

@@ -38,8 +38,8 @@ impl From<Vec<Arc<ToolDefinition>>> for Definitions {
 impl PartialEq for Definitions {
     /// Values that are not computed yet follow from the rest of the turn.
     fn eq(&self, other: &Self) -> bool {
-        let made_out = self.0.get().zip(other.0.get());
-        made_out.is_none_or(|(one, other)| one == other)
+        let computed = self.0.get().zip(other.0.get());
+        computed.is_none_or(|(one, other)| one == other)
     }
 }
 
@@ -56,21 +56,21 @@ pub(super) fn definitions<'a>(
         .iter()
         .map(|tool| Arc::clone(&tool.definition))
         .collect();
-    let mut gone: BTreeSet<ToolName> = BTreeSet::new();
-    let mut nameless = false;
+    let mut missing_tools: BTreeSet<ToolName> = BTreeSet::new();
+    let mut has_invalid_name = false;
     for call in messages.flat_map(|message| message.calls()) {
         if call.ran_by != RanBy::Provider && setup.catalog.tool(call.name.as_str()).is_none() {
             match ToolName::parse(call.name.as_str()) {
-                Ok(name) => _ = gone.insert(name),
-                Err(_) => nameless = true,
+                Ok(name) => _ = missing_tools.insert(name),
+                Err(_) => has_invalid_name = true,
             }
         }
     }
     // An invalid tool name cannot be sent, but at least one definition is needed.
-    if nameless && definitions.is_empty() && gone.is_empty() {
-        gone.insert(ToolName::fallback());
+    if has_invalid_name && definitions.is_empty() && missing_tools.is_empty() {
+        missing_tools.insert(ToolName::fallback());
     }
-    definitions.extend(gone.into_iter().map(|name| {
+    definitions.extend(missing_tools.into_iter().map(|name| {
         Arc::new(ToolDefinition {
             description: "No longer available. Do not call it.".into(),
             extensions: Vec::new(),
@@ -97,11 +97,11 @@ pub(super) fn with_client_results(
     for new in results {
         by_call.entry(&new.call).or_insert(new);
     }
-    let brought = |outcome: &ToolOutcome| by_call.get(&outcome.call).copied();
-    let holds = |message: &Arc<Message>| {
+    let replacement = |outcome: &ToolOutcome| by_call.get(&outcome.call).copied();
+    let has_replacement = |message: &Arc<Message>| {
         message.role == Role::Tool
             && message.blocks.iter().any(|block| match &block.content {
-                Content::ToolOutcome(outcome) => brought(outcome).is_some(),
+                Content::ToolOutcome(outcome) => replacement(outcome).is_some(),
                 Content::Audio(_)
                 | Content::Document(_)
                 | Content::Image(_)
@@ -112,14 +112,14 @@ pub(super) fn with_client_results(
                 | Content::ToolCall(_) => false,
             })
     };
-    let Some(place) = before.iter().rposition(holds) else {
-        return Messages::before(Arc::new(before.to_vec()));
+    let Some(place) = before.iter().rposition(has_replacement) else {
+        return Messages::with_history(Arc::new(before.to_vec()));
     };
     let mut messages = before[..=place].to_vec();
     let mut message = Message::clone(&messages[place]);
     for block in &mut message.blocks {
         if let Content::ToolOutcome(outcome) = &block.content
-            && let Some(new) = brought(outcome)
+            && let Some(new) = replacement(outcome)
         {
             let new = match new.result.cut(shown) {
                 Some(result) => Arc::new(ToolOutcome {
@@ -133,5 +133,5 @@ pub(super) fn with_client_results(
         }
     }
     messages[place] = Arc::new(message);
-    Messages::before(Arc::new(messages))
+    Messages::with_history(Arc::new(messages))
 }

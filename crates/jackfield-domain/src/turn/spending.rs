@@ -12,7 +12,7 @@ impl Turn {
     #[must_use]
     pub fn usage(&self) -> Usage {
         let mut all = Usage::default();
-        self.used.values().for_each(|used| all += *used);
+        self.usage_by_call.values().for_each(|used| all += *used);
         all
     }
 
@@ -24,14 +24,14 @@ impl Turn {
     }
 
     /// Adds the usage of a model call once. A count replaces an estimate, never the reverse.
-    pub(super) fn count(&mut self, attempt: ModelAttempt, usage: Usage) {
-        let used = self.used.entry(attempt).or_insert(usage);
-        *used = used.settled(usage);
+    pub(super) fn record_usage(&mut self, attempt: ModelAttempt, usage: Usage) {
+        let used = self.usage_by_call.entry(attempt).or_insert(usage);
+        *used = used.merge(usage);
     }
 
     /// Whether the provider's count of a model call is known.
-    pub(crate) fn is_counted(&self, attempt: ModelAttempt) -> bool {
-        self.used
+    pub(crate) fn has_reported_usage(&self, attempt: ModelAttempt) -> bool {
+        self.usage_by_call
             .get(&attempt)
             .is_some_and(|used| used.estimated() == 0)
     }
@@ -40,9 +40,9 @@ impl Turn {
     /// its reply, plus the messages since.
     pub(crate) fn next_input(&self) -> u64 {
         // Messages that the last request covered are skipped without being visited.
-        let all = self.messages.iter().skip(self.weighed);
+        let all = self.messages.iter().skip(self.covered_messages);
         let all = all.map(|message| estimate::message(message));
-        if self.weighed > 0 {
+        if self.covered_messages > 0 {
             return all.fold(self.last_usage.total(), u64::saturating_add);
         }
         let tools = self.tools().iter().map(|tool| &**tool);
@@ -53,14 +53,14 @@ impl Turn {
     /// Applies the usage that this fact reports.
     pub(super) fn apply_usage(&mut self, fact: &Fact) {
         if let Some((attempt, usage)) = fact.usage() {
-            self.count(attempt, usage);
+            self.record_usage(attempt, usage);
         }
         if let Fact::ReplyReceived { reply, .. } = fact
             && let Some(usage) = reply.end.usage
         {
             self.last_usage = usage;
             // The reply itself becomes the next message, once its calls have outcomes.
-            self.weighed = self.messages.len() + 1;
+            self.covered_messages = self.messages.len() + 1;
         }
     }
 }

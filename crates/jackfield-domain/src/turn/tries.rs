@@ -10,7 +10,7 @@ use crate::wait::{Wait, WaitEnd, WaitKind};
 
 impl Turn {
     /// The number of resumes without progress after which the turn is parked.
-    pub const MOST_FRUITLESS: u32 = 3;
+    pub const MAX_RESUMES_WITHOUT_PROGRESS: u32 = 3;
 
     /// The number of replies that were lost with their process.
     #[must_use]
@@ -20,51 +20,51 @@ impl Turn {
 
     /// The number of times that a process resumed it after another one.
     #[must_use]
-    pub const fn resumed(&self) -> u32 {
-        self.resumed
+    pub const fn resume_count(&self) -> u32 {
+        self.resume_count
     }
 
     /// The number of resumes since its last progress. Resuming a turn that only waits does not count, because
     /// it has not failed.
     #[must_use]
-    pub const fn fruitless(&self) -> u32 {
-        self.fruitless
+    pub const fn resumes_without_progress(&self) -> u32 {
+        self.resumes_without_progress
     }
 
     /// Whether it was resumed so often without progress that a person has to decide.
     #[must_use]
     pub const fn is_parked(&self) -> bool {
-        self.fruitless >= Self::MOST_FRUITLESS
+        self.resumes_without_progress >= Self::MAX_RESUMES_WITHOUT_PROGRESS
     }
 
     /// Whether it only waits for external answers: nothing runs, nothing is scheduled, and nothing can start.
     #[must_use]
     pub fn only_waits(&self) -> bool {
         let slots = self.setup.limits.parallel_calls.max(1) as usize;
-        let (mut asked, mut held, mut queued) = (false, 0, false);
+        let (mut is_waiting, mut used_slots, mut queued) = (false, 0, false);
         for call in self.calls() {
-            held += usize::from(call.holds_slot());
+            used_slots += usize::from(call.holds_slot());
             match &call.state {
                 CallState::Closed(_) => {}
                 CallState::Granted(_) | CallState::Queued => queued = true,
                 CallState::Lost | CallState::Running(_) => return false,
-                CallState::Waiting(_) => asked = true,
+                CallState::Waiting(_) => is_waiting = true,
             }
         }
         // Calls that are queued behind tools' questions cannot start before these are answered.
-        asked && (!queued || held >= slots)
+        is_waiting && (!queued || used_slots >= slots)
     }
 
     /// Whether it only waits, and at least one client tool result is missing.
     #[must_use]
     pub fn waits_for_client(&self) -> bool {
-        let is_its = |wait: &Wait| matches!(wait.kind, WaitKind::ClientResult);
-        self.only_waits() && self.waits().any(is_its)
+        let is_client_result = |wait: &Wait| matches!(wait.kind, WaitKind::ClientResult);
+        self.only_waits() && self.waits().any(is_client_result)
     }
 
     /// Records whether the reply to the client ends after this fact: the client has received its calls, and
     /// will send their results.
-    pub(super) fn tell_client(&mut self, fact: &Fact) {
+    pub(super) fn update_delivered_round(&mut self, fact: &Fact) {
         self.is_cancelling = match fact {
             // A cancel closes everything in one step, so the turn does not wait in between.
             Fact::CallClosed {
@@ -93,8 +93,9 @@ impl Turn {
             | Fact::WaitClosed { .. }
             | Fact::WaitOpened { .. } => self.is_cancelling,
         };
-        if self.told != self.round && !self.is_cancelling && self.waits_for_client() {
-            self.told = self.round;
+        if self.last_delivered_round != self.round && !self.is_cancelling && self.waits_for_client()
+        {
+            self.last_delivered_round = self.round;
         }
     }
 
@@ -105,11 +106,11 @@ impl Turn {
     }
 
     /// Applies a resume.
-    pub(super) fn take_up(&mut self, nth: u32, restrictions: Option<&Arc<Restrictions>>) {
+    pub(super) fn apply_resume(&mut self, nth: u32, restrictions: Option<&Arc<Restrictions>>) {
         if !self.only_waits() {
-            self.fruitless += 1;
+            self.resumes_without_progress += 1;
         }
         self.restrictions = restrictions.map(Arc::clone).unwrap_or_default();
-        self.resumed = nth;
+        self.resume_count = nth;
     }
 }

@@ -17,7 +17,7 @@ impl Turn {
     ///
     /// Only the end of the reply can show that it was cut off, or that the arguments are malformed. The decider
     /// ends the turn in that case, because the call cannot be taken back.
-    pub(crate) fn shows_as_written(&self, name: &str, json: bool) -> bool {
+    pub(crate) fn streams_call(&self, name: &str, json: bool) -> bool {
         let setup = &self.setup;
         let caller = setup.caller.as_ref();
         if !caller.is_some_and(|caller| caller.display.calls_as_written) {
@@ -33,10 +33,10 @@ impl Turn {
         };
         let limits = &setup.limits;
         // With a budget, it is known only after the reply whether the budget covers another round.
-        let is_paid = setup.allowance.tokens.is_none() && setup.allowance.cost.is_none();
+        let is_unbudgeted = setup.allowance.tokens.is_none() && setup.allowance.cost.is_none();
         tool.ran_by == RanBy::Client
             && is_allowed
-            && is_paid
+            && is_unbudgeted
             && self.tool_use == ToolUse::Allowed
             && (self.round < limits.rounds || limits.on_limit == OnLimit::Answer)
             && self.restrictions.tools.is_empty()
@@ -49,19 +49,19 @@ impl Turn {
     pub(crate) fn view(&self) -> Option<Digest> {
         let before = self.setup.caller.as_ref()?.view?;
         let mut key = ConversationKey::after(before);
-        for message in self.messages.of_turn() {
+        for message in self.messages.turn_messages() {
             for block in &message.blocks {
                 match (&block.content, message.role) {
-                    (Content::Refusal(text), Role::Assistant) => _ = key.said(text),
-                    (Content::Text(text), Role::Assistant) => _ = key.said(&text.text),
+                    (Content::Refusal(text), Role::Assistant) => _ = key.push_text(text),
+                    (Content::Text(text), Role::Assistant) => _ = key.push_text(&text.text),
                     (Content::ToolCall(call), Role::Assistant) => {
-                        if self.handed_over.contains_key(&call.id) {
-                            key.called(call);
+                        if self.delivered_calls.contains_key(&call.id) {
+                            key.push_call(call);
                         }
                     }
                     (Content::ToolOutcome(outcome), Role::Tool) => {
-                        if let Some(Some(brought)) = self.handed_over.get(&outcome.call) {
-                            key.brought(&outcome.call, *brought);
+                        if let Some(Some(result)) = self.delivered_calls.get(&outcome.call) {
+                            key.push_result(&outcome.call, *result);
                         }
                     }
                     (

@@ -14,7 +14,7 @@ use crate::wait::{Answer, Approval, UnknownAnswer, Wait, WaitEnd, WaitKind};
 impl Turn {
     /// The tool that a wait is about, and the arguments of its call.
     #[must_use]
-    pub fn asked_about(&self, wait: &Wait) -> Option<(&CatalogEntry, &ToolInput)> {
+    pub fn call_for_wait(&self, wait: &Wait) -> Option<(&CatalogEntry, &ToolInput)> {
         let call = self.calls().iter().find(|call| call.call.id == wait.call)?;
         let tool = self.setup.catalog.tool(call.call.name.as_str())?;
         Some((tool, call.edited.as_deref().unwrap_or(&call.call.input)))
@@ -35,9 +35,9 @@ impl Turn {
                 call.state = CallState::Lost;
                 return;
             };
-            if let Answer::ClientResult(given) = answer {
-                let brought = Some(key::of_result(&given.result));
-                self.handed_over.insert(call.call.id.clone(), brought);
+            if let Answer::ClientResult(client_result) = answer {
+                let digest = Some(key::result_digest(&client_result.result));
+                self.delivered_calls.insert(call.call.id.clone(), digest);
             }
             let tool = self.setup.catalog.tool(call.call.name.as_str());
             let granted = || {

@@ -103,7 +103,7 @@ fn a_grant_for_the_session_holds_in_later_turns_and_says_whose_it_is() {
     let (_, session) = granted();
     assert_eq!(session.grants().iter().len(), 1);
     let setup = world::setup(Limits::default());
-    let catalog = session.grants().applied(&setup.catalog).expect("a change");
+    let catalog = session.grants().apply_to(&setup.catalog).expect("a change");
     let permission = &catalog.tool("ask").expect("the tool").permission;
     assert!(
         matches!(permission, Permission::Granted { by, .. } if &**by == "somebody"),
@@ -116,7 +116,7 @@ fn a_grant_for_the_session_holds_in_later_turns_and_says_whose_it_is() {
             setup.catalog.tool(name).map(|tool| &tool.permission),
         );
     }
-    assert_eq!(Grants::default().applied(&setup.catalog), None);
+    assert_eq!(Grants::default().apply_to(&setup.catalog), None);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_changed_definition_ends_the_grant_for_good() {
         }
     });
     setup.catalog = Arc::new(entries.collect());
-    assert_eq!(session.grants().applied(&setup.catalog), None);
+    assert_eq!(session.grants().apply_to(&setup.catalog), None);
     facts.push(Fact::TurnOpened {
         opening: jackfield_domain::setup::Opening::UserMessage(Arc::new(
             jackfield_domain::message::Message::user("more"),
@@ -146,7 +146,7 @@ fn a_changed_definition_ends_the_grant_for_good() {
         turn: jackfield_domain::ids::TurnId::derive(session.id(), 2),
     });
     let later = Session::fold(session.id().clone(), &facts);
-    assert_eq!(later.grants().applied(&unchanged), None);
+    assert_eq!(later.grants().apply_to(&unchanged), None);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::scene::{It, Scene, answer, calls, finishes, passes, says};
 use crate::world::setup;
 
 fn audited(facts: &[Fact]) -> Vec<AuditEntry> {
-    audit::of(&[step(facts)], &[])
+    audit::entries(&[step(facts)], &[])
 }
 
 fn step(facts: &[Fact]) -> Envelope {
@@ -59,7 +59,7 @@ fn a_denial_has_its_author_and_its_reason() {
     };
     scene.play(answer("ask", Answer::Approval(denied)));
     let call = only_call(&scene);
-    assert_eq!(call.who(), ["somebody".into()]);
+    assert_eq!(call.deciders(), ["somebody".into()]);
     assert!(call.attempts.is_empty());
     let closed = call.closed.expect("an end");
     assert_eq!((closed.end, closed.is_error), (CallEnd::Denied, true));
@@ -93,18 +93,18 @@ fn an_answer_is_a_decision_before_anybody_acts_upon_it() {
     };
     // It is told the same before it was heard and afterwards: as of when it was given.
     for facts in [&scene.facts[..asked], &scene.facts] {
-        let told = audit::of(&[step(facts)], std::slice::from_ref(&given));
+        let told = audit::entries(&[step(facts)], std::slice::from_ref(&given));
         let [AuditEntry::Call(call)] = &told[..] else {
             panic!("{told:?}");
         };
-        assert_eq!(call.who(), ["somebody".into()]);
+        assert_eq!(call.deciders(), ["somebody".into()]);
         assert_eq!(call.questions[0].closed, Some((given.at, end.clone())));
         assert_eq!(call.closed, None);
     }
     // Of a question that ended otherwise, nothing was decided by it.
     let mut late = given;
     late.id = DeliveryId::parse("d2").expect("a valid id");
-    let told = audit::of(&[step(&scene.facts)], &[late]);
+    let told = audit::entries(&[step(&scene.facts)], &[late]);
     assert_eq!(told, audited(&scene.facts));
 }
 
@@ -141,7 +141,7 @@ fn an_unknown_call_says_how_it_was_lost_and_what_came_late() {
     scene.play(It::FinishesLate("write", ToolResult::text("done")));
     scene.play(says("hm"));
     let call = only_call(&scene);
-    assert_eq!(call.who(), [audit::POLICY.into()]);
+    assert_eq!(call.deciders(), [audit::POLICY.into()]);
     let lost = call.attempts[0].lost.as_ref().expect("a loss");
     assert_eq!(lost.disposition, Disposition::Unknown);
     assert_eq!(
@@ -191,7 +191,7 @@ fn a_call_under_a_grant_of_its_turn_says_whose_it_is() {
     let who: Vec<_> = told
         .iter()
         .map(|one| match one {
-            AuditEntry::Call(call) => (call.who(), call.questions.len()),
+            AuditEntry::Call(call) => (call.deciders(), call.questions.len()),
             AuditEntry::Cancelled { .. } | AuditEntry::LateUsage { .. } => panic!("{one:?}"),
         })
         .collect();
@@ -208,10 +208,16 @@ fn a_call_is_found_by_its_tool_and_by_its_name_where_there_was_no_such_tool() {
     scene.play(calls(&["read"]));
     let call = only_call(&scene);
     let server = call.origin.clone().expect("a tool").toolbox;
-    assert!(call.is_of("read") && call.is_of(&format!("{server}/*")) && !call.is_of("other/*"));
+    assert!(
+        call.matches_tool("read")
+            && call.matches_tool(&format!("{server}/*"))
+            && !call.matches_tool("other/*")
+    );
     let mut scene = begin();
     scene.play(calls(&["invented"]));
     let call = only_call(&scene);
     assert!(call.origin.is_none());
-    assert!(call.is_of("invented") && call.is_of("inv*") && !call.is_of("read"));
+    assert!(
+        call.matches_tool("invented") && call.matches_tool("inv*") && !call.matches_tool("read")
+    );
 }

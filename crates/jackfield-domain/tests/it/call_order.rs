@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jackfield_domain::block::{Block, CalledName, Content, RanBy, ToolCall};
 use jackfield_domain::ids::ToolCallId;
-use jackfield_domain::locate::{chain, in_call_order, opening};
+use jackfield_domain::locate::{chain, opening, sort_by_call_order};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
@@ -52,7 +52,7 @@ fn outcomes_may_come_in_any_order() {
     let kept = history(&["call_a", "call_b", "call_c"]);
     let mut sent = history(&["call_c", "call_a", "call_b"]);
     drop(opening(&[], &sent).expect_err("models are told outcomes in the order of their calls"));
-    in_call_order(&mut sent);
+    sort_by_call_order(&mut sent);
     assert_eq!(sent, kept);
     assert_eq!(chain(&sent), chain(&kept));
     drop(opening(&[], &sent).expect("a conversation"));
@@ -61,10 +61,10 @@ fn outcomes_may_come_in_any_order() {
 #[test]
 fn what_answers_no_call_stays_where_it_is_judged() {
     let mut sent = history(&["call_x", "call_b", "call_a"]);
-    in_call_order(&mut sent);
+    sort_by_call_order(&mut sent);
     assert_eq!(sent, history(&["call_a", "call_b", "call_x"]));
     let mut alone = vec![brings(&["call_b", "call_a"])];
-    in_call_order(&mut alone);
+    sort_by_call_order(&mut alone);
     assert_eq!(alone, [brings(&["call_b", "call_a"])]);
-    in_call_order(&mut []);
+    sort_by_call_order(&mut []);
 }

@@ -27,7 +27,7 @@ use crate::talk::{ANN, Part, Talk};
 type Script = (Arc<str>, Vec<Vec<Part>>);
 
 fn locate(principal: &str, history: &[Message], sessions: &[SessionIndex]) -> Located {
-    locate::locate(principal, &HistoryKeys::of(history), sessions)
+    locate::locate(principal, &HistoryKeys::from_history(history), sessions)
 }
 
 fn scripts() -> impl Strategy<Value = Vec<Script>> {
@@ -156,18 +156,18 @@ proptest! {
         let talk = played("s", &scripts, shown);
         let mut choices = Choices(choices, 0);
         let told = with(&retold(&talk.history, &mut choices), "and?");
-        let expected = |known| Located::Continue { known, session: SessionId::parse("s").expect("an id") };
+        let expected = |known_messages| Located::Continue { known_messages, session: SessionId::parse("s").expect("an id") };
         let other = played("other", &[("Something else.".into(), vec![vec![Part::Text("Yes.".into())]])], shown);
         let located = locate(ANN, &told, &[other.known(), talk.known()]);
-        let Located::Continue { known, .. } = &located else {
+        let Located::Continue { known_messages, .. } = &located else {
             panic!("{located:#?} of {told:#?}");
         };
-        prop_assert_eq!(&located, &expected(*known));
+        prop_assert_eq!(&located, &expected(*known_messages));
         // What is new begins behind the last words of the model.
-        let new = &told[*known..];
+        let new = &told[*known_messages..];
         prop_assert!(new.iter().all(|message| message.role != Role::Assistant || message.blocks.iter().all(Block::is_blank)), "{:?}", new);
         prop_assert_eq!(locate_in(&told, &talk.known()), located);
-        prop_assert!(HistoryKeys::of(&told).views().any(|view| Some(view) == talk.view()));
+        prop_assert!(HistoryKeys::from_history(&told).views().any(|view| Some(view) == talk.view()));
         // Nobody else comes in.
         prop_assert_eq!(locate("bob", &told, &[talk.known()]), Located::New);
         // Two that fit tell nothing.
@@ -211,9 +211,9 @@ proptest! {
         let turn = talk.ends.iter().position(|end| at < *end).expect("a turn");
         match (locate(ANN, &with(&edited, "and?"), &[talk.known()]), turn) {
             (Located::New, 0) => {}
-            (Located::Fork { at, known, .. }, _) => {
+            (Located::Fork { at, known_messages, .. }, _) => {
                 prop_assert_eq!(at.ordinal as usize, turn);
-                prop_assert_eq!(known, talk.ends[turn - 1]);
+                prop_assert_eq!(known_messages, talk.ends[turn - 1]);
             }
             (other, _) => panic!("{turn}: {other:#?}"),
         }
@@ -274,16 +274,25 @@ fn a_session_that_is_at_work_is_forked_unless_it_is_named() {
     let asked = with(&talk.history, "more");
     assert!(matches!(
         locate(ANN, &asked, &[talk.known()]),
-        Located::Fork { known: 2, .. }
+        Located::Fork {
+            known_messages: 2,
+            ..
+        }
     ));
     assert!(matches!(
         locate_in(&asked, &talk.known()),
-        Located::Continue { known: 2, .. }
+        Located::Continue {
+            known_messages: 2,
+            ..
+        }
     ));
     // An earlier end of a named session is forked all the same, once it is at rest.
     assert!(matches!(
         locate_in(&asked, &next.known()),
-        Located::Fork { known: 2, .. }
+        Located::Fork {
+            known_messages: 2,
+            ..
+        }
     ));
 }
 
@@ -298,7 +307,10 @@ fn a_named_session_holds_whatever_else_the_client_says() {
     ];
     for (history, known) in [(&alone[..], 0), (&strange[..], 2)] {
         let session = SessionId::parse("s").expect("an id");
-        let expected = Located::Continue { known, session };
+        let expected = Located::Continue {
+            known_messages: known,
+            session,
+        };
         assert_eq!(locate_in(history, &talk.known()), expected);
     }
 }
@@ -351,7 +363,13 @@ fn results_that_nobody_asked_for_are_told() {
     // It goes on where the session is known to, with a conversation that breaks a rule.
     let located = bring(&[&unknown]);
     assert!(
-        matches!(located, Located::Fork { known: 2, .. }),
+        matches!(
+            located,
+            Located::Fork {
+                known_messages: 2,
+                ..
+            }
+        ),
         "{located:?}"
     );
     let unpaired = [
@@ -431,7 +449,7 @@ fn sessions_of_nobody_are_never_found() {
     }
     assert_eq!(somewhere("and?", &talk), Located::New);
     assert_eq!(
-        SessionIndex::of(SessionId::parse("s").expect("an id"), &[]).principal(),
+        SessionIndex::from_steps(SessionId::parse("s").expect("an id"), &[]).principal(),
         None
     );
 }

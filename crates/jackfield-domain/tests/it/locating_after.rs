@@ -47,7 +47,7 @@ fn known(scene: &Scene) -> SessionIndex {
         version: 1,
     });
     let steps: Vec<Envelope> = steps.collect();
-    SessionIndex::of(session(scene), &steps)
+    SessionIndex::from_steps(session(scene), &steps)
 }
 
 fn session(scene: &Scene) -> SessionId {
@@ -77,14 +77,14 @@ fn what_follows_the_last_reply_goes_on_there_and_what_follows_another_forks() {
     let new = [Message::user("and?")];
     let first = turn(&scene);
     let here = || Located::Continue {
-        known: 0,
+        known_messages: 0,
         session: session(&scene),
     };
     // At work: the same session, which says so.
     assert_eq!(after(&scene, &first, 0, &new), Some(here()));
     drop(scene.play(says("hello")));
     let continued = Some(Located::Continue {
-        known: 0,
+        known_messages: 0,
         session: session(&scene),
     });
     assert_eq!(after(&scene, &first, 0, &new), continued);
@@ -97,7 +97,7 @@ fn what_follows_the_last_reply_goes_on_there_and_what_follows_another_forks() {
             round: None,
             turn: first.clone(),
         },
-        known: 0,
+        known_messages: 0,
         session: session(&scene),
     });
     assert_eq!(after(&scene, &first, 0, &new), forks);
@@ -142,7 +142,10 @@ fn a_reply_that_asked_the_client_wants_its_results() {
     assert_eq!(after(&scene, &id, 0, &new), missing);
     assert!(matches!(
         after(&scene, &id, 1, &new),
-        Some(Located::Continue { known: 0, .. })
+        Some(Located::Continue {
+            known_messages: 0,
+            ..
+        })
     ));
     assert!(matches!(
         after(&scene, &id, 0, &results),
@@ -162,6 +165,9 @@ fn a_reply_whose_calls_have_expired_can_be_followed() {
     let id = turn(&scene);
     assert!(matches!(
         after(&scene, &id, 0, &[Message::user("and?")]),
-        Some(Located::Continue { known: 0, .. })
+        Some(Located::Continue {
+            known_messages: 0,
+            ..
+        })
     ));
 }

@@ -13,7 +13,7 @@ use crate::locating::simple;
 use crate::talk::{ANN, Part, Talk};
 
 fn located(history: &[Message], talk: &Talk) -> Located {
-    locate(ANN, &HistoryKeys::of(history), &[talk.known()])
+    locate(ANN, &HistoryKeys::from_history(history), &[talk.known()])
 }
 
 #[test]
@@ -32,7 +32,11 @@ fn words_beside_results_that_were_brought_before_go_on_behind_the_results() {
         history
     };
     let more = |located: Located| match located {
-        Located::More { at, session, words } => {
+        Located::More {
+            at,
+            session,
+            text: words,
+        } => {
             assert_eq!(session.as_str(), "s");
             (at.map(|at| (at.ordinal, at.round)), words.to_text())
         }
@@ -87,7 +91,12 @@ fn words_beside_results_that_were_brought_before_go_on_behind_the_results() {
         located(&one(&[]), &talk),
         locate_in(&one(&["go"]), &talk.known()),
     ] {
-        let Located::Fork { at, known, session } = edited else {
+        let Located::Fork {
+            at,
+            known_messages: known,
+            session,
+        } = edited
+        else {
             panic!("{edited:?}");
         };
         assert_eq!((at.ordinal, at.round, session.as_str()), (1, None, "s"));

@@ -1,6 +1,6 @@
 //! Schemas that are broken, and what is made of them.
 
-use jackfield_domain::schema::{RepairedSchema, mend, target};
+use jackfield_domain::schema::{RepairedSchema, repair, target};
 use jackfield_testkit::arb;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ fn is_pattern(text: &str) -> bool {
 }
 
 fn mended(schema: &Value) -> Option<RepairedSchema> {
-    mend(schema, &is_pattern)
+    repair(schema, &is_pattern)
 }
 
 #[test]
@@ -70,7 +70,11 @@ fn what_is_plain_is_mended() {
             json!({ "type": "object" }),
         ),
     ] {
-        let Some(RepairedSchema { loses, schema }) = mended(&broken) else {
+        let Some(RepairedSchema {
+            is_lossy: loses,
+            schema,
+        }) = mended(&broken)
+        else {
             panic!("{broken} is taken for a sound one");
         };
         assert_eq!(schema, sound, "{broken}");
@@ -109,7 +113,11 @@ fn what_cannot_be_mended_is_told_in_the_description() {
             }),
         ),
     ] {
-        let Some(RepairedSchema { loses, schema }) = mended(&broken) else {
+        let Some(RepairedSchema {
+            is_lossy: loses,
+            schema,
+        }) = mended(&broken)
+        else {
             panic!("{broken} is taken for a sound one");
         };
         assert_eq!(schema, sound, "{broken}");

@@ -8,7 +8,7 @@ use jackfield_domain::locate;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::rules;
-use jackfield_domain::server_tool::{ServerTool, as_run};
+use jackfield_domain::server_tool::{ServerTool, restore_server_calls};
 use jackfield_domain::setup::Opening;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
@@ -79,7 +79,7 @@ fn rounds_come_apart_again_and_stay_paired() {
     );
     let brought = Message::new(Role::Tool, vec![outcome("mine", false)]);
     let history = [Message::user("go"), shown, brought, Message::user("and?")];
-    let run = as_run(&history);
+    let run = restore_server_calls(&history);
     assert_eq!(
         lines(&run),
         [
@@ -108,7 +108,7 @@ fn what_ends_with_an_outcome_is_paired_before_the_next_word() {
         Message::user("and?"),
     ];
     assert_eq!(
-        lines(&as_run(&history)),
+        lines(&restore_server_calls(&history)),
         [
             "User: go",
             "Assistant: a by Engine",
@@ -131,5 +131,5 @@ fn what_a_provider_ran_itself_and_what_has_no_outcome_stay_as_they_were() {
             Block::text("So."),
         ],
     )];
-    assert_eq!(as_run(&history), history);
+    assert_eq!(restore_server_calls(&history), history);
 }

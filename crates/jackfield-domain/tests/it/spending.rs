@@ -154,15 +154,15 @@ fn a_model_without_a_price_has_none_and_not_nothing() {
     };
     let mut prices = PriceList::default();
     prices.set("here", "a", price());
-    assert_eq!(prices.of(&model("a")), Some(&price()));
-    assert_eq!(prices.of(&model("b")), None);
+    assert_eq!(prices.get(&model("a")), Some(&price()));
+    assert_eq!(prices.get(&model("b")), None);
     let any = Price {
         currency: "EUR".into(),
         ..price()
     };
     prices.set("here", PriceList::ANY, any.clone());
     assert_eq!(
-        (prices.of(&model("a")), prices.of(&model("b"))),
+        (prices.get(&model("a")), prices.get(&model("b"))),
         (Some(&price()), Some(&any))
     );
     let scene = check(
@@ -358,14 +358,14 @@ fn a_count_that_comes_late_takes_the_place_of_its_estimate() {
     // Once.
     assert_eq!(scene.play(told(9)), [""; 0]);
     assert_eq!(scene.machine.turn().usage(), settled);
-    let turns = spending::of(&steps(&scene.facts));
+    let turns = spending::by_turn(&steps(&scene.facts));
     assert_eq!(turns[0].usage(), settled);
     assert_eq!(turns[0].replies.len(), 1);
     // Whoever reads the session is told the same, what broke off included.
-    let history = History::of(&steps(&scene.facts), &[]);
+    let history = History::from_steps(&steps(&scene.facts), &[]);
     assert_eq!(history.turns[0].usage, settled);
     let cancelled = scene.facts.len() - 1;
-    let history = History::of(&steps(&scene.facts[..cancelled]), &[]);
+    let history = History::from_steps(&steps(&scene.facts[..cancelled]), &[]);
     assert!(history.turns[0].usage.estimated() > 0);
 }
 
@@ -389,7 +389,7 @@ fn the_bill_has_every_reply_and_every_call() {
             (says("yes"), &["end Answered(Stop)"]),
         ],
     );
-    let turns = spending::of(&steps(&scene.facts));
+    let turns = spending::by_turn(&steps(&scene.facts));
     let [turn] = &turns[..] else {
         panic!("{turns:?}");
     };

@@ -80,7 +80,7 @@ impl Talk {
 
     /// What its client was shown.
     pub(crate) fn known(&self) -> SessionIndex {
-        SessionIndex::of(self.session.clone(), &self.steps)
+        SessionIndex::from_steps(self.session.clone(), &self.steps)
     }
 
     /// The client says something, and gets it answered in these rounds; the last one calls nothing.

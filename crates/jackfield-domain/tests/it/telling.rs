@@ -98,7 +98,7 @@ fn units(told: &SessionEvent) -> Vec<Unit> {
             piece:
                 TextEvent {
                     block,
-                    said: TextEventKind::Text { text, .. },
+                    kind: TextEventKind::Text { text, .. },
                 },
             ..
         } => text.bytes().map(|byte| Unit::Byte(*block, byte)).collect(),
@@ -165,7 +165,7 @@ proptest! {
                 live.extend(rest(&mut teller));
             }
             so_far.push(delta).expect("it fits");
-            while *look && let Some(more) = teller.next_of(1, &so_far) {
+            while *look && let Some(more) = teller.next_live_piece(1, &so_far) {
                 live.push(more);
             }
         }
@@ -214,10 +214,10 @@ proptest! {
             let mut teller = EventStream::new(cursor(1, at));
             teller.feed(steps[0].clone());
             let nothing = taken(&[]);
-            prop_assert_eq!(teller.next_of(1, &nothing), None);
+            prop_assert_eq!(teller.next_live_piece(1, &nothing), None);
             let mut live = Vec::new();
             let so_far = taken(&deltas);
-            while let Some(more) = teller.next_of(1, &so_far) {
+            while let Some(more) = teller.next_live_piece(1, &so_far) {
                 live.push(more);
             }
             teller.feed(steps[1].clone());
@@ -235,7 +235,7 @@ proptest! {
         }
         let facts = steps.iter().flat_map(|step| &step.facts);
         let told = whole.iter().filter(|(_, told)| !matches!(told, SessionEvent::Text { .. }));
-        prop_assert_eq!(told.count(), facts.filter(|fact| FactEvent::of(fact) != FactEvent::Nothing).count());
+        prop_assert_eq!(told.count(), facts.filter(|fact| FactEvent::from_fact(fact) != FactEvent::Nothing).count());
     }
 
     #[test]
@@ -321,7 +321,7 @@ fn an_attempt_that_is_lost_or_made_again_is_marked() {
         teller.feed(step(vec![started(FIRST)]));
         let mut all = rest(&mut teller);
         let so_far = taken(&text);
-        all.extend(std::iter::from_fn(|| teller.next_of(1, &so_far)));
+        all.extend(std::iter::from_fn(|| teller.next_live_piece(1, &so_far)));
         assert_eq!(
             all.len(),
             3,
@@ -330,7 +330,7 @@ fn an_attempt_that_is_lost_or_made_again_is_marked() {
         let steps = [step(vec![end.clone()]), step(vec![started(second)])];
         steps.into_iter().for_each(|step| teller.feed(step));
         // The reply has not ended as far as its memory goes, and is not told on all the same.
-        assert_eq!(teller.next_of(1, &so_far), None);
+        assert_eq!(teller.next_live_piece(1, &so_far), None);
         all.extend(rest(&mut teller));
         let superseded = all.iter().any(|(_, told)| {
             matches!(told, SessionEvent::Superseded { attempt, fact, .. } if *attempt == FIRST && **fact == end)
@@ -343,19 +343,19 @@ fn an_attempt_that_is_lost_or_made_again_is_marked() {
 
 #[test]
 fn late_facts_are_no_news() {
-    assert_eq!(FactEvent::of(&late()), FactEvent::Nothing);
+    assert_eq!(FactEvent::from_fact(&late()), FactEvent::Nothing);
     assert!(told(&[step(vec![late(), late()])], Cursor::START).is_empty());
 }
 
 #[test]
 fn a_session_is_at_rest_when_all_of_its_turns_are_told() {
     let mut teller = EventStream::new(Cursor::START);
-    assert!(teller.is_at_rest());
+    assert!(teller.is_idle());
     teller.feed(step(vec![started(FIRST)]));
-    assert!(!teller.is_at_rest(), "something is not told");
+    assert!(!teller.is_idle(), "something is not told");
     rest(&mut teller);
     teller.feed(step(vec![late()]));
-    assert!(teller.is_at_rest(), "nothing will be told");
+    assert!(teller.is_idle(), "nothing will be told");
 }
 
 #[test]
@@ -380,7 +380,7 @@ fn a_long_text_comes_in_few_pieces_and_ends_between_characters() {
             SessionEvent::Text {
                 piece:
                     TextEvent {
-                        said: TextEventKind::Text { text, .. },
+                        kind: TextEventKind::Text { text, .. },
                         ..
                     },
                 ..

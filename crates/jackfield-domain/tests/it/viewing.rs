@@ -47,7 +47,7 @@ fn mixed(server_tools: bool) -> Talk {
 /// The blocks of a message, a word for each.
 fn outline(message: &Message) -> Vec<String> {
     let blocks = message.blocks.iter().map(|block| {
-        let tool = ServerTool::of(&block.opaque);
+        let tool = ServerTool::from_states(&block.opaque);
         let by = tool.map_or_else(String::new, |tool| {
             format!(" of {}/{}", tool.server, tool.tool)
         });
@@ -255,14 +255,14 @@ fn shown(steps: &[Envelope], heard: Option<&[Delta]>) -> (String, Option<Segment
     let mut viewer = ClientView::new(turn(), 0);
     let (mut words, mut end) = (String::new(), None);
     let mut see = |told| {
-        for shown in viewer.see(&told) {
+        for shown in viewer.apply(&told) {
             match shown {
                 ClientEvent::End(ended) => end = Some(ended),
                 ClientEvent::Piece {
                     delta: Delta::TextAppended { text, .. },
                     ..
                 } => words.push_str(&text),
-                ClientEvent::AskedAgain(_) | ClientEvent::Piece { .. } => {}
+                ClientEvent::Retried(_) | ClientEvent::Piece { .. } => {}
             }
         }
     };
@@ -276,7 +276,7 @@ fn shown(steps: &[Envelope], heard: Option<&[Delta]>) -> (String, Option<Segment
             for delta in heard {
                 assert_eq!(reply.push(delta), Ok(()));
             }
-            while let Some((_, told)) = teller.next_of(step.facts.len() as u64, &reply) {
+            while let Some((_, told)) = teller.next_live_piece(step.facts.len() as u64, &reply) {
                 see(told);
             }
         }
@@ -347,10 +347,10 @@ fn whoever_looks_later_is_told_where_a_reply_was_asked_for_again_that_others_may
         let mut viewer = ClientView::new(turn(), 0);
         let mut all = Vec::new();
         while let Some((_, told)) = teller.next() {
-            all.extend(viewer.see(&told));
+            all.extend(viewer.apply(&told));
         }
         let again =
-            |shown: &ClientEvent| matches!(shown, ClientEvent::AskedAgain(TurnEnd::Interrupted(_)));
+            |shown: &ClientEvent| matches!(shown, ClientEvent::Retried(TurnEnd::Interrupted(_)));
         assert_eq!(all.first().is_some_and(again), is_told, "{why:?}");
         assert_eq!(
             all.iter().filter(|shown| again(shown)).count(),
@@ -457,7 +457,7 @@ fn what_a_provider_calls_its_reasoning_is_shown_before_the_words() {
         let mut reply = ReplyAccumulator::new(turn(), FIRST);
         let mut shown = Vec::new();
         let mut see = |told| {
-            for one in viewer.see(&told) {
+            for one in viewer.apply(&told) {
                 if let ClientEvent::Piece { delta, .. } = one {
                     shown.push(delta);
                 }
@@ -470,7 +470,7 @@ fn what_a_provider_calls_its_reasoning_is_shown_before_the_words() {
         for (nth, delta) in deltas.iter().enumerate() {
             assert_eq!(reply.push(delta), Ok(()));
             if looks & 1 << nth != 0 {
-                while let Some((_, told)) = teller.next_of(2, &reply) {
+                while let Some((_, told)) = teller.next_live_piece(2, &reply) {
                     see(told);
                 }
             }

@@ -104,7 +104,7 @@ fn see(setup: Setup, deltas: &[Delta], finish: FinishReason) -> Seen {
     let mut hear = |shown: Vec<ClientEvent>, words: &mut Vec<String>| {
         for shown in shown {
             match shown {
-                ClientEvent::AskedAgain(_) => {}
+                ClientEvent::Retried(_) => {}
                 ClientEvent::End(ended) => end = Some(ended),
                 ClientEvent::Piece { delta, .. } => words.push(word(&delta)),
             }
@@ -112,12 +112,12 @@ fn see(setup: Setup, deltas: &[Delta], finish: FinishReason) -> Seen {
     };
     teller.feed(opened.clone());
     while let Some((_, told)) = teller.next() {
-        hear(viewer.see(&told), &mut live);
+        hear(viewer.apply(&told), &mut live);
     }
     for delta in deltas {
         assert_eq!(reply.push(delta), Ok(()));
-        while let Some((_, told)) = teller.next_of(opened.facts.len() as u64, &reply) {
-            hear(viewer.see(&told), &mut live);
+        while let Some((_, told)) = teller.next_live_piece(opened.facts.len() as u64, &reply) {
+            hear(viewer.apply(&told), &mut live);
         }
         let input = Input::ReplyDelta {
             attempt: FIRST,
@@ -134,7 +134,7 @@ fn see(setup: Setup, deltas: &[Delta], finish: FinishReason) -> Seen {
     let ended = envelope(step.facts, InputKind::ReplyEnded, 1);
     teller.feed(ended.clone());
     while let Some((_, told)) = teller.next() {
-        hear(viewer.see(&told), &mut live);
+        hear(viewer.apply(&told), &mut live);
     }
     let mut teller = EventStream::new(Cursor::START);
     let mut viewer = ClientView::new(turn, 0);
@@ -142,7 +142,7 @@ fn see(setup: Setup, deltas: &[Delta], finish: FinishReason) -> Seen {
     teller.feed(opened);
     teller.feed(ended.clone());
     while let Some((_, told)) = teller.next() {
-        hear(viewer.see(&told), &mut later);
+        hear(viewer.apply(&told), &mut later);
     }
     assert_eq!(live, later);
     Seen {

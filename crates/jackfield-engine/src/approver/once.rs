@@ -10,13 +10,13 @@ pub(super) struct UniqueKeyValue(pub(super) Value);
 
 impl<'de> Deserialize<'de> for UniqueKeyValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(OnceRead).map(Self)
+        deserializer.deserialize_any(UniqueKeyVisitor).map(Self)
     }
 }
 
-struct OnceRead;
+struct UniqueKeyVisitor;
 
-impl<'de> Visitor<'de> for OnceRead {
+impl<'de> Visitor<'de> for UniqueKeyVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

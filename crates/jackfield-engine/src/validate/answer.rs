@@ -10,7 +10,7 @@ use jackfield_domain::settings::ResponseFormat;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Schema, SchemaVerdict, looked};
+use super::{Schema, SchemaVerdict, check_on_thread};
 
 /// Whether an answer has the requested format.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +35,7 @@ impl AnswerFit {
     ///
     /// An unusable schema gives [`AnswerFit::Unchecked`] for every answer that is JSON, so it can be tested
     /// with `null` before a model is called. References are resolved within the schema only.
-    pub async fn of(format: &ResponseFormat, answer: &str, limit: Duration) -> Self {
+    pub async fn check(format: &ResponseFormat, answer: &str, limit: Duration) -> Self {
         let schema = match format {
             ResponseFormat::JsonObject => None,
             ResponseFormat::JsonSchema { schema, .. } => Some(schema),
@@ -56,8 +56,9 @@ impl AnswerFit {
         };
         let value = Arc::new(value);
         let given = (Arc::clone(&value), "the answer");
-        let known = Arc::new(Schema::default());
-        let verdict = looked(known, schema, given, (None, Instant::now() + limit)).await;
+        let compiled = Arc::new(Schema::default());
+        let verdict =
+            check_on_thread(compiled, schema, given, (None, Instant::now() + limit)).await;
         let value = Arc::unwrap_or_clone(value);
         let why = match verdict {
             SchemaVerdict::Fits => return Self::Fits(value),

@@ -27,7 +27,7 @@ impl Default for PatternBudget {
 }
 
 impl PatternBudget {
-    fn take(&self, bytes: usize) -> bool {
+    fn reserve(&self, bytes: usize) -> bool {
         let left = |left: usize| left.checked_sub(bytes);
         let taken = self
             .left
@@ -40,14 +40,17 @@ impl PatternBudget {
 #[derive(Clone, Copy)]
 struct PatternCompiler {
     /// Whether it needs backtracking.
-    back: bool,
+    backtracks: bool,
     /// The maximum compiled size, in bytes.
     size: usize,
 }
 
 impl PatternCompiler {
     fn limit(self, options: ValidationOptions<'_>) -> ValidationOptions<'_> {
-        let Self { back, size } = self;
+        let Self {
+            backtracks: back,
+            size,
+        } = self;
         if back {
             let limits = PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKING);
             options.with_pattern_options(limits.size_limit(size).dfa_size_limit(size.max(CACHE)))
@@ -58,8 +61,8 @@ impl PatternCompiler {
     }
 
     /// The maximum length of a text to match.
-    const fn longest(self) -> usize {
-        if self.back {
+    const fn max_text_len(self) -> usize {
+        if self.backtracks {
             // Backtracking may scan the rest of the text from each position.
             (MOST_STEPS_BACK / self.size).isqrt()
         } else {
@@ -71,14 +74,14 @@ impl PatternCompiler {
 /// A compiled pattern for texts.
 pub(super) struct Pattern {
     matcher: Validator,
-    way: PatternCompiler,
+    compiler: PatternCompiler,
 }
 
 impl Pattern {
     /// Compiles a pattern with the cheapest engine and size limit that it fits.
     pub(super) fn new(
         pattern: &Value,
-        room: &PatternBudget,
+        budget: &PatternBudget,
     ) -> Result<Self, ValidationError<'static>> {
         let alone = Value::Object(Map::from_iter([(PATTERN.to_owned(), pattern.clone())]));
         let full = || ValidationError::custom("it has more patterns than there is room for");
@@ -86,10 +89,13 @@ impl Pattern {
         for back in [false, true] {
             for size in SIZES {
                 long_step();
-                let way = PatternCompiler { back, size };
-                match way.limit(jsonschema::options()).build(&alone) {
-                    Ok(_) if !room.take(size + CACHE) => return Err(full()),
-                    Ok(matcher) => return Ok(Self { matcher, way }),
+                let compiler = PatternCompiler {
+                    backtracks: back,
+                    size,
+                };
+                match compiler.limit(jsonschema::options()).build(&alone) {
+                    Ok(_) if !budget.reserve(size + CACHE) => return Err(full()),
+                    Ok(matcher) => return Ok(Self { matcher, compiler }),
                     Err(error) => fault = Some(error),
                 }
             }
@@ -98,11 +104,11 @@ impl Pattern {
     }
 
     /// Stops the check if a match could take too long.
-    fn begin(&self, value: &Value) {
+    fn check_length(&self, value: &Value) {
         long_step();
         if value
             .as_str()
-            .is_some_and(|text| text.len() > self.way.longest())
+            .is_some_and(|text| text.len() > self.compiler.max_text_len())
         {
             stop(WorkStopped::TooLong);
         }
@@ -111,12 +117,12 @@ impl Pattern {
 
 impl<'i> Keyword<'i> for Pattern {
     fn is_valid(&self, value: &'i Value) -> bool {
-        self.begin(value);
+        self.check_length(value);
         self.matcher.is_valid(value)
     }
 
     fn validate(&self, value: &'i Value) -> Result<(), ValidationError<'i>> {
-        self.begin(value);
+        self.check_length(value);
         self.matcher.validate(value)
     }
 }
@@ -124,7 +130,7 @@ impl<'i> Keyword<'i> for Pattern {
 /// The patterns for property names. The library matches each name with each pattern, without a step in between.
 pub(super) struct Names {
     count: usize,
-    way: PatternCompiler,
+    compiler: PatternCompiler,
 }
 
 impl Names {
@@ -133,33 +139,33 @@ impl Names {
     /// # Errors
     ///
     /// Why one of them cannot be used, as the end of a sentence about it.
-    pub(super) fn of(schema: &Value, room: &PatternBudget) -> Result<Self, String> {
+    pub(super) fn collect(schema: &Value, budget: &PatternBudget) -> Result<Self, String> {
         let mut names = Self {
             count: 0,
-            way: PatternCompiler {
-                back: false,
+            compiler: PatternCompiler {
+                backtracks: false,
                 size: SMALLEST,
             },
         };
-        names.add(schema, room)?;
+        names.add(schema, budget)?;
         Ok(names)
     }
 
-    fn add(&mut self, schema: &Value, room: &PatternBudget) -> Result<(), String> {
+    fn add(&mut self, schema: &Value, budget: &PatternBudget) -> Result<(), String> {
         match schema {
-            Value::Array(items) => items.iter().try_for_each(|item| self.add(item, room)),
+            Value::Array(items) => items.iter().try_for_each(|item| self.add(item, budget)),
             Value::Object(fields) => fields.iter().try_for_each(|(keyword, field)| {
                 let named = field.as_object().filter(|_| keyword == "patternProperties");
                 for name in named.into_iter().flat_map(Map::keys) {
-                    let pattern = Pattern::new(&Value::String(name.clone()), room);
-                    let way = pattern.map_err(|error| error.to_string())?.way;
+                    let pattern = Pattern::new(&Value::String(name.clone()), budget);
+                    let compiler = pattern.map_err(|error| error.to_string())?.compiler;
                     self.count += 1;
-                    self.way = PatternCompiler {
-                        back: self.way.back || way.back,
-                        size: self.way.size.max(way.size),
+                    self.compiler = PatternCompiler {
+                        backtracks: self.compiler.backtracks || compiler.backtracks,
+                        size: self.compiler.size.max(compiler.size),
                     };
                 }
-                self.add(field, room)
+                self.add(field, budget)
             }),
             Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => Ok(()),
         }
@@ -167,27 +173,27 @@ impl Names {
 
     /// Applies the compile limits that all of them need.
     pub(super) fn limit<'a>(&self, options: ValidationOptions<'a>) -> ValidationOptions<'a> {
-        self.way.limit(options)
+        self.compiler.limit(options)
     }
 
     /// Whether the names of a value can be matched with them in time.
-    pub(super) fn take(&self, value: &Value) -> bool {
-        let mut left = if self.way.back {
+    pub(super) fn accepts(&self, value: &Value) -> bool {
+        let mut left = if self.compiler.backtracks {
             MOST_OF_NAMES_BACK
         } else {
             MOST_OF_NAMES
         };
-        self.count == 0 || self.all(value, &mut left)
+        self.count == 0 || self.names_fit(value, &mut left)
     }
 
-    fn all(&self, value: &Value, left: &mut usize) -> bool {
+    fn names_fit(&self, value: &Value, left: &mut usize) -> bool {
         match value {
-            Value::Array(items) => items.iter().all(|item| self.all(item, left)),
+            Value::Array(items) => items.iter().all(|item| self.names_fit(item, left)),
             Value::Object(fields) => fields.iter().all(|(name, field)| {
                 let cost = self.count.saturating_mul(name.len() + 1);
                 let taken = left.checked_sub(cost).map(|less| *left = less);
-                let short = name.len() <= LONGEST_NAME.min(self.way.longest());
-                taken.is_some() && short && self.all(field, left)
+                let short = name.len() <= LONGEST_NAME.min(self.compiler.max_text_len());
+                taken.is_some() && short && self.names_fit(field, left)
             }),
             Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => true,
         }

@@ -10,38 +10,38 @@ use serde_json::{Map, Value};
 /// unknown here is not plain.
 pub(crate) fn size(schema: &Value) -> Option<usize> {
     let mut left = MOST;
-    of_schema(schema, DEEPEST, &mut left)?;
+    count_schema(schema, DEEPEST, &mut left)?;
     Some(MOST - left)
 }
 
-fn of_schema(schema: &Value, depth: usize, left: &mut usize) -> Option<()> {
-    take(1, left)?;
+fn count_schema(schema: &Value, depth: usize, left: &mut usize) -> Option<()> {
+    spend(1, left)?;
     match schema {
         Value::Bool(_) => Some(()),
         Value::Object(fields) => {
             let depth = depth.checked_sub(1)?;
-            of_keywords(fields, depth, left)
+            count_keywords(fields, depth, left)
         }
         Value::Array(_) | Value::Null | Value::Number(_) | Value::String(_) => None,
     }
 }
 
-fn of_keywords(fields: &Map<String, Value>, depth: usize, left: &mut usize) -> Option<()> {
+fn count_keywords(fields: &Map<String, Value>, depth: usize, left: &mut usize) -> Option<()> {
     for (keyword, value) in fields {
         match keyword.as_str() {
             "$comment" | "$schema" | "default" | "deprecated" | "description" | "examples"
             | "exclusiveMaximum" | "exclusiveMinimum" | "maxItems" | "maxLength"
             | "maxProperties" | "maximum" | "minItems" | "minLength" | "minProperties"
-            | "minimum" | "readOnly" | "title" | "type" | "writeOnly" => take(1, left)?,
-            "const" | "enum" | "required" => of_value(value, depth, left)?,
-            "additionalProperties" => of_schema(value, depth, left)?,
-            "allOf" | "anyOf" | "oneOf" | "prefixItems" => of_schemas(value, depth, left)?,
-            "items" if value.is_array() => of_schemas(value, depth, left)?,
-            "items" => of_schema(value, depth, left)?,
+            | "minimum" | "readOnly" | "title" | "type" | "writeOnly" => spend(1, left)?,
+            "const" | "enum" | "required" => count_value(value, depth, left)?,
+            "additionalProperties" => count_schema(value, depth, left)?,
+            "allOf" | "anyOf" | "oneOf" | "prefixItems" => count_schemas(value, depth, left)?,
+            "items" if value.is_array() => count_schemas(value, depth, left)?,
+            "items" => count_schema(value, depth, left)?,
             "properties" => {
                 for (name, schema) in value.as_object()? {
-                    take(name.len() / BYTES, left)?;
-                    of_schema(schema, depth, left)?;
+                    spend(name.len() / BYTES, left)?;
+                    count_schema(schema, depth, left)?;
                 }
             }
             _ => return None,
@@ -50,22 +50,22 @@ fn of_keywords(fields: &Map<String, Value>, depth: usize, left: &mut usize) -> O
     Some(())
 }
 
-fn of_schemas(value: &Value, depth: usize, left: &mut usize) -> Option<()> {
+fn count_schemas(value: &Value, depth: usize, left: &mut usize) -> Option<()> {
     let mut schemas = value.as_array()?.iter();
-    schemas.try_for_each(|schema| of_schema(schema, depth, left))
+    schemas.try_for_each(|schema| count_schema(schema, depth, left))
 }
 
 /// The size of a value that the schema compares with.
-fn of_value(value: &Value, depth: usize, left: &mut usize) -> Option<()> {
-    take(1, left)?;
+fn count_value(value: &Value, depth: usize, left: &mut usize) -> Option<()> {
+    spend(1, left)?;
     match value {
         Value::Bool(_) | Value::Null | Value::Number(_) => Some(()),
-        Value::String(text) => take(text.len() / BYTES, left),
+        Value::String(text) => spend(text.len() / BYTES, left),
         Value::Array(items) => {
             let depth = depth.checked_sub(1)?;
             items
                 .iter()
-                .try_for_each(|item| of_value(item, depth, left))
+                .try_for_each(|item| count_value(item, depth, left))
         }
         // Objects are compared field by field, in any order.
         Value::Object(_) => None,
@@ -80,19 +80,19 @@ pub(crate) fn weight(value: &Value, most: usize) -> Option<usize> {
 }
 
 fn weigh(value: &Value, left: &mut usize) -> Option<()> {
-    take(1, left)?;
+    spend(1, left)?;
     match value {
         Value::Bool(_) | Value::Null | Value::Number(_) => Some(()),
-        Value::String(text) => take(text.len() / BYTES, left),
+        Value::String(text) => spend(text.len() / BYTES, left),
         Value::Array(items) => items.iter().try_for_each(|item| weigh(item, left)),
         Value::Object(fields) => fields.iter().try_for_each(|(name, value)| {
-            take(name.len() / BYTES, left)?;
+            spend(name.len() / BYTES, left)?;
             weigh(value, left)
         }),
     }
 }
 
-fn take(steps: usize, left: &mut usize) -> Option<()> {
+fn spend(steps: usize, left: &mut usize) -> Option<()> {
     *left = left.checked_sub(steps)?;
     Some(())
 }

@@ -14,8 +14,8 @@ use super::patterns::{Names, Pattern, PatternBudget};
 use super::watch::step;
 
 /// Why a schema is refused before its tool is offered, as the end of a sentence about it; `None` if it is not.
-pub(crate) fn refused(schema: &Value) -> Option<String> {
-    let size = SchemaSize::of(schema);
+pub(crate) fn limit_violation(schema: &Value) -> Option<String> {
+    let size = SchemaSize::measure(schema);
     if size.bytes > MOST_BYTES {
         let bytes = size.bytes;
         return Some(format!(
@@ -40,29 +40,29 @@ pub(crate) fn refused(schema: &Value) -> Option<String> {
 ///
 /// Why it cannot be used, as the end of a sentence about it.
 pub(super) fn compile(schema: &Value) -> Result<(Validator, Names), String> {
-    if let Some(reason) = refused(schema) {
+    if let Some(reason) = limit_violation(schema) {
         return Err(format!("it {reason}"));
     }
     if hides_references(schema) {
         return Err("it has references inside of `const` or `enum`".to_owned());
     }
-    if unfolds(schema) {
+    if expands_too_far(schema) {
         return Err(super::watch::WorkStopped::TooMuch.to_string());
     }
-    let room = PatternBudget::default();
-    let names = Names::of(schema, &room)?;
+    let budget = PatternBudget::default();
+    let names = Names::collect(schema, &budget)?;
     let options = jsonschema::options()
         .with_keyword(MARK, |_, _, _| {
             step();
             Ok(Box::new(SchemaMark) as Box<dyn for<'i> Keyword<'i>>)
         })
         .with_keyword(PATTERN, move |_, pattern, _| {
-            let pattern = Pattern::new(pattern, &room)?;
+            let pattern = Pattern::new(pattern, &budget)?;
             Ok(Box::new(pattern) as Box<dyn for<'i> Keyword<'i>>)
         })
         // Checking whether a text is a regular expression takes quadratic time, and no tool needs it.
         .with_format("regex", |_| true);
-    let built = names.limit(options).build(&marked(schema));
+    let built = names.limit(options).build(&add_marks(schema));
     let validator = built.map_err(|error| without_marks(&error.to_string()))?;
     Ok((validator, names))
 }
@@ -98,7 +98,7 @@ struct SchemaSize {
 }
 
 impl SchemaSize {
-    fn of(schema: &Value) -> Self {
+    fn measure(schema: &Value) -> Self {
         let mut size = Self::default();
         size.add(schema, 1);
         size
@@ -134,7 +134,7 @@ impl SchemaSize {
 
 /// Adds the marker to every object that can be a schema, and before every reference. The library evaluates an
 /// unknown keyword after everything below it, but the parts of an `allOf` in order.
-fn marked(schema: &Value) -> Value {
+fn add_marks(schema: &Value) -> Value {
     let draft = schema.get("$schema").and_then(Value::as_str);
     let old = draft.is_some_and(|draft| OLD_DRAFTS.iter().any(|old| draft.contains(old)));
     mark(schema, old, true)
@@ -151,7 +151,7 @@ fn mark(schema: &Value, old: bool, root: bool) -> Value {
                 let is = |names: &[&str]| names.contains(&&**name);
                 if is(REFERENCES) && field.is_string() {
                     let reference = Map::from_iter([(name.clone(), field.clone())]);
-                    references.extend([a_mark(), Value::Object(reference)]);
+                    references.extend([mark_schema(), Value::Object(reference)]);
                     continue;
                 }
                 // Before draft 2019-09, keywords beside a reference were ignored.
@@ -187,7 +187,7 @@ fn mark(schema: &Value, old: bool, root: bool) -> Value {
     }
 }
 
-fn a_mark() -> Value {
+fn mark_schema() -> Value {
     Value::Object(Map::from_iter([(MARK.to_owned(), Value::Bool(true))]))
 }
 
@@ -196,7 +196,7 @@ fn hides_references(schema: &Value) -> bool {
     match schema {
         Value::Array(items) => items.iter().any(hides_references),
         Value::Object(fields) => fields.iter().any(|(name, field)| {
-            let hidden = DATA.contains(&&**name) && SchemaSize::of(field).references > 0;
+            let hidden = DATA.contains(&&**name) && SchemaSize::measure(field).references > 0;
             hidden || hides_references(field)
         }),
         Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => false,
@@ -205,27 +205,27 @@ fn hides_references(schema: &Value) -> bool {
 
 /// Whether compiling would take too long because of keywords that inspect other keywords (`unevaluated…`): the
 /// library builds a tree for each of them, without passing a marker.
-fn unfolds(schema: &Value) -> bool {
-    let mut unfolding = ExpandedSize {
+fn expands_too_far(schema: &Value) -> bool {
+    let mut expanded = ExpandedSize {
         anchors: HashMap::new(),
-        known: HashMap::new(),
+        sizes: HashMap::new(),
         open: HashSet::new(),
         root: schema,
         unresolved: 0,
     };
-    if !unfolding.prepare(schema) {
+    if !expanded.prepare(schema) {
         return false;
     }
-    let size = SchemaSize::of(schema);
+    let size = SchemaSize::measure(schema);
     size.references * size.levels > MOST_STEPS_DOWN
-        || unfolding.of(schema) > MOST_UNFOLDED
-        || unfolding.unresolved > MOST_UNRESOLVED
+        || expanded.size_of(schema) > MOST_UNFOLDED
+        || expanded.unresolved > MOST_UNRESOLVED
 }
 
 /// Computes the size of a schema with all references expanded.
 struct ExpandedSize<'a> {
     anchors: HashMap<&'a str, &'a Value>,
-    known: HashMap<*const Value, u64>,
+    sizes: HashMap<*const Value, u64>,
     open: HashSet<*const Value>,
     root: &'a Value,
     unresolved: usize,
@@ -255,9 +255,9 @@ impl<'a> ExpandedSize<'a> {
         }
     }
 
-    fn of(&mut self, schema: &'a Value) -> u64 {
+    fn size_of(&mut self, schema: &'a Value) -> u64 {
         let place = std::ptr::from_ref(schema);
-        if let Some(known) = self.known.get(&place) {
+        if let Some(known) = self.sizes.get(&place) {
             return *known;
         }
         // A schema that is being expanded is not expanded again inside itself.
@@ -268,15 +268,15 @@ impl<'a> ExpandedSize<'a> {
         match schema {
             Value::Array(items) => {
                 for item in items {
-                    size = size.saturating_add(self.of(item));
+                    size = size.saturating_add(self.size_of(item));
                 }
             }
             Value::Object(fields) => {
                 for (name, field) in fields {
-                    size = size.saturating_add(self.of(field));
+                    size = size.saturating_add(self.size_of(field));
                     if REFERENCES.contains(&&**name) {
                         match field.as_str().and_then(|to| self.target(to)) {
-                            Some(target) => size = size.saturating_add(self.of(target)),
+                            Some(target) => size = size.saturating_add(self.size_of(target)),
                             None => self.unresolved += 1,
                         }
                     }
@@ -285,7 +285,7 @@ impl<'a> ExpandedSize<'a> {
             Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {}
         }
         self.open.remove(&place);
-        self.known.insert(place, size);
+        self.sizes.insert(place, size);
         size
     }
 

@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use jackfield_domain::schema::mend;
+use jackfield_domain::schema;
 use serde_json::Value;
 
 use super::patterns::{Pattern, PatternBudget};
 use super::watch::{WorkLimits, WorkStopped, watched};
-use super::{MOST_NODES, plain, schema};
+use super::{MOST_NODES, plain, schema as compiled};
 
 /// The repaired schema for validating calls, if the tool's own is broken and could be repaired.
 ///
@@ -16,12 +16,12 @@ use super::{MOST_NODES, plain, schema};
 /// # Errors
 ///
 /// Why no call could ever be validated, as the end of a sentence about the schema.
-pub(crate) fn usable(own: &Value, until: Instant) -> Result<Option<Value>, String> {
+pub(crate) fn repair(own: &Value, until: Instant) -> Result<Option<Value>, String> {
     let bounds = WorkLimits {
         steps: MOST_NODES,
-        until,
+        deadline: until,
     };
-    match watched(bounds, || looked(own)) {
+    match watched(bounds, || repair_unbounded(own)) {
         Ok(usable) => usable.map_err(|why| format!("cannot be used: {why}")),
         Err(WorkStopped::Late) => Ok(None),
         Err(stopped @ (WorkStopped::TooDeep | WorkStopped::TooLong | WorkStopped::TooMuch)) => {
@@ -30,18 +30,18 @@ pub(crate) fn usable(own: &Value, until: Instant) -> Result<Option<Value>, Strin
     }
 }
 
-fn looked(own: &Value) -> Result<Option<Value>, String> {
+fn repair_unbounded(own: &Value) -> Result<Option<Value>, String> {
     let is_pattern = |text: &str| Pattern::new(&text.into(), &PatternBudget::default()).is_ok();
-    let mended = mend(own, &is_pattern);
+    let mended = schema::repair(own, &is_pattern);
     if mended.is_none() && plain::size(own).is_some() {
         return Ok(None);
     }
-    let Err(fault) = schema::compile(own) else {
+    let Err(fault) = compiled::compile(own) else {
         return Ok(None);
     };
     let Some(mended) = mended else {
         return Err(fault);
     };
-    schema::compile(&mended.schema)?;
+    compiled::compile(&mended.schema)?;
     Ok(Some(mended.schema))
 }

@@ -14,7 +14,7 @@ pub(crate) struct WorkLimits {
     /// The maximum number of steps.
     pub(crate) steps: u64,
     /// The deadline.
-    pub(crate) until: Instant,
+    pub(crate) deadline: Instant,
 }
 
 /// Why some work was stopped.
@@ -41,8 +41,8 @@ impl fmt::Display for WorkStopped {
 #[derive(Clone, Copy)]
 struct WorkWatch {
     /// The stack address when the work began.
-    begun: usize,
-    bounds: WorkLimits,
+    start_address: usize,
+    limits: WorkLimits,
     steps: u64,
 }
 
@@ -53,8 +53,8 @@ thread_local! {
 /// Runs work on this thread, and stops it when it exceeds its limits.
 pub(crate) fn watched<T>(bounds: WorkLimits, work: impl FnOnce() -> T) -> Result<T, WorkStopped> {
     let watch = WorkWatch {
-        begun: here(),
-        bounds,
+        start_address: stack_address(),
+        limits: bounds,
         steps: 0,
     };
     let before = WATCH.replace(Some(watch));
@@ -74,11 +74,11 @@ pub(crate) fn step() {
     };
     watch.steps += 1;
     WATCH.set(Some(watch));
-    let stopped = if watch.begun.abs_diff(here()) > MOST_STACK {
+    let stopped = if watch.start_address.abs_diff(stack_address()) > MOST_STACK {
         WorkStopped::TooDeep
-    } else if watch.steps > watch.bounds.steps {
+    } else if watch.steps > watch.limits.steps {
         WorkStopped::TooMuch
-    } else if watch.steps.is_multiple_of(LOOK) && Instant::now() >= watch.bounds.until {
+    } else if watch.steps.is_multiple_of(LOOK) && Instant::now() >= watch.limits.deadline {
         WorkStopped::Late
     } else {
         return;
@@ -91,7 +91,7 @@ pub(crate) fn long_step() {
     step();
     if WATCH
         .get()
-        .is_some_and(|watch| Instant::now() >= watch.bounds.until)
+        .is_some_and(|watch| Instant::now() >= watch.limits.deadline)
     {
         stop(WorkStopped::Late);
     }
@@ -107,7 +107,7 @@ pub(crate) fn stop(why: WorkStopped) {
 
 /// The current stack address, roughly.
 #[inline(never)]
-fn here() -> usize {
+fn stack_address() -> usize {
     let mark = 0_u8;
     std::ptr::from_ref(&mark).addr()
 }

@@ -25,7 +25,7 @@ const CANCELLED: TurnEnd = TurnEnd::Cancelled(CancelCause::Asked);
 fn engine(journal: &Arc<MemoryJournal>, replies: Vec<ScriptedReply>) -> (ScriptedModel, Engine) {
     let model = ScriptedModel::new();
     for reply in replies {
-        model.will(reply);
+        model.push_reply(reply);
     }
     let engine = Engine::builder(Arc::clone(journal) as Arc<dyn Journal>)
         .model("provider", model.port())
@@ -80,7 +80,7 @@ async fn it_has_begun_when_its_opening_is_committed_and_ends_without_anybody() {
     let (facts, end) = to_the_end(&mut watcher).await;
     assert_eq!(end, ANSWERED);
     assert!(matches!(facts.first(), Some(Fact::TurnOpened { .. })));
-    assert!(watcher.is_at_rest());
+    assert!(watcher.is_idle());
 }
 
 #[tokio::test(start_paused = true)]
@@ -192,7 +192,7 @@ async fn a_session_in_passing_is_gone_when_its_answer_was_written_and_else_a_whi
         let exists = async || passing.exists(&session()).await.expect("reachable");
         assert!(exists().await);
         if is_written {
-            begun.connection.written();
+            begun.connection.mark_written();
         } else {
             drop(begun.connection);
             tokio::time::sleep(Duration::from_secs(119)).await;
@@ -216,7 +216,7 @@ async fn of_too_many_sessions_in_passing_that_nobody_asks_for_the_first_ones_go(
     let passing = Arc::new(MemoryJournal::default());
     let port = Arc::clone(&passing) as Arc<dyn Journal>;
     let bounds = Ephemeral {
-        most: 2,
+        max_sessions: 2,
         ..Ephemeral::default()
     };
     let engine = engine.with_ephemeral_journal(port, bounds);
@@ -250,7 +250,7 @@ async fn of_too_many_sessions_in_passing_that_nobody_asks_for_the_first_ones_go(
     let disconnect = Disconnect::Finish;
     let turn = TurnId::derive(&named(3), 1);
     let again = engine.subscribe(&named(3), &turn, 0, disconnect).await;
-    again.expect("it is there").connection.written();
+    again.expect("it is there").connection.mark_written();
     assert_eq!(there().await, [true, false, false, false]);
 }
 
@@ -299,7 +299,7 @@ async fn what_is_left_when_the_time_is_over_is_stopped_and_recovered_by_another_
     let resume = ResumeSession::new(session(), options().policy);
     // It was let go of: nobody has to wait for the end of that process.
     let driven = after.resume(resume, &mut ()).await.expect("it is driven");
-    let DriveOutcome::Over(report) = driven else {
+    let DriveOutcome::Finished(report) = driven else {
         panic!("it is over: {driven:?}");
     };
     assert_eq!((report.turn, report.end), (begun.turn, ANSWERED));
@@ -313,7 +313,10 @@ async fn what_was_left_goes_on_in_the_background() {
     before.drain(Duration::ZERO).await;
     let (_again, after) = engine(&journal, vec![ScriptedReply::text("again")]);
     let resume = ResumeSession::new(session(), options().policy);
-    let mut goes_on = after.go_on(resume).await.expect("it goes on");
+    let mut goes_on = after
+        .resume_in_background(resume)
+        .await
+        .expect("it goes on");
     assert_eq!(goes_on.turn, begun.turn);
     let (facts, end) = to_the_end(&mut goes_on.watcher).await;
     assert_eq!(end, ANSWERED);
@@ -327,9 +330,9 @@ async fn a_turn_whose_client_went_away_before_it_had_begun_is_cancelled_too() {
     let inner = journal();
     let faulty = FaultyJournal::new(Arc::clone(&inner) as Arc<dyn Journal>);
     let (said, commits) = (Gate::new(), Gate::new());
-    faulty.will(AppendFault::Hold(commits.clone()));
+    faulty.push_fault(AppendFault::Hold(commits.clone()));
     let model = ScriptedModel::new();
-    model.will(ScriptedReply::text("done").held_at(&said));
+    model.push_reply(ScriptedReply::text("done").held_at(&said));
     let engine = Engine::builder(Arc::new(faulty))
         .model("provider", model.port())
         .build();
@@ -356,12 +359,12 @@ async fn a_turn_whose_client_went_away_before_it_had_begun_is_cancelled_too() {
 async fn what_is_under_way_is_counted_and_what_only_waits_or_is_over_is_not() {
     let gate = Gate::new();
     let (_model, engine) = engine(&journal(), held(&gate));
-    assert_eq!(engine.under_way(), 0);
+    assert_eq!(engine.turns_in_flight(), 0);
     let mut begun = engine.begin(message(options())).await.expect("begun");
-    assert_eq!(engine.under_way(), 1);
+    assert_eq!(engine.turns_in_flight(), 1);
     gate.open();
     to_the_end(&mut begun.watcher).await;
-    while engine.under_way() > 0 {
+    while engine.turns_in_flight() > 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }

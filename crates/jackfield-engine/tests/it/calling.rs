@@ -128,7 +128,7 @@ async fn a_model_goes_on_while_something_is_committed_as_far_as_there_is_room() 
     // All that could be said by then was.
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(said.load(Ordering::SeqCst), 1);
-    journal.will(AppendFault::Hold(held.clone()));
+    journal.push_fault(AppendFault::Hold(held.clone()));
     let body = DeliveryBody::Cancel {
         cause: CancelCause::Asked,
         turn: TurnId::derive(&session(), 1),

@@ -14,9 +14,9 @@ use crate::collecting::{answers, caller, hi, message, named, request, scene};
 /// An engine whose journal holds the first append at the gate.
 fn held_at(gate: &Gate) -> (Engine, ScriptedModel) {
     let journal = FaultyJournal::new(Arc::new(MemoryJournal::default()));
-    journal.will(AppendFault::Hold(gate.clone()));
+    journal.push_fault(AppendFault::Hold(gate.clone()));
     let model = ScriptedModel::new();
-    model.will(ScriptedReply::text("0"));
+    model.push_reply(ScriptedReply::text("0"));
     let builder = Engine::builder(Arc::new(journal));
     let engine = builder.model("provider", model.port()).build();
     (engine, model)
@@ -28,7 +28,7 @@ async fn asking(
     request: RequestIdentity,
 ) -> tokio::task::JoinHandle<Result<RequestMatch, EngineError>> {
     let engine = engine.clone();
-    let asking = tokio::spawn(async move { engine.collect(&request).await });
+    let asking = tokio::spawn(async move { engine.match_request(&request).await });
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -41,12 +41,12 @@ async fn who_goes_away_while_its_turn_begins_keeps_its_claim_until_that_is_found
         let gate = Gate::new();
         let (engine, model) = held_at(&gate);
         let first = request("a", "hi", key, false);
-        let RequestMatch::New(claim) = engine.collect(&first).await.expect("readable") else {
+        let RequestMatch::New(claim) = engine.match_request(&first).await.expect("readable") else {
             panic!("nothing was begun");
         };
         let message = message("one", caller("a", "hi", key, &hi()), &hi());
         {
-            let beginning = engine.begin_holding(message, claim);
+            let beginning = engine.begin_with_guard(message, claim);
             tokio::select! {
                 _ = beginning => panic!("it cannot have begun"),
                 () = gate.reached() => {}
@@ -59,7 +59,7 @@ async fn who_goes_away_while_its_turn_begins_keeps_its_claim_until_that_is_found
         gate.open();
         let again = again.await.expect("it ends").expect("readable");
         if waits {
-            let RequestMatch::Owed(begun) = again else {
+            let RequestMatch::Existing(begun) = again else {
                 panic!("it is owed, {key:?}");
             };
             assert_eq!(begun.session, named("one"));
@@ -99,9 +99,9 @@ async fn a_repeat_waits_for_those_that_it_has_overtaken_and_nobody_waits_for_it(
     };
     assert!(!again.is_finished());
     let message = message("one", caller("a", "hi", None, &hi()), &hi());
-    let begun = scene.engine.begin_holding(message, claim).await;
+    let begun = scene.engine.begin_with_guard(message, claim).await;
     let begun = begun.expect("begun");
-    let RequestMatch::Owed(owed) = again.await.expect("it ends").expect("readable") else {
+    let RequestMatch::Existing(owed) = again.await.expect("it ends").expect("readable") else {
         panic!("it is owed");
     };
     assert_eq!(owed.turn, begun.turn);
@@ -126,7 +126,7 @@ async fn answered() -> Answered {
     let inner = Arc::new(MemoryJournal::default());
     let journal = FaultyJournal::new(Arc::clone(&inner) as Arc<dyn Journal>);
     let model = ScriptedModel::new();
-    model.will(ScriptedReply::text("0"));
+    model.push_reply(ScriptedReply::text("0"));
     let engine = Engine::builder(Arc::new(journal.clone()))
         .model("provider", model.port())
         .build();
@@ -154,7 +154,7 @@ async fn what_broke_is_given_to_one_of_two_that_ask_at_once() {
     let gates = [Gate::new(), Gate::new()];
     let mut asked = Vec::new();
     for gate in &gates {
-        journal.will_hold_load(gate);
+        journal.hold_next_load(gate);
         asked.push(asking(&engine, request("a", "hi", None, false)).await);
         gate.reached().await;
     }
@@ -163,7 +163,7 @@ async fn what_broke_is_given_to_one_of_two_that_ask_at_once() {
         gate.open();
         got.push(asking.await.expect("it ends").expect("readable"));
     }
-    let owed = |got: &RequestMatch| matches!(got, RequestMatch::Owed(_));
+    let owed = |got: &RequestMatch| matches!(got, RequestMatch::Existing(_));
     assert!(owed(&got[0]) && !owed(&got[1]), "{got:?}");
 }
 
@@ -179,14 +179,15 @@ async fn what_was_written_while_somebody_looked_is_not_given_again() {
     let same = || request("a", "hi", None, false);
     // It is broken as far as this one has seen.
     let gate = Gate::new();
-    journal.will_hold_load(&gate);
+    journal.hold_next_load(&gate);
     let slow = asking(&engine, same()).await;
     gate.reached().await;
     // Another one collects it, has it whole, and that is in the journal and forgotten here.
-    let RequestMatch::Owed(owed) = engine.collect(&same()).await.expect("readable") else {
+    let RequestMatch::Existing(owed) = engine.match_request(&same()).await.expect("readable")
+    else {
         panic!("it is owed");
     };
-    owed.connection.written();
+    owed.connection.mark_written();
     while inner
         .load(&named("one"))
         .await
@@ -214,15 +215,15 @@ async fn what_is_known_here_is_asked_before_the_journal_is_read() {
     } = answered().await;
     // Whoever reads it waits here.
     let gate = Gate::new();
-    journal.will_hold_load(&gate);
+    journal.hold_next_load(&gate);
     let again = request("a", "hi", None, false);
-    let collects = || tokio::time::timeout(Duration::from_secs(1), engine.collect(&again));
+    let collects = || tokio::time::timeout(Duration::from_secs(1), engine.match_request(&again));
     // While it is being written, when it was, and when this process has forgotten that it was: as often as
     // somebody says the same, what is another's is not read for it.
     let collected = collects().await.expect("unread").expect("readable");
     assert!(matches!(collected, RequestMatch::New(_)), "{collected:?}");
     drop(collected);
-    begun.connection.written();
+    begun.connection.mark_written();
     let written = || async {
         let loaded = inner.load(&named("one")).await;
         !loaded.expect("a session").deliveries.is_empty()
@@ -244,7 +245,7 @@ async fn what_is_known_here_is_asked_before_the_journal_is_read() {
     assert!(!gate.is_reached());
     // Whoever says that it asks again is another matter.
     let repeat = request("a", "hi", None, true);
-    let reading = tokio::time::timeout(Duration::from_secs(1), engine.collect(&repeat));
+    let reading = tokio::time::timeout(Duration::from_secs(1), engine.match_request(&repeat));
     assert!(reading.await.is_err(), "it was not read");
     assert!(gate.is_reached());
 }

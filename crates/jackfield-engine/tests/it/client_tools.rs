@@ -40,7 +40,7 @@ pub(crate) struct Scene {
 pub(crate) fn scene(replies: impl IntoIterator<Item = ScriptedReply>) -> Scene {
     let (log, model) = (Log::default(), ScriptedModel::new());
     for reply in replies {
-        model.will(reply);
+        model.push_reply(reply);
     }
     let clock = Arc::new(Paused::default());
     let now = Arc::clone(&clock);
@@ -103,7 +103,7 @@ impl Scene {
     async fn only_waits(&self) {
         for _ in 0..1_000 {
             let query = SessionQuery {
-                most: 1,
+                limit: 1,
                 ..SessionQuery::default()
             };
             let rows = self.engine.sessions(&query).await.expect("rows");
@@ -123,7 +123,7 @@ impl Scene {
     ) -> impl Future<Output = Said> + use<> {
         let answer = answer(begun, results);
         let engine = self.engine.clone();
-        async move { engine.answer(answer).await }
+        async move { engine.submit_client_results(answer).await }
     }
 
     pub(crate) async fn facts(&self) -> Vec<Fact> {
@@ -178,12 +178,12 @@ async fn the_turn_waits_and_goes_on_with_all_results() {
     };
     let answered = scene.answer(&begun, &[(two, "B"), (one, "A")]).await;
     let mut answered = answered.expect("taken");
-    assert!(!answered.already);
+    assert!(!answered.is_repeat);
     assert_eq!(
-        (answered.begun.segment, &answered.begun.turn),
+        (answered.started.segment, &answered.started.turn),
         (1, &begun.turn)
     );
-    let (facts, end) = to_the_end(&mut answered.begun.watcher).await;
+    let (facts, end) = to_the_end(&mut answered.started.watcher).await;
     assert_eq!(end, ANSWERED);
     let by_client = |text: &str| (CallEnd::ByClient, text.to_owned());
     assert_eq!(results_of(&facts), [by_client("A"), by_client("B")]);
@@ -207,13 +207,13 @@ async fn whoever_reads_along_behind_results_is_told_the_reply_as_it_is_written()
     for streams in [false, true] {
         let scene = scene([two_lookups(), ScriptedReply::text("found")]);
         let mut options = with_lookup();
-        options.whole = Some(Duration::from_secs(600));
+        options.whole_reply_limit = Some(Duration::from_secs(600));
         let (begun, calls) = scene.left(options).await;
         let results = [(&calls[0], "A"), (&calls[1], "B")];
         let mut answers = answer(&begun, &results);
         answers.streams = streams;
-        let answered = scene.engine.answer(answers).await;
-        to_the_end(&mut answered.expect("taken").begun.watcher).await;
+        let answered = scene.engine.submit_client_results(answers).await;
+        to_the_end(&mut answered.expect("taken").started.watcher).await;
         let whole = scene.model.requests().into_iter();
         let whole: Vec<bool> = whole.map(|request| request.whole).collect();
         assert_eq!(whole, [true, !streams]);
@@ -242,7 +242,7 @@ async fn missing_results_are_named_and_nothing_is_taken() {
     assert_eq!(scene.deliveries().await, 0);
     // And the turn goes on waiting.
     let said = scene.answer(&begun, &all[..2]).await.expect("taken");
-    assert!(!said.already);
+    assert!(!said.is_repeat);
 }
 
 #[tokio::test(start_paused = true)]
@@ -252,9 +252,9 @@ async fn the_same_results_again_collect_what_is_owed_and_others_are_a_conflict()
     let all = [(&calls[0], "A"), (&calls[1], "B")];
     let first = scene.answer(&begun, &all).await.expect("taken");
     let mut again = scene.answer(&begun, &all).await.expect("recognised");
-    assert!(again.already && !first.already);
-    assert_eq!(again.begun.segment, 1);
-    let (facts, end) = to_the_end(&mut again.begun.watcher).await;
+    assert!(again.is_repeat && !first.is_repeat);
+    assert_eq!(again.started.segment, 1);
+    let (facts, end) = to_the_end(&mut again.started.watcher).await;
     assert_eq!(end, ANSWERED);
     let other = [(&calls[0], "A"), (&calls[1], "C")];
     match scene.answer(&begun, &other).await {
@@ -265,7 +265,7 @@ async fn the_same_results_again_collect_what_is_owed_and_others_are_a_conflict()
     }
     // Also now that it is over: what is told is the same, and nothing was begun.
     let mut late = scene.answer(&begun, &all).await.expect("recognised");
-    assert_eq!(to_the_end(&mut late.begun.watcher).await.0, facts);
+    assert_eq!(to_the_end(&mut late.started.watcher).await.0, facts);
     assert_eq!(scene.model.requests().len(), 2);
     assert_eq!(scene.deliveries().await, 2);
 }
@@ -288,7 +288,7 @@ async fn two_different_answers_at_once_are_one_answer_and_one_conflict() {
             matches!(refused, EngineError::ResultConflict { .. }),
             "{refused}"
         );
-        let (facts, _) = to_the_end(&mut taken.begun.watcher).await;
+        let (facts, _) = to_the_end(&mut taken.started.watcher).await;
         let texts: Vec<String> = results_of(&facts)
             .into_iter()
             .map(|(_, text)| text)
@@ -304,9 +304,9 @@ async fn the_same_answer_twice_at_once_goes_on_once() {
     let all = [(&calls[0], "A"), (&calls[1], "B")];
     let (one, two) = tokio::join!(scene.answer(&begun, &all), scene.answer(&begun, &all));
     let (mut one, mut two) = (one.expect("taken"), two.expect("taken"));
-    assert!(one.already != two.already);
-    let told = to_the_end(&mut one.begun.watcher).await;
-    assert_eq!(to_the_end(&mut two.begun.watcher).await, told);
+    assert!(one.is_repeat != two.is_repeat);
+    let told = to_the_end(&mut one.started.watcher).await;
+    assert_eq!(to_the_end(&mut two.started.watcher).await, told);
     assert_eq!(scene.model.requests().len(), 2);
 }
 
@@ -320,7 +320,7 @@ async fn calls_of_both_sides_in_one_reply_run_at_once_and_the_model_is_asked_whe
     assert_eq!(scene.model.requests().len(), 1);
     assert_eq!(calls.len(), 1);
     let answered = scene.answer(&begun, &[(&calls[0], "A")]).await;
-    let (facts, end) = to_the_end(&mut answered.expect("taken").begun.watcher).await;
+    let (facts, end) = to_the_end(&mut answered.expect("taken").started.watcher).await;
     assert_eq!(end, ANSWERED);
     let ends: BTreeSet<String> = results_of(&facts)
         .into_iter()
@@ -334,7 +334,7 @@ async fn a_client_that_stays_away_ends_the_turn_paired_and_a_late_result_begins_
     let scene = scene([two_lookups(), ScriptedReply::text("found after all")]);
     let keeper = scene
         .engine
-        .keep(KeeperOptions::new(options().policy), |_| {});
+        .spawn_keeper(KeeperOptions::new(options().policy), |_| {});
     let (mut begun, calls) = scene.left(with_lookup()).await;
     let asked = tokio::time::Instant::now();
     let (_, end) = to_the_end(&mut begun.watcher).await;
@@ -391,7 +391,7 @@ async fn an_approval_from_elsewhere_lets_a_turn_in_the_background_go_on_under_wh
     };
     let _keeper = scene
         .engine
-        .keep(KeeperOptions::new(policy.clone()), |_| {});
+        .spawn_keeper(KeeperOptions::new(policy.clone()), |_| {});
     let asking = TurnOptions {
         policy,
         ..options()
@@ -459,7 +459,7 @@ proptest! {
                 match scene.answer(&begun, &texts).await {
                     Ok(answered) => {
                         prop_assert!(is_whole || is_taken);
-                        prop_assert_eq!(answered.already, is_taken);
+                        prop_assert_eq!(answered.is_repeat, is_taken);
                         is_taken = true;
                     }
                     Err(EngineError::ResultsMissing { calls: missing, .. }) => {

@@ -33,7 +33,7 @@ pub(crate) struct Scene {
 pub(crate) fn scene(replies: impl IntoIterator<Item = ScriptedReply>) -> Scene {
     let model = ScriptedModel::new();
     for reply in replies {
-        model.will(reply);
+        model.push_reply(reply);
     }
     let journal = Arc::new(MemoryJournal::default());
     let engine = engine_on(&journal, &model);
@@ -119,9 +119,9 @@ impl Scene {
 
     /// What such a request collects: the turn's session, if anything is owed to it.
     pub(crate) async fn owed(&self, request: &RequestIdentity) -> Option<String> {
-        match self.engine.collect(request).await.expect("readable") {
+        match self.engine.match_request(request).await.expect("readable") {
             RequestMatch::New(_) => None,
-            RequestMatch::Owed(begun) => Some(begun.session.to_string()),
+            RequestMatch::Existing(begun) => Some(begun.session.to_string()),
         }
     }
 
@@ -161,13 +161,13 @@ async fn an_equal_body_collects_only_what_broke_and_a_repeat_whatever_was_begun(
     // The connection broke: whoever asks again gets what is owed, and while it does, nobody else.
     drop(begun.connection);
     assert_eq!(scene.owed(&same).await, one);
-    let Ok(RequestMatch::Owed(again)) = scene.engine.collect(&same).await else {
+    let Ok(RequestMatch::Existing(again)) = scene.engine.match_request(&same).await else {
         panic!("it is owed");
     };
     assert_eq!(again.turn, begun.turn);
     assert_eq!(scene.owed(&same).await, None);
     // It is whole now: neither at once nor later is it owed to anybody who does not say so.
-    again.connection.written();
+    again.connection.mark_written();
     assert_eq!(scene.owed(&same).await, None, "before it is recorded");
     scene.recorded("one", 1).await;
     assert_eq!(scene.owed(&same).await, None, "when it is recorded");
@@ -180,15 +180,15 @@ async fn after_a_crash_what_was_not_written_is_owed_and_what_was_is_not() {
     let scene = scene(answers(2));
     let mut one = scene.begin("one", "a", None).await;
     to_the_end(&mut one.watcher).await;
-    one.connection.written();
+    one.connection.mark_written();
     scene.recorded("one", 1).await;
     let mut two = scene.begin("two", "a", None).await;
     to_the_end(&mut two.watcher).await;
     // Another process: nobody is connected there.
     let after = engine_on(&scene.journal, &scene.model);
     let same = request("a", "hi", None, false);
-    match after.collect(&same).await.expect("readable") {
-        RequestMatch::Owed(begun) => assert_eq!(begun.session, named("two")),
+    match after.match_request(&same).await.expect("readable") {
+        RequestMatch::Existing(begun) => assert_eq!(begun.session, named("two")),
         RequestMatch::New(_) => panic!("it is owed"),
     }
     drop(two);
@@ -204,7 +204,7 @@ async fn five_samples_of_one_prompt_are_five_turns() {
         tokio::spawn(async move {
             let mut begun = begun;
             to_the_end(&mut begun.watcher).await;
-            begun.connection.written();
+            begun.connection.mark_written();
         });
     }
     for n in 0..5 {
@@ -218,13 +218,17 @@ async fn a_key_is_of_one_request_for_good() {
     let scene = scene(answers(1));
     let mut begun = scene.begin("one", "a", Some("k")).await;
     to_the_end(&mut begun.watcher).await;
-    begun.connection.written();
+    begun.connection.mark_written();
     scene.recorded("one", 1).await;
     // Also when it was written whole, and whatever the request says of itself.
     let again = request("a", "hi", Some("k"), false);
     assert_eq!(scene.owed(&again).await, Some("one".to_owned()));
     let other = request("a", "ho", Some("k"), true);
-    let refused = scene.engine.collect(&other).await.expect_err("a conflict");
+    let refused = scene
+        .engine
+        .match_request(&other)
+        .await
+        .expect_err("a conflict");
     assert!(
         matches!(refused, EngineError::KeyConflict { .. }),
         "{refused}"
@@ -245,13 +249,18 @@ async fn requests_with_one_key_at_once_begin_one_turn() {
         let scene = Arc::clone(&scene);
         tasks.spawn(async move {
             let request = request("a", "hi", Some("k"), n > 0);
-            match scene.engine.collect(&request).await.expect("readable") {
+            match scene
+                .engine
+                .match_request(&request)
+                .await
+                .expect("readable")
+            {
                 RequestMatch::New(claim) => {
                     let begun = scene.begin(&format!("s{n}"), "a", Some("k")).await;
                     drop(claim);
                     (true, begun)
                 }
-                RequestMatch::Owed(begun) => (false, *begun),
+                RequestMatch::Existing(begun) => (false, *begun),
             }
         });
     }
@@ -303,7 +312,7 @@ async fn what_names_a_session_collects_the_last_turn_of_that_one_alone() {
     }
     let mut other = scene.begin("other", "a", None).await;
     to_the_end(&mut other.watcher).await;
-    other.connection.written();
+    other.connection.mark_written();
     scene.recorded("other", 1).await;
     assert_eq!(scene.owed(&of("other", false)).await, None);
     assert_eq!(
@@ -335,7 +344,7 @@ async fn a_key_that_was_used_in_another_session_is_a_contradiction() {
         ..request("a", "hi", Some("k"), false)
     };
     assert_eq!(scene.owed(&of("one")).await, Some("one".to_owned()));
-    let refused = scene.engine.collect(&of("other")).await;
+    let refused = scene.engine.match_request(&of("other")).await;
     assert!(matches!(refused, Err(EngineError::KeyConflict { .. })));
 }
 
@@ -361,7 +370,7 @@ async fn what_failed_before_a_word_was_said_is_tried_again_and_nothing_else_is()
         let mut begun = scene.engine.begin(message).await.expect("begun");
         let (_, end) = to_the_end(&mut begun.watcher).await;
         assert!(matches!(end, TurnEnd::Failed(_)), "{end:?}");
-        begun.connection.written();
+        begun.connection.mark_written();
         scene.recorded("one", 1).await;
         let owed = scene.owed(&request("a", "hi", key, true)).await;
         let expected = (!again).then(|| "one".to_owned());
@@ -377,7 +386,7 @@ async fn what_failed_before_a_word_was_said_is_tried_again_and_nothing_else_is()
     let mut begun = scene.engine.begin(message).await.expect("begun");
     let (_, end) = to_the_end(&mut begun.watcher).await;
     assert!(matches!(end, TurnEnd::Failed(_)), "{end:?}");
-    begun.connection.written();
+    begun.connection.mark_written();
     scene.recorded("one", 1).await;
     let owed = scene.owed(&request("a", "hi", None, true)).await;
     assert_eq!(owed, Some("one".to_owned()));

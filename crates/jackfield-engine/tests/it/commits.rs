@@ -73,31 +73,31 @@ async fn whether_writes_fail_is_what_the_last_one_said() {
     };
     let journal = FaultyJournal::new(Arc::new(MemoryJournal::default()));
     let model = ScriptedModel::new();
-    model.will(ScriptedReply::text("hello"));
+    model.push_reply(ScriptedReply::text("hello"));
     let engine = Engine::builder(Arc::new(journal.clone()))
         .model("provider", model.port())
         .build();
     let send = async || engine.send(message(options()), &mut ()).await;
     // A driver that is refused reloads and asks again, and at last gives up.
     for _ in 0..10 {
-        journal.will(FakeFault::Refuse(unwritable()));
+        journal.push_fault(FakeFault::Refuse(unwritable()));
     }
-    assert!(!engine.writes_fail());
+    assert!(!engine.is_journal_failing());
     send().await.expect_err("nothing is kept");
-    assert!(engine.writes_fail());
+    assert!(engine.is_journal_failing());
     let mut was_kept = false;
     for _ in 0..10 {
         was_kept = was_kept || send().await.is_ok();
     }
     assert!(was_kept, "the faults are over");
-    assert!(!engine.writes_fail());
+    assert!(!engine.is_journal_failing());
     // That somebody else owns the session is no fault of the journal's.
-    journal.will(FakeFault::ChangeHands);
+    journal.push_fault(FakeFault::ChangeHands);
     let _stale = send().await;
-    assert!(!engine.writes_fail());
+    assert!(!engine.is_journal_failing());
     journal.set_unreachable(true);
     send().await.expect_err("it cannot be reached");
-    assert!(engine.writes_fail());
+    assert!(engine.is_journal_failing());
     engine
         .check_writable()
         .await
@@ -105,17 +105,17 @@ async fn whether_writes_fail_is_what_the_last_one_said() {
     journal.set_unreachable(false);
     // Where nobody takes turns, to try is enough.
     engine.check_writable().await.expect("it can");
-    assert!(!engine.writes_fail());
+    assert!(!engine.is_journal_failing());
     // A disk that hangs says nothing at all.
     let gate = Gate::new();
-    journal.hold_owning(&gate);
+    journal.hold_ownership(&gate);
     let error = engine.check_writable().await.expect_err("it hangs");
     let why = std::error::Error::source(&error).expect("a source");
     assert!(why.to_string().contains("within 10s"), "{why}");
-    assert!(engine.writes_fail());
+    assert!(engine.is_journal_failing());
     gate.open();
     engine.check_writable().await.expect("it goes on");
-    assert!(!engine.writes_fail());
+    assert!(!engine.is_journal_failing());
 }
 
 #[tokio::test(start_paused = true)]
@@ -147,7 +147,7 @@ async fn an_owner_that_has_been_replaced_does_nothing_more() {
 struct Waits(mpsc::UnboundedSender<WaitId>);
 
 impl Observer for Waits {
-    fn tell(&mut self, news: ObserverEvent<'_>) {
+    fn on_event(&mut self, news: ObserverEvent<'_>) {
         if let ObserverEvent::Fact {
             fact: Fact::WaitOpened { wait },
             ..

@@ -41,10 +41,10 @@ impl Bench {
         });
         let model = ScriptedModel::new();
         let names: Vec<String> = tools.iter().map(|tool| format!("box__{tool}")).collect();
-        model.will(ScriptedReply::calls(
+        model.push_reply(ScriptedReply::calls(
             names.iter().map(|name| (name.as_str(), "{}")),
         ));
-        model.will(ScriptedReply::text("done"));
+        model.push_reply(ScriptedReply::text("done"));
         Self {
             journal: FaultyJournal::new(Arc::new(MemoryJournal::default())),
             log: Log::default(),
@@ -100,16 +100,16 @@ impl Bench {
 
 /// An append of which nobody ever learns, although it is written.
 fn lose_for_good(journal: &FaultyJournal) {
-    journal.will(AppendFault::CommitAndLose);
+    journal.push_fault(AppendFault::CommitAndLose);
     for _ in 0..5 {
-        journal.will(AppendFault::Lose);
+        journal.push_fault(AppendFault::Lose);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_a_turn_is_strict_about_is_recorded_and_in_every_request() {
     let bench = Bench::calling(&["a"]);
-    bench.toolbox.will("a", ScriptedCall::text("one"));
+    bench.toolbox.push_call("a", ScriptedCall::text("one"));
     let mut options = options();
     options.strict = Some(NoteEffect::Cost);
     let engine = bench.builder().build();
@@ -130,7 +130,7 @@ async fn progress_does_not_put_a_deadline_off() {
     let bench = Bench::calling(&["a"]);
     let never = Gate::new();
     let call = ScriptedCall::text("late").progressed(1.0, None, None);
-    bench.toolbox.will("a", call.held_at(&never));
+    bench.toolbox.push_call("a", call.held_at(&never));
     let started = tokio::time::Instant::now();
     let report = bench.turn(&bench.builder().build()).await;
     assert_eq!(report.calls[0].end, CallEnd::Reported);
@@ -201,14 +201,14 @@ async fn an_outcome_that_is_there_beats_the_time_limit() {
     for _ in 0..20 {
         let bench = Bench::calling(&["a", "b"]);
         let (committing, finishing) = (Gate::new(), Gate::new());
-        bench.toolbox.will("a", ScriptedCall::text("one"));
+        bench.toolbox.push_call("a", ScriptedCall::text("one"));
         let two = ScriptedCall::text("two").held_at(&finishing);
-        bench.toolbox.will("b", two);
+        bench.toolbox.push_call("b", two);
         // The first outcome is being written while the second one comes and the time passes.
         bench
             .journal
-            .will_pass(2)
-            .will(AppendFault::Hold(committing.clone()));
+            .push_successes(2)
+            .push_fault(AppendFault::Hold(committing.clone()));
         let engine = bench.builder().build();
         let during = async {
             committing.reached().await;
@@ -226,15 +226,15 @@ async fn an_outcome_that_is_there_beats_the_time_limit() {
 async fn outcomes_that_come_with_a_cancel_are_counted() {
     let bench = Bench::calling(&["a", "b", "c"]);
     let (committing, finishing) = (Gate::new(), Gate::new());
-    bench.toolbox.will("a", ScriptedCall::text("one"));
+    bench.toolbox.push_call("a", ScriptedCall::text("one"));
     for tool in ["b", "c"] {
         let late = ScriptedCall::text("late").held_at(&finishing);
-        bench.toolbox.will(tool, late);
+        bench.toolbox.push_call(tool, late);
     }
     bench
         .journal
-        .will_pass(2)
-        .will(AppendFault::Hold(committing.clone()));
+        .push_successes(2)
+        .push_fault(AppendFault::Hold(committing.clone()));
     let engine = bench.builder().build();
     let during = async {
         committing.reached().await;
@@ -255,7 +255,7 @@ async fn what_a_tool_said_before_it_crashed_comes_before_the_crash() {
     for _ in 0..20 {
         let bench = Bench::calling(&["a"]);
         let crash = ScriptedCall::panicking().accepted(json!({ "job": 1 }));
-        bench.toolbox.will("a", crash);
+        bench.toolbox.push_call("a", crash);
         bench.turn(&bench.builder().build()).await;
         let told = bench.told();
         let place = |wanted: fn(&Fact) -> bool| told.iter().position(wanted);
@@ -269,10 +269,14 @@ async fn what_a_tool_said_before_it_crashed_comes_before_the_crash() {
 async fn an_append_that_turns_out_to_be_written_is_told_once_and_reported_once() {
     for lost in 0..4 {
         let bench = Bench::calling(&["a", "b"]);
-        bench.toolbox.always("a", ScriptedCall::text("one"));
-        bench.toolbox.always("b", ScriptedCall::text("two"));
-        bench.model.will(ScriptedReply::text("done again"));
-        bench.journal.will_pass(lost);
+        bench
+            .toolbox
+            .set_default_call("a", ScriptedCall::text("one"));
+        bench
+            .toolbox
+            .set_default_call("b", ScriptedCall::text("two"));
+        bench.model.push_reply(ScriptedReply::text("done again"));
+        bench.journal.push_successes(lost);
         lose_for_good(&bench.journal);
         let report = bench.turn(&bench.builder().build()).await;
         assert_eq!(report.calls.len(), 2, "append {lost}: {report:?}");
@@ -288,12 +292,14 @@ async fn an_answer_that_comes_while_a_turn_is_taken_up_does_not_stop_it() {
     let bench = Bench::calling(&["a", "b"]);
     let (finishing, taking_up) = (Gate::new(), Gate::new());
     let two = ScriptedCall::text("two").held_at(&finishing);
-    bench.toolbox.will("b", two);
-    bench.journal.will_pass(2);
+    bench.toolbox.push_call("b", two);
+    bench.journal.push_successes(2);
     for _ in 0..6 {
-        bench.journal.will(AppendFault::Lose);
+        bench.journal.push_fault(AppendFault::Lose);
     }
-    bench.journal.will(AppendFault::Hold(taking_up.clone()));
+    bench
+        .journal
+        .push_fault(AppendFault::Hold(taking_up.clone()));
     let engine = bench.builder().build();
     let mut asking = options();
     asking.policy.can_ask = true;
@@ -357,7 +363,7 @@ impl Toolbox for Crashing {
 #[tokio::test(start_paused = true)]
 async fn a_toolbox_that_crashes_while_it_lists_its_tools_does_not_stop_the_others() {
     let bench = Bench::calling(&["a"]);
-    bench.toolbox.will("a", ScriptedCall::text("one"));
+    bench.toolbox.push_call("a", ScriptedCall::text("one"));
     let crashing = ToolboxId::parse("crashing").expect("a valid id");
     let engine = bench
         .builder()
@@ -372,9 +378,9 @@ async fn a_toolbox_that_crashes_while_it_lists_its_tools_does_not_stop_the_other
 #[tokio::test(start_paused = true)]
 async fn calls_by_hand_are_apart_and_survive_a_crash() {
     let bench = Bench::calling(&["a"]);
-    bench.toolbox.will("a", ScriptedCall::text("one"));
-    bench.toolbox.will("a", ScriptedCall::text("two"));
-    bench.toolbox.will("a", ScriptedCall::panicking());
+    bench.toolbox.push_call("a", ScriptedCall::text("one"));
+    bench.toolbox.push_call("a", ScriptedCall::text("two"));
+    bench.toolbox.push_call("a", ScriptedCall::panicking());
     let engine = bench.builder().build();
     let mut texts = Vec::new();
     for _ in 0..3 {
@@ -397,7 +403,7 @@ async fn a_busy_session_names_the_turn_that_it_is_at_work_on() {
     let bench = Bench::calling(&["a"]);
     let held = Gate::new();
     let one = ScriptedCall::text("one").held_at(&held);
-    bench.toolbox.will("a", one);
+    bench.toolbox.push_call("a", one);
     let engine = bench.builder().build();
     let during = async {
         held.reached().await;

@@ -43,11 +43,11 @@ async fn two_principals_with_equal_messages_never_meet() {
         // By history.
         let place = scene
             .engine
-            .locate(principal, &HistoryKeys::of(&history))
+            .locate(principal, &HistoryKeys::from_history(&history))
             .await;
         let located = place.expect("readable").located;
         let expected = Located::Continue {
-            known: 2,
+            known_messages: 2,
             session: named(principal),
         };
         assert_eq!(located, expected);
@@ -73,7 +73,7 @@ async fn two_principals_with_equal_messages_never_meet() {
     // A third one finds nothing at all.
     let place = scene
         .engine
-        .locate("c", &HistoryKeys::of(&history))
+        .locate("c", &HistoryKeys::from_history(&history))
         .await
         .expect("readable");
     assert_eq!(place.located, Located::New);
@@ -114,7 +114,7 @@ async fn results_find_their_turn_by_their_calls_and_only_for_whom_they_were_aske
     history.push(Message::new(Role::Tool, vec![block]));
     let place = scene
         .engine
-        .locate("a", &HistoryKeys::of(&history))
+        .locate("a", &HistoryKeys::from_history(&history))
         .await
         .expect("readable");
     let expected = Located::Answer {
@@ -128,7 +128,7 @@ async fn results_find_their_turn_by_their_calls_and_only_for_whom_they_were_aske
     assert!(setup.catalog.tool("lookup").is_some());
     let place = scene
         .engine
-        .locate("b", &HistoryKeys::of(&history))
+        .locate("b", &HistoryKeys::from_history(&history))
         .await
         .expect("readable");
     assert_eq!(place.located, Located::New);

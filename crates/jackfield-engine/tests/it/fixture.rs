@@ -94,7 +94,7 @@ impl ChatModel for Rounds {
         sink: &mut dyn DeltaSink,
     ) -> Result<ReplyEnd, ModelError> {
         rules::check_request(request.messages.iter()).expect("a valid request");
-        let of_turn = request.messages.of_turn();
+        let of_turn = request.messages.turn_messages();
         let done = of_turn
             .iter()
             .filter(|message| message.role == Role::Tool)
@@ -383,7 +383,7 @@ impl Watched {
 pub(crate) struct Watcher(pub(crate) Log);
 
 impl Observer for Watcher {
-    fn tell(&mut self, news: ObserverEvent<'_>) {
+    fn on_event(&mut self, news: ObserverEvent<'_>) {
         if let ObserverEvent::Fact { fact, .. } = news {
             self.0.push(Logged::Told(fact.clone()));
         }

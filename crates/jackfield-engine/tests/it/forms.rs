@@ -16,7 +16,7 @@ async fn an_answer_is_of_the_form_that_was_asked_for_or_told_where_it_is_not() {
         strict: None,
     };
     let fit = async |format: &ResponseFormat, answer: &str| {
-        AnswerFit::of(format, answer, Duration::from_secs(2)).await
+        AnswerFit::check(format, answer, Duration::from_secs(2)).await
     };
     let city = schema(json!({
         "type": "object",

@@ -38,7 +38,7 @@ struct Keeper {
 }
 
 impl Observer for Keeper {
-    fn tell(&mut self, news: ObserverEvent<'_>) {
+    fn on_event(&mut self, news: ObserverEvent<'_>) {
         if let ObserverEvent::Fact { fact, .. } = news {
             if let Fact::WaitOpened { wait } = fact {
                 let _gone = self.waits.send(wait.clone());
@@ -248,7 +248,7 @@ fn check_summary(committed: &[Fact]) {
                 turn: turn.id().clone(),
                 waits: u32::try_from(turn.waits().count()).expect("few"),
             });
-            let listed = summary.open.as_ref().map(OpenTurnSummary::listed);
+            let listed = summary.open.as_ref().map(OpenTurnSummary::to_row);
             assert_eq!(listed, expected, "after {step:?}");
             assert_eq!(summary.turns, folded.turns());
             let deadline = folded.open_turn().and_then(|turn| {

@@ -64,7 +64,7 @@ pub(crate) fn named(name: &str) -> SessionId {
 /// A keeper, and what it tells.
 fn keep(engine: &Engine, options: KeeperOptions) -> (Keeper, mpsc::UnboundedReceiver<KeptSession>) {
     let (sender, kept) = mpsc::unbounded_channel();
-    let keeper = engine.keep(options, move |kept| {
+    let keeper = engine.spawn_keeper(options, move |kept| {
         let _gone = sender.send(kept);
     });
     (keeper, kept)
@@ -142,9 +142,9 @@ pub(crate) fn waits(steps: &[Envelope]) -> Vec<Wait> {
 }
 
 fn end(kept: KeptSession) -> TurnEnd {
-    match kept.driven.expect("it was driven") {
-        DriveOutcome::Over(report) => report.end,
-        DriveOutcome::Waits(waiting) => panic!("it waits: {waiting:?}"),
+    match kept.outcome.expect("it was driven") {
+        DriveOutcome::Finished(report) => report.end,
+        DriveOutcome::Waiting(waiting) => panic!("it waits: {waiting:?}"),
     }
 }
 
@@ -171,7 +171,7 @@ async fn what_was_left_is_taken_up_so_many_at_a_time() {
     tool.spec.safety = Safety::ReadOnly;
     let engine = engine(Arc::clone(&journal) as Arc<dyn Journal>, tool);
     let options = KeeperOptions {
-        at_once: 3,
+        max_concurrent: 3,
         ..allows()
     };
     let (_keeper, mut kept) = keep(&engine, options);
@@ -247,17 +247,17 @@ async fn a_parked_session_is_told_once_and_does_not_keep_the_others_out() {
         .model("provider", Arc::new(model(&Log::default())))
         .build();
     let options = KeeperOptions {
-        at_once: 1,
+        max_concurrent: 1,
         ..allows()
     };
     let (_keeper, mut kept) = keep(&nothing, options);
     let parked = kept.recv().await.expect("the keeper lives");
-    let error = parked.driven.expect_err("it is parked");
+    let error = parked.outcome.expect_err("it is parked");
     assert!(matches!(error, EngineError::Parked { .. }), "{error}");
     // One without tools is not kept out by it.
     let other = named("b-other");
     let (silent, never) = (ScriptedModel::new(), Gate::new());
-    silent.will(ScriptedReply::text("not said").held_at(&never));
+    silent.push_reply(ScriptedReply::text("not said").held_at(&never));
     let dying = Engine::builder(Arc::clone(&journal) as Arc<dyn Journal>)
         .clock(Arc::new(Paused::default()))
         .model("provider", silent.port())
@@ -292,7 +292,7 @@ async fn a_cancel_of_a_parked_session_is_heard_at_once_from_here_and_from_elsewh
             .build();
         let (_keeper, mut kept) = keep(&nothing, allows());
         let parked = kept.recv().await.expect("the keeper lives");
-        assert!(parked.driven.is_err());
+        assert!(parked.outcome.is_err());
         tokio::time::sleep(Duration::from_secs(5)).await;
         let turn = TurnId::derive(&named("parked"), 1);
         let body = DeliveryBody::Cancel {
@@ -334,7 +334,7 @@ async fn a_deadline_is_heard_while_it_is_kept_and_while_nobody_was_there() {
             tokio::time::advance(Duration::from_secs(25 * 3600)).await;
             let resume = ResumeSession::new(session(), options().policy);
             let driven = engine.resume(resume, &mut ()).await.expect("it is driven");
-            assert!(matches!(driven, DriveOutcome::Over(_)), "{driven:?}");
+            assert!(matches!(driven, DriveOutcome::Finished(_)), "{driven:?}");
         }
         let steps = journal.load(&session()).await.expect("a session").steps;
         let mut facts = steps.iter().flat_map(|step| &step.facts);

@@ -53,7 +53,7 @@ async fn heard(journal: &Arc<dyn Journal>, deliveries: u64) -> Loaded {
 
 /// What came late of the only call, and how that had ended.
 fn audited(loaded: &Loaded) -> (Vec<LateOutcome>, Option<CallEnd>) {
-    let mut told = audit::of(&loaded.steps, &loaded.deliveries).into_iter();
+    let mut told = audit::entries(&loaded.steps, &loaded.deliveries).into_iter();
     match told.next() {
         Some(AuditEntry::Call(call)) => (call.late, call.closed.map(|closed| closed.end)),
         other => panic!("{other:?}"),
@@ -68,11 +68,11 @@ fn facts(steps: &[Envelope]) -> impl Iterator<Item = &Fact> {
 async fn an_outcome_that_comes_when_its_turn_is_over_is_kept_and_changes_nothing() {
     let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::default());
     let (model, toolbox, gate) = (ScriptedModel::new(), toolbox(), Gate::new());
-    toolbox.will("act", outliving("it was done by then", &gate));
+    toolbox.push_call("act", outliving("it was done by then", &gate));
     model
-        .will(ScriptedReply::calls([("box__act", "{}")]))
-        .will(ScriptedReply::text("nobody knows"))
-        .will(ScriptedReply::text("still"));
+        .push_reply(ScriptedReply::calls([("box__act", "{}")]))
+        .push_reply(ScriptedReply::text("nobody knows"))
+        .push_reply(ScriptedReply::text("still"));
     let engine = engine(&journal, &model, &toolbox);
     let report = engine.send(message(options()), &mut ()).await;
     assert_eq!(report.expect("a report").answer(), "nobody knows");
@@ -91,7 +91,7 @@ async fn an_outcome_that_comes_when_its_turn_is_over_is_kept_and_changes_nothing
         (1, false, 19)
     );
     assert_eq!(late.text.as_deref(), Some("it was done by then"));
-    let history = History::of(&after.steps, &after.deliveries);
+    let history = History::from_steps(&after.steps, &after.deliveries);
     assert_eq!(history.turns[0].late[0].outcome, *late);
     // Nothing is left to be done, and the next turn says nothing of it.
     let due = journal.due(late.at, 10).await.expect("a list");
@@ -108,11 +108,11 @@ async fn an_outcome_of_a_try_that_was_given_up_does_not_stand_in_for_the_next_on
     let (model, toolbox) = (ScriptedModel::new(), toolbox());
     let (late, next) = (Gate::new(), Gate::new());
     toolbox
-        .will("act", outliving("the first", &late))
-        .will("act", ScriptedCall::text("the second").held_at(&next));
+        .push_call("act", outliving("the first", &late))
+        .push_call("act", ScriptedCall::text("the second").held_at(&next));
     model
-        .will(ScriptedReply::calls([("box__act", "{}")]))
-        .will(ScriptedReply::text("done"));
+        .push_reply(ScriptedReply::calls([("box__act", "{}")]))
+        .push_reply(ScriptedReply::text("done"));
     let engine = engine(&journal, &model, &toolbox);
     let options = TurnOptions {
         when_unknown: UnknownPolicy::Retry,
@@ -140,12 +140,12 @@ async fn each_try_has_a_late_outcome_of_its_own() {
     let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::default());
     let (model, toolbox, gate) = (ScriptedModel::new(), toolbox(), Gate::new());
     toolbox
-        .will("act", outliving("the first", &gate))
-        .will("act", outliving("the second", &gate))
-        .will("act", ScriptedCall::text("the third"));
+        .push_call("act", outliving("the first", &gate))
+        .push_call("act", outliving("the second", &gate))
+        .push_call("act", ScriptedCall::text("the third"));
     model
-        .will(ScriptedReply::calls([("box__act", "{}")]))
-        .will(ScriptedReply::text("done"));
+        .push_reply(ScriptedReply::calls([("box__act", "{}")]))
+        .push_reply(ScriptedReply::text("done"));
     let engine = engine(&journal, &model, &toolbox);
     let options = TurnOptions {
         when_unknown: UnknownPolicy::Retry,
@@ -164,10 +164,10 @@ async fn each_try_has_a_late_outcome_of_its_own() {
 async fn what_comes_late_of_a_session_in_passing_is_kept_nowhere() {
     let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::default());
     let (model, toolbox, gate) = (ScriptedModel::new(), toolbox(), Gate::new());
-    toolbox.will("act", outliving("it was done by then", &gate));
+    toolbox.push_call("act", outliving("it was done by then", &gate));
     model
-        .will(ScriptedReply::calls([("box__act", "{}")]))
-        .will(ScriptedReply::text("nobody knows"));
+        .push_reply(ScriptedReply::calls([("box__act", "{}")]))
+        .push_reply(ScriptedReply::text("nobody knows"));
     let engine = engine(&journal, &model, &toolbox);
     let engine = engine.with_ephemeral_journal(Arc::clone(&journal), Ephemeral::default());
     let report = engine.send(message(options()), &mut ()).await;
@@ -186,13 +186,13 @@ async fn of_many_late_outcomes_at_once_only_so_many_are_on_their_way() {
     let (model, toolbox) = (ScriptedModel::new(), toolbox());
     let (many, one) = (Gate::new(), Gate::new());
     for _ in 0..=MOST {
-        toolbox.will("act", outliving("one of many", &many));
+        toolbox.push_call("act", outliving("one of many", &many));
     }
-    toolbox.will("act", outliving("the last", &one));
+    toolbox.push_call("act", outliving("the last", &one));
     model
-        .will(ScriptedReply::calls([("box__act", "{}"); MOST + 1]))
-        .will(ScriptedReply::calls([("box__act", "{}")]))
-        .will(ScriptedReply::text("nobody knows"));
+        .push_reply(ScriptedReply::calls([("box__act", "{}"); MOST + 1]))
+        .push_reply(ScriptedReply::calls([("box__act", "{}")]))
+        .push_reply(ScriptedReply::text("nobody knows"));
     let engine = engine(&journal, &model, &toolbox);
     let mut options = options();
     options.limits.parallel_calls = 100;
@@ -227,7 +227,7 @@ async fn cancelled(model: &ScriptedModel, toolbox: &ScriptedToolbox, gate: &Gate
     let sent = tokio::spawn(async move { sending.send(message(options()), &mut ()).await });
     gate.reached().await;
     let held = Gate::new();
-    journal.will(AppendFault::Hold(held.clone()));
+    journal.push_fault(AppendFault::Hold(held.clone()));
     let body = DeliveryBody::Cancel {
         cause: CancelCause::Asked,
         turn: TurnId::derive(&session(), 1),
@@ -247,8 +247,8 @@ async fn cancelled(model: &ScriptedModel, toolbox: &ScriptedToolbox, gate: &Gate
 #[tokio::test(start_paused = true)]
 async fn what_comes_while_the_end_is_being_committed_is_a_late_fact() {
     let (model, toolbox, gate) = (ScriptedModel::new(), toolbox(), Gate::new());
-    toolbox.will("act", ScriptedCall::text("just too late").held_at(&gate));
-    model.will(ScriptedReply::calls([("box__act", "{}")]));
+    toolbox.push_call("act", ScriptedCall::text("just too late").held_at(&gate));
+    model.push_reply(ScriptedReply::calls([("box__act", "{}")]));
     let loaded = cancelled(&model, &toolbox, &gate).await;
     let (late, closed) = audited(&loaded);
     assert_eq!((late.len(), closed), (1, Some(CallEnd::Reported)));
@@ -268,8 +268,8 @@ async fn a_count_that_comes_while_a_cancel_is_being_committed_takes_the_place_of
         ..Usage::default()
     };
     let reply = ScriptedReply::text("a long answer");
-    model.will(reply.held_after(2, &gate).using(counted));
+    model.push_reply(reply.held_after(2, &gate).with_usage(counted));
     let loaded = cancelled(&model, &toolbox, &gate).await;
-    let history = History::of(&loaded.steps, &loaded.deliveries);
+    let history = History::from_steps(&loaded.steps, &loaded.deliveries);
     assert_eq!(history.turns[0].usage, counted);
 }

@@ -31,7 +31,7 @@ fn at_work_for_ever(journal: Arc<dyn Journal>) -> (Engine, Arc<Notify>) {
 
 async fn is_owned(journal: &MemoryJournal) -> bool {
     let query = SessionQuery {
-        most: 1,
+        limit: 1,
         ..SessionQuery::default()
     };
     let rows = journal.sessions(&query).await.expect("it can be read");
@@ -82,7 +82,7 @@ async fn a_keeper_that_is_dropped_lets_go_of_what_it_keeps() {
         () = called.notified() => {}
     }
     let_go(&journal).await;
-    let keeper = engine.keep(KeeperOptions::new(options().policy), |_| {});
+    let keeper = engine.spawn_keeper(KeeperOptions::new(options().policy), |_| {});
     called.notified().await;
     assert!(is_owned(&journal).await);
     drop(keeper);
@@ -149,8 +149,8 @@ async fn a_keeper_forgets_what_is_gone() {
     });
     let (engine, _) = at_work_for_ever(Arc::new(journal));
     let options = KeeperOptions::new(options().policy);
-    let at_once = options.at_once;
-    let keeper = engine.keep(options, |_| {});
+    let at_once = options.max_concurrent;
+    let keeper = engine.spawn_keeper(options, |_| {});
     tokio::time::sleep(Duration::from_secs(1200)).await;
     drop(keeper);
     let asked = asked.lock().expect("no panic under the lock");

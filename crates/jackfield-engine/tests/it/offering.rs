@@ -76,7 +76,7 @@ async fn a_later_turn_can_hold_the_tools_of_the_one_before() {
         panic!("it was opened");
     };
     let mut second = options();
-    second.hold_tools(setup);
+    second.inherit_tools(setup);
     let offered = scene.engine.tools(&second).await;
     assert_eq!(offered.catalog, *setup.catalog);
 }

@@ -38,7 +38,7 @@ impl Scene {
     fn new(replies: impl IntoIterator<Item = ScriptedReply>) -> Self {
         let (model, id) = (ScriptedModel::new(), ToolboxId::parse("box"));
         for reply in replies {
-            model.will(reply);
+            model.push_reply(reply);
         }
         let toolbox = ScriptedToolbox::new(id.expect("a valid id"));
         toolbox.tool("act", Safety::Unknown);
@@ -58,7 +58,7 @@ impl Scene {
 
     fn keep(&self) -> Keeper {
         let policy: Policy = options().policy;
-        self.engine.keep(KeeperOptions::new(policy), |_| {})
+        self.engine.spawn_keeper(KeeperOptions::new(policy), |_| {})
     }
 
     async fn loaded(&self) -> Loaded {
@@ -90,7 +90,7 @@ impl Scene {
     /// Whether a list would say that somebody is at work on the session.
     async fn is_owned(&self) -> bool {
         let query = SessionQuery {
-            most: 10,
+            limit: 10,
             ..SessionQuery::default()
         };
         let rows = self.journal.sessions(&query).await.expect("a list");
@@ -146,25 +146,25 @@ async fn a_turn_whose_append_fails_is_taken_up_when_the_journal_is_well_again() 
         let scene = Scene::new(called());
         let gate = Gate::new();
         let call = ScriptedCall::text("ran").held_at(&gate);
-        scene.toolbox.will("act", call);
+        scene.toolbox.push_call("act", call);
         let _keeper = scene.keep();
         let mut begun = scene.engine.begin(message(options())).await.expect("begun");
         gate.reached().await;
         for fault in faults {
-            scene.journal.will(fault);
+            scene.journal.push_fault(fault);
         }
-        scene.journal.will_fail(JournalRequest::Own, 3);
-        scene.journal.will_fail(JournalRequest::Release, 3);
+        scene.journal.fail_next(JournalRequest::Own, 3);
+        scene.journal.fail_next(JournalRequest::Release, 3);
         gate.open();
         let error = broken_off(&mut begun).await;
         assert!(matches!(error, EngineError::NotCommitted { .. }), "{error}");
-        assert!(error.is_of_journal());
-        assert!(scene.engine.writes_fail());
+        assert!(error.is_journal_failure());
+        assert!(scene.engine.is_journal_failing());
         let took = scene.ended().await;
         assert!(took < Duration::from_secs(15), "{took:?}");
         assert_eq!(scene.end().await, Some(ANSWERED));
         assert_eq!(scene.runs(), 1, "what may have run is not run again");
-        assert!(!scene.engine.writes_fail());
+        assert!(!scene.engine.is_journal_failing());
         // Whoever comes back has the whole answer.
         let again = session();
         let again = scene
@@ -179,12 +179,12 @@ async fn a_turn_whose_append_fails_is_taken_up_when_the_journal_is_well_again() 
 #[tokio::test(start_paused = true)]
 async fn a_session_that_could_not_be_let_go_of_is_let_go_of_later() {
     let scene = Scene::new([ScriptedReply::text("one")]);
-    scene.journal.will_fail(JournalRequest::Release, 20);
+    scene.journal.fail_next(JournalRequest::Release, 20);
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     assert_eq!(to_the_end(&mut begun.watcher).await.1, ANSWERED);
     assert!(scene.is_owned().await);
     tokio::time::sleep(Duration::from_secs(30)).await;
-    assert_eq!(scene.journal.still_fails(JournalRequest::Release), 0);
+    assert_eq!(scene.journal.remaining_failures(JournalRequest::Release), 0);
     assert!(!scene.is_owned().await);
 }
 
@@ -195,14 +195,14 @@ async fn a_late_release_takes_nothing_from_the_next_owner() {
         ScriptedReply::text("one"),
         ScriptedReply::text("two").held_at(&gate),
     ]);
-    scene.journal.will_fail(JournalRequest::Release, 3);
+    scene.journal.fail_next(JournalRequest::Release, 3);
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     to_the_end(&mut begun.watcher).await;
     let next = scene.engine.begin(message(options())).await;
     let mut next = next.expect("its last turn is over");
     gate.reached().await;
     tokio::time::sleep(Duration::from_secs(30)).await;
-    assert_eq!(scene.journal.still_fails(JournalRequest::Release), 0);
+    assert_eq!(scene.journal.remaining_failures(JournalRequest::Release), 0);
     assert!(scene.is_owned().await);
     gate.open();
     assert_eq!(to_the_end(&mut next.watcher).await.1, ANSWERED);
@@ -214,7 +214,7 @@ async fn however_long_the_journal_failed_what_was_left_is_taken_up_within_second
     let gate = Gate::new();
     scene
         .toolbox
-        .will("act", ScriptedCall::text("ran").held_at(&gate));
+        .push_call("act", ScriptedCall::text("ran").held_at(&gate));
     let _keeper = scene.keep();
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     gate.reached().await;
@@ -234,7 +234,7 @@ async fn sessions_that_cannot_be_owned_for_a_while_are_not_left_alone_for_longer
     let gate = Gate::new();
     scene
         .toolbox
-        .will("act", ScriptedCall::text("ran").held_at(&gate));
+        .push_call("act", ScriptedCall::text("ran").held_at(&gate));
     let begun = scene.engine.begin(message(options())).await.expect("begun");
     gate.reached().await;
     // As a crash leaves it.
@@ -253,11 +253,11 @@ async fn sessions_that_cannot_be_owned_for_a_while_are_not_left_alone_for_longer
         JournalRequest::Own,
         JournalRequest::Load,
     ] {
-        scene.journal.will_fail(request, 10);
+        scene.journal.fail_next(request, 10);
     }
     let asked = Instant::now();
-    let _keeper = next.keep(KeeperOptions::new(options().policy), |_| {});
-    while scene.journal.still_fails(JournalRequest::Load) > 0 {
+    let _keeper = next.spawn_keeper(KeeperOptions::new(options().policy), |_| {});
+    while scene.journal.remaining_failures(JournalRequest::Load) > 0 {
         assert!(asked.elapsed() < AN_HOUR, "it was given up");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -272,12 +272,12 @@ async fn whoever_comes_back_while_the_journal_fails_does_not_wait_for_it() {
     let gate = Gate::new();
     scene
         .toolbox
-        .will("act", ScriptedCall::text("ran").held_at(&gate));
+        .push_call("act", ScriptedCall::text("ran").held_at(&gate));
     let _keeper = scene.keep();
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     gate.reached().await;
-    scene.journal.will(unwritable());
-    scene.journal.will_fail(JournalRequest::Own, 100);
+    scene.journal.push_fault(unwritable());
+    scene.journal.fail_next(JournalRequest::Own, 100);
     gate.open();
     broken_off(&mut begun).await;
     for _ in 0..3 {
@@ -291,7 +291,7 @@ async fn whoever_comes_back_while_the_journal_fails_does_not_wait_for_it() {
         assert!(asked.elapsed() < Duration::from_secs(5));
         tokio::time::sleep(Duration::from_secs(2)).await;
     }
-    scene.journal.will_fail(JournalRequest::Own, 0);
+    scene.journal.fail_next(JournalRequest::Own, 0);
     scene.ended().await;
 }
 
@@ -302,7 +302,7 @@ async fn whoever_waits_for_a_person_waits_on() {
     while waits(&scene.loaded().await.steps).is_empty() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    scene.journal.will_fail(JournalRequest::Own, 1_000);
+    scene.journal.fail_next(JournalRequest::Own, 1_000);
     let failed = scene.engine.check_writable().await;
     assert!(failed.is_err());
     let until = Instant::now() + Duration::from_secs(30);
@@ -315,13 +315,13 @@ async fn whoever_waits_for_a_person_waits_on() {
 async fn an_inbox_that_cannot_be_read_for_a_while_is_read_afterwards() {
     let gate = Gate::new();
     let scene = Scene::new([ScriptedReply::text("never").held_at(&gate)]);
-    scene.journal.will_fail(JournalRequest::Inbox, 5);
+    scene.journal.fail_next(JournalRequest::Inbox, 5);
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     gate.reached().await;
     scene.cancel(&begun.turn).await.expect("delivered");
     let (_, end) = to_the_end(&mut begun.watcher).await;
     assert_eq!(end, TurnEnd::Cancelled(CancelCause::Asked));
-    assert_eq!(scene.journal.still_fails(JournalRequest::Inbox), 0);
+    assert_eq!(scene.journal.remaining_failures(JournalRequest::Inbox), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -330,7 +330,7 @@ async fn a_delivery_that_fails_is_an_error_and_works_when_it_is_sent_again() {
     let scene = Scene::new([ScriptedReply::text("never").held_at(&gate)]);
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     gate.reached().await;
-    scene.journal.will_fail(JournalRequest::Deliver, 1);
+    scene.journal.fail_next(JournalRequest::Deliver, 1);
     let failed = scene.cancel(&begun.turn).await.expect_err("it is not kept");
     assert!(
         matches!(
@@ -352,8 +352,8 @@ async fn a_turn_that_nobody_listens_to_is_cancelled_although_the_journal_fails_m
     unheard.disconnect = Disconnect::Cancel(Duration::ZERO);
     let begun = scene.engine.begin(message(unheard)).await.expect("begun");
     gate.reached().await;
-    scene.journal.will_fail(JournalRequest::Load, 3);
-    scene.journal.will_fail(JournalRequest::Deliver, 3);
+    scene.journal.fail_next(JournalRequest::Load, 3);
+    scene.journal.fail_next(JournalRequest::Deliver, 3);
     let StartedTurn {
         connection,
         mut watcher,
@@ -369,10 +369,10 @@ async fn that_an_answer_was_written_is_kept_when_the_journal_is_well_again() {
     let scene = Scene::new([ScriptedReply::text("done")]);
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     to_the_end(&mut begun.watcher).await;
-    scene.journal.will_fail(JournalRequest::Deliver, 10);
-    begun.connection.written();
+    scene.journal.fail_next(JournalRequest::Deliver, 10);
+    begun.connection.mark_written();
     tokio::time::sleep(Duration::from_secs(20)).await;
-    assert_eq!(scene.journal.still_fails(JournalRequest::Deliver), 0);
+    assert_eq!(scene.journal.remaining_failures(JournalRequest::Deliver), 0);
     let deliveries = scene.loaded().await.deliveries;
     let is_written = |body: &DeliveryBody| matches!(body, DeliveryBody::Written { .. });
     assert!(deliveries.iter().any(|delivery| is_written(&delivery.body)));
@@ -383,9 +383,9 @@ async fn an_end_in_order_waits_no_longer_than_for_one_more_try() {
     let scene = Scene::new([ScriptedReply::text("done")]);
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     to_the_end(&mut begun.watcher).await;
-    scene.journal.will_fail(JournalRequest::Deliver, usize::MAX);
-    begun.connection.written();
-    let settled = tokio::time::timeout(Duration::from_secs(5), scene.engine.settle()).await;
+    scene.journal.fail_next(JournalRequest::Deliver, usize::MAX);
+    begun.connection.mark_written();
+    let settled = tokio::time::timeout(Duration::from_secs(5), scene.engine.flush_receipts()).await;
     settled.expect("it does not wait for ever");
 }
 
@@ -395,13 +395,13 @@ async fn what_comes_late_is_kept_when_the_journal_is_well_again() {
     let gate = Gate::new();
     let never = ScriptedCall::text("in time").held_at(&Gate::new());
     let late = never.late(ToolResult::text("late"), &gate);
-    scene.toolbox.will("act", late);
+    scene.toolbox.push_call("act", late);
     let report = scene.engine.send(message(options()), &mut ()).await;
     report.expect("a report");
-    scene.journal.will_fail(JournalRequest::Deliver, 10);
+    scene.journal.fail_next(JournalRequest::Deliver, 10);
     gate.open();
     tokio::time::sleep(Duration::from_secs(20)).await;
-    assert_eq!(scene.journal.still_fails(JournalRequest::Deliver), 0);
+    assert_eq!(scene.journal.remaining_failures(JournalRequest::Deliver), 0);
     assert_eq!(scene.loaded().await.deliveries.len(), 1);
 }
 
@@ -410,7 +410,7 @@ async fn a_watcher_that_cannot_read_says_so_and_goes_on() {
     let scene = Scene::new([ScriptedReply::text("done")]);
     let mut begun = scene.engine.begin(message(options())).await.expect("begun");
     to_the_end(&mut begun.watcher).await;
-    scene.journal.will_fail(JournalRequest::Follow, 1);
+    scene.journal.fail_next(JournalRequest::Follow, 1);
     let error = broken_off(&mut begun).await;
     assert!(matches!(error, EngineError::Journal(_)), "{error}");
     let told = tokio::time::timeout(Duration::from_secs(5), begun.watcher.next()).await;
@@ -421,16 +421,16 @@ async fn a_watcher_that_cannot_read_says_so_and_goes_on() {
 async fn a_probe_writes_although_another_process_has_one_under_way() {
     let scene = Scene::new([]);
     scene.engine.check_writable().await.expect("it is well");
-    scene.journal.will_fail(JournalRequest::Deliver, 1);
-    scene.journal.will_own_elsewhere(1);
+    scene.journal.fail_next(JournalRequest::Deliver, 1);
+    scene.journal.refuse_ownership(1);
     assert!(scene.engine.check_writable().await.is_err());
-    assert!(scene.engine.writes_fail());
+    assert!(scene.engine.is_journal_failing());
     scene
         .engine
         .check_writable()
         .await
         .expect("it is well again");
-    assert!(!scene.engine.writes_fail());
+    assert!(!scene.engine.is_journal_failing());
 }
 
 const ANSWERED: TurnEnd = TurnEnd::Answered(FinishReason::Stop);

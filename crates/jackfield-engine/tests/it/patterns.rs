@@ -30,7 +30,7 @@ fn toolbox(id: &str, schemas: Vec<Value>, (limit, times): (u64, usize)) -> Scrip
             title: None,
         });
         for _ in 0..times {
-            toolbox.will(&name, ScriptedCall::text("ran"));
+            toolbox.push_call(&name, ScriptedCall::text("ran"));
         }
     }
     toolbox

@@ -70,12 +70,12 @@ fn turn(
     }
     let model = ScriptedModel::new();
     for _ in 0..run {
-        toolbox.will(tool, ScriptedCall::text("ran"));
+        toolbox.push_call(tool, ScriptedCall::text("ran"));
     }
     for calls in rounds {
-        model.will(ScriptedReply::calls(calls));
+        model.push_reply(ScriptedReply::calls(calls));
     }
-    model.will(ScriptedReply::text("done"));
+    model.push_reply(ScriptedReply::text("done"));
     let engine = Engine::builder(Arc::new(MemoryJournal::default()))
         .model("provider", model.port())
         .toolbox(toolbox.port())

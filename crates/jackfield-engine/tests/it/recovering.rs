@@ -72,7 +72,7 @@ impl ChatModel for Held {
     ) -> Result<ReplyEnd, ModelError> {
         let message = request
             .messages
-            .of_turn()
+            .turn_messages()
             .first()
             .map(|said| said.to_text());
         let message = message.expect("a turn has a message");
@@ -156,10 +156,10 @@ async fn left(turns: usize) -> (Held, Engine) {
 
 fn keep(engine: &Engine, at_once: usize) -> Keeper {
     let options = KeeperOptions {
-        at_once,
+        max_concurrent: at_once,
         ..KeeperOptions::new(options().policy)
     };
-    engine.keep(options, |_| {})
+    engine.spawn_keeper(options, |_| {})
 }
 
 fn first_turn(session: &SessionId) -> TurnId {
@@ -170,7 +170,7 @@ fn first_turn(session: &SessionId) -> TurnId {
 async fn a_hundred_turns_are_under_way_before_any_of_them_is_answered() {
     let (model, engine) = left(100).await;
     let started = Instant::now();
-    let _keeper = engine.keep(KeeperOptions::new(options().policy), |_| {});
+    let _keeper = engine.spawn_keeper(KeeperOptions::new(options().policy), |_| {});
     assert_eq!(model.asked(100).await.len(), 100);
     // The clock moves on only where everything waits.
     assert_eq!(started.elapsed(), Duration::ZERO);
@@ -209,7 +209,10 @@ async fn a_new_message_does_not_wait_for_what_is_recovered() {
     assert_eq!(model.asked(3).await.len(), 2);
     let _begun = engine.begin(to("new")).await.expect("it begins");
     assert_eq!(model.asked(4).await, ["s000", "s001", "new"]);
-    assert_eq!((engine.under_way(), engine.kept_under_way()), (3, 2));
+    assert_eq!(
+        (engine.turns_in_flight(), engine.keeper_turns_in_flight()),
+        (3, 2)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -217,10 +220,10 @@ async fn a_cancel_does_not_wait_for_what_is_recovered() {
     let (model, engine) = left(10).await;
     let (tell, mut told) = mpsc::unbounded_channel();
     let options = KeeperOptions {
-        at_once: 2,
+        max_concurrent: 2,
         ..KeeperOptions::new(options().policy)
     };
-    let _keeper = engine.keep(options, move |kept| {
+    let _keeper = engine.spawn_keeper(options, move |kept| {
         let _gone = tell.send(kept);
     });
     assert_eq!(model.asked(3).await, ["s000", "s001"]);
@@ -233,12 +236,12 @@ async fn a_cancel_does_not_wait_for_what_is_recovered() {
     let id = DeliveryId::parse("cancel").expect("a valid id");
     let delivered = engine.deliver(&session, id, "somebody", body).await;
     assert_eq!(delivered.expect("it is kept"), DeliveryOutcome::Accepted);
-    let asked = engine.take_up_first(&session, &turn).await;
+    let asked = engine.prioritize_resume(&session, &turn).await;
     asked.expect("the session is there");
     let kept = timeout(A_WHILE, told.recv()).await;
     let kept = kept.expect("it ends").expect("the keeper lives");
     assert_eq!(kept.session, session);
-    let Ok(DriveOutcome::Over(report)) = kept.driven else {
+    let Ok(DriveOutcome::Finished(report)) = kept.outcome else {
         panic!("it goes on: {kept:?}");
     };
     assert_eq!(report.end, TurnEnd::Cancelled(CancelCause::Asked));
@@ -271,7 +274,7 @@ async fn turns_whose_tools_do_not_come_keep_the_others_out_no_longer_than_a_mome
         .model("provider", Arc::new(model.clone()))
         .toolbox(Arc::new(Hanging(id)))
         .build();
-    let _keeper = engine.keep(KeeperOptions::new(options().policy), |_| {});
+    let _keeper = engine.spawn_keeper(KeeperOptions::new(options().policy), |_| {});
     assert_eq!(model.asked(1).await, ["t"]);
 }
 

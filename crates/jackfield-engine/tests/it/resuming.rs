@@ -80,8 +80,8 @@ pub(crate) fn resume() -> ResumeSession {
 
 pub(crate) fn over(driven: Result<DriveOutcome, EngineError>) -> TurnReport {
     match driven.expect("it was driven") {
-        DriveOutcome::Over(report) => *report,
-        DriveOutcome::Waits(waiting) => panic!("it waits: {waiting:?}"),
+        DriveOutcome::Finished(report) => *report,
+        DriveOutcome::Waiting(waiting) => panic!("it waits: {waiting:?}"),
     }
 }
 
@@ -144,7 +144,7 @@ async fn the_rule_of_a_tool_says_what_becomes_of_its_unknown_outcomes() {
     ] {
         let journal = Arc::new(MemoryJournal::default());
         let mut options = options();
-        options.when_unknown_of = vec![UnknownRule {
+        options.unknown_rules = vec![UnknownRule {
             answer: UnknownPolicy::Retry,
             pattern: pattern.into(),
         }];
@@ -211,7 +211,7 @@ async fn a_turn_is_left_alone_where_its_provider_or_its_toolboxes_are_not() {
     assert_eq!(why, ParkReason::ToolboxDown { message, toolbox });
     // A person may want it to go on without.
     let go_on = ResumeSession {
-        go_on: true,
+        force: true,
         ..resume()
     };
     let report = over(no_tools().build().resume(go_on, &mut ()).await);
@@ -287,7 +287,10 @@ async fn a_turn_that_takes_its_process_down_three_times_is_left_to_a_person() {
         tool.spec.safety = Safety::ReadOnly;
         let engine = engine(model(&log), tool, Arc::clone(&journal) as Arc<dyn Journal>);
         async move {
-            let resume = ResumeSession { go_on, ..resume() };
+            let resume = ResumeSession {
+                force: go_on,
+                ..resume()
+            };
             let mut nobody = ();
             tokio::select! {
                 driven = engine.resume(resume, &mut nobody) => Some(driven),
@@ -350,14 +353,14 @@ async fn a_turn_that_only_waits_is_let_go_of_as_often_as_it_is_asked_after_and_g
     let mut waits = Vec::new();
     for _ in 0..5 {
         let driven = engine.resume(resume(), &mut ()).await;
-        let DriveOutcome::Waits(waiting) = driven.expect("only waiting is no try") else {
+        let DriveOutcome::Waiting(waiting) = driven.expect("only waiting is no try") else {
             panic!("it is over");
         };
         assert_eq!(
             (waiting.turn.clone(), waiting.waits.len()),
             (turn.clone(), 2)
         );
-        assert!(waiting.until().is_some());
+        assert!(waiting.next_deadline().is_some());
         waits = waiting.waits;
     }
     for (n, wait) in waits.iter().enumerate() {

@@ -66,7 +66,7 @@ async fn turn(engine: &Engine, name: &str, can_ask: bool) {
 /// The names of what is there, the oldest first.
 async fn left(engine: &Engine) -> Vec<String> {
     let every = SessionQuery {
-        most: usize::MAX,
+        limit: usize::MAX,
         ..SessionQuery::default()
     };
     let rows = engine.sessions(&every).await.expect("a list");
@@ -93,10 +93,10 @@ async fn what_is_old_goes_and_what_waits_or_is_owned_stays() {
     tokio::time::sleep(DAY * 2).await;
     turn(&engine, "young", false).await;
     let would = engine.prune(older_than(DAY), usize::MAX, true).await;
-    assert_eq!(would.expect("a list").gone.len(), 1);
+    assert_eq!(would.expect("a list").deleted.len(), 1);
     assert_eq!(left(&engine).await.len(), 4);
     let pruned = engine.prune(older_than(DAY), usize::MAX, false).await;
-    assert!(!pruned.expect("it is done").more);
+    assert!(!pruned.expect("it is done").has_more);
     assert_eq!(left(&engine).await, ["waits", "owned", "young"]);
 }
 
@@ -108,7 +108,7 @@ async fn what_is_too_much_goes_from_the_oldest_on_and_spares_what_is_recent() {
         tokio::time::sleep(DAY).await;
     }
     let every = SessionQuery {
-        most: 9,
+        limit: 9,
         ..SessionQuery::default()
     };
     let rows = engine.sessions(&every);
@@ -117,19 +117,19 @@ async fn what_is_too_much_goes_from_the_oldest_on_and_spares_what_is_recent() {
         .map(|row| row.bytes)
         .sum();
     let retention = Retention {
-        over: Some(two),
+        max_bytes: Some(two),
         ..Retention::default()
     };
     // A few at a time.
     let pruned = engine.prune(retention, 3, false).await.expect("it is done");
-    assert_eq!((pruned.gone.len(), pruned.more), (3, true));
+    assert_eq!((pruned.deleted.len(), pruned.has_more), (3, true));
     assert_eq!(left(&engine).await, ["s3", "s4", "s5"]);
     let pruned = engine.prune(retention, 3, false).await.expect("it is done");
-    assert_eq!((pruned.gone.len(), pruned.more), (1, false));
+    assert_eq!((pruned.deleted.len(), pruned.has_more), (1, false));
     assert_eq!(left(&engine).await, ["s4", "s5"]);
     let spares = Retention {
-        over: Some(0),
-        spared: DAY + DAY / 2,
+        max_bytes: Some(0),
+        min_age: DAY + DAY / 2,
         ..Retention::default()
     };
     engine.prune(spares, 9, false).await.expect("it is done");
@@ -144,7 +144,7 @@ async fn a_pruner_looks_at_once_and_then_again_until_it_is_dropped() {
     }
     tokio::time::sleep(DAY * 2).await;
     turn(&engine, "later", false).await;
-    let pruner = engine.retain(older_than(DAY));
+    let pruner = engine.spawn_pruner(older_than(DAY));
     tokio::time::sleep(Duration::from_millis(500)).await;
     // Some of them at first, the rest a moment later.
     assert_eq!(left(&engine).await.len(), 51);

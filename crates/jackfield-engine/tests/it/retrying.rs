@@ -113,7 +113,7 @@ async fn the_instant_that_is_recorded_is_waited_for_after_a_restart() {
         tokio::time::sleep(Duration::from_secs(downtime - 1)).await;
         let resume = ResumeSession::new(session(), options().policy);
         let driven = bench.engine.resume(resume, &mut ()).await;
-        let Ok(DriveOutcome::Over(report)) = driven else {
+        let Ok(DriveOutcome::Finished(report)) = driven else {
             panic!("{driven:?}");
         };
         assert_eq!(report.end, TurnEnd::Answered(FinishReason::Stop));

@@ -129,7 +129,7 @@ fn hostile() -> serde_json::Value {
 fn a_schema_that_takes_for_ever_leaves_threads_for_the_others() {
     let toolbox = ScriptedToolbox::new(ToolboxId::parse("box").expect("a valid id"));
     toolbox.tool("good", Safety::Unknown);
-    toolbox.will("good", ScriptedCall::text("fine"));
+    toolbox.push_call("good", ScriptedCall::text("fine"));
     toolbox.spec(ToolSpec {
         description: "never runs".into(),
         icon: None,
@@ -143,8 +143,8 @@ fn a_schema_that_takes_for_ever_leaves_threads_for_the_others() {
     let model = ScriptedModel::new();
     let mut calls = vec![("box__bad", "{}"); 10];
     calls.push(("box__good", "{}"));
-    model.will(ScriptedReply::calls(calls));
-    model.will(ScriptedReply::text("done"));
+    model.push_reply(ScriptedReply::calls(calls));
+    model.push_reply(ScriptedReply::text("done"));
     let engine = Engine::builder(Arc::new(MemoryJournal::default()))
         .model("provider", model.port())
         .toolbox(toolbox.port())
@@ -358,7 +358,7 @@ async fn of_two_tools_with_one_name_the_first_runs_and_the_other_is_reported() {
 struct Without(Vec<String>);
 
 impl Observer for Without {
-    fn tell(&mut self, news: ObserverEvent<'_>) {
+    fn on_event(&mut self, news: ObserverEvent<'_>) {
         if let ObserverEvent::Unavailable { problem } = news {
             self.0.push(problem.message.clone());
         }

@@ -80,7 +80,7 @@ async fn outcomes_stand_in_call_order_when_the_last_call_finishes_first() {
 struct Opened(Arc<OnceLock<TurnId>>);
 
 impl Observer for Opened {
-    fn tell(&mut self, news: ObserverEvent<'_>) {
+    fn on_event(&mut self, news: ObserverEvent<'_>) {
         if let ObserverEvent::Fact {
             fact: Fact::TurnOpened { turn, .. },
             ..

@@ -102,23 +102,23 @@ pub(crate) fn scripts() -> impl Strategy<Value = Script> {
 pub(crate) fn arrange(journal: &FaultyJournal, how: Written) {
     let never = |journal: &FaultyJournal, times| {
         for _ in 0..times {
-            journal.will(AppendFault::Lose);
+            journal.push_fault(AppendFault::Lose);
         }
     };
     match how {
         Written::AndForgotten => {
-            journal.will(AppendFault::CommitAndLose);
+            journal.push_fault(AppendFault::CommitAndLose);
             never(journal, 5);
         }
         Written::AndLost => {
-            journal.will(AppendFault::CommitAndLose);
+            journal.push_fault(AppendFault::CommitAndLose);
         }
         Written::ByAnother => {
-            journal.will(AppendFault::ChangeHands);
+            journal.push_fault(AppendFault::ChangeHands);
         }
         Written::In(millis) => {
             let gate = Gate::new();
-            journal.will(AppendFault::Hold(gate.clone()));
+            journal.push_fault(AppendFault::Hold(gate.clone()));
             tokio::spawn(async move {
                 gate.reached().await;
                 tokio::time::sleep(Duration::from_millis(millis)).await;
@@ -128,12 +128,12 @@ pub(crate) fn arrange(journal: &FaultyJournal, how: Written) {
         Written::Never => never(journal, 6),
         Written::NotAtFirst => never(journal, 1),
         Written::Refused => {
-            journal.will(AppendFault::Refuse(AppendRefusal::Unwritable {
+            journal.push_fault(AppendFault::Refuse(AppendRefusal::Unwritable {
                 why: "the disk is full".into(),
             }));
         }
         Written::Well => {
-            journal.will_pass(1);
+            journal.push_successes(1);
         }
     }
 }
@@ -147,10 +147,11 @@ pub(crate) fn said(script: &Script) -> ScriptedModel {
     let model = ScriptedModel::new();
     for said in &script.replies {
         let kind = ModelFailureKind::Overloaded;
-        model.will(match said {
+        model.push_reply(match said {
             Said::Calls(tools) => {
                 let names: Vec<String> = tools.iter().map(|tool| format!("box__{tool}")).collect();
-                ScriptedReply::calls(names.iter().map(|name| (name.as_str(), "{}"))).using(used)
+                ScriptedReply::calls(names.iter().map(|name| (name.as_str(), "{}")))
+                    .with_usage(used)
             }
             Said::Overloaded => {
                 ScriptedReply::failure(ModelFailure::new(kind, Phase::BeforeFirstDelta, "busy"))
@@ -159,7 +160,7 @@ pub(crate) fn said(script: &Script) -> ScriptedModel {
     }
     // A reply that gets lost is asked for again.
     for _ in 0..20 {
-        model.will(ScriptedReply::text("done").using(used));
+        model.push_reply(ScriptedReply::text("done").with_usage(used));
     }
     model
 }
@@ -174,7 +175,7 @@ pub(crate) fn tools(script: &Script) -> ScriptedToolbox {
     });
     for (name, safety) in TOOLS {
         let text = ScriptedCall::text(name);
-        toolbox.tool(name, safety).always(
+        toolbox.tool(name, safety).set_default_call(
             name,
             match name {
                 "asks" => ScriptedCall::question("which?", json!({ "job": name })),
@@ -196,7 +197,7 @@ pub(crate) fn tools(script: &Script) -> ScriptedToolbox {
         );
     }
     for _ in 0..50 {
-        toolbox.will_resume(ScriptedCall::text("taken up"));
+        toolbox.push_resume(ScriptedCall::text("taken up"));
     }
     toolbox
 }

@@ -78,7 +78,7 @@ impl Bench {
 
 fn second(second: SecondMessage) -> SendMessage {
     let mut options = options();
-    options.second = second;
+    options.if_busy = second;
     message(options)
 }
 

@@ -52,8 +52,8 @@ async fn whoever_ends_in_order_knows_of_every_answer_that_it_was_written() {
     let scene = scene([ScriptedReply::text("hello")]);
     let mut begun = scene.begin("one", "a", None).await;
     to_the_end(&mut begun.watcher).await;
-    begun.connection.written();
-    scene.engine.settle().await;
+    begun.connection.mark_written();
+    scene.engine.flush_receipts().await;
     let loaded = scene.journal.load(&named("one")).await;
     let deliveries = loaded.expect("a session").deliveries;
     let written = DeliveryBody::Written {

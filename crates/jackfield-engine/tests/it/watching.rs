@@ -25,7 +25,7 @@ type Seen = Vec<(Cursor, SessionEvent)>;
 fn engine(journal: &Arc<dyn Journal>, replies: Vec<ScriptedReply>) -> Engine {
     let model = ScriptedModel::new();
     for reply in replies {
-        model.will(reply);
+        model.push_reply(reply);
     }
     let tool = OneTool::new(&Log::default(), |_| async { ToolResult::text("done") });
     Engine::builder(Arc::clone(journal))
@@ -80,12 +80,12 @@ async fn to_the_end(watcher: &mut Watcher) -> Seen {
 }
 
 fn is_text(told: &SessionEvent) -> bool {
-    matches!(told, SessionEvent::Text { piece, .. } if matches!(piece.said, TextEventKind::Text { .. }))
+    matches!(told, SessionEvent::Text { piece, .. } if matches!(piece.kind, TextEventKind::Text { .. }))
 }
 
 fn text(seen: &[(Cursor, SessionEvent)]) -> String {
     let texts = seen.iter().filter_map(|(_, told)| match told {
-        SessionEvent::Text { piece, .. } => match &piece.said {
+        SessionEvent::Text { piece, .. } => match &piece.kind {
             TextEventKind::Text { text, .. } => Some(&**text),
             TextEventKind::Ended { .. } | TextEventKind::Started(_) => None,
         },
@@ -103,7 +103,7 @@ fn outline(seen: &[(Cursor, SessionEvent)]) -> Vec<SessionEvent> {
 fn two_rounds() -> Vec<ScriptedReply> {
     vec![
         ScriptedReply::calls([("box__act", "{\"n\":1}"), ("box__act", "{\"n\": 2}")])
-            .saying("looking it up, 请稍等"),
+            .with_text("looking it up, 请稍等"),
         ScriptedReply::text("done: готово, 好了"),
     ]
 }
@@ -113,7 +113,7 @@ async fn text_is_told_before_the_reply_has_ended() {
     let gate = Gate::new();
     // A start, words in two pieces and an end; and then it thinks.
     let reply = ScriptedReply::text("half")
-        .saying("whole")
+        .with_text("whole")
         .held_after(4, &gate);
     let engine = engine(&journal(), vec![reply]);
     let turn = drive(&engine);
@@ -130,7 +130,7 @@ async fn text_is_told_before_the_reply_has_ended() {
         seen.is_sorted_by(|(one, _), (two, _)| one < two),
         "{seen:?}"
     );
-    assert!(watcher.is_at_rest());
+    assert!(watcher.is_idle());
 }
 
 #[tokio::test(start_paused = true)]
@@ -158,7 +158,7 @@ async fn a_slow_watcher_gets_the_rest_as_one_larger_piece() {
         tokio::task::yield_now().await;
     }
     let mut seen = Seen::new();
-    while let Some(news) = watcher.next_so_far() {
+    while let Some(news) = watcher.try_next() {
         seen.push(news);
     }
     gate.open();
@@ -213,7 +213,7 @@ async fn whoever_comes_back_anywhere_misses_nothing_and_sees_nothing_twice() {
     for (at, (cursor, told)) in seen.iter().enumerate() {
         if matches!(told, SessionEvent::Fact { fact, .. } if matches!(**fact, Fact::TurnEnded { .. }))
         {
-            assert!(watch(&elsewhere, *cursor).await.is_at_rest());
+            assert!(watch(&elsewhere, *cursor).await.is_idle());
             continue;
         }
         let rest = to_the_end(&mut watch(&elsewhere, *cursor).await).await;
@@ -269,7 +269,9 @@ async fn after_a_crash_the_lost_text_is_superseded_and_the_rest_comes_once() {
     let journal = journal();
     let gate = Gate::new();
     // In the middle of its second text, four bytes of which are there.
-    let half = ScriptedReply::text("one").saying("二").held_after(7, &gate);
+    let half = ScriptedReply::text("one")
+        .with_text("二")
+        .held_after(7, &gate);
     let first = engine(&journal, vec![half]);
     let turn = drive(&first);
     let mut here = watch(&first, Cursor::START).await;
@@ -279,7 +281,7 @@ async fn after_a_crash_the_lost_text_is_superseded_and_the_rest_comes_once() {
     }
     let mut elsewhere = watch(&engine(&journal, Vec::new()), Cursor::START).await;
     let mut seen_elsewhere = Seen::new();
-    while let Some(news) = elsewhere.next_so_far() {
+    while let Some(news) = elsewhere.try_next() {
         seen_elsewhere.push(news);
     }
     assert_eq!(text(&seen_elsewhere), "", "it is not recorded");
@@ -290,7 +292,7 @@ async fn after_a_crash_the_lost_text_is_superseded_and_the_rest_comes_once() {
     let second = engine(&journal, vec![ScriptedReply::text("whole")]);
     let resume = ResumeSession::new(session(), options().policy);
     let driven = second.resume(resume, &mut ()).await.expect("driven");
-    assert!(matches!(driven, DriveOutcome::Over(_)), "{driven:?}");
+    assert!(matches!(driven, DriveOutcome::Finished(_)), "{driven:?}");
     seen_elsewhere.extend(to_the_end(&mut elsewhere).await);
     let whole = to_the_end(&mut watch(&second, Cursor::START).await).await;
     assert_eq!(seen_elsewhere, whole);

@@ -22,7 +22,7 @@ use super::wire::request::Mode;
 use crate::gateway::Gateway;
 
 /// Answers with an existing turn.
-pub(super) async fn collect(
+pub(super) async fn replay_turn(
     gateway: Gateway,
     slot: OwnedSemaphorePermit,
     session: SessionId,
@@ -30,23 +30,23 @@ pub(super) async fn collect(
     mode: Mode,
 ) -> Result<Response, ProblemDetails> {
     let engine = gateway.engine();
-    engine.take_up_first(&session, &turn).await?;
+    engine.prioritize_resume(&session, &turn).await?;
     let loaded = engine.load(&session).await?;
     let facts = loaded.steps.iter().flat_map(|step| &step.facts);
     let opens =
         |fact: &&Fact| matches!(fact, Fact::TurnOpened { turn: opened, .. } if *opened == turn);
     let before = facts.take_while(|fact| !opens(fact)).count() as u64;
-    let cursor = Cursor::behind_facts(before);
+    let cursor = Cursor::after_facts(before);
     let watcher = engine.watch(session.clone(), cursor).await?;
-    let told = AnswerOptions {
+    let options = AnswerOptions {
         connection: None,
-        events: SessionEvents::of_turn(session.clone()),
+        events: SessionEvents::for_turn(session.clone()),
         session,
         slot,
         turn,
         watcher,
     };
-    let mut response = told.answer(gateway, mode).await?;
+    let mut response = options.respond(gateway, mode).await?;
     let headers = response.headers_mut();
     headers.insert("idempotent-replayed", HeaderValue::from_static("true"));
     Ok(response)
@@ -70,19 +70,19 @@ pub(super) struct AnswerOptions {
 
 impl AnswerOptions {
     /// Options for a turn that has just begun.
-    pub(super) fn of(begun: StartedTurn, slot: OwnedSemaphorePermit) -> Self {
+    pub(super) fn from_started(started: StartedTurn, slot: OwnedSemaphorePermit) -> Self {
         Self {
-            connection: Some(begun.connection),
-            events: SessionEvents::of_turn(begun.session.clone()),
-            session: begun.session,
+            connection: Some(started.connection),
+            events: SessionEvents::for_turn(started.session.clone()),
+            session: started.session,
             slot,
-            turn: begun.turn,
-            watcher: begun.watcher,
+            turn: started.turn,
+            watcher: started.watcher,
         }
     }
 
     /// Answers with the turn in the requested mode.
-    pub(super) async fn answer(
+    pub(super) async fn respond(
         self,
         gateway: Gateway,
         mode: Mode,
@@ -99,7 +99,7 @@ impl AnswerOptions {
         let mut response = match mode {
             Mode::Background => {
                 if let Some(connection) = connection {
-                    connection.written();
+                    connection.mark_written();
                 }
                 let found = find(gateway.engine(), &session, &turn).await?;
                 (StatusCode::ACCEPTED, Json(found)).into_response()
@@ -108,7 +108,7 @@ impl AnswerOptions {
                 connection,
                 events,
                 gateway,
-                said: Instant::now(),
+                last_sent: Instant::now(),
                 slot,
                 until: StreamEnd::Turn(turn),
                 watcher,
@@ -116,10 +116,10 @@ impl AnswerOptions {
             .response(),
             Mode::Wait => {
                 let _held = slot;
-                rest(&gateway, &mut watcher, &mut events, &turn).await?;
+                wait_until_idle(&gateway, &mut watcher, &mut events, &turn).await?;
                 let view = events.turn().map(|story| story.view(&session));
                 if let Some(connection) = connection {
-                    connection.written();
+                    connection.mark_written();
                 }
                 Json(view.ok_or_else(|| no_turn(turn.as_str()))?).into_response()
             }
@@ -132,23 +132,23 @@ impl AnswerOptions {
 }
 
 /// Reads events until the turn is over or only waits.
-async fn rest(
+async fn wait_until_idle(
     gateway: &Gateway,
     watcher: &mut Watcher,
     events: &mut SessionEvents,
     turn: &TurnId,
 ) -> Result<(), ProblemDetails> {
     loop {
-        while let Some((_, told)) = watcher.next_so_far() {
-            events.tell(told);
+        while let Some((_, event)) = watcher.try_next() {
+            events.convert(event);
         }
-        if events.is_at_rest(turn) && events.is_left(gateway).await? {
+        if events.is_idle(turn) && events.is_left_to_person(gateway).await? {
             return Ok(());
         }
         // No event announces that the approver left the decision to a person, so this polls.
-        if let Ok(told) = timeout(MOMENT, watcher.next()).await {
-            let (_, told) = told?;
-            events.tell(told);
+        if let Ok(next) = timeout(MOMENT, watcher.next()).await {
+            let (_, event) = next?;
+            events.convert(event);
         }
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct ApprovalQuery {
     responses((status = 200, description = "The questions.", body = ApprovalList), Problems)
 )]
 pub(crate) async fn list(
-    Requester(asker): Requester,
+    Requester(client): Requester,
     State(gateway): State<Gateway>,
     Parameters(ApprovalQuery { session }): Parameters<ApprovalQuery>,
 ) -> Result<Json<ApprovalList>, ProblemDetails> {
@@ -44,7 +44,7 @@ pub(crate) async fn list(
         Some(text) => {
             let text: String = text.chars().take(SessionId::MAX + 1).collect();
             let session = SessionId::parse(&text).map_err(|_| ProblemDetails::no_session(&text))?;
-            if !owner::sees(&gateway, &asker, &session).await? {
+            if !owner::can_see(&gateway, &client, &session).await? {
                 return Err(ProblemDetails::no_session(&text));
             }
             Some(session)
@@ -53,14 +53,14 @@ pub(crate) async fn list(
     let open = gateway.engine().open_questions(session.as_ref()).await?;
     let mut approvals = Vec::new();
     let mut last: Option<(SessionId, bool)> = None;
-    for asked in &open {
-        let sees = match &last {
-            Some((known, sees)) if *known == asked.session => *sees,
-            _ => owner::sees(&gateway, &asker, &asked.session).await?,
+    for question in &open {
+        let is_visible = match &last {
+            Some((known, sees)) if *known == question.session => *sees,
+            _ => owner::can_see(&gateway, &client, &question.session).await?,
         };
-        last = Some((asked.session.clone(), sees));
-        if sees {
-            approvals.push(ApprovalView::of(asked));
+        last = Some((question.session.clone(), is_visible));
+        if is_visible {
+            approvals.push(ApprovalView::from_question(question));
         }
     }
     Ok(Json(ApprovalList { approvals }))
@@ -72,12 +72,12 @@ pub(crate) async fn list(
     responses((status = 200, description = "The question.", body = ApprovalView), Problems)
 )]
 pub(crate) async fn get(
-    Requester(asker): Requester,
+    Requester(client): Requester,
     ApprovalPath(id): ApprovalPath,
     State(gateway): State<Gateway>,
 ) -> Result<Json<ApprovalView>, ProblemDetails> {
-    let asked = find(&gateway, &asker, &id).await?;
-    Ok(Json(ApprovalView::of(&asked)))
+    let question = find(&gateway, &client, &id).await?;
+    Ok(Json(ApprovalView::from_question(&question)))
 }
 
 /// Says yes: the call runs, once, as it is or with other arguments; or all calls of its tool in the
@@ -88,18 +88,18 @@ pub(crate) async fn get(
     responses((status = 200, description = "The question, answered.", body = ApprovalView), Problems)
 )]
 pub(crate) async fn allow(
-    Requester(asker): Requester,
+    Requester(client): Requester,
     ApprovalPath(id): ApprovalPath,
     State(gateway): State<Gateway>,
     OptionalJsonBody(allow): OptionalJsonBody<Allow>,
 ) -> Result<Json<ApprovalView>, ProblemDetails> {
-    let asked = find(&gateway, &asker, &id).await?;
+    let question = find(&gateway, &client, &id).await?;
     let Allow {
         arguments,
         for_session,
     } = allow;
-    let is_text = matches!(asked.input, Some(ToolInput::Text(_)));
-    let answer = match &asked.wait.kind {
+    let is_text = matches!(question.input, Some(ToolInput::Text(_)));
+    let answer = match &question.wait.kind {
         WaitKind::UnknownOutcome if arguments.is_some() || for_session => {
             let detail = "its outcome is not known: it can only be run again as it was";
             return Err(ProblemDetails::field("/arguments", detail));
@@ -116,7 +116,7 @@ pub(crate) async fn allow(
             })
         }
     };
-    deliver(&gateway, &asker, asked, answer).await
+    deliver(&gateway, &client, question, answer).await
 }
 
 /// Denies the call; the model gets the reason.
@@ -126,7 +126,7 @@ pub(crate) async fn allow(
     responses((status = 200, description = "The question, answered.", body = ApprovalView), Problems)
 )]
 pub(crate) async fn deny(
-    Requester(asker): Requester,
+    Requester(client): Requester,
     ApprovalPath(id): ApprovalPath,
     State(gateway): State<Gateway>,
     OptionalJsonBody(Deny { reason }): OptionalJsonBody<Deny>,
@@ -136,8 +136,8 @@ pub(crate) async fn deny(
         let why = format!("a reason has at most {LONGEST_REASON} bytes");
         return Err(ProblemDetails::field("/reason", why));
     }
-    let asked = find(&gateway, &asker, &id).await?;
-    let answer = match &asked.wait.kind {
+    let question = find(&gateway, &client, &id).await?;
+    let answer = match &question.wait.kind {
         WaitKind::UnknownOutcome => Answer::UnknownOutcome(UnknownAnswer::Report),
         WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
             Answer::Approval(Approval::Denied {
@@ -145,62 +145,62 @@ pub(crate) async fn deny(
             })
         }
     };
-    deliver(&gateway, &asker, asked, answer).await
+    deliver(&gateway, &client, question, answer).await
 }
 
 /// The question of this id, if the client sees its session.
 async fn find(
     gateway: &Gateway,
-    asker: &Principal,
+    client: &Principal,
     id: &str,
 ) -> Result<OpenQuestion, ProblemDetails> {
-    let none = || {
+    let not_found = || {
         let id: String = id.chars().take(80).collect();
         let detail = format!(
             "there is no question `{id}`; `GET /api/v1/approvals` lists those that are open"
         );
         ProblemDetails::new(ProblemKind::NotFound, detail)
     };
-    let wanted = WaitId::parse(id).map_err(|_| none())?;
-    let found = gateway.engine().questions_like(wanted.as_str()).await?;
-    let asked = found.into_iter().find(|asked| asked.wait.id == wanted);
-    let asked = asked.ok_or_else(none)?;
-    if owner::sees(gateway, asker, &asked.session).await? {
-        Ok(asked)
+    let wait = WaitId::parse(id).map_err(|_| not_found())?;
+    let found = gateway.engine().find_questions(wait.as_str()).await?;
+    let question = found.into_iter().find(|asked| asked.wait.id == wait);
+    let question = question.ok_or_else(not_found)?;
+    if owner::can_see(gateway, client, &question.session).await? {
+        Ok(question)
     } else {
-        Err(none())
+        Err(not_found())
     }
 }
 
 async fn deliver(
     gateway: &Gateway,
-    asker: &Principal,
-    asked: OpenQuestion,
+    client: &Principal,
+    question: OpenQuestion,
     answer: Answer,
 ) -> Result<Json<ApprovalView>, ProblemDetails> {
-    let wait = asked.wait.id.clone();
+    let wait = question.wait.id.clone();
     let id = delivery_id(wait.as_str())?;
     let body = DeliveryBody::Answer { answer, wait };
     let engine = gateway.engine();
-    let by = format!("{}, by the API", asker.name);
-    match engine.deliver(&asked.session, id, by, body).await? {
+    let by = format!("{}, by the API", client.name);
+    match engine.deliver(&question.session, id, by, body).await? {
         DeliveryOutcome::Accepted | DeliveryOutcome::AlreadyThere => {
-            if let Some(turn) = &asked.turn {
-                engine.take_up_first(&asked.session, turn).await?;
+            if let Some(turn) = &question.turn {
+                engine.prioritize_resume(&question.session, turn).await?;
             }
-            let now = find(gateway, asker, asked.wait.id.as_str()).await?;
-            Ok(Json(ApprovalView::of(&now)))
+            let now = find(gateway, client, question.wait.id.as_str()).await?;
+            Ok(Json(ApprovalView::from_question(&now)))
         }
         DeliveryOutcome::Closed { at, by, how } => {
-            Err(closed(how, by.as_deref(), &at.to_rfc3339()))
+            Err(closed_problem(how, by.as_deref(), &at.to_rfc3339()))
         }
-        DeliveryOutcome::NoSuchWait => match &asked.end {
+        DeliveryOutcome::NoSuchWait => match &question.end {
             Some((at, end)) => {
                 let by = match end {
                     WaitEnd::Answered { by, .. } => Some(&**by),
                     WaitEnd::Cancelled | WaitEnd::Expired | WaitEnd::Superseded => None,
                 };
-                Err(closed(end.kind(), by, &at.to_rfc3339()))
+                Err(closed_problem(end.kind(), by, &at.to_rfc3339()))
             }
             None => Err(ProblemDetails::new(
                 ProblemKind::NotFound,
@@ -211,7 +211,7 @@ async fn deliver(
 }
 
 /// The error for a question that is closed.
-fn closed(how: WaitEndKind, by: Option<&str>, at: &str) -> ProblemDetails {
+fn closed_problem(how: WaitEndKind, by: Option<&str>, at: &str) -> ProblemDetails {
     let detail = match (how, by) {
         (WaitEndKind::Answered, Some(by)) => format!("{by} answered it at {at}"),
         (WaitEndKind::Answered, None) => format!("it was answered at {at}"),

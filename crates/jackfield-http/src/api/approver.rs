@@ -7,7 +7,7 @@ use jackfield_domain::policy::{Permission, PolicyRule, RuleVerdict};
 use jackfield_engine::{Engine, TurnOptions};
 
 /// Lets people approve the calls that would be denied without them. The configured rules take precedence.
-pub(crate) async fn people(engine: &Engine, options: &mut TurnOptions) {
+pub(crate) async fn enable_approvals(engine: &Engine, options: &mut TurnOptions) {
     options.policy.can_ask = false;
     let offered = engine.tools(options).await;
     let allowed = offered

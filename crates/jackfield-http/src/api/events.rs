@@ -59,11 +59,11 @@ pub(crate) async fn watch(
     own: OwnedSession,
     State(gateway): State<Gateway>,
     headers: HeaderMap,
-    Parameters(watched): Parameters<EventQuery>,
+    Parameters(query): Parameters<EventQuery>,
 ) -> Result<Response, ProblemDetails> {
-    let cursor = cursor(&headers, watched.after.as_deref())?;
+    let cursor = cursor(&headers, query.after.as_deref())?;
     let engine = gateway.engine();
-    let slot = flow::slot(&gateway)?;
+    let slot = flow::acquire_slot(&gateway)?;
     // Before the steps are loaded, so that no event is missed in between.
     let watcher = engine.watch(own.session.clone(), cursor).await?;
     let steps = if cursor == Cursor::START {
@@ -71,19 +71,19 @@ pub(crate) async fn watch(
     } else {
         engine.load(&own.session).await?.steps
     };
-    let told = Stream {
+    let stream = Stream {
         connection: None,
-        events: SessionEvents::behind(own.session, &steps, cursor),
+        events: SessionEvents::after_cursor(own.session, &steps, cursor),
         gateway,
-        said: Instant::now(),
+        last_sent: Instant::now(),
         slot,
-        until: match watched.until {
+        until: match query.until {
             Some(StreamLimit::Rest) => StreamEnd::Rest,
             None => StreamEnd::Never,
         },
         watcher,
     };
-    Ok(told.response())
+    Ok(stream.response())
 }
 
 /// The start cursor; the header takes precedence.
@@ -107,7 +107,7 @@ pub(crate) struct Stream {
     /// The gateway.
     pub(crate) gateway: Gateway,
     /// When anything was last sent.
-    pub(crate) said: Instant,
+    pub(crate) last_sent: Instant,
     /// A slot of the limit on concurrent requests.
     #[expect(dead_code, reason = "it is held until the last byte has left")]
     pub(crate) slot: OwnedSemaphorePermit,
@@ -139,13 +139,13 @@ impl fmt::Debug for Stream {
 impl Stream {
     /// The response with this stream as its body.
     pub(crate) fn response(self) -> Response {
-        let told = stream::unfold(Some(self), |stream| async {
+        let chunks = stream::unfold(Some(self), |stream| async {
             let mut stream = stream?;
             let piece = stream.next().await?;
             let rest = (!piece.is_last).then_some(stream);
             Some((Ok::<_, EngineError>(Bytes::from(piece.text)), rest))
         });
-        let mut response = Response::new(Body::from_stream(told));
+        let mut response = Response::new(Body::from_stream(chunks));
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -160,24 +160,24 @@ impl Stream {
         loop {
             if self.is_over().await {
                 if let Some(connection) = self.connection.take() {
-                    connection.written();
+                    connection.mark_written();
                 }
                 return None;
             }
-            let told = timeout(keep_alive.min(TICK), self.watcher.next()).await;
-            let (cursor, told) = match told {
+            let next = timeout(keep_alive.min(TICK), self.watcher.next()).await;
+            let (cursor, event) = match next {
                 Ok(Ok(told)) => told,
                 Ok(Err(error)) => return Some(EventChunk::problem(error)),
                 // A shutdown does not wait for streams: subscribers reconnect with their cursor.
                 Err(_) if self.gateway.engine().is_draining() => return None,
-                Err(_) if self.said.elapsed() < keep_alive => continue,
+                Err(_) if self.last_sent.elapsed() < keep_alive => continue,
                 Err(_) => {
-                    self.said = Instant::now();
-                    return Some(EventChunk::more(": still there\n\n".to_owned()));
+                    self.last_sent = Instant::now();
+                    return Some(EventChunk::raw(": still there\n\n".to_owned()));
                 }
             };
-            if let Some(event) = self.events.tell(told) {
-                self.said = Instant::now();
+            if let Some(event) = self.events.convert(event) {
+                self.last_sent = Instant::now();
                 return Some(EventChunk::event(&event, cursor));
             }
         }
@@ -186,11 +186,15 @@ impl Stream {
     async fn is_over(&mut self) -> bool {
         match &self.until {
             StreamEnd::Never => false,
-            StreamEnd::Rest => self.watcher.is_at_rest(),
+            StreamEnd::Rest => self.watcher.is_idle(),
             StreamEnd::Turn(turn) => {
                 // An error here shows up with the next event.
-                self.events.is_at_rest(turn)
-                    && self.events.is_left(&self.gateway).await.unwrap_or(true)
+                self.events.is_idle(turn)
+                    && self
+                        .events
+                        .is_left_to_person(&self.gateway)
+                        .await
+                        .unwrap_or(true)
             }
         }
     }
@@ -203,7 +207,7 @@ struct EventChunk {
 }
 
 impl EventChunk {
-    const fn more(text: String) -> Self {
+    const fn raw(text: String) -> Self {
         Self {
             is_last: false,
             text,
@@ -213,7 +217,7 @@ impl EventChunk {
     fn event(event: &EventView, cursor: Cursor) -> Self {
         // JSON on one line: line breaks in texts are escaped.
         let data = serde_json::to_string(event).unwrap_or_default();
-        Self::more(format!(
+        Self::raw(format!(
             "id: {cursor}\nevent: {}\ndata: {data}\n\n",
             event.name()
         ))

@@ -29,7 +29,7 @@ impl FromRequestParts<Gateway> for Requester {
         parts: &mut Parts,
         gateway: &Gateway,
     ) -> Result<Self, ProblemDetails> {
-        Ok(Self(gateway.asker(&parts.headers)?))
+        Ok(Self(gateway.authenticate(&parts.headers)?))
     }
 }
 
@@ -38,7 +38,7 @@ impl FromRequestParts<Gateway> for Requester {
 #[derive(Clone, Debug)]
 pub(crate) struct OwnedSession {
     /// The authenticated client.
-    pub(crate) asker: Arc<Principal>,
+    pub(crate) client: Arc<Principal>,
     /// The session.
     pub(crate) session: SessionId,
 }
@@ -50,15 +50,15 @@ impl FromRequestParts<Gateway> for OwnedSession {
         parts: &mut Parts,
         gateway: &Gateway,
     ) -> Result<Self, ProblemDetails> {
-        let Requester(asker) = Requester::from_request_parts(parts, gateway).await?;
+        let Requester(client) = Requester::from_request_parts(parts, gateway).await?;
         let text = path_parameter(parts, gateway, "session").await?;
         let Ok(session) = SessionId::parse(&text) else {
             return Err(ProblemDetails::no_session(&shortened(&text)));
         };
-        if !owner::sees(gateway, &asker, &session).await? {
+        if !owner::can_see(gateway, &client, &session).await? {
             return Err(ProblemDetails::no_session(session.as_str()));
         }
-        Ok(Self { asker, session })
+        Ok(Self { client, session })
     }
 }
 
@@ -109,7 +109,7 @@ impl<T: DeserializeOwned> FromRequestParts<Gateway> for Parameters<T> {
         match Query::<T>::try_from_uri(&parts.uri) {
             Ok(Query(parameters)) => Ok(Self(parameters)),
             Err(rejection) => {
-                let why = causes(&rejection);
+                let why = root_cause(&rejection);
                 Err(ProblemDetails::new(
                     ProblemKind::Invalid,
                     format!("the parameters of the address cannot be read: {why}"),
@@ -183,11 +183,11 @@ async fn path_parameter(
 /// Reads a whole body, within the limits.
 async fn read(request: Request<Body>, gateway: &Gateway) -> Result<Bytes, ProblemDetails> {
     let (parts, body) = request.into_parts();
-    check_kind(&parts.headers)?;
+    check_content_type(&parts.headers)?;
     Ok(body::read(&parts.headers, body, &gateway.shared.config.serve.limits).await?)
 }
 
-fn check_kind(headers: &HeaderMap) -> Result<(), ProblemDetails> {
+fn check_content_type(headers: &HeaderMap) -> Result<(), ProblemDetails> {
     let kind = headers
         .get(CONTENT_TYPE)
         .map(|kind| kind.to_str().unwrap_or("?"));
@@ -247,7 +247,7 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
     pointer
 }
 
-fn causes(error: &dyn std::error::Error) -> String {
+fn root_cause(error: &dyn std::error::Error) -> String {
     let mut last = error;
     while let Some(cause) = last.source() {
         last = cause;

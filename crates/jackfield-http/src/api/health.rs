@@ -47,7 +47,7 @@ pub(crate) async fn ready(State(gateway): State<Gateway>) -> Response {
         let detail = "the gateway is ending: it takes no requests any more";
         return unavailable(detail);
     }
-    if !gateway.shared.written.is_written(engine).await {
+    if !gateway.shared.write_probe.is_writable(engine).await {
         let detail = "the journal cannot be written; the log says why";
         return unavailable(detail);
     }
@@ -60,13 +60,13 @@ pub(crate) async fn ready(State(gateway): State<Gateway>) -> Response {
 pub(crate) struct WriteProbe(Mutex<Option<(Instant, bool)>>);
 
 impl WriteProbe {
-    async fn is_written(&self, engine: &Engine) -> bool {
+    async fn is_writable(&self, engine: &Engine) -> bool {
         let mut last = self.0.lock().await;
-        if let Some((at, is_written)) = *last
+        if let Some((at, is_writable)) = *last
             && at.elapsed() < GOOD_FOR
         {
             // A write failure of a turn since then is newer than the cached result.
-            return is_written && !engine.writes_fail();
+            return is_writable && !engine.is_journal_failing();
         }
         let tried = engine.check_writable().await;
         if let Err(error) = &tried {
@@ -79,7 +79,7 @@ impl WriteProbe {
 
 fn unavailable(detail: &str) -> Response {
     let problem = ProblemDetails::new(ProblemKind::Unavailable, detail);
-    problem.after(Duration::from_secs(1)).into_response()
+    problem.retry_after(Duration::from_secs(1)).into_response()
 }
 
 fn ok() -> Response {

@@ -12,7 +12,7 @@ pub(crate) struct IdempotencyKeys(Mutex<HashMap<SessionId, Weak<tokio::sync::Mut
 
 impl IdempotencyKeys {
     /// Waits until no other request with a key is about to begin a turn in this session.
-    pub(crate) async fn first(&self, session: &SessionId) -> OwnedMutexGuard<()> {
+    pub(crate) async fn lock_session(&self, session: &SessionId) -> OwnedMutexGuard<()> {
         let mutex = {
             let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             known.retain(|_, mutex| mutex.strong_count() > 0);

@@ -19,7 +19,7 @@ use crate::gateway::Gateway;
     responses((status = 200, description = "The tools.", body = ToolList), Problems)
 )]
 pub(crate) async fn tools(
-    Requester(asker): Requester,
+    Requester(client): Requester,
     State(gateway): State<Gateway>,
 ) -> Result<Json<ToolList>, ProblemDetails> {
     let config = &gateway.shared.config;
@@ -28,11 +28,11 @@ pub(crate) async fn tools(
         Some(options) => options.clone(),
         None => config.options.clone(),
     };
-    options.server_tools = owner::server_tools(&asker, None, false)?;
-    approver::people(gateway.engine(), &mut options).await;
+    options.server_tools = owner::server_tools(&client, None, false)?;
+    approver::enable_approvals(gateway.engine(), &mut options).await;
     let offered = gateway.engine().tools(&options).await;
     Ok(Json(ToolList {
-        tools: offered.catalog.iter().map(ToolView::of).collect(),
+        tools: offered.catalog.iter().map(ToolView::from_entry).collect(),
         problems: offered.problems.iter().map(MissingView::from).collect(),
     }))
 }
@@ -43,11 +43,11 @@ pub(crate) async fn tools(
     responses((status = 200, description = "The servers.", body = ServerList), Problems)
 )]
 pub(crate) async fn servers(
-    Requester(asker): Requester,
+    Requester(client): Requester,
     State(gateway): State<Gateway>,
 ) -> Json<ServerList> {
     let servers = gateway.shared.servers.iter();
-    let servers = servers.map(|server| ServerView::of(server, asker.admin));
+    let servers = servers.map(|server| ServerView::from_toolbox(server, client.admin));
     Json(ServerList {
         servers: servers.collect(),
     })
@@ -65,7 +65,7 @@ pub(crate) async fn providers(
     let engine = gateway.engine();
     let providers = gateway.shared.providers.iter();
     let providers =
-        providers.map(|(name, state)| ProviderView::of(name, state, engine.capabilities(name)));
+        providers.map(|(name, state)| ProviderView::new(name, state, engine.capabilities(name)));
     Json(ProviderList {
         providers: providers.collect(),
     })
@@ -82,10 +82,10 @@ pub(crate) async fn models(
     State(gateway): State<Gateway>,
 ) -> Json<ModelList> {
     let config = &gateway.shared.config;
-    let listed = gateway.listed().await;
-    let models = listed.listed.iter().map(|model| {
+    let catalog = gateway.model_catalog().await;
+    let models = catalog.entries.iter().map(|model| {
         let alias_of = config.aliases.get(&model.id).map(words::model);
-        ModelView::of(model, alias_of)
+        ModelView::new(model, alias_of)
     });
     Json(ModelList {
         default: words::model(&config.options.model),

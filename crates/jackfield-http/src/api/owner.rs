@@ -15,46 +15,46 @@ use crate::gateway::Gateway;
 use crate::ids;
 
 /// Whether the session exists and this client sees it.
-pub(crate) async fn sees(
+pub(crate) async fn can_see(
     gateway: &Gateway,
-    asker: &Principal,
+    client: &Principal,
     session: &SessionId,
 ) -> Result<bool, EngineError> {
     let row = gateway.engine().session(session).await?;
-    Ok(row.is_some_and(|row| sees_row(asker, &row)))
+    Ok(row.is_some_and(|row| can_see_row(client, &row)))
 }
 
 /// Whether this client sees a listed session.
-pub(crate) fn sees_row(asker: &Principal, row: &SessionRow) -> bool {
-    asker.admin
+pub(crate) fn can_see_row(client: &Principal, row: &SessionRow) -> bool {
+    client.admin
         || match &row.principal {
-            Some(principal) => is_its(asker, principal),
-            None => ids::is_of(&row.session, &asker.principal),
+            Some(principal) => is_own_principal(client, principal),
+            None => ids::is_issued_to(&row.session, &client.principal),
         }
 }
 
 /// Whether a principal is the client's own, or an end user of it.
-fn is_its(asker: &Principal, principal: &str) -> bool {
-    let behind = principal.strip_prefix(&*asker.principal);
+fn is_own_principal(client: &Principal, principal: &str) -> bool {
+    let behind = principal.strip_prefix(&*client.principal);
     behind.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The client's principal, or that of one of its end users. Their conversations are found separately. Token names
 /// contain no `/`, so the names cannot collide.
-pub(crate) fn principal(asker: &Principal, user: Option<&str>) -> Arc<str> {
+pub(crate) fn principal(client: &Principal, user: Option<&str>) -> Arc<str> {
     match user {
-        None => Arc::clone(&asker.principal),
-        Some(user) => format!("{}/{user}", asker.principal).into(),
+        None => Arc::clone(&client.principal),
+        Some(user) => format!("{}/{user}", client.principal).into(),
     }
 }
 
 /// The server tools that a turn is offered: the requested ones that the token may use.
 pub(crate) fn server_tools(
-    asker: &Principal,
-    wanted: Option<&[String]>,
-    brings_own: bool,
+    client: &Principal,
+    requested: Option<&[String]>,
+    has_client_tools: bool,
 ) -> Result<ServerTools, ProblemDetails> {
-    let wanted = match wanted {
+    let requested = match requested {
         None => None,
         Some([]) => Some("none".to_owned()),
         Some(patterns) => {
@@ -67,12 +67,12 @@ pub(crate) fn server_tools(
             Some(patterns.join(","))
         }
     };
-    let used = tools::used(&asker.tools, wanted.as_deref(), brings_own)?;
-    Ok(tools::offered(used))
+    let used = tools::select(&client.tools, requested.as_deref(), has_client_tools)?;
+    Ok(tools::to_server_tools(used))
 }
 
 /// A new session id for this client.
-pub(crate) fn new_session(asker: &Principal) -> Result<SessionId, ProblemDetails> {
-    ids::session_of(&asker.principal)
+pub(crate) fn new_session(client: &Principal) -> Result<SessionId, ProblemDetails> {
+    ids::session_for(&client.principal)
         .map_err(|error| ProblemDetails::new(ProblemKind::Internal, error.to_string()))
 }

@@ -25,7 +25,7 @@ use crate::retry_headers;
 pub(crate) struct ProblemDetails {
     detail: String,
     /// Extra fields of this kind of problem.
-    more: Map<String, Value>,
+    extra: Map<String, Value>,
     kind: ProblemKind,
     retry_after: Option<Duration>,
 }
@@ -156,18 +156,18 @@ pub(crate) struct Problems;
 
 impl IntoResponses for Problems {
     fn responses() -> BTreeMap<String, RefOr<Described>> {
-        let said = [
+        let descriptions = [
             ("4XX", "What was asked for is not done."),
             ("5XX", "It cannot be done now."),
         ];
-        let described = |(status, said): (&str, &str)| {
+        let described = |(status, description): (&str, &str)| {
             let document = Content::new(Some(Ref::from_schema_name("Problem")));
             let described = ResponseBuilder::new()
-                .description(said)
+                .description(description)
                 .content(MEDIA_TYPE, document);
             (status.to_owned(), described.build().into())
         };
-        said.map(described).into()
+        descriptions.map(described).into()
     }
 }
 
@@ -176,7 +176,7 @@ impl ProblemDetails {
     pub(crate) fn new(kind: ProblemKind, detail: impl Into<String>) -> Self {
         Self {
             detail: detail.into(),
-            more: Map::new(),
+            extra: Map::new(),
             kind,
             retry_after: None,
         }
@@ -200,7 +200,7 @@ impl ProblemDetails {
     }
 
     /// The error for a session with a turn in progress.
-    pub(crate) fn at_work(session: &SessionId, turn: &TurnId) -> Self {
+    pub(crate) fn busy(session: &SessionId, turn: &TurnId) -> Self {
         let detail = format!(
             "session {session} is at work on turn {turn}: wait until it is over, or cancel it"
         );
@@ -217,12 +217,12 @@ impl ProblemDetails {
 
     /// Adds a field.
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.more.insert(name.to_owned(), value.into());
+        self.extra.insert(name.to_owned(), value.into());
         self
     }
 
     /// Sets the time to wait before a retry.
-    pub(crate) const fn after(mut self, wait: Duration) -> Self {
+    pub(crate) const fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
         self
     }
@@ -231,7 +231,7 @@ impl ProblemDetails {
     pub(crate) fn into_json(self) -> String {
         let Self {
             detail,
-            mut more,
+            extra: mut more,
             kind,
             ..
         } = self;
@@ -304,7 +304,7 @@ impl From<ServeError> for ProblemDetails {
             problem = problem.with("pointer", format!("/{}", place.replace('.', "/")));
         }
         match wait {
-            Some(wait) => problem.after(wait),
+            Some(wait) => problem.retry_after(wait),
             None => problem,
         }
     }
@@ -327,10 +327,10 @@ impl From<EngineError> for ProblemDetails {
                 );
                 Self::new(ProblemKind::Busy, detail)
                     .with("turn", turn.as_str())
-                    .after(Duration::from_secs(1))
+                    .retry_after(Duration::from_secs(1))
             }
             EngineError::Draining => {
-                Self::new(ProblemKind::Unavailable, detail).after(Duration::from_secs(1))
+                Self::new(ProblemKind::Unavailable, detail).retry_after(Duration::from_secs(1))
             }
             EngineError::Exists { .. } => Self::new(ProblemKind::Conflict, detail),
             EngineError::ForeignCursor(_) => Self::parameter("Last-Event-ID", detail),
@@ -388,7 +388,7 @@ impl ProblemDetails {
     fn unavailable(error: &EngineError) -> Self {
         log(error, "the journal fails");
         let detail = "the journal cannot be read or written now: come again";
-        Self::new(ProblemKind::Unavailable, detail).after(Duration::from_secs(1))
+        Self::new(ProblemKind::Unavailable, detail).retry_after(Duration::from_secs(1))
     }
 }
 

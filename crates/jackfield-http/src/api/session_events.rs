@@ -27,45 +27,45 @@ use crate::gateway::Gateway;
 #[derive(Debug)]
 pub(crate) struct SessionEvents {
     /// Whether all events of the last step were received: only then is the tracked state stable.
-    is_whole: bool,
+    step_complete: bool,
     session: SessionId,
     turn: Option<TurnStory>,
     /// Calls that must be closed before the turn counts as at rest: those that were just answered.
-    until_closed: Vec<ToolCallId>,
+    awaited_calls: Vec<ToolCallId>,
 }
 
 impl SessionEvents {
     /// Converts the events of a session after a cursor. The steps so far are known, and produce no events.
-    pub(crate) fn behind(session: SessionId, steps: &[Envelope], cursor: Cursor) -> Self {
+    pub(crate) fn after_cursor(session: SessionId, steps: &[Envelope], cursor: Cursor) -> Self {
         let mut events = Self {
-            is_whole: true,
+            step_complete: true,
             session,
             turn: None,
-            until_closed: Vec::new(),
+            awaited_calls: Vec::new(),
         };
         let known = usize::try_from(cursor.facts()).unwrap_or(usize::MAX);
         let facts = steps
             .iter()
             .flat_map(|step| step.facts.iter().map(|fact| (fact, step.now)));
         for (fact, now) in facts.take(known) {
-            events.remember(fact, now);
+            events.track(fact, now);
         }
         events
     }
 
     /// Converts the events of a session from the opening of a turn on.
-    pub(crate) const fn of_turn(session: SessionId) -> Self {
+    pub(crate) const fn for_turn(session: SessionId) -> Self {
         Self {
-            is_whole: true,
+            step_complete: true,
             session,
             turn: None,
-            until_closed: Vec::new(),
+            awaited_calls: Vec::new(),
         }
     }
 
     /// Delays the rest state of the turn until these calls are closed.
-    pub(crate) fn until_closed(mut self, calls: Vec<ToolCallId>) -> Self {
-        self.until_closed = calls;
+    pub(crate) fn awaiting(mut self, calls: Vec<ToolCallId>) -> Self {
+        self.awaited_calls = calls;
         self
     }
 
@@ -75,17 +75,17 @@ impl SessionEvents {
     }
 
     /// Whether the current turn is this one and at rest: it is over, or only waits for an answer from outside.
-    pub(crate) fn is_at_rest(&self, turn: &TurnId) -> bool {
+    pub(crate) fn is_idle(&self, turn: &TurnId) -> bool {
         let its = self.turn.as_ref().filter(|story| story.turn == *turn);
         its.is_some_and(|story| {
-            let are_closed = || self.until_closed.iter().all(|call| story.is_closed(call));
-            story.is_over() || (self.is_whole && story.only_waits() && are_closed())
+            let are_closed = || self.awaited_calls.iter().all(|call| story.is_closed(call));
+            story.is_over() || (self.step_complete && story.only_waits() && are_closed())
         })
     }
 
     /// Whether a turn at rest waits for a person. If there is an approver, the driver stays until the approver
     /// has left the decision to a person.
-    pub(crate) async fn is_left(&self, gateway: &Gateway) -> Result<bool, EngineError> {
+    pub(crate) async fn is_left_to_person(&self, gateway: &Gateway) -> Result<bool, EngineError> {
         let engine = gateway.engine();
         let is_over = self.turn.as_ref().is_some_and(TurnStory::is_over);
         if is_over || !engine.has_approver() {
@@ -96,37 +96,37 @@ impl SessionEvents {
     }
 
     /// The API event for a session event; `None` if another one of the same step covers it.
-    pub(crate) fn tell(&mut self, told: SessionEvent) -> Option<EventView> {
-        match told {
+    pub(crate) fn convert(&mut self, event: SessionEvent) -> Option<EventView> {
+        match event {
             SessionEvent::Fact { fact, is_last, now } => {
-                self.is_whole = is_last;
-                self.remember(&fact, now);
-                self.fact(&fact, now)
+                self.step_complete = is_last;
+                self.track(&fact, now);
+                self.convert_fact(&fact, now)
             }
             SessionEvent::Superseded { fact, now, .. } => {
-                self.remember(&fact, now);
-                broken(&fact, now).map(EventView::Superseded)
+                self.track(&fact, now);
+                broken_reply(&fact, now).map(EventView::Superseded)
             }
-            SessionEvent::Text { attempt, piece } => Some(said(attempt, piece)),
+            SessionEvent::Text { attempt, piece } => Some(text_event(attempt, piece)),
         }
     }
 
-    fn remember(&mut self, fact: &Fact, now: Now) {
-        if let Some(opened) = TurnStory::opened(fact, now.wall) {
+    fn track(&mut self, fact: &Fact, now: Now) {
+        if let Some(opened) = TurnStory::from_opening(fact, now.wall) {
             self.turn = Some(opened);
         } else if let Some(turn) = &mut self.turn {
-            turn.see(fact, now);
+            turn.apply(fact, now);
         }
     }
 
-    fn fact(&self, fact: &Fact, now: Now) -> Option<EventView> {
+    fn convert_fact(&self, fact: &Fact, now: Now) -> Option<EventView> {
         Some(match fact {
             Fact::CallAccepted { attempt, .. } => EventView::CallAccepted(CallMoved {
                 call: attempt.call.to_string(),
                 attempt: attempt.attempt,
             }),
             Fact::CallClosed { call, .. } => {
-                let call = self.turn.as_ref()?.call_of(call)?;
+                let call = self.turn.as_ref()?.find_call(call)?;
                 EventView::CallEnded(CallEnded { call })
             }
             Fact::CallLost {
@@ -154,7 +154,7 @@ impl SessionEvents {
             }),
             // Late results change no earlier event.
             Fact::Late(_) => return None,
-            Fact::ModelCallEnded { .. } => EventView::ReplyFailed(broken(fact, now)?),
+            Fact::ModelCallEnded { .. } => EventView::ReplyFailed(broken_reply(fact, now)?),
             Fact::ModelCallStarted { attempt, tools, .. } => {
                 let (tools_allowed, why_not) = words::tool_use(*tools);
                 EventView::RoundStarted(RoundStarted {
@@ -171,7 +171,7 @@ impl SessionEvents {
                     at: Some(now.wall.to_rfc3339()),
                     round: Some(attempt.round),
                     finish: Some(words::finish(&reply.end.finish).to_owned()),
-                    ..MessageView::of(&reply.message)
+                    ..MessageView::from_message(&reply.message)
                 },
                 usage: reply.end.usage.as_ref().map(UsageView::from),
                 notes: reply.end.notes.iter().map(NoteView::from).collect(),
@@ -204,13 +204,13 @@ impl SessionEvents {
                     WaitEnd::Cancelled | WaitEnd::Expired | WaitEnd::Superseded => None,
                 },
             }),
-            Fact::WaitOpened { wait } => EventView::WaitStarted(WaitView::of(wait)),
+            Fact::WaitOpened { wait } => EventView::WaitStarted(WaitView::from_wait(wait)),
         })
     }
 }
 
 /// A reply that broke off.
-fn broken(fact: &Fact, now: Now) -> Option<ReplyBroken> {
+fn broken_reply(fact: &Fact, now: Now) -> Option<ReplyBroken> {
     let Fact::ModelCallEnded {
         attempt,
         partial,
@@ -223,7 +223,7 @@ fn broken(fact: &Fact, now: Now) -> Option<ReplyBroken> {
     };
     let (why, failure) = match why {
         ModelCallEnd::Cancelled => ("cancelled", None),
-        ModelCallEnd::Failed(failure) => ("failed", Some(FailureView::of(failure))),
+        ModelCallEnd::Failed(failure) => ("failed", Some(FailureView::from_failure(failure))),
         ModelCallEnd::Lost => ("lost", None),
     };
     Some(ReplyBroken {
@@ -235,14 +235,16 @@ fn broken(fact: &Fact, now: Now) -> Option<ReplyBroken> {
         partial: partial
             .as_ref()
             .filter(|_| retry_at.is_none() && why != "lost")
-            .map(|partial| MessageView::of(partial)),
+            .map(|partial| MessageView::from_message(partial)),
     })
 }
 
 /// A text event of a reply.
-fn said(attempt: ModelAttempt, piece: TextEvent) -> EventView {
+fn text_event(attempt: ModelAttempt, piece: TextEvent) -> EventView {
     let ModelAttempt { round, attempt } = attempt;
-    let TextEvent { block, said, .. } = piece;
+    let TextEvent {
+        block, kind: said, ..
+    } = piece;
     match said {
         TextEventKind::Started(started) => {
             let mut event = BlockStarted {
@@ -264,14 +266,14 @@ fn said(attempt: ModelAttempt, piece: TextEvent) -> EventView {
                 TextStart::Text => "text",
                 TextStart::Thinking { .. } => "thinking",
                 TextStart::Whole(content) => {
-                    event.whole = Some(BlockView::of_content(&content));
+                    event.whole = Some(BlockView::from_content(&content));
                     "whole"
                 }
             };
             kind.clone_into(&mut event.kind);
             EventView::BlockStarted(event)
         }
-        TextEventKind::Text { of, text } => EventView::Text(TextTold {
+        TextEventKind::Text { kind: of, text } => EventView::Text(TextTold {
             round,
             attempt,
             block,

@@ -80,12 +80,12 @@ pub(crate) enum ExportQueryFormat {
     responses((status = 200, description = "A page of them.", body = SessionPage), Problems)
 )]
 pub(crate) async fn list(
-    Requester(asker): Requester,
+    Requester(client): Requester,
     State(gateway): State<Gateway>,
-    Parameters(listed): Parameters<SessionsFilter>,
+    Parameters(filter): Parameters<SessionsFilter>,
 ) -> Result<Json<SessionPage>, ProblemDetails> {
-    let limit = limit(listed.limit)?;
-    let search = listed.search.filter(|search| !search.trim().is_empty());
+    let limit = limit(filter.limit)?;
+    let search = filter.search.filter(|search| !search.trim().is_empty());
     if search
         .as_ref()
         .is_some_and(|search| search.len() > LONGEST_SEARCH)
@@ -93,26 +93,26 @@ pub(crate) async fn list(
         let why = format!("at most {LONGEST_SEARCH} bytes can be searched for");
         return Err(ProblemDetails::parameter("search", why));
     }
-    let mut before = listed.page.as_deref().map(place).transpose()?;
-    let (mut rows, mut looked_at) = (Vec::new(), 0);
+    let mut before = filter.page.as_deref().map(parse_page_token).transpose()?;
+    let (mut rows, mut examined) = (Vec::new(), 0);
     let mut next = None;
     'pages: loop {
         let query = SessionQuery {
             before: before.clone(),
-            most: PAGE,
+            limit: PAGE,
             text: search.clone(),
             ..SessionQuery::default()
         };
         let found = gateway.engine().sessions(&query).await?;
         let is_last = found.len() < PAGE;
         for row in found {
-            if rows.len() == limit || looked_at == MOST_LOOKED_AT {
-                next = before.as_ref().map(written);
+            if rows.len() == limit || examined == MOST_LOOKED_AT {
+                next = before.as_ref().map(page_token);
                 break 'pages;
             }
-            looked_at += 1;
+            examined += 1;
             before = Some((row.changed, row.session.clone()));
-            if owner::sees_row(&asker, &row) {
+            if owner::can_see_row(&client, &row) {
                 rows.push(row);
             }
         }
@@ -132,13 +132,13 @@ pub(crate) async fn list(
     responses((status = 201, description = "The session.", body = SessionView), Problems)
 )]
 pub(crate) async fn create(
-    Requester(asker): Requester,
+    Requester(client): Requester,
     State(gateway): State<Gateway>,
     OptionalJsonBody(CreateSession {}): OptionalJsonBody<CreateSession>,
 ) -> Result<Response, ProblemDetails> {
-    let session = owner::new_session(&asker)?;
+    let session = owner::new_session(&client)?;
     gateway.engine().create(&session).await?;
-    made(&gateway, &session).await
+    created_response(&gateway, &session).await
 }
 
 /// One session.
@@ -173,7 +173,7 @@ pub(crate) async fn delete(
             let open = row.and_then(|row| row.open).map(|open| open.turn);
             Err(open.map_or_else(
                 || error.into(),
-                |turn| ProblemDetails::at_work(&own.session, &turn),
+                |turn| ProblemDetails::busy(&own.session, &turn),
             ))
         }
         Err(error) => Err(error.into()),
@@ -211,9 +211,9 @@ pub(crate) async fn fork(
         };
         return Err(ProblemDetails::field("/turn", why));
     };
-    let session = owner::new_session(&own.asker)?;
+    let session = owner::new_session(&own.client)?;
     engine.fork(&own.session, &place, &session).await?;
-    made(&gateway, &session).await
+    created_response(&gateway, &session).await
 }
 
 /// The turns of a session, in order.
@@ -231,10 +231,10 @@ pub(crate) async fn turns(
     let loaded = gateway.engine().load(&own.session).await?;
     let after = after.unwrap_or(0);
     let stories = story::turns(&loaded.steps);
-    let mut behind = stories.iter().filter(|story| story.ordinal > after);
-    let turns = behind.by_ref().take(limit);
+    let mut later = stories.iter().filter(|story| story.ordinal > after);
+    let turns = later.by_ref().take(limit);
     let turns: Vec<TurnView> = turns.map(|story| story.view(&own.session)).collect();
-    let next = behind
+    let next = later
         .next()
         .and_then(|_| turns.last())
         .map(|turn| turn.number);
@@ -284,7 +284,7 @@ fn json(own: &OwnedSession, steps: &[Envelope], redacted: bool) -> Vec<u8> {
     } else {
         Cow::Borrowed(steps)
     };
-    let forked = History::of(&steps, &[]).forked;
+    let forked = History::from_steps(&steps, &[]).forked;
     let stories = story::turns(&steps);
     let document = ExportView {
         format: "jackfield.session.api",
@@ -295,7 +295,7 @@ fn json(own: &OwnedSession, steps: &[Envelope], redacted: bool) -> Vec<u8> {
         before: forked
             .iter()
             .flat_map(|forked| forked.messages.iter())
-            .map(|message| MessageView::of(message))
+            .map(|message| MessageView::from_message(message))
             .collect(),
         turns: stories
             .iter()
@@ -315,7 +315,10 @@ fn json(own: &OwnedSession, steps: &[Envelope], redacted: bool) -> Vec<u8> {
 }
 
 /// The response for a session that was just created.
-async fn made(gateway: &Gateway, session: &SessionId) -> Result<Response, ProblemDetails> {
+async fn created_response(
+    gateway: &Gateway,
+    session: &SessionId,
+) -> Result<Response, ProblemDetails> {
     let view = view(gateway, session).await?;
     let mut response = (StatusCode::CREATED, Json(view)).into_response();
     if let Ok(location) = HeaderValue::from_str(&format!("/api/v1/sessions/{session}")) {
@@ -330,7 +333,7 @@ async fn view(gateway: &Gateway, session: &SessionId) -> Result<SessionView, Pro
     let mut view = SessionView::from(&row);
     if row.unreadable.is_none() {
         let loaded = engine.load(session).await?;
-        let forked = History::of(&loaded.steps, &loaded.deliveries).forked;
+        let forked = History::from_steps(&loaded.steps, &loaded.deliveries).forked;
         view.forked_from = forked.as_ref().map(ForkedView::from);
     }
     Ok(view)
@@ -357,11 +360,11 @@ fn limit(given: Option<usize>) -> Result<usize, ProblemDetails> {
 }
 
 /// A page token.
-fn written((changed, session): &(WallTime, SessionId)) -> String {
+fn page_token((changed, session): &(WallTime, SessionId)) -> String {
     format!("{}.{session}", changed.as_millis())
 }
 
-fn place(text: &str) -> Result<(WallTime, SessionId), ProblemDetails> {
+fn parse_page_token(text: &str) -> Result<(WallTime, SessionId), ProblemDetails> {
     let wrong = || ProblemDetails::parameter("page", "this is nothing that a page said as `next`");
     let (changed, session) = text.split_once('.').ok_or_else(wrong)?;
     let changed: i64 = changed.parse().map_err(|_| wrong())?;

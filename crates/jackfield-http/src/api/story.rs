@@ -27,10 +27,10 @@ pub(crate) struct TurnStory {
     began: WallTime,
     calls: Vec<CallStory>,
     end: Option<(TurnEnd, WallTime)>,
-    is_asking: bool,
+    is_calling_model: bool,
     messages: Vec<MessageView>,
     notes: Vec<NoteView>,
-    noted: BTreeSet<(String, String)>,
+    seen_notes: BTreeSet<(String, String)>,
     /// Its place in the session, from 1.
     pub(crate) ordinal: u32,
     resumed: u32,
@@ -38,7 +38,7 @@ pub(crate) struct TurnStory {
     setup: Arc<Setup>,
     /// Its id.
     pub(crate) turn: TurnId,
-    used: BTreeMap<ModelAttempt, Usage>,
+    usage_by_attempt: BTreeMap<ModelAttempt, Usage>,
     waits: Vec<Wait>,
 }
 
@@ -64,10 +64,10 @@ pub(crate) fn turns(steps: &[Envelope]) -> Vec<TurnStory> {
     let mut turns: Vec<TurnStory> = Vec::new();
     for step in steps {
         for fact in &step.facts {
-            if let Some(opened) = TurnStory::opened(fact, step.now.wall) {
+            if let Some(opened) = TurnStory::from_opening(fact, step.now.wall) {
                 turns.push(opened);
             } else if let Some(turn) = turns.last_mut() {
-                turn.see(fact, step.now);
+                turn.apply(fact, step.now);
             }
         }
     }
@@ -76,7 +76,7 @@ pub(crate) fn turns(steps: &[Envelope]) -> Vec<TurnStory> {
 
 impl TurnStory {
     /// The turn that a fact opens, if any.
-    pub(crate) fn opened(fact: &Fact, at: WallTime) -> Option<Self> {
+    pub(crate) fn from_opening(fact: &Fact, at: WallTime) -> Option<Self> {
         let Fact::TurnOpened {
             opening,
             ordinal,
@@ -91,25 +91,25 @@ impl TurnStory {
             began: at,
             calls: Vec::new(),
             end: None,
-            is_asking: false,
-            messages: brought(opening, *ordinal),
+            is_calling_model: false,
+            messages: input_messages(opening, *ordinal),
             notes: Vec::new(),
-            noted: BTreeSet::new(),
+            seen_notes: BTreeSet::new(),
             ordinal: *ordinal,
             resumed: 0,
             rounds: 0,
             setup: Arc::clone(setup),
             turn: turn.clone(),
-            used: BTreeMap::new(),
+            usage_by_attempt: BTreeMap::new(),
             waits: Vec::new(),
         })
     }
 
     /// Applies a fact of the turn.
-    pub(crate) fn see(&mut self, fact: &Fact, now: Now) {
+    pub(crate) fn apply(&mut self, fact: &Fact, now: Now) {
         if let Some((attempt, usage)) = fact.usage() {
-            let used = self.used.entry(attempt).or_insert(usage);
-            *used = used.settled(usage);
+            let used = self.usage_by_attempt.entry(attempt).or_insert(usage);
+            *used = used.merge(usage);
         }
         match fact {
             Fact::CallClosed {
@@ -142,22 +142,22 @@ impl TurnStory {
                 why,
                 ..
             } => {
-                self.is_asking = retry_at.is_some();
+                self.is_calling_model = retry_at.is_some();
                 if let (Some(partial), None) = (partial, retry_at) {
-                    self.broke_off(*attempt, partial, why, now.wall);
+                    self.apply_partial(*attempt, partial, why, now.wall);
                 }
             }
             Fact::ModelCallStarted { attempt, .. } => {
-                self.is_asking = true;
+                self.is_calling_model = true;
                 self.rounds = attempt.round;
             }
             Fact::ReplyReceived { attempt, reply } => {
-                self.is_asking = false;
+                self.is_calling_model = false;
                 self.calls
                     .extend(reply.message.calls().map(|call| CallStory {
                         attempts: 0,
                         call: Arc::clone(call),
-                        closed: ran_there(call, &reply.message.blocks),
+                        closed: provider_result(call, &reply.message.blocks),
                         edited: None,
                         round: attempt.round,
                         started: None,
@@ -165,7 +165,7 @@ impl TurnStory {
                 self.answer = reply.message.to_text();
                 for note in &reply.end.notes {
                     if self
-                        .noted
+                        .seen_notes
                         .insert((note.code.to_string(), note.path.clone()))
                     {
                         self.notes.push(note.into());
@@ -175,7 +175,7 @@ impl TurnStory {
                     at: Some(now.wall.to_rfc3339()),
                     round: Some(attempt.round),
                     finish: Some(words::finish(&reply.end.finish).to_owned()),
-                    ..MessageView::of(&reply.message)
+                    ..MessageView::from_message(&reply.message)
                 });
             }
             Fact::TurnEnded { end, .. } => self.end = Some((end.clone(), now.wall)),
@@ -197,14 +197,16 @@ impl TurnStory {
     /// The turn as an API view.
     pub(crate) fn view(&self, session: &SessionId) -> TurnView {
         let mut usage = Usage::default();
-        self.used.values().for_each(|used| usage += *used);
+        self.usage_by_attempt
+            .values()
+            .for_each(|used| usage += *used);
         let cost = self.setup.price.as_ref().map(|price| price.bill(&usage));
         TurnView {
             id: self.turn.to_string(),
             session: session.to_string(),
             number: self.ordinal,
             status: self.status().to_owned(),
-            end: self.end.as_ref().map(|(end, _)| EndView::of(end)),
+            end: self.end.as_ref().map(|(end, _)| EndView::from_end(end)),
             answer: self.answer.clone(),
             model: words::model(&self.setup.model),
             began: self.began.to_rfc3339(),
@@ -213,7 +215,7 @@ impl TurnStory {
             resumed: self.resumed,
             messages: self.messages.clone(),
             calls: self.calls.iter().map(|call| self.call_view(call)).collect(),
-            waits: self.waits.iter().map(WaitView::of).collect(),
+            waits: self.waits.iter().map(WaitView::from_wait).collect(),
             usage: UsageView::from(&usage),
             cost: cost.as_ref().map(CostView::from),
             notes: self.notes.clone(),
@@ -229,7 +231,7 @@ impl TurnStory {
     pub(crate) fn only_waits(&self) -> bool {
         let open = || self.calls.iter().filter(|call| call.closed.is_none());
         let is_asked = |call: &CallStory| self.waits.iter().any(|wait| wait.call == call.call.id);
-        !self.is_over() && !self.is_asking && open().next().is_some() && open().all(is_asked)
+        !self.is_over() && !self.is_calling_model && open().next().is_some() && open().all(is_asked)
     }
 
     /// Whether a call has its result. An unknown call counts as closed.
@@ -239,7 +241,7 @@ impl TurnStory {
     }
 
     /// One call as an API view.
-    pub(crate) fn call_of(&self, id: &ToolCallId) -> Option<CallView> {
+    pub(crate) fn find_call(&self, id: &ToolCallId) -> Option<CallView> {
         let known = self.calls.iter().rev().find(|known| known.call.id == *id);
         known.map(|known| self.call_view(known))
     }
@@ -285,7 +287,7 @@ impl TurnStory {
             success: closed.map(|_| status == "done"),
             attempts: story.attempts,
             duration_ms: closed.and_then(|closed| closed.took),
-            result: closed.map(|closed| ResultView::of(&closed.result)),
+            result: closed.map(|closed| ResultView::from_result(&closed.result)),
         }
     }
 
@@ -295,7 +297,7 @@ impl TurnStory {
     }
 
     /// Applies a reply that broke off and whose text is kept.
-    fn broke_off(
+    fn apply_partial(
         &mut self,
         attempt: ModelAttempt,
         partial: &Message,
@@ -313,13 +315,13 @@ impl TurnStory {
             at: Some(at.to_rfc3339()),
             round: Some(attempt.round),
             finish: Some(how.to_owned()),
-            ..MessageView::of(partial)
+            ..MessageView::from_message(partial)
         });
     }
 }
 
 /// The result of a call that the provider ran: it is in the same reply.
-fn ran_there(call: &ToolCall, blocks: &[Block]) -> Option<ClosedCall> {
+fn provider_result(call: &ToolCall, blocks: &[Block]) -> Option<ClosedCall> {
     if call.ran_by != RanBy::Provider {
         return None;
     }
@@ -345,7 +347,7 @@ fn ran_there(call: &ToolCall, blocks: &[Block]) -> Option<ClosedCall> {
 fn outcome(call: &ToolCallId, result: &ToolResult) -> MessageView {
     let block = BlockView::ToolResult {
         id: call.to_string(),
-        result: ResultView::of(result),
+        result: ResultView::from_result(result),
     };
     MessageView {
         role: words::role(Role::Tool).to_owned(),
@@ -357,7 +359,7 @@ fn outcome(call: &ToolCallId, result: &ToolResult) -> MessageView {
 }
 
 /// The input of a turn. A client that sends the whole conversation adds only its new messages.
-fn brought(opening: &Opening, ordinal: u32) -> Vec<MessageView> {
+fn input_messages(opening: &Opening, ordinal: u32) -> Vec<MessageView> {
     match opening {
         Opening::ClientResults(results) => results
             .iter()
@@ -371,8 +373,9 @@ fn brought(opening: &Opening, ordinal: u32) -> Vec<MessageView> {
                 0
             };
             let new = all.iter().skip(known);
-            new.map(|message| MessageView::of(message)).collect()
+            new.map(|message| MessageView::from_message(message))
+                .collect()
         }
-        Opening::UserMessage(message) => vec![MessageView::of(message)],
+        Opening::UserMessage(message) => vec![MessageView::from_message(message)],
     }
 }

@@ -21,7 +21,7 @@ use jackfield_engine::{
 };
 use tokio::time::timeout;
 
-use super::answer::{AnswerOptions, collect};
+use super::answer::{AnswerOptions, replay_turn};
 use super::extract::{JsonBody, OwnedSession, TurnPath, no_turn};
 use super::problem::{ProblemDetails, ProblemKind, Problems};
 use super::session_events::SessionEvents;
@@ -57,28 +57,28 @@ pub(crate) async fn post(
     headers: HeaderMap,
     JsonBody { digest, value }: JsonBody<PostTurn>,
 ) -> Result<Response, ProblemDetails> {
-    let mut asked = value;
-    let mode = asked.mode;
+    let mut request = value;
+    let mode = request.mode;
     let key = ids::idempotency_key(&headers);
     let key = key.map_err(|why| ProblemDetails::parameter("Idempotency-Key", why))?;
-    let slot = flow::slot(&gateway)?;
-    let user = user(asked.user.take())?;
-    let principal = owner::principal(&own.asker, user.as_deref());
-    let opening = Opening::UserMessage(Arc::new(asked.take_message()?));
-    let mut options = options(&gateway, &own.asker, asked, mode).await?;
+    let slot = flow::acquire_slot(&gateway)?;
+    let user = user(request.user.take())?;
+    let principal = owner::principal(&own.client, user.as_deref());
+    let opening = Opening::UserMessage(Arc::new(request.take_message()?));
+    let mut options = options(&gateway, &own.client, request, mode).await?;
     let engine = gateway.engine();
     // Of two concurrent requests with one key, the second finds the turn of the first.
-    let first = match &key {
-        Some(_) => Some(gateway.shared.keys.first(&own.session).await),
+    let key_lock = match &key {
+        Some(_) => Some(gateway.shared.keys.lock_session(&own.session).await),
         None => None,
     };
     if let Some(key) = &key
-        && let Some(turn) = earlier(engine, &own.session, &principal, key, digest).await?
+        && let Some(turn) = find_earlier(engine, &own.session, &principal, key, digest).await?
     {
-        drop(first);
-        return collect(gateway.clone(), slot, own.session, turn, mode).await;
+        drop(key_lock);
+        return replay_turn(gateway.clone(), slot, own.session, turn, mode).await;
     }
-    flow::room(&gateway)?;
+    flow::check_turn_limit(&gateway)?;
     options.caller = Some(Arc::new(Caller {
         body: Some(digest),
         dialect: DIALECT.into(),
@@ -98,8 +98,10 @@ pub(crate) async fn post(
         session: own.session,
     };
     // If this request is cancelled meanwhile, its turn may begin all the same.
-    let begun = engine.begin_holding(message, first).await?;
-    AnswerOptions::of(begun, slot).answer(gateway, mode).await
+    let started = engine.begin_with_guard(message, key_lock).await?;
+    AnswerOptions::from_started(started, slot)
+        .respond(gateway, mode)
+        .await
 }
 
 /// Posts the results of the client's own tools; the turn goes on when all of them are there.
@@ -123,8 +125,8 @@ pub(crate) async fn results(
     JsonBody { value, .. }: JsonBody<PostResults>,
 ) -> Result<Response, ProblemDetails> {
     let mode = value.mode;
-    let results = value.take()?;
-    let slot = flow::slot(&gateway)?;
+    let results = value.into_results()?;
+    let slot = flow::acquire_slot(&gateway)?;
     let engine = gateway.engine();
     let loaded = engine.load(&own.session).await?;
     let stories = story::turns(&loaded.steps);
@@ -137,9 +139,9 @@ pub(crate) async fn results(
     let is_later =
         |fact: &&Fact| matches!(fact, Fact::CallClosed { call, .. } if calls.contains(call));
     let before = facts.take_while(|fact| !is_later(fact)).count() as u64;
-    let cursor = Cursor::behind_facts(before);
-    let answered = engine.answer(ClientResultsOptions {
-        by: Arc::clone(&own.asker.principal),
+    let cursor = Cursor::after_facts(before);
+    let answered = engine.submit_client_results(ClientResultsOptions {
+        by: Arc::clone(&own.client.principal),
         disconnect: disconnect(&gateway, mode),
         policy: gateway.policy().clone(),
         repeats: None,
@@ -148,19 +150,19 @@ pub(crate) async fn results(
         streams: true,
         turn: turn.clone(),
     });
-    let begun = answered.await?.begun;
+    let started = answered.await?.started;
     let watcher = engine.watch(own.session.clone(), cursor).await?;
     let events =
-        SessionEvents::behind(own.session.clone(), &loaded.steps, cursor).until_closed(calls);
-    let told = AnswerOptions {
-        connection: Some(begun.connection),
+        SessionEvents::after_cursor(own.session.clone(), &loaded.steps, cursor).awaiting(calls);
+    let answer = AnswerOptions {
+        connection: Some(started.connection),
         events,
         session: own.session,
         slot,
         turn,
         watcher,
     };
-    told.answer(gateway, mode).await
+    answer.respond(gateway, mode).await
 }
 
 /// One turn.
@@ -201,19 +203,19 @@ pub(crate) async fn cancel(
         cause: CancelCause::Asked,
         turn: turn.clone(),
     };
-    let by = Arc::clone(&own.asker.principal);
+    let by = Arc::clone(&own.client.principal);
     // An earlier delivery is as good.
     let _delivered = engine.deliver(&own.session, id, by, body).await?;
-    engine.take_up_first(&own.session, &turn).await?;
+    engine.prioritize_resume(&own.session, &turn).await?;
     let mut watcher = engine.watch(own.session.clone(), Cursor::START).await?;
-    let mut events = SessionEvents::of_turn(own.session.clone());
+    let mut events = SessionEvents::for_turn(own.session.clone());
     let over = async {
         while !events
             .turn()
             .is_some_and(|story| story.turn == turn && story.is_over())
         {
-            let (_, told) = watcher.next().await?;
-            events.tell(told);
+            let (_, event) = watcher.next().await?;
+            events.convert(event);
         }
         Ok::<_, EngineError>(())
     };
@@ -232,12 +234,12 @@ pub(crate) async fn cancel(
 /// The options of a new turn.
 async fn options(
     gateway: &Gateway,
-    asker: &Principal,
-    mut asked: PostTurn,
+    client: &Principal,
+    mut request: PostTurn,
     mode: Mode,
 ) -> Result<TurnOptions, ProblemDetails> {
     let config = &gateway.shared.config;
-    let model = match asked.model.as_deref() {
+    let model = match request.model.as_deref() {
         None => config.options.model.clone(),
         Some(name) => gateway.model(name)?,
     };
@@ -248,22 +250,22 @@ async fn options(
     })?;
     options.model = model;
     options.can_supersede = true;
-    options.client_tools = asked.take_tools()?;
+    options.client_tools = request.take_tools()?;
     options.disconnect = disconnect(gateway, mode);
-    options.second = match asked.if_busy {
+    options.if_busy = match request.if_busy {
         IfBusy::Cancel => SecondMessage::Cancel,
         IfBusy::Queue => SecondMessage::Queue,
         IfBusy::Refuse => SecondMessage::Refuse,
     };
     options.server_tools = owner::server_tools(
-        asker,
-        asked.server_tools.as_deref(),
+        client,
+        request.server_tools.as_deref(),
         !options.client_tools.is_empty(),
     )?;
-    if let Some(choice) = asked.tool_choice {
+    if let Some(choice) = request.tool_choice {
         options.choice = choice.choice()?;
     }
-    if let Some(text) = asked.system {
+    if let Some(text) = request.system {
         let text = text.trim();
         let part = SystemPart {
             origin: PartOrigin::Flag,
@@ -277,8 +279,8 @@ async fn options(
             },
         };
     }
-    asked.settings.over(&mut options.settings)?;
-    approver::people(gateway.engine(), &mut options).await;
+    request.settings.apply_to(&mut options.settings)?;
+    approver::enable_approvals(gateway.engine(), &mut options).await;
     Ok(options)
 }
 
@@ -291,7 +293,7 @@ fn disconnect(gateway: &Gateway, mode: Mode) -> Disconnect {
 }
 
 /// The turn that an earlier request with this key began in the session.
-async fn earlier(
+async fn find_earlier(
     engine: &Engine,
     session: &SessionId,
     principal: &str,
@@ -307,9 +309,9 @@ async fn earlier(
             None
         }
     });
-    let is_its =
+    let is_match =
         |caller: &Caller| caller.key.as_deref() == Some(key) && *caller.principal == *principal;
-    match callers.find(|(caller, _)| is_its(caller)) {
+    match callers.find(|(caller, _)| is_match(caller)) {
         None => Ok(None),
         Some((caller, turn)) if caller.body == Some(body) => Ok(Some(turn.clone())),
         Some((_, turn)) => {

@@ -108,13 +108,13 @@ pub(crate) struct ToolLineView {
     responses((status = 200, description = "What was used.", body = UsageReport), Problems)
 )]
 pub(crate) async fn usage(
-    Requester(asker): Requester,
+    Requester(client): Requester,
     State(gateway): State<Gateway>,
     Parameters(UsageQuery { by, since }): Parameters<UsageQuery>,
 ) -> Result<Json<UsageReport>, ProblemDetails> {
     let since = since.as_deref().map(day).transpose()?;
     let engine = gateway.engine();
-    let mut gathered = UsageAggregate {
+    let mut aggregate = UsageAggregate {
         by,
         ..UsageAggregate::default()
     };
@@ -122,7 +122,7 @@ pub(crate) async fn usage(
     'pages: loop {
         let query = SessionQuery {
             before: before.take(),
-            most: PAGE,
+            limit: PAGE,
             ..SessionQuery::default()
         };
         let rows = engine.sessions(&query).await?;
@@ -134,13 +134,13 @@ pub(crate) async fn usage(
                 break 'pages;
             }
             before = Some((row.changed, row.session.clone()));
-            if row.turns == 0 || !owner::sees_row(&asker, &row) {
+            if row.turns == 0 || !owner::can_see_row(&client, &row) {
                 continue;
             }
             match engine.load(&row.session).await {
                 Ok(loaded) => {
-                    for turn in spending::of(&loaded.steps) {
-                        gathered.add(row.session.as_str(), &turn, since);
+                    for turn in spending::by_turn(&loaded.steps) {
+                        aggregate.add(row.session.as_str(), &turn, since);
                     }
                 }
                 // Deleted in the meantime, or written by a newer version.
@@ -156,7 +156,7 @@ pub(crate) async fn usage(
             break;
         }
     }
-    Ok(Json(gathered.report()))
+    Ok(Json(aggregate.report()))
 }
 
 #[derive(Default)]

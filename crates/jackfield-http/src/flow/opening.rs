@@ -25,15 +25,15 @@ use serde_json::Value;
 use super::parsed_request::ParsedRequest;
 use super::{previous, tools};
 use crate::dialects::RESPONSES;
-use crate::failures::{self, of_engine};
+use crate::failures::{self, from_engine_error};
 use crate::gateway::Gateway;
 use crate::ids;
 
 /// The turn that answers a request.
 pub(crate) struct AnsweringTurn {
-    pub(crate) begun: StartedTurn,
+    pub(crate) started: StartedTurn,
     /// Whether its session can be continued by its id.
-    pub(crate) is_kept: bool,
+    pub(crate) is_durable: bool,
 }
 
 /// The position of a request in the conversations, and the state there.
@@ -62,118 +62,127 @@ impl From<Destination> for RequestPlace {
 /// The conversation or the session does not allow it.
 pub(crate) async fn open(
     gateway: &Gateway,
-    asked: &ParsedRequest,
+    request: &ParsedRequest,
 ) -> Result<AnsweringTurn, ServeError> {
     let mut claims: Vec<Claim> = Vec::new();
-    let journals = journals(asked);
-    for is_kept in journals.iter().copied() {
-        let engine = gateway.engine_of(is_kept);
+    let journals = journals(request);
+    for is_durable in journals.iter().copied() {
+        let engine = gateway.engine_of(is_durable);
         match engine
-            .collect(&request(asked))
+            .match_request(&request_identity(request))
             .await
-            .map_err(|error| of_engine(&error))?
+            .map_err(|error| from_engine_error(&error))?
         {
             RequestMatch::New(claim) => claims.push(claim),
-            RequestMatch::Owed(begun) => {
-                let begun = *begun;
-                return Ok(AnsweringTurn { begun, is_kept });
+            RequestMatch::Existing(started) => {
+                let started = *started;
+                return Ok(AnsweringTurn {
+                    started,
+                    is_durable,
+                });
             }
         }
     }
-    let traces = HistoryKeys::of(&asked.incoming.messages);
-    let (belongs, is_kept) = belongs(gateway, asked, &traces, &journals).await?;
-    let engine = gateway.engine_of(is_kept);
-    let mut opens = TurnOpener {
-        asked,
+    let history_keys = HistoryKeys::from_history(&request.incoming.messages);
+    let (place, is_durable) = locate_request(gateway, request, &history_keys, &journals).await?;
+    let engine = gateway.engine_of(is_durable);
+    let mut opener = TurnOpener {
+        request,
         claims,
         engine,
         gateway,
-        is_kept,
-        view: traces.view(),
+        is_durable,
+        view: history_keys.view(),
     };
-    let begun = opens.open(belongs).await?;
-    Ok(AnsweringTurn { begun, is_kept })
+    let started = opener.open(place).await?;
+    Ok(AnsweringTurn {
+        started,
+        is_durable,
+    })
 }
 
 /// The journals to search for the request or its conversation: the durable one and the one in memory. A request
 /// without a key and without assistant messages cannot exist in the other journal.
-fn journals(asked: &ParsedRequest) -> Vec<bool> {
-    let goes_on = |message: &Message| message.role == Role::Assistant;
-    if asked.session.is_some() || asked.incoming.previous.is_some() {
+fn journals(request: &ParsedRequest) -> Vec<bool> {
+    let is_continuation = |message: &Message| message.role == Role::Assistant;
+    if request.session.is_some() || request.incoming.previous.is_some() {
         vec![true]
-    } else if asked.key.is_some() || asked.incoming.messages.iter().any(goes_on) {
+    } else if request.key.is_some() || request.incoming.messages.iter().any(is_continuation) {
         vec![true, false]
     } else {
-        vec![asked.is_kept]
+        vec![request.is_durable]
     }
 }
 
 /// The position of a request, and whether it is in the durable journal.
-async fn belongs(
+async fn locate_request(
     gateway: &Gateway,
-    asked: &ParsedRequest,
-    traces: &HistoryKeys,
+    request: &ParsedRequest,
+    history_keys: &HistoryKeys,
     journals: &[bool],
 ) -> Result<(RequestPlace, bool), ServeError> {
-    let history = &asked.incoming.messages;
-    let kept = gateway.engine();
-    if let Some(previous) = &asked.incoming.previous {
-        let place = previous::place(kept, asked, previous).await?;
+    let history = &request.incoming.messages;
+    let durable = gateway.engine();
+    if let Some(previous) = &request.incoming.previous {
+        let place = previous::locate(durable, request, previous).await?;
         return Ok((place.into(), true));
     }
-    if let Some(session) = &asked.session {
-        let place = kept.locate_in(&asked.principal, session, history, asked.adopts);
+    if let Some(session) = &request.session {
+        let place = durable.locate_in(&request.principal, session, history, request.may_adopt);
         let place = place.await;
-        return Ok((place.map_err(|error| of_engine(&error))?.into(), true));
+        return Ok((
+            place.map_err(|error| from_engine_error(&error))?.into(),
+            true,
+        ));
     }
-    for is_kept in journals.iter().copied() {
-        let engine = gateway.engine_of(is_kept);
-        let place = engine.locate(&asked.principal, traces).await;
-        let place = place.map_err(|error| of_engine(&error))?;
+    for is_durable in journals.iter().copied() {
+        let engine = gateway.engine_of(is_durable);
+        let place = engine.locate(&request.principal, history_keys).await;
+        let place = place.map_err(|error| from_engine_error(&error))?;
         if place.located != Located::New {
-            return Ok((place.into(), is_kept));
+            return Ok((place.into(), is_durable));
         }
     }
-    let belongs = RequestPlace {
+    let place = RequestPlace {
         before: Arc::default(),
         located: Located::New,
         setup: None,
     };
-    Ok((belongs, asked.is_kept))
+    Ok((place, request.is_durable))
 }
 
 /// The parts of a request that identify a repeat of it.
-fn request(asked: &ParsedRequest) -> RequestIdentity {
+fn request_identity(request: &ParsedRequest) -> RequestIdentity {
     RequestIdentity {
-        body: asked.body,
-        disconnect: asked.options.disconnect,
-        is_repeat: asked.is_repeat,
-        key: asked.key.clone(),
-        principal: Arc::clone(&asked.principal),
-        session: asked.session.clone(),
+        body: request.body,
+        disconnect: request.options.disconnect,
+        is_repeat: request.is_repeat,
+        key: request.key.clone(),
+        principal: Arc::clone(&request.principal),
+        session: request.session.clone(),
     }
 }
 
 /// Opens a turn for a request.
 struct TurnOpener<'a> {
-    asked: &'a ParsedRequest,
+    request: &'a ParsedRequest,
     /// Claims that make identical requests wait until the turn of this one is known.
     claims: Vec<Claim>,
     engine: &'a Engine,
     gateway: &'a Gateway,
     /// Whether its engine is that of the durable journal.
-    is_kept: bool,
+    is_durable: bool,
     /// The key of the client's view of the history.
     view: Option<Digest>,
 }
 
 impl TurnOpener<'_> {
-    async fn open(&mut self, belongs: RequestPlace) -> Result<StartedTurn, ServeError> {
+    async fn open(&mut self, place: RequestPlace) -> Result<StartedTurn, ServeError> {
         let RequestPlace {
             before,
             located,
             setup,
-        } = belongs;
+        } = place;
         match located {
             Located::Answer {
                 results,
@@ -184,15 +193,24 @@ impl TurnOpener<'_> {
                 segment,
                 session,
                 turn,
-            } => self.attend(&session, &turn, segment).await,
-            Located::Continue { known, session } => {
+            } => self.subscribe(&session, &turn, segment).await,
+            Located::Continue {
+                known_messages: known,
+                session,
+            } => {
                 let opening = self.opening(&before, known)?;
-                self.begin(session, opening, self.recorded(setup)).await
+                self.begin(session, opening, self.inherited_setup(setup))
+                    .await
             }
-            Located::Fork { at, known, session } => {
+            Located::Fork {
+                at,
+                known_messages: known,
+                session,
+            } => {
                 let opening = self.opening(&before, known)?;
                 let session = self.fork(&session, &at).await?;
-                self.begin(session, opening, self.recorded(setup)).await
+                self.begin(session, opening, self.inherited_setup(setup))
+                    .await
             }
             Located::Late {
                 at,
@@ -208,7 +226,11 @@ impl TurnOpener<'_> {
                 self.begin(session, Opening::ClientResults(results), setup)
                     .await
             }
-            Located::More { at, session, words } => {
+            Located::More {
+                at,
+                session,
+                text: words,
+            } => {
                 let session = match at {
                     Some(at) => self.fork(&session, &at).await?,
                     None => session,
@@ -221,28 +243,28 @@ impl TurnOpener<'_> {
                 let session = new_session()?;
                 self.begin(session, self.opening(&[], 0)?, None).await
             }
-            Located::Refused(refused) => Err(refusal(refused)),
+            Located::Refused(refused) => Err(results_error(refused)),
         }
     }
 
     /// The setup that a message without a tool list inherits. For conversations that are not kept, the client's
     /// request is complete as it is, and nothing is added.
-    fn recorded(&self, setup: Option<Arc<Setup>>) -> Option<Arc<Setup>> {
-        setup.filter(|_| self.is_kept)
+    fn inherited_setup(&self, setup: Option<Arc<Setup>>) -> Option<Arc<Setup>> {
+        setup.filter(|_| self.is_durable)
     }
 
     /// Inherits the tools of the previous turn where the request names none: the client tools, and those of its
     /// server tools that the token may use.
-    fn hold_tools(&self, options: &mut TurnOptions, setup: &Setup) {
+    fn inherit_tools(&self, options: &mut TurnOptions, setup: &Setup) {
         let own = |tool: &CatalogEntry| tool.ran_by == RanBy::Client;
-        if self.asked.incoming.names_tools || !setup.catalog.iter().any(own) {
+        if self.request.incoming.names_tools || !setup.catalog.iter().any(own) {
             return;
         }
-        let wanted = options.server_tools.clone();
-        options.hold_tools(setup);
-        let held = std::mem::replace(&mut options.server_tools, wanted);
-        if !self.asked.wants_tools {
-            options.server_tools = tools::within(&self.asked.tools, held);
+        let selected = options.server_tools.clone();
+        options.inherit_tools(setup);
+        let inherited = std::mem::replace(&mut options.server_tools, selected);
+        if !self.request.selects_tools {
+            options.server_tools = tools::restrict(&self.request.tools, inherited);
         }
         if options.server_tools == ServerTools::None {
             // The default system prompt is about server tools.
@@ -253,17 +275,17 @@ impl TurnOpener<'_> {
 
     /// The opening of the next turn, given how much of the history is known.
     fn opening(&self, before: &[Arc<Message>], known: usize) -> Result<Opening, ServeError> {
-        let history = &self.asked.incoming.messages;
+        let history = &self.request.incoming.messages;
         let new = history.get(known..).unwrap_or_default();
         locate::opening(before, new).map_err(|error| match locate::results(new).first() {
             // The result answers no open call.
             Some(result) if !new.iter().any(|message| message.calls().next().is_some()) => {
-                refusal(ResultsRefused::Unknown {
+                results_error(ResultsRefused::Unknown {
                     call: result.call.clone(),
                 })
             }
             Some(_) | None => {
-                let is_input = self.asked.dialect == RESPONSES.name();
+                let is_input = self.request.dialect == RESPONSES.name();
                 let field = if is_input { "input" } else { "messages" };
                 let ends_wrongly = matches!(
                     error,
@@ -284,13 +306,13 @@ impl TurnOpener<'_> {
         &mut self,
         session: SessionId,
         opening: Opening,
-        tools_of: Option<Arc<Setup>>,
+        inherited: Option<Arc<Setup>>,
     ) -> Result<StartedTurn, ServeError> {
-        super::room(self.gateway)?;
-        let mut options = self.asked.options.clone();
+        super::check_turn_limit(self.gateway)?;
+        let mut options = self.request.options.clone();
         options.caller = Some(Arc::new(self.caller()));
-        if let Some(setup) = tools_of {
-            self.hold_tools(&mut options, &setup);
+        if let Some(setup) = inherited {
+            self.inherit_tools(&mut options, &setup);
         }
         let message = SendMessage {
             opening,
@@ -298,8 +320,8 @@ impl TurnOpener<'_> {
             session,
         };
         let claims = std::mem::take(&mut self.claims);
-        let begun = self.engine.begin_holding(message, claims).await;
-        begun.map_err(|error| of_engine(&error))
+        let started = self.engine.begin_with_guard(message, claims).await;
+        started.map_err(|error| from_engine_error(&error))
     }
 
     async fn answer(
@@ -312,51 +334,51 @@ impl TurnOpener<'_> {
             .iter()
             .map(|outcome| (outcome.call.clone(), outcome.result.clone()));
         // Only Responses has replies that are fetched later.
-        let is_told_later = self.asked.dialect == RESPONSES.name();
-        let answers = ClientResultsOptions {
-            by: Arc::clone(&self.asked.principal),
-            disconnect: self.asked.options.disconnect,
-            policy: self.asked.options.policy.clone(),
-            repeats: is_told_later.then(|| Arc::new(self.repeats())),
+        let can_fetch_later = self.request.dialect == RESPONSES.name();
+        let options = ClientResultsOptions {
+            by: Arc::clone(&self.request.principal),
+            disconnect: self.request.options.disconnect,
+            policy: self.request.options.policy.clone(),
+            repeats: can_fetch_later.then(|| Arc::new(self.repeats())),
             results: results.collect(),
             session,
-            streams: self.asked.incoming.stream,
+            streams: self.request.incoming.stream,
             turn,
         };
-        let answered = self.engine.answer(answers).await;
-        Ok(answered.map_err(|error| of_engine(&error))?.begun)
+        let answered = self.engine.submit_client_results(options).await;
+        Ok(answered.map_err(|error| from_engine_error(&error))?.started)
     }
 
-    async fn attend(
+    async fn subscribe(
         &self,
         session: &SessionId,
         turn: &TurnId,
         segment: u32,
     ) -> Result<StartedTurn, ServeError> {
-        let disconnect = self.asked.options.disconnect;
-        let begun = self
+        let disconnect = self.request.options.disconnect;
+        let started = self
             .engine
             .subscribe(session, turn, segment, disconnect)
             .await;
-        begun.map_err(|error| of_engine(&error))
+        started.map_err(|error| from_engine_error(&error))
     }
 
     async fn fork(&self, session: &SessionId, at: &ForkPlace) -> Result<SessionId, ServeError> {
         let fork = new_session()?;
         let forked = self.engine.fork(session, at, &fork).await;
-        forked.map_err(|error| of_engine(&error))?;
+        forked.map_err(|error| from_engine_error(&error))?;
         Ok(fork)
     }
 
     fn repeats(&self) -> Repeats {
-        let mut echo = self.asked.about.echo.clone();
+        let mut echo = self.request.about.echo.clone();
         echo.insert(
             previous::CREATED.to_owned(),
-            self.asked.about.created.into(),
+            self.request.about.created.into(),
         );
         Repeats {
             echo: Value::Object(echo).to_string().into(),
-            model: Arc::clone(&self.asked.incoming.model),
+            model: Arc::clone(&self.request.incoming.model),
         }
     }
 
@@ -370,7 +392,7 @@ impl TurnOpener<'_> {
             principal,
             shows_tools,
             ..
-        } = self.asked;
+        } = self.request;
         let Repeats { echo, model } = self.repeats();
         let keeps_history = incoming.previous.is_none();
         Caller {
@@ -394,7 +416,7 @@ fn new_session() -> Result<SessionId, ServeError> {
 }
 
 /// The error for refused client results, with the ids of their calls.
-fn refusal(refused: ResultsRefused) -> ServeError {
+fn results_error(refused: ResultsRefused) -> ServeError {
     let (kind, message) = match refused {
         ResultsRefused::Conflict { call } => (
             ServeErrorKind::Conflict,

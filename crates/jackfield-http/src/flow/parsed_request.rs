@@ -7,10 +7,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http::HeaderMap;
 use jackfield_assembly::{self as assembly, ToolsUsed};
 use jackfield_dialect_kit::incoming::Incoming;
-use jackfield_dialect_kit::serve::{About, ServeDialect, ServeError, ServeErrorKind};
+use jackfield_dialect_kit::serve::{ReplyInfo, ServeDialect, ServeError, ServeErrorKind};
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{SessionId, ToolName};
-use jackfield_domain::locate::in_call_order;
+use jackfield_domain::locate::sort_by_call_order;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRef;
@@ -27,9 +27,9 @@ use crate::ids;
 /// A parsed request.
 pub(crate) struct ParsedRequest {
     /// Whether it may continue the session that it names, and take it over if the session has no owner.
-    pub(crate) adopts: bool,
+    pub(crate) may_adopt: bool,
     /// The metadata of its reply, except for the id.
-    pub(crate) about: About,
+    pub(crate) about: ReplyInfo,
     /// The digest of its body, which identifies a repeat.
     pub(crate) body: Digest,
     /// Whether its client sees calls of client tools while the model still writes them.
@@ -41,7 +41,7 @@ pub(crate) struct ParsedRequest {
     /// Whether it is marked as a retry.
     pub(crate) is_repeat: bool,
     /// Whether its turn is kept after its end.
-    pub(crate) is_kept: bool,
+    pub(crate) is_durable: bool,
     /// Its idempotency key.
     pub(crate) key: Option<Arc<str>>,
     /// The options of its turn.
@@ -55,7 +55,7 @@ pub(crate) struct ParsedRequest {
     /// The server tools that its token may use.
     pub(crate) tools: ToolsUsed,
     /// Whether the request itself selects server tools.
-    pub(crate) wants_tools: bool,
+    pub(crate) selects_tools: bool,
 }
 
 impl ParsedRequest {
@@ -64,10 +64,10 @@ impl ParsedRequest {
     /// # Errors
     ///
     /// The request is invalid, or something would be lost although it is strict.
-    pub(crate) fn read(
+    pub(crate) fn parse(
         gateway: &Gateway,
         dialect: &'static dyn ServeDialect,
-        asker: &Principal,
+        client: &Principal,
         headers: &HeaderMap,
         body: &[u8],
     ) -> Result<Self, ServeError> {
@@ -87,7 +87,7 @@ impl ParsedRequest {
         })?;
         let owner = |model: &str| owner_of(gateway, dialect.name(), model);
         let mut incoming = dialect.request(&header, body, &owner)?;
-        in_call_order(&mut incoming.messages);
+        sort_by_call_order(&mut incoming.messages);
         let model = gateway.model(&incoming.model)?;
         check_calls(&incoming, dialect.name())?;
         check_tools(&incoming, config.serve.limits.tools)?;
@@ -98,30 +98,36 @@ impl ParsedRequest {
         if let Some(least) = strict {
             refuse_losses(&incoming, least)?;
         }
-        let wanted = header(tools::HEADER);
-        let used = tools::used(&asker.tools, wanted.as_deref(), !incoming.tools.is_empty())?;
+        let selection = header(tools::HEADER);
+        let used = tools::select(
+            &client.tools,
+            selection.as_deref(),
+            !incoming.tools.is_empty(),
+        )?;
         let session = header("x-session-id")
-            .map(|id| session_of(&id))
+            .map(|id| parse_session(&id))
             .transpose()?;
         // A session that `/api/v1` created for this token is known by its id, before anything has happened in it.
-        let is_made_for = |session: &SessionId| ids::is_of(session, &asker.principal);
-        let adopts = asker.admin || session.as_ref().is_some_and(is_made_for);
+        let is_made_for = |session: &SessionId| ids::is_issued_to(session, &client.principal);
+        let may_adopt = client.admin || session.as_ref().is_some_and(is_made_for);
         let retried = header("x-stainless-retry-count");
-        let asks_to_keep = incoming.store == Some(true) || incoming.background;
-        let offers_more = gateway.offers(&used, &model.provider);
+        let wants_storage = incoming.store == Some(true) || incoming.background;
+        let offers_server_tools = gateway.offers(&used, &model.provider);
         // Turns that run server tools survive a restart, even if the reply cannot be fetched later.
-        let is_kept =
-            session.is_some() || incoming.previous.is_some() || asks_to_keep || offers_more;
+        let is_durable = session.is_some()
+            || incoming.previous.is_some()
+            || wants_storage
+            || offers_server_tools;
         // Without a list of tools, those of the session apply. They are looked up later.
-        let are_known = !offers_more && (incoming.names_tools || !is_kept);
-        if are_known {
+        let has_all_tools = !offers_server_tools && (incoming.names_tools || !is_durable);
+        if has_all_tools {
             check_choice(&incoming)?;
         }
-        let about = About {
+        let about = ReplyInfo {
             created: now(),
             dialect: gateway
                 .shared
-                .kept
+                .durable_engine
                 .state_owner(&model.provider, &model.model)
                 .map(|owner| owner.dialect),
             echo: incoming.echo.clone(),
@@ -130,19 +136,19 @@ impl ParsedRequest {
         };
         Ok(Self {
             about,
-            adopts,
+            may_adopt,
             body: Digest::of(body),
             calls_as_written: incoming.stream && config.serve.stream_arguments,
             dialect: dialect.name(),
             is_repeat: retried.is_some_and(|count| count.parse::<u32>().is_ok_and(|n| n > 0)),
-            is_kept,
+            is_durable,
             key,
-            options: options(gateway, model, &incoming, used, strict, is_kept),
-            principal: asker.principal_for(incoming.settings.end_user.as_deref()),
+            options: options(gateway, model, &incoming, used, strict, is_durable),
+            principal: client.principal_for(incoming.settings.end_user.as_deref()),
             session,
             shows_tools: config.serve.show_tools && dialect.shows_server_tools(),
-            tools: asker.tools.clone(),
-            wants_tools: wanted.is_some(),
+            tools: client.tools.clone(),
+            selects_tools: selection.is_some(),
             incoming,
         })
     }
@@ -152,7 +158,7 @@ impl ParsedRequest {
 /// otherwise. Errors in the body are left to the dialect.
 pub(crate) fn owner_of(gateway: &Gateway, dialect: &str, model: &str) -> StateOwner {
     let own = gateway.model(model).ok().and_then(|model| {
-        let engine = &gateway.shared.kept;
+        let engine = &gateway.shared.durable_engine;
         engine.state_owner(&model.provider, &model.model)
     });
     own.filter(|owner| *owner.dialect == *dialect)
@@ -208,9 +214,9 @@ fn check_choice(incoming: &Incoming) -> Result<(), ServeError> {
 }
 
 fn check_tools(incoming: &Incoming, most: usize) -> Result<(), ServeError> {
-    let brought = incoming.tools.len();
-    if brought > most {
-        let message = format!("tools: there are {brought}, and at most {most} may be brought");
+    let count = incoming.tools.len();
+    if count > most {
+        let message = format!("tools: there are {count}, and at most {most} may be brought");
         return Err(ServeError::new(ServeErrorKind::Invalid, message).at("tools"));
     }
     let mut names: Vec<&str> = incoming
@@ -270,7 +276,7 @@ fn refuse_losses(incoming: &Incoming, least: NoteEffect) -> Result<(), ServeErro
     }
 }
 
-fn session_of(id: &str) -> Result<SessionId, ServeError> {
+fn parse_session(id: &str) -> Result<SessionId, ServeError> {
     SessionId::parse(id).map_err(|error| {
         let message = format!("the header `x-session-id`: {error}");
         ServeError::new(ServeErrorKind::NoSuchSession, message)
@@ -283,7 +289,7 @@ fn options(
     incoming: &Incoming,
     used: ToolsUsed,
     strict: Option<NoteEffect>,
-    is_kept: bool,
+    is_durable: bool,
 ) -> TurnOptions {
     let shared = &gateway.shared;
     let mut options = gateway
@@ -305,11 +311,11 @@ fn options(
         .parts
         .extend(incoming.system.parts.iter().cloned());
     options.client_tools.clone_from(&incoming.tools);
-    options.server_tools = tools::offered(used);
+    options.server_tools = tools::to_server_tools(used);
     // Only this client sees the reply, and only when it is whole.
     let serve = &shared.config.serve;
-    let is_whole = serve.whole_replies && !is_kept && !incoming.stream;
-    options.whole = is_whole.then_some(serve.limits.whole_reply);
+    let is_whole = serve.whole_replies && !is_durable && !incoming.stream;
+    options.whole_reply_limit = is_whole.then_some(serve.limits.whole_reply);
     options.disconnect = match shared.config.serve.disconnect {
         _ if incoming.background => Disconnect::Finish,
         assembly::DisconnectSetting::Cancel => Disconnect::Cancel(Duration::ZERO),
@@ -319,40 +325,40 @@ fn options(
 }
 
 /// The client's settings over the configured ones.
-fn merged(configured: &Settings, asked: Settings) -> Settings {
-    let mut extensions = asked.extensions;
+fn merged(configured: &Settings, requested: Settings) -> Settings {
+    let mut extensions = requested.extensions;
     let own = extensions.len();
     for extension in &configured.extensions {
-        let said = extensions.iter().take(own);
-        let mut said = said.map(|own| (&own.dialect, &own.path));
+        let own_extensions = extensions.iter().take(own);
+        let mut said = own_extensions.map(|own| (&own.dialect, &own.path));
         if !said.any(|place| place == (&extension.dialect, &extension.path)) {
             extensions.push(extension.clone());
         }
     }
     Settings {
-        effort: asked.effort.or(configured.effort),
-        end_user: asked.end_user.or_else(|| configured.end_user.clone()),
+        effort: requested.effort.or(configured.effort),
+        end_user: requested.end_user.or_else(|| configured.end_user.clone()),
         extensions,
-        frequency_penalty: asked.frequency_penalty.or(configured.frequency_penalty),
-        max_output_tokens: asked.max_output_tokens.or(configured.max_output_tokens),
-        parallel_calls: asked.parallel_calls.or(configured.parallel_calls),
-        presence_penalty: asked.presence_penalty.or(configured.presence_penalty),
-        response_format: asked.response_format,
-        seed: asked.seed.or(configured.seed),
-        service_tier: asked
+        frequency_penalty: requested.frequency_penalty.or(configured.frequency_penalty),
+        max_output_tokens: requested.max_output_tokens.or(configured.max_output_tokens),
+        parallel_calls: requested.parallel_calls.or(configured.parallel_calls),
+        presence_penalty: requested.presence_penalty.or(configured.presence_penalty),
+        response_format: requested.response_format,
+        seed: requested.seed.or(configured.seed),
+        service_tier: requested
             .service_tier
             .or_else(|| configured.service_tier.clone()),
-        stop: if asked.stop.is_empty() {
+        stop: if requested.stop.is_empty() {
             configured.stop.clone()
         } else {
-            asked.stop
+            requested.stop
         },
-        temperature: asked.temperature.or(configured.temperature),
-        thinking: asked.thinking.or(configured.thinking),
-        thinking_shown: asked.thinking_shown.or(configured.thinking_shown),
-        top_k: asked.top_k.or(configured.top_k),
-        top_p: asked.top_p.or(configured.top_p),
-        verbosity: asked.verbosity.or(configured.verbosity),
+        temperature: requested.temperature.or(configured.temperature),
+        thinking: requested.thinking.or(configured.thinking),
+        thinking_shown: requested.thinking_shown.or(configured.thinking_shown),
+        top_k: requested.top_k.or(configured.top_k),
+        top_p: requested.top_p.or(configured.top_p),
+        verbosity: requested.verbosity.or(configured.verbosity),
     }
 }
 

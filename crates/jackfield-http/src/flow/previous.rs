@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_dialect_openai::responses::DIALECT;
-use jackfield_dialect_openai::responses::serve::about_id;
+use jackfield_dialect_openai::responses::serve::reply_id;
 use jackfield_domain::caller::Repeats;
 use jackfield_domain::client_view;
 use jackfield_domain::fact::Fact;
@@ -14,7 +14,7 @@ use jackfield_engine::{Destination, Engine, Loaded, Mark};
 use serde_json::{Map, Value};
 
 use super::parsed_request::ParsedRequest;
-use crate::failures::of_engine;
+use crate::failures::from_engine_error;
 
 /// A reply that was found by its id.
 pub(crate) struct PreviousReply {
@@ -39,7 +39,7 @@ pub(crate) async fn find(
     principal: &str,
     id: &str,
 ) -> Result<PreviousReply, ServeError> {
-    let none = || none(id);
+    let none = || not_found(id);
     let (turn, segment) = id.rsplit_once('_').ok_or_else(none)?;
     let turn = TurnId::parse(turn).map_err(|_| none())?;
     let segment = segment.parse().map_err(|_| none())?;
@@ -47,14 +47,14 @@ pub(crate) async fn find(
         return Err(none());
     }
     let found = engine.find(principal, &[Mark::Turn(turn)], 1).await;
-    let found = found.map_err(|error| of_engine(&error))?;
+    let found = found.map_err(|error| from_engine_error(&error))?;
     let found = found.into_iter().next().ok_or_else(none)?;
     let loaded = engine.load(&found.session).await;
-    let loaded = loaded.map_err(|error| of_engine(&error))?;
+    let loaded = loaded.map_err(|error| from_engine_error(&error))?;
     let is_withdrawn = loaded.deliveries.iter().any(|delivery| {
         matches!(&delivery.body, DeliveryBody::Withdrawn { turn } if *turn == found.turn)
     });
-    let repeats = repeated(&loaded, &found.turn, segment).filter(|_| !is_withdrawn);
+    let repeats = stored_repeats(&loaded, &found.turn, segment).filter(|_| !is_withdrawn);
     let (echo, model) = repeats.ok_or_else(none)?;
     Ok(PreviousReply {
         echo,
@@ -68,7 +68,7 @@ pub(crate) async fn find(
 
 /// The request fields that a response repeats, and the name of its model. `None` unless the reply is kept: a turn
 /// may be in the journal because of its tools although the client asked not to store the reply.
-fn repeated(
+fn stored_repeats(
     loaded: &Loaded,
     turn: &TurnId,
     segment: u32,
@@ -114,7 +114,7 @@ fn repeated(
 pub(crate) const CREATED: &str = "created_at";
 
 /// The error for an id without a reply.
-pub(crate) fn none(id: &str) -> ServeError {
+pub(crate) fn not_found(id: &str) -> ServeError {
     let id = id.strip_prefix("resp_").unwrap_or(id);
     let message = format!("there is no response `resp_{id}`, or it is not kept");
     ServeError::new(ServeErrorKind::NoSuchReply, message)
@@ -125,20 +125,20 @@ pub(crate) fn none(id: &str) -> ServeError {
 /// # Errors
 ///
 /// [`ServeErrorKind::NoSuchReply`].
-pub(crate) async fn place(
+pub(crate) async fn locate(
     engine: &Engine,
-    asked: &ParsedRequest,
+    request: &ParsedRequest,
     previous: &str,
 ) -> Result<Destination, ServeError> {
     // With its prefix or without, depending on the dialect.
-    let id = about_id(previous).unwrap_or(previous);
-    let told = find(engine, &asked.principal, id).await;
-    let told = told.map_err(|error| error.at("previous_response_id"))?;
-    let history = &asked.incoming.messages;
-    let (turn, segment) = (&told.turn, told.segment);
+    let id = reply_id(previous).unwrap_or(previous);
+    let reply = find(engine, &request.principal, id).await;
+    let reply = reply.map_err(|error| error.at("previous_response_id"))?;
+    let history = &request.incoming.messages;
+    let (turn, segment) = (&reply.turn, reply.segment);
     let place = engine
-        .locate_after(&asked.principal, turn, segment, history)
+        .locate_after(&request.principal, turn, segment, history)
         .await;
-    let place = place.map_err(|error| of_engine(&error))?;
-    place.ok_or_else(|| none(previous).at("previous_response_id"))
+    let place = place.map_err(|error| from_engine_error(&error))?;
+    place.ok_or_else(|| not_found(previous).at("previous_response_id"))
 }

@@ -32,17 +32,17 @@ use jackfield_domain::client_view::{ClientEvent, SegmentEnd};
 ///
 /// A failure before the first piece.
 pub(crate) async fn answer(
-    mut told: TurnReply,
+    mut reply: TurnReply,
     encoder: Box<dyn EncodeReply>,
     held: HeldUntilSent,
     keep_alive: Duration,
     ledger: Option<ReceiptLedger>,
 ) -> Result<Response, ServeError> {
     let mut first = Vec::new();
-    let is_seen = |shown: &&ClientEvent| !matches!(shown, ClientEvent::AskedAgain(_));
+    let is_seen = |event: &&ClientEvent| !matches!(event, ClientEvent::Retried(_));
     let begins = async {
         while first.iter().find(is_seen).is_none() {
-            first.append(&mut told.next().await?);
+            first.append(&mut reply.next().await?);
         }
         Ok::<(), ServeError>(())
     };
@@ -51,10 +51,10 @@ pub(crate) async fn answer(
     let seen = first.iter().find(is_seen);
     if let Some(ClientEvent::End(SegmentEnd::Failed(end))) = seen {
         // The error is the complete response.
-        held.connection.written();
-        return Err(failures::of_end(end));
+        held.connection.mark_written();
+        return Err(failures::from_turn_end(end));
     }
-    let mut sending = EventBody::begun(told, encoder, keep_alive);
+    let mut sending = EventBody::new(reply, encoder, keep_alive);
     let is_silent = seen.is_none();
     sending.push(&first);
     if is_silent {
@@ -64,14 +64,14 @@ pub(crate) async fn answer(
 }
 
 /// Streams a reply that the client already knows. The stream begins at once, and a failure ends it with an event.
-pub(crate) fn again(
-    told: TurnReply,
+pub(crate) fn replay(
+    reply: TurnReply,
     encoder: Box<dyn EncodeReply>,
     held: HeldUntilSent,
     keep_alive: Duration,
     ledger: Option<ReceiptLedger>,
 ) -> Response {
-    let mut sending = EventBody::begun(told, encoder, keep_alive);
+    let mut sending = EventBody::new(reply, encoder, keep_alive);
     if sending.text.is_empty() {
         // Without opening events, a keep-alive goes first: the head would otherwise wait for the first piece.
         sending.keep_alive();
@@ -82,47 +82,47 @@ pub(crate) fn again(
 /// A stream of reply events.
 struct EventBody {
     /// Whether the stream broke off before the end of the reply, which the client may still fetch.
-    broke_off: Arc<AtomicBool>,
+    interrupted: Arc<AtomicBool>,
     /// The encoder, until it has written the end.
     encoder: Option<Box<dyn EncodeReply>>,
     keep_alive: Duration,
     /// Wakes when a keep-alive may be due. It is not reset with every piece, but when it wakes too early: pieces
     /// are far more frequent than silences.
-    quiet: Pin<Box<Sleep>>,
+    keep_alive_timer: Pin<Box<Sleep>>,
     /// When a piece was last sent.
-    said: Instant,
+    last_sent: Instant,
     /// Encoded text that is not sent yet.
     text: String,
-    told: TurnReply,
+    reply: TurnReply,
 }
 
 impl EventBody {
     /// A stream with the opening events.
-    fn begun(told: TurnReply, mut encoder: Box<dyn EncodeReply>, keep_alive: Duration) -> Self {
+    fn new(reply: TurnReply, mut encoder: Box<dyn EncodeReply>, keep_alive: Duration) -> Self {
         let mut text = String::new();
         write(&mut text, &encoder.begin());
         Self {
-            broke_off: Arc::default(),
+            interrupted: Arc::default(),
             encoder: Some(encoder),
             keep_alive,
-            quiet: Box::pin(sleep(keep_alive)),
-            said: Instant::now(),
+            keep_alive_timer: Box::pin(sleep(keep_alive)),
+            last_sent: Instant::now(),
             text,
-            told,
+            reply,
         }
     }
 
     /// The response with this stream as its body.
     fn response(self, held: HeldUntilSent, ledger: Option<ReceiptLedger>) -> Response {
-        let provider_request = self.told.provider_request();
-        let receipt = held.receipt(Arc::clone(&self.broke_off));
+        let provider_request = self.reply.provider_request();
+        let receipt = held.receipt(Arc::clone(&self.interrupted));
         // Boxed, because it is moved with every piece.
         let frames = stream::unfold(Box::new(self), |mut sending| async move {
             let text = sending.next().await?;
             Some((Ok::<_, Infallible>(Frame::data(text)), sending))
         });
         let body = StreamBody::new(Box::pin(frames));
-        let mut response = Response::new(ReceiptBody::of(body, receipt, ledger));
+        let mut response = Response::new(ReceiptBody::wrap(body, receipt, ledger));
         let headers = response.headers_mut();
         if let Some(id) = provider_request {
             headers.insert(PROVIDER_REQUEST, id);
@@ -141,43 +141,45 @@ impl EventBody {
             self.encoder.as_ref()?;
             tokio::select! {
                 biased;
-                told = self.told.next() => match told {
-                    Ok(shown) => self.push(&shown),
+                events = self.reply.next() => match events {
+                    Ok(events) => self.push(&events),
                     Err(error) => {
-                        self.broke_off.store(true, Ordering::SeqCst);
+                        self.interrupted.store(true, Ordering::SeqCst);
                         self.fail(&error);
                     }
                 },
-                () = &mut self.quiet => {
-                    let due = self.said + self.keep_alive;
+                () = &mut self.keep_alive_timer => {
+                    let due = self.last_sent + self.keep_alive;
                     if due > Instant::now() {
-                        self.quiet.as_mut().reset(due);
+                        self.keep_alive_timer.as_mut().reset(due);
                     } else {
                         self.keep_alive();
                     }
                 }
             }
         }
-        self.said = Instant::now();
+        self.last_sent = Instant::now();
         Some(std::mem::take(&mut self.text).into())
     }
 
-    fn push(&mut self, shown: &[ClientEvent]) {
-        for shown in shown {
-            match shown {
+    fn push(&mut self, events: &[ClientEvent]) {
+        for event in events {
+            match event {
                 ClientEvent::Piece { call, delta } => {
                     if let Some(encoder) = &mut self.encoder {
                         write(&mut self.text, &encoder.push(delta, call.as_ref()));
                     }
                 }
-                ClientEvent::AskedAgain(end) => {
+                ClientEvent::Retried(end) => {
                     if let Some(encoder) = &mut self.encoder
-                        && !encoder.asked_again()
+                        && !encoder.restart()
                     {
-                        self.fail(&failures::of_end(end));
+                        self.fail(&failures::from_turn_end(end));
                     }
                 }
-                ClientEvent::End(SegmentEnd::Failed(end)) => self.fail(&failures::of_end(end)),
+                ClientEvent::End(SegmentEnd::Failed(end)) => {
+                    self.fail(&failures::from_turn_end(end))
+                }
                 ClientEvent::End(SegmentEnd::Whole(end)) => {
                     if let Some(encoder) = self.encoder.take() {
                         write(&mut self.text, &encoder.finish(end));
@@ -195,11 +197,11 @@ impl EventBody {
     }
 
     fn fail(&mut self, error: &ServeError) {
-        if let Some(access) = &self.told.access {
-            access.fails(error.kind.code());
+        if let Some(access) = &self.reply.access {
+            access.record_error(error.kind.code());
         }
         if let Some(encoder) = self.encoder.take() {
-            write(&mut self.text, &encoder.fail(error, &self.told.request_id));
+            write(&mut self.text, &encoder.fail(error, &self.reply.request_id));
         }
     }
 }

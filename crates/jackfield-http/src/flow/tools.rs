@@ -12,20 +12,20 @@ use jackfield_engine::ServerTools;
 /// # Errors
 ///
 /// The header cannot be parsed.
-pub(crate) fn used(
-    may: &ToolsUsed,
+pub(crate) fn select(
+    permitted: &ToolsUsed,
     header: Option<&str>,
-    brings_own: bool,
+    has_client_tools: bool,
 ) -> Result<ToolsUsed, ServeError> {
     match header {
-        None if brings_own => Ok(ToolsUsed::None),
-        None => Ok(may.clone()),
-        Some(text) => Ok(both(may, &wanted(text)?)),
+        None if has_client_tools => Ok(ToolsUsed::None),
+        None => Ok(permitted.clone()),
+        Some(text) => Ok(intersect(permitted, &parse_selection(text)?)),
     }
 }
 
 /// Converts a selection to the server tools of a turn setup.
-pub(crate) fn offered(used: ToolsUsed) -> ServerTools {
+pub(crate) fn to_server_tools(used: ToolsUsed) -> ServerTools {
     match used {
         ToolsUsed::All => ServerTools::All,
         ToolsUsed::None => ServerTools::None,
@@ -34,15 +34,17 @@ pub(crate) fn offered(used: ToolsUsed) -> ServerTools {
 }
 
 /// Restricts server tools to those that a token may use.
-pub(crate) fn within(may: &ToolsUsed, held: ServerTools) -> ServerTools {
-    match held {
-        ServerTools::All => offered(may.clone()),
+pub(crate) fn restrict(permitted: &ToolsUsed, selected: ServerTools) -> ServerTools {
+    match selected {
+        ServerTools::All => to_server_tools(permitted.clone()),
         ServerTools::None => ServerTools::None,
-        ServerTools::Only(patterns) => offered(both(may, &ToolsUsed::Only(patterns))),
+        ServerTools::Only(patterns) => {
+            to_server_tools(intersect(permitted, &ToolsUsed::Only(patterns)))
+        }
     }
 }
 
-fn wanted(text: &str) -> Result<ToolsUsed, ServeError> {
+fn parse_selection(text: &str) -> Result<ToolsUsed, ServeError> {
     match text.trim() {
         "all" => Ok(ToolsUsed::All),
         "none" => Ok(ToolsUsed::None),
@@ -60,13 +62,13 @@ fn wanted(text: &str) -> Result<ToolsUsed, ServeError> {
 
 /// The intersection of two selections. A pattern counts if a pattern of the other side covers it completely, so
 /// nothing is used that only one side permits.
-fn both(one: &ToolsUsed, other: &ToolsUsed) -> ToolsUsed {
+fn intersect(one: &ToolsUsed, other: &ToolsUsed) -> ToolsUsed {
     match (one, other) {
         (ToolsUsed::None, _) | (_, ToolsUsed::None) => ToolsUsed::None,
         (ToolsUsed::All, rest) | (rest, ToolsUsed::All) => rest.clone(),
         (ToolsUsed::Only(one), ToolsUsed::Only(other)) => {
             let held =
-                |pattern: &&Arc<str>, by: &[Arc<str>]| by.iter().any(|wide| holds(wide, pattern));
+                |pattern: &&Arc<str>, by: &[Arc<str>]| by.iter().any(|wide| covers(wide, pattern));
             let narrow = one.iter().filter(|pattern| held(pattern, other));
             let narrower = other.iter().filter(|pattern| held(pattern, one));
             let mut patterns: Vec<Arc<str>> = narrow.chain(narrower).cloned().collect();
@@ -83,7 +85,7 @@ fn both(one: &ToolsUsed, other: &ToolsUsed) -> ToolsUsed {
 
 /// Whether one pattern covers another, judged by their text: a star of the narrow pattern must be covered by a
 /// star of the wide one.
-fn holds(wide: &str, narrow: &str) -> bool {
+fn covers(wide: &str, narrow: &str) -> bool {
     let mut parts = wide.split('*');
     let Some(mut rest) = parts.next().and_then(|first| narrow.strip_prefix(first)) else {
         return false;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::HeaderValue;
-use jackfield_dialect_kit::serve::{About, EncodeReply, ServeDialect, ServeError};
+use jackfield_dialect_kit::serve::{EncodeReply, ReplyInfo, ServeDialect, ServeError};
 use jackfield_domain::ids::TurnId;
 use jackfield_domain::note::Note;
 use jackfield_domain::reply::Reply;
@@ -18,13 +18,13 @@ use jackfield_domain::client_view::{ClientEvent, ClientView};
 
 /// A turn that is sent to its client.
 pub(crate) struct TurnReply {
-    about: About,
+    about: ReplyInfo,
     /// The access log line, which records a broken reply.
     pub(crate) access: Option<Access>,
     dialect: &'static dyn ServeDialect,
     pub(crate) request_id: String,
     turn: TurnId,
-    viewer: ClientView,
+    client_view: ClientView,
     watcher: Watcher,
 }
 
@@ -37,12 +37,12 @@ pub(crate) struct HeldUntilSent {
 impl HeldUntilSent {
     /// The receipt that releases them, and marks the reply as delivered if all of it was written. A reply that
     /// broke off stays undelivered.
-    pub(crate) fn receipt(self, broke_off: Arc<AtomicBool>) -> Receipt {
+    pub(crate) fn receipt(self, interrupted: Arc<AtomicBool>) -> Receipt {
         let Self { connection, slot } = self;
         Receipt::new(move |whole| {
             drop(slot);
-            if whole && !broke_off.load(Ordering::SeqCst) {
-                connection.written();
+            if whole && !interrupted.load(Ordering::SeqCst) {
+                connection.mark_written();
             }
         })
     }
@@ -52,21 +52,21 @@ impl TurnReply {
     /// The reply of one segment of a turn.
     pub(crate) fn new(
         dialect: &'static dyn ServeDialect,
-        about: About,
+        about: ReplyInfo,
         turn: TurnId,
         segment: u32,
         watcher: Watcher,
         request_id: String,
     ) -> Self {
         Self {
-            about: About {
+            about: ReplyInfo {
                 id: format!("{turn}_{segment}"),
                 ..about
             },
             access: None,
             dialect,
             request_id,
-            viewer: ClientView::new(turn.clone(), segment),
+            client_view: ClientView::new(turn.clone(), segment),
             turn,
             watcher,
         }
@@ -79,18 +79,18 @@ impl TurnReply {
     ///
     /// The journal cannot be read.
     pub(crate) async fn next(&mut self) -> Result<Vec<ClientEvent>, ServeError> {
-        let mut shown = Vec::new();
-        while shown.is_empty() {
-            let told = self.watcher.next().await;
-            let (_, told) = told.map_err(|error| failures::of_engine(&error))?;
-            shown = self.viewer.see(&told);
+        let mut events = Vec::new();
+        while events.is_empty() {
+            let next = self.watcher.next().await;
+            let (_, event) = next.map_err(|error| failures::from_engine_error(&error))?;
+            events = self.client_view.apply(&event);
         }
-        while !matches!(shown.last(), Some(ClientEvent::End(_)))
-            && let Some((_, told)) = self.watcher.next_so_far()
+        while !matches!(events.last(), Some(ClientEvent::End(_)))
+            && let Some((_, event)) = self.watcher.try_next()
         {
-            shown.append(&mut self.viewer.see(&told));
+            events.append(&mut self.client_view.apply(&event));
         }
-        Ok(shown)
+        Ok(events)
     }
 
     /// The provider's id of the newest model request, if it is known.

@@ -24,18 +24,18 @@ use crate::receipt::{ReceiptBody, ReceiptLedger};
 ///
 /// The failure of the turn.
 pub(crate) async fn answer(
-    mut told: TurnReply,
+    mut turn_reply: TurnReply,
     held: HeldUntilSent,
-    known: &[Note],
+    request_notes: &[Note],
     ledger: Option<ReceiptLedger>,
 ) -> Result<Response, ServeError> {
-    let mut reply = Gather::new(told.turn().clone());
+    let mut reply = Gather::new(turn_reply.turn().clone());
     let end = loop {
         let mut end = None;
-        for shown in told.next().await? {
-            match shown {
-                ClientEvent::AskedAgain(_) => {}
-                ClientEvent::Piece { call, delta } => reply.take(call.as_ref(), &delta),
+        for event in turn_reply.next().await? {
+            match event {
+                ClientEvent::Retried(_) => {}
+                ClientEvent::Piece { call, delta } => reply.push(call.as_ref(), &delta),
                 ClientEvent::End(ended) => end = Some(ended),
             }
         }
@@ -47,25 +47,29 @@ pub(crate) async fn answer(
         SegmentEnd::Whole(end) => end,
         SegmentEnd::Failed(end) => {
             // The error is the complete response.
-            held.connection.written();
-            return Err(failures::of_end(&end));
+            held.connection.mark_written();
+            return Err(failures::from_turn_end(&end));
         }
     };
-    let reply = reply.finish(end).map_err(broken)?;
-    let (body, lost) = told.body(&reply);
-    let all = known.iter().chain(&reply.end.notes).chain(&lost);
+    let reply = reply.finish(end).map_err(invalid_reply)?;
+    let (body, lost) = turn_reply.body(&reply);
+    let all = request_notes.iter().chain(&reply.end.notes).chain(&lost);
     let notes = notes::header(all);
     let body = Full::new(Bytes::from(body));
-    let mut response = Response::new(ReceiptBody::of(body, held.receipt(Arc::default()), ledger));
+    let mut response = Response::new(ReceiptBody::wrap(
+        body,
+        held.receipt(Arc::default()),
+        ledger,
+    ));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Some(id) = told.provider_request() {
+    if let Some(id) = turn_reply.provider_request() {
         headers.insert(PROVIDER_REQUEST, id);
     }
     notes::insert(headers, notes);
     Ok(response)
 }
 
-fn broken(error: ProtocolViolation) -> ServeError {
+fn invalid_reply(error: ProtocolViolation) -> ServeError {
     ServeError::new(ServeErrorKind::Internal, error.to_string())
 }

@@ -20,9 +20,9 @@ use crate::gateway::Gateway;
 /// # Errors
 ///
 /// [`ServeErrorKind::Invalid`] for an item that is not stored or belongs to another client.
-pub(crate) async fn resolved(
+pub(crate) async fn resolve_references(
     gateway: &Gateway,
-    asker: &Principal,
+    client: &Principal,
     body: Bytes,
 ) -> Result<Bytes, ServeError> {
     if !body.windows(REFERENCE.len()).any(|part| part == REFERENCE) {
@@ -34,23 +34,23 @@ pub(crate) async fn resolved(
     };
     let mut user = ["safety_identifier", "user"].into_iter();
     let user = user.find_map(|key| fields.get(key)?.as_str());
-    let principal = asker.principal_for(user);
+    let principal = client.principal_for(user);
     let Some(Value::Array(items)) = fields.get_mut("input") else {
         return Ok(body);
     };
-    let mut known = ReferencedItems::default();
-    for id in items.iter().filter_map(referred) {
-        known.learn(gateway, &principal, id).await?;
+    let mut referenced = ReferencedItems::default();
+    for id in items.iter().filter_map(reference_id) {
+        referenced.load_response_of(gateway, &principal, id).await?;
     }
-    let mut told = Vec::with_capacity(items.len());
+    let mut resolved = Vec::with_capacity(items.len());
     for (n, item) in std::mem::take(items).into_iter().enumerate() {
-        let Some(id) = referred(&item) else {
-            told.push(item);
+        let Some(id) = reference_id(&item) else {
+            resolved.push(item);
             continue;
         };
-        match known.items.get_mut(id) {
+        match referenced.items.get_mut(id) {
             // A call and its result are one stored item, and some clients reference it once for each.
-            Some(found) => told.extend(found.take()),
+            Some(found) => resolved.extend(found.take()),
             None if id.starts_with("rs_") => {}
             None => {
                 let id: String = id.chars().take(100).collect();
@@ -60,14 +60,14 @@ pub(crate) async fn resolved(
             }
         }
     }
-    *items = told;
+    *items = resolved;
     Ok(Value::Object(fields).to_string().into())
 }
 
 const REFERENCE: &[u8] = b"item_reference";
 
 /// The id in an item reference; `None` for other items.
-fn referred(item: &Value) -> Option<&str> {
+fn reference_id(item: &Value) -> Option<&str> {
     let is_reference = item.get("type").and_then(Value::as_str) == Some("item_reference");
     item.get("id")?.as_str().filter(|_| is_reference)
 }
@@ -82,7 +82,7 @@ struct ReferencedItems {
 
 impl ReferencedItems {
     /// Loads the response that contains an item.
-    async fn learn(
+    async fn load_response_of(
         &mut self,
         gateway: &Gateway,
         principal: &Arc<str>,
@@ -94,16 +94,16 @@ impl ReferencedItems {
         if self.responses.len() >= MOST || !self.responses.insert(id.to_owned()) {
             return Ok(());
         }
-        let kept = match response::find(gateway, principal, id).await {
+        let stored = match response::find(gateway, principal, id).await {
             Ok(kept) => kept,
             Err(error) if error.kind == ServeErrorKind::NoSuchReply => return Ok(()),
             Err(error) => return Err(error),
         };
         // Responses of another end user do not count.
-        if kept.principal.as_ref() != Some(principal) {
+        if stored.principal.as_ref() != Some(principal) {
             return Ok(());
         }
-        let body = serde_json::from_slice::<Value>(&kept.body()).unwrap_or_default();
+        let body = serde_json::from_slice::<Value>(&stored.body()).unwrap_or_default();
         let output = body.get("output").and_then(Value::as_array);
         for item in output.into_iter().flatten() {
             if let Some(id) = item.get("id").and_then(Value::as_str) {

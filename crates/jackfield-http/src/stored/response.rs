@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use jackfield_dialect_kit::serve::{About, ServeError};
+use jackfield_dialect_kit::serve::{ReplyInfo, ServeError};
 use jackfield_dialect_openai::responses::serve as dialect;
-use jackfield_dialect_openai::responses::stream::Standing;
+use jackfield_dialect_openai::responses::stream::IncompleteStatus;
 use jackfield_domain::block::Content;
 use jackfield_domain::client_view::{ClientEvent, ClientView, SegmentEnd, Segments, facts_before};
 use jackfield_domain::cursor::Cursor;
@@ -18,15 +18,15 @@ use jackfield_domain::setup::Opening;
 use jackfield_domain::wait::{Answer, WaitEnd};
 use serde_json::{Map, Value};
 
-use crate::failures::of_end;
+use crate::failures::from_turn_end;
 use crate::flow::previous;
 use crate::gateway::Gateway;
 
 /// A stored response.
-pub(super) struct KeptResponse {
-    pub(super) about: About,
+pub(super) struct StoredResponse {
+    pub(super) about: ReplyInfo,
     /// The messages of its request.
-    pub(super) asked: Vec<Message>,
+    pub(super) input: Vec<Message>,
     /// Its principal, with the end user.
     pub(super) principal: Option<Arc<str>>,
     pub(super) segment: u32,
@@ -47,35 +47,39 @@ pub(super) async fn find(
     gateway: &Gateway,
     principal: &str,
     id: &str,
-) -> Result<KeptResponse, ServeError> {
+) -> Result<StoredResponse, ServeError> {
     let found = previous::find(gateway.engine(), principal, id).await?;
-    let reading = ResponseFold::of(found.loaded.steps, &found.turn, found.segment);
-    let about = about(gateway, &reading, found.echo, &found.model);
-    let about = about.ok_or_else(|| previous::none(id))?;
-    Ok(KeptResponse {
+    let folded = ResponseFold::fold(found.loaded.steps, &found.turn, found.segment);
+    let about = about(gateway, &folded, found.echo, &found.model);
+    let about = about.ok_or_else(|| previous::not_found(id))?;
+    Ok(StoredResponse {
         about,
-        asked: reading.asked,
-        end: reading.end,
-        pieces: reading.pieces,
-        principal: reading.principal,
+        input: folded.input,
+        end: folded.end,
+        pieces: folded.pieces,
+        principal: folded.principal,
         segment: found.segment,
         session: found.session,
         turn: found.turn,
     })
 }
 
-impl KeptResponse {
+impl StoredResponse {
     /// The body of its current state.
     pub(super) fn body(&self) -> Vec<u8> {
         let pieces = self.pieces.iter();
         let pieces = pieces.map(|(delta, call)| (delta, call.as_ref()));
         let standing = match &self.end {
-            Some(SegmentEnd::Whole(end)) => return dialect::whole(&self.about, pieces, end),
-            Some(SegmentEnd::Failed(TurnEnd::Cancelled(_))) => Standing::Cancelled,
-            Some(SegmentEnd::Failed(end)) => Standing::Failed(dialect::failed(&of_end(end))),
-            None => Standing::InProgress,
+            Some(SegmentEnd::Whole(end)) => {
+                return dialect::complete_body(&self.about, pieces, end);
+            }
+            Some(SegmentEnd::Failed(TurnEnd::Cancelled(_))) => IncompleteStatus::Cancelled,
+            Some(SegmentEnd::Failed(end)) => {
+                IncompleteStatus::Failed(dialect::to_response_error(&from_turn_end(end)))
+            }
+            None => IncompleteStatus::InProgress,
         };
-        dialect::standing(&self.about, pieces, &standing)
+        dialect::incomplete_body(&self.about, pieces, &standing)
     }
 
     /// Whether it is a background response.
@@ -89,7 +93,7 @@ impl KeptResponse {
     }
 }
 
-fn opened_with(opening: &Opening) -> Vec<Message> {
+fn input_messages(opening: &Opening) -> Vec<Message> {
     match opening {
         Opening::ClientResults(results) => {
             let results = results.iter().cloned();
@@ -107,33 +111,33 @@ fn opened_with(opening: &Opening) -> Vec<Message> {
 /// The metadata of a response; `None` if the turn has no such segment.
 fn about(
     gateway: &Gateway,
-    reading: &ResponseFold,
+    folded: &ResponseFold,
     mut echo: Map<String, Value>,
     model: &str,
-) -> Option<About> {
-    let begun = u64::try_from(reading.begun?).unwrap_or_default();
+) -> Option<ReplyInfo> {
+    let begun = u64::try_from(folded.created?).unwrap_or_default();
     let created = echo.remove(previous::CREATED);
-    let setup = reading.segments.as_ref()?.turn().setup();
+    let setup = folded.segments.as_ref()?.turn().setup();
     let owner = gateway
         .engine()
         .state_owner(&setup.model.provider, &setup.model.model);
-    Some(About {
+    Some(ReplyInfo {
         // The turn's time in the journal can be a second later than that of its request.
         created: created
             .and_then(|created| created.as_u64())
             .unwrap_or(begun),
         dialect: owner.map(|owner| owner.dialect),
         echo,
-        id: format!("{}_{}", reading.turn, reading.segment),
+        id: format!("{}_{}", folded.turn, folded.segment),
         model: model.to_owned(),
     })
 }
 
 /// Folds the steps of a session into a response.
 struct ResponseFold {
-    asked: Vec<Message>,
+    input: Vec<Message>,
     /// The time of its request, in seconds since 1970.
-    begun: Option<i64>,
+    created: Option<i64>,
     end: Option<SegmentEnd>,
     pieces: Vec<(Delta, Option<ToolCallId>)>,
     principal: Option<Arc<str>>,
@@ -144,10 +148,10 @@ struct ResponseFold {
 
 impl ResponseFold {
     /// Reads one segment of a turn.
-    fn of(steps: Vec<Envelope>, turn: &TurnId, segment: u32) -> Self {
-        let mut reading = Self {
-            asked: Vec::new(),
-            begun: None,
+    fn fold(steps: Vec<Envelope>, turn: &TurnId, segment: u32) -> Self {
+        let mut folded = Self {
+            input: Vec::new(),
+            created: None,
             end: None,
             pieces: Vec::new(),
             principal: None,
@@ -156,31 +160,31 @@ impl ResponseFold {
             turn: turn.clone(),
         };
         let Some(before) = facts_before(&steps, turn) else {
-            return reading;
+            return folded;
         };
-        let mut teller = EventStream::new(Cursor::behind_facts(before));
+        let mut events = EventStream::new(Cursor::after_facts(before));
         for step in steps {
-            teller.feed(step);
+            events.feed(step);
         }
-        let mut viewer = ClientView::new(turn.clone(), segment);
-        while let Some((_, told)) = teller.next() {
-            reading.see(&told);
-            for shown in viewer.see(&told) {
-                match shown {
-                    ClientEvent::AskedAgain(_) => {}
-                    ClientEvent::Piece { call, delta } => reading.pieces.push((delta, call)),
+        let mut view = ClientView::new(turn.clone(), segment);
+        while let Some((_, event)) = events.next() {
+            folded.apply(&event);
+            for client_event in view.apply(&event) {
+                match client_event {
+                    ClientEvent::Retried(_) => {}
+                    ClientEvent::Piece { call, delta } => folded.pieces.push((delta, call)),
                     ClientEvent::End(end) => {
-                        reading.end = Some(end);
-                        return reading;
+                        folded.end = Some(end);
+                        return folded;
                     }
                 }
             }
         }
-        reading
+        folded
     }
 
-    fn see(&mut self, told: &SessionEvent) {
-        let (fact, is_last, now) = match told {
+    fn apply(&mut self, event: &SessionEvent) {
+        let (fact, is_last, now) = match event {
             SessionEvent::Fact { fact, is_last, now } => (fact, *is_last, now),
             SessionEvent::Superseded { fact, now, .. } => (fact, false, now),
             SessionEvent::Text { .. } => return,
@@ -199,8 +203,8 @@ impl ResponseFold {
                 let caller = setup.caller.as_ref();
                 self.principal = caller.map(|caller| Arc::clone(&caller.principal));
                 if self.segment == 0 {
-                    self.begun = Some(now);
-                    self.asked = opened_with(opening);
+                    self.created = Some(now);
+                    self.input = input_messages(opening);
                 }
             }
             return;
@@ -208,20 +212,20 @@ impl ResponseFold {
         // A later segment begins with client results.
         if let Fact::WaitClosed { end, wait, .. } = &**fact
             && let WaitEnd::Answered { answer, .. } = end
-            && let Answer::ClientResult(given) = answer
+            && let Answer::ClientResult(client_result) = answer
             && self.segment > 0
-            && segments.now() == self.segment
+            && segments.current() == self.segment
         {
-            self.begun.get_or_insert(now);
+            self.created.get_or_insert(now);
             let mut waits = segments.turn().waits();
             if let Some(open) = waits.find(|open| open.id == *wait) {
                 let outcome = Content::ToolOutcome(Arc::new(ToolOutcome {
                     call: open.call.clone(),
                     opaque: Vec::new(),
-                    result: given.result.clone(),
+                    result: client_result.result.clone(),
                 }));
                 let message = Message::new(Role::Tool, vec![outcome.into()]);
-                self.asked.push(message);
+                self.input.push(message);
             }
         }
         segments.apply(fact, is_last);

@@ -13,7 +13,7 @@ use crate::harness::{Wire, server, text, toolbox};
 /// A toolbox with a tool `read` that does this in its next call.
 fn reading(call: ScriptedCall) -> ScriptedToolbox {
     let tools = toolbox("ours");
-    tools.tool("read", Safety::ReadOnly).will("read", call);
+    tools.tool("read", Safety::ReadOnly).push_call("read", call);
     tools
 }
 
@@ -37,8 +37,8 @@ async fn two_calls_overlap_and_are_answered_in_the_order_of_their_ends() {
     tools
         .tool("slow", Safety::ReadOnly)
         .tool("fast", Safety::ReadOnly);
-    tools.will("slow", ScriptedCall::text("slow").held_at(&first));
-    tools.will("fast", ScriptedCall::text("fast").held_at(&second));
+    tools.push_call("slow", ScriptedCall::text("slow").held_at(&first));
+    tools.push_call("fast", ScriptedCall::text("fast").held_at(&second));
     let mut wire = Wire::to(server(&tools));
     wire.call(1, "slow", json!({})).await;
     wire.call(2, "fast", json!({})).await;
@@ -58,7 +58,7 @@ async fn no_more_calls_run_at_once_than_may_and_the_others_wait() {
     let (tools, gate) = (toolbox("ours"), Gate::new());
     tools
         .tool("read", Safety::ReadOnly)
-        .always("read", ScriptedCall::text("done").held_at(&gate));
+        .set_default_call("read", ScriptedCall::text("done").held_at(&gate));
     let mut wire = Wire::with(&tools, |settings| settings.most_calls = 3);
     for id in 0..10 {
         wire.call(id, "read", json!({})).await;
@@ -68,7 +68,7 @@ async fn no_more_calls_run_at_once_than_may_and_the_others_wait() {
     wire.lives().await;
     // This time passes only when whatever can start has started.
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-    assert_eq!(tools.most_at_once(), 3);
+    assert_eq!(tools.max_concurrent_calls(), 3);
     gate.open();
     let mut ids = Vec::new();
     for _ in 0..10 {
@@ -78,7 +78,7 @@ async fn no_more_calls_run_at_once_than_may_and_the_others_wait() {
     }
     ids.sort_unstable();
     assert_eq!(ids, Vec::from_iter(0..10));
-    assert_eq!(tools.most_at_once(), 3);
+    assert_eq!(tools.max_concurrent_calls(), 3);
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn what_was_asked_before_the_input_ended_is_still_answered() {
     let tools = toolbox("ours");
     tools
         .tool("read", Safety::ReadOnly)
-        .always("read", ScriptedCall::text("done"));
+        .set_default_call("read", ScriptedCall::text("done"));
     let mut wire = Wire::to(server(&tools));
     for id in 0..20 {
         wire.call(id, "read", json!({})).await;
@@ -183,7 +183,9 @@ async fn progress_is_told_before_the_answer_to_whoever_asks_for_it() {
         .progressed(f64::NAN, None, None)
         .progressed(2.5, None, None);
     let tools = toolbox("ours");
-    tools.tool("read", Safety::ReadOnly).always("read", call);
+    tools
+        .tool("read", Safety::ReadOnly)
+        .set_default_call("read", call);
     let mut wire = Wire::to(server(&tools));
     for token in [json!("t"), json!(7)] {
         let meta = json!({ "progressToken": token });
@@ -208,7 +210,7 @@ async fn an_idempotency_key_is_passed_on_and_one_that_is_none_is_not() {
     let tools = toolbox("ours");
     tools
         .tool("write", Safety::Idempotent)
-        .always("write", ScriptedCall::text("done"));
+        .set_default_call("write", ScriptedCall::text("done"));
     let options = {
         let mut options = crate::harness::options();
         options

@@ -11,7 +11,7 @@ async fn without_a_handshake_every_request_says_its_revision_and_every_result_it
     let tools = toolbox("ours");
     tools
         .tool("read", Safety::ReadOnly)
-        .will("read", ScriptedCall::text("done"));
+        .push_call("read", ScriptedCall::text("done"));
     let mut wire = Wire::to(server(&tools));
     let discover = request(1, "server/discover", json!({}));
     let found = wire.answer(discover).await["result"].clone();
@@ -44,7 +44,7 @@ async fn with_a_handshake_the_revision_is_the_clients_and_nothing_newer_is_said(
         let tools = toolbox("ours");
         tools
             .tool("read", Safety::ReadOnly)
-            .will("read", ScriptedCall::text("done"));
+            .push_call("read", ScriptedCall::text("done"));
         let mut wire = Wire::to(server(&tools));
         let met = wire.greet(version).await["result"].clone();
         assert_eq!(met["protocolVersion"], version);
@@ -158,7 +158,7 @@ async fn after_a_handshake_a_request_may_still_say_another_revision_and_is_answe
     let tools = toolbox("ours");
     tools
         .tool("read", Safety::ReadOnly)
-        .always("read", ScriptedCall::text("done"));
+        .set_default_call("read", ScriptedCall::text("done"));
     let mut wire = Wire::to(server(&tools));
     wire.greet("2025-06-18").await;
     wire.call(1, "read", json!({})).await;

@@ -149,7 +149,7 @@ async fn a_second_request_of_an_id_that_is_under_way_is_refused_and_the_first_is
     let (tools, gate) = (toolbox("ours"), Gate::new());
     tools
         .tool("read", Safety::ReadOnly)
-        .will("read", ScriptedCall::text("first").held_at(&gate));
+        .push_call("read", ScriptedCall::text("first").held_at(&gate));
     let mut wire = Wire::to(server(&tools));
     wire.call(1, "read", json!({})).await;
     gate.reached().await;
@@ -173,8 +173,8 @@ async fn an_id_that_was_taken_back_may_be_used_again_and_gets_the_new_answer() {
     let (tools, gate) = (toolbox("ours"), Gate::new());
     tools
         .tool("read", Safety::ReadOnly)
-        .will("read", ScriptedCall::text("old").held_at(&gate))
-        .will("read", ScriptedCall::text("new"));
+        .push_call("read", ScriptedCall::text("old").held_at(&gate))
+        .push_call("read", ScriptedCall::text("new"));
     let mut wire = Wire::to(server(&tools));
     wire.call(1, "read", json!({})).await;
     gate.reached().await;
@@ -193,7 +193,7 @@ async fn too_many_requests_at_once_are_refused_and_not_kept() {
     let (tools, gate) = (toolbox("ours"), Gate::new());
     tools
         .tool("read", Safety::ReadOnly)
-        .always("read", ScriptedCall::text("done").held_at(&gate));
+        .set_default_call("read", ScriptedCall::text("done").held_at(&gate));
     let mut wire = Wire::with(&tools, |settings| settings.most_requests = 2);
     wire.call(1, "read", json!({})).await;
     wire.call(2, "read", json!({})).await;
@@ -265,7 +265,7 @@ async fn what_was_answered_or_taken_back_leaves_its_room_to_others() {
     let (tools, gate) = (toolbox("ours"), Gate::new());
     tools.tool("read", Safety::ReadOnly);
     for _ in 0..4 {
-        tools.will("read", ScriptedCall::text("never").held_at(&gate));
+        tools.push_call("read", ScriptedCall::text("never").held_at(&gate));
     }
     let mut wire = Wire::with(&tools, |settings| settings.most_requests = 2);
     for id in 0..8 {

@@ -27,7 +27,7 @@ fn spec(name: &str, input: Value, output: Option<Value>) -> ToolSpec {
 async fn check(output: Option<Value>, result: ToolResult) -> [Value; 2] {
     let tools = toolbox("ours");
     tools.spec(spec("read", json!({}), output));
-    tools.always("read", ScriptedCall::result(result));
+    tools.set_default_call("read", ScriptedCall::result(result));
     let mut wire = Wire::to(server(&tools));
     wire.call(1, "read", json!({})).await;
     let modern = wire.hear().await["result"].clone();
@@ -232,7 +232,7 @@ async fn what_older_clients_cannot_read_is_told_in_another_way() {
     ] {
         let tools = toolbox("ours");
         tools.spec(spec("read", json!({}), None));
-        tools.will("read", ScriptedCall::result(result.clone()));
+        tools.push_call("read", ScriptedCall::result(result.clone()));
         let mut wire = Wire::to(server(&tools));
         wire.greet(version).await;
         let call = json!({

@@ -49,7 +49,7 @@ async fn it_lists_and_calls_in_every_way_of_beginning() {
         let tools = toolbox("ours");
         tools
             .tool("read", Safety::ReadOnly)
-            .will("read", ScriptedCall::text("done"));
+            .push_call("read", ScriptedCall::text("done"));
         let shown = format!("{mode:?}");
         let client = connect(&tools, mode).await;
         let listed = client.list_all_tools().await.expect("a list");
@@ -74,7 +74,7 @@ async fn a_call_that_it_drops_is_aborted() {
         let (tools, gate) = (toolbox("ours"), Gate::new());
         tools
             .tool("read", Safety::ReadOnly)
-            .will("read", ScriptedCall::text("done").held_at(&gate));
+            .push_call("read", ScriptedCall::text("done").held_at(&gate));
         let client = connect(&tools, mode).await;
         let call = client.call_tool(CallToolRequestParams::new("read"));
         tokio::select! {

@@ -90,14 +90,14 @@ impl Mark {
 ///
 /// All marks of a session belong to its first caller. A session without a caller has none.
 #[must_use]
-pub fn of(before: &Summary, step: &Envelope) -> Vec<StepMarks> {
+pub fn step_marks(before: &Summary, step: &Envelope) -> Vec<StepMarks> {
     let mut marked = MarkFold {
         marked: Vec::new(),
         principal: before.principal.clone(),
         turn: before.open.as_ref().map(|open| open.turn.clone()),
     };
     for fact in &step.facts {
-        marked.see(fact);
+        marked.apply(fact);
     }
     marked.marked
 }
@@ -110,7 +110,7 @@ struct MarkFold {
 }
 
 impl MarkFold {
-    fn see(&mut self, fact: &Fact) {
+    fn apply(&mut self, fact: &Fact) {
         match fact {
             Fact::TurnEnded { view, .. } => {
                 if let Some(view) = view {

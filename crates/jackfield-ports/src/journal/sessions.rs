@@ -11,7 +11,7 @@ pub struct SessionQuery {
     /// Only sessions after this one in the list, for paging: the last row of the previous page.
     pub before: Option<(WallTime, SessionId)>,
     /// The maximum number of rows.
-    pub most: usize,
+    pub limit: usize,
     /// Only this session, if it exists.
     pub session: Option<SessionId>,
     /// Only sessions with this in the text of a message, ignoring case and white space.
@@ -76,7 +76,7 @@ pub struct DueSessions {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct WaitQuery {
     /// The maximum number of waits.
-    pub most: usize,
+    pub limit: usize,
     /// Only those of this session.
     pub session: Option<SessionId>,
 }

@@ -18,7 +18,7 @@ use jackfield_domain::wait::{DeliveryBody, Wait, WaitEnd, WaitKind};
 use super::sessions::OpenTurn;
 
 /// The number of resumes without progress after which a turn is not resumed automatically.
-pub const TRIES: u32 = Turn::MOST_FRUITLESS;
+pub const TRIES: u32 = Turn::MAX_RESUMES_WITHOUT_PROGRESS;
 
 /// The maximum length of a title, in characters.
 pub const TITLE: usize = 80;
@@ -58,7 +58,7 @@ pub struct OpenTurnSummary {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum CallPlace {
     /// It is running, or has to be decided.
-    Going,
+    Active,
     /// It starts when a slot is free.
     Queued,
     /// It waits for an external answer.
@@ -106,7 +106,7 @@ impl Summary {
             turn,
         } = fact
         {
-            self.name(new_messages(opening, 1));
+            self.set_title(new_messages(opening, 1));
             self.turns = *ordinal;
             if let Some(caller) = &setup.caller {
                 self.principal
@@ -121,7 +121,7 @@ impl Summary {
             });
         } else if let Fact::SessionForked { messages, .. } = fact {
             if self.turns == 0 {
-                self.name(messages.iter().map(|message| &**message));
+                self.set_title(messages.iter().map(|message| &**message));
             }
         } else if matches!(fact, Fact::TurnEnded { .. }) {
             self.open = None;
@@ -131,7 +131,7 @@ impl Summary {
     }
 
     /// Sets the title from the first user message, unless there is one.
-    fn name<'a>(&mut self, mut messages: impl Iterator<Item = &'a Message>) {
+    fn set_title<'a>(&mut self, mut messages: impl Iterator<Item = &'a Message>) {
         if self.title.is_empty() {
             let titles = messages.find_map(|message| {
                 let title = (message.role == Role::User).then(|| title(&message.to_text()));
@@ -145,11 +145,11 @@ impl Summary {
 impl OpenTurnSummary {
     /// The row of a list.
     #[must_use]
-    pub fn listed(&self) -> OpenTurn {
+    pub fn to_row(&self) -> OpenTurn {
         let waits = self.waiting().count();
         OpenTurn {
             only_waits: self.only_waits(),
-            parked: self.parked(),
+            parked: self.is_parked(),
             turn: self.turn.clone(),
             waits: u32::try_from(waits).unwrap_or(u32::MAX),
         }
@@ -159,30 +159,30 @@ impl OpenTurnSummary {
     #[must_use]
     pub fn only_waits(&self) -> bool {
         let slots = self.parallel as usize;
-        let (mut asked, mut held, mut queued) = (false, 0, false);
+        let (mut is_waiting, mut held, mut queued) = (false, 0, false);
         for (_, place) in &self.calls {
             match place {
-                CallPlace::Going => return false,
+                CallPlace::Active => return false,
                 CallPlace::Queued => queued = true,
                 CallPlace::Waiting { holds_slot, .. } => {
-                    asked = true;
+                    is_waiting = true;
                     held += usize::from(*holds_slot);
                 }
             }
         }
-        asked && (!queued || held >= slots)
+        is_waiting && (!queued || held >= slots)
     }
 
     /// Whether it was resumed too often without progress.
     #[must_use]
-    pub fn parked(&self) -> bool {
+    pub fn is_parked(&self) -> bool {
         self.tries >= TRIES && !self.only_waits()
     }
 
     fn due(&self) -> Option<WallTime> {
         if self.only_waits() {
             self.waiting().min()
-        } else if self.parked() {
+        } else if self.is_parked() {
             None
         } else {
             Some(self.retry_at.unwrap_or(AT_ONCE))
@@ -192,7 +192,7 @@ impl OpenTurnSummary {
     /// The deadlines of its open waits.
     fn waiting(&self) -> impl Iterator<Item = WallTime> {
         self.calls.iter().filter_map(|(_, place)| match place {
-            CallPlace::Going | CallPlace::Queued => None,
+            CallPlace::Active | CallPlace::Queued => None,
             CallPlace::Waiting { deadline, .. } => Some(*deadline),
         })
     }
@@ -207,10 +207,10 @@ impl OpenTurnSummary {
                 &attempt.call,
                 match then {
                     AfterLoss::Repeat => CallPlace::Queued,
-                    AfterLoss::Ask | AfterLoss::Report => CallPlace::Going,
+                    AfterLoss::Ask | AfterLoss::Report => CallPlace::Active,
                 },
             ),
-            Fact::CallStarted { attempt, .. } => self.put(&attempt.call, CallPlace::Going),
+            Fact::CallStarted { attempt, .. } => self.put(&attempt.call, CallPlace::Active),
             Fact::ModelCallEnded { retry_at, .. } => {
                 self.calls.clear();
                 self.retry_at = *retry_at;
@@ -232,7 +232,7 @@ impl OpenTurnSummary {
                 self.tries = self.tries.saturating_add(1);
             }
             Fact::WaitClosed { end, wait, .. } => self.close(wait, end),
-            Fact::WaitOpened { wait } => self.put(&wait.call, asked(wait)),
+            Fact::WaitOpened { wait } => self.put(&wait.call, waiting_place(wait)),
             Fact::CallAccepted { .. }
             | Fact::Late(_)
             | Fact::SessionForked { .. }
@@ -254,7 +254,7 @@ impl OpenTurnSummary {
             CallPlace::Waiting {
                 holds_slot, wait, ..
             } if wait == closed => Some((*holds_slot, place)),
-            CallPlace::Going | CallPlace::Queued | CallPlace::Waiting { .. } => None,
+            CallPlace::Active | CallPlace::Queued | CallPlace::Waiting { .. } => None,
         });
         if let Some((holds_slot, place)) = held {
             // After an answer, the call may have to wait for a slot; all other cases are decided at once.
@@ -263,7 +263,7 @@ impl OpenTurnSummary {
                 WaitEnd::Answered { .. }
                 | WaitEnd::Cancelled
                 | WaitEnd::Expired
-                | WaitEnd::Superseded => CallPlace::Going,
+                | WaitEnd::Superseded => CallPlace::Active,
             };
         }
     }
@@ -282,13 +282,13 @@ pub const fn is_for_owner(body: &DeliveryBody) -> bool {
 
 /// The searchable text of a step: that of its messages.
 #[must_use]
-pub fn words(step: &Envelope) -> Option<String> {
-    let mut words = String::new();
+pub fn searchable_text(step: &Envelope) -> Option<String> {
+    let mut all = String::new();
     let mut add = |message: &Message| {
         let text = message.to_text();
         if !text.is_empty() {
-            words.push_str(&text);
-            words.push('\n');
+            all.push_str(&text);
+            all.push('\n');
         }
     };
     for fact in &step.facts {
@@ -317,25 +317,29 @@ pub fn words(step: &Envelope) -> Option<String> {
             | Fact::WaitOpened { .. } => {}
         }
     }
-    let folded = fold(&words);
+    let folded = normalize(&all);
     (!folded.is_empty()).then_some(folded)
 }
 
 /// The normalized form of text for searches: lower case, with single spaces between words.
 #[must_use]
-pub fn fold(text: &str) -> String {
+pub fn normalize(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !folded.is_empty() {
             folded.push(' ');
         }
-        folded.extend(word.chars().flat_map(char::to_lowercase).map(plain));
+        folded.extend(
+            word.chars()
+                .flat_map(char::to_lowercase)
+                .map(normalize_letter),
+        );
     }
     folded
 }
 
 /// Maps letters to the form that is commonly written in their place.
-const fn plain(letter: char) -> char {
+const fn normalize_letter(letter: char) -> char {
     match letter {
         'ё' => 'е',
         'ς' => 'σ',
@@ -375,7 +379,7 @@ fn title(text: &str) -> Arc<str> {
     format!("{}…", cut.trim_end()).into()
 }
 
-fn asked(wait: &Wait) -> CallPlace {
+fn waiting_place(wait: &Wait) -> CallPlace {
     CallPlace::Waiting {
         deadline: wait.deadline,
         holds_slot: matches!(wait.kind, WaitKind::Elicitation { .. }),

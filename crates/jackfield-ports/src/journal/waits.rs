@@ -49,7 +49,7 @@ pub struct TakenDelivery {
     /// Its id.
     pub delivery: DeliveryId,
     /// Its index in the inbox.
-    pub place: u64,
+    pub index: u64,
 }
 
 impl WaitRow {
@@ -68,7 +68,7 @@ impl WaitRow {
     pub fn may_close(&self, end: &WaitEnd, seen: u64) -> bool {
         match &self.state {
             WaitState::Answered(taken) => {
-                taken.place < seen
+                taken.index < seen
                     || matches!(end, WaitEnd::Answered { delivery, .. } if *delivery == taken.delivery)
             }
             WaitState::Closed { .. } | WaitState::Open => true,
@@ -108,7 +108,7 @@ impl WaitRow {
                 how: *how,
             }),
             // If it were accepted, the right answer could never be given.
-            WaitState::Open if !self.wait.kind.takes(answer) => Err(DeliveryOutcome::NoSuchWait),
+            WaitState::Open if !self.wait.kind.accepts(answer) => Err(DeliveryOutcome::NoSuchWait),
             WaitState::Open if taken.at > self.wait.deadline => Err(DeliveryOutcome::Closed {
                 at: self.wait.deadline,
                 by: None,

@@ -44,7 +44,7 @@ async fn a_body_that_ends_at_any_byte_before_its_last_is_interrupted() {
 async fn a_body_that_is_cut_at_any_byte_gives_the_same_reply() {
     let bench = Bench::new().await;
     let call = ScriptedBlock::call("toolu_1", "weather", &["{\"city\":", "\"Tromsø 🌨\"}"]);
-    let script = VendorReply::of(vec![ScriptedBlock::text(&["Ø 🌨 ", "\r\n"]), call]);
+    let script = VendorReply::from_blocks(vec![ScriptedBlock::text(&["Ø 🌨 ", "\r\n"]), call]);
     let wire = ClaudeHarness.render(&script).unwrap();
     let body = Bytes::from(wire.pieces.concat());
     let whole = bench.reply(Response::event_stream(body.clone())).await;
@@ -277,7 +277,7 @@ async fn a_message_is_one_line() {
 
 #[tokio::test]
 async fn a_refused_connection_says_who_refused_it() {
-    let port = RefusingPort::take();
+    let port = RefusingPort::reserve();
     let model = connect(ClaudeConfig::new(&port.base_url()).unwrap());
     let failure = ask(&model, MODEL).await.1.unwrap_err().failure;
     let host = port.base_url().replace("http://", "");

@@ -113,7 +113,7 @@ impl ChatModelHarness for ClaudeHarness {
     fn recordings(&self) -> Vec<Recording> {
         let arguments = "{\"timezone\": \"Asia/Tokyo\"}";
         let call = ScriptedBlock::call("any", "current_datetime", &[arguments]);
-        let mut says = VendorReply::of(vec![call]);
+        let mut says = VendorReply::from_blocks(vec![call]);
         says.usage = Usage {
             cache_read: 175,
             input: 176,
@@ -124,7 +124,7 @@ impl ChatModelHarness for ClaudeHarness {
         let events = bytes.split_inclusive("\n\n").map(str::to_owned);
         vec![Recording {
             name: "llama-cpp-call.sse".to_owned(),
-            says,
+            meaning: says,
             wire: WireReply::events(events),
         }]
     }

@@ -32,7 +32,10 @@ pub trait Adapter: Send + Sync {
     /// # Errors
     ///
     /// A failure with the phase `BeforeSend`: see [`unsupported`].
-    fn ask(&self, request: &ModelRequest) -> Result<PreparedRequest<Self::Decoder>, ModelFailure>;
+    fn prepare(
+        &self,
+        request: &ModelRequest,
+    ) -> Result<PreparedRequest<Self::Decoder>, ModelFailure>;
 
     /// The failure for a response with an error status; `None` if it is not in the provider's dialect, and so
     /// perhaps from a proxy. The phase is `BeforeFirstDelta`.

@@ -11,7 +11,11 @@ use crate::transport::Incoming;
 use crate::{retry_after, status};
 
 /// The error for a response that is not a reply.
-pub(super) async fn refused<A: Adapter>(adapter: &A, incoming: Incoming, url: &str) -> ModelError {
+pub(super) async fn read_refusal<A: Adapter>(
+    adapter: &A,
+    incoming: Incoming,
+    url: &str,
+) -> ModelError {
     let (status, media_type) = (incoming.status(), incoming.media_type());
     let headers = incoming.headers().clone();
     let body = incoming.into_error_body().await;
@@ -20,15 +24,15 @@ pub(super) async fn refused<A: Adapter>(adapter: &A, incoming: Incoming, url: &s
         headers: &headers,
         status,
     };
-    let read = if status.is_success() {
+    let classified = if status.is_success() {
         None
     } else {
         adapter.classify(&answer)
     };
     let mut failure =
-        read.unwrap_or_else(|| status::unreadable(status, media_type.as_deref(), &body, url));
+        classified.unwrap_or_else(|| status::unreadable(status, media_type.as_deref(), &body, url));
     retry_after::apply(&mut failure, &headers, now());
-    failure.request_id = request_id::of(&headers, A::REQUEST_ID.0);
+    failure.request_id = request_id::from_headers(&headers, A::REQUEST_ID.0);
     failure.into()
 }
 

@@ -12,8 +12,8 @@ use crate::sse::{RawEvent, RawEvents};
 pub(super) struct ReplyEvents {
     /// The error of the body, which is returned after all earlier events.
     failed: Option<ModelError>,
-    halves: SurrogateJoiner,
-    parted: EventSource,
+    joiner: SurrogateJoiner,
+    source: EventSource,
     /// Complete events.
     ready: VecDeque<RawEvent>,
 }
@@ -25,18 +25,18 @@ enum EventSource {
 
 impl ReplyEvents {
     pub(super) fn events(events: RawEvents) -> Self {
-        Self::of(EventSource::Events(events))
+        Self::new(EventSource::Events(events))
     }
 
     pub(super) fn lines(lines: JsonLines) -> Self {
-        Self::of(EventSource::Lines(lines))
+        Self::new(EventSource::Lines(lines))
     }
 
-    fn of(parted: EventSource) -> Self {
+    fn new(source: EventSource) -> Self {
         Self {
             failed: None,
-            halves: SurrogateJoiner::default(),
-            parted,
+            joiner: SurrogateJoiner::default(),
+            source,
             ready: VecDeque::new(),
         }
     }
@@ -50,15 +50,15 @@ impl ReplyEvents {
             if let Some(error) = self.failed.take() {
                 return Err(error);
             }
-            let next = match &mut self.parted {
+            let next = match &mut self.source {
                 EventSource::Events(events) => events.next().await,
                 EventSource::Lines(lines) => lines.next().await,
             };
             match next {
-                Ok(Some(event)) => self.ready.extend(self.halves.push(event)),
-                Ok(None) => return Ok(self.halves.finish()),
+                Ok(Some(event)) => self.ready.extend(self.joiner.push(event)),
+                Ok(None) => return Ok(self.joiner.finish()),
                 Err(error) => {
-                    self.ready.extend(self.halves.finish());
+                    self.ready.extend(self.joiner.finish());
                     self.failed = Some(error);
                 }
             }

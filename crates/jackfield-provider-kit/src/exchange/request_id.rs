@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::HeaderMap;
 
 /// The request id, from the provider's own header or, as compatible servers send it, from another one.
-pub(super) fn of(headers: &HeaderMap, own: &str) -> Option<Arc<str>> {
+pub(super) fn from_headers(headers: &HeaderMap, own: &str) -> Option<Arc<str>> {
     let text = |name: &str| headers.get(name)?.to_str().ok();
     let mut ids = [own, "request-id", "x-request-id"].into_iter();
     let id = ids.find_map(|name| text(name).filter(|id| !id.trim().is_empty()))?;

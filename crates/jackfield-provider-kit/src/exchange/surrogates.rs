@@ -21,7 +21,7 @@ impl SurrogateJoiner {
             replace(&mut held.data);
             whole.push(held);
         }
-        if !some(&event.data, LoneSurrogate::may_go_on).is_empty() {
+        if !find_all(&event.data, LoneSurrogate::may_continue).is_empty() {
             self.held = Some(event);
         } else {
             replace(&mut event.data);
@@ -39,14 +39,14 @@ impl SurrogateJoiner {
 }
 
 /// Replaces unpaired surrogates in JSON by U+FFFD. Invalid UTF-8 is unchanged.
-pub(super) fn whole(body: &[u8]) -> Option<String> {
+pub(super) fn repair(body: &[u8]) -> Option<String> {
     let mut json = std::str::from_utf8(body).ok()?.to_owned();
     replace(&mut json);
     Some(json)
 }
 
 /// Whether JSON may contain escaped surrogates at all.
-pub(super) fn may_have_some(json: &[u8]) -> bool {
+pub(super) fn may_contain(json: &[u8]) -> bool {
     json.windows(3)
         .any(|bytes| matches!(bytes, [b'\\', b'u', b'd' | b'D']))
 }
@@ -57,26 +57,26 @@ struct LoneSurrogate {
     /// The place of its escape.
     at: usize,
     /// Whether it is at the beginning of its string.
-    begins: bool,
+    at_start: bool,
     /// Whether it is at the end of its string.
-    ends: bool,
+    at_end: bool,
     /// The place of the key before its string.
     key: (usize, usize),
     is_low: bool,
 }
 
 impl LoneSurrogate {
-    const fn may_go_on(&self) -> bool {
-        self.ends && !self.is_low
+    const fn may_continue(&self) -> bool {
+        self.at_end && !self.is_low
     }
 }
 
 /// Moves low surrogates at the beginning of strings to the high surrogates at the end of earlier strings with the
 /// same key.
 fn join(before: &mut String, behind: &mut String) {
-    for high in some(before, LoneSurrogate::may_go_on).iter().rev() {
+    for high in find_all(before, LoneSurrogate::may_continue).iter().rev() {
         let key = before.get(high.key.0..high.key.1);
-        let lows = some(behind, |half| half.is_low && half.begins);
+        let lows = find_all(behind, |half| half.is_low && half.at_start);
         let mut lows = lows.iter();
         let low = lows.find(|low| behind.get(low.key.0..low.key.1) == key);
         if let Some(low) = low
@@ -90,7 +90,7 @@ fn join(before: &mut String, behind: &mut String) {
 
 fn replace(json: &mut String) {
     let (mut whole, mut taken) = (String::new(), 0);
-    each(json, |half| {
+    for_each(json, |half| {
         whole.push_str(json.get(taken..half.at).unwrap_or_default());
         whole.push_str("\\ufffd");
         taken = half.at + ESCAPE;
@@ -102,9 +102,9 @@ fn replace(json: &mut String) {
 }
 
 /// The unpaired surrogates that match, in order.
-fn some(json: &str, kind: impl Fn(&LoneSurrogate) -> bool) -> Vec<LoneSurrogate> {
+fn find_all(json: &str, kind: impl Fn(&LoneSurrogate) -> bool) -> Vec<LoneSurrogate> {
     let mut found = Vec::new();
-    each(json, |half| {
+    for_each(json, |half| {
         if found.len() < MOST && kind(&half) {
             found.push(half);
         }
@@ -113,9 +113,9 @@ fn some(json: &str, kind: impl Fn(&LoneSurrogate) -> bool) -> Vec<LoneSurrogate>
 }
 
 /// Visits each unpaired surrogate in JSON, in order.
-fn each(json: &str, mut seen: impl FnMut(LoneSurrogate)) {
+fn for_each(json: &str, mut visit: impl FnMut(LoneSurrogate)) {
     let bytes = json.as_bytes();
-    if !may_have_some(bytes) {
+    if !may_contain(bytes) {
         return;
     }
     let (mut at, mut key, mut string) = (0, (0, 0), None);
@@ -136,10 +136,10 @@ fn each(json: &str, mut seen: impl FnMut(LoneSurrogate)) {
             b'\\' => match (unit(bytes, at), unit(bytes, at + ESCAPE)) {
                 (Some(HIGH_FIRST..=HIGH_LAST), Some(LOW_FIRST..=LOW_LAST)) => at += 2 * ESCAPE,
                 (Some(unit @ HIGH_FIRST..=LOW_LAST), _) => {
-                    seen(LoneSurrogate {
+                    visit(LoneSurrogate {
                         at,
-                        begins: at == start,
-                        ends: bytes.get(at + ESCAPE) == Some(&b'"'),
+                        at_start: at == start,
+                        at_end: bytes.get(at + ESCAPE) == Some(&b'"'),
                         key,
                         is_low: unit >= LOW_FIRST,
                     });

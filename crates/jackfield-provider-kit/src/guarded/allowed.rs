@@ -17,7 +17,7 @@ pub struct Allowed {
 /// A name, and whether it stands for all names below it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Name {
-    below: bool,
+    with_subdomains: bool,
     name: String,
 }
 
@@ -73,8 +73,11 @@ impl Allowed {
         if name.is_empty() || digits || !name.chars().all(fits) || name.contains("..") {
             return Err(unreadable());
         }
-        let name = plain(name);
-        self.names.push(Name { below, name });
+        let name = normalize_name(name);
+        self.names.push(Name {
+            with_subdomains: below,
+            name,
+        });
         Ok(())
     }
 
@@ -90,9 +93,9 @@ impl Allowed {
     /// Whether this name is permitted with any address.
     #[must_use]
     pub fn has_name(&self, name: &str) -> bool {
-        let name = plain(name);
+        let name = normalize_name(name);
         self.names.iter().any(|allowed| {
-            if allowed.below {
+            if allowed.with_subdomains {
                 let above = name.strip_suffix(&allowed.name);
                 above.is_some_and(|above| above.len() > 1 && above.ends_with('.'))
             } else {
@@ -116,7 +119,7 @@ fn unmapped(network: IpNet) -> IpNet {
 }
 
 /// A name for comparison: in lower case, and without a trailing dot.
-fn plain(name: &str) -> String {
+fn normalize_name(name: &str) -> String {
     name.trim_end_matches('.').to_ascii_lowercase()
 }
 

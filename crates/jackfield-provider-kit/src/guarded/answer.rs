@@ -84,7 +84,7 @@ impl GuardedResponse {
                     let bytes = bytes.freeze();
                     return Ok(GuardedBody { bytes, whole: true });
                 }
-                Err(error) => return Err(self.peer.broken_off(error)),
+                Err(error) => return Err(self.peer.interrupted(error)),
             }
         }
     }

@@ -51,7 +51,7 @@ pub(super) struct Peer {
     pub(super) connect_timeout: Duration,
     pub(super) host: String,
     /// Whether an earlier response was a redirect.
-    pub(super) later: bool,
+    pub(super) is_redirected: bool,
     pub(super) read_idle: Duration,
 }
 
@@ -59,7 +59,7 @@ impl Peer {
     pub(super) fn refused(&self, refused: &RefusedAddress) -> FetchError {
         let mut message = refused.to_string();
         // Advice to permit an address is not given if a server's redirect chose the address.
-        if self.advised && !self.later {
+        if self.advised && !self.is_redirected {
             let address = refused.address;
             message.push_str(&format!(
                 "; to allow it, add \"{address}\" to `allow_private` under [network]"
@@ -86,13 +86,13 @@ impl Peer {
     }
 
     /// There was no response.
-    pub(super) fn not_answered(&self, error: reqwest::Error) -> FetchError {
+    pub(super) fn no_response(&self, error: reqwest::Error) -> FetchError {
         let host = &self.host;
         if let Some(refused) = cause::<RefusedAddress>(&error) {
             return self.refused(refused);
         }
         if error.is_connect() {
-            let message = self.not_connected(&error);
+            let message = self.connect_message(&error);
             return self.fault(FetchErrorKind::Unreachable, message, Some(error));
         }
         if error.is_builder() {
@@ -100,7 +100,7 @@ impl Peer {
             return self.fault(FetchErrorKind::Unsendable, message, Some(error));
         }
         if error.is_timeout() {
-            return self.silent(error);
+            return self.timed_out(error);
         }
         let message = format!(
             "{host} closed the connection before it answered, or does not speak HTTP there"
@@ -112,9 +112,9 @@ impl Peer {
     }
 
     /// The response broke off.
-    pub(super) fn broken_off(&self, error: reqwest::Error) -> FetchError {
+    pub(super) fn interrupted(&self, error: reqwest::Error) -> FetchError {
         if error.is_timeout() {
-            return self.silent(error);
+            return self.timed_out(error);
         }
         let message = format!(
             "the connection to {} broke in the middle of its answer",
@@ -126,7 +126,7 @@ impl Peer {
         }
     }
 
-    fn silent(&self, error: reqwest::Error) -> FetchError {
+    fn timed_out(&self, error: reqwest::Error) -> FetchError {
         let seconds = self.read_idle.as_secs_f64();
         let message = format!("{} said nothing for {seconds} s", self.host);
         FetchError {
@@ -135,7 +135,7 @@ impl Peer {
         }
     }
 
-    fn not_connected(&self, error: &reqwest::Error) -> String {
+    fn connect_message(&self, error: &reqwest::Error) -> String {
         let host = &self.host;
         if error.is_timeout() {
             let seconds = self.connect_timeout.as_secs_f64();
@@ -162,7 +162,7 @@ impl Peer {
         FetchError {
             kind,
             message,
-            sent: self.later,
+            sent: self.is_redirected,
             // The URL may contain secrets.
             source: error
                 .map(|error| Box::new(error.without_url()) as Box<dyn Error + Send + Sync>),

@@ -21,7 +21,7 @@ pub(super) struct RequestPeer {
 }
 
 impl RequestPeer {
-    pub(super) fn of(uri: &Uri, settings: &TransportSettings) -> Self {
+    pub(super) fn new(uri: &Uri, settings: &TransportSettings) -> Self {
         let host = match (uri.host(), uri.port_u16()) {
             (Some(host), Some(port)) => format!("{host}:{port}"),
             (Some(host), None) => host.to_owned(),
@@ -37,7 +37,7 @@ impl RequestPeer {
     /// This machine has no certificate authorities.
     pub(super) fn untrusted(&self) -> ModelFailure {
         let host = &self.host;
-        hopeless(
+        permanent_failure(
             ModelFailureKind::Transport,
             format!(
                 "cannot check who {host} is: this machine has no CA certificates; install them, or name a file of them in SSL_CERT_FILE"
@@ -48,7 +48,7 @@ impl RequestPeer {
     /// The request cannot be sent.
     pub(super) fn unsendable(&self, error: reqwest::Error) -> ModelError {
         let host = &self.host;
-        let failure = hopeless(
+        let failure = permanent_failure(
             ModelFailureKind::InvalidRequest,
             format!("the request to {host} cannot be sent: is base_url right?"),
         );
@@ -56,9 +56,9 @@ impl RequestPeer {
     }
 
     /// The client cannot be created.
-    pub(super) fn without_client(&self, error: TransportError) -> ModelError {
+    pub(super) fn client_unavailable(&self, error: TransportError) -> ModelError {
         let host = &self.host;
-        let failure = hopeless(
+        let failure = permanent_failure(
             ModelFailureKind::Transport,
             format!("the request to {host} cannot be sent: {error}"),
         );
@@ -66,10 +66,10 @@ impl RequestPeer {
     }
 
     /// There was no response.
-    pub(super) fn not_answered(&self, error: reqwest::Error) -> ModelError {
+    pub(super) fn no_response(&self, error: reqwest::Error) -> ModelError {
         let host = &self.host;
         let failure = if error.is_connect() {
-            self.not_connected(&error)
+            self.connect_failure(&error)
         } else if error.is_builder() {
             return self.unsendable(error);
         } else {
@@ -86,7 +86,7 @@ impl RequestPeer {
     }
 
     /// The response broke off.
-    pub(super) fn broken_off(&self, error: reqwest::Error) -> ModelError {
+    pub(super) fn interrupted(&self, error: reqwest::Error) -> ModelError {
         let host = &self.host;
         let failure = ModelFailure::new(
             ModelFailureKind::Interrupted,
@@ -107,7 +107,7 @@ impl RequestPeer {
     }
 
     /// The response has a content encoding that is unsupported, or invalid data for it.
-    pub(super) fn encoded(&self, named: &str, fault: Option<&io::Error>) -> ModelFailure {
+    pub(super) fn encoding_failure(&self, named: &str, fault: Option<&io::Error>) -> ModelFailure {
         let host = &self.host;
         let message = match fault {
             None => format!(
@@ -128,7 +128,7 @@ impl RequestPeer {
     }
 
     /// The server was silent for too long.
-    pub(super) fn silent(&self) -> ModelFailure {
+    pub(super) fn timed_out(&self) -> ModelFailure {
         let (host, seconds) = (&self.host, self.read_idle.as_secs_f64());
         ModelFailure::new(
             ModelFailureKind::Timeout,
@@ -137,7 +137,7 @@ impl RequestPeer {
         )
     }
 
-    fn not_connected(&self, error: &reqwest::Error) -> ModelFailure {
+    fn connect_failure(&self, error: &reqwest::Error) -> ModelFailure {
         let host = &self.host;
         if error.is_timeout() {
             let seconds = self.connect_timeout.as_secs_f64();
@@ -165,7 +165,7 @@ impl RequestPeer {
                         "cannot be sure who {host} is ({why}): is base_url right, and this machine's clock?"
                     )
                 };
-                return hopeless(ModelFailureKind::Transport, message);
+                return permanent_failure(ModelFailureKind::Transport, message);
             }
             return before_send(
                 ModelFailureKind::Transport,
@@ -199,7 +199,7 @@ fn before_send(kind: ModelFailureKind, message: String) -> ModelFailure {
     ModelFailure::new(kind, Phase::BeforeSend, message)
 }
 
-fn hopeless(kind: ModelFailureKind, message: String) -> ModelFailure {
+fn permanent_failure(kind: ModelFailureKind, message: String) -> ModelFailure {
     ModelFailure {
         advice: RetryAdvice::Never,
         ..before_send(kind, message)

@@ -17,7 +17,7 @@ use crate::sse::RawEvents;
 /// A response. Dropping it closes the connection, unless it was read to its end.
 pub struct Incoming {
     /// The chunks that were read ahead to detect the body's form.
-    ahead: Vec<Bytes>,
+    buffered: Vec<Bytes>,
     peer: RequestPeer,
     response: reqwest::Response,
 }
@@ -25,7 +25,7 @@ pub struct Incoming {
 impl Incoming {
     pub(super) const fn new(response: reqwest::Response, peer: RequestPeer) -> Self {
         Self {
-            ahead: Vec::new(),
+            buffered: Vec::new(),
             peer,
             response,
         }
@@ -62,19 +62,19 @@ impl Incoming {
     /// # Errors
     ///
     /// [`ModelError`] if the body breaks off before that, or the server falls silent.
-    pub(crate) async fn begins(&mut self, least: usize) -> Result<Vec<u8>, ModelError> {
-        let mut begins = Vec::new();
-        let mut looked_at = 0;
+    pub(crate) async fn peek_start(&mut self, least: usize) -> Result<Vec<u8>, ModelError> {
+        let mut start = Vec::new();
+        let mut index = 0;
         loop {
-            if looked_at == self.ahead.len() {
-                let Some(piece) = self.piece().await? else {
-                    return Ok(begins);
+            if index == self.buffered.len() {
+                let Some(piece) = self.next_chunk().await? else {
+                    return Ok(start);
                 };
-                self.ahead.push(piece);
+                self.buffered.push(piece);
             }
-            let piece = self.ahead.get(looked_at).map_or(&[][..], |piece| piece);
-            looked_at += 1;
-            let blanks = if begins.is_empty() {
+            let piece = self.buffered.get(index).map_or(&[][..], |piece| piece);
+            index += 1;
+            let blanks = if start.is_empty() {
                 piece
                     .iter()
                     .take_while(|byte| byte.is_ascii_whitespace())
@@ -82,9 +82,9 @@ impl Incoming {
             } else {
                 0
             };
-            begins.extend(piece.iter().skip(blanks).take(least));
-            if begins.len() >= least {
-                return Ok(begins);
+            start.extend(piece.iter().skip(blanks).take(least));
+            if start.len() >= least {
+                return Ok(start);
             }
         }
     }
@@ -96,16 +96,16 @@ impl Incoming {
     ///
     /// [`ModelError`] if the encoding is unsupported, if the data is invalid for it, or as
     /// [`into_body`](Self::into_body).
-    pub(crate) async fn decoded(mut self) -> Result<Self, ModelError> {
-        let named = self.header("content-encoding").unwrap_or_default();
-        let named = named.to_owned();
-        let encoding = match Encoding::named(&named) {
+    pub(crate) async fn decompress(mut self) -> Result<Self, ModelError> {
+        let encoding_name = self.header("content-encoding").unwrap_or_default();
+        let encoding_name = encoding_name.to_owned();
+        let encoding = match Encoding::from_header(&encoding_name) {
             Ok(None) => return Ok(self),
             Ok(Some(encoding)) => encoding,
-            Err(named) => return Err(self.peer.encoded(&named, None).into()),
+            Err(named) => return Err(self.peer.encoding_failure(&named, None).into()),
         };
         let mut body = BytesMut::new();
-        while let Some(piece) = self.piece().await? {
+        while let Some(piece) = self.next_chunk().await? {
             if body.len() + piece.len() > MAX_REPLY {
                 return Err(self.peer.too_long(MAX_REPLY).into());
             }
@@ -114,37 +114,40 @@ impl Incoming {
         match encoding.decode(&body, MAX_REPLY) {
             Ok(decoded) if decoded.len() > MAX_REPLY => Err(self.peer.too_long(MAX_REPLY).into()),
             Ok(decoded) => {
-                self.ahead.push(decoded.into());
+                self.buffered.push(decoded.into());
                 Ok(self)
             }
-            Err(error) => Err(self.peer.encoded(&named, Some(&error)).into()),
+            Err(error) => Err(self
+                .peer
+                .encoding_failure(&encoding_name, Some(&error))
+                .into()),
         }
     }
 
     /// The next chunk of the body; `None` at its end.
-    async fn piece(&mut self) -> Result<Option<Bytes>, ModelError> {
+    async fn next_chunk(&mut self) -> Result<Option<Bytes>, ModelError> {
         let next = tokio::time::timeout(self.peer.read_idle(), self.response.chunk());
         match next.await {
             Ok(Ok(piece)) => Ok(piece),
-            Ok(Err(error)) => Err(self.peer.broken_off(error)),
-            Err(_) => Err(self.peer.silent().into()),
+            Ok(Err(error)) => Err(self.peer.interrupted(error)),
+            Err(_) => Err(self.peer.timed_out().into()),
         }
     }
 
     /// The body, as server-sent events.
     #[must_use]
     pub fn into_events(self) -> RawEvents {
-        RawEvents::new(self.into_pieces())
+        RawEvents::new(self.into_chunks())
     }
 
     /// The body, as lines.
     #[must_use]
     pub fn into_lines(self) -> JsonLines {
-        JsonLines::new(self.into_pieces())
+        JsonLines::new(self.into_chunks())
     }
 
-    fn into_pieces(self) -> TimedChunks {
-        TimedChunks::new(self.ahead, self.response, self.peer)
+    fn into_chunks(self) -> TimedChunks {
+        TimedChunks::new(self.buffered, self.response, self.peer)
     }
 
     /// The whole body.
@@ -154,7 +157,7 @@ impl Incoming {
     /// [`ModelError`] if it breaks off, or is longer than [`MAX_REPLY`].
     pub async fn into_body(self) -> Result<Bytes, ModelError> {
         let peer = self.peer.clone();
-        let (mut pieces, mut body) = (self.into_pieces(), BytesMut::new());
+        let (mut pieces, mut body) = (self.into_chunks(), BytesMut::new());
         while let Some(piece) = pieces.next().await {
             let piece = piece?;
             if body.len() + piece.len() > MAX_REPLY {
@@ -170,8 +173,8 @@ impl Incoming {
     /// The status is the failure; a body that breaks off, does not end or cannot be decompressed only provides
     /// fewer details.
     pub async fn into_error_body(self) -> Bytes {
-        let encoding = Encoding::named(self.header("content-encoding").unwrap_or_default());
-        let (mut pieces, mut body) = (self.into_pieces(), BytesMut::new());
+        let encoding = Encoding::from_header(self.header("content-encoding").unwrap_or_default());
+        let (mut pieces, mut body) = (self.into_chunks(), BytesMut::new());
         let read = async {
             while body.len() < MAX_ERROR {
                 let Some(Ok(piece)) = pieces.next().await else {

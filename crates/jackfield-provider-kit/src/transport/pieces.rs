@@ -15,13 +15,13 @@ use super::fault::RequestPeer;
 pub(super) struct TimedChunks {
     body: Pin<Box<dyn HttpBody>>,
     /// The time limit for a chunk.
-    longest: Duration,
+    max_idle: Duration,
     peer: RequestPeer,
     /// Wakes when a chunk may have taken too long. It is reset only when it has fired in vain, and not with every
     /// chunk: chunks arrive far more often than a server falls silent.
-    quiet: Pin<Box<Sleep>>,
+    idle_timer: Pin<Box<Sleep>>,
     /// The start of the wait for the next chunk.
-    since: Option<Instant>,
+    waiting_since: Option<Instant>,
 }
 
 /// A body in the form of the HTTP client.
@@ -31,32 +31,36 @@ impl<T: Stream<Item = reqwest::Result<Bytes>> + Send> HttpBody for T {}
 
 impl TimedChunks {
     /// The chunks that were read ahead, and those that follow.
-    pub(super) fn new(ahead: Vec<Bytes>, response: reqwest::Response, peer: RequestPeer) -> Self {
+    pub(super) fn new(
+        buffered: Vec<Bytes>,
+        response: reqwest::Response,
+        peer: RequestPeer,
+    ) -> Self {
         let longest = peer.read_idle();
-        let body: Pin<Box<dyn HttpBody>> = if ahead.is_empty() {
+        let body: Pin<Box<dyn HttpBody>> = if buffered.is_empty() {
             Box::pin(response.bytes_stream())
         } else {
-            let ahead = futures_util::stream::iter(ahead.into_iter().map(Ok));
+            let ahead = futures_util::stream::iter(buffered.into_iter().map(Ok));
             Box::pin(ahead.chain(response.bytes_stream()))
         };
         Self {
             body,
-            longest,
+            max_idle: longest,
             peer,
-            quiet: Box::pin(sleep(longest)),
-            since: None,
+            idle_timer: Box::pin(sleep(longest)),
+            waiting_since: None,
         }
     }
 
     /// Checks the time limit of the current wait.
     fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<ModelError> {
-        let due = *self.since.get_or_insert_with(Instant::now) + self.longest;
+        let due = *self.waiting_since.get_or_insert_with(Instant::now) + self.max_idle;
         loop {
-            ready!(self.quiet.as_mut().poll(context));
+            ready!(self.idle_timer.as_mut().poll(context));
             if Instant::now() >= due {
-                return Poll::Ready(self.peer.silent().into());
+                return Poll::Ready(self.peer.timed_out().into());
             }
-            self.quiet.as_mut().reset(due);
+            self.idle_timer.as_mut().reset(due);
         }
     }
 }
@@ -67,10 +71,10 @@ impl Stream for TimedChunks {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match self.body.as_mut().poll_next(context) {
             Poll::Ready(Some(Ok(piece))) => {
-                self.since = None;
+                self.waiting_since = None;
                 Poll::Ready(Some(Ok(piece)))
             }
-            Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(self.peer.broken_off(error)))),
+            Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(self.peer.interrupted(error)))),
             Poll::Ready(None) => Poll::Ready(None),
             Poll::Pending => self.poll_silence(context).map(|silent| Some(Err(silent))),
         }

@@ -24,12 +24,12 @@ pub(crate) fn configure() -> Result<(ClientConfig, bool), BoxError> {
             Ok((verified, true))
         }
         // The only other error is that this machine has no certificate authorities.
-        Err(_) => Ok((trusting_nobody()?, false)),
+        Err(_) => Ok((without_roots()?, false)),
     }
 }
 
 /// A configuration without certificate authorities, which can make no TLS connection.
-pub(crate) fn trusting_nobody() -> Result<ClientConfig, BoxError> {
+pub(crate) fn without_roots() -> Result<ClientConfig, BoxError> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?;
     Ok(builder

@@ -235,7 +235,7 @@ impl Adapter for Lined {
 
     const REQUEST_ID: (&'static str, &'static str) = ("x-request", "request");
 
-    fn ask(&self, _: &ModelRequest) -> Result<PreparedRequest<Told>, ModelFailure> {
+    fn prepare(&self, _: &ModelRequest) -> Result<PreparedRequest<Told>, ModelFailure> {
         PreparedRequest::post(&self.0, HeaderMap::new(), ("{}", Vec::new()), Told(false))
     }
 

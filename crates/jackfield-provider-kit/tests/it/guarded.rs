@@ -203,7 +203,7 @@ async fn localhost_is_a_name_like_others() {
 
 #[tokio::test]
 async fn a_failure_before_anything_was_sent_is_told_from_one_after() {
-    let nobody = RefusingPort::take();
+    let nobody = RefusingPort::reserve();
     let error = refused(&client(&["127.0.0.1"]), &nobody.base_url()).await;
     assert_eq!((error.kind, error.sent), (Kind::Unreachable, false));
     let unknown = named(&Names::new(&[&[]]), &[]);

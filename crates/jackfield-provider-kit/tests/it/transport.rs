@@ -36,7 +36,7 @@ async fn a_request_arrives_as_it_was_made() {
 
 #[tokio::test]
 async fn a_refused_connection_is_before_send() {
-    let port = RefusingPort::take();
+    let port = RefusingPort::reserve();
     let error = failure(&port.base_url()).await;
     let host = port.base_url().replace("http://", "");
     assert_eq!(error.failure.phase, Phase::BeforeSend);
@@ -264,7 +264,7 @@ fn a_proxy_that_is_none_is_refused_without_repeating_it() {
 
 #[tokio::test]
 async fn an_error_tells_host_and_cause_but_no_query() {
-    let port = RefusingPort::take();
+    let port = RefusingPort::reserve();
     let url = format!("{}/v1/x?key=s3cret", port.base_url());
     let error = failure(&url).await;
     let mut told = format!("{error} {error:?}");

@@ -46,7 +46,7 @@ async fn a_body_that_is_cut_at_any_byte_gives_the_same_reply() {
     for api in BOTH {
         let bench = Bench::new(api).await;
         let call = ScriptedBlock::call("call_1", "weather", &["{\"city\":", "\"Tromsø 🌨\"}"]);
-        let script = VendorReply::of(vec![ScriptedBlock::text(&["Ø 🌨 ", "\r\n"]), call]);
+        let script = VendorReply::from_blocks(vec![ScriptedBlock::text(&["Ø 🌨 ", "\r\n"]), call]);
         let body = Bytes::from(render(api, &script).pieces.concat());
         let whole = bench.reply(Response::event_stream(body.clone())).await;
         for place in 1..body.len() {
@@ -66,7 +66,7 @@ async fn a_reply_in_one_piece_is_told_like_a_stream() {
         let bench = Bench::new(api).await;
         let script = VendorReply::text(&["Hello ", "there"]);
         let streamed = bench.reply(events(api)).await;
-        let body = render(api, &script.sent(Manner::NotStreamed))
+        let body = render(api, &script.with_manner(Manner::NotStreamed))
             .pieces
             .concat();
         let whole = bench.reply(Response::json(200, body)).await;
@@ -199,7 +199,7 @@ async fn an_answer_that_is_not_the_api_says_what_it_is() {
 
 #[tokio::test]
 async fn a_refused_connection_says_who_refused_it() {
-    let port = RefusingPort::take();
+    let port = RefusingPort::reserve();
     let model = connect(config(&port.base_url(), Api::Responses));
     let failure = ask(&model, MODEL).await.1.unwrap_err().failure;
     let host = port.base_url().replace("http://", "");

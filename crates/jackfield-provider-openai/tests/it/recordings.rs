@@ -57,11 +57,11 @@ fn usage(input: u64, cache_read: u64, output: u64) -> Usage {
 }
 
 fn recording(name: &str, bytes: &str, block: ScriptedBlock, usage: Usage) -> Recording {
-    let mut says = VendorReply::of(vec![block]);
+    let mut says = VendorReply::from_blocks(vec![block]);
     says.usage = usage;
     Recording {
         name: name.to_owned(),
-        says,
+        meaning: says,
         wire: WireReply::events(bytes.split_inclusive("\n\n").map(str::to_owned)),
     }
 }

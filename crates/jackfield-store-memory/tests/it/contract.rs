@@ -95,7 +95,7 @@ async fn what_has_no_form_is_refused_and_nothing_is_written() {
 /// What a contract of the stored form does not say: a journal in passing gives back the very values.
 #[tokio::test]
 async fn in_passing_a_step_is_kept_as_it_is_and_told_again_when_it_is_repeated() {
-    let journal = MemoryJournal::new().passing();
+    let journal = MemoryJournal::new().ephemeral();
     let session = SessionId::parse("s").expect("a valid id");
     let epoch = journal.own(&session).await.expect("an epoch");
     let deep = Arc::new((0..500).fold(json!(null), |inner, _| json!([inner])));

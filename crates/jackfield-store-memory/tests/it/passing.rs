@@ -29,7 +29,7 @@ impl JournalHarness for Passing {
         let now = move || WallTime::from_millis(told.load(Ordering::Relaxed));
         Self {
             clock,
-            journal: Arc::new(MemoryJournal::with_clock(now).passing()),
+            journal: Arc::new(MemoryJournal::with_clock(now).ephemeral()),
         }
     }
 

@@ -31,7 +31,7 @@ pub(crate) fn unreadable(session: &SessionId, error: DecodeError) -> JournalErro
     }
 }
 
-pub(crate) fn not_had(session: &SessionId, why: NotOwned) -> JournalError {
+pub(crate) fn not_owned(session: &SessionId, why: NotOwned) -> JournalError {
     match why {
         NotOwned::Held => JournalError::Held {
             session: session.clone(),

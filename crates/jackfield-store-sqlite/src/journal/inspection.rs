@@ -45,13 +45,13 @@ impl SqliteJournal {
         &self,
         most: usize,
     ) -> Result<Vec<sessions::SessionRow>, JournalError> {
-        let (us, holds) = (self.us()?, self.holds.clone());
+        let (incarnation, holds) = (self.incarnation()?, self.holds.clone());
         let path = self.path.clone();
         let read = move |connection: &Connection| {
             Ok(listing::readable(
                 connection,
                 most,
-                &us,
+                &incarnation,
                 &holds,
                 &RestoredMarks::read(&path),
             ))
@@ -84,7 +84,7 @@ impl SqliteJournal {
     pub async fn restored(&self) -> Result<Option<RestoredState>, JournalError> {
         let path = self.path.clone();
         let read =
-            move |connection: &Connection| RestoredMarks::read(&path).told(connection, &path);
+            move |connection: &Connection| RestoredMarks::read(&path).into_state(connection, &path);
         self.readers
             .read(read)
             .await

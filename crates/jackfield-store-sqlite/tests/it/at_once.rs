@@ -19,7 +19,7 @@ use crate::harness::{Place, append, cancel, delivery, session, step};
 /// A journal that does at once what takes less than this, and has seen a commit already.
 async fn warm(place: &Place, at_once: Duration) -> SqliteJournal {
     let mut options = place.options();
-    options.at_once = at_once;
+    options.inline_limit = at_once;
     let journal = SqliteJournal::open(place.file(), options).expect("a journal");
     let s = session("warm");
     let epoch = journal.own(&s).await.expect("an epoch");

@@ -47,7 +47,8 @@ async fn a_sound_file_is_looked_over_to_its_end() {
     let journal = place.open();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let see = Arc::clone(&seen);
-    let progress = move |now: CheckProgress| see.lock().expect("no panic").push((now.done, now.of));
+    let progress =
+        move |now: CheckProgress| see.lock().expect("no panic").push((now.done, now.total));
     let checked = journal.check(Duration::from_secs(60), progress).await;
     let checked = checked.expect("a look");
     assert_eq!((checked.damage, checked.newer), (vec![], vec![]));

@@ -29,7 +29,7 @@ struct Sqlite<const AT_ONCE: u64> {
 impl<const AT_ONCE: u64> Sqlite<AT_ONCE> {
     fn open(place: &Place) -> Arc<SqliteJournal> {
         let mut options = place.options();
-        options.at_once = Duration::from_secs(AT_ONCE);
+        options.inline_limit = Duration::from_secs(AT_ONCE);
         Arc::new(SqliteJournal::open(place.file(), options).expect("a journal"))
     }
 

@@ -38,7 +38,7 @@ fn wide(session: &SessionId, epoch: Epoch, position: u64) -> Append {
 async fn turns_side_by_side_run_out_of_room_each_between_two_appends() {
     let place = Place::new();
     let mut options = place.options();
-    options.most_bytes = Some(300 * 4096);
+    options.max_bytes = Some(300 * 4096);
     let journal = SqliteJournal::open(place.file(), options).expect("a journal");
     let journal = Arc::new(journal);
     let mut turns = tokio::task::JoinSet::new();
@@ -147,7 +147,7 @@ async fn a_damaged_page_is_told_and_the_rest_can_be_read() {
     let words = std::error::Error::source(&error).expect("a source");
     assert!(words.to_string().contains("damaged"), "{words}");
     let every = SessionQuery {
-        most: 9,
+        limit: 9,
         ..SessionQuery::default()
     };
     assert_eq!(journal.sessions(&every).await.expect("a list").len(), 2);
@@ -170,7 +170,7 @@ async fn what_could_not_be_let_go_of_is_let_go_of_when_the_file_is_back() {
     }
     std::fs::rename(&away, place.file()).expect("it can be moved");
     let every = SessionQuery {
-        most: 9,
+        limit: 9,
         ..SessionQuery::default()
     };
     let is_owned = async || {

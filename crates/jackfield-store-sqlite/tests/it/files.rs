@@ -99,7 +99,7 @@ async fn what_is_no_database_is_refused_in_words() {
 async fn a_full_disk_refuses_whole_appends_and_spares_what_is_there() {
     let place = Place::new();
     let mut options = place.options();
-    options.most_bytes = Some(64 * 4096);
+    options.max_bytes = Some(64 * 4096);
     let journal = SqliteJournal::open(place.file(), options).expect("a journal");
     let s = session("s");
     let epoch = journal.own(&s).await.expect("an epoch");

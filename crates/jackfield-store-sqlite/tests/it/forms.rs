@@ -196,7 +196,7 @@ async fn a_file_of_the_first_form_keeps_everything_and_gets_what_is_new() {
     assert_eq!(loaded.steps, steps);
     assert_eq!(loaded.deliveries.len(), 1);
     let query = SessionQuery {
-        most: 9,
+        limit: 9,
         text: Some("ЗАМЕТКИ".to_owned()),
         ..SessionQuery::default()
     };
@@ -211,7 +211,7 @@ async fn a_file_of_the_first_form_keeps_everything_and_gets_what_is_new() {
         "{row:?}"
     );
     let every = WaitQuery {
-        most: 9,
+        limit: 9,
         session: None,
     };
     let waits = journal.open_waits(&every).await.expect("a list");
@@ -334,7 +334,7 @@ async fn committed(journal: &SqliteJournal, append: &Append) {
 
 async fn found(journal: &SqliteJournal, text: &str) -> Vec<SessionId> {
     let query = SessionQuery {
-        most: 9,
+        limit: 9,
         text: Some(text.to_owned()),
         ..SessionQuery::default()
     };

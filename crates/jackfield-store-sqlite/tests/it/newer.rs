@@ -22,7 +22,7 @@ async fn written(place: &Place) -> SessionId {
 
 async fn row(journal: &SqliteJournal) -> SessionRow {
     let query = SessionQuery {
-        most: 9,
+        limit: 9,
         ..SessionQuery::default()
     };
     let mut rows = journal.sessions(&query).await.expect("a list");

@@ -112,7 +112,7 @@ async fn written(place: &Place) -> (SqliteJournal, Vec<usize>) {
 async fn found(file: &Path) -> (Vec<(String, u64, bool)>, Option<String>) {
     let journal = open(file);
     let every = SessionQuery {
-        most: 9,
+        limit: 9,
         ..SessionQuery::default()
     };
     let rows = journal.sessions(&every).await.expect("a list");

@@ -15,7 +15,7 @@ async fn what_is_there_is_read_and_what_would_write_is_refused() {
     let committed = journal.append(&append(&s, epoch, 0)).await;
     assert!(matches!(committed, Appended::Committed), "{committed:?}");
     let all = SessionQuery {
-        most: 10,
+        limit: 10,
         ..SessionQuery::default()
     };
     let reading = ReadOnlyJournal::open(place.file()).expect("a journal");

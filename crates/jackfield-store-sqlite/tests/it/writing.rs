@@ -41,7 +41,7 @@ async fn turns_side_by_side_lose_nothing() {
 async fn a_file_that_another_process_holds_is_waited_for_once_and_not_by_each() {
     let place = Place::new();
     let mut options = place.options();
-    options.patience = Duration::from_millis(100);
+    options.busy_timeout = Duration::from_millis(100);
     let journal = SqliteJournal::open(place.file(), options).expect("a journal");
     let s = session("s");
     let epoch = journal.own(&s).await.expect("an epoch");

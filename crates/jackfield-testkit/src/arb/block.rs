@@ -69,11 +69,11 @@ pub fn thinking() -> impl Strategy<Value = Thinking> + Clone {
 
 /// A block of any kind, possibly with opaque state and a cache point.
 pub fn block() -> impl Strategy<Value = Block> + Clone {
-    dressed(content())
+    with_metadata(content())
 }
 
 /// Blocks with this content, possibly with opaque state and a cache point.
-pub(super) fn dressed(
+pub(super) fn with_metadata(
     content: impl Strategy<Value = Content> + Clone + 'static,
 ) -> impl Strategy<Value = Block> + Clone {
     let seconds = select(&[None, Some(300), Some(3600)][..]);

@@ -9,7 +9,7 @@ use jackfield_domain::outcome::ToolOutcome;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::block::{dressed, reply_content, text_block, text_content};
+use super::block::{reply_content, text_block, text_content, with_metadata};
 use super::call::{provider_call, tool_call, tool_outcome, tool_result};
 use super::media::{audio, document, image};
 use super::opaque::{opaque_block, opaque_states};
@@ -24,7 +24,10 @@ pub fn user_message() -> impl Strategy<Value = Message> + Clone {
         1 => audio().prop_map(Content::Audio),
         1 => opaque_block().prop_map(Content::Opaque),
     ];
-    let blocks = (dressed(text_content(words())), vec(dressed(beside), 0..2));
+    let blocks = (
+        with_metadata(text_content(words())),
+        vec(with_metadata(beside), 0..2),
+    );
     prop_oneof![
         1 => words().prop_map(Message::user),
         1 => (blocks, opaque_states()).prop_map(|((first, more), opaque)| Message {
@@ -93,7 +96,7 @@ pub fn messages() -> impl Strategy<Value = Messages> + Clone {
 #[must_use]
 pub fn messages_from(messages: &[Arc<Message>], before: usize) -> Messages {
     let (before, turn) = messages.split_at(before.min(messages.len()));
-    let mut all = Messages::before(Arc::new(before.to_vec()));
+    let mut all = Messages::with_history(Arc::new(before.to_vec()));
     turn.iter()
         .for_each(|message| all.push(Arc::clone(message)));
     all
@@ -130,7 +133,7 @@ fn round(calls: std::ops::Range<usize>) -> impl Strategy<Value = Round> + Clone 
     let before = (
         text_block(),
         any::<bool>(),
-        vec(dressed(reply_content()), 0..2),
+        vec(with_metadata(reply_content()), 0..2),
     );
     (before, at_provider, vec(call, calls), opaque_states())
         .prop_map(|((text, with_text, more), at_provider, calls, opaque)| {

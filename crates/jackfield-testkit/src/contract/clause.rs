@@ -43,24 +43,24 @@ pub(super) fn check<F: Future<Output = ()>>(
             "the exception of `{name}` has no reason"
         );
     }
-    let kept = || match Builder::new_current_thread().enable_all().build() {
+    let perform_clause = || match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime.block_on(perform()),
         Err(error) => panic!("no runtime: {error}"),
     };
     let Some((_, reason)) = exceptions.iter().find(|(name, _)| *name == clause) else {
-        if catch_unwind(AssertUnwindSafe(kept)).is_err() {
-            panic!("{}", not_kept(clauses, vital, clause));
+        if catch_unwind(AssertUnwindSafe(perform_clause)).is_err() {
+            panic!("{}", failure_message(clauses, vital, clause));
         }
         return;
     };
     assert!(
-        catch_unwind(AssertUnwindSafe(kept)).is_err(),
+        catch_unwind(AssertUnwindSafe(perform_clause)).is_err(),
         "`{clause}` is kept by now: take back the exception ({reason})"
     );
 }
 
 /// The message for a clause that fails: its requirement and what to do. Its own panic has reported the details.
-fn not_kept(clauses: &[Clause], vital: &[&str], clause: &str) -> String {
+fn failure_message(clauses: &[Clause], vital: &[&str], clause: &str) -> String {
     let known = clauses.iter().find(|known| known.name == clause);
     let text = known.map_or("there is no such clause", |known| known.text);
     let advice = if vital.contains(&clause) {

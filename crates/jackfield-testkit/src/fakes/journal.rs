@@ -30,14 +30,14 @@ pub struct FaultyJournal {
 #[derive(Default)]
 struct FakeJournalState {
     appends: Vec<Append>,
-    deliveries: Option<Gate>,
+    delivery_gate: Option<Gate>,
     /// For how many of the next requests for ownership another process is the owner.
-    elsewhere: usize,
+    ownership_refusals: usize,
     /// How many further requests of each kind fail.
     failing: BTreeMap<JournalRequest, usize>,
     faults: VecDeque<Option<AppendFault>>,
-    loads: VecDeque<Gate>,
-    owning: Option<Gate>,
+    load_gates: VecDeque<Gate>,
+    ownership_gate: Option<Gate>,
     unreachable: bool,
 }
 
@@ -102,52 +102,52 @@ impl FaultyJournal {
     }
 
     /// Adds a fault for the next append without one.
-    pub fn will(&self, fault: AppendFault) -> &Self {
+    pub fn push_fault(&self, fault: AppendFault) -> &Self {
         locked(&self.state).faults.push_back(Some(fault));
         self
     }
 
     /// Lets this many appends succeed before the next fault.
-    pub fn will_pass(&self, appends: usize) -> &Self {
+    pub fn push_successes(&self, appends: usize) -> &Self {
         let passing = std::iter::repeat_with(|| None).take(appends);
         locked(&self.state).faults.extend(passing);
         self
     }
 
     /// Lets the next `times` requests of this kind fail as if the journal were unreachable; then they work again.
-    pub fn will_fail(&self, request: JournalRequest, times: usize) -> &Self {
+    pub fn fail_next(&self, request: JournalRequest, times: usize) -> &Self {
         locked(&self.state).failing.insert(request, times);
         self
     }
 
     /// Lets the next `times` requests for ownership find the session owned by another live process.
-    pub fn will_own_elsewhere(&self, times: usize) -> &Self {
-        locked(&self.state).elsewhere = times;
+    pub fn refuse_ownership(&self, times: usize) -> &Self {
+        locked(&self.state).ownership_refusals = times;
         self
     }
 
     /// How many further requests of this kind will fail.
     #[must_use]
-    pub fn still_fails(&self, request: JournalRequest) -> usize {
+    pub fn remaining_failures(&self, request: JournalRequest) -> usize {
         let state = locked(&self.state);
         state.failing.get(&request).copied().unwrap_or(0)
     }
 
     /// Makes every later delivery wait at this gate before anything else.
     pub fn hold_deliveries(&self, gate: &Gate) -> &Self {
-        locked(&self.state).deliveries = Some(gate.clone());
+        locked(&self.state).delivery_gate = Some(gate.clone());
         self
     }
 
     /// Makes every later request for ownership wait at this gate before anything else.
-    pub fn hold_owning(&self, gate: &Gate) -> &Self {
-        locked(&self.state).owning = Some(gate.clone());
+    pub fn hold_ownership(&self, gate: &Gate) -> &Self {
+        locked(&self.state).ownership_gate = Some(gate.clone());
         self
     }
 
     /// Makes the next load wait at this gate after reading, so that its result is outdated.
-    pub fn will_hold_load(&self, gate: &Gate) -> &Self {
-        locked(&self.state).loads.push_back(gate.clone());
+    pub fn hold_next_load(&self, gate: &Gate) -> &Self {
+        locked(&self.state).load_gates.push_back(gate.clone());
         self
     }
 
@@ -162,7 +162,7 @@ impl FaultyJournal {
         locked(&self.state).appends.clone()
     }
 
-    fn reach(&self, request: JournalRequest) -> Result<(), JournalError> {
+    fn check_reachable(&self, request: JournalRequest) -> Result<(), JournalError> {
         let mut state = locked(&self.state);
         let fails = match state.failing.get_mut(&request) {
             Some(left) if *left > 0 => {
@@ -187,15 +187,15 @@ impl fmt::Debug for FaultyJournal {
 #[async_trait]
 impl Journal for FaultyJournal {
     async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
-        self.reach(JournalRequest::Own)?;
+        self.check_reachable(JournalRequest::Own)?;
         let held = {
             let mut state = locked(&self.state);
-            if let Some(left) = state.elsewhere.checked_sub(1) {
-                state.elsewhere = left;
+            if let Some(left) = state.ownership_refusals.checked_sub(1) {
+                state.ownership_refusals = left;
                 let session = session.clone();
                 return Err(JournalError::Owned { session });
             }
-            state.owning.clone()
+            state.ownership_gate.clone()
         };
         if let Some(gate) = held {
             gate.pass().await;
@@ -204,18 +204,18 @@ impl Journal for FaultyJournal {
     }
 
     async fn hold(&self, session: &SessionId) -> Result<Hold, JournalError> {
-        self.reach(JournalRequest::Hold)?;
+        self.check_reachable(JournalRequest::Hold)?;
         self.inner.hold(session).await
     }
 
     async fn exists(&self, session: &SessionId) -> Result<bool, JournalError> {
-        self.reach(JournalRequest::Exists)?;
+        self.check_reachable(JournalRequest::Exists)?;
         self.inner.exists(session).await
     }
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
-        self.reach(JournalRequest::Load)?;
-        let held = locked(&self.state).loads.pop_front();
+        self.check_reachable(JournalRequest::Load)?;
+        let held = locked(&self.state).load_gates.pop_front();
         let loaded = self.inner.load(session).await;
         if let Some(gate) = held {
             gate.pass().await;
@@ -263,8 +263,8 @@ impl Journal for FaultyJournal {
         by: Arc<str>,
         body: DeliveryBody,
     ) -> Result<DeliveryOutcome, JournalError> {
-        self.reach(JournalRequest::Deliver)?;
-        let held = locked(&self.state).deliveries.clone();
+        self.check_reachable(JournalRequest::Deliver)?;
+        let held = locked(&self.state).delivery_gate.clone();
         if let Some(gate) = held {
             gate.pass().await;
         }
@@ -272,37 +272,37 @@ impl Journal for FaultyJournal {
     }
 
     async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
-        self.reach(JournalRequest::Inbox)?;
+        self.check_reachable(JournalRequest::Inbox)?;
         self.inner.inbox(session, from).await
     }
 
     async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
-        self.reach(JournalRequest::Release)?;
+        self.check_reachable(JournalRequest::Release)?;
         self.inner.release(session, epoch).await
     }
 
     async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
-        self.reach(JournalRequest::Follow)?;
+        self.check_reachable(JournalRequest::Follow)?;
         self.inner.follow(session, from).await
     }
 
     async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
-        self.reach(JournalRequest::Sessions)?;
+        self.check_reachable(JournalRequest::Sessions)?;
         self.inner.sessions(query).await
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
-        self.reach(JournalRequest::Delete)?;
+        self.check_reachable(JournalRequest::Delete)?;
         self.inner.delete(session).await
     }
 
     async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
-        self.reach(JournalRequest::MarkRestored)?;
+        self.check_reachable(JournalRequest::MarkRestored)?;
         self.inner.mark_restored(session).await
     }
 
     async fn due(&self, now: WallTime, most: usize) -> Result<DueSessions, JournalError> {
-        self.reach(JournalRequest::Due)?;
+        self.check_reachable(JournalRequest::Due)?;
         self.inner.due(now, most).await
     }
 
@@ -310,7 +310,7 @@ impl Journal for FaultyJournal {
         &self,
         query: &WaitQuery,
     ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
-        self.reach(JournalRequest::OpenWaits)?;
+        self.check_reachable(JournalRequest::OpenWaits)?;
         self.inner.open_waits(query).await
     }
 
@@ -320,7 +320,7 @@ impl Journal for FaultyJournal {
         marks: &[Mark],
         most: usize,
     ) -> Result<Vec<FoundTurn>, JournalError> {
-        self.reach(JournalRequest::Find)?;
+        self.check_reachable(JournalRequest::Find)?;
         self.inner.find(principal, marks, most).await
     }
 }

@@ -65,7 +65,7 @@ impl ScriptedModel {
     }
 
     /// Adds a reply to the end of the queue.
-    pub fn will(&self, reply: ScriptedReply) -> &Self {
+    pub fn push_reply(&self, reply: ScriptedReply) -> &Self {
         locked(&self.shared.state).replies.push_back(reply);
         self
     }
@@ -84,7 +84,7 @@ impl ScriptedModel {
 
     /// The number of replies left in the queue.
     #[must_use]
-    pub fn unsaid(&self) -> usize {
+    pub fn remaining_replies(&self) -> usize {
         locked(&self.shared.state).replies.len()
     }
 
@@ -109,7 +109,7 @@ impl Default for ScriptedModel {
 
 impl Drop for ScriptedModel {
     fn drop(&mut self) {
-        self.shared.rulebook.close("the scripted model");
+        self.shared.rulebook.assert_empty("the scripted model");
     }
 }
 
@@ -161,7 +161,7 @@ impl ChatModel for FakeModelHandle {
 
 impl FakeModelHandle {
     fn refuse(&self, fault: String) -> ModelError {
-        self.rulebook.violated(fault.as_str());
+        self.rulebook.record(fault.as_str());
         let kind = ModelFailureKind::InvalidRequest;
         ModelFailure::new(kind, Phase::BeforeFirstDelta, fault).into()
     }

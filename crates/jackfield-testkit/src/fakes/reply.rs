@@ -69,7 +69,7 @@ impl ScriptedReply {
     }
 
     /// The same, with a further text block.
-    pub fn saying(mut self, text: &str) -> Self {
+    pub fn with_text(mut self, text: &str) -> Self {
         let index = self.next();
         self.acts
             .extend(text_deltas(index, text).map(FakeReplyAct::Push));
@@ -90,7 +90,7 @@ impl ScriptedReply {
     /// The same, with a note that a part of the request was lost.
     ///
     /// A request that is strict about the note is refused in place of this reply.
-    pub fn noting(mut self, note: Note) -> Self {
+    pub fn with_note(mut self, note: Note) -> Self {
         if let Ok(end) = &mut self.end {
             end.notes.push(note);
         }
@@ -105,10 +105,10 @@ impl ScriptedReply {
 
     /// The same, but it waits at this gate after this many deltas.
     pub fn held_after(mut self, pieces: usize, gate: &Gate) -> Self {
-        let mut said = 0;
+        let mut pushed = 0;
         let place = self.acts.iter().position(|act| {
-            let here = said == pieces;
-            said += usize::from(matches!(act, FakeReplyAct::Push(_)));
+            let here = pushed == pieces;
+            pushed += usize::from(matches!(act, FakeReplyAct::Push(_)));
             here
         });
         let place = place.unwrap_or(self.acts.len());
@@ -129,7 +129,7 @@ impl ScriptedReply {
     }
 
     /// The same, with this usage, unless it fails.
-    pub fn using(mut self, usage: Usage) -> Self {
+    pub fn with_usage(mut self, usage: Usage) -> Self {
         if let Ok(end) = &mut self.end {
             end.usage = Some(usage);
         }

@@ -10,7 +10,7 @@ pub(super) struct Rulebook {
 
 impl Rulebook {
     /// Records a violation.
-    pub(super) fn violated(&self, how: impl Into<String>) {
+    pub(super) fn record(&self, how: impl Into<String>) {
         locked(&self.violations).push(how.into());
     }
 
@@ -25,10 +25,10 @@ impl Rulebook {
     }
 
     /// Fails the test if there are any, unless it fails already.
-    pub(super) fn close(&self, whose: &str) {
+    pub(super) fn assert_empty(&self, fake: &str) {
         let violations = self.violations();
         if !violations.is_empty() && !std::thread::panicking() {
-            panic!("{whose}: {}", violations.join("; "));
+            panic!("{fake}: {}", violations.join("; "));
         }
     }
 }

@@ -74,7 +74,7 @@ struct FakeToolboxState {
     always: HashMap<Arc<str>, ScriptedCall>,
     calls: Vec<ObservedCall>,
     keys: HashMap<ToolCallId, IdempotencyKey>,
-    most: usize,
+    max_running: usize,
     resumes: VecDeque<ScriptedCall>,
     script: HashMap<Arc<str>, VecDeque<ScriptedCall>>,
     seen: HashSet<ToolAttempt>,
@@ -116,7 +116,7 @@ impl ScriptedToolbox {
     }
 
     /// Adds a script for the next call of this tool without one.
-    pub fn will(&self, tool: &str, call: ScriptedCall) -> &Self {
+    pub fn push_call(&self, tool: &str, call: ScriptedCall) -> &Self {
         let mut state = locked(&self.shared.state);
         state.script.entry(tool.into()).or_default().push_back(call);
         drop(state);
@@ -124,13 +124,13 @@ impl ScriptedToolbox {
     }
 
     /// Sets the script for every call of this tool without another one.
-    pub fn always(&self, tool: &str, call: ScriptedCall) -> &Self {
+    pub fn set_default_call(&self, tool: &str, call: ScriptedCall) -> &Self {
         locked(&self.shared.state).always.insert(tool.into(), call);
         self
     }
 
     /// Adds a script for the next resumption of a call.
-    pub fn will_resume(&self, call: ScriptedCall) -> &Self {
+    pub fn push_resume(&self, call: ScriptedCall) -> &Self {
         locked(&self.shared.state).resumes.push_back(call);
         self
     }
@@ -159,8 +159,8 @@ impl ScriptedToolbox {
 
     /// The largest number of concurrent calls so far.
     #[must_use]
-    pub fn most_at_once(&self) -> usize {
-        locked(&self.shared.state).most
+    pub fn max_concurrent_calls(&self) -> usize {
+        locked(&self.shared.state).max_running
     }
 
     /// Takes the violations, for a test that expects them.
@@ -173,7 +173,7 @@ impl ScriptedToolbox {
 impl Drop for ScriptedToolbox {
     fn drop(&mut self) {
         let whose = format!("the scripted toolbox `{}`", self.shared.id);
-        self.shared.rulebook.close(&whose);
+        self.shared.rulebook.assert_empty(&whose);
     }
 }
 
@@ -206,7 +206,7 @@ impl Toolbox for FakeToolboxHandle {
         let call = locked(&self.state).resumes.pop_front();
         let Some(call) = call else {
             self.rulebook
-                .violated(format!("nothing is to be taken up by {handle:?}"));
+                .record(format!("nothing is to be taken up by {handle:?}"));
             let kind = ToolFailureKind::Unavailable;
             return Err(ToolFailure::unknown(kind, "nothing is to be taken up").into());
         };
@@ -231,7 +231,7 @@ impl FakeToolboxHandle {
         next.or_else(|| state.always.get(name).cloned())
             .ok_or_else(|| {
                 let missing = format!("the tool `{name}` has nothing to do in the script");
-                self.rulebook.violated(missing.as_str());
+                self.rulebook.record(missing.as_str());
                 ToolFailure::not_sent(ToolFailureKind::Unavailable, missing)
             })
     }
@@ -240,16 +240,16 @@ impl FakeToolboxHandle {
         let call = &run.attempt.call;
         if run.tool.toolbox != self.id {
             self.rulebook
-                .violated(format!("{call} is of `{}`", run.tool.toolbox));
+                .record(format!("{call} is of `{}`", run.tool.toolbox));
         }
         if let ToolInput::Json(input) = &run.input
             && let Err(fault) = input.object()
         {
             self.rulebook
-                .violated(format!("{call} has malformed arguments: {fault}"));
+                .record(format!("{call} has malformed arguments: {fault}"));
         }
         if !state.seen.insert(run.attempt.clone()) {
-            self.rulebook.violated(format!(
+            self.rulebook.record(format!(
                 "{call} was run twice as try {}",
                 run.attempt.attempt
             ));
@@ -260,7 +260,7 @@ impl FakeToolboxHandle {
             .or_insert_with(|| run.key.clone());
         if *key != run.key {
             self.rulebook
-                .violated(format!("{call} was run under two keys"));
+                .record(format!("{call} was run under two keys"));
         }
         let still = state.calls.iter().any(|called| {
             called.ending == Ending::Running
@@ -268,7 +268,7 @@ impl FakeToolboxHandle {
         });
         if still {
             self.rulebook
-                .violated(format!("{call} was run again while it was running"));
+                .record(format!("{call} was run again while it was running"));
         }
     }
 
@@ -283,7 +283,7 @@ impl FakeToolboxHandle {
         let running = running
             .filter(|call| call.ending == Ending::Running)
             .count();
-        state.most = state.most.max(running);
+        state.max_running = state.max_running.max(running);
         FakeCallEntry {
             ending: Ending::Dropped,
             late: None,
@@ -342,7 +342,7 @@ impl Drop for FakeCallEntry<'_> {
         {
             tokio::spawn(async move {
                 gate.pass().await;
-                afterwards.came(result);
+                afterwards.deliver(result);
             });
         }
     }

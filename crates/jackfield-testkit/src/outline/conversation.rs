@@ -18,7 +18,7 @@ pub(super) struct Ids(BTreeMap<String, usize>);
 
 impl Ids {
     /// Numbers the calls that need an outcome, in order.
-    pub(super) fn of<'a>(blocks: impl Iterator<Item = &'a Block>) -> Self {
+    pub(super) fn from_blocks<'a>(blocks: impl Iterator<Item = &'a Block>) -> Self {
         let mut ids = Self::default();
         for block in blocks {
             if let Content::ToolCall(call) = &block.content

@@ -22,7 +22,7 @@ pub(super) async fn serve(stream: TcpStream, shared: Arc<TestServerHandle>) {
         buffer: BytesMut::new(),
         read,
     };
-    let how = loop {
+    let connection_end = loop {
         let Some(request) = incoming.request(number, end.subscribe()).await else {
             break ConnectionEnd::ByClient;
         };
@@ -43,7 +43,7 @@ pub(super) async fn serve(stream: TcpStream, shared: Arc<TestServerHandle>) {
             Err(_) => break ConnectionEnd::ByClient,
         }
     };
-    end.send_replace(how);
+    end.send_replace(connection_end);
 }
 
 /// The action on the connection after a response.

@@ -152,7 +152,7 @@ impl Response {
     ///
     /// If `size` is 0.
     #[must_use]
-    pub fn recut(mut self, size: usize) -> Self {
+    pub fn split_sends(mut self, size: usize) -> Self {
         assert!(size > 0, "pieces have at least one byte");
         let steps = std::mem::take(&mut self.steps);
         for step in steps {

@@ -27,7 +27,7 @@ async fn every_piece_is_a_chunk_of_its_own() {
         Response::new(200)
             .framed(Framing::Chunked)
             .send("abcde")
-            .recut(2),
+            .split_sends(2),
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
          2\r\nab\r\n2\r\ncd\r\n1\r\ne\r\n0\r\n\r\n",
     )
@@ -160,7 +160,7 @@ async fn a_reset_breaks_the_connection() {
 
 #[tokio::test]
 async fn a_refusing_port_refuses() {
-    let port = RefusingPort::take();
+    let port = RefusingPort::reserve();
     let address = port.base_url().replace("http://", "");
     let error = TcpStream::connect(address).await.unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);

@@ -213,7 +213,7 @@ impl ScriptTurn {
             };
         }
         match self.recut {
-            Some(size) => response.recut(size),
+            Some(size) => response.split_sends(size),
             None => response,
         }
     }

@@ -35,7 +35,7 @@ struct Definition<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct MappedTool {
     /// The parts of the definition that a model, a person or a policy may rely on, as the server sent them.
-    pub(crate) said: Arc<Value>,
+    pub(crate) definition: Arc<Value>,
     /// The digest of the definition's text.
     pub(crate) source: Digest,
     /// The tool as offered.
@@ -137,15 +137,15 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Mappe
         title: title.filter(|title| !title.is_empty()).map(Into::into),
     };
     Ok(MappedTool {
-        said: Arc::new(Value::Object(said)),
+        definition: Arc::new(Value::Object(said)),
         source: Digest::of(text.as_bytes()),
         tool,
     })
 }
 
 /// The annotations as hints; of an untrusted server only those that call for more care.
-pub(crate) fn hints(said: &Value, trusted: bool) -> Option<ToolHints> {
-    let annotations = said.get("annotations")?.as_object()?;
+pub(crate) fn hints(definition: &Value, trusted: bool) -> Option<ToolHints> {
+    let annotations = definition.get("annotations")?.as_object()?;
     let hint = |name: &str, careful: bool| {
         let said = annotations.get(name).and_then(Value::as_bool);
         said.filter(|said| trusted || *said == careful)

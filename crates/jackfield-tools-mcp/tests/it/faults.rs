@@ -427,7 +427,7 @@ async fn why_a_server_is_down_can_be_left_to_the_log() {
     ] {
         let server = Scripted::with(json!({}), |config, settings| {
             "/srv/inner/server".clone_into(&mut config.command);
-            settings.tells_why = tells_why;
+            settings.expose_faults = tells_why;
         });
         let listed = soon(server.toolbox.list()).await.unwrap_err().failure;
         let called = server.failure("any").await;

@@ -160,7 +160,7 @@ async fn arguments_that_cannot_be_sent_are_not() {
 
 #[tokio::test]
 async fn what_was_not_sent_is_proved_and_what_may_have_been_is_unknown() {
-    let nobody = RefusingPort::take();
+    let nobody = RefusingPort::reserve();
     for url in [
         nobody.base_url(),
         "http://169.254.169.254/latest".to_owned(),
@@ -234,7 +234,7 @@ async fn a_call_ends_with_its_time() {
 #[tokio::test]
 async fn a_tool_that_is_left_out_says_why() {
     let why = "its header `x` cannot be sent: KEY is not set";
-    let toolbox = toolbox([]).without([("tool".into(), why.to_owned())]);
+    let toolbox = toolbox([]).with_unusable([("tool".into(), why.to_owned())]);
     assert!(toolbox.list().await.unwrap().is_empty());
     assert_eq!(toolbox.problems(), [format!("skipped tool `tool`: {why}")]);
     let failure = ran(&toolbox, &run("tool", &none())).await.unwrap_err();

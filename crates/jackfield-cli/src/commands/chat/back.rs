@@ -11,12 +11,12 @@ use crate::turn::{self, AskMode, CommandTurnEnd};
 
 impl Conversation {
     /// Shows the last turns, and continues an open one.
-    pub(super) async fn come_back(&mut self) -> Result<(), CommandError> {
-        self.said = true;
+    pub(super) async fn show_recent(&mut self) -> Result<(), CommandError> {
+        self.has_messages = true;
         let engine = &self.assembled.engine;
         let loaded = engine.load(&self.session).await?;
-        let history = History::of(&loaded.steps, &loaded.deliveries);
-        self.seen.all(&loaded, &history);
+        let history = History::from_steps(&loaded.steps, &loaded.deliveries);
+        self.snapshot.mark_shown(&loaded, &history);
         let turns = history.turns.iter().filter(|turn| turn.end.is_some());
         let turns: Vec<_> = turns.collect();
         if let Some(forked) = history
@@ -24,7 +24,9 @@ impl Conversation {
             .as_ref()
             .filter(|_| turns.len() < SHOWN_TURNS)
         {
-            self.print(|out| render::sessions::began(out, forked, SHOWN_MESSAGES, self.verbose));
+            self.print(|out| {
+                render::sessions::forked_history(out, forked, SHOWN_MESSAGES, self.verbose)
+            });
         }
         for turn in turns.iter().rev().take(SHOWN_TURNS).rev() {
             self.print(|out| render::sessions::past(out, turn, self.verbose));
@@ -35,23 +37,23 @@ impl Conversation {
         let row = self.assembled.engine.session(&self.session).await?;
         let is_left = row.is_none_or(|row| !row.owned);
         self.print(|out| render::sessions::opening(out, open, is_left));
-        let ended = self.take_up().await;
-        self.after(ended).await
+        let ended = self.resume_turn().await;
+        self.handle_end(ended).await
     }
 
     /// Continues the open turn.
-    async fn take_up(&mut self) -> Result<CommandTurnEnd, CommandError> {
+    async fn resume_turn(&mut self) -> Result<CommandTurnEnd, CommandError> {
         let policy = self.assembled.options.policy.clone();
         let mut resume = ResumeSession::new(self.session.clone(), policy);
         resume.stay = true;
-        let asks = match (self.yes, self.at_terminal) {
+        let ask_mode = match (self.yes, self.at_terminal) {
             (true, _) => AskMode::Yes,
             (false, true) => AskMode::Person(&mut self.person),
             (false, false) => AskMode::Nobody,
         };
         let mut view = render::view(false, self.verbose, true);
-        let _patience = servers::patience(&self.assembled.servers);
-        turn::resume(&self.assembled.engine, resume, &mut *view, asks).await
+        let _patience = servers::start_notice(&self.assembled.servers);
+        turn::resume(&self.assembled.engine, resume, &mut *view, ask_mode).await
     }
 }
 

@@ -14,59 +14,59 @@ use crate::turn::CommandTurnEnd;
 #[derive(Debug, Default)]
 pub(super) struct ChatSnapshot {
     /// The last turn of this chat.
-    ours: Option<TurnId>,
+    own_turn: Option<TurnId>,
     /// How many steps the session had.
     steps: u64,
     /// How many of its turns were shown.
     turns: u32,
     /// A turn that was shown while it waited; its end is still to be shown.
-    waiting: Option<TurnId>,
+    waiting_turn: Option<TurnId>,
 }
 
 impl ChatSnapshot {
     /// Marks everything as shown, except for an open turn.
-    pub(super) fn all(&mut self, loaded: &Loaded, history: &History) {
+    pub(super) fn mark_shown(&mut self, loaded: &Loaded, history: &History) {
         self.steps = loaded.steps.len() as u64;
-        let mut over = history.turns.iter().filter(|turn| turn.end.is_some());
-        self.turns = over.next_back().map_or(self.turns, |turn| turn.ordinal);
+        let mut ended = history.turns.iter().filter(|turn| turn.end.is_some());
+        self.turns = ended.next_back().map_or(self.turns, |turn| turn.ordinal);
     }
 
     /// Marks the turn with this end as one of this chat.
-    pub(super) fn is_ours(&mut self, ended: &Result<CommandTurnEnd, CommandError>) {
+    pub(super) fn mark_own(&mut self, ended: &Result<CommandTurnEnd, CommandError>) {
         match ended {
-            Ok(CommandTurnEnd::Waits(waiting)) => self.waiting = Some(waiting.turn.clone()),
-            Ok(CommandTurnEnd::With { report, .. }) => self.ours = Some(report.turn.clone()),
-            Ok(CommandTurnEnd::BeforeItBegan | CommandTurnEnd::Unread) | Err(_) => {}
+            Ok(CommandTurnEnd::Waiting(waiting)) => self.waiting_turn = Some(waiting.turn.clone()),
+            Ok(CommandTurnEnd::Ended { report, .. }) => self.own_turn = Some(report.turn.clone()),
+            Ok(CommandTurnEnd::NotStarted | CommandTurnEnd::OutputClosed) | Err(_) => {}
         }
     }
 
     /// Waits until the session grows; forever if it cannot be watched.
-    pub(super) async fn more(&self, engine: &Engine, session: &SessionId) {
-        if engine.grown(session, self.steps).await.is_err() {
+    pub(super) async fn wait_for_growth(&self, engine: &Engine, session: &SessionId) {
+        if engine.wait_for_steps(session, self.steps).await.is_err() {
             // The next message reports the problem.
             std::future::pending::<()>().await;
         }
     }
 
     /// The turns to show now.
-    fn news<'h>(&mut self, history: &'h History) -> Vec<&'h PastTurn> {
-        let mut news = Vec::new();
+    fn unseen_turns<'h>(&mut self, history: &'h History) -> Vec<&'h PastTurn> {
+        let mut unseen = Vec::new();
         for turn in &history.turns {
             let (is_ours, waits) = (
-                self.ours.as_ref() == Some(&turn.turn),
+                self.own_turn.as_ref() == Some(&turn.turn),
                 !turn.waits.is_empty(),
             );
             if turn.ordinal <= self.turns || is_ours {
                 continue;
             }
             if turn.end.is_some() {
-                news.push(turn);
-            } else if waits && self.waiting.as_ref() != Some(&turn.turn) {
-                self.waiting = Some(turn.turn.clone());
-                news.push(turn);
+                unseen.push(turn);
+            } else if waits && self.waiting_turn.as_ref() != Some(&turn.turn) {
+                self.waiting_turn = Some(turn.turn.clone());
+                unseen.push(turn);
             }
         }
-        news
+        unseen
     }
 }
 
@@ -76,20 +76,20 @@ impl Conversation {
         let Ok(loaded) = self.assembled.engine.load(&self.session).await else {
             return;
         };
-        if loaded.steps.len() as u64 == self.seen.steps {
+        if loaded.steps.len() as u64 == self.snapshot.steps {
             return;
         }
-        let history = History::of(&loaded.steps, &loaded.deliveries);
+        let history = History::from_steps(&loaded.steps, &loaded.deliveries);
         let choice = AutoStream::choice(&std::io::stderr());
         let mut out = AutoStream::new(Vec::new(), choice);
-        for turn in self.seen.news(&history) {
+        for turn in self.snapshot.unseen_turns(&history) {
             // Writing to memory cannot fail.
             let _written = render::sessions::elsewhere(&mut out, turn, self.verbose);
         }
-        self.seen.all(&loaded, &history);
+        self.snapshot.mark_shown(&loaded, &history);
         let text = String::from_utf8_lossy(&out.into_inner()).into_owned();
         if !text.is_empty() {
-            self.said = true;
+            self.has_messages = true;
             // The next read detects a closed terminal.
             let _shown = self.person.show(text);
         }

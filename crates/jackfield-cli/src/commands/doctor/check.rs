@@ -14,9 +14,9 @@ pub struct DoctorCheck {
     /// The section of the troubleshooting page.
     pub page: Option<TroubleshootingSection>,
     /// The finding, in one sentence.
-    pub says: String,
+    pub finding: String,
     /// How long it took, if it had to wait.
-    pub took: Option<Duration>,
+    pub duration: Option<Duration>,
     /// The verdict.
     pub verdict: CheckResult,
 }
@@ -92,44 +92,44 @@ pub enum TroubleshootingSection {
 
 impl DoctorCheck {
     /// A check without findings.
-    pub(super) fn fine(area: Area, says: impl Into<String>) -> Self {
+    pub(super) fn passed(area: Area, finding: impl Into<String>) -> Self {
         Self {
             area,
             help: None,
             page: None,
-            says: says.into(),
-            took: None,
+            finding: finding.into(),
+            duration: None,
             verdict: CheckResult::Fine,
         }
     }
 
     /// A failed check, with its fix.
-    pub(super) fn failed(area: Area, says: impl Into<String>, help: impl Into<String>) -> Self {
+    pub(super) fn failed(area: Area, finding: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
             help: Some(help.into()),
             verdict: CheckResult::Failed,
-            ..Self::fine(area, says)
+            ..Self::passed(area, finding)
         }
     }
 
     /// A warning, with a suggestion.
-    pub(super) fn warning(area: Area, says: impl Into<String>, help: impl Into<String>) -> Self {
+    pub(super) fn warning(area: Area, finding: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
             verdict: CheckResult::Warning,
-            ..Self::failed(area, says, help)
+            ..Self::failed(area, finding, help)
         }
     }
 
     /// A skipped check.
-    pub(super) fn skipped(area: Area, says: impl Into<String>) -> Self {
+    pub(super) fn skipped(area: Area, finding: impl Into<String>) -> Self {
         Self {
             verdict: CheckResult::Skipped,
-            ..Self::fine(area, says)
+            ..Self::passed(area, finding)
         }
     }
 
     /// Adds the section of the troubleshooting page.
-    pub(super) fn see(self, page: TroubleshootingSection) -> Self {
+    pub(super) fn with_page(self, page: TroubleshootingSection) -> Self {
         Self {
             page: Some(page),
             ..self
@@ -137,9 +137,9 @@ impl DoctorCheck {
     }
 
     /// Adds the time that it took.
-    pub(super) fn in_time(self, took: Duration) -> Self {
+    pub(super) fn with_duration(self, duration: Duration) -> Self {
         Self {
-            took: Some(took),
+            duration: Some(duration),
             ..self
         }
     }

@@ -21,7 +21,7 @@ use crate::render::words::counted;
 pub(super) async fn all(config: &Config) -> Vec<DoctorCheck> {
     if config.journal.kind == JournalKind::Memory {
         let says = "sessions are kept in memory, as `kind` under [journal] says: they end with the process";
-        return vec![DoctorCheck::fine(Area::Sessions, says)];
+        return vec![DoctorCheck::passed(Area::Sessions, says)];
     }
     let file = config.journal_file();
     let is_there = file.as_ref().is_some_and(|file| file.exists());
@@ -36,48 +36,48 @@ pub(super) async fn all(config: &Config) -> Vec<DoctorCheck> {
                 file.display()
             );
             let check = DoctorCheck::warning(Area::Sessions, says, NAME_ANOTHER);
-            return vec![check.see(TroubleshootingSection::Sessions)];
+            return vec![check.with_page(TroubleshootingSection::Sessions)];
         }
         let says = format!(
             "no session is kept yet; the first will be in {}",
             file.display()
         );
-        return vec![DoctorCheck::fine(Area::Sessions, says)];
+        return vec![DoctorCheck::passed(Area::Sessions, says)];
     }
-    if let Err(fault) = session_journal::be_there(config) {
+    if let Err(fault) = session_journal::check_exists(config) {
         return vec![failed(&fault)];
     }
-    let opened = match session_journal::begin(config).unsaid().await {
+    let opened = match session_journal::open_in_background(config).wait().await {
         Ok(opened) => opened,
         Err(fault) => return vec![failed(&fault)],
     };
-    if let Some(unkept) = &opened.unkept {
+    if let Some(unkept) = &opened.not_persisted {
         let says = format!("sessions are not kept: {}", unkept.causes.join(": "));
         let check = if is_there {
             DoctorCheck::failed(Area::Sessions, says, unkept.help)
         } else {
             DoctorCheck::warning(Area::Sessions, says, unkept.help)
         };
-        return vec![check.see(TroubleshootingSection::Sessions)];
+        return vec![check.with_page(TroubleshootingSection::Sessions)];
     }
     let engine = Engine::builder(Arc::clone(&opened.journal)).build();
     let file = file.unwrap_or_default();
     let shown = file.display().to_string();
     let mut checks = match find::listed(&engine, None, usize::MAX).await {
-        Ok(rows) => looked(&shown, &rows),
+        Ok(rows) => check_sessions(&shown, &rows),
         Err(fault) => vec![failed(&fault)],
     };
-    checks.extend(written(&engine, &file).await);
-    checks.extend(private(&file));
-    checks.extend(restored(&opened).await);
-    checks.extend(sound(&opened, &shown).await);
+    checks.extend(check_writable(&engine, &file).await);
+    checks.extend(check_private(&file));
+    checks.extend(check_restored(&opened).await);
+    checks.extend(check_integrity(&opened, &shown).await);
     session_journal::close(&opened).await;
     checks
 }
 
 /// Checks that the journal is writable and the disk has room: writes to the journal, and syncs and removes a file
 /// beside it that is as large as a few turns. A readable file says nothing about free space.
-async fn written(engine: &Engine, file: &Path) -> Option<DoctorCheck> {
+async fn check_writable(engine: &Engine, file: &Path) -> Option<DoctorCheck> {
     let (folder, shown) = (file.parent()?.to_owned(), file.display());
     if let Err(error) = engine.check_writable().await {
         let mut fault = CommandError::from(error);
@@ -91,12 +91,15 @@ async fn written(engine: &Engine, file: &Path) -> Option<DoctorCheck> {
         "there is no room for {} beside {shown}: {error}",
         size(ROOM)
     );
-    Some(DoctorCheck::failed(Area::Sessions, says, NO_ROOM).see(TroubleshootingSection::Sessions))
+    Some(
+        DoctorCheck::failed(Area::Sessions, says, NO_ROOM)
+            .with_page(TroubleshootingSection::Sessions),
+    )
 }
 
 /// Warns of a journal that other users can read. Jackfield creates it private; a copied file keeps its mode,
 /// which is not changed.
-fn private(file: &Path) -> Option<DoctorCheck> {
+fn check_private(file: &Path) -> Option<DoctorCheck> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -105,7 +108,8 @@ fn private(file: &Path) -> Option<DoctorCheck> {
         (mode & 0o077 != 0).then(|| {
             let says = format!("{file} is not for you alone: its mode is {mode:04o}");
             let help = format!("chmod 600 {file}");
-            DoctorCheck::warning(Area::Sessions, says, help).see(TroubleshootingSection::Sessions)
+            DoctorCheck::warning(Area::Sessions, says, help)
+                .with_page(TroubleshootingSection::Sessions)
         })
     }
     #[cfg(not(unix))]
@@ -116,27 +120,29 @@ fn private(file: &Path) -> Option<DoctorCheck> {
 }
 
 /// Reports that the file went back to an older state.
-async fn restored(opened: &OpenJournal) -> Option<DoctorCheck> {
+async fn check_restored(opened: &OpenJournal) -> Option<DoctorCheck> {
     let restored = opened.file.as_ref()?.restored().await.ok()??;
     let help = restored_help(&restored);
     Some(
         DoctorCheck::failed(Area::Sessions, restored.to_string(), help)
-            .see(TroubleshootingSection::Sessions),
+            .with_page(TroubleshootingSection::Sessions),
     )
 }
 
 /// Checks the integrity of the whole file, within the time limit.
-async fn sound(opened: &OpenJournal, shown: &str) -> Vec<DoctorCheck> {
+async fn check_integrity(opened: &OpenJournal, shown: &str) -> Vec<DoctorCheck> {
     let Some(file) = &opened.file else {
         return Vec::new();
     };
-    let looked = Arc::new(Mutex::new(None));
-    let seen = Arc::clone(&looked);
+    let read_progress = Arc::new(Mutex::new(None));
+    let shared_progress = Arc::clone(&read_progress);
     let name = shown.to_owned();
-    let telling = tokio::spawn(async move {
+    let reporter = tokio::spawn(async move {
         loop {
             sleep(SILENCE).await;
-            let progress: Option<(u64, u64)> = *seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let progress: Option<(u64, u64)> = *shared_progress
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             let far = progress.map(|(done, of)| format!(": {done} of {of} sessions"));
             let far = far.unwrap_or_default();
             render::remark(&format!("looking over {name}{far}"));
@@ -144,12 +150,12 @@ async fn sound(opened: &OpenJournal, shown: &str) -> Vec<DoctorCheck> {
     });
     let began = Instant::now();
     let checked = file
-        .check(LONGEST_LOOK, move |progress| {
-            let far = Some((progress.done, progress.of));
-            *looked.lock().unwrap_or_else(PoisonError::into_inner) = far;
+        .check(MAX_CHECK_TIME, move |progress| {
+            let far = Some((progress.done, progress.total));
+            *read_progress.lock().unwrap_or_else(PoisonError::into_inner) = far;
         })
         .await;
-    telling.abort();
+    reporter.abort();
     let checked = match checked {
         Ok(checked) => checked,
         Err(error) => return vec![failed(&CommandError::from(EngineError::from(error)))],
@@ -160,34 +166,34 @@ async fn sound(opened: &OpenJournal, shown: &str) -> Vec<DoctorCheck> {
     for what in checked.damage.iter().take(MOST_NAMED) {
         checks.push(
             DoctorCheck::failed(Area::Sessions, what, Damage::HELP)
-                .see(TroubleshootingSection::Sessions),
+                .with_page(TroubleshootingSection::Sessions),
         );
     }
     if many > MOST_NAMED {
         let says = format!("and {} more are damaged", many - MOST_NAMED);
         checks.push(
             DoctorCheck::failed(Area::Sessions, says, Damage::HELP)
-                .see(TroubleshootingSection::Sessions),
+                .with_page(TroubleshootingSection::Sessions),
         );
     }
     let read = counted(checked.sessions, "session");
     if !checked.is_complete {
-        let says = format!("not all of it was looked over in {LONGEST_LOOK:?}: {read}");
+        let says = format!("not all of it was looked over in {MAX_CHECK_TIME:?}: {read}");
         checks.push(DoctorCheck::skipped(Area::Sessions, says));
     } else if checked.damage.is_empty() {
         let says = "the file is sound, and everything in it can be read";
-        checks.push(DoctorCheck::fine(Area::Sessions, says).in_time(took));
+        checks.push(DoctorCheck::passed(Area::Sessions, says).with_duration(took));
     }
     checks
 }
 
 /// Checks the list of sessions.
-fn looked(file: &str, rows: &[SessionRow]) -> Vec<DoctorCheck> {
+fn check_sessions(file: &str, rows: &[SessionRow]) -> Vec<DoctorCheck> {
     let bytes = rows.iter().map(|row| row.bytes).sum();
     let sessions = counted(rows.len() as u64, "session");
     let size = size(bytes);
     let says = format!("{sessions} in {file}, {size}");
-    let mut checks = vec![DoctorCheck::fine(Area::Sessions, says)];
+    let mut checks = vec![DoctorCheck::passed(Area::Sessions, says)];
     let open = |parked: bool| {
         let rows = rows.iter().filter(move |row| {
             let open = row.open.as_ref();
@@ -224,7 +230,7 @@ fn looked(file: &str, rows: &[SessionRow]) -> Vec<DoctorCheck> {
             let says = format!("{} {verb}", counted(number, "turn"));
             checks.push(
                 DoctorCheck::warning(Area::Sessions, says, help)
-                    .see(TroubleshootingSection::Sessions),
+                    .with_page(TroubleshootingSection::Sessions),
             );
         }
     }
@@ -234,7 +240,8 @@ fn looked(file: &str, rows: &[SessionRow]) -> Vec<DoctorCheck> {
         let says = format!("session {} is left alone: {why}", row.session);
         let help = "use the version that wrote it, or restore a copy of the file";
         checks.push(
-            DoctorCheck::warning(Area::Sessions, says, help).see(TroubleshootingSection::Sessions),
+            DoctorCheck::warning(Area::Sessions, says, help)
+                .with_page(TroubleshootingSection::Sessions),
         );
     }
     checks
@@ -244,7 +251,7 @@ fn failed(fault: &CommandError) -> DoctorCheck {
     let says = fault.messages.iter().chain(&fault.causes);
     let says: Vec<&str> = says.map(String::as_str).collect();
     let check = DoctorCheck::failed(Area::Sessions, says.join(": "), fault.help.join("; "));
-    check.see(TroubleshootingSection::Sessions)
+    check.with_page(TroubleshootingSection::Sessions)
 }
 
 /// Help where nothing can be written.
@@ -255,7 +262,7 @@ const NO_ROOM: &str = "make room on the disk that the file is on, or raise `jour
 const ROOM: u64 = 1024 * 1024;
 
 /// The time limit of the integrity check.
-const LONGEST_LOOK: Duration = Duration::from_secs(10);
+const MAX_CHECK_TIME: Duration = Duration::from_secs(10);
 
 /// How long the integrity check runs without a notice.
 const SILENCE: Duration = Duration::from_secs(2);

@@ -40,18 +40,18 @@ pub(super) fn keys(assembled: &Assembly, chosen: &[Arc<str>]) -> Vec<DoctorCheck
     let checks = states.map(|(name, state)| match &state.key {
         KeyState::Found(place) => {
             let says = format!("the key of `{name}` is in {place}");
-            DoctorCheck::fine(Area::Keys, says)
+            DoctorCheck::passed(Area::Keys, says)
         }
         KeyState::Missing(missing) => {
-            let says = format!("there is no key for `{name}`: {}", missing.why);
+            let says = format!("there is no key for `{name}`: {}", missing.reason);
             let help = key_help(missing);
             if name == first {
-                DoctorCheck::failed(Area::Keys, says, help).see(TroubleshootingSection::Keys)
+                DoctorCheck::failed(Area::Keys, says, help).with_page(TroubleshootingSection::Keys)
             } else {
-                DoctorCheck::warning(Area::Keys, says, help).see(TroubleshootingSection::Keys)
+                DoctorCheck::warning(Area::Keys, says, help).with_page(TroubleshootingSection::Keys)
             }
         }
-        KeyState::NotNeeded => DoctorCheck::fine(Area::Keys, format!("`{name}` needs no key")),
+        KeyState::NotNeeded => DoctorCheck::passed(Area::Keys, format!("`{name}` needs no key")),
     });
     checks.collect()
 }
@@ -66,7 +66,7 @@ pub(super) fn provider(
     let engine = assembled.engine.clone();
     let state = assembled.providers.get(&name).cloned();
     let is_first = config.options.model.provider == name;
-    let wanted = wanted(config, &name);
+    let configured = configured_models(config, &name);
     let pending = pending.clone();
     async move {
         let has_no_key = |state: &ProviderState| matches!(state.key, KeyState::Missing(_));
@@ -79,7 +79,7 @@ pub(super) fn provider(
         drop(waiting);
         let mut checks = vec![reachable(&name, &state, &reached, is_first)];
         if let Ok(listed) = &reached.listed {
-            checks.extend(wanted.iter().map(|wanted| model(wanted, listed)));
+            checks.extend(configured.iter().map(|wanted| model(wanted, listed)));
         }
         checks
     }
@@ -92,7 +92,7 @@ fn reachable(
     is_first: bool,
 ) -> DoctorCheck {
     let endpoint = &state.endpoint;
-    let took = reached.took;
+    let took = reached.duration;
     let check = match &reached.listed {
         Ok(models) => {
             let key = match state.key {
@@ -101,7 +101,7 @@ fn reachable(
             };
             let models = words::counted(models.len() as u64, "model");
             let says = format!("`{name}` at {endpoint} answers{key}: {models}");
-            DoctorCheck::fine(Area::Providers, says)
+            DoctorCheck::passed(Area::Providers, says)
         }
         Err(failure) if reached.is_well() => {
             let says = format!("`{name}` was not asked: {}", failure.message);
@@ -115,10 +115,10 @@ fn reachable(
             } else {
                 DoctorCheck::warning(Area::Providers, says, help)
             };
-            check.see(page(failure))
+            check.with_page(page(failure))
         }
     };
-    check.in_time(took)
+    check.with_duration(took)
 }
 
 /// Help for a provider whose models could not be listed.
@@ -158,7 +158,7 @@ const fn page(failure: &ModelFailure) -> TroubleshootingSection {
 }
 
 /// The configured models of a provider, each with the key that names it.
-fn wanted(config: &Config, provider: &str) -> Vec<(String, Arc<str>)> {
+fn configured_models(config: &Config, provider: &str) -> Vec<(String, Arc<str>)> {
     let chosen = &config.options.model;
     let chosen = [("the model".to_owned(), chosen)].into_iter();
     let aliases = config.aliases.iter();
@@ -171,11 +171,11 @@ fn wanted(config: &Config, provider: &str) -> Vec<(String, Arc<str>)> {
 
 fn model((what, model): &(String, Arc<str>), listed: &[ListedModel]) -> DoctorCheck {
     if listed.iter().any(|listed| is_named(&listed.id, model)) {
-        return DoctorCheck::fine(Area::Models, format!("{what} is `{model}`, which is there"));
+        return DoctorCheck::passed(Area::Models, format!("{what} is `{model}`, which is there"));
     }
     let says = format!("{what} is `{model}`, which the provider does not list");
     let mut near: Vec<&str> = listed.iter().map(|listed| &*listed.id).collect();
-    near.sort_by_key(|id| std::cmp::Reverse(common(id, model)));
+    near.sort_by_key(|id| std::cmp::Reverse(common_prefix_len(id, model)));
     near.truncate(MOST_NAMED);
     let help = if near.is_empty() {
         "it may be known by this name all the same; the provider lists no models".to_owned()
@@ -185,7 +185,7 @@ fn model((what, model): &(String, Arc<str>), listed: &[ListedModel]) -> DoctorCh
             near.join(", ")
         )
     };
-    DoctorCheck::warning(Area::Models, says, help).see(TroubleshootingSection::Models)
+    DoctorCheck::warning(Area::Models, says, help).with_page(TroubleshootingSection::Models)
 }
 
 /// Whether a listed model matches: many are listed with a date or a tag after the name.
@@ -195,7 +195,7 @@ fn is_named(listed: &str, model: &str) -> bool {
 }
 
 /// The length of the common prefix of two names, in characters.
-fn common(one: &str, other: &str) -> usize {
+fn common_prefix_len(one: &str, other: &str) -> usize {
     let pairs = one.chars().zip(other.chars());
     pairs.take_while(|(a, b)| a == b).count()
 }

@@ -35,7 +35,7 @@ impl Pending {
     }
 
     /// Prints the pending checks at intervals.
-    pub(super) fn tell(&self) -> PendingNotice {
+    pub(super) fn start_notice(&self) -> PendingNotice {
         let all = self.clone();
         PendingNotice(tokio::spawn(async move {
             let mut pause = FIRST;

@@ -14,7 +14,7 @@ pub(super) fn all(surroundings: &Surroundings) -> Vec<DoctorCheck> {
     if let Some(folder) = &surroundings.cache_directory {
         let help = "give yourself the right to write there, or set XDG_CACHE_HOME to another folder; \
                     without, servers are asked anew each time what they offer";
-        checks.push(written(&folder.join("jackfield"), help));
+        checks.push(check_writable(&folder.join("jackfield"), help));
     }
     if let Some(folder) = &surroundings.config_directory {
         checks.push(config(&folder.join("jackfield")));
@@ -23,23 +23,24 @@ pub(super) fn all(surroundings: &Surroundings) -> Vec<DoctorCheck> {
         let help = "give yourself the right to write there, or set XDG_DATA_HOME to another folder; \
                     without, nothing that is said is kept, and what servers say of their tools is pinned until \
                     the process ends";
-        checks.push(written(&folder.join("jackfield"), help));
+        checks.push(check_writable(&folder.join("jackfield"), help));
     }
     checks
 }
 
 fn home(surroundings: &Surroundings) -> DoctorCheck {
-    let failing = |says: String| {
+    let failing = |finding: String| {
         let help = "set HOME to a folder of yours; without, there is no configuration of your own, \
                     and nothing is remembered";
-        DoctorCheck::warning(Area::Folders, says, help).see(TroubleshootingSection::Folders)
+        DoctorCheck::warning(Area::Folders, finding, help)
+            .with_page(TroubleshootingSection::Folders)
     };
     match &surroundings.home {
         None => failing("there is no home folder".to_owned()),
         Some(home) if !home.is_dir() => {
             failing(format!("the home folder {} is not there", home.display()))
         }
-        Some(home) => DoctorCheck::fine(Area::Folders, format!("home is {}", home.display())),
+        Some(home) => DoctorCheck::passed(Area::Folders, format!("home is {}", home.display())),
     }
 }
 
@@ -50,16 +51,16 @@ pub(super) fn usable(folder: &Path) -> io::Result<()> {
 }
 
 /// Checks a folder for data. Jackfield creates it when it is needed.
-fn written(folder: &Path, help: &str) -> DoctorCheck {
+fn check_writable(folder: &Path, help: &str) -> DoctorCheck {
     let shown = folder.display();
     match usable(folder) {
-        Ok(()) => DoctorCheck::fine(Area::Folders, format!("{shown} can be written")),
+        Ok(()) => DoctorCheck::passed(Area::Folders, format!("{shown} can be written")),
         Err(error) => DoctorCheck::warning(
             Area::Folders,
             format!("{shown} cannot be written: {error}"),
             help,
         )
-        .see(TroubleshootingSection::Folders),
+        .with_page(TroubleshootingSection::Folders),
     }
 }
 
@@ -67,17 +68,17 @@ fn written(folder: &Path, help: &str) -> DoctorCheck {
 fn config(folder: &Path) -> DoctorCheck {
     let shown = folder.display();
     match fs::read_dir(folder) {
-        Ok(_) => DoctorCheck::fine(Area::Folders, format!("{shown} can be read")),
+        Ok(_) => DoctorCheck::passed(Area::Folders, format!("{shown} can be read")),
         Err(error) if [NotADirectory, NotFound].contains(&error.kind()) => {
             let says = format!("{shown} is not there: there is no configuration of your own");
-            DoctorCheck::fine(Area::Folders, says)
+            DoctorCheck::passed(Area::Folders, says)
         }
         Err(error) => DoctorCheck::failed(
             Area::Folders,
             format!("{shown} cannot be read: {error}"),
             "give yourself the right to read it, or set XDG_CONFIG_HOME to another folder",
         )
-        .see(TroubleshootingSection::Folders),
+        .with_page(TroubleshootingSection::Folders),
     }
 }
 

@@ -15,24 +15,24 @@ pub(super) fn version() -> DoctorCheck {
         std::env::consts::OS,
         std::env::consts::ARCH
     );
-    DoctorCheck::fine(Area::Version, says)
+    DoctorCheck::passed(Area::Version, says)
 }
 
 /// Reports the files that were read, and what was found but is not used.
 pub(super) fn files(config: &Config) -> Vec<DoctorCheck> {
     let read = config.files.iter().map(|file| {
         let says = format!("{} is read", file.display());
-        DoctorCheck::fine(Area::Configuration, says)
+        DoctorCheck::passed(Area::Configuration, says)
     });
     let mut checks: Vec<DoctorCheck> = read.collect();
     if checks.is_empty() {
         let says = "there is no configuration file: defaults hold";
-        checks.push(DoctorCheck::fine(Area::Configuration, says));
+        checks.push(DoctorCheck::passed(Area::Configuration, says));
     }
     checks.extend(config.remarks.iter().map(|remark| {
         let help = remark.help.clone().unwrap_or_default();
         DoctorCheck::warning(Area::Configuration, remark.to_string(), help)
-            .see(TroubleshootingSection::Tools)
+            .with_page(TroubleshootingSection::Tools)
     }));
     checks
 }
@@ -41,22 +41,22 @@ pub(super) fn files(config: &Config) -> Vec<DoctorCheck> {
 pub(super) fn tokens(config: &Config, environment: &Environment) -> Vec<DoctorCheck> {
     let tokens = config.serve.digests(environment).into_iter();
     let checks = tokens.map(|(name, digest)| match digest {
-        Ok(_) => DoctorCheck::fine(Area::Configuration, format!("the token `{name}` is there")),
+        Ok(_) => DoctorCheck::passed(Area::Configuration, format!("the token `{name}` is there")),
         Err(problem) => {
             let says = format!("`jackfield serve` does not start: {problem}");
             let help = problem.help.unwrap_or_default();
             DoctorCheck::failed(Area::Configuration, says, help)
-                .see(TroubleshootingSection::Gateway)
+                .with_page(TroubleshootingSection::Gateway)
         }
     });
     checks.collect()
 }
 
 /// The configuration errors, each with its line.
-pub(super) fn wrong(error: ConfigError) -> Vec<DoctorCheck> {
-    let failed = |says: String, help: String| {
-        DoctorCheck::failed(Area::Configuration, says, help)
-            .see(TroubleshootingSection::Configuration)
+pub(super) fn config_failures(error: ConfigError) -> Vec<DoctorCheck> {
+    let failed = |finding: String, help: String| {
+        DoctorCheck::failed(Area::Configuration, finding, help)
+            .with_page(TroubleshootingSection::Configuration)
     };
     let mut checks = match error {
         ConfigError::Wrong(problems) => problems
@@ -76,25 +76,28 @@ pub(super) fn wrong(error: ConfigError) -> Vec<DoctorCheck> {
 
 /// Reports the terminal.
 pub(super) fn terminal(surroundings: &Surroundings) -> Vec<DoctorCheck> {
-    let said = |name: &str| said(&surroundings.environment, name);
+    let variable = |name: &str| read_variable(&surroundings.environment, name);
     let out = std::io::stdout().is_terminal();
     let mut words = vec![if out { "a terminal" } else { "no terminal" }.to_owned()];
-    if let Some(term) = said("TERM") {
+    if let Some(term) = variable("TERM") {
         words.push(format!("TERM={term}"));
     }
-    if said("NO_COLOR").is_some() {
+    if variable("NO_COLOR").is_some() {
         words.push("NO_COLOR is set: no colours".to_owned());
     }
     let says = format!("standard output is {}", words.join(", "));
-    let mut checks = vec![DoctorCheck::fine(Area::Terminal, says)];
-    if out && said("TERM").as_deref() == Some("dumb") {
+    let mut checks = vec![DoctorCheck::passed(Area::Terminal, says)];
+    if out && variable("TERM").as_deref() == Some("dumb") {
         let says = "the terminal is dumb: no spinner, no colours";
         let help = "set TERM to what it is, such as xterm-256color, if it is more than that";
         checks.push(
-            DoctorCheck::warning(Area::Terminal, says, help).see(TroubleshootingSection::Terminal),
+            DoctorCheck::warning(Area::Terminal, says, help)
+                .with_page(TroubleshootingSection::Terminal),
         );
     }
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(said);
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(variable);
     if let Some(locale) = locale.filter(|_| out && !cfg!(windows)) {
         let is_utf8 = locale.to_lowercase().replace('-', "").contains("utf8");
         if !is_utf8 {
@@ -102,14 +105,14 @@ pub(super) fn terminal(surroundings: &Surroundings) -> Vec<DoctorCheck> {
             let help = "set LANG to one of UTF-8, such as C.UTF-8";
             checks.push(
                 DoctorCheck::warning(Area::Terminal, says, help)
-                    .see(TroubleshootingSection::Terminal),
+                    .with_page(TroubleshootingSection::Terminal),
             );
         }
     }
     checks
 }
 
-fn said(environment: &Environment, name: &str) -> Option<String> {
-    let value = environment.named(name)?.ok()?;
+fn read_variable(environment: &Environment, name: &str) -> Option<String> {
+    let value = environment.get(name)?.ok()?;
     Some(value).filter(|value| !value.is_empty())
 }

@@ -32,14 +32,15 @@ pub(super) fn server(
             );
             let help = format!("see what it says: jackfield mcp logs {id}");
             return vec![
-                DoctorCheck::failed(Area::Servers, says, help).see(TroubleshootingSection::Servers),
+                DoctorCheck::failed(Area::Servers, says, help)
+                    .with_page(TroubleshootingSection::Servers),
             ];
         };
         let check = match &tested.state {
             ServerStatus::Failed { advice, reason } => {
                 let says = format!("`{id}`: {reason}");
                 DoctorCheck::failed(Area::Servers, says, advice.clone())
-                    .see(TroubleshootingSection::Servers)
+                    .with_page(TroubleshootingSection::Servers)
             }
             ServerStatus::Off
             | ServerStatus::Ready { .. }
@@ -48,20 +49,20 @@ pub(super) fn server(
                 let tools = words::counted(tested.tools.len() as u64, "tool");
                 let says = format!("`{id}` offers {tools}");
                 if tested.usable {
-                    DoctorCheck::fine(Area::Servers, says)
+                    DoctorCheck::passed(Area::Servers, says)
                 } else {
                     let help = format!("see what it says: jackfield mcp test {id}");
                     let says = format!("`{id}` does not list its tools");
                     DoctorCheck::failed(Area::Servers, says, help)
-                        .see(TroubleshootingSection::Servers)
+                        .with_page(TroubleshootingSection::Servers)
                 }
             }
         };
-        let mut checks = vec![check.in_time(tested.took)];
+        let mut checks = vec![check.with_duration(tested.duration)];
         checks.extend(tested.problems.iter().map(|problem| {
             let help = format!("see what it says: jackfield mcp logs {id}");
             DoctorCheck::warning(Area::Servers, format!("`{id}`: {problem}"), help)
-                .see(TroubleshootingSection::Servers)
+                .with_page(TroubleshootingSection::Servers)
         }));
         checks
     }
@@ -81,7 +82,7 @@ pub(super) async fn offered(assembled: &Assembly, servers_failed: bool) -> Vec<D
         let says = format!("models of `{provider}` are offered no tools");
         let help = format!("take out `tools = false` under [providers.{provider}]");
         return vec![
-            DoctorCheck::warning(Area::Tools, says, help).see(TroubleshootingSection::Tools),
+            DoctorCheck::warning(Area::Tools, says, help).with_page(TroubleshootingSection::Tools),
         ];
     }
     if servers_failed {
@@ -92,7 +93,7 @@ pub(super) async fn offered(assembled: &Assembly, servers_failed: bool) -> Vec<D
         let says = format!("the tools could not be had within {} s", OFFERED.as_secs());
         let help = "see which server is slow: jackfield mcp test";
         return vec![
-            DoctorCheck::warning(Area::Tools, says, help).see(TroubleshootingSection::Tools),
+            DoctorCheck::warning(Area::Tools, says, help).with_page(TroubleshootingSection::Tools),
         ];
     };
     let denied = offered.catalog.iter();
@@ -100,7 +101,7 @@ pub(super) async fn offered(assembled: &Assembly, servers_failed: bool) -> Vec<D
     let denied: Vec<&str> = denied.map(|tool| tool.definition.name.as_str()).collect();
     let count = offered.catalog.iter().count();
     let tools = words::counted(count as u64, "tool");
-    let mut checks = vec![DoctorCheck::fine(
+    let mut checks = vec![DoctorCheck::passed(
         Area::Tools,
         format!("the model is offered {tools}"),
     )];
@@ -108,13 +109,14 @@ pub(super) async fn offered(assembled: &Assembly, servers_failed: bool) -> Vec<D
         let names = words::shortened(&denied.join(", "), NAMES);
         let help = "see which rule it is: jackfield tools show NAME";
         let says = format!("denied by the policy: {names}");
-        checks
-            .push(DoctorCheck::warning(Area::Tools, says, help).see(TroubleshootingSection::Tools));
+        checks.push(
+            DoctorCheck::warning(Area::Tools, says, help).with_page(TroubleshootingSection::Tools),
+        );
     }
     checks.extend(offered.problems.iter().map(|problem| {
         let help = "see what is left: jackfield tools list";
         DoctorCheck::warning(Area::Tools, words::problem(problem), help)
-            .see(TroubleshootingSection::Tools)
+            .with_page(TroubleshootingSection::Tools)
     }));
     checks
 }
@@ -123,8 +125,8 @@ pub(super) async fn offered(assembled: &Assembly, servers_failed: bool) -> Vec<D
 pub(super) fn limits(config: &Config) -> Vec<DoctorCheck> {
     let limits = &config.options.limits;
     let mut checks = Vec::new();
-    let mut warn = |says: String, help: &str, page| {
-        checks.push(DoctorCheck::warning(Area::Tools, says, help).see(page));
+    let mut warn = |finding: String, help: &str, page| {
+        checks.push(DoctorCheck::warning(Area::Tools, finding, help).with_page(page));
     };
     if limits.rounds > MANY_ROUNDS {
         let says = format!("a turn may have {} rounds", limits.rounds);
@@ -164,7 +166,7 @@ pub(super) fn limits(config: &Config) -> Vec<DoctorCheck> {
         warn(says, help, TroubleshootingSection::CallsOneAfterAnother);
     }
     if checks.is_empty() {
-        checks.push(DoctorCheck::fine(
+        checks.push(DoctorCheck::passed(
             Area::Tools,
             "the limits of a turn are sensible",
         ));

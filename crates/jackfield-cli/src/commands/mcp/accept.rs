@@ -34,25 +34,25 @@ pub async fn run(server: ServerToolbox, accept: Accept) -> Result<Exit, CommandE
 }
 
 async fn perform(server: &ServerToolbox, accept: &Accept) -> Result<Exit, CommandError> {
-    let patience = servers::patience(std::slice::from_ref(server));
+    let patience = servers::start_notice(std::slice::from_ref(server));
     let tested = server.test().await;
     drop(patience);
     usable(server, &tested)?;
-    let shown = chosen(server, server.changed(), &accept.tools)?;
-    if !accept.json || shown.is_empty() {
+    let changes = chosen(server, server.changed(), &accept.tools)?;
+    if !accept.json || changes.is_empty() {
         printed(render::changes(
             &mut anstream::stdout(),
             server,
-            &shown,
+            &changes,
             accept.json.then_some(false),
         ))?;
     }
-    if shown.is_empty() {
+    if changes.is_empty() {
         return Ok(Exit::Answered);
     }
-    let accepted = match asks(accept) {
+    let accepted = match accept_prompt(accept) {
         AcceptPrompt::Nobody if accept.json => false,
-        AcceptPrompt::Nobody => return Err(nobody(server)),
+        AcceptPrompt::Nobody => return Err(no_terminal(server)),
         AcceptPrompt::Person(mut terminal) => {
             let asked = tokio::task::spawn_blocking(move || {
                 confirmed(&mut terminal, &mut anstream::stderr())
@@ -66,28 +66,29 @@ async fn perform(server: &ServerToolbox, accept: &Accept) -> Result<Exit, Comman
         AcceptPrompt::Yes => true,
     };
     if accepted {
-        let (keeper, what) = (server.clone(), shown.clone());
-        let kept = tokio::task::spawn_blocking(move || keeper.accept(&what)).await;
-        let kept = kept.map_err(|error| CommandError::new(Exit::Internal, error.to_string()))?;
-        kept.map_err(|error| unkept(server, &error))?;
+        let (keeper, what) = (server.clone(), changes.clone());
+        let stored = tokio::task::spawn_blocking(move || keeper.accept(&what)).await;
+        let stored =
+            stored.map_err(|error| CommandError::new(Exit::Internal, error.to_string()))?;
+        stored.map_err(|error| not_stored(server, &error))?;
     }
     if accept.json {
         printed(render::changes(
             &mut anstream::stdout(),
             server,
-            &shown,
+            &changes,
             Some(accepted),
         ))?;
     } else {
-        render::remark(&format!("accepted: {}", names(&shown)));
+        render::remark(&format!("accepted: {}", names(&changes)));
     }
     if !accepted {
-        return Err(nobody(server));
+        return Err(no_terminal(server));
     }
     // The server may have changed again since; that was not shown.
     server.test().await;
     let mut again = server.changed();
-    again.retain(|now| shown.iter().any(|one| one.tool == now.tool));
+    again.retain(|now| changes.iter().any(|one| one.tool == now.tool));
     if !again.is_empty() {
         let message = format!("it has changed again since it was shown: {}", names(&again));
         return Err(CommandError::new(Exit::Server, message).with_help(again_help(server)));
@@ -100,7 +101,7 @@ pub fn confirmed(terminal: &mut Terminal, err: &mut impl Write) -> bool {
     let asked = write!(err, "accept this? [y/N] ").and_then(|()| err.flush());
     let line = asked
         .ok()
-        .and_then(|()| terminal.line(&ReadQuestion::for_good()));
+        .and_then(|()| terminal.line(&ReadQuestion::never_withdrawn()));
     let word = line.unwrap_or_default().trim().to_lowercase();
     word == "y" || word == "yes"
 }
@@ -112,7 +113,7 @@ enum AcceptPrompt {
     Yes,
 }
 
-fn asks(accept: &Accept) -> AcceptPrompt {
+fn accept_prompt(accept: &Accept) -> AcceptPrompt {
     if accept.yes {
         return AcceptPrompt::Yes;
     }
@@ -192,7 +193,7 @@ fn names(changed: &[ChangedTool]) -> String {
     names.join(", ")
 }
 
-fn nobody(server: &ServerToolbox) -> CommandError {
+fn no_terminal(server: &ServerToolbox) -> CommandError {
     let fault = CommandError::new(
         Exit::Usage,
         "there is no terminal to confirm on; nothing was accepted",
@@ -210,21 +211,21 @@ fn again_help(server: &ServerToolbox) -> String {
     )
 }
 
-fn unkept(server: &ServerToolbox, error: &AcceptError) -> CommandError {
-    let fault = CommandError::new(Exit::Internal, "nothing was accepted").because(error);
+fn not_stored(server: &ServerToolbox, error: &AcceptError) -> CommandError {
+    let fault = CommandError::new(Exit::Internal, "nothing was accepted").with_cause(error);
     match error {
         AcceptError::Overtaken { .. } => fault.with_help(format!(
             "run `jackfield mcp accept {}` again, which shows what has changed since",
             server.config.id
         )),
-        AcceptError::Unkept(_) | _ => fault,
+        AcceptError::NotStored(_) | _ => fault,
     }
 }
 
 /// Unlike elsewhere, a closed pipe is an error: the changes were not seen.
 fn printed(printed: io::Result<()>) -> Result<(), CommandError> {
     printed.map_err(|error| {
-        CommandError::new(Exit::Internal, "standard output cannot be written").because(&error)
+        CommandError::new(Exit::Internal, "standard output cannot be written").with_cause(&error)
     })
 }
 

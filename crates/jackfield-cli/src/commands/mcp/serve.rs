@@ -31,12 +31,12 @@ pub(super) async fn run(serve: &McpServe, registry: &Registry) -> Result<Exit, C
         // If only built-in tools are offered, the file of servers is not read.
         let mut tools = serve.tools.iter();
         flags.without_servers = tools.all(|pattern| pattern.starts_with("builtin/"));
-        ask::configured(&flags)?
+        ask::load_config(&flags)?
     };
     // A server without any offered tool is not started.
     let patterns = serve.tools.iter().map(|pattern| pattern.as_str().into());
     let wanted = ServerTools::Only(patterns.collect());
-    config.servers.retain(|id, _| wanted.may_be_of(id));
+    config.servers.retain(|id, _| wanted.may_offer_from(id));
     // Many clients list tools once, and miss those that appear later.
     config.start_wait = config.start_wait.max(LONG_WAIT);
     let Assembly {
@@ -52,7 +52,7 @@ pub(super) async fn run(serve: &McpServe, registry: &Registry) -> Result<Exit, C
     let offered = server.clone();
     let checking = tokio::spawn(async move { warn(&offered.offer().await) });
     let asked = async {
-        interrupts.asked().await;
+        interrupts.recv().await;
     };
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
     server.serve(input, output, asked).await;
@@ -67,7 +67,7 @@ fn warn(offer: &Offer) {
         render::remark(&format!("warning: {}", words::problem(problem)));
     }
     for withheld in &offer.withheld {
-        let (name, why) = (&withheld.name, &withheld.why);
+        let (name, why) = (&withheld.name, &withheld.reason);
         render::remark(&format!("warning: `{name}` is not offered: {why}"));
     }
     // A failed toolbox may have the tools.

@@ -23,7 +23,7 @@ pub(super) async fn run(
 ) -> Result<Exit, CommandError> {
     let mut sessions: Vec<SessionId> = Vec::new();
     for name in names {
-        let session = find::one(engine, name).await?;
+        let session = find::session(engine, name).await?;
         if !sessions.contains(&session) {
             sessions.push(session);
         }
@@ -43,13 +43,13 @@ pub(super) async fn run(
         }
     }
     let text = deleted.join("\n");
-    let shown = show::said(
+    let shown = show::text_or_json(
         &mut anstream::stdout(),
         &text,
         &json!({ "deleted": deleted }),
         as_json,
     );
-    let ended = printed::ended(shown, Exit::Answered);
+    let ended = printed::finish(shown, Exit::Answered);
     match failed {
         Some(fault) => Err(fault),
         None => ended,
@@ -81,7 +81,7 @@ async fn confirmed(engine: &Engine, sessions: &[SessionId]) -> Result<bool, Comm
         }
         write!(err, "delete for good? yes or no: ").ok()?;
         err.flush().ok()?;
-        terminal.line(&ReadQuestion::for_good())
+        terminal.line(&ReadQuestion::never_withdrawn())
     });
     let line = asked.await.ok().flatten().unwrap_or_default();
     let line = line.trim().to_lowercase();

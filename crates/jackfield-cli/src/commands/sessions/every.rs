@@ -21,8 +21,8 @@ pub(crate) struct AllSessions<'e> {
     began: Instant,
     engine: &'e Engine,
     /// Whether the front is being read again.
-    is_again: bool,
-    is_whole: bool,
+    is_second_pass: bool,
+    is_exhausted: bool,
     last: Option<SessionRow>,
     /// The last change of the first session.
     newest: Option<WallTime>,
@@ -37,8 +37,8 @@ impl<'e> AllSessions<'e> {
         Self {
             began: Instant::now(),
             engine,
-            is_again: false,
-            is_whole: false,
+            is_second_pass: false,
+            is_exhausted: false,
             last: None,
             newest: None,
             rows: VecDeque::new(),
@@ -55,7 +55,7 @@ impl<'e> AllSessions<'e> {
     pub(crate) async fn next(&mut self) -> Result<Option<SessionRow>, CommandError> {
         loop {
             while let Some(row) = self.rows.pop_front() {
-                if self.is_again && self.newest.is_none_or(|newest| row.changed < newest) {
+                if self.is_second_pass && self.newest.is_none_or(|newest| row.changed < newest) {
                     return Ok(None);
                 }
                 if self.seen.insert(row.session.clone()) {
@@ -63,17 +63,17 @@ impl<'e> AllSessions<'e> {
                     return Ok(Some(row));
                 }
             }
-            if self.is_whole {
-                if self.is_again {
+            if self.is_exhausted {
+                if self.is_second_pass {
                     return Ok(None);
                 }
-                (self.is_again, self.is_whole, self.last) = (true, false, None);
+                (self.is_second_pass, self.is_exhausted, self.last) = (true, false, None);
             }
             let rows = self
                 .engine
                 .sessions(&page(self.last.as_ref(), None))
                 .await?;
-            self.is_whole = rows.len() < PAGE;
+            self.is_exhausted = rows.len() < PAGE;
             self.last = rows.last().cloned();
             self.rows = rows.into();
         }
@@ -82,7 +82,7 @@ impl<'e> AllSessions<'e> {
     /// Skips all sessions that changed before the last returned one.
     pub(crate) fn skip_older(&mut self) {
         self.rows.clear();
-        self.is_whole = true;
+        self.is_exhausted = true;
     }
 
     /// Loads a session; `None` if it was just deleted, or with a warning if it cannot be read.
@@ -93,23 +93,23 @@ impl<'e> AllSessions<'e> {
     pub(crate) async fn load(&mut self, row: &SessionRow) -> Result<Option<Loaded>, CommandError> {
         if self.began.elapsed() >= PATIENCE {
             let read = words::counted(self.seen.len() as u64, "session");
-            self.spinner.say(format!("{read} read"));
+            self.spinner.set_text(format!("{read} read"));
         }
         let session = &row.session;
         let newer = format!("session {session} was written by a newer version");
         if row.unreadable.is_some() {
-            self.leave_out(&newer);
+            self.warn_skipped(&newer);
             return Ok(None);
         }
         match self.engine.load(session).await {
             Ok(loaded) => Ok(Some(loaded)),
             Err(EngineError::Journal(JournalError::UnknownSession { .. })) => Ok(None),
             Err(EngineError::Journal(JournalError::Newer { .. })) => {
-                self.leave_out(&newer);
+                self.warn_skipped(&newer);
                 Ok(None)
             }
             Err(EngineError::Journal(JournalError::Corrupt { .. })) => {
-                self.leave_out(&format!(
+                self.warn_skipped(&format!(
                     "session {session} cannot be read (`jackfield doctor` says more)"
                 ));
                 Ok(None)
@@ -118,7 +118,7 @@ impl<'e> AllSessions<'e> {
         }
     }
 
-    fn leave_out(&mut self, why: &str) {
+    fn warn_skipped(&mut self, why: &str) {
         self.spinner.clear();
         render::remark(&format!("warning: {why}, and is left out"));
     }

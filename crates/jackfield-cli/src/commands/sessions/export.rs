@@ -21,34 +21,34 @@ use jackfield_export::{Format, document};
 pub(super) async fn run(
     engine: &Engine,
     session: &SessionId,
-    asked: &Export,
+    args: &Export,
 ) -> Result<Exit, CommandError> {
     let loaded = engine.load(session).await?;
-    let format = match asked.format {
+    let format = match args.format {
         ExportFormat::Json => Format::Json,
         ExportFormat::Markdown => Format::Markdown,
     };
-    let document = if asked.facts {
-        facts(session, loaded, asked.redact)?
+    let document = if args.facts {
+        facts(session, loaded, args.redact)?
     } else {
         document(
             session,
             &loaded.steps,
             &loaded.deliveries,
             format,
-            asked.redact,
+            args.redact,
         )
     };
-    let Some(file) = asked.output.as_ref().filter(|file| file.as_os_str() != "-") else {
+    let Some(file) = args.output.as_ref().filter(|file| file.as_os_str() != "-") else {
         let mut out = io::stdout().lock();
         let written = out
             .write_all(document.as_bytes())
             .and_then(|()| out.flush());
-        return printed::ended(written, Exit::Answered);
+        return printed::finish(written, Exit::Answered);
     };
     let cannot = |error: io::Error| {
         let message = format!("{} cannot be written", file.display());
-        CommandError::new(Exit::Internal, message).because(&error)
+        CommandError::new(Exit::Internal, message).with_cause(&error)
     };
     write_whole(file, document.as_bytes()).map_err(cannot)?;
     Ok(Exit::Answered)
@@ -68,7 +68,7 @@ fn facts(session: &SessionId, loaded: Loaded, redact: bool) -> Result<String, Co
         steps: loaded.steps,
     };
     let message = format!("session {session} cannot be written");
-    let cannot = |error| CommandError::new(Exit::Internal, message).because(&error);
+    let cannot = |error| CommandError::new(Exit::Internal, message).with_cause(&error);
     recording.to_lines().map_err(cannot)
 }
 
@@ -84,11 +84,11 @@ fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut hidden = std::ffi::OsString::from(".");
     hidden.push(name);
     hidden.push(format!(".{}.new", std::process::id()));
-    let beside = file.with_file_name(hidden);
-    let written = write_new(&beside, bytes).and_then(|()| std::fs::rename(&beside, file));
+    let temporary = file.with_file_name(hidden);
+    let written = write_new(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, file));
     if written.is_err() {
         // Removes the partial file; a failure here adds nothing to the error.
-        let _removed = std::fs::remove_file(&beside);
+        let _removed = std::fs::remove_file(&temporary);
     }
     written
 }

@@ -5,7 +5,7 @@ use jackfield_engine::{Engine, JournalError, SessionRow};
 
 use super::{PAGE, page};
 use crate::exit::Exit;
-use crate::fault::{CommandError, at_work};
+use crate::fault::{CommandError, session_busy_message};
 use crate::render::words;
 
 /// The session of a name.
@@ -13,7 +13,7 @@ use crate::render::words;
 /// # Errors
 ///
 /// [`CommandError`] if there is none, or more than one.
-pub(crate) async fn one(engine: &Engine, name: &str) -> Result<SessionId, CommandError> {
+pub(crate) async fn session(engine: &Engine, name: &str) -> Result<SessionId, CommandError> {
     if name.is_empty() {
         // An empty prefix, as from an unset variable, would match the only session.
         let fault = CommandError::new(Exit::Usage, "an empty name names no session");
@@ -43,8 +43,8 @@ pub(crate) async fn one(engine: &Engine, name: &str) -> Result<SessionId, Comman
     }
     match found.as_slice() {
         [row] => Ok(row.session.clone()),
-        [] => Err(none(name)),
-        many => Err(several("sessions", name, many.iter().map(shown))),
+        [] => Err(not_found(name)),
+        many => Err(ambiguous("sessions", name, many.iter().map(shown))),
     }
 }
 
@@ -87,7 +87,7 @@ pub(crate) async fn turn(
             let shown = many
                 .iter()
                 .map(|(row, turn)| format!("{turn}  {}", shown(row)));
-            Err(several("turns", name, shown))
+            Err(ambiguous("turns", name, shown))
         }
     }
 }
@@ -140,7 +140,7 @@ fn shown(row: &SessionRow) -> String {
 }
 
 /// The error for an ambiguous name.
-fn several(what: &str, name: &str, all: impl ExactSizeIterator<Item = String>) -> CommandError {
+fn ambiguous(what: &str, name: &str, all: impl ExactSizeIterator<Item = String>) -> CommandError {
     let message = format!("{} {what} begin with `{name}`", all.len());
     let mut fault = CommandError::new(Exit::Usage, message);
     fault.causes.extend(all.take(MOST_SHOWN));
@@ -148,7 +148,7 @@ fn several(what: &str, name: &str, all: impl ExactSizeIterator<Item = String>) -
 }
 
 /// The error for an unknown name.
-fn none(name: &str) -> CommandError {
+fn not_found(name: &str) -> CommandError {
     let message = if name == LAST {
         "there are no sessions yet".to_owned()
     } else {
@@ -161,7 +161,8 @@ fn none(name: &str) -> CommandError {
 pub(crate) fn in_use(error: jackfield_engine::EngineError, session: &SessionId) -> CommandError {
     if let jackfield_engine::EngineError::Journal(JournalError::Owned { .. }) = &error {
         let message = format!("a process is at work on session {session}");
-        return CommandError::new(Exit::Unfinished, message).with_help(at_work(session));
+        return CommandError::new(Exit::Unfinished, message)
+            .with_help(session_busy_message(session));
     }
     error.into()
 }

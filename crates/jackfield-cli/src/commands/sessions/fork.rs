@@ -16,7 +16,7 @@ pub(super) async fn run(
     at: Option<&str>,
     as_json: bool,
 ) -> Result<Exit, CommandError> {
-    let from = find::one(engine, name).await?;
+    let from = find::session(engine, name).await?;
     let places = engine.fork_places(&from).await?;
     let place = chosen(&places, at)?;
     let to = ask::new_session()?;
@@ -26,8 +26,8 @@ pub(super) async fn run(
         "from": from.as_str(),
         "at": words(place),
     });
-    let shown = show::said(&mut anstream::stdout(), to.as_str(), &forked, as_json);
-    printed::ended(shown, Exit::Answered)
+    let shown = show::text_or_json(&mut anstream::stdout(), to.as_str(), &forked, as_json);
+    printed::finish(shown, Exit::Answered)
 }
 
 /// The selected place; by default, the end of the last turn.

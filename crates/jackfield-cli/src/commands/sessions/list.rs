@@ -12,16 +12,16 @@ use crate::fault::CommandError;
 use crate::render::{self, sessions as show};
 
 pub(super) async fn run(
-    kept: &SessionJournal,
+    journal: &SessionJournal,
     search: Option<String>,
     most: usize,
     as_json: bool,
 ) -> Result<Exit, CommandError> {
-    let listed = find::listed(&kept.engine, search.clone(), most).await;
+    let listed = find::listed(&journal.engine, search.clone(), most).await;
     let Condition {
         damage, restored, ..
-    } = kept.journal.condition(LONGEST_LOOK).await;
-    let rows = match (listed, &kept.journal.file) {
+    } = journal.journal.condition(LONGEST_LOOK).await;
+    let rows = match (listed, &journal.journal.file) {
         (Ok(rows), _) => rows,
         // The readable part of a damaged file is better than nothing.
         (Err(_), Some(file)) if damage.is_some() && search.is_none() => {
@@ -31,7 +31,7 @@ pub(super) async fn run(
     };
     let out = &mut anstream::stdout();
     let shown = show::list(out, &rows, search.as_deref(), as_json);
-    let mut exit = printed::ended(shown, Exit::Answered)?;
+    let mut exit = printed::finish(shown, Exit::Answered)?;
     if let Some(damage) = damage {
         let fault = CommandError::new(Exit::Damaged, damage.to_string());
         exit = render::fault(&fault.with_help(Damage::HELP));

@@ -18,7 +18,7 @@ pub(super) async fn run(
 ) -> Result<Exit, CommandError> {
     let mut sessions: Vec<SessionId> = Vec::new();
     for name in names {
-        sessions.push(find::one(engine, name).await?);
+        sessions.push(find::session(engine, name).await?);
     }
     if names.is_empty() {
         let rows = find::listed(engine, None, usize::MAX).await?.into_iter();
@@ -29,11 +29,11 @@ pub(super) async fn run(
         engine.mark_restored(session).await?;
         marked.push(session.as_str());
     }
-    let shown = show::said(
+    let shown = show::text_or_json(
         &mut anstream::stdout(),
         &marked.join("\n"),
         &json!({ "marked": marked }),
         as_json,
     );
-    printed::ended(shown, Exit::Answered)
+    printed::finish(shown, Exit::Answered)
 }

@@ -20,7 +20,7 @@ pub(super) async fn run(
     let over = over.map(size_in_bytes).transpose();
     let retention = Retention {
         older_than: older_than.map_err(|why| wrong("--older-than", why))?,
-        over: over.map_err(|why| wrong("--over", why))?,
+        max_bytes: over.map_err(|why| wrong("--over", why))?,
         ..Retention::default()
     };
     let pruned = engine.prune(retention, usize::MAX, dry_run).await?;
@@ -30,5 +30,5 @@ pub(super) async fn run(
         ));
     }
     let shown = show::pruned(&mut anstream::stdout(), &pruned, dry_run, as_json);
-    printed::ended(shown, Exit::Answered)
+    printed::finish(shown, Exit::Answered)
 }

@@ -18,12 +18,12 @@ use crate::render::{self, words};
 use crate::turn::{self, AskMode, CommandTurnEnd};
 
 pub(super) async fn run(resume: Resume, registry: &Registry) -> Result<Exit, CommandError> {
-    let (config, environment) = ask::configured(&ask::flags(&resume.setup))?;
-    session_journal::be_there(&config)?;
-    let opening = session_journal::begin(&config);
+    let (config, environment) = ask::load_config(&ask::flags(&resume.setup))?;
+    session_journal::check_exists(&config)?;
+    let opening = session_journal::open_in_background(&config);
     let prepared = registry.prepare(&config, &environment)?;
-    let journal = opening.opened().await?;
-    let assembled = prepared.on(Arc::clone(&journal.journal));
+    let journal = opening.wait_and_warn().await?;
+    let assembled = prepared.with_journal(Arc::clone(&journal.journal));
     let ended = resume_all(&assembled.engine, assembled.options, &resume).await;
     servers::stop(assembled.servers).await;
     session_journal::close(&journal).await;
@@ -46,7 +46,7 @@ async fn resume_all(
     }
     let mut person = None;
     if !(resume.yes || resume.json) && io::stderr().is_terminal() {
-        person = Terminal::open().ok().map(Person::at);
+        person = Terminal::open().ok().map(Person::from_terminal);
     }
     options.policy.can_ask = true;
     let mut exit = Exit::Answered;
@@ -55,7 +55,7 @@ async fn resume_all(
         if many && !resume.json {
             render::remark(&format!("session {session}"));
         }
-        let ended = one(engine, &options, session, resume, person.as_mut()).await;
+        let ended = resume_one(engine, &options, session, resume, person.as_mut()).await;
         let came = ended.unwrap_or_else(|fault| {
             // With one session, the error is the result; with several, the others still continue.
             render::fault(&fault)
@@ -70,7 +70,7 @@ async fn resume_all(
     Ok(exit)
 }
 
-async fn one(
+async fn resume_one(
     engine: &Engine,
     options: &TurnOptions,
     session: SessionId,
@@ -83,20 +83,20 @@ async fn one(
         ));
         return Ok(Exit::Answered);
     }
-    let asks = match person {
+    let ask_mode = match person {
         _ if resume.yes => AskMode::Yes,
         Some(person) => AskMode::Person(person),
         None => AskMode::Later,
     };
     let mut request = ResumeSession::new(session.clone(), options.policy.clone());
-    request.go_on = resume.again;
-    request.stay = !matches!(asks, AskMode::Later);
+    request.force = resume.again;
+    request.stay = !matches!(ask_mode, AskMode::Later);
     let mut view = render::view(resume.json, resume.verbose, true);
-    match turn::resume(engine, request, &mut *view, asks).await? {
-        CommandTurnEnd::BeforeItBegan => Ok(Exit::Cancelled),
-        CommandTurnEnd::Unread => Ok(Exit::Answered),
-        CommandTurnEnd::Waits(waiting) => Ok(ask::waits(&waiting)),
-        CommandTurnEnd::With { fit, report } => {
+    match turn::resume(engine, request, &mut *view, ask_mode).await? {
+        CommandTurnEnd::NotStarted => Ok(Exit::Cancelled),
+        CommandTurnEnd::OutputClosed => Ok(Exit::Answered),
+        CommandTurnEnd::Waiting(waiting) => Ok(ask::report_waiting(&waiting)),
+        CommandTurnEnd::Ended { fit, report } => {
             let model = options.model.clone();
             ask::exit_of(engine, *report, fit, &model, false).await
         }
@@ -135,7 +135,7 @@ struct ResumeTarget {
 async fn chosen(engine: &Engine, resume: &Resume) -> Result<ResumeTarget, CommandError> {
     let (mut parked, mut sessions): (u64, Vec<SessionId>) = (0, Vec::new());
     for name in &resume.sessions {
-        let session = find::one(engine, name).await?;
+        let session = find::session(engine, name).await?;
         if !sessions.contains(&session) {
             sessions.push(session);
         }
@@ -149,8 +149,8 @@ async fn chosen(engine: &Engine, resume: &Resume) -> Result<ResumeTarget, Comman
         let whole = rows.len() < PAGE;
         last = rows.last().cloned();
         for row in rows {
-            let left = row.open.filter(|_| !row.owned && row.unreadable.is_none());
-            match left {
+            let undriven = row.open.filter(|_| !row.owned && row.unreadable.is_none());
+            match undriven {
                 Some(open) if open.parked && !resume.again => parked += 1,
                 Some(_) => sessions.push(row.session),
                 None => {}

@@ -31,45 +31,45 @@ use crate::signals::{self, Interrupts};
 pub(super) async fn run(
     engine: &Engine,
     session: SessionId,
-    asked: &WatchArgs,
+    args: &WatchArgs,
 ) -> Result<Exit, CommandError> {
     let watched = WatchedSession {
         engine,
         replies: Replies::default(),
         session,
-        shown: WatchOutput::new(asked.json, asked.verbose),
+        output: WatchOutput::new(args.json, args.verbose),
         turn: None,
-        was_told: false,
+        notice_shown: false,
     };
-    let ended = watched.follow(asked).await;
+    let ended = watched.follow(args).await;
     match ended {
         Ok(exit) => Ok(exit),
         // A closed pipe is no error: the reader has what it wants.
-        Err(WatchStop::Unread(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+        Err(WatchStop::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             Ok(Exit::Answered)
         }
-        Err(WatchStop::Unread(error)) => {
-            Err(CommandError::new(Exit::Internal, "the session cannot be shown").because(&error))
+        Err(WatchStop::Output(error)) => {
+            Err(CommandError::new(Exit::Internal, "the session cannot be shown").with_cause(&error))
         }
-        Err(WatchStop::Unreadable(error)) => Err(error.into()),
+        Err(WatchStop::Engine(error)) => Err(error.into()),
     }
 }
 
 /// Why the watch stopped.
 enum WatchStop {
-    Unread(io::Error),
-    Unreadable(EngineError),
+    Output(io::Error),
+    Engine(EngineError),
 }
 
 impl From<io::Error> for WatchStop {
     fn from(error: io::Error) -> Self {
-        Self::Unread(error)
+        Self::Output(error)
     }
 }
 
 impl From<EngineError> for WatchStop {
     fn from(error: EngineError) -> Self {
-        Self::Unreadable(error)
+        Self::Engine(error)
     }
 }
 
@@ -78,90 +78,90 @@ struct WatchedSession<'e> {
     engine: &'e Engine,
     replies: Replies,
     session: SessionId,
-    shown: WatchOutput,
+    output: WatchOutput,
     /// The last opened turn.
     turn: Option<TurnId>,
     /// Whether the notice that no process works on it was printed.
-    was_told: bool,
+    notice_shown: bool,
 }
 
 impl WatchedSession<'_> {
-    async fn follow(mut self, asked: &WatchArgs) -> Result<Exit, WatchStop> {
-        let mut watcher = self.engine.watch(self.session.clone(), asked.from).await?;
-        self.remember(asked).await?;
+    async fn follow(mut self, args: &WatchArgs) -> Result<Exit, WatchStop> {
+        let mut watcher = self.engine.watch(self.session.clone(), args.from).await?;
+        self.replay_past(args).await?;
         let mut interrupts = Interrupts::watch();
         loop {
-            if asked.until_done && watcher.is_at_rest() {
+            if args.until_done && watcher.is_idle() {
                 return Ok(Exit::Answered);
             }
             let mut next = pin!(watcher.next());
-            let (cursor, told) = loop {
+            let (cursor, event) = loop {
                 tokio::select! {
                     biased;
-                    signal = interrupts.asked() => {
+                    signal = interrupts.recv() => {
                         signals::remember(signal);
                         return Ok(Exit::Cancelled);
                     }
                     told = &mut next => break told?,
-                    () = sleep(SILENCE), if !self.was_told => self.tell_if_left().await?,
+                    () = sleep(SILENCE), if !self.notice_shown => self.warn_if_undriven().await?,
                 }
             };
-            let superseded = matches!(told, SessionEvent::Superseded { .. });
-            match told {
-                SessionEvent::Fact { fact, now, .. } => self.fact(fact, now).await?,
-                SessionEvent::Superseded { fact, now, .. } => self.superseded(fact, now)?,
+            let superseded = matches!(event, SessionEvent::Superseded { .. });
+            match event {
+                SessionEvent::Fact { fact, now, .. } => self.handle_fact(fact, now).await?,
+                SessionEvent::Superseded { fact, now, .. } => self.handle_superseded(fact, now)?,
                 SessionEvent::Text { attempt, piece } => {
                     for event in self.replies.take(attempt, piece) {
-                        self.shown.event(&event)?;
+                        self.output.event(&event)?;
                     }
                 }
             }
-            self.shown.told(cursor, superseded)?;
+            self.output.end_event(cursor, superseded)?;
         }
     }
 
     /// Prints a notice if no events arrive because no process works on the turn.
-    async fn tell_if_left(&mut self) -> Result<(), WatchStop> {
+    async fn warn_if_undriven(&mut self) -> Result<(), WatchStop> {
         let Some(row) = self.engine.session(&self.session).await? else {
             return Ok(());
         };
-        let left = row.open.filter(|open| !row.owned && !open.only_waits);
-        if left.is_some() {
-            self.was_told = true;
+        let undriven = row.open.filter(|open| !row.owned && !open.only_waits);
+        if undriven.is_some() {
+            self.notice_shown = true;
             let id = &self.session;
-            let says = "no process drives the open turn";
-            self.shown.warn(&format!(
-                "{says}; `jackfield sessions resume {id}` goes on with it"
+            let message = "no process drives the open turn";
+            self.output.warn(&format!(
+                "{message}; `jackfield sessions resume {id}` goes on with it"
             ))?;
         }
         Ok(())
     }
 
     /// Reads the events before the cursor, which have the start times of calls and the notes.
-    async fn remember(&mut self, asked: &WatchArgs) -> Result<(), WatchStop> {
-        let known = usize::try_from(asked.from.facts()).unwrap_or(usize::MAX);
-        if known == 0 {
+    async fn replay_past(&mut self, args: &WatchArgs) -> Result<(), WatchStop> {
+        let count = usize::try_from(args.from.facts()).unwrap_or(usize::MAX);
+        if count == 0 {
             return Ok(());
         }
         let loaded = self.engine.load(&self.session).await?;
         let steps = loaded.steps.iter();
         let facts = steps.flat_map(|step| step.facts.iter().map(|fact| (fact, step.now)));
-        for (fact, now) in facts.take(known) {
+        for (fact, now) in facts.take(count) {
             if let Fact::TurnOpened { turn, .. } = fact {
                 self.turn = Some(turn.clone());
             }
             let fact = Box::new(fact.clone());
-            self.shown.remember(&RenderEvent::Fact { fact, now })?;
+            self.output.remember(&RenderEvent::Fact { fact, now })?;
         }
         Ok(())
     }
 
-    async fn fact(&mut self, fact: Box<Fact>, now: Now) -> Result<(), WatchStop> {
+    async fn handle_fact(&mut self, fact: Box<Fact>, now: Now) -> Result<(), WatchStop> {
         match &*fact {
             Fact::TurnOpened { opening, turn, .. } => {
                 self.turn = Some(turn.clone());
                 if let Opening::UserMessage(message) = opening {
-                    self.shown.message(&message.to_text())?;
+                    self.output.message(&message.to_text())?;
                 }
             }
             // The partial reply is stored, and may never have arrived as text events.
@@ -172,12 +172,12 @@ impl WatchedSession<'_> {
                 ..
             } => {
                 for event in self.replies.partial(*attempt, partial) {
-                    self.shown.event(&event)?;
+                    self.output.event(&event)?;
                 }
             }
             Fact::TurnEnded { .. } => {
-                self.shown.event(&RenderEvent::Fact { fact, now })?;
-                return self.ended().await;
+                self.output.event(&RenderEvent::Fact { fact, now })?;
+                return self.print_report().await;
             }
             Fact::CallAccepted { .. }
             | Fact::CallClosed { .. }
@@ -192,10 +192,10 @@ impl WatchedSession<'_> {
             | Fact::WaitClosed { .. }
             | Fact::WaitOpened { .. } => {}
         }
-        Ok(self.shown.event(&RenderEvent::Fact { fact, now })?)
+        Ok(self.output.event(&RenderEvent::Fact { fact, now })?)
     }
 
-    fn superseded(&mut self, fact: Box<Fact>, now: Now) -> Result<(), WatchStop> {
+    fn handle_superseded(&mut self, fact: Box<Fact>, now: Now) -> Result<(), WatchStop> {
         let is_lost = matches!(
             &*fact,
             Fact::ModelCallEnded {
@@ -203,9 +203,9 @@ impl WatchedSession<'_> {
                 ..
             }
         );
-        self.shown.event(&RenderEvent::Fact { fact, now })?;
+        self.output.event(&RenderEvent::Fact { fact, now })?;
         if is_lost {
-            self.shown.say(
+            self.output.remark(
                 "the reply was lost with the process that waited for it; nothing of it above holds",
             )?;
         }
@@ -213,7 +213,7 @@ impl WatchedSession<'_> {
     }
 
     /// The report of the turn that has just ended.
-    async fn ended(&mut self) -> Result<(), WatchStop> {
+    async fn print_report(&mut self) -> Result<(), WatchStop> {
         let loaded = self.engine.load(&self.session).await?;
         let mut reports = reports(&self.session, &loaded.steps).into_iter();
         let report = match &self.turn {
@@ -221,7 +221,7 @@ impl WatchedSession<'_> {
             None => None,
         };
         if let Some(report) = report {
-            self.shown.finish(&report)?;
+            self.output.finish(&report)?;
         }
         Ok(())
     }

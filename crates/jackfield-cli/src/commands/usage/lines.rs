@@ -66,7 +66,7 @@ pub struct ToolLine {
     /// An estimate of the tokens of its results, as sent to models.
     pub tokens: u64,
     /// How long its calls took.
-    pub took: Duration,
+    pub duration: Duration,
 }
 
 impl UsageTable {
@@ -178,6 +178,6 @@ impl ToolLine {
         self.errors += u64::from(call.is_error);
         self.starts += u64::from(call.attempts);
         self.tokens = self.tokens.saturating_add(call.tokens);
-        self.took = self.took.saturating_add(call.took);
+        self.duration = self.duration.saturating_add(call.took);
     }
 }

@@ -26,8 +26,8 @@ pub(super) struct PrintedCall {
 
 impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
     pub(super) fn name(&self, call: &ToolCallId) -> String {
-        let shown = self.calls.get(call);
-        shown.map_or_else(|| "a call".to_owned(), |shown| shown.name.clone())
+        let printed = self.calls.get(call);
+        printed.map_or_else(|| "a call".to_owned(), |shown| shown.name.clone())
     }
 
     pub(super) fn call(
@@ -41,14 +41,14 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         let name = words::shortened(name, NAME_WIDTH);
         self.screen.line(&label)?;
         if let Some(id) = id {
-            let shown = PrintedCall {
+            let printed = PrintedCall {
                 input: input.clone(),
                 label,
                 name,
                 started: None,
                 status: Status::Waiting,
             };
-            self.calls.insert(id.clone(), shown);
+            self.calls.insert(id.clone(), printed);
         }
         Ok(())
     }
@@ -81,7 +81,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
     pub(super) fn started(&mut self, call: &ToolCallId, now: Now) -> io::Result<()> {
         if let Some(shown) = self.calls.get_mut(call) {
             (shown.started, shown.status) = (Some(now.mono), Status::Running);
-            if self.look.verbose && !self.look.spins {
+            if self.options.verbose && !self.options.spins {
                 let line = format!(
                     "  {DIM}{} {} · running{DIM:#}",
                     Status::Running.sign(),
@@ -101,7 +101,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         now: Now,
     ) -> io::Result<()> {
         self.spinner.clear();
-        let status = Status::of(end, result.is_error);
+        let status = Status::from_end(end, result.is_error);
         let (name, took) = match self.calls.get_mut(call) {
             Some(shown) => {
                 shown.status = status;
@@ -124,7 +124,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         let took = took
             .map(|took| format!(" in {}", words::time(took)))
             .unwrap_or_default();
-        let outcome = if self.look.verbose {
+        let outcome = if self.options.verbose {
             String::new()
         } else {
             words::outcome(result)
@@ -135,7 +135,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
             status.sign(),
             status.words(),
         ))?;
-        if self.look.verbose {
+        if self.options.verbose {
             for line in words::printable(&result.to_text()).lines() {
                 self.screen.line(format_args!("    {line}"))?;
             }
@@ -144,10 +144,10 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
     }
 
     /// Asks about a call. Nothing is approved unseen: arguments that were cut in the call line are shown in full.
-    pub(super) fn question(&mut self, wait: &Wait, manner: PromptPlace) -> io::Result<()> {
+    pub(super) fn question(&mut self, wait: &Wait, prompt_place: PromptPlace) -> io::Result<()> {
         self.spinner.clear();
-        let shown = self.calls.get(&wait.call);
-        let label = shown.map_or("a call", |shown| &shown.label);
+        let printed = self.calls.get(&wait.call);
+        let label = printed.map_or("a call", |shown| &shown.label);
         let (question, choices) = match wait.kind {
             WaitKind::UnknownOutcome => (
                 format!("{WARM}?{WARM:#} It is not known whether {label} took effect."),
@@ -161,25 +161,27 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
                 ),
             ),
         };
-        let whole = shown.map(|shown| in_full(&shown.input)).unwrap_or_default();
-        match (manner, whole.is_empty()) {
+        let full_input = printed
+            .map(|shown| in_full(&shown.input))
+            .unwrap_or_default();
+        match (prompt_place, full_input.is_empty()) {
             (PromptPlace::Inline, true) => {
                 return self.screen.question(format_args!("{question} {choices} "));
             }
             (PromptPlace::Below, _) | (PromptPlace::Inline, false) => self.screen.line(question)?,
         }
-        for line in whole {
+        for line in full_input {
             self.screen.line(format_args!("    {line}"))?;
         }
-        match manner {
+        match prompt_place {
             PromptPlace::Below => self.screen.line(format_args!("  {choices}")),
             PromptPlace::Inline => self.screen.question(format_args!("{choices} ")),
         }
     }
 
-    pub(super) fn waiting(&mut self, call: &ToolCallId, waits: bool) {
+    pub(super) fn set_waiting(&mut self, call: &ToolCallId, is_waiting: bool) {
         if let Some(shown) = self.calls.get_mut(call) {
-            shown.status = if waits {
+            shown.status = if is_waiting {
                 Status::Waiting
             } else {
                 Status::Running

@@ -16,7 +16,7 @@ pub(super) struct BlockRest {
 
 /// Drops the rendered part of the block that affects nothing after it: lines of code between the first and the
 /// last, or all items of a list but the last.
-pub(super) fn kept(pending: &str, masked: &str) -> Option<BlockRest> {
+pub(super) fn rest_of_block(pending: &str, masked: &str) -> Option<BlockRest> {
     let whole = masked.rfind('\n').map(|feed| feed + 1)?;
     let text = masked.get(..whole)?;
     let (mut depth, mut found) = (0_usize, LastBlock::Other);

@@ -19,7 +19,7 @@ pub(super) struct SettledPrefix {
 }
 
 /// Finds the settled part of an incomplete piece.
-pub(super) fn settled(pending: &str) -> SettledPrefix {
+pub(super) fn settled_prefix(pending: &str) -> SettledPrefix {
     let line = line_of(pending, pending.len());
     let source = last_break(pending);
     let open = |end: usize| is_undecided(pending.get(line..end).unwrap_or_default());

@@ -14,12 +14,16 @@ use crate::render::words::Status;
 use crate::render::{json, spent};
 
 /// The whole history, for programs.
-pub(super) fn whole(session: &SessionId, row: Option<&SessionRow>, history: &History) -> Value {
+pub(super) fn session_json(
+    session: &SessionId,
+    row: Option<&SessionRow>,
+    history: &History,
+) -> Value {
     let forked = history
         .forked
         .as_ref()
         .map(|ForkOrigin { at, from, messages }| {
-            let messages = messages.iter().flat_map(|message| spoken(message));
+            let messages = messages.iter().flat_map(|message| message_entries(message));
             json!({
                 "from": from.as_str(),
                 "at": place(at.ordinal, at.round),
@@ -98,7 +102,7 @@ fn late(late: &PastLate) -> Value {
 
 fn entry(entry: &HistoryEntry) -> Vec<Value> {
     match entry {
-        HistoryEntry::Brought(message) => spoken(message),
+        HistoryEntry::Opening(message) => message_entries(message),
         HistoryEntry::Failed { at, partial, why } => {
             let (why, failure) = match why {
                 ModelCallEnd::Cancelled => ("cancelled", None),
@@ -129,17 +133,17 @@ fn entry(entry: &HistoryEntry) -> Vec<Value> {
                 "at": time(*at),
                 "call": call.id.as_str(),
                 "name": call.name.as_str(),
-                "status": Status::of(*end, result.is_error).code(),
+                "status": Status::from_end(*end, result.is_error).code(),
                 "duration_ms": took.map(json::millis),
             });
-            vec![json::with(outcome, json::outcome(result))]
+            vec![json::merge(outcome, json::outcome(result))]
         }
         HistoryEntry::Reply { at, reply, round } => vec![json!({
             "role": "assistant",
             "at": time(*at),
             "round": round,
             "text": reply.message.to_text(),
-            "calls": reply.message.calls().map(|call| called(call)).collect::<Vec<_>>(),
+            "calls": reply.message.calls().map(|call| call_entry(call)).collect::<Vec<_>>(),
             "finish_reason": json::finish(&reply.end.finish),
             "usage": reply.end.usage.as_ref().map(spent::of_usage),
         })],
@@ -147,13 +151,13 @@ fn entry(entry: &HistoryEntry) -> Vec<Value> {
 }
 
 /// A message as it appears in a conversation.
-fn spoken(message: &Message) -> Vec<Value> {
+fn message_entries(message: &Message) -> Vec<Value> {
     let text = message.to_text();
     match message.role {
         Role::Assistant => vec![json!({
             "role": "assistant",
             "text": text,
-            "calls": message.calls().map(|call| called(call)).collect::<Vec<_>>(),
+            "calls": message.calls().map(|call| call_entry(call)).collect::<Vec<_>>(),
         })],
         Role::System => vec![json!({ "role": "system", "text": text })],
         Role::Tool => {
@@ -163,7 +167,7 @@ fn spoken(message: &Message) -> Vec<Value> {
                 .filter_map(|block| match &block.content {
                     Content::ToolOutcome(outcome) => {
                         let call = json!({ "role": "tool", "call": outcome.call.as_str() });
-                        Some(json::with(call, json::outcome(&outcome.result)))
+                        Some(json::merge(call, json::outcome(&outcome.result)))
                     }
                     Content::Audio(_)
                     | Content::Document(_)
@@ -190,7 +194,7 @@ fn spoken(message: &Message) -> Vec<Value> {
     }
 }
 
-fn called(call: &ToolCall) -> Value {
+fn call_entry(call: &ToolCall) -> Value {
     json!({
         "id": call.id.as_str(),
         "name": call.name.as_str(),

@@ -10,7 +10,7 @@ use jackfield_domain::message::{Message, Role};
 use jackfield_domain::wait::{Wait, WaitKind};
 use jackfield_engine::SessionRow;
 
-use super::document::whole;
+use super::document::session_json;
 use super::{SessionStatus, age, now, place, size, time, title};
 use crate::render::approvals::short;
 use crate::render::json;
@@ -33,7 +33,7 @@ pub fn show(
     verbose: bool,
 ) -> io::Result<()> {
     if as_json {
-        return document(out, &whole(session, row, history));
+        return document(out, &session_json(session, row, history));
     }
     let mut facts = vec![words::counted(history.turns.len() as u64, "turn")];
     if let Some(row) = row {
@@ -45,7 +45,7 @@ pub fn show(
     writeln!(out, "{NAME}{session}{NAME:#}  {}", words::one_line(&title))?;
     writeln!(out, "{DIM}{}{DIM:#}", facts.join(" · "))?;
     if let Some(forked) = &history.forked {
-        began(out, forked, usize::MAX, verbose)?;
+        forked_history(out, forked, usize::MAX, verbose)?;
     }
     for turn in &history.turns {
         past(out, turn, verbose)?;
@@ -58,7 +58,7 @@ pub fn show(
 /// # Errors
 ///
 /// The stream cannot be written.
-pub(crate) fn began(
+pub(crate) fn forked_history(
     out: &mut impl Write,
     forked: &ForkOrigin,
     most: usize,
@@ -84,14 +84,14 @@ pub(crate) fn began(
 ///
 /// The stream cannot be written.
 pub(crate) fn opening(out: &mut impl Write, turn: &PastTurn, is_left: bool) -> io::Result<()> {
-    let how = if is_left {
+    let status = if is_left {
         "which was left open"
     } else {
         "which is at work elsewhere"
     };
-    writeln!(out, "\n{DIM}── turn {}, {how}{DIM:#}", turn.ordinal)?;
+    writeln!(out, "\n{DIM}── turn {}, {status}{DIM:#}", turn.ordinal)?;
     for entry in &turn.entries {
-        if let HistoryEntry::Brought(brought) = entry {
+        if let HistoryEntry::Opening(brought) = entry {
             message(out, brought, false)?;
         }
     }
@@ -104,7 +104,7 @@ pub(crate) fn opening(out: &mut impl Write, turn: &PastTurn, is_left: bool) -> i
 ///
 /// The stream cannot be written.
 pub(crate) fn past(out: &mut impl Write, turn: &PastTurn, verbose: bool) -> io::Result<()> {
-    headed(out, turn, "", verbose)
+    turn_with_origin(out, turn, "", verbose)
 }
 
 /// Prints a turn that another process added to the session.
@@ -113,18 +113,23 @@ pub(crate) fn past(out: &mut impl Write, turn: &PastTurn, verbose: bool) -> io::
 ///
 /// The stream cannot be written.
 pub(crate) fn elsewhere(out: &mut impl Write, turn: &PastTurn, verbose: bool) -> io::Result<()> {
-    headed(out, turn, " from elsewhere", verbose)
+    turn_with_origin(out, turn, " from elsewhere", verbose)
 }
 
-fn headed(out: &mut impl Write, turn: &PastTurn, whence: &str, verbose: bool) -> io::Result<()> {
+fn turn_with_origin(
+    out: &mut impl Write,
+    turn: &PastTurn,
+    origin: &str,
+    verbose: bool,
+) -> io::Result<()> {
     let model = json::model(&turn.model);
     let began = time(turn.began);
     let (ordinal, model) = (turn.ordinal, words::one_line(&model));
-    let line = format!("{DIM}── turn {ordinal}{whence} · {model} · {began}{DIM:#}");
+    let line = format!("{DIM}── turn {ordinal}{origin} · {model} · {began}{DIM:#}");
     writeln!(out, "\n{}", wrapped(&line, crate::render::columns()))?;
     for entry in &turn.entries {
         match entry {
-            HistoryEntry::Brought(message) => self::message(out, message, verbose)?,
+            HistoryEntry::Opening(message) => self::message(out, message, verbose)?,
             HistoryEntry::Failed { partial, why, .. } => {
                 if let Some(partial) = partial {
                     message(out, partial, verbose)?;
@@ -161,7 +166,7 @@ fn headed(out: &mut impl Write, turn: &PastTurn, whence: &str, verbose: bool) ->
                 took,
                 ..
             } => {
-                let status = Status::of(*end, result.is_error);
+                let status = Status::from_end(*end, result.is_error);
                 let took = took.map(|took| format!(" ({})", words::time(took)));
                 let text = if verbose {
                     words::printable(&result.to_text()).into_owned()
@@ -196,12 +201,12 @@ fn headed(out: &mut impl Write, turn: &PastTurn, whence: &str, verbose: bool) ->
         None if turn.waits.is_empty() => writeln!(out, "{WARM}…{WARM:#} not over")?,
         None => {
             for wait in &turn.waits {
-                let (what, until) = (asked(turn, wait), time(wait.deadline));
+                let (what, until) = (wait_text(turn, wait), time(wait.deadline));
                 writeln!(out, "{WARM}?{WARM:#} {what} (until {until})")?;
             }
         }
         Some((end, _)) => {
-            if let Some((words, is_bad)) = ended(end) {
+            if let Some((words, is_bad)) = end_text(end) {
                 let style = if is_bad { BAD } else { DIM };
                 writeln!(out, "{style}!{style:#} {}", words::printable(&words))?;
             }
@@ -269,7 +274,7 @@ fn text_of(out: &mut impl Write, text: &str, role: Role) -> io::Result<()> {
 }
 
 /// How a turn ended other than normally, and whether that is an error.
-fn ended(end: &TurnEnd) -> Option<(String, bool)> {
+fn end_text(end: &TurnEnd) -> Option<(String, bool)> {
     match end {
         TurnEnd::Answered(finish) => words::finish(finish).map(|words| (words, false)),
         TurnEnd::Cancelled(cause) => Some((words::cancelled(*cause).to_owned(), false)),
@@ -285,7 +290,7 @@ fn ended(end: &TurnEnd) -> Option<(String, bool)> {
 }
 
 /// The open question, and where to answer it.
-fn asked(turn: &PastTurn, wait: &Wait) -> String {
+fn wait_text(turn: &PastTurn, wait: &Wait) -> String {
     let replies = turn.entries.iter().filter_map(|entry| {
         if let HistoryEntry::Reply { reply, .. } = entry {
             Some(&reply.message)

@@ -58,9 +58,9 @@ fn what_we_ran_is_known_again_and_sent_to_nobody() {
     assert_eq!(incoming.notes, []);
     let back = &incoming.messages[1].blocks;
     assert_eq!(back.len(), 4);
-    let tool = ServerTool::of(&back[1].opaque).expect("a tool of ours");
+    let tool = ServerTool::from_states(&back[1].opaque).expect("a tool of ours");
     assert_eq!((tool.server, tool.tool), ("files", "read_file"));
-    assert_eq!(ServerTool::of(&back[2].opaque), Some(tool));
+    assert_eq!(ServerTool::from_states(&back[2].opaque), Some(tool));
     match (&back[1].content, &back[2].content) {
         (Content::ToolCall(call), Content::ToolOutcome(outcome)) => {
             assert_eq!(call.ran_by, RanBy::Provider);
@@ -103,7 +103,7 @@ fn what_the_vendor_ran_itself_stays_its_own() {
     ]);
     let incoming = read(&history(content)).expect("a request");
     let blocks = &incoming.messages[1].blocks;
-    assert_eq!(ServerTool::of(&blocks[0].opaque), None);
+    assert_eq!(ServerTool::from_states(&blocks[0].opaque), None);
     assert!(matches!(&blocks[1].content, Content::Opaque(opaque) if opaque.owner == owner()));
 }
 

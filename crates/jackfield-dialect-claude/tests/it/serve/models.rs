@@ -1,6 +1,6 @@
 //! The list of models for a client.
 
-use jackfield_dialect_claude::models::{from_wire, one, page};
+use jackfield_dialect_claude::models::{from_wire, model_body, page};
 use jackfield_dialect_kit::serve::ServeErrorKind;
 use jackfield_domain::listing::ListedModel;
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ fn a_model_is_told_with_what_is_known_of_it() {
         output: Some(100),
         ..ListedModel::new("m")
     };
-    let told: Value = serde_json::from_slice(&one(&known)).expect("JSON");
+    let told: Value = serde_json::from_slice(&model_body(&known)).expect("JSON");
     let expected = json!({
         "type": "model", "id": "m", "display_name": "Model M", "created_at": "1970-01-01T00:00:00Z",
         "lifecycle": "active", "max_input_tokens": 1000, "max_tokens": 100,
@@ -96,7 +96,7 @@ fn a_model_is_told_with_what_is_known_of_it() {
         })
         .collect();
     assert_eq!((back, next), (vec![known], None));
-    let bare: Value = serde_json::from_slice(&one(&ListedModel::new("b"))).expect("JSON");
+    let bare: Value = serde_json::from_slice(&model_body(&ListedModel::new("b"))).expect("JSON");
     assert_eq!(bare["display_name"], "b");
     let said = br#"{"data":[{"type":"model","id":"claude-opus-5-5","created_at":"2026-08-01T10:00:00Z","lifecycle":"deprecated"}]}"#;
     let (models, _) = from_wire(said).expect("a list");
@@ -104,7 +104,7 @@ fn a_model_is_told_with_what_is_known_of_it() {
         id: "opus".into(),
         ..models[0].clone()
     };
-    let told: Value = serde_json::from_slice(&one(&alias)).expect("JSON");
+    let told: Value = serde_json::from_slice(&model_body(&alias)).expect("JSON");
     assert_eq!(told["created_at"], "2026-08-01T10:00:00Z");
     assert_eq!(told["lifecycle"], "deprecated");
 }

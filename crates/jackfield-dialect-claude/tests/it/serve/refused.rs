@@ -319,7 +319,7 @@ fn tokens_are_counted_without_a_limit_on_the_reply() {
             .is_err()
     );
     let incoming = ClaudeServer.count_request(&none, text.as_bytes(), &|_| owner());
-    let (counted, notes) = ClaudeServer.counted(&incoming.expect("a request"));
+    let (counted, notes) = ClaudeServer.count_response(&incoming.expect("a request"));
     let counted: Value = serde_json::from_slice(&counted).expect("JSON");
     assert_eq!(counted, json!({ "input_tokens": 2 + 4 + 4 }));
     assert_eq!(notes.len(), 1);

@@ -8,7 +8,7 @@ use crate::chat::wire;
 
 /// The contents of a reply on which its finish reason depends.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Holds {
+pub(crate) struct ContentFlags {
     pub(crate) calls: bool,
     pub(crate) refusal: bool,
 }
@@ -17,16 +17,16 @@ pub(crate) struct Holds {
 ///
 /// The presence of calls decides about `ToolCalls`: servers send `stop` with calls (OpenAI itself for a named tool)
 /// and `tool_calls` without any (vLLM). The reason of a truncated reply is kept.
-pub(crate) fn finish_reason(reason: Option<&str>, holds: Holds) -> FinishReason {
+pub(crate) fn finish_reason(reason: Option<&str>, flags: ContentFlags) -> FinishReason {
     match reason.unwrap_or("stop") {
         "content_filter" => FinishReason::ContentFilter,
         "length" | "max_tokens" => FinishReason::Length,
         // Mistral
         "model_length" => FinishReason::ContextFull,
-        _ if holds.calls => FinishReason::ToolCalls,
+        _ if flags.calls => FinishReason::ToolCalls,
         "end_turn" | "eos" | "eos_token" | "function_call" | "stop" | "stop_sequence"
         | "tool_call" | "tool_calls" => {
-            if holds.refusal {
+            if flags.refusal {
                 FinishReason::Refused
             } else {
                 FinishReason::Stop
@@ -38,12 +38,12 @@ pub(crate) fn finish_reason(reason: Option<&str>, holds: Holds) -> FinishReason 
 }
 
 /// The `finish_reason` for a reason: one of the vendor's values, as SDKs branch on it.
-pub(crate) fn finish_word(reason: &FinishReason, holds: Holds) -> &'static str {
+pub(crate) fn finish_word(reason: &FinishReason, flags: ContentFlags) -> &'static str {
     match reason {
         FinishReason::ContentFilter => "content_filter",
         FinishReason::ContextFull | FinishReason::Length => "length",
-        _ if holds.calls => "tool_calls",
-        FinishReason::Refused if !holds.refusal => "content_filter",
+        _ if flags.calls => "tool_calls",
+        FinishReason::Refused if !flags.refusal => "content_filter",
         FinishReason::Paused
         | FinishReason::Refused
         | FinishReason::Stop

@@ -1,6 +1,6 @@
 //! Server tools in the form in which a client sees them.
 
-use jackfield_dialect_kit::in_words;
+use jackfield_dialect_kit::media_text;
 use jackfield_domain::media::MediaSource;
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use jackfield_domain::server_tool::ServerTool;
@@ -40,14 +40,14 @@ fn output(result: &ToolResult) -> String {
 
 fn words(part: &OutcomePart) -> String {
     match part {
-        OutcomePart::Audio(audio) => in_words::audio(audio),
+        OutcomePart::Audio(audio) => media_text::audio(audio),
         OutcomePart::Document(document) => match &document.source {
             MediaSource::Text(text) => (**text).to_owned(),
             source @ (MediaSource::Base64 { .. }
             | MediaSource::File { .. }
-            | MediaSource::Url(_)) => in_words::source("document", source),
+            | MediaSource::Url(_)) => media_text::source("document", source),
         },
-        OutcomePart::Image(image) => in_words::source("image", &image.source),
+        OutcomePart::Image(image) => media_text::source("image", &image.source),
         OutcomePart::Text(text) => (**text).to_owned(),
     }
 }

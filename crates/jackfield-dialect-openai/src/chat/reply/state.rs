@@ -25,7 +25,12 @@ pub(crate) const REASONING_FIELDS: [&str; 4] = [
 pub(crate) const AUDIO: &str = "audio";
 
 /// Opaque state of this owner.
-pub(crate) fn of(owner: &StateOwner, kind: &str, json: Value, scope: StateScope) -> OpaqueState {
+pub(crate) fn new_state(
+    owner: &StateOwner,
+    kind: &str,
+    json: Value,
+    scope: StateScope,
+) -> OpaqueState {
     OpaqueState {
         kind: kind.into(),
         json,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Unsupported;
 use super::content::{in_words, text_part};
-use super::conversation::{At, Outward};
+use super::conversation::{BlockPath, RequestWriter};
 use super::tools::TEXT_FIELD;
 use crate::chat::reply::state;
 use crate::chat::wire;
@@ -19,7 +19,7 @@ use crate::profile::{BlankContent, ReasoningEcho};
 
 /// The kinds of content sent in a message, in the order in which a server reads them.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum Place {
+enum BlockPosition {
     Thinking,
     Text,
     Refusal,
@@ -29,15 +29,15 @@ enum Place {
 
 /// An assistant message that is being built.
 #[derive(Debug)]
-struct Spoken {
+struct AssistantBuilder {
     message: wire::Message,
     /// The place of each block that is sent.
-    places: Vec<Place>,
+    places: Vec<BlockPosition>,
     /// The text parts, each with whether another block stood before it.
-    words: Vec<(wire::Part, bool)>,
+    text_parts: Vec<(wire::Part, bool)>,
 }
 
-impl Outward<'_> {
+impl RequestWriter<'_> {
     /// An assistant message; `calls` if the model called tools in this turn.
     pub(super) fn assistant(
         &mut self,
@@ -45,36 +45,41 @@ impl Outward<'_> {
         message: &Message,
         calls: bool,
     ) -> Result<(), Unsupported> {
-        let mut spoken = Spoken {
+        let mut builder = AssistantBuilder {
             message: wire::Message::new(wire::Role::Assistant),
             places: Vec::new(),
-            words: Vec::new(),
+            text_parts: Vec::new(),
         };
-        self.details(n, message, &mut spoken);
+        self.details(n, message, &mut builder);
         for (b, block) in message.blocks.iter().enumerate() {
-            let at = At {
+            let at = BlockPath {
                 message: n,
                 block: b,
                 role: message.role,
             };
-            self.spoken(at, block, &mut spoken)?;
+            self.push_block(at, block, &mut builder)?;
         }
-        if let Some(message) = self.finished(n, spoken, calls) {
+        if let Some(message) = self.finish_assistant(n, builder, calls) {
             self.push_assistant(n, message);
         }
         Ok(())
     }
 
     /// Reasoning in parts, which belongs to the whole message.
-    fn details(&mut self, n: usize, message: &Message, spoken: &mut Spoken) {
+    fn details(&mut self, n: usize, message: &Message, builder: &mut AssistantBuilder) {
         let found = state::find(&message.opaque, self.owner, state::REASONING_DETAILS);
         let found = found.and_then(|(place, json)| Some((place, json.as_array()?)));
         let found = found.filter(|_| self.profile.reasoning_echo != ReasoningEcho::Never);
         self.withhold_of_message(n, message, found.map(|(place, _)| place));
-        spoken.message.reasoning_details = found.map(|(_, details)| details.clone());
+        builder.message.reasoning_details = found.map(|(_, details)| details.clone());
     }
 
-    fn spoken(&mut self, at: At, block: &Block, spoken: &mut Spoken) -> Result<(), Unsupported> {
+    fn push_block(
+        &mut self,
+        at: BlockPath,
+        block: &Block,
+        builder: &mut AssistantBuilder,
+    ) -> Result<(), Unsupported> {
         let part = match &block.content {
             Content::Audio(_) | Content::Document(_) | Content::Image(_) => {
                 self.withhold(at, block, None);
@@ -86,14 +91,14 @@ impl Outward<'_> {
                 self.withhold(at, block, None);
                 let id = opaque.json.get("id").and_then(Value::as_str);
                 match id.filter(|_| *opaque.kind == *state::AUDIO && opaque.owner == *self.owner) {
-                    Some(id) if spoken.message.audio.is_none() => {
+                    Some(id) if builder.message.audio.is_none() => {
                         if opaque.json != json!({ "id": id }) || opaque.fallback.is_some() {
                             // The vendor keeps the audio and its transcript.
                             self.notes
                                 .approximated(NoteEffect::Cosmetic, "audio_by_id", at);
                         }
-                        spoken.places.push(Place::Audio);
-                        spoken.message.audio = Some(wire::AudioRef { id: id.to_owned() });
+                        builder.places.push(BlockPosition::Audio);
+                        builder.message.audio = Some(wire::AudioRef { id: id.to_owned() });
                         return Ok(());
                     }
                     Some(_) | None => self.opaque(at, opaque),
@@ -106,10 +111,10 @@ impl Outward<'_> {
                     return Ok(());
                 }
                 if self.profile.refusals {
-                    self.forget_cache_point(at, block);
-                    let refusal = &mut spoken.message.refusal;
+                    self.note_lost_cache_point(at, block);
+                    let refusal = &mut builder.message.refusal;
                     refusal.get_or_insert_default().push_str(text);
-                    spoken.places.push(Place::Refusal);
+                    builder.places.push(BlockPosition::Refusal);
                     return Ok(());
                 }
                 self.notes
@@ -121,11 +126,11 @@ impl Outward<'_> {
                 self.text(at, text)
             }
             Content::Thinking(thinking) => {
-                self.thinking(at, block, thinking, spoken);
+                self.thinking(at, block, thinking, builder);
                 return Ok(());
             }
             Content::ToolCall(call) => {
-                self.call(at, block, call, spoken);
+                self.call(at, block, call, builder);
                 return Ok(());
             }
             Content::ToolOutcome(_) => {
@@ -137,17 +142,17 @@ impl Outward<'_> {
         };
         if let Some(mut part) = part {
             self.set_cache_point(at, block, &mut part);
-            let apart = spoken
+            let apart = builder
                 .places
                 .last()
-                .is_some_and(|last| *last != Place::Text);
-            spoken.places.push(Place::Text);
-            spoken.words.push((part, apart));
+                .is_some_and(|last| *last != BlockPosition::Text);
+            builder.places.push(BlockPosition::Text);
+            builder.text_parts.push((part, apart));
         }
         Ok(())
     }
 
-    pub(super) fn forget_cache_point(&mut self, at: At, block: &Block) {
+    pub(super) fn note_lost_cache_point(&mut self, at: BlockPath, block: &Block) {
         if block.cache.is_some() {
             let path = format_args!("{at}.cache");
             self.notes
@@ -155,10 +160,16 @@ impl Outward<'_> {
         }
     }
 
-    fn thinking(&mut self, at: At, block: &Block, thinking: &Thinking, spoken: &mut Spoken) {
+    fn thinking(
+        &mut self,
+        at: BlockPath,
+        block: &Block,
+        thinking: &Thinking,
+        builder: &mut AssistantBuilder,
+    ) {
         let found = state::find(&block.opaque, self.owner, state::REASONING_FIELD);
         let found = found.and_then(|(place, json)| Some((place, json.as_str()?)));
-        let message = &mut spoken.message;
+        let message = &mut builder.message;
         let echoed = self.profile.reasoning_echo != ReasoningEcho::Never && !thinking.redacted;
         let place = found.filter(|_| echoed && !thinking.text.is_empty());
         let sent = place.and_then(|(place, field)| {
@@ -183,12 +194,18 @@ impl Outward<'_> {
                 .dropped(NoteEffect::Quality, "thinking_withheld", at);
             return;
         }
-        self.forget_cache_point(at, block);
+        self.note_lost_cache_point(at, block);
         self.withhold(at, block, sent);
-        spoken.places.push(Place::Thinking);
+        builder.places.push(BlockPosition::Thinking);
     }
 
-    fn call(&mut self, at: At, block: &Block, call: &Arc<ToolCall>, spoken: &mut Spoken) {
+    fn call(
+        &mut self,
+        at: BlockPath,
+        block: &Block,
+        call: &Arc<ToolCall>,
+        builder: &mut AssistantBuilder,
+    ) {
         if call.ran_by == RanBy::Provider {
             self.notes
                 .dropped(NoteEffect::Quality, "provider_call_withheld", at);
@@ -197,10 +214,10 @@ impl Outward<'_> {
         let extra = state::find(&block.opaque, self.owner, state::EXTRA_CONTENT)
             .filter(|(_, json)| !json.is_null());
         self.withhold(at, block, extra.map(|(place, _)| place));
-        self.forget_cache_point(at, block);
+        self.note_lost_cache_point(at, block);
         let name = self.called_name(at, &call.name);
         let mut wire = wire::ToolCall {
-            id: Some(self.ids.of_call(&call.id)),
+            id: Some(self.ids.wire_id(&call.id)),
             extra_content: extra.map(|(_, json)| json.clone()),
             ..wire::ToolCall::default()
         };
@@ -220,12 +237,16 @@ impl Outward<'_> {
                 });
             }
         }
-        spoken.message.tool_calls.get_or_insert_default().push(wire);
-        spoken.places.push(Place::Call);
+        builder
+            .message
+            .tool_calls
+            .get_or_insert_default()
+            .push(wire);
+        builder.places.push(BlockPosition::Call);
     }
 
     /// The arguments as a text that is a JSON object: several servers and templates parse it.
-    fn arguments(&mut self, at: At, input: &ToolInput) -> String {
+    fn arguments(&mut self, at: BlockPath, input: &ToolInput) -> String {
         let path = format_args!("{at}.input");
         let (key, text) = match input {
             ToolInput::Json(input) => match input.object() {
@@ -246,7 +267,7 @@ impl Outward<'_> {
         json!({ key: text }).to_string()
     }
 
-    fn called_name(&mut self, at: At, name: &CalledName) -> String {
+    fn called_name(&mut self, at: BlockPath, name: &CalledName) -> String {
         let name = name.as_str();
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if (1..=64).contains(&name.len()) && name.chars().all(fits) {
@@ -259,23 +280,29 @@ impl Outward<'_> {
     }
 
     /// The finished message, or `None` if nothing of it is left.
-    fn finished(&mut self, n: usize, spoken: Spoken, calls: bool) -> Option<wire::Message> {
-        let Spoken {
+    fn finish_assistant(
+        &mut self,
+        n: usize,
+        builder: AssistantBuilder,
+        calls: bool,
+    ) -> Option<wire::Message> {
+        let AssistantBuilder {
             mut message,
             places,
-            words,
-        } = spoken;
-        let plain = words.iter().all(|(part, _)| is_plain(part));
+            text_parts,
+        } = builder;
+        let plain = text_parts.iter().all(|(part, _)| is_plain(part));
         let once = |place| places.iter().filter(|known| **known == place).count() < 2;
         // The server reads the text of those parts that no block repeats.
         let details = message.reasoning_details.as_deref().unwrap_or_default();
-        let unsaid = !state::details_text(details).is_empty() && !places.contains(&Place::Thinking);
-        let kept = places.is_sorted()
-            && !unsaid
-            && once(Place::Thinking)
-            && once(Place::Refusal)
-            && (once(Place::Text) || !plain);
-        if !kept {
+        let has_unsent_details =
+            !state::details_text(details).is_empty() && !places.contains(&BlockPosition::Thinking);
+        let keeps_order = places.is_sorted()
+            && !has_unsent_details
+            && once(BlockPosition::Thinking)
+            && once(BlockPosition::Refusal)
+            && (once(BlockPosition::Text) || !plain);
+        if !keeps_order {
             let path = format_args!("messages[{n}].blocks");
             self.notes
                 .approximated(NoteEffect::Cosmetic, "blocks_rearranged", path);
@@ -287,8 +314,8 @@ impl Outward<'_> {
         ];
         let reasons =
             reasons.into_iter().any(Option::is_some) || message.reasoning_details.is_some();
-        if !words.is_empty() {
-            message.content = Some(content(words, plain));
+        if !text_parts.is_empty() {
+            message.content = Some(content(text_parts, plain));
         } else if message.tool_calls.is_some() {
             message.content = match self.profile.blank_content {
                 BlankContent::Empty => Some(wire::Content::Text(String::new())),
@@ -321,12 +348,12 @@ fn is_plain(part: &wire::Part) -> bool {
 }
 
 /// The text content: one string if all parts are plain. Adjacent parts were one text originally.
-fn content(words: Vec<(wire::Part, bool)>, plain: bool) -> wire::Content {
+fn content(text_parts: Vec<(wire::Part, bool)>, plain: bool) -> wire::Content {
     if !plain {
-        return wire::Content::Parts(words.into_iter().map(|(part, _)| part).collect());
+        return wire::Content::Parts(text_parts.into_iter().map(|(part, _)| part).collect());
     }
     let mut text = String::new();
-    for (part, apart) in words {
+    for (part, apart) in text_parts {
         if let wire::Part::Text { text: more, .. } = part {
             if apart && !text.is_empty() {
                 text.push_str("\n\n");

@@ -1,6 +1,6 @@
 //! Maps the content of user, system and developer messages: blocks as parts.
 
-use jackfield_dialect_kit::in_words;
+use jackfield_dialect_kit::media_text;
 use jackfield_domain::block::{Block, Content, OpaqueBlock, Text};
 use jackfield_domain::media::{Audio, Document, Image, ImageDetail, MediaSource};
 use jackfield_domain::message::Role;
@@ -8,17 +8,17 @@ use jackfield_domain::note::NoteEffect;
 use serde_json::{Map, Value};
 
 use super::Unsupported;
-use super::conversation::{At, Outward};
+use super::conversation::{BlockPath, RequestWriter};
 use crate::chat::wire;
 
 /// The image types that the vendor takes (2026-11); compatible servers generally take no others.
 pub(super) const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-impl Outward<'_> {
+impl RequestWriter<'_> {
     /// A block of a user or system message; `None` if it is left out, which has been noted.
     pub(super) fn part(
         &mut self,
-        at: At,
+        at: BlockPath,
         block: &Block,
     ) -> Result<Option<wire::Part>, Unsupported> {
         self.withhold(at, block, None);
@@ -62,7 +62,7 @@ impl Outward<'_> {
         })
     }
 
-    pub(super) fn text(&mut self, at: At, text: &Text) -> Option<wire::Part> {
+    pub(super) fn text(&mut self, at: BlockPath, text: &Text) -> Option<wire::Part> {
         if text.text.trim().is_empty() {
             self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
             return None;
@@ -76,7 +76,7 @@ impl Outward<'_> {
     }
 
     /// An opaque part of this server, or the fallback text for another server's.
-    pub(super) fn opaque(&mut self, at: At, opaque: &OpaqueBlock) -> Option<wire::Part> {
+    pub(super) fn opaque(&mut self, at: BlockPath, opaque: &OpaqueBlock) -> Option<wire::Part> {
         let mine = opaque.owner == *self.owner && at.role != Role::System;
         if let Some(fields) = part_fields(opaque).filter(|_| mine) {
             if opaque.fallback.is_some() {
@@ -98,7 +98,7 @@ impl Outward<'_> {
 
     fn user_document(
         &mut self,
-        at: At,
+        at: BlockPath,
         document: &Document,
     ) -> Result<Option<wire::Part>, Unsupported> {
         if let MediaSource::Text(text) = &document.source {
@@ -271,14 +271,14 @@ pub(super) fn joined(parts: &[wire::Part]) -> String {
 /// A text description of a media block; `None` for other blocks.
 pub(crate) fn in_words(content: &Content) -> Option<String> {
     match content {
-        Content::Audio(audio) => Some(in_words::audio(audio)),
+        Content::Audio(audio) => Some(media_text::audio(audio)),
         Content::Document(document) => Some(match &document.source {
             MediaSource::Text(text) => document_text(document, text),
             MediaSource::Base64 { .. } | MediaSource::File { .. } | MediaSource::Url(_) => {
-                in_words::source("document", &document.source)
+                media_text::source("document", &document.source)
             }
         }),
-        Content::Image(image) => Some(in_words::source("image", &image.source)),
+        Content::Image(image) => Some(media_text::source("image", &image.source)),
         Content::Opaque(_)
         | Content::Refusal(_)
         | Content::Text(_)

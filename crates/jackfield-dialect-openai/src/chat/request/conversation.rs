@@ -22,7 +22,7 @@ const ANSWER_AFTER_TOOLS: &str = "I have seen the results.";
 
 /// The context for mapping messages.
 #[derive(Debug)]
-pub(super) struct Outward<'a> {
+pub(super) struct RequestWriter<'a> {
     pub(super) ids: WireIds,
     pub(super) messages: Vec<wire::Message>,
     pub(super) notes: &'a mut Notes,
@@ -32,19 +32,19 @@ pub(super) struct Outward<'a> {
 
 /// A place in the conversation; its path is written out only when a note needs it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct At {
+pub(super) struct BlockPath {
     pub(super) message: usize,
     pub(super) block: usize,
     pub(super) role: Role,
 }
 
-impl fmt::Display for At {
+impl fmt::Display for BlockPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "messages[{}].blocks[{}]", self.message, self.block)
     }
 }
 
-impl At {
+impl BlockPath {
     pub(super) fn unsupported(self, reason: &'static str) -> Unsupported {
         Unsupported {
             path: self.to_string(),
@@ -60,30 +60,30 @@ pub(super) fn to_wire(
     profile: &Profile,
     notes: &mut Notes,
 ) -> Result<Vec<wire::Message>, Unsupported> {
-    let mut outward = Outward {
-        ids: WireIds::of(request, owner, profile.call_ids),
+    let mut writer = RequestWriter {
+        ids: WireIds::new(request, owner, profile.call_ids),
         messages: Vec::with_capacity(request.messages.len() + 1),
         notes,
         owner,
         profile,
     };
-    outward.system_prompt(&request.system);
+    writer.system_prompt(&request.system);
     let with_calls = turns_with_calls(request);
     for (n, (message, calls)) in request.messages.iter().zip(with_calls).enumerate() {
         let path = format_args!("messages[{n}]");
         if message.blocks.is_empty() {
-            outward
+            writer
                 .notes
                 .dropped(NoteEffect::Cosmetic, "empty_message", path);
         }
         match message.role {
-            Role::Assistant => outward.assistant(n, message, calls)?,
-            Role::System => outward.system_message(n, message)?,
-            Role::Tool => outward.outcomes(n, message)?,
-            Role::User => outward.user_message(n, message)?,
+            Role::Assistant => writer.assistant(n, message, calls)?,
+            Role::System => writer.system_message(n, message)?,
+            Role::Tool => writer.outcomes(n, message)?,
+            Role::User => writer.user_message(n, message)?,
         }
     }
-    Ok(outward.messages)
+    Ok(writer.messages)
 }
 
 /// Asks for JSON in the system prompt, unless that prompt or the first message after it does so. Later messages are
@@ -97,23 +97,23 @@ pub(super) fn ask_for_json(
         matches!(message.role, wire::Role::Developer | wire::Role::System)
     };
     let first = messages.iter().position(|message| !leads(message));
-    let seen = first.map_or(messages.len(), |first| first + 1);
-    if messages.iter().take(seen).any(says_json) {
+    let considered = first.map_or(messages.len(), |first| first + 1);
+    if messages.iter().take(considered).any(mentions_json) {
         return;
     }
     json_word::note(notes);
     match messages.first_mut().filter(|first| leads(first)) {
         Some(first) => match &mut first.content {
-            Some(wire::Content::Parts(parts)) => parts.push(text_part(json_word::ASK)),
+            Some(wire::Content::Parts(parts)) => parts.push(text_part(json_word::INSTRUCTION)),
             Some(wire::Content::Text(text)) => {
                 text.push_str("\n\n");
-                text.push_str(json_word::ASK);
+                text.push_str(json_word::INSTRUCTION);
             }
-            None => first.content = Some(wire::Content::Text(json_word::ASK.to_owned())),
+            None => first.content = Some(wire::Content::Text(json_word::INSTRUCTION.to_owned())),
         },
         None => {
             let role = system_role(profile);
-            let content = Some(wire::Content::Text(json_word::ASK.to_owned()));
+            let content = Some(wire::Content::Text(json_word::INSTRUCTION.to_owned()));
             messages.insert(
                 0,
                 wire::Message {
@@ -125,7 +125,7 @@ pub(super) fn ask_for_json(
     }
 }
 
-fn says_json(message: &wire::Message) -> bool {
+fn mentions_json(message: &wire::Message) -> bool {
     match &message.content {
         None => false,
         Some(wire::Content::Parts(parts)) => json_word::is_in(&joined(parts)),
@@ -142,30 +142,31 @@ const fn system_role(profile: &Profile) -> wire::Role {
 
 /// For each message, whether the model calls tools in its turn: from one user message to the next.
 fn turns_with_calls(request: &ModelRequest) -> Vec<bool> {
-    let mut told = Vec::with_capacity(request.messages.len());
+    let mut has_calls = Vec::with_capacity(request.messages.len());
     let mut began = 0;
     for message in request.messages.iter() {
         if message.role == Role::User {
-            began = told.len();
+            began = has_calls.len();
         }
         let calls = message.calls().any(|call| call.ran_by != RanBy::Provider);
-        told.push(calls);
+        has_calls.push(calls);
         if calls {
-            told.iter_mut()
+            has_calls
+                .iter_mut()
                 .skip(began)
                 .for_each(|calls: &mut bool| *calls = true);
         }
     }
     // Messages after the last call of a turn belong to that turn as well.
     let mut turn = false;
-    for (message, calls) in request.messages.iter().zip(&mut told) {
+    for (message, calls) in request.messages.iter().zip(&mut has_calls) {
         turn = *calls || (turn && message.role != Role::User);
         *calls = turn;
     }
-    told
+    has_calls
 }
 
-impl Outward<'_> {
+impl RequestWriter<'_> {
     fn system_prompt(&mut self, system: &SystemPrompt) {
         let mut texts = Vec::new();
         for (n, part) in system.parts.iter().enumerate() {
@@ -188,7 +189,7 @@ impl Outward<'_> {
 
     /// A system message; at the start of the conversation it joins the system prompt.
     fn system_message(&mut self, n: usize, message: &Message) -> Result<(), Unsupported> {
-        let Some(content) = self.said(n, message)? else {
+        let Some(content) = self.message_content(n, message)? else {
             return Ok(());
         };
         let path = format_args!("messages[{n}]");
@@ -238,18 +239,22 @@ impl Outward<'_> {
     }
 
     fn user_message(&mut self, n: usize, message: &Message) -> Result<(), Unsupported> {
-        if let Some(content) = self.said(n, message)? {
+        if let Some(content) = self.message_content(n, message)? {
             self.push_user(n, content, false);
         }
         Ok(())
     }
 
     /// The content of a user or system message; `None` if nothing of it is left.
-    fn said(&mut self, n: usize, message: &Message) -> Result<Option<wire::Content>, Unsupported> {
+    fn message_content(
+        &mut self,
+        n: usize,
+        message: &Message,
+    ) -> Result<Option<wire::Content>, Unsupported> {
         self.withhold_of_message(n, message, None);
         let mut parts = Vec::with_capacity(message.blocks.len());
         for (b, block) in message.blocks.iter().enumerate() {
-            let at = At {
+            let at = BlockPath {
                 message: n,
                 block: b,
                 role: message.role,
@@ -340,7 +345,7 @@ impl Outward<'_> {
     }
 
     /// Notes all opaque state of a block that is not sent: all but the one at index `sent`.
-    pub(super) fn withhold(&mut self, at: At, block: &Block, sent: Option<usize>) {
+    pub(super) fn withhold(&mut self, at: BlockPath, block: &Block, sent: Option<usize>) {
         for k in (0..block.opaque.len()).filter(|k| Some(*k) != sent) {
             let path = format_args!("{at}.opaque[{k}]");
             self.notes
@@ -357,7 +362,7 @@ impl Outward<'_> {
         }
     }
 
-    pub(super) fn set_cache_point(&mut self, at: At, block: &Block, part: &mut wire::Part) {
+    pub(super) fn set_cache_point(&mut self, at: BlockPath, block: &Block, part: &mut wire::Part) {
         let Some(point) = block.cache else { return };
         let path = format_args!("{at}.cache");
         let place = match part {

@@ -73,7 +73,7 @@ pub(super) fn apply(body: &mut wire::Request, extensions: &[Extension], notes: &
     for extension in extensions {
         let path = &ExtensionPath {
             extension,
-            of: "settings",
+            parent: "settings",
         };
         let Some(tokens) = known(extension, notes, path) else {
             continue;
@@ -109,7 +109,10 @@ pub(super) fn apply_to_tool(
 ) {
     for extension in extensions {
         let of = format_args!("tools[{n}]");
-        let path = &ExtensionPath { extension, of };
+        let path = &ExtensionPath {
+            extension,
+            parent: of,
+        };
         let Some(tokens) = known(extension, notes, path) else {
             continue;
         };

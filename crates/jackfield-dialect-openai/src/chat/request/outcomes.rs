@@ -1,6 +1,6 @@
 //! Maps outcomes of tool calls: one text message each; their media follow separately.
 
-use jackfield_dialect_kit::{in_words, same};
+use jackfield_dialect_kit::{json_text, media_text};
 use jackfield_domain::block::Content;
 use jackfield_domain::media::MediaSource;
 use jackfield_domain::message::Message;
@@ -10,20 +10,20 @@ use serde_json::Value;
 
 use super::Unsupported;
 use super::content::{document_text, into_content, text_part};
-use super::conversation::{At, Outward};
+use super::conversation::{BlockPath, RequestWriter};
 use crate::chat::wire;
 use crate::profile::MessageOrder;
 
 /// The text for an error without a message.
 const SILENT_ERROR: &str = "The tool failed and did not say why.";
 
-impl Outward<'_> {
+impl RequestWriter<'_> {
     /// Adds all outcomes of one reply, followed by their media.
     pub(super) fn outcomes(&mut self, n: usize, message: &Message) -> Result<(), Unsupported> {
         self.withhold_of_message(n, message, None);
-        let mut shown = Vec::new();
+        let mut user_parts = Vec::new();
         for (b, block) in message.blocks.iter().enumerate() {
-            let at = At {
+            let at = BlockPath {
                 message: n,
                 block: b,
                 role: message.role,
@@ -32,43 +32,48 @@ impl Outward<'_> {
                 return Err(at.unsupported("tools have outcomes alone"));
             };
             self.withhold(at, block, None);
-            let text = self.outcome(at, outcome, &mut shown);
+            let text = self.outcome(at, outcome, &mut user_parts);
             let mut part = text_part(&text);
             if text.is_empty() {
-                self.forget_cache_point(at, block);
+                self.note_lost_cache_point(at, block);
             } else {
                 self.set_cache_point(at, block, &mut part);
             }
             let content = into_content(vec![part]);
             self.messages.push(wire::Message {
                 content: Some(content),
-                tool_call_id: Some(self.ids.of_call(&outcome.call)),
+                tool_call_id: Some(self.ids.wire_id(&outcome.call)),
                 ..wire::Message::new(wire::Role::Tool)
             });
         }
-        if !shown.is_empty() {
-            self.push_user(n, wire::Content::Parts(shown), true);
+        if !user_parts.is_empty() {
+            self.push_user(n, wire::Content::Parts(user_parts), true);
         }
         Ok(())
     }
 
     /// The text of an outcome; its media are appended to `shown`.
-    fn outcome(&mut self, at: At, outcome: &ToolOutcome, shown: &mut Vec<wire::Part>) -> String {
+    fn outcome(
+        &mut self,
+        at: BlockPath,
+        outcome: &ToolOutcome,
+        user_parts: &mut Vec<wire::Part>,
+    ) -> String {
         for k in 0..outcome.opaque.len() {
             let path = format_args!("{at}.outcome.opaque[{k}]");
             self.notes
                 .dropped(NoteEffect::Quality, "state_withheld", path);
         }
         let result = &outcome.result;
-        let name = self.ids.of_call(&outcome.call);
+        let name = self.ids.wire_id(&outcome.call);
         let mut texts = Vec::with_capacity(result.content.len());
         let mut media = Vec::new();
         for (k, part) in result.content.iter().enumerate() {
             texts.extend(self.outcome_part(at, k, part, &mut media));
         }
         if !media.is_empty() {
-            shown.push(text_part(&format!("[What the call {name} returned:]")));
-            shown.extend(media);
+            user_parts.push(text_part(&format!("[What the call {name} returned:]")));
+            user_parts.extend(media);
         }
         self.structured(at, result, &mut texts);
         if texts.len() > 1 {
@@ -93,7 +98,7 @@ impl Outward<'_> {
         format!("Error: {text}")
     }
 
-    fn structured(&mut self, at: At, result: &ToolResult, texts: &mut Vec<String>) {
+    fn structured(&mut self, at: BlockPath, result: &ToolResult, texts: &mut Vec<String>) {
         let Some(json) = &result.structured else {
             return;
         };
@@ -105,7 +110,7 @@ impl Outward<'_> {
             return;
         }
         // Tools usually return the same value as text; otherwise the model does not get it.
-        let effect = if says(result, json) {
+        let effect = if has_json_text(result, json) {
             NoteEffect::Cosmetic
         } else {
             NoteEffect::Quality
@@ -117,7 +122,7 @@ impl Outward<'_> {
     /// The text for a part; a medium that the server takes from users is appended to `media`.
     fn outcome_part(
         &mut self,
-        at: At,
+        at: BlockPath,
         k: usize,
         part: &OutcomePart,
         media: &mut Vec<wire::Part>,
@@ -129,7 +134,7 @@ impl Outward<'_> {
                 return None;
             }
             OutcomePart::Text(text) => return Some((**text).to_owned()),
-            OutcomePart::Audio(audio) => (self.audio(audio), in_words::audio(audio)),
+            OutcomePart::Audio(audio) => (self.audio(audio), media_text::audio(audio)),
             OutcomePart::Document(document) => match &document.source {
                 MediaSource::Text(text) if text.trim().is_empty() => {
                     self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
@@ -144,12 +149,13 @@ impl Outward<'_> {
                 | MediaSource::File { .. }
                 | MediaSource::Url(_)) => (
                     self.document(document),
-                    in_words::source("document", source),
+                    media_text::source("document", source),
                 ),
             },
-            OutcomePart::Image(image) => {
-                (self.image(image), in_words::source("image", &image.source))
-            }
+            OutcomePart::Image(image) => (
+                self.image(image),
+                media_text::source("image", &image.source),
+            ),
         };
         // If no user message may follow tool messages, media in outcomes cannot be sent.
         let shown = shown.filter(|_| self.profile.message_order != MessageOrder::AnswerAfterTools);
@@ -168,7 +174,7 @@ impl Outward<'_> {
 }
 
 /// Whether a text part of the result equals this JSON value.
-fn says(result: &ToolResult, json: &Value) -> bool {
+fn has_json_text(result: &ToolResult, json: &Value) -> bool {
     let mut texts = result.content.iter().filter_map(OutcomePart::as_text);
-    texts.any(|text| same::says(text, json))
+    texts.any(|text| json_text::matches(text, json))
 }

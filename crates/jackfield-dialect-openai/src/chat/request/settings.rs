@@ -37,18 +37,19 @@ pub(super) fn apply(
     body.frequency_penalty = sampled(frequency, penalizes, (-2.0, 2.0), path);
     let path = "settings.presence_penalty";
     body.presence_penalty = sampled(presence, penalizes, (-2.0, 2.0), path);
-    body.top_k = taken(settings.top_k, profile.top_k, "settings.top_k", notes);
-    body.seed = taken(settings.seed, profile.seed, "settings.seed", notes);
+    body.top_k = if_supported(settings.top_k, profile.top_k, "settings.top_k", notes);
+    body.seed = if_supported(settings.seed, profile.seed, "settings.seed", notes);
     let verbosity = settings.verbosity.map(|verbosity| match verbosity {
         Verbosity::High => "high".to_owned(),
         Verbosity::Low => "low".to_owned(),
         Verbosity::Medium => "medium".to_owned(),
     });
-    body.verbosity = taken(verbosity, profile.verbosity, "settings.verbosity", notes);
+    body.verbosity = if_supported(verbosity, profile.verbosity, "settings.verbosity", notes);
     let tier = settings.service_tier.as_deref();
     if !profile.service_tier || tier.is_none_or(|tier| TIERS.contains(&tier)) {
         let tier = tier.map(str::to_owned);
-        body.service_tier = taken(tier, profile.service_tier, "settings.service_tier", notes);
+        body.service_tier =
+            if_supported(tier, profile.service_tier, "settings.service_tier", notes);
     } else {
         notes.dropped(
             NoteEffect::Cost,
@@ -65,7 +66,7 @@ pub(super) fn apply(
     let user = settings.end_user.as_deref().map(str::to_owned);
     match profile.end_user {
         EndUser::None => {
-            taken(user, false, "settings.end_user", notes);
+            if_supported(user, false, "settings.end_user", notes);
         }
         EndUser::SafetyIdentifier => body.safety_identifier = user,
         EndUser::User => body.user = user,
@@ -75,8 +76,13 @@ pub(super) fn apply(
 /// The vendor's service tiers on this endpoint (`openai` 3.54.0, 2026-11).
 const TIERS: [&str; 6] = ["auto", "default", "fast", "flex", "priority", "scale"];
 
-fn taken<T>(value: Option<T>, takes: bool, path: &str, notes: &mut Notes) -> Option<T> {
-    if value.is_some() && !takes {
+fn if_supported<T>(
+    value: Option<T>,
+    is_supported: bool,
+    path: &str,
+    notes: &mut Notes,
+) -> Option<T> {
+    if value.is_some() && !is_supported {
         notes.dropped(NoteEffect::Quality, "setting_not_supported", path);
         return None;
     }
@@ -114,8 +120,8 @@ pub(super) fn effort(
         let path = "settings.thinking_shown";
         notes.dropped(NoteEffect::Cosmetic, "thinking_display_not_sent", path);
     }
-    let wanted = thinking(settings, profile, notes);
-    if profile.thinking_switch && wanted == Some(Effort::None) {
+    let requested = thinking(settings, profile, notes);
+    if profile.thinking_switch && requested == Some(Effort::None) {
         // The effort's field has a name of its own here, which readers see as an extension.
         for (is_set, path) in [
             (settings.effort.is_some(), path),
@@ -128,19 +134,19 @@ pub(super) fn effort(
         return Some(word(Effort::None).to_owned());
     }
     if tools && profile.tools_without_effort {
-        if wanted != Some(Effort::None) {
+        if requested != Some(Effort::None) {
             notes.approximated(NoteEffect::Quality, "effort_not_with_tools", path);
         }
         return Some(word(Effort::None).to_owned());
     }
-    let wanted = wanted?;
-    let Some(sent) = nearest(wanted, profile.efforts) else {
+    let requested = requested?;
+    let Some(sent) = nearest(requested, profile.efforts) else {
         if settings.effort.is_some() {
             notes.dropped(NoteEffect::Quality, "effort_not_supported", path);
         }
         return None;
     };
-    if sent != wanted {
+    if sent != requested {
         notes.approximated(NoteEffect::Quality, "effort_changed", path);
     }
     Some(word(sent).to_owned())
@@ -178,14 +184,14 @@ fn thinking(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option
 }
 
 /// The nearest supported level, the higher one of two equally near; `None` only matches itself.
-fn nearest(wanted: Effort, levels: &[Effort]) -> Option<Effort> {
+fn nearest(requested: Effort, levels: &[Effort]) -> Option<Effort> {
     let distance = |level: &Effort| {
-        let (level, wanted) = (*level as u8, wanted as u8);
+        let (level, wanted) = (*level as u8, requested as u8);
         (level.abs_diff(wanted), level < wanted)
     };
     let levels = levels.iter().copied();
     levels
-        .filter(|level| *level != Effort::None || wanted == Effort::None)
+        .filter(|level| *level != Effort::None || requested == Effort::None)
         .min_by_key(distance)
 }
 

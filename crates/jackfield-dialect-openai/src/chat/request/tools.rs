@@ -19,18 +19,22 @@ pub(crate) const TEXT_FIELD: &str = "input";
 
 /// The tools offered to the model.
 #[derive(Debug, Default)]
-pub(super) struct Offered {
+pub(super) struct OfferedTools {
     pub(super) choice: Option<wire::ToolChoice>,
     pub(super) parallel: Option<bool>,
     pub(super) tools: Vec<wire::Tool>,
 }
 
-pub(super) fn to_wire(request: &ModelRequest, profile: &Profile, notes: &mut Notes) -> Offered {
+pub(super) fn to_wire(
+    request: &ModelRequest,
+    profile: &Profile,
+    notes: &mut Notes,
+) -> OfferedTools {
     let parallel = request.settings.parallel_calls;
     let forms = profile.tool_choice;
     let path = "settings.parallel_calls";
     let left_out = forms == ToolChoiceForms::Ignored && request.choice == ToolChoice::Forbidden;
-    let mut offered = Offered::default();
+    let mut offered = OfferedTools::default();
     if left_out {
         for n in 0..request.tools.len() {
             let path = format_args!("tools[{n}]");
@@ -54,7 +58,7 @@ pub(super) fn to_wire(request: &ModelRequest, profile: &Profile, notes: &mut Not
 }
 
 fn tools(request: &ModelRequest, profile: &Profile, notes: &mut Notes) -> Vec<wire::Tool> {
-    let chosen = chosen(request, profile.tool_choice);
+    let chosen = chosen_names(request, profile.tool_choice);
     let mut names: Vec<&str> = Vec::with_capacity(request.tools.len());
     let mut tools = Vec::with_capacity(request.tools.len());
     for (n, definition) in request.tools.iter().enumerate() {
@@ -74,7 +78,7 @@ fn tools(request: &ModelRequest, profile: &Profile, notes: &mut Notes) -> Vec<wi
 
 /// The tools that a choice permits, where the server cannot express the choice; `None` if all are offered, also if
 /// none would be left.
-fn chosen(request: &ModelRequest, forms: ToolChoiceForms) -> Option<Vec<&str>> {
+fn chosen_names(request: &ModelRequest, forms: ToolChoiceForms) -> Option<Vec<&str>> {
     let names: Vec<&str> = match &request.choice {
         ToolChoice::Named(name) if forms < ToolChoiceForms::Named => vec![name.as_str()],
         ToolChoice::Only { tools, .. } if forms < ToolChoiceForms::Subset => {
@@ -169,22 +173,20 @@ fn mode(word: &str) -> wire::ToolChoice {
 }
 
 /// The choice of a tool by its name, if it is offered.
-fn named(tools: &[wire::Tool], wanted: &ToolName) -> Option<wire::ToolChoice> {
-    let wanted = wanted.as_str();
+fn named(tools: &[wire::Tool], name: &ToolName) -> Option<wire::ToolChoice> {
+    let name = name.as_str();
     tools.iter().find_map(|tool| match tool {
-        wire::Tool::Custom { custom } => {
-            (custom.name == wanted).then(|| wire::ToolChoice::Custom {
-                kind: "custom".to_owned(),
-                custom: wire::ToolName {
-                    name: wanted.to_owned(),
-                },
-            })
-        }
+        wire::Tool::Custom { custom } => (custom.name == name).then(|| wire::ToolChoice::Custom {
+            kind: "custom".to_owned(),
+            custom: wire::ToolName {
+                name: name.to_owned(),
+            },
+        }),
         wire::Tool::Function { function, .. } => {
-            (function.name == wanted).then(|| wire::ToolChoice::Function {
+            (function.name == name).then(|| wire::ToolChoice::Function {
                 kind: "function".to_owned(),
                 function: wire::ToolName {
-                    name: wanted.to_owned(),
+                    name: name.to_owned(),
                 },
             })
         }
@@ -250,9 +252,9 @@ fn parameters(
     notes: &mut Notes,
 ) -> Arc<Value> {
     let path = format_args!("tools[{n}].strict");
-    let wanted = *strict == Some(true);
+    let is_strict = *strict == Some(true);
     if strict.is_some() && !profile.strict_tools {
-        let effect = if wanted {
+        let effect = if is_strict {
             NoteEffect::Quality
         } else {
             NoteEffect::Cosmetic
@@ -260,13 +262,13 @@ fn parameters(
         notes.dropped(effect, "strict_not_sent", path);
         *strict = None;
     }
-    let restricted = (wanted && profile.strict_tools)
+    let restricted = (is_strict && profile.strict_tools)
         .then(|| schema::restrict(schema))
         .flatten();
     let (schema, changes) = match restricted {
         Some((schema, changes)) => (Arc::new(schema), changes),
         None => {
-            if wanted && profile.strict_tools {
+            if is_strict && profile.strict_tools {
                 notes.approximated(NoteEffect::Quality, "schema_not_enforceable", path);
                 *strict = Some(false);
             }

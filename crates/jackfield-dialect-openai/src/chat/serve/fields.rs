@@ -19,7 +19,7 @@ use std::collections::HashSet;
 use jackfield_dialect_kit::incoming::Incoming;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
-use jackfield_dialect_kit::whole;
+use jackfield_dialect_kit::whole_number;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use serde_json::{Map, Value};
 
@@ -31,14 +31,14 @@ pub(super) const USAGE: &str = "include_usage";
 
 /// The result of the validation.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct CheckedFields {
     pub(super) echo: Map<String, Value>,
     pub(super) notes: Vec<Note>,
     pub(super) store: Option<bool>,
 }
 
 /// Validates the fields of a body, and removes those that are not passed on.
-pub(super) fn check(body: &mut wire::Request) -> Result<Seen, ServeError> {
+pub(super) fn check(body: &mut wire::Request) -> Result<CheckedFields, ServeError> {
     if body.model.trim().is_empty() {
         return Err(invalid("model", "the name of a model is needed"));
     }
@@ -48,16 +48,16 @@ pub(super) fn check(body: &mut wire::Request) -> Result<Seen, ServeError> {
     if body.function_call.is_some() {
         return Err(unsupported("function_call", "send `tool_choice`"));
     }
-    let mut seen = Seen::default();
+    let mut checked = CheckedFields::default();
     let mut notes = Notes::default();
     for (field, json) in std::mem::take(&mut body.extra) {
-        if !json.is_null() && stays(&field, &json, &mut seen, &mut notes)? {
+        if !json.is_null() && check_extra_field(&field, &json, &mut checked, &mut notes)? {
             body.extra.insert(field, json);
         }
     }
     if let Some(options) = &mut body.stream_options {
         if options.include_usage == Some(true) {
-            seen.echo.insert(USAGE.to_owned(), Value::Bool(true));
+            checked.echo.insert(USAGE.to_owned(), Value::Bool(true));
         }
         let padded = options.extra.remove("include_obfuscation");
         if padded == Some(Value::Bool(true)) {
@@ -65,8 +65,8 @@ pub(super) fn check(body: &mut wire::Request) -> Result<Seen, ServeError> {
             notes.dropped(NoteEffect::Cosmetic, "stream_not_padded", path);
         }
     }
-    seen.notes = notes.into_vec();
-    Ok(seen)
+    checked.notes = notes.into_vec();
+    Ok(checked)
 }
 
 /// Validates what needs the parsed body.
@@ -91,16 +91,16 @@ pub(super) fn check_read(incoming: &Incoming) -> Result<(), ServeError> {
 }
 
 /// Whether a field is passed on as an extension of this dialect.
-fn stays(
+fn check_extra_field(
     field: &str,
     json: &Value,
-    seen: &mut Seen,
+    checked: &mut CheckedFields,
     notes: &mut Notes,
 ) -> Result<bool, ServeError> {
     match field {
         "audio" => return Err(unsupported(field, SILENT)),
         "logprobs" => {
-            if truth(field, json)? {
+            if read_flag(field, json)? {
                 return Err(unsupported(field, UNCARRIED));
             }
         }
@@ -113,18 +113,18 @@ fn stays(
             Some(_) => {}
         },
         "moderation" => return Err(unsupported(field, "nothing is judged here: leave it out")),
-        "n" => match whole::of(json) {
+        "n" => match whole_number::from_value(json) {
             None | Some(0) => return Err(invalid(field, "a number from 1 is needed")),
             Some(1) => {}
             Some(_) => return Err(unsupported(field, "there is one answer: ask several times")),
         },
         "store" => {
-            if truth(field, json)? {
-                seen.store = Some(true);
+            if read_flag(field, json)? {
+                checked.store = Some(true);
                 notes.approximated(NoteEffect::Cosmetic, "kept_as_a_session", field);
             }
         }
-        "top_logprobs" => match whole::of(json) {
+        "top_logprobs" => match whole_number::from_value(json) {
             None => return Err(invalid(field, "a number is needed")),
             Some(0) => {}
             Some(_) => return Err(unsupported(field, UNCARRIED)),
@@ -135,9 +135,9 @@ fn stays(
     Ok(false)
 }
 
-fn truth(field: &str, json: &Value) -> Result<bool, ServeError> {
-    let told = json.as_bool();
-    told.ok_or_else(|| invalid(field, "`true` or `false` is needed"))
+fn read_flag(field: &str, json: &Value) -> Result<bool, ServeError> {
+    let flag = json.as_bool();
+    flag.ok_or_else(|| invalid(field, "`true` or `false` is needed"))
 }
 
 fn invalid(param: &str, reason: &str) -> ServeError {

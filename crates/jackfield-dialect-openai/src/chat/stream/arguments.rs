@@ -9,21 +9,21 @@ use serde_json::Value;
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     /// Whether each fragment repeats the earlier ones: then only the last one counts.
-    grows: bool,
+    is_cumulative: bool,
     joined: String,
     last: String,
     pieces: usize,
-    scan: Scan,
-    told: usize,
+    scan: ObjectScanner,
+    emitted: usize,
 }
 
 /// The final arguments.
 #[derive(Debug)]
-pub(super) struct Settled {
+pub(super) struct FinalArguments {
     /// The text that was not passed on yet.
     pub(super) rest: String,
     /// The kind of repair, if any.
-    pub(super) mended: Option<&'static str>,
+    pub(super) repair: Option<&'static str>,
 }
 
 impl Arguments {
@@ -31,9 +31,9 @@ impl Arguments {
         if piece.is_empty() {
             return;
         }
-        self.grows = match self.pieces {
+        self.is_cumulative = match self.pieces {
             0 => true,
-            _ => self.grows && piece.starts_with(&self.last),
+            _ => self.is_cumulative && piece.starts_with(&self.last),
         };
         self.pieces += 1;
         self.last.clear();
@@ -48,29 +48,30 @@ impl Arguments {
     }
 
     /// Whether the object is complete.
-    pub(super) const fn is_whole(&self) -> bool {
+    pub(super) const fn is_complete(&self) -> bool {
         self.scan.end.is_some()
     }
 
     /// Whether the complete object was passed on, and nothing but blanks follows it.
-    pub(super) fn is_told(&self) -> bool {
-        self.scan.end == Some(self.told) && self.joined.get(self.told..).is_some_and(is_blank)
+    pub(super) fn is_fully_emitted(&self) -> bool {
+        self.scan.end == Some(self.emitted) && self.joined.get(self.emitted..).is_some_and(is_blank)
     }
 
     /// Whether a fragment repeats all of the arguments.
-    pub(super) fn says(&self, piece: &str) -> bool {
+    pub(super) fn repeats_all(&self, piece: &str) -> bool {
         let piece = piece.trim();
-        piece == self.joined.trim() || (self.grows && piece == self.last.trim())
+        piece == self.joined.trim() || (self.is_cumulative && piece == self.last.trim())
     }
 
     /// Whether a fragment repeats the last one.
-    pub(super) fn repeats(&self, piece: &str) -> bool {
+    pub(super) fn repeats_last(&self, piece: &str) -> bool {
         !self.last.is_empty() && piece.starts_with(&self.last)
     }
 
     /// The text that can be passed on now.
-    pub(super) fn tell(&mut self) -> Option<String> {
-        let sure = if !self.joined.trim_start().starts_with('{') || (self.grows && self.pieces > 1)
+    pub(super) fn take_ready(&mut self) -> Option<String> {
+        let ready_end = if !self.joined.trim_start().starts_with('{')
+            || (self.is_cumulative && self.pieces > 1)
         {
             return None;
         } else {
@@ -78,22 +79,22 @@ impl Arguments {
         };
         let more = self
             .joined
-            .get(self.told..sure)
+            .get(self.emitted..ready_end)
             .filter(|more| !more.is_empty())?;
         let more = more.to_owned();
-        self.told = sure;
+        self.emitted = ready_end;
         Some(more)
     }
 
     /// The final arguments, after the last fragment.
-    pub(super) fn settle(&self) -> Settled {
-        let (text, mended) = self.settled();
+    pub(super) fn finish(&self) -> FinalArguments {
+        let (text, repair) = self.repaired();
         // The text that was passed on is a prefix of every possible result.
-        let rest = text.get(self.told..).unwrap_or_default().to_owned();
-        Settled { rest, mended }
+        let rest = text.get(self.emitted..).unwrap_or_default().to_owned();
+        FinalArguments { rest, repair }
     }
 
-    fn settled(&self) -> (String, Option<&'static str>) {
+    fn repaired(&self) -> (String, Option<&'static str>) {
         let joined = self.joined.as_str();
         let fault = match serde_json::from_str::<Value>(joined) {
             Ok(Value::Null) => return (String::new(), None),
@@ -111,7 +112,7 @@ impl Arguments {
         };
         // Arguments with only the end missing were truncated and must not be repaired.
         if !fault.is_eof() {
-            if self.grows && self.pieces > 1 && is_object(&self.last) {
+            if self.is_cumulative && self.pieces > 1 && is_object(&self.last) {
                 return (self.last.clone(), Some("arguments_repeated"));
             }
             if let Some(inner) = without_wrapping(joined) {
@@ -148,14 +149,15 @@ fn without_wrapping(text: &str) -> Option<&str> {
         }
     }
     // The text passed on so far began at the start of the text.
-    let told_first = text.starts_with('{') == inner.starts_with('{') && text.starts_with(inner);
-    let held = !text.trim_start().starts_with('{');
-    (is_object(inner) && (told_first || held)).then_some(inner)
+    let emitted_is_prefix =
+        text.starts_with('{') == inner.starts_with('{') && text.starts_with(inner);
+    let nothing_emitted = !text.trim_start().starts_with('{');
+    (is_object(inner) && (emitted_is_prefix || nothing_emitted)).then_some(inner)
 }
 
 /// Finds the end of the first object in a growing text.
 #[derive(Debug, Default)]
-struct Scan {
+struct ObjectScanner {
     depth: usize,
     end: Option<usize>,
     escaped: bool,
@@ -163,7 +165,7 @@ struct Scan {
     read: usize,
 }
 
-impl Scan {
+impl ObjectScanner {
     fn read(&mut self, text: &str) {
         for (place, byte) in text.bytes().enumerate().skip(self.read) {
             if self.end.is_some() {

@@ -12,7 +12,7 @@ use jackfield_domain::tool::InputFormat;
 use serde_json::Value;
 
 use super::arguments::Arguments;
-use super::read::{Fault, Held, field, number, text};
+use super::json_fields::{BufferedBytes, Fault, field, number, text};
 use crate::chat::reply::state;
 use crate::chat::request::TEXT_FIELD;
 
@@ -24,21 +24,21 @@ const LONGEST_ID: usize = 256;
 
 /// The offered tools, which help to interpret a reply.
 #[derive(Debug, Default)]
-pub(super) struct Offered {
+pub(super) struct OfferedTools {
     names: Vec<Arc<str>>,
     /// The text tools.
-    text: HashSet<Arc<str>>,
+    text_tools: HashSet<Arc<str>>,
 }
 
-impl Offered {
-    pub(super) fn of(request: &ModelRequest) -> Self {
+impl OfferedTools {
+    pub(super) fn from_request(request: &ModelRequest) -> Self {
         let mut offered = Self::default();
         for tool in request.tools.iter() {
             let name: Arc<str> = tool.name.as_str().into();
             match tool.input {
                 InputFormat::Json(_) => {}
                 InputFormat::Text(_) => {
-                    offered.text.insert(Arc::clone(&name));
+                    offered.text_tools.insert(Arc::clone(&name));
                 }
             }
             if !offered.names.contains(&name) {
@@ -48,12 +48,12 @@ impl Offered {
         offered
     }
 
-    fn has(&self, name: &str) -> bool {
+    fn contains(&self, name: &str) -> bool {
         self.names.iter().any(|known| **known == *name)
     }
 
     /// Whether this is the name of a tool and not a prefix of another tool's name.
-    fn is_certain(&self, name: &str) -> bool {
+    fn is_unambiguous(&self, name: &str) -> bool {
         let mut begun = self.names.iter().filter(|known| known.starts_with(name));
         begun.next().is_some_and(|known| **known == *name) && begun.next().is_none()
     }
@@ -61,14 +61,14 @@ impl Offered {
 
 /// The calls of the reply so far.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct CallAssembler {
     calls: Vec<Call>,
-    offered: Offered,
+    offered: OfferedTools,
     /// How many of the first calls have ended.
-    settled: usize,
+    ended_count: usize,
     /// How many calls were started in the output: always the first ones.
-    started: usize,
-    taken: HashSet<Arc<str>>,
+    started_count: usize,
+    used_ids: HashSet<Arc<str>>,
 }
 
 /// One call.
@@ -81,22 +81,22 @@ struct Call {
     ended: bool,
     extra: Option<Value>,
     /// Whether it is a text tool's call that arrives as text.
-    free: bool,
+    is_text: bool,
     id: Option<Arc<str>>,
     index: Option<i64>,
     name: String,
     /// Whether its name was repeated after its arguments were complete.
     renamed: bool,
     /// The text of a text tool's call.
-    words: String,
+    text_input: String,
 }
 
 /// A fragment of a call.
 #[derive(Debug)]
-struct Piece<'a> {
+struct CallFragment<'a> {
     arguments: std::borrow::Cow<'a, str>,
     extra: Option<&'a Value>,
-    free: bool,
+    is_text: bool,
     id: Option<&'a str>,
     index: Option<i64>,
     name: Option<&'a str>,
@@ -105,8 +105,8 @@ struct Piece<'a> {
 /// The index for a `function_call`, which has none of its own.
 const LEGACY: i64 = i64::MIN;
 
-impl Calls {
-    pub(super) fn new(offered: Offered) -> Self {
+impl CallAssembler {
+    pub(super) fn new(offered: OfferedTools) -> Self {
         Self {
             offered,
             ..Self::default()
@@ -122,32 +122,40 @@ impl Calls {
         &mut self,
         json: &Value,
         place: Option<usize>,
-        held: &mut Held,
+        buffered: &mut BufferedBytes,
     ) -> Result<(), Fault> {
-        let mut piece = Piece::read(json)?;
+        let mut piece = CallFragment::read(json)?;
         if let Some(place) = place {
             piece.index = i64::try_from(place).ok();
         }
-        self.take(&piece, held)
+        self.add_fragment(&piece, buffered)
     }
 
     /// Adds a fragment of a `function_call`.
-    pub(super) fn push_legacy(&mut self, json: &Value, held: &mut Held) -> Result<(), Fault> {
-        let mut piece = Piece::read(json)?;
+    pub(super) fn push_legacy(
+        &mut self,
+        json: &Value,
+        buffered: &mut BufferedBytes,
+    ) -> Result<(), Fault> {
+        let mut piece = CallFragment::read(json)?;
         piece.index = Some(LEGACY);
-        self.take(&piece, held)
+        self.add_fragment(&piece, buffered)
     }
 
-    fn take(&mut self, piece: &Piece<'_>, held: &mut Held) -> Result<(), Fault> {
+    fn add_fragment(
+        &mut self,
+        piece: &CallFragment<'_>,
+        buffered: &mut BufferedBytes,
+    ) -> Result<(), Fault> {
         let size = piece.arguments.len() * 2 + piece.name.map_or(0, str::len);
-        held.count(size)?;
+        buffered.add(size)?;
         let place = match self.find(piece) {
             Some(place) => place,
             None => {
                 if self.calls.len() >= MOST_CALLS {
                     return Err("the reply has more calls than any may have".into());
                 }
-                self.calls.push(Call::new(piece.index, piece.free));
+                self.calls.push(Call::new(piece.index, piece.is_text));
                 self.calls.len() - 1
             }
         };
@@ -156,14 +164,14 @@ impl Calls {
         };
         if call.ended {
             // The call was output completely: repetition is permitted, additions are not.
-            return if call.says_no_more(piece) {
+            return if call.adds_nothing(piece) {
                 Ok(())
             } else {
                 Err("a call goes on after its end".into())
             };
         }
         if let Some(extra) = piece.extra {
-            held.count(extra.to_string().len())?;
+            buffered.add(extra.to_string().len())?;
             call.extra = Some(extra.clone());
         }
         if call.id.is_none() {
@@ -172,8 +180,8 @@ impl Calls {
         if let Some(name) = piece.name {
             call.add_name(name);
         }
-        if call.free {
-            call.words.push_str(&piece.arguments);
+        if call.is_text {
+            call.text_input.push_str(&piece.arguments);
         } else {
             call.arguments.push(&piece.arguments);
         }
@@ -181,7 +189,7 @@ impl Calls {
     }
 
     /// The call to which a fragment belongs; `None` if it starts a new one.
-    fn find(&self, piece: &Piece<'_>) -> Option<usize> {
+    fn find(&self, piece: &CallFragment<'_>) -> Option<usize> {
         let calls = || self.calls.iter().enumerate().rev();
         let at_index = |call: &Call| piece.index.is_none() || call.index == piece.index;
         let by_id = piece.id.and_then(|id| {
@@ -192,9 +200,9 @@ impl Calls {
         let other_id =
             by_id.is_none() && piece.id.is_some() && call.id.is_some() && call.has_begun();
         let blank = piece.arguments.trim().is_empty();
-        let whole = call.arguments.is_whole();
-        let repeated = by_id.is_some() && call.arguments.repeats(&piece.arguments);
-        let begins = match piece.name {
+        let whole = call.arguments.is_complete();
+        let repeated = by_id.is_some() && call.arguments.repeats_last(&piece.arguments);
+        let starts_call = match piece.name {
             _ if repeated => false,
             // A name may come last; the same name again without arguments may be a repetition or start another
             // call.
@@ -205,53 +213,57 @@ impl Calls {
             }
             None => whole && call.renamed && piece.arguments.trim_start().starts_with('{'),
         };
-        (!other_id && !begins).then_some(place)
+        (!other_id && !starts_call).then_some(place)
     }
 
     /// Whether a name belongs to another call rather than being the rest of this call's name.
-    fn is_second_name(&self, call: &Call, name: &str, piece: &Piece<'_>) -> bool {
-        if name.starts_with(&call.name) || self.offered.has(&format!("{}{name}", call.name)) {
+    fn is_second_name(&self, call: &Call, name: &str, piece: &CallFragment<'_>) -> bool {
+        if name.starts_with(&call.name) || self.offered.contains(&format!("{}{name}", call.name)) {
             return false;
         }
-        piece.index.is_none() || self.offered.has(&call.name)
+        piece.index.is_none() || self.offered.contains(&call.name)
     }
 
     /// Emits all deltas that are certain; calls start in order.
     ///
     /// A call with complete arguments ends once another one has started, so that its consumer need not wait for all
     /// calls. Servers that interleave fragments start the next call before that.
-    pub(super) fn tell(&mut self, next: &mut u32, owner: &StateOwner, out: &mut Vec<Delta>) {
+    pub(super) fn emit(&mut self, next: &mut u32, owner: &StateOwner, out: &mut Vec<Delta>) {
         let others = self.calls.len().saturating_sub(1);
-        let telling = self.calls.iter_mut().take(self.started.min(others));
-        for call in telling.skip(self.settled) {
+        let started = self.calls.iter_mut().take(self.started_count.min(others));
+        for call in started.skip(self.ended_count) {
             if let Some(index) = call.block
                 && !call.ended
-                && call.is_over()
+                && call.is_fully_emitted()
             {
                 call.ended = true;
                 out.push(Delta::BlockEnded { index });
             }
         }
-        while self.calls.get(self.settled).is_some_and(|call| call.ended) {
-            self.settled += 1;
+        while self
+            .calls
+            .get(self.ended_count)
+            .is_some_and(|call| call.ended)
+        {
+            self.ended_count += 1;
         }
-        while let Some(call) = self.calls.get_mut(self.started) {
+        while let Some(call) = self.calls.get_mut(self.started_count) {
             if !call.can_start(&self.offered) {
                 break;
             }
-            let json = !call.free;
-            call.start(json, next, owner, &mut self.taken, out);
-            self.started += 1;
+            let json = !call.is_text;
+            call.start(json, next, owner, &mut self.used_ids, out);
+            self.started_count += 1;
         }
-        let telling = self.calls.iter_mut().take(self.started);
-        for call in telling.skip(self.settled) {
+        let started = self.calls.iter_mut().take(self.started_count);
+        for call in started.skip(self.ended_count) {
             let Some(index) = call.block.filter(|_| !call.ended) else {
                 continue;
             };
-            let more = if call.free {
-                Some(std::mem::take(&mut call.words)).filter(|words| !words.is_empty())
+            let more = if call.is_text {
+                Some(std::mem::take(&mut call.text_input)).filter(|words| !words.is_empty())
             } else {
-                call.arguments.tell()
+                call.arguments.take_ready()
             };
             if let Some(text) = more {
                 let text = text.into();
@@ -261,7 +273,7 @@ impl Calls {
     }
 
     /// Ends all calls; returns the repairs made.
-    pub(super) fn settle(
+    pub(super) fn finish(
         &mut self,
         next: &mut u32,
         owner: &StateOwner,
@@ -272,7 +284,7 @@ impl Calls {
             [only] => Some(Arc::clone(only)),
             [] | [_, _, ..] => None,
         };
-        for call in self.calls.iter_mut().skip(self.settled) {
+        for call in self.calls.iter_mut().skip(self.ended_count) {
             if call.ended {
                 continue;
             }
@@ -283,20 +295,20 @@ impl Calls {
                     None => return Err("a call does not say of which tool".into()),
                 }
             }
-            let wrapped = !call.free && self.offered.text.contains(call.name.as_str());
-            let settled = call.arguments.settle();
-            let mut rest = if call.free {
-                std::mem::take(&mut call.words)
+            let wrapped = !call.is_text && self.offered.text_tools.contains(call.name.as_str());
+            let final_arguments = call.arguments.finish();
+            let mut rest = if call.is_text {
+                std::mem::take(&mut call.text_input)
             } else {
-                settled.rest
+                final_arguments.rest
             };
-            let mut json = !call.free;
+            let mut json = !call.is_text;
             if wrapped && call.block.is_none() {
                 // Malformed JSON around the text is no text for a tool to run.
                 let inner = if rest.is_empty() {
                     Some(String::new())
                 } else {
-                    text_of(&rest)
+                    unwrap_text_input(&rest)
                 };
                 if let Some(inner) = inner {
                     rest = inner;
@@ -305,9 +317,9 @@ impl Calls {
             }
             let index = match call.block {
                 Some(index) => index,
-                None => call.start(json, next, owner, &mut self.taken, out),
+                None => call.start(json, next, owner, &mut self.used_ids, out),
             };
-            if let Some(code) = settled.mended {
+            if let Some(code) = final_arguments.repair {
                 notes.push(Note::new(
                     NoteKind::Approximated,
                     NoteEffect::Quality,
@@ -321,60 +333,63 @@ impl Calls {
             }
             out.push(Delta::BlockEnded { index });
         }
-        self.settled = self.calls.len();
-        self.started = self.calls.len();
+        self.ended_count = self.calls.len();
+        self.started_count = self.calls.len();
         Ok(notes)
     }
 }
 
 impl Call {
-    fn new(index: Option<i64>, free: bool) -> Self {
+    fn new(index: Option<i64>, is_text: bool) -> Self {
         Self {
             arguments: Arguments::default(),
             block: None,
             ended: false,
             extra: None,
-            free,
+            is_text,
             id: None,
             index,
             name: String::new(),
             renamed: false,
-            words: String::new(),
+            text_input: String::new(),
         }
     }
 
     /// Whether its arguments were output completely, so that only a violation could follow.
-    fn is_over(&self) -> bool {
-        !self.free && self.arguments.is_told()
+    fn is_fully_emitted(&self) -> bool {
+        !self.is_text && self.arguments.is_fully_emitted()
     }
 
     /// Whether a fragment adds nothing to what was output.
-    fn says_no_more(&self, piece: &Piece<'_>) -> bool {
-        piece.arguments.trim().is_empty() || (!self.free && self.arguments.says(&piece.arguments))
+    fn adds_nothing(&self, piece: &CallFragment<'_>) -> bool {
+        piece.arguments.trim().is_empty()
+            || (!self.is_text && self.arguments.repeats_all(&piece.arguments))
     }
 
     /// Whether anything other than an id has arrived.
     fn has_begun(&self) -> bool {
-        !self.name.is_empty() || !self.arguments.is_blank() || !self.words.is_empty()
+        !self.name.is_empty() || !self.arguments.is_blank() || !self.text_input.is_empty()
     }
 
     /// Adds to the name, which may arrive whole, repeatedly, growing, or in fragments.
     fn add_name(&mut self, name: &str) {
         if self.block.is_some() || self.name == name {
-            self.renamed |= self.arguments.is_whole();
+            self.renamed |= self.arguments.is_complete();
         } else if name.starts_with(&self.name) {
             name.clone_into(&mut self.name);
-        } else if self.arguments.is_blank() && self.words.is_empty() {
+        } else if self.arguments.is_blank() && self.text_input.is_empty() {
             self.name.push_str(name);
         }
     }
 
-    fn can_start(&self, offered: &Offered) -> bool {
-        if self.name.is_empty() || (!self.free && offered.text.contains(self.name.as_str())) {
+    fn can_start(&self, offered: &OfferedTools) -> bool {
+        if self.name.is_empty()
+            || (!self.is_text && offered.text_tools.contains(self.name.as_str()))
+        {
             return false;
         }
-        let named = !self.arguments.is_blank() || !self.words.is_empty();
-        named || offered.is_certain(&self.name)
+        let named = !self.arguments.is_blank() || !self.text_input.is_empty();
+        named || offered.is_unambiguous(&self.name)
     }
 
     fn start(
@@ -382,13 +397,13 @@ impl Call {
         json: bool,
         next: &mut u32,
         owner: &StateOwner,
-        taken: &mut HashSet<Arc<str>>,
+        used_ids: &mut HashSet<Arc<str>>,
         out: &mut Vec<Delta>,
     ) -> u32 {
         let index = *next;
         *next += 1;
         self.block = Some(index);
-        let id = self.id.clone().filter(|id| taken.insert(Arc::clone(id)));
+        let id = self.id.clone().filter(|id| used_ids.insert(Arc::clone(id)));
         out.push(Delta::BlockStarted {
             index,
             start: BlockStart::ToolCall {
@@ -402,20 +417,20 @@ impl Call {
             },
         });
         if let Some(extra) = self.extra.take() {
-            let state = state::of(owner, state::EXTRA_CONTENT, extra, StateScope::Block);
+            let state = state::new_state(owner, state::EXTRA_CONTENT, extra, StateScope::Block);
             out.push(Delta::StateSet { index, state });
         }
         index
     }
 }
 
-impl<'a> Piece<'a> {
+impl<'a> CallFragment<'a> {
     fn read(json: &'a Value) -> Result<Self, Fault> {
         if !json.is_object() {
             return Err("a call is no object".into());
         }
         let custom = field(json, "custom");
-        let free = custom.is_some() || text(json, "type") == Some("custom");
+        let is_text = custom.is_some() || text(json, "type") == Some("custom");
         let inner = custom.or_else(|| field(json, "function")).unwrap_or(json);
         let key = if custom.is_some() {
             "input"
@@ -431,7 +446,7 @@ impl<'a> Piece<'a> {
         Ok(Self {
             arguments,
             extra: field(json, "extra_content"),
-            free,
+            is_text,
             id,
             index: number(json, "index"),
             name: text(inner, "name"),
@@ -440,7 +455,7 @@ impl<'a> Piece<'a> {
 }
 
 /// The text in the JSON arguments of a text tool.
-fn text_of(arguments: &str) -> Option<String> {
+fn unwrap_text_input(arguments: &str) -> Option<String> {
     let json: Value = serde_json::from_str(arguments).ok()?;
     let fields = json.as_object()?;
     Some(fields.get(TEXT_FIELD)?.as_str()?.to_owned())

@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use crate::chat::wire;
 
-pub(super) fn words(text: String) -> wire::Delta {
+pub(super) fn text_delta(text: String) -> wire::Delta {
     wire::Delta {
         content: Some(text),
         ..wire::Delta::default()
     }
 }
 
-pub(super) fn calling(call: wire::ToolCall) -> wire::Delta {
+pub(super) fn call_delta(call: wire::ToolCall) -> wire::Delta {
     wire::Delta {
         tool_calls: Some(vec![call]),
         ..wire::Delta::default()
@@ -22,9 +22,9 @@ pub(super) fn calling(call: wire::ToolCall) -> wire::Delta {
 }
 
 /// A delta with a server tool call.
-pub(super) fn meanwhile(call: wire::ServerCall) -> wire::Delta {
+pub(super) fn server_call_delta(call: wire::ServerCall) -> wire::Delta {
     wire::Delta {
-        jackfield: Some(wire::Meanwhile {
+        jackfield: Some(wire::ServerCalls {
             tool_calls: vec![call],
         }),
         ..wire::Delta::default()
@@ -42,27 +42,27 @@ pub(super) fn choice(delta: wire::Delta, finish_reason: Option<&str>) -> wire::C
 
 /// The serialized beginning of all chunks of a reply, up to their choices.
 #[derive(Debug)]
-pub(super) struct Head(String);
+pub(super) struct ChunkHead(String);
 
 /// The rest of a chunk after the head.
 #[derive(Serialize)]
-struct Rest {
+struct ChunkTail {
     choices: Vec<wire::ChoiceDelta>,
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<wire::Usage>,
 }
 
 /// The parts before and after the text in a chunk that holds only text.
-static AROUND: LazyLock<(String, String)> = LazyLock::new(|| {
+static TEXT_FRAME: LazyLock<(String, String)> = LazyLock::new(|| {
     let none = wire::Chunk {
         id: String::new(),
         object: String::new(),
         created: 0,
         model: String::new(),
-        choices: vec![choice(words(String::new()), None)],
+        choices: vec![choice(text_delta(String::new()), None)],
         usage: None,
     };
-    let none = written(&none);
+    let none = to_json(&none);
     let choices = none.find(CHOICES).map_or(0, |at| at + CHOICES.len());
     let (before, after) = none
         .split_at(choices)
@@ -75,10 +75,10 @@ static AROUND: LazyLock<(String, String)> = LazyLock::new(|| {
 /// The field with which the head ends.
 const CHOICES: &str = "\"choices\":";
 
-impl Head {
+impl ChunkHead {
     /// The head of the chunks of a reply.
     pub(super) fn new(id: String, model: String, created: u64) -> Self {
-        let mut head = written(&wire::Chunk {
+        let mut head = to_json(&wire::Chunk {
             id,
             object: "chat.completion.chunk".to_owned(),
             created,
@@ -97,15 +97,15 @@ impl Head {
         choices: Vec<wire::ChoiceDelta>,
         usage: Option<wire::Usage>,
     ) -> SseEvent {
-        let rest = written(&Rest { choices, usage });
+        let rest = to_json(&ChunkTail { choices, usage });
         let rest = rest.get(1 + CHOICES.len()..).unwrap_or_default();
         data([&self.0, rest].concat())
     }
 
     /// A chunk that holds only text, as nearly all do.
-    pub(super) fn words(&self, text: &str) -> SseEvent {
+    pub(super) fn text_chunk(&self, text: &str) -> SseEvent {
         let Self(head) = self;
-        let (before, after) = &*AROUND;
+        let (before, after) = &*TEXT_FRAME;
         let room = head.len() + before.len() + text.len() + after.len() + ESCAPES;
         let mut chunk = Vec::with_capacity(room);
         chunk.extend_from_slice(head.as_bytes());
@@ -121,7 +121,7 @@ impl Head {
 const ESCAPES: usize = 16;
 
 pub(super) fn event(body: &impl Serialize) -> SseEvent {
-    data(written(body))
+    data(to_json(body))
 }
 
 const fn data(data: String) -> SseEvent {
@@ -129,6 +129,6 @@ const fn data(data: String) -> SseEvent {
 }
 
 /// Serialization cannot fail: all keys are strings and all numbers finite.
-fn written(body: &impl Serialize) -> String {
+fn to_json(body: &impl Serialize) -> String {
     serde_json::to_string(body).unwrap_or_default()
 }

@@ -16,12 +16,12 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::usage::Usage;
 use serde_json::Value;
 
-use super::calls::{Calls, Offered};
-use super::plain::{Around, Plain};
-use super::prose::{Into, Prose};
-use super::read::{Fault, Held, field, number, text};
-use super::whole::Whole;
-use crate::chat::reply::ending::{Holds, finish_reason, usage_from_wire};
+use super::calls::{CallAssembler, OfferedTools};
+use super::content_assembler::{ContentAssembler, DeltaEmitter};
+use super::json_fields::{BufferedBytes, Fault, field, number, text};
+use super::plain_chunk::{ChunkFrame, PlainChunk};
+use super::plain_reply::PlainReply;
+use crate::chat::reply::ending::{ContentFlags, finish_reason, usage_from_wire};
 use crate::error::{self, ErrorDetail};
 use crate::profile::InlineThinking;
 
@@ -38,23 +38,23 @@ const DONE: &str = "[DONE]";
 #[derive(Debug)]
 pub struct Decoder {
     /// The frame around the text of the last chunk that held only text.
-    around: Option<Around>,
-    calls: Calls,
+    frame: Option<ChunkFrame>,
+    calls: CallAssembler,
     /// Whether `[DONE]` has arrived.
     done: bool,
     finish: Option<String>,
-    held: Held,
+    buffered: BufferedBytes,
     id: Option<String>,
     /// How many consecutive chunks differed in their frame from the one before.
-    misses: u8,
+    frame_misses: u8,
     model: Option<String>,
-    next: u32,
+    next_index: u32,
     notes: Vec<Note>,
     owner: StateOwner,
-    prose: Prose,
-    told: bool,
+    content: ContentAssembler,
+    has_emitted: bool,
     /// Whether any chunk was recognized as part of a reply.
-    understood: bool,
+    recognized: bool,
     usage: Option<Usage>,
 }
 
@@ -63,20 +63,20 @@ impl Decoder {
     #[must_use]
     pub fn new(owner: StateOwner) -> Self {
         Self {
-            around: None,
-            calls: Calls::default(),
+            frame: None,
+            calls: CallAssembler::default(),
             done: false,
             finish: None,
-            held: Held::default(),
+            buffered: BufferedBytes::default(),
             id: None,
-            misses: 0,
+            frame_misses: 0,
             model: None,
-            next: 0,
+            next_index: 0,
             notes: Vec::new(),
             owner,
-            prose: Prose::default(),
-            told: false,
-            understood: false,
+            content: ContentAssembler::default(),
+            has_emitted: false,
+            recognized: false,
             usage: None,
         }
     }
@@ -88,26 +88,26 @@ impl Decoder {
     #[must_use]
     pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
         let mut decoder = Self::new(owner);
-        decoder.calls = Calls::new(Offered::of(request));
+        decoder.calls = CallAssembler::new(OfferedTools::from_request(request));
         decoder
     }
 
     /// Enables the detection of reasoning within the text of the reply.
     #[must_use]
-    pub fn with_inline_thinking(mut self, way: InlineThinking) -> Self {
-        self.prose.find_thinking(way);
+    pub fn with_inline_thinking(mut self, mode: InlineThinking) -> Self {
+        self.content.detect_inline_thinking(mode);
         self
     }
 
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<Delta>) -> Result<(), Fault> {
-        self.check(chunk)?;
+        self.check_error(chunk)?;
         for (known, key) in [(&mut self.id, "id"), (&mut self.model, "model")] {
             if let Some(text) = text(chunk, key).filter(|_| known.is_none()) {
                 *known = Some(text.to_owned());
             }
         }
-        self.count(field(chunk, "usage"));
-        self.count(field(chunk, "x_groq").and_then(|groq| field(groq, "usage")));
+        self.set_usage(field(chunk, "usage"));
+        self.set_usage(field(chunk, "x_groq").and_then(|groq| field(groq, "usage")));
         let choices = match field(chunk, "choices") {
             None => return Ok(()),
             Some(Value::Array(choices)) => choices,
@@ -122,63 +122,67 @@ impl Decoder {
     }
 
     /// Reads a chunk that holds only text; `None` if it holds more.
-    fn plain_of<'a>(&mut self, chunk: &'a str) -> Option<Plain<'a>> {
-        let around = self.around.as_ref();
-        if let Some(words) = around.and_then(|around| around.words(chunk)) {
-            self.misses = 0;
-            return Some(Plain {
+    fn read_plain<'a>(&mut self, chunk: &'a str) -> Option<PlainChunk<'a>> {
+        let around = self.frame.as_ref();
+        if let Some(words) = around.and_then(|around| around.text(chunk)) {
+            self.frame_misses = 0;
+            return Some(PlainChunk {
                 id: None,
                 model: None,
-                words: Cow::Borrowed(words),
+                text: Cow::Borrowed(words),
             });
         }
-        let plain = Plain::read(chunk)?;
+        let plain = PlainChunk::read(chunk)?;
         // Escaped text does not appear literally in the chunk.
-        if let Cow::Borrowed(words) = plain.words {
-            self.misses = self.misses.saturating_add(self.around.is_some().into());
+        if let Cow::Borrowed(words) = plain.text {
+            self.frame_misses = self
+                .frame_misses
+                .saturating_add(self.frame.is_some().into());
             // If a server pads every chunk differently, the comparison is given up at some point.
-            let goes_on = self.misses < MOST_MISSES;
-            self.around = goes_on.then(|| Around::of(words, chunk)).flatten();
+            let keeps_frame = self.frame_misses < MOST_MISSES;
+            self.frame = keeps_frame
+                .then(|| ChunkFrame::around(words, chunk))
+                .flatten();
         }
         Some(plain)
     }
 
     /// Handles a chunk that holds only text, like [`chunk`](Self::chunk).
-    fn plain(&mut self, plain: Plain<'_>, out: &mut Vec<Delta>) -> Result<(), Fault> {
-        self.understood = true;
+    fn push_plain(&mut self, plain: PlainChunk<'_>, out: &mut Vec<Delta>) -> Result<(), Fault> {
+        self.recognized = true;
         for (known, text) in [(&mut self.id, plain.id), (&mut self.model, plain.model)] {
             if known.is_none() {
                 *known = text.map(Cow::into_owned);
             }
         }
-        let mut to = Into {
-            held: &mut self.held,
-            next: &mut self.next,
-            out,
+        let mut emitter = DeltaEmitter {
+            buffered: &mut self.buffered,
+            next_index: &mut self.next_index,
+            deltas: out,
             owner: &self.owner,
         };
-        self.prose.text(&plain.words, &mut to)
+        self.content.push_text(&plain.text, &mut emitter)
     }
 
     /// Handles a whole reply that holds only text, with the same result as the generic path.
-    fn plain_whole(&mut self, whole: Whole<'_>) -> Result<Vec<Delta>, Fault> {
-        self.count(whole.usage.as_ref());
+    fn push_plain_reply(&mut self, whole: PlainReply<'_>) -> Result<Vec<Delta>, Fault> {
+        self.set_usage(whole.usage.as_ref());
         let mut out = Vec::with_capacity(3);
-        let plain = Plain {
+        let plain = PlainChunk {
             id: whole.id,
             model: whole.model,
-            words: whole.words,
+            text: whole.text,
         };
-        self.plain(plain, &mut out)?;
+        self.push_plain(plain, &mut out)?;
         self.check_finish(&whole.finish)?;
         self.finish = Some(whole.finish.into_owned());
-        self.settle(&mut out)?;
+        self.end_blocks(&mut out)?;
         Ok(out)
     }
 
     /// Detects an error in place of a chunk, in any of its forms.
-    fn check(&self, json: &Value) -> Result<(), Fault> {
-        let told = match json {
+    fn check_error(&self, json: &Value) -> Result<(), Fault> {
+        let error_json = match json {
             Value::Array(_) => Some(json),
             Value::Object(_) if text(json, "object") == Some("error") => Some(json),
             Value::Object(_) => field(json, "error").map(|_| json),
@@ -186,7 +190,7 @@ impl Decoder {
                 return Err("a chunk is no object".into());
             }
         };
-        match told {
+        match error_json {
             None => Ok(()),
             Some(told) => {
                 let detail = ErrorDetail::from(told.clone());
@@ -195,15 +199,20 @@ impl Decoder {
         }
     }
 
-    fn choice(&mut self, choice: &Value, whole: bool, out: &mut Vec<Delta>) -> Result<(), Fault> {
-        self.check(choice)?;
-        self.understood = true;
-        self.count(field(choice, "usage"));
-        let key = if whole { "message" } else { "delta" };
-        let said = field(choice, key).or_else(|| field(choice, "message"));
-        match said {
+    fn choice(
+        &mut self,
+        choice: &Value,
+        is_whole: bool,
+        out: &mut Vec<Delta>,
+    ) -> Result<(), Fault> {
+        self.check_error(choice)?;
+        self.recognized = true;
+        self.set_usage(field(choice, "usage"));
+        let key = if is_whole { "message" } else { "delta" };
+        let message = field(choice, key).or_else(|| field(choice, "message"));
+        match message {
             None => {}
-            Some(said @ Value::Object(_)) => self.said(said, whole, out)?,
+            Some(said @ Value::Object(_)) => self.push_message(said, is_whole, out)?,
             Some(_) => return Err("a piece is no object".into()),
         }
         if let Some(reason) = text(choice, "finish_reason").filter(|reason| *reason != "null") {
@@ -211,21 +220,26 @@ impl Decoder {
             self.check_finish(reason)?;
         }
         if self.finish.is_some() {
-            self.settle(out)?;
+            self.end_blocks(out)?;
         }
         Ok(())
     }
 
-    fn said(&mut self, said: &Value, whole: bool, out: &mut Vec<Delta>) -> Result<(), Fault> {
-        let mut to = Into {
-            held: &mut self.held,
-            next: &mut self.next,
-            out,
+    fn push_message(
+        &mut self,
+        message: &Value,
+        is_whole: bool,
+        out: &mut Vec<Delta>,
+    ) -> Result<(), Fault> {
+        let mut emitter = DeltaEmitter {
+            buffered: &mut self.buffered,
+            next_index: &mut self.next_index,
+            deltas: out,
             owner: &self.owner,
         };
-        self.prose.push(said, whole, &mut to)?;
-        let legacy = field(said, "function_call");
-        let calls = match field(said, "tool_calls") {
+        self.content.push(message, is_whole, &mut emitter)?;
+        let legacy = field(message, "function_call");
+        let calls = match field(message, "tool_calls") {
             None => &[],
             Some(Value::Array(calls)) => calls.as_slice(),
             Some(_) => return Err("the calls are no list".into()),
@@ -233,17 +247,17 @@ impl Decoder {
         if calls.is_empty() && legacy.is_none() {
             return Ok(());
         }
-        self.prose.end_text(&mut to)?;
-        self.prose.end(out);
+        self.content.end_text(&mut emitter)?;
+        self.content.end_block(out);
         for (place, call) in calls.iter().enumerate() {
             self.calls
-                .push(call, whole.then_some(place), &mut self.held)?;
-            self.calls.tell(&mut self.next, &self.owner, out);
+                .push(call, is_whole.then_some(place), &mut self.buffered)?;
+            self.calls.emit(&mut self.next_index, &self.owner, out);
         }
         if let Some(call) = legacy {
-            self.calls.push_legacy(call, &mut self.held)?;
+            self.calls.push_legacy(call, &mut self.buffered)?;
         }
-        self.calls.tell(&mut self.next, &self.owner, out);
+        self.calls.emit(&mut self.next_index, &self.owner, out);
         Ok(())
     }
 
@@ -270,34 +284,34 @@ impl Decoder {
     }
 
     /// Ends all open blocks after the last chunk.
-    fn settle(&mut self, out: &mut Vec<Delta>) -> Result<(), Fault> {
-        self.prose.end_text(&mut Into {
-            held: &mut self.held,
-            next: &mut self.next,
-            out,
+    fn end_blocks(&mut self, out: &mut Vec<Delta>) -> Result<(), Fault> {
+        self.content.end_text(&mut DeltaEmitter {
+            buffered: &mut self.buffered,
+            next_index: &mut self.next_index,
+            deltas: out,
             owner: &self.owner,
         })?;
-        self.prose.end(out);
-        let notes = self.calls.settle(&mut self.next, &self.owner, out)?;
+        self.content.end_block(out);
+        let notes = self.calls.finish(&mut self.next_index, &self.owner, out)?;
         self.notes.extend(notes);
-        self.prose.settle(&mut Into {
-            held: &mut self.held,
-            next: &mut self.next,
-            out,
+        self.content.finish(&mut DeltaEmitter {
+            buffered: &mut self.buffered,
+            next_index: &mut self.next_index,
+            deltas: out,
             owner: &self.owner,
         });
         Ok(())
     }
 
     /// Takes the usage, which covers everything before it.
-    fn count(&mut self, usage: Option<&Value>) {
+    fn set_usage(&mut self, usage: Option<&Value>) {
         if let Some(usage) = usage.filter(|usage| usage.is_object()) {
             self.usage = Some(usage_from_wire(usage));
         }
     }
 
     const fn phase(&self) -> Phase {
-        if self.told {
+        if self.has_emitted {
             Phase::MidReply
         } else {
             Phase::BeforeFirstDelta
@@ -328,18 +342,19 @@ impl DecodeReply for Decoder {
         }
         if data == DONE {
             self.done = true;
-            self.settle(&mut out).map_err(|fault| self.fault(fault))?;
-            self.told |= !out.is_empty();
+            self.end_blocks(&mut out)
+                .map_err(|fault| self.fault(fault))?;
+            self.has_emitted |= !out.is_empty();
             return Ok(out);
         }
         // Any chunk after the finish reason settles the open blocks.
         if self.finish.is_none()
             && name != Some("error")
-            && let Some(plain) = self.plain_of(data)
+            && let Some(plain) = self.read_plain(data)
         {
-            let said = self.plain(plain, &mut out);
-            said.map_err(|fault| self.fault(fault))?;
-            self.told |= !out.is_empty();
+            let result = self.push_plain(plain, &mut out);
+            result.map_err(|fault| self.fault(fault))?;
+            self.has_emitted |= !out.is_empty();
             return Ok(out);
         }
         let chunk: Value = match serde_json::from_str(data) {
@@ -358,11 +373,11 @@ impl DecodeReply for Decoder {
         }
         self.chunk(&chunk, &mut out)
             .map_err(|fault| self.fault(fault))?;
-        self.told |= !out.is_empty();
+        self.has_emitted |= !out.is_empty();
         Ok(out)
     }
 
-    fn counted(&self) -> Option<Usage> {
+    fn usage(&self) -> Option<Usage> {
         self.usage
     }
 
@@ -373,27 +388,29 @@ impl DecodeReply for Decoder {
     fn finish(self) -> Result<ReplyEnd, DecodeError> {
         let is_cut = !self.done && self.finish.is_none();
         // An end alone is no reply: an intermediary answered in place of the server.
-        if is_cut || !self.understood {
+        if is_cut || !self.recognized {
             return Err(DecodeError::Truncated {
                 phase: self.phase(),
             });
         }
-        let holds = Holds {
+        let holds = ContentFlags {
             calls: !self.calls.is_empty(),
-            refusal: self.prose.refuses,
+            refusal: self.content.has_refusal,
         };
         let mut end = ReplyEnd::new(finish_reason(self.finish.as_deref(), holds));
         end.model = self.model.map(Arc::from);
         end.notes = self.notes;
-        end.opaque = self.prose.into_states(&self.owner);
+        end.opaque = self.content.into_states(&self.owner);
         end.upstream = self.id.map(Arc::from);
         end.usage = self.usage;
         Ok(end)
     }
 
     fn read_whole(mut self, body: &[u8]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
-        if let Some(whole) = Whole::read(body) {
-            let out = self.plain_whole(whole).map_err(|fault| self.fault(fault))?;
+        if let Some(whole) = PlainReply::read(body) {
+            let out = self
+                .push_plain_reply(whole)
+                .map_err(|fault| self.fault(fault))?;
             self.done = true;
             return Ok((out, self.finish()?));
         }
@@ -415,10 +432,10 @@ impl DecodeReply for Decoder {
         let mut out = Vec::new();
         // Its choices have been taken out before.
         let head = self.chunk(&json, &mut out);
-        let read = head
+        let result = head
             .and_then(|()| self.choice(&first, true, &mut out))
-            .and_then(|()| self.settle(&mut out));
-        read.map_err(|fault| self.fault(fault))?;
+            .and_then(|()| self.end_blocks(&mut out));
+        result.map_err(|fault| self.fault(fault))?;
         self.done = true;
         let end = self.finish()?;
         Ok((out, end))

@@ -13,10 +13,10 @@ use jackfield_domain::round_break::RoundBreak;
 use jackfield_domain::server_tool::ServerTool;
 use serde_json::Value;
 
-use super::chunks::{Head, calling, choice, event, meanwhile, words};
-use super::remarks::Remarks;
-use super::waiting::{Kind, Waiting, piece};
-use crate::chat::reply::ending::{Holds, finish_word, usage_to_wire};
+use super::annotation_buffer::AnnotationBuffer;
+use super::chunks::{ChunkHead, call_delta, choice, event, server_call_delta, text_delta};
+use super::pending_block::{Kind, PendingBlock, fragment_delta};
+use crate::chat::reply::ending::{ContentFlags, finish_word, usage_to_wire};
 use crate::chat::reply::{is_audio, server_tools, state};
 use crate::chat::request::in_words;
 use crate::chat::{DIALECT, wire};
@@ -32,22 +32,22 @@ use crate::error;
 pub struct Encoder {
     begun: bool,
     calls: u32,
-    head: Head,
-    holds: Holds,
+    head: ChunkHead,
+    content_flags: ContentFlags,
     id: String,
     /// The kind of the last block written.
-    last: Option<Kind>,
+    last_kind: Option<Kind>,
     /// Whether reasoning is written.
-    reasoning: bool,
-    remarks: Remarks,
+    include_reasoning: bool,
+    annotations: AnnotationBuffer,
     /// The ids of server tool calls.
     server_calls: Vec<String>,
     /// Whether audio was written: a message can hold only one.
-    sounded: bool,
+    audio_written: bool,
     /// Whether any text was written.
-    spoke: bool,
-    usage: bool,
-    waiting: VecDeque<Waiting>,
+    text_written: bool,
+    include_usage: bool,
+    pending_blocks: VecDeque<PendingBlock>,
 }
 
 impl Encoder {
@@ -59,32 +59,32 @@ impl Encoder {
         Self {
             begun: false,
             calls: 0,
-            head: Head::new(id.clone(), model.into(), created),
-            holds: Holds::default(),
+            head: ChunkHead::new(id.clone(), model.into(), created),
+            content_flags: ContentFlags::default(),
             id,
-            last: None,
-            reasoning: true,
-            remarks: Remarks::default(),
+            last_kind: None,
+            include_reasoning: true,
+            annotations: AnnotationBuffer::default(),
             server_calls: Vec::new(),
-            sounded: false,
-            spoke: false,
-            usage: false,
+            audio_written: false,
+            text_written: false,
+            include_usage: false,
             // Usually blocks come one after another.
-            waiting: VecDeque::with_capacity(1),
+            pending_blocks: VecDeque::with_capacity(1),
         }
     }
 
     /// Adds usage at the end, which clients request with `stream_options.include_usage`.
     #[must_use]
     pub const fn with_usage(mut self) -> Self {
-        self.usage = true;
+        self.include_usage = true;
         self
     }
 
     /// Omits reasoning, for which the vendor has no field.
     #[must_use]
     pub const fn without_reasoning(mut self) -> Self {
-        self.reasoning = false;
+        self.include_reasoning = false;
         self
     }
 
@@ -110,39 +110,39 @@ impl Encoder {
     pub fn push_as(&mut self, delta: &Delta, call: Option<&ToolCallId>) -> Vec<SseEvent> {
         let mut out = self.begin();
         match delta {
-            Delta::BlockStarted { index, start } => self.waiting.push_back(Waiting {
+            Delta::BlockStarted { index, start } => self.pending_blocks.push_back(PendingBlock {
                 call: call.map(|id| id.as_str().to_owned()),
                 ended: false,
                 index: *index,
                 pieces: Vec::new(),
-                remarks: Vec::new(),
+                annotations: Vec::new(),
                 start: start.clone(),
-                state_told: false,
+                state_written: false,
                 states: Vec::new(),
-                told: None,
+                written_as: None,
             }),
             Delta::AnnotationAdded { index, annotation } => {
-                if let Some(block) = self.open(*index)
+                if let Some(block) = self.open_block(*index)
                     && *annotation.dialect == *DIALECT
                     && annotation.json.is_object()
                 {
-                    block.remarks.push(annotation.json.clone());
+                    block.annotations.push(annotation.json.clone());
                 }
             }
             Delta::ArgumentsAppended { index, text } | Delta::TextAppended { index, text } => {
-                if let Some(block) = self.open(*index)
+                if let Some(block) = self.open_block(*index)
                     && !text.is_empty()
                 {
                     block.pieces.push(Arc::clone(text));
                 }
             }
             Delta::BlockEnded { index } => {
-                if let Some(block) = self.open(*index) {
+                if let Some(block) = self.open_block(*index) {
                     block.ended = true;
                 }
             }
             Delta::StateSet { index, state } => {
-                if let Some(block) = self.open(*index) {
+                if let Some(block) = self.open_block(*index) {
                     block.states.retain(|known| known.kind != state.kind);
                     block.states.push(state.clone());
                 }
@@ -156,12 +156,12 @@ impl Encoder {
     #[must_use]
     pub fn finish(mut self, end: &ReplyEnd) -> Vec<SseEvent> {
         let mut out = self.begin();
-        for block in &mut self.waiting {
+        for block in &mut self.pending_blocks {
             block.ended = true;
         }
         self.flush(&mut out);
-        self.remark(&mut out);
-        if self.reasoning
+        self.write_annotations(&mut out);
+        if self.include_reasoning
             && let Some(details) = state::of_dialect(&end.opaque, state::REASONING_DETAILS)
         {
             out.push(self.chunk(wire::Delta {
@@ -169,9 +169,9 @@ impl Encoder {
                 ..wire::Delta::default()
             }));
         }
-        let reason = finish_word(&end.finish, self.holds);
+        let reason = finish_word(&end.finish, self.content_flags);
         out.push(self.event(vec![choice(wire::Delta::default(), Some(reason))], None));
-        if self.usage
+        if self.include_usage
             && let Some(usage) = &end.usage
         {
             out.push(self.event(Vec::new(), Some(usage_to_wire(usage))));
@@ -191,39 +191,41 @@ impl Encoder {
         event(&body)
     }
 
-    fn open(&mut self, index: u32) -> Option<&mut Waiting> {
-        let mut blocks = self.waiting.iter_mut().rev();
+    fn open_block(&mut self, index: u32) -> Option<&mut PendingBlock> {
+        let mut blocks = self.pending_blocks.iter_mut().rev();
         blocks.find(|block| block.index == index && !block.ended)
     }
 
     /// Writes what is available of the first block, and of the following ones once it has ended.
     fn flush(&mut self, out: &mut Vec<SseEvent>) {
-        while let Some(mut block) = self.waiting.pop_front() {
-            self.tell(&mut block, out);
+        while let Some(mut block) = self.pending_blocks.pop_front() {
+            self.write_block(&mut block, out);
             if !block.ended {
-                self.waiting.push_front(block);
+                self.pending_blocks.push_front(block);
                 return;
             }
-            if let Some(kind) = block.told {
-                self.last = Some(kind);
+            if let Some(kind) = block.written_as {
+                self.last_kind = Some(kind);
             }
         }
     }
 
-    fn tell(&mut self, block: &mut Waiting, out: &mut Vec<SseEvent>) {
-        if block.told.is_none() && !self.begin_block(block, out) {
+    fn write_block(&mut self, block: &mut PendingBlock, out: &mut Vec<SseEvent>) {
+        if block.written_as.is_none() && !self.begin_block(block, out) {
             return;
         }
-        let Some(kind) = block.told else { return };
-        if kind == Kind::Thinking && !self.reasoning {
+        let Some(kind) = block.written_as else { return };
+        if kind == Kind::Thinking && !self.include_reasoning {
             block.pieces.clear();
             return;
         }
-        for said in std::mem::take(&mut block.pieces) {
+        for text in std::mem::take(&mut block.pieces) {
             if kind == Kind::Text {
-                out.push(self.head.words(&said));
+                out.push(self.head.text_chunk(&text));
             } else {
-                out.extend(piece(kind, &block.start, &said).map(|delta| self.chunk(delta)));
+                out.extend(
+                    fragment_delta(kind, &block.start, &text).map(|delta| self.chunk(delta)),
+                );
             }
         }
         if block.ended {
@@ -232,15 +234,15 @@ impl Encoder {
     }
 
     /// Writes what is known only at the end of a block.
-    fn end_block(&mut self, block: &mut Waiting, kind: Kind, out: &mut Vec<SseEvent>) {
+    fn end_block(&mut self, block: &mut PendingBlock, kind: Kind, out: &mut Vec<SseEvent>) {
         if kind == Kind::Text {
-            self.remarks.add(std::mem::take(&mut block.remarks));
+            self.annotations.add(std::mem::take(&mut block.annotations));
         }
         if matches!(kind, Kind::Call(_))
-            && !block.state_told
+            && !block.state_written
             && let Some(extra) = state::of_dialect(&block.states, state::EXTRA_CONTENT)
             // SDKs require a `function` in every fragment of a call.
-            && let Some(mut delta) = piece(kind, &block.start, "")
+            && let Some(mut delta) = fragment_delta(kind, &block.start, "")
         {
             for call in delta.tool_calls.iter_mut().flatten() {
                 call.extra_content = Some(extra.clone());
@@ -250,8 +252,8 @@ impl Encoder {
     }
 
     /// Writes the annotations on the text so far.
-    fn remark(&mut self, out: &mut Vec<SseEvent>) {
-        if let Some(remarks) = self.remarks.take() {
+    fn write_annotations(&mut self, out: &mut Vec<SseEvent>) {
+        if let Some(remarks) = self.annotations.take() {
             out.push(self.chunk(wire::Delta {
                 annotations: Some(remarks),
                 ..wire::Delta::default()
@@ -260,22 +262,22 @@ impl Encoder {
     }
 
     /// Writes the start of a block; returns whether there is one, and deltas may follow.
-    fn begin_block(&mut self, block: &mut Waiting, out: &mut Vec<SseEvent>) -> bool {
+    fn begin_block(&mut self, block: &mut PendingBlock, out: &mut Vec<SseEvent>) -> bool {
         // The state of a call comes between its start and its arguments; and blank text may never become content.
-        if !block.ended && !block.speaks() {
+        if !block.ended && !block.has_text() {
             return false;
         }
         match &block.start {
-            BlockStart::Refusal if block.speaks() => {
-                self.holds.refusal = true;
-                block.told = Some(Kind::Refusal);
+            BlockStart::Refusal if block.has_text() => {
+                self.content_flags.refusal = true;
+                block.written_as = Some(Kind::Refusal);
             }
-            BlockStart::Text if block.speaks() => {
-                self.separate(RoundBreak::begins(&block.states), out);
-                block.told = Some(Kind::Text);
+            BlockStart::Text if block.has_text() => {
+                self.write_separator(RoundBreak::is_marked(&block.states), out);
+                block.written_as = Some(Kind::Text);
             }
-            BlockStart::Thinking { redacted: false } if block.speaks() => {
-                block.told = Some(Kind::Thinking);
+            BlockStart::Thinking { redacted: false } if block.has_text() => {
+                block.written_as = Some(Kind::Thinking);
             }
             BlockStart::Refusal | BlockStart::Text | BlockStart::Thinking { .. } => {}
             BlockStart::ToolCall {
@@ -285,59 +287,59 @@ impl Encoder {
                 upstream,
             } => {
                 // Clients that read calls take the text before them for complete.
-                self.remark(out);
+                self.write_annotations(out);
                 let index = self.calls;
                 self.calls += 1;
-                self.holds.calls = true;
+                self.content_flags.calls = true;
                 let upstream = upstream.as_ref().map(|known| &*known.id);
                 let upstream = upstream.filter(|id| !id.is_empty()).map(str::to_owned);
                 let id = block.call.take().or(upstream);
-                let mut told = wire::ToolCall {
+                let mut wire_call = wire::ToolCall {
                     index: Some(index),
                     id: Some(id.unwrap_or_else(|| format!("call_{}_{index}", self.id))),
                     extra_content: state::of_dialect(&block.states, state::EXTRA_CONTENT).cloned(),
                     ..wire::ToolCall::default()
                 };
-                block.state_told = told.extra_content.is_some();
+                block.state_written = wire_call.extra_content.is_some();
                 let name = Some((**name).to_owned());
                 if *json {
-                    told.kind = Some("function".to_owned());
-                    told.function = Some(wire::FunctionCall {
+                    wire_call.kind = Some("function".to_owned());
+                    wire_call.function = Some(wire::FunctionCall {
                         name,
                         arguments: Value::String(String::new()),
                     });
-                    if !block.speaks() {
+                    if !block.has_text() {
                         // Clients parse the arguments, so empty ones become an empty object.
                         block.pieces = vec!["{}".into()];
                     }
                 } else {
-                    told.kind = Some("custom".to_owned());
-                    told.custom = Some(wire::CustomCall {
+                    wire_call.kind = Some("custom".to_owned());
+                    wire_call.custom = Some(wire::CustomCall {
                         name,
                         input: String::new(),
                     });
                 }
-                out.push(self.chunk(calling(told)));
-                block.told = Some(Kind::Call(index));
+                out.push(self.chunk(call_delta(wire_call)));
+                block.written_as = Some(Kind::Call(index));
             }
             BlockStart::ToolCall {
                 ran_by: RanBy::Provider,
                 json,
                 ..
-            } => block.told = self.server_call(block, *json, out),
-            BlockStart::Whole(content) => block.told = self.whole(content, out),
+            } => block.written_as = self.write_server_call(block, *json, out),
+            BlockStart::Whole(content) => block.written_as = self.write_whole_block(content, out),
         }
-        block.told.is_some()
+        block.written_as.is_some()
     }
 
     /// Writes a server tool call once it is complete.
-    fn server_call(
+    fn write_server_call(
         &mut self,
-        block: &Waiting,
+        block: &PendingBlock,
         json: bool,
         out: &mut Vec<SseEvent>,
     ) -> Option<Kind> {
-        let tool = ServerTool::of(&block.states).filter(|_| block.ended)?;
+        let tool = ServerTool::from_states(&block.states).filter(|_| block.ended)?;
         let raw = block.pieces.concat();
         let arguments = if json {
             server_tools::json_arguments(&raw).to_owned()
@@ -349,37 +351,37 @@ impl Encoder {
             Some(id) => id.clone(),
             None => format!("call_{}_server_{index}", self.id),
         };
-        let mut told = server_tools::call(&id, tool, arguments);
-        told.index = u32::try_from(index).ok();
-        out.push(self.chunk(meanwhile(told)));
+        let mut wire_call = server_tools::call(&id, tool, arguments);
+        wire_call.index = u32::try_from(index).ok();
+        out.push(self.chunk(server_call_delta(wire_call)));
         self.server_calls.push(id);
         Some(Kind::Other)
     }
 
     /// Writes an empty line between texts that are separated by another block or belong to different rounds.
-    fn separate(&mut self, later_round: bool, out: &mut Vec<SseEvent>) {
-        if self.spoke && (later_round || self.last != Some(Kind::Text)) {
-            out.push(self.chunk(words("\n\n".to_owned())));
+    fn write_separator(&mut self, later_round: bool, out: &mut Vec<SseEvent>) {
+        if self.text_written && (later_round || self.last_kind != Some(Kind::Text)) {
+            out.push(self.chunk(text_delta("\n\n".to_owned())));
         }
-        self.spoke = true;
+        self.text_written = true;
     }
 
     /// Writes a block that arrives complete.
-    fn whole(&mut self, content: &Content, out: &mut Vec<SseEvent>) -> Option<Kind> {
+    fn write_whole_block(&mut self, content: &Content, out: &mut Vec<SseEvent>) -> Option<Kind> {
         let text = match content {
             Content::ToolOutcome(outcome) => {
                 let mut ids = self.server_calls.iter();
                 let index = ids.position(|id| id == outcome.call.as_str())?;
-                let mut told = wire::ServerCall {
+                let mut wire_call = wire::ServerCall {
                     index: u32::try_from(index).ok(),
                     ..wire::ServerCall::default()
                 };
-                server_tools::answer(&mut told, &outcome.result);
-                out.push(self.chunk(meanwhile(told)));
+                server_tools::answer(&mut wire_call, &outcome.result);
+                out.push(self.chunk(server_call_delta(wire_call)));
                 return Some(Kind::Other);
             }
-            Content::Opaque(opaque) if is_audio(opaque) && !self.sounded => {
-                self.sounded = true;
+            Content::Opaque(opaque) if is_audio(opaque) && !self.audio_written => {
+                self.audio_written = true;
                 out.push(self.chunk(wire::Delta {
                     audio: Some(opaque.json.clone()),
                     ..wire::Delta::default()
@@ -394,8 +396,8 @@ impl Encoder {
             | Content::ToolCall(_) => None,
         };
         let text = text.filter(|text| !text.trim().is_empty())?;
-        self.separate(false, out);
-        out.push(self.chunk(words(text)));
+        self.write_separator(false, out);
+        out.push(self.chunk(text_delta(text)));
         Some(Kind::Text)
     }
 

@@ -63,7 +63,7 @@ pub struct ReplyMessage {
     pub tool_calls: Option<Vec<ToolCall>>,
     /// Server tool calls; our own extension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub jackfield: Option<Meanwhile>,
+    pub jackfield: Option<ServerCalls>,
 }
 
 /// A chunk of a streamed reply.
@@ -128,7 +128,7 @@ pub struct Delta {
     pub tool_calls: Option<Vec<ToolCall>>,
     /// Fragments of server tool calls; our own extension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub jackfield: Option<Meanwhile>,
+    pub jackfield: Option<ServerCalls>,
 }
 
 /// The server tool calls of a reply: `jackfield` in a message and in a delta.
@@ -136,7 +136,7 @@ pub struct Delta {
 /// Clients that accumulate deltas, as the vendor's SDKs do, arrive at the list of a whole message, with the index
 /// in each element.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-pub struct Meanwhile {
+pub struct ServerCalls {
     /// The calls; never an empty list.
     pub tool_calls: Vec<ServerCall>,
 }

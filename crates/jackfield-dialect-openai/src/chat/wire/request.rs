@@ -35,14 +35,14 @@ pub struct Request {
     /// The most tokens of the reply, reasoning included.
     #[serde(
         default,
-        deserialize_with = "jackfield_dialect_kit::whole::optional",
+        deserialize_with = "jackfield_dialect_kit::whole_number::optional",
         skip_serializing_if = "Option::is_none"
     )]
     pub max_completion_tokens: Option<u64>,
     /// The deprecated form of the limit, which most compatible servers read.
     #[serde(
         default,
-        deserialize_with = "jackfield_dialect_kit::whole::optional",
+        deserialize_with = "jackfield_dialect_kit::whole_number::optional",
         skip_serializing_if = "Option::is_none"
     )]
     pub max_tokens: Option<u64>,
@@ -61,7 +61,7 @@ pub struct Request {
     /// Top-k sampling, which some compatible servers have.
     #[serde(
         default,
-        deserialize_with = "jackfield_dialect_kit::whole::optional",
+        deserialize_with = "jackfield_dialect_kit::whole_number::optional",
         skip_serializing_if = "Option::is_none"
     )]
     pub top_k: Option<u32>,
@@ -74,7 +74,7 @@ pub struct Request {
     /// The seed for repeatable sampling.
     #[serde(
         default,
-        deserialize_with = "jackfield_dialect_kit::whole::optional",
+        deserialize_with = "jackfield_dialect_kit::whole_number::optional",
         skip_serializing_if = "Option::is_none"
     )]
     pub seed: Option<i64>,

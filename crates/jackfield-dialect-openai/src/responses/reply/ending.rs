@@ -8,7 +8,7 @@ use crate::responses::wire;
 
 /// Contents of a reply that its status does not show.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct ContentFlags {
     /// A call for the client or for Jackfield.
     pub(crate) call: bool,
     /// The model's explanation of a refusal.
@@ -19,11 +19,11 @@ pub(crate) struct Seen {
 pub(crate) fn finish_reason(
     status: &str,
     details: Option<&wire::IncompleteDetails>,
-    seen: Seen,
+    flags: ContentFlags,
 ) -> FinishReason {
     match status {
-        "completed" if seen.call => FinishReason::ToolCalls,
-        "completed" if seen.refusal => FinishReason::Refused,
+        "completed" if flags.call => FinishReason::ToolCalls,
+        "completed" if flags.refusal => FinishReason::Refused,
         "completed" => FinishReason::Stop,
         "incomplete" => match details.and_then(|details| details.reason.as_deref()) {
             Some("content_filter") => FinishReason::ContentFilter,

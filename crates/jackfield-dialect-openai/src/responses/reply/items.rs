@@ -3,7 +3,7 @@
 //! Ids of messages and calls are generated here, because a stream sends them before the provider's ids are known.
 //! Reasoning and opaque items keep their own.
 
-use jackfield_dialect_kit::serve::About;
+use jackfield_dialect_kit::serve::ReplyInfo;
 use jackfield_domain::block::{Annotation, UpstreamId};
 use jackfield_domain::opaque::OpaqueState;
 use serde_json::{Map, Value, json};
@@ -34,18 +34,18 @@ fn fits(id: &str) -> bool {
 
 /// The data for the generated parts of items.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Made<'a> {
+pub(crate) struct ItemBuilder<'a> {
     /// The description of the reply; its id is the reply's without the prefix.
-    pub(crate) about: &'a About,
+    pub(crate) about: &'a ReplyInfo,
     /// The index among its items.
-    pub(crate) place: usize,
+    pub(crate) output_index: usize,
     /// The opaque state of the block.
     pub(crate) states: &'a [OpaqueState],
     /// The provider's id of the call, if the block is one.
     pub(crate) upstream: Option<&'a UpstreamId>,
 }
 
-impl Made<'_> {
+impl ItemBuilder<'_> {
     /// A message with one part.
     pub(crate) fn message(&self, part: wire::Part, status: &str) -> wire::Item {
         let known = state::of_dialect(self.states, state::MESSAGE);
@@ -57,7 +57,7 @@ impl Made<'_> {
             role: wire::Role::Assistant,
             content,
             extra: extra(
-                item_id("msg", &self.about.id, self.place),
+                item_id("msg", &self.about.id, self.output_index),
                 known,
                 Some(status),
             ),
@@ -73,7 +73,7 @@ impl Made<'_> {
         status: &str,
     ) -> wire::Item {
         let id = self.call_item_id("fc", call_id);
-        let (name, extra) = self.named(name, extra(id, self.known_call(), Some(status)));
+        let (name, extra) = self.original_name(name, extra(id, self.known_call(), Some(status)));
         wire::Item::FunctionCall(wire::Call {
             arguments: Value::from(arguments),
             call_id: call_id.to_owned(),
@@ -85,7 +85,7 @@ impl Made<'_> {
     /// A call of a text tool.
     pub(crate) fn custom_call(&self, call_id: &str, name: &str, input: &str) -> wire::Item {
         let id = self.call_item_id("ctc", call_id);
-        let (name, extra) = self.named(name, extra(id, self.known_call(), None));
+        let (name, extra) = self.original_name(name, extra(id, self.known_call(), None));
         wire::Item::CustomToolCall(wire::CustomCall {
             call_id: call_id.to_owned(),
             input: input.to_owned(),
@@ -95,7 +95,11 @@ impl Made<'_> {
     }
 
     /// The name of a called tool as the client gave it, and its namespace among the other fields.
-    fn named(&self, name: &str, mut extra: Map<String, Value>) -> (String, Map<String, Value>) {
+    fn original_name(
+        &self,
+        name: &str,
+        mut extra: Map<String, Value>,
+    ) -> (String, Map<String, Value>) {
         let table = self.about.echo.get(namespaces::TABLE);
         let (namespace, name) = namespaces::original(table, name);
         if let Some(namespace) = namespace {
@@ -114,7 +118,7 @@ impl Made<'_> {
             None => {
                 let summary = json!([{ "type": "summary_text", "text": text }]);
                 let summary = ("summary".to_owned(), summary);
-                let id = known.and_then(state::begun_id);
+                let id = known.and_then(state::reasoning_start_id);
                 let id = id.map(|id| ("id".to_owned(), Value::from(id)));
                 std::iter::once(summary).chain(id).collect()
             }
@@ -122,7 +126,7 @@ impl Made<'_> {
         // Some servers omit these fields, which clients require.
         fields
             .entry("id")
-            .or_insert_with(|| item_id("rs", &self.about.id, self.place).into());
+            .or_insert_with(|| item_id("rs", &self.about.id, self.output_index).into());
         fields.entry("summary").or_insert_with(|| json!([]));
         Some(wire::Item::Reasoning(wire::Reasoning { fields }))
     }
@@ -137,11 +141,11 @@ impl Made<'_> {
     /// A provider of this dialect checks its reasoning against the call that follows, and a client that keeps its
     /// own history knows that call only by our id: so the item's id includes the provider's id.
     pub(crate) fn call_item_id(&self, prefix: &str, call_id: &str) -> String {
-        let id = item_id(prefix, &self.about.id, self.place);
-        let is_told = |upstream: &&UpstreamId| {
+        let id = item_id(prefix, &self.about.id, self.output_index);
+        let is_included = |upstream: &&UpstreamId| {
             *upstream.owner.dialect == *DIALECT && *upstream.id != *call_id && fits(&upstream.id)
         };
-        match self.upstream.filter(is_told) {
+        match self.upstream.filter(is_included) {
             Some(upstream) => format!("{id}{UPSTREAM}{}", upstream.id),
             None => id,
         }

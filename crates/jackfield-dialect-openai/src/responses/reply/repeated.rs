@@ -10,7 +10,7 @@ pub(crate) fn response_id(id: &str) -> String {
 }
 
 /// The fields of the request, and the vendor's defaults for missing ones.
-pub(super) fn repeated(echo: &Map<String, Value>) -> Map<String, Value> {
+pub(super) fn repeated_fields(echo: &Map<String, Value>) -> Map<String, Value> {
     let defaults = [
         ("background", Value::from(false)),
         ("instructions", Value::Null),
@@ -29,7 +29,7 @@ pub(super) fn repeated(echo: &Map<String, Value>) -> Map<String, Value> {
     ];
     let defaults = defaults.map(|(key, json)| (key.to_owned(), json));
     let mut repeated = Map::from_iter(defaults);
-    let said = echo.iter().filter(|(key, _)| *key != namespaces::TABLE);
-    repeated.extend(said.map(|(key, json)| (key.clone(), json.clone())));
+    let fields = echo.iter().filter(|(key, _)| *key != namespaces::TABLE);
+    repeated.extend(fields.map(|(key, json)| (key.clone(), json.clone())));
     repeated
 }

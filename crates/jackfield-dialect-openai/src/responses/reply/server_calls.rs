@@ -1,6 +1,6 @@
 //! The item of a server tool call: call and outcome are one item, `mcp_call`.
 
-use jackfield_dialect_kit::in_words;
+use jackfield_dialect_kit::media_text;
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use jackfield_domain::server_tool::ServerTool;
 use serde_json::{Map, Value, json};
@@ -36,12 +36,12 @@ impl ServerCall {
     }
 
     /// The item at its start.
-    pub(crate) fn begun(&self) -> Item {
+    pub(crate) fn started_item(&self) -> Item {
         self.item("in_progress", Value::Null, Value::Null)
     }
 
     /// The item at its end; without an outcome none will follow.
-    pub(crate) fn ended(&self, outcome: Option<&ToolResult>) -> Item {
+    pub(crate) fn ended_item(&self, outcome: Option<&ToolResult>) -> Item {
         match outcome {
             None => self.item("incomplete", Value::Null, Value::Null),
             Some(result) if result.is_error => {
@@ -72,9 +72,9 @@ impl ServerCall {
 /// An outcome as text, which the vendor's item requires.
 fn output(result: &ToolResult) -> String {
     let parts = result.content.iter().map(|part| match part {
-        OutcomePart::Audio(audio) => in_words::audio(audio),
-        OutcomePart::Document(document) => in_words::source("document", &document.source),
-        OutcomePart::Image(image) => in_words::source("image", &image.source),
+        OutcomePart::Audio(audio) => media_text::audio(audio),
+        OutcomePart::Document(document) => media_text::source("document", &document.source),
+        OutcomePart::Image(image) => media_text::source("image", &image.source),
         OutcomePart::Text(text) => (**text).to_owned(),
     });
     let parts: Vec<String> = parts.collect();

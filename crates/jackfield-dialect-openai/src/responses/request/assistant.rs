@@ -1,37 +1,37 @@
 //! Maps the model's text, calls and reasoning to items.
 
-use jackfield_dialect_kit::in_words;
+use jackfield_dialect_kit::media_text;
 use jackfield_domain::block::{Block, Content, OpaqueBlock, RanBy, Text, Thinking};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::NoteEffect;
 use serde_json::{Map, Value};
 
 use super::Unsupported;
-use super::conversation::{At, Outward};
+use super::conversation::{BlockPath, RequestWriter};
 use crate::responses::state::{self, MessagePart};
 use crate::responses::{DIALECT, wire};
 
 /// The items of one reply.
 #[derive(Debug, Default)]
-struct Items<'a> {
+struct ReplyItems<'a> {
     /// The last part sent, if the next one may join it.
-    last: Option<MessagePart<'a>>,
-    said: Vec<wire::Item>,
+    last_part: Option<MessagePart<'a>>,
+    sent: Vec<wire::Item>,
     /// Reasoning that waits for the item to which it belongs.
-    waiting: Vec<Waiting<'a>>,
+    pending_reasoning: Vec<PendingReasoning<'a>>,
 }
 
 /// Reasoning that can be sent back to its owner.
 #[derive(Debug)]
-struct Waiting<'a> {
-    at: At,
+struct PendingReasoning<'a> {
+    at: BlockPath,
     block: &'a Block,
     fields: &'a Map<String, Value>,
     place: usize,
     thinking: &'a Thinking,
 }
 
-impl Outward<'_> {
+impl RequestWriter<'_> {
     /// The items of an assistant message.
     pub(super) fn assistant(
         &mut self,
@@ -39,57 +39,59 @@ impl Outward<'_> {
         message: &Message,
     ) -> Result<Vec<wire::Item>, Unsupported> {
         // Items are bound to the reasoning before them: the vendor refuses their ids without it.
-        let known = message.blocks.iter().all(|block| {
+        let ids_allowed = message.blocks.iter().all(|block| {
             self.reasoning(block)
                 .is_none_or(|(_, usable)| usable.is_some())
         });
-        let mut items = Items::default();
+        let mut items = ReplyItems::default();
         for (b, block) in message.blocks.iter().enumerate() {
-            let at = At {
+            let at = BlockPath {
                 message: n,
                 block: b,
                 role: Role::Assistant,
             };
-            self.block(at, block, known, &mut items)?;
+            self.block(at, block, ids_allowed, &mut items)?;
         }
         // The vendor refuses reasoning without the item that follows it.
-        self.forget(&mut items);
-        Ok(items.said)
+        self.drop_reasoning(&mut items);
+        Ok(items.sent)
     }
 
     fn block<'a>(
         &mut self,
-        at: At,
+        at: BlockPath,
         block: &'a Block,
-        known: bool,
-        items: &mut Items<'a>,
+        ids_allowed: bool,
+        items: &mut ReplyItems<'a>,
     ) -> Result<(), Unsupported> {
         match &block.content {
-            Content::Audio(audio) => self.told(at, block, in_words::audio(audio), items),
+            Content::Audio(audio) => {
+                self.push_media_as_text(at, block, media_text::audio(audio), items)
+            }
             Content::Document(document) => {
-                let words = in_words::source("document", &document.source);
-                self.told(at, block, words, items);
+                let words = media_text::source("document", &document.source);
+                self.push_media_as_text(at, block, words, items);
             }
             Content::Image(image) => {
-                let words = in_words::source("image", &image.source);
-                self.told(at, block, words, items);
+                let words = media_text::source("image", &image.source);
+                self.push_media_as_text(at, block, words, items);
             }
-            Content::Opaque(opaque) => self.opaque(at, block, opaque, known, items),
+            Content::Opaque(opaque) => self.opaque(at, block, opaque, ids_allowed, items),
             Content::Refusal(refusal) => {
                 let part = wire::Part::Refusal {
                     refusal: (**refusal).to_owned(),
                 };
-                self.words(at, block, refusal, part, known, items);
+                self.push_text(at, block, refusal, part, ids_allowed, items);
             }
             Content::Text(text) => {
                 let part = wire::Part::OutputText {
                     text: (*text.text).to_owned(),
                     annotations: Vec::new(),
                 };
-                self.words(at, block, &text.text, part, known, items);
+                self.push_text(at, block, &text.text, part, ids_allowed, items);
             }
             Content::Thinking(thinking) => match self.reasoning(block) {
-                Some((place, Some(fields))) => items.waiting.push(Waiting {
+                Some((place, Some(fields))) => items.pending_reasoning.push(PendingReasoning {
                     at,
                     block,
                     fields,
@@ -105,17 +107,17 @@ impl Outward<'_> {
             Content::ToolCall(call) if call.ran_by == RanBy::Provider => {
                 self.notes
                     .dropped(NoteEffect::Quality, "provider_call_withheld", at);
-                self.forget(items);
+                self.drop_reasoning(items);
             }
             Content::ToolCall(call) => {
-                let item = self.call(at, block, call, known);
+                let item = self.call(at, block, call, ids_allowed);
                 self.push(item, items);
             }
             Content::ToolOutcome(_) => {
                 // The outcome of a call that another provider ran; its call is withheld as well.
                 self.notes
                     .dropped(NoteEffect::Quality, "provider_outcome_withheld", at);
-                self.forget(items);
+                self.drop_reasoning(items);
             }
         }
         Ok(())
@@ -136,9 +138,9 @@ impl Outward<'_> {
     }
 
     /// Adds an item, preceded by the reasoning that belongs to it.
-    fn push(&mut self, item: wire::Item, items: &mut Items<'_>) {
-        for reasoning in items.waiting.drain(..) {
-            let Waiting {
+    fn push(&mut self, item: wire::Item, items: &mut ReplyItems<'_>) {
+        for reasoning in items.pending_reasoning.drain(..) {
+            let PendingReasoning {
                 at,
                 block,
                 fields,
@@ -146,8 +148,8 @@ impl Outward<'_> {
                 thinking,
             } = reasoning;
             self.withhold(at, block, Some(place));
-            self.no_cache_point(at, block);
-            if *thinking.text != *state::words_of_reasoning(fields) {
+            self.note_lost_cache_point(at, block);
+            if *thinking.text != *state::reasoning_text(fields) {
                 let path = format_args!("{at}.text");
                 self.notes
                     .dropped(NoteEffect::Cosmetic, "thinking_text", path);
@@ -156,56 +158,56 @@ impl Outward<'_> {
                 self.notes
                     .approximated(NoteEffect::Cosmetic, "thinking_redacted", at);
             }
-            items.said.push(wire::Item::Reasoning(wire::Reasoning {
-                fields: state::said(&state::without(fields, &["type"])),
+            items.sent.push(wire::Item::Reasoning(wire::Reasoning {
+                fields: state::without_nulls(&state::without(fields, &["type"])),
             }));
         }
-        items.last = None;
-        items.said.push(item);
+        items.last_part = None;
+        items.sent.push(item);
     }
 
     /// Drops the reasoning whose item is left out.
-    fn forget(&mut self, items: &mut Items<'_>) {
-        for reasoning in items.waiting.drain(..) {
+    fn drop_reasoning(&mut self, items: &mut ReplyItems<'_>) {
+        for reasoning in items.pending_reasoning.drain(..) {
             let at = reasoning.at;
             self.notes
                 .dropped(NoteEffect::Quality, "reasoning_without_its_item", at);
         }
-        items.last = None;
+        items.last_part = None;
     }
 
-    fn words<'a>(
+    fn push_text<'a>(
         &mut self,
-        at: At,
+        at: BlockPath,
         block: &'a Block,
         text: &str,
         part: wire::Part,
-        known: bool,
-        items: &mut Items<'a>,
+        ids_allowed: bool,
+        items: &mut ReplyItems<'a>,
     ) {
         let found = state::find(&block.opaque, self.owner, state::MESSAGE);
         let found = found.and_then(|(place, json)| Some((place, MessagePart::read(json)?)));
         // The vendor accepts its own parts only in items that have an id.
-        let mine = found.filter(|(_, mine)| known && mine.item.contains_key("id"));
+        let own_part = found.filter(|(_, mine)| ids_allowed && mine.item.contains_key("id"));
         let joins = |mine: &MessagePart<'_>| {
             items
-                .last
+                .last_part
                 .as_ref()
-                .is_some_and(|last| items.waiting.is_empty() && mine.follows(last))
+                .is_some_and(|last| items.pending_reasoning.is_empty() && mine.follows(last))
         };
-        let mine = mine.filter(|(_, mine)| mine.part == 0 || joins(mine));
-        let Some((place, mine)) = mine else {
-            if let Some(text) = self.not_blank(at, text) {
+        let own_part = own_part.filter(|(_, mine)| mine.part == 0 || joins(mine));
+        let Some((place, own_part)) = own_part else {
+            if let Some(text) = self.non_blank(at, text) {
                 let extra = self.without_item(at, block, found);
-                self.push(easy(text, extra), items);
+                self.push(text_message(text, extra), items);
             }
             return;
         };
         self.withhold(at, block, Some(place));
-        self.no_cache_point(at, block);
+        self.note_lost_cache_point(at, block);
         let part = self.annotated(at, block, part);
-        if let Some(wire::Item::Message(message)) = items.said.last_mut()
-            && mine.part > 0
+        if let Some(wire::Item::Message(message)) = items.sent.last_mut()
+            && own_part.part > 0
             && let wire::Content::Parts(parts) = &mut message.content
         {
             parts.push(part);
@@ -213,28 +215,28 @@ impl Outward<'_> {
             let message = wire::Message {
                 role: wire::Role::Assistant,
                 content: wire::Content::Parts(vec![part]),
-                extra: state::said(mine.item),
+                extra: state::without_nulls(own_part.item),
             };
             self.push(wire::Item::Message(message), items);
         }
-        items.last = Some(mine);
+        items.last_part = Some(own_part);
     }
 
     /// Notes the losses of text that is sent as a message without its item; returns the fields that are kept.
     fn without_item(
         &mut self,
-        at: At,
+        at: BlockPath,
         block: &Block,
-        mine: Option<(usize, MessagePart<'_>)>,
+        own_part: Option<(usize, MessagePart<'_>)>,
     ) -> Map<String, Value> {
-        let kept = mine.map(|(place, mine)| {
+        let kept_fields = own_part.map(|(place, mine)| {
             let same = mine.part == 0 && !mine.item.contains_key("id");
-            self.unnamed(at, block, (place, mine.item), same)
+            self.fields_without_id(at, block, (place, mine.item), same)
         });
-        if kept.is_none() {
+        if kept_fields.is_none() {
             self.withhold(at, block, None);
         }
-        self.no_cache_point(at, block);
+        self.note_lost_cache_point(at, block);
         match &block.content {
             Content::Refusal(_) => {
                 self.notes
@@ -255,22 +257,22 @@ impl Outward<'_> {
             | Content::ToolCall(_)
             | Content::ToolOutcome(_) => {}
         }
-        kept.unwrap_or_default()
+        kept_fields.unwrap_or_default()
     }
 
     /// The fields kept of an item that is sent without its id: the phase of a text improves the model's answers,
     /// and a tool cannot be called without its namespace.
-    pub(super) fn unnamed(
+    pub(super) fn fields_without_id(
         &mut self,
-        at: At,
+        at: BlockPath,
         block: &Block,
         (place, item): (usize, &Map<String, Value>),
         same: bool,
     ) -> Map<String, Value> {
         let kept = if same {
-            state::said(item)
+            state::without_nulls(item)
         } else {
-            state::said(&state::without(item, &["id", "status"]))
+            state::without_nulls(&state::without(item, &["id", "status"]))
         };
         self.withhold(at, block, (!kept.is_empty()).then_some(place));
         if !kept.is_empty() && !same {
@@ -282,7 +284,7 @@ impl Outward<'_> {
     }
 
     /// A part with the annotations on its text.
-    fn annotated(&mut self, at: At, block: &Block, mut part: wire::Part) -> wire::Part {
+    fn annotated(&mut self, at: BlockPath, block: &Block, mut part: wire::Part) -> wire::Part {
         let (Content::Text(text), wire::Part::OutputText { annotations, .. }) =
             (&block.content, &mut part)
         else {
@@ -305,26 +307,27 @@ impl Outward<'_> {
 
     fn opaque<'a>(
         &mut self,
-        at: At,
+        at: BlockPath,
         block: &'a Block,
         opaque: &'a OpaqueBlock,
-        known: bool,
-        items: &mut Items<'a>,
+        ids_allowed: bool,
+        items: &mut ReplyItems<'a>,
     ) {
-        let mine = state::fields_of(opaque).filter(|_| known && opaque.owner == *self.owner);
-        let Some(fields) = mine else {
+        let own_fields =
+            state::fields_of(opaque).filter(|_| ids_allowed && opaque.owner == *self.owner);
+        let Some(fields) = own_fields else {
             match self.fallback(at, opaque) {
                 Some(text) => {
                     self.withhold(at, block, None);
-                    self.no_cache_point(at, block);
-                    self.push(easy(text, Map::new()), items);
+                    self.note_lost_cache_point(at, block);
+                    self.push(text_message(text, Map::new()), items);
                 }
-                None => self.forget(items),
+                None => self.drop_reasoning(items),
             }
             return;
         };
         self.withhold(at, block, None);
-        self.no_cache_point(at, block);
+        self.note_lost_cache_point(at, block);
         if opaque.fallback.is_some() {
             let path = format_args!("{at}.fallback");
             self.notes
@@ -334,7 +337,7 @@ impl Outward<'_> {
     }
 
     /// The fallback text for a block that is not sent; noted either way.
-    pub(super) fn fallback(&mut self, at: At, opaque: &OpaqueBlock) -> Option<String> {
+    pub(super) fn fallback(&mut self, at: BlockPath, opaque: &OpaqueBlock) -> Option<String> {
         let text = opaque.fallback.as_deref();
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
             self.notes
@@ -346,17 +349,23 @@ impl Outward<'_> {
     }
 
     /// Adds text in place of a block of another kind.
-    fn told<'a>(&mut self, at: At, block: &'a Block, words: String, items: &mut Items<'a>) {
+    fn push_media_as_text<'a>(
+        &mut self,
+        at: BlockPath,
+        block: &'a Block,
+        words: String,
+        items: &mut ReplyItems<'a>,
+    ) {
         self.withhold(at, block, None);
-        self.no_cache_point(at, block);
+        self.note_lost_cache_point(at, block);
         self.notes
             .approximated(NoteEffect::Meaning, "media_as_text", at);
-        self.push(easy(words, Map::new()), items);
+        self.push(text_message(words, Map::new()), items);
     }
 }
 
 /// A text of the model that is not an item of the owner.
-fn easy(text: String, extra: Map<String, Value>) -> wire::Item {
+fn text_message(text: String, extra: Map<String, Value>) -> wire::Item {
     wire::Item::Message(wire::Message {
         role: wire::Role::Assistant,
         content: wire::Content::Text(text),

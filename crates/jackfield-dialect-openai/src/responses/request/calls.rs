@@ -6,32 +6,32 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::tool_input::ToolInput;
 use serde_json::{Map, Value, json};
 
-use super::conversation::{At, Outward, SentCall};
+use super::conversation::{BlockPath, RequestWriter, SentCall};
 use super::tools::TEXT_FIELD;
 use crate::responses::{state, wire};
 
-impl Outward<'_> {
+impl RequestWriter<'_> {
     /// The item of a call; `known` is whether it may use the id that its owner assigned.
     pub(super) fn call(
         &mut self,
-        at: At,
+        at: BlockPath,
         block: &Block,
         call: &ToolCall,
-        known: bool,
+        ids_allowed: bool,
     ) -> wire::Item {
         let name = self.called_name(at, &call.name);
-        let call_id = self.ids.of_call(&call.id);
+        let call_id = self.ids.wire_id(&call.id);
         let found = state::find(&block.opaque, self.owner, state::CALL);
         let found = found
             .and_then(|(place, json)| Some((place, state::fields(json, &state::FIELDS_OF_CALL)?)));
         let extra = match found {
-            Some(found) => self.unnamed(at, block, found, known),
+            Some(found) => self.fields_without_id(at, block, found, ids_allowed),
             None => {
                 self.withhold(at, block, None);
                 Map::new()
             }
         };
-        self.no_cache_point(at, block);
+        self.note_lost_cache_point(at, block);
         let sent = SentCall {
             caller: extra
                 .get("caller")
@@ -53,12 +53,12 @@ impl Outward<'_> {
                 extra,
             }),
         };
-        self.sent.insert(call.id.clone(), sent);
+        self.sent_calls.insert(call.id.clone(), sent);
         item
     }
 
     /// The arguments as the text of a JSON object: several servers parse it, and refuse anything else.
-    fn arguments(&mut self, at: At, input: &ToolInput) -> String {
+    fn arguments(&mut self, at: BlockPath, input: &ToolInput) -> String {
         let path = format_args!("{at}.input");
         match input {
             ToolInput::Json(input) => match input.object() {
@@ -78,7 +78,7 @@ impl Outward<'_> {
         }
     }
 
-    fn called_name(&mut self, at: At, name: &CalledName) -> String {
+    fn called_name(&mut self, at: BlockPath, name: &CalledName) -> String {
         let name = name.as_str();
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if (1..=128).contains(&name.len()) && name.chars().all(fits) {

@@ -19,20 +19,20 @@ use crate::responses::wire;
 
 /// The mapped conversation and system prompt.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct MappedConversation {
     pub(super) instructions: Option<String>,
     pub(super) items: Vec<wire::Item>,
 }
 
 /// The context for mapping blocks.
 #[derive(Debug)]
-pub(super) struct Outward<'a> {
+pub(super) struct RequestWriter<'a> {
     pub(super) ids: WireIds,
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
     pub(super) profile: &'a Profile,
     /// How each call was sent, for its output.
-    pub(super) sent: HashMap<ToolCallId, SentCall>,
+    pub(super) sent_calls: HashMap<ToolCallId, SentCall>,
 }
 
 /// How a call was sent.
@@ -46,19 +46,19 @@ pub(super) struct SentCall {
 
 /// A place in the conversation; its path is written out only when a note needs it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct At {
+pub(super) struct BlockPath {
     pub(super) message: usize,
     pub(super) block: usize,
     pub(super) role: Role,
 }
 
-impl fmt::Display for At {
+impl fmt::Display for BlockPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "messages[{}].blocks[{}]", self.message, self.block)
     }
 }
 
-impl At {
+impl BlockPath {
     pub(super) fn unsupported(self, reason: &'static str) -> Unsupported {
         Unsupported {
             path: self.to_string(),
@@ -73,7 +73,7 @@ pub(super) fn to_wire(
     owner: &StateOwner,
     profile: &Profile,
     notes: &mut Notes,
-) -> Result<Said, Unsupported> {
+) -> Result<MappedConversation, Unsupported> {
     let mut system: Vec<String> = Vec::new();
     for (n, part) in request.system.parts.iter().enumerate() {
         if part.text.trim().is_empty() {
@@ -83,57 +83,57 @@ pub(super) fn to_wire(
             system.push((*part.text).to_owned());
         }
     }
-    let mut outward = Outward {
-        ids: WireIds::of(request, owner, profile.call_ids),
+    let mut writer = RequestWriter {
+        ids: WireIds::new(request, owner, profile.call_ids),
         notes,
         owner,
         profile,
-        sent: HashMap::new(),
+        sent_calls: HashMap::new(),
     };
     let mut items: Vec<wire::Item> = Vec::new();
     let mut last = None;
     for (n, message) in request.messages.iter().enumerate() {
-        outward.withhold_of_message(n, message);
+        writer.withhold_of_message(n, message);
         if message.blocks.is_empty() {
             let path = format_args!("messages[{n}]");
-            outward
+            writer
                 .notes
                 .dropped(NoteEffect::Cosmetic, "empty_message", path);
             continue;
         }
-        let said = match message.role {
-            Role::Assistant => outward.assistant(n, message)?,
+        let message_items = match message.role {
+            Role::Assistant => writer.assistant(n, message)?,
             Role::System if profile.system_role == SystemRole::OneSystem && items.is_empty() => {
-                outward.moved_system(n, message, &mut system)?;
+                writer.moved_system(n, message, &mut system)?;
                 continue;
             }
-            Role::System => outward.system(n, message)?,
-            Role::Tool | Role::User => outward.others(n, message, wire::Role::User)?,
+            Role::System => writer.system(n, message)?,
+            Role::Tool | Role::User => writer.other_items(n, message, wire::Role::User)?,
         };
-        if said.is_empty() {
+        if message_items.is_empty() {
             continue;
         }
         // The wire format has no boundary between consecutive replies.
         let joins = matches!(message.role, Role::Assistant | Role::Tool);
         if joins && last == Some(message.role) {
             let path = format_args!("messages[{n}]");
-            outward
+            writer
                 .notes
                 .approximated(NoteEffect::Cosmetic, "messages_merged", path);
         }
         last = Some(message.role);
-        items.extend(said);
+        items.extend(message_items);
     }
     if system.len() > 1 {
         notes.approximated(NoteEffect::Cosmetic, "system_parts_joined", "system.parts");
     }
-    Ok(Said {
+    Ok(MappedConversation {
         instructions: (!system.is_empty()).then(|| system.join("\n\n")),
         items,
     })
 }
 
-impl Outward<'_> {
+impl RequestWriter<'_> {
     fn withhold_of_message(&mut self, n: usize, message: &Message) {
         for (k, _) in message.opaque.iter().enumerate() {
             let path = format_args!("messages[{n}].opaque[{k}]");
@@ -143,7 +143,7 @@ impl Outward<'_> {
     }
 
     /// Notes all opaque state of a block that is not sent: all but the one at index `sent`.
-    pub(super) fn withhold(&mut self, at: At, block: &Block, sent: Option<usize>) {
+    pub(super) fn withhold(&mut self, at: BlockPath, block: &Block, sent: Option<usize>) {
         for k in (0..block.opaque.len()).filter(|k| Some(*k) != sent) {
             let path = format_args!("{at}.opaque[{k}]");
             self.notes
@@ -152,7 +152,7 @@ impl Outward<'_> {
     }
 
     /// Notes a cache point that cannot be placed.
-    pub(super) fn no_cache_point(&mut self, at: At, block: &Block) {
+    pub(super) fn note_lost_cache_point(&mut self, at: BlockPath, block: &Block) {
         if block.cache.is_some() {
             let path = format_args!("{at}.cache");
             self.notes
@@ -161,10 +161,14 @@ impl Outward<'_> {
     }
 
     /// The cache point of a block, if the server supports cache points.
-    pub(super) fn cache_point(&mut self, at: At, block: &Block) -> Option<wire::CacheBreakpoint> {
+    pub(super) fn cache_point(
+        &mut self,
+        at: BlockPath,
+        block: &Block,
+    ) -> Option<wire::CacheBreakpoint> {
         let CachePoint { seconds } = block.cache?;
         if !self.profile.cache_points {
-            self.no_cache_point(at, block);
+            self.note_lost_cache_point(at, block);
             return None;
         }
         if !matches!(seconds, None | Some(HALF_AN_HOUR | TWELVE_HOURS)) {
@@ -214,17 +218,17 @@ impl Outward<'_> {
             SystemRole::System => wire::Role::System,
             SystemRole::OneSystem => wire::Role::User,
         };
-        let said = self.others(n, message, role)?;
-        if role == wire::Role::User && !said.is_empty() {
+        let items = self.other_items(n, message, role)?;
+        if role == wire::Role::User && !items.is_empty() {
             let path = format_args!("messages[{n}].role");
             self.notes
                 .approximated(NoteEffect::Meaning, "system_message_as_user", path);
         }
-        Ok(said)
+        Ok(items)
     }
 
     /// All blocks other than the model's text: outputs, and messages for the blocks between them.
-    fn others(
+    fn other_items(
         &mut self,
         n: usize,
         message: &Message,
@@ -236,16 +240,16 @@ impl Outward<'_> {
             items.extend(message_of(parts, role));
             return Ok(items);
         }
-        let mut shown = Vec::new();
+        let mut user_parts = Vec::new();
         for (b, block) in message.blocks.iter().enumerate() {
-            let at = At {
+            let at = BlockPath {
                 message: n,
                 block: b,
                 role: message.role,
             };
             if let Content::ToolOutcome(outcome) = &block.content {
                 self.withhold(at, block, None);
-                items.push(self.outcome(at, block, outcome, &mut shown));
+                items.push(self.outcome(at, block, outcome, &mut user_parts));
             } else {
                 items.extend(message_of(
                     self.part(at, block)?.into_iter().collect(),
@@ -253,14 +257,14 @@ impl Outward<'_> {
                 ));
             }
         }
-        items.extend(message_of(shown, role));
+        items.extend(message_of(user_parts, role));
         Ok(items)
     }
 
     fn parts(&mut self, n: usize, message: &Message) -> Result<Vec<wire::Part>, Unsupported> {
         let mut parts = Vec::with_capacity(message.blocks.len());
         for (b, block) in message.blocks.iter().enumerate() {
-            let at = At {
+            let at = BlockPath {
                 message: n,
                 block: b,
                 role: message.role,
@@ -271,7 +275,7 @@ impl Outward<'_> {
     }
 
     /// A block that is not the model's; `None` if it is left out, which has been noted.
-    fn part(&mut self, at: At, block: &Block) -> Result<Option<wire::Part>, Unsupported> {
+    fn part(&mut self, at: BlockPath, block: &Block) -> Result<Option<wire::Part>, Unsupported> {
         let words = match &block.content {
             Content::Audio(_) => return Err(at.unsupported("this language has no sounds")),
             Content::Document(document) => {
@@ -289,7 +293,7 @@ impl Outward<'_> {
                 None => return Ok(None),
             },
             Content::Refusal(text) => {
-                let Some(text) = self.not_blank(at, text) else {
+                let Some(text) = self.non_blank(at, text) else {
                     return Ok(None);
                 };
                 self.notes
@@ -297,7 +301,7 @@ impl Outward<'_> {
                 text
             }
             Content::Text(Text { annotations, text }) => {
-                let Some(text) = self.not_blank(at, text) else {
+                let Some(text) = self.non_blank(at, text) else {
                     return Ok(None);
                 };
                 for k in 0..annotations.len() {
@@ -326,7 +330,7 @@ impl Outward<'_> {
     }
 
     /// The text; blank text is noted and left out.
-    pub(super) fn not_blank(&mut self, at: At, text: &str) -> Option<String> {
+    pub(super) fn non_blank(&mut self, at: BlockPath, text: &str) -> Option<String> {
         if text.trim().is_empty() {
             self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
             return None;
@@ -334,7 +338,7 @@ impl Outward<'_> {
         Some(text.to_owned())
     }
 
-    fn cached(&mut self, at: At, block: &Block, mut part: wire::Part) -> wire::Part {
+    fn cached(&mut self, at: BlockPath, block: &Block, mut part: wire::Part) -> wire::Part {
         let point = self.cache_point(at, block);
         if let Some(place) = breakpoint(&mut part) {
             *place = point;

@@ -62,7 +62,7 @@ pub(super) fn apply(
     for extension in extensions {
         let path = &ExtensionPath {
             extension,
-            of: "settings",
+            parent: "settings",
         };
         if *extension.dialect != *DIALECT {
             notes.foreign(extension, path);
@@ -94,7 +94,10 @@ pub(super) fn apply_to_tool(
 ) {
     for extension in extensions {
         let of = format_args!("tools[{n}]");
-        let path = &ExtensionPath { extension, of };
+        let path = &ExtensionPath {
+            extension,
+            parent: of,
+        };
         if *extension.dialect != *DIALECT {
             notes.foreign(extension, path);
             continue;

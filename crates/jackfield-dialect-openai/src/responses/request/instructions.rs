@@ -3,7 +3,7 @@
 use jackfield_dialect_kit::notes::Notes;
 use serde_json::Map;
 
-use super::conversation::Said;
+use super::conversation::MappedConversation;
 use crate::json_word;
 use crate::profile::{Profile, SystemRole};
 use crate::responses::wire;
@@ -13,36 +13,47 @@ use crate::responses::wire;
 ///
 /// The vendor looks for the word in the input only ("Response input messages must contain the word 'json'", 2026),
 /// not in the instructions. If only one system prompt is accepted, the request goes there.
-pub(super) fn ask_for_json(said: &mut Said, profile: &Profile, notes: &mut Notes) {
+pub(super) fn ask_for_json(
+    conversation: &mut MappedConversation,
+    profile: &Profile,
+    notes: &mut Notes,
+) {
     let role = match profile.system_role {
         SystemRole::Developer => Some(wire::Role::Developer),
         SystemRole::OneSystem => None,
         SystemRole::System => Some(wire::Role::System),
     };
-    let first = said.items.iter().position(|item| !leads(item));
-    let seen = first.map_or(said.items.len(), |first| first + 1);
-    let told = said.items.iter().take(seen).any(says_json);
-    let instructed = said.instructions.as_deref().is_some_and(json_word::is_in);
-    if told || (role.is_none() && instructed) {
+    let first = conversation.items.iter().position(|item| !leads(item));
+    let considered = first.map_or(conversation.items.len(), |first| first + 1);
+    let is_mentioned = conversation
+        .items
+        .iter()
+        .take(considered)
+        .any(mentions_json);
+    let instructed = conversation
+        .instructions
+        .as_deref()
+        .is_some_and(json_word::is_in);
+    if is_mentioned || (role.is_none() && instructed) {
         return;
     }
     json_word::note(notes);
-    match (role, &mut said.instructions) {
+    match (role, &mut conversation.instructions) {
         (Some(role), _) => {
-            let content = wire::Content::Text(json_word::ASK.to_owned());
+            let content = wire::Content::Text(json_word::INSTRUCTION.to_owned());
             let extra = Map::new();
             let ask = wire::Message {
                 role,
                 content,
                 extra,
             };
-            said.items.insert(0, wire::Item::Message(ask));
+            conversation.items.insert(0, wire::Item::Message(ask));
         }
         (None, Some(text)) => {
             text.push_str("\n\n");
-            text.push_str(json_word::ASK);
+            text.push_str(json_word::INSTRUCTION);
         }
-        (None, none) => *none = Some(json_word::ASK.to_owned()),
+        (None, none) => *none = Some(json_word::INSTRUCTION.to_owned()),
     }
 }
 
@@ -52,7 +63,7 @@ fn leads(item: &wire::Item) -> bool {
         .is_some_and(|message| matches!(message.role, wire::Role::Developer | wire::Role::System))
 }
 
-fn says_json(item: &wire::Item) -> bool {
+fn mentions_json(item: &wire::Item) -> bool {
     message(item).is_some_and(|message| match &message.content {
         wire::Content::Parts(parts) => parts.iter().any(|part| match part {
             wire::Part::InputText { text, .. } | wire::Part::OutputText { text, .. } => {

@@ -5,7 +5,7 @@ use jackfield_domain::message::Role;
 use jackfield_domain::note::NoteEffect;
 
 use super::Unsupported;
-use super::conversation::{At, Outward};
+use super::conversation::{BlockPath, RequestWriter};
 use crate::chat;
 use crate::responses::{self, wire};
 
@@ -15,9 +15,13 @@ const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/w
 /// The file name for a document without one, which the vendor requires for inline data.
 const UNNAMED: &str = "document";
 
-impl Outward<'_> {
+impl RequestWriter<'_> {
     /// An image of a user message.
-    pub(super) fn image(&mut self, at: At, image: &Image) -> Result<wire::Part, Unsupported> {
+    pub(super) fn image(
+        &mut self,
+        at: BlockPath,
+        image: &Image,
+    ) -> Result<wire::Part, Unsupported> {
         let part = self.picture(image).filter(|_| at.role != Role::System);
         let Some(part) = part else {
             let reason = "this server takes no such picture: JPEG, PNG, GIF or WebP, from a user";
@@ -30,17 +34,17 @@ impl Outward<'_> {
     /// A document of a user message; `None` if it is empty.
     pub(super) fn document(
         &mut self,
-        at: At,
+        at: BlockPath,
         document: &Document,
     ) -> Result<Option<wire::Part>, Unsupported> {
         if let MediaSource::Text(text) = &document.source {
-            let Some(text) = self.not_blank(at, text) else {
+            let Some(text) = self.non_blank(at, text) else {
                 return Ok(None);
             };
             self.notes
                 .approximated(NoteEffect::Cosmetic, "document_as_text", at);
             return Ok(Some(wire::Part::InputText {
-                text: in_full(document, &text),
+                text: full_document_text(document, &text),
                 prompt_cache_breakpoint: None,
             }));
         }
@@ -157,7 +161,7 @@ impl Outward<'_> {
 }
 
 /// Title, context and text of a document.
-pub(super) fn in_full(document: &Document, text: &str) -> String {
+pub(super) fn full_document_text(document: &Document, text: &str) -> String {
     let around = [document.title.as_deref(), document.context.as_deref()];
     let mut parts: Vec<&str> = around.into_iter().flatten().collect();
     parts.retain(|part| !part.trim().is_empty());

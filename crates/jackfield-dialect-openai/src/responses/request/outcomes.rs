@@ -1,27 +1,27 @@
 //! Maps outcomes of tool calls to output items.
 
-use jackfield_dialect_kit::{in_words, same};
+use jackfield_dialect_kit::{json_text, media_text};
 use jackfield_domain::block::Block;
 use jackfield_domain::media::{Document, MediaSource};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
 use serde_json::Value;
 
-use super::conversation::{At, Outward, breakpoint};
-use super::media::in_full;
+use super::conversation::{BlockPath, RequestWriter, breakpoint};
+use super::media::full_document_text;
 use crate::responses::{state, wire};
 
 /// The prefix of an outcome that is an error, as the dialect has no field for it.
 pub(crate) const ERROR: &str = "The tool failed: ";
 
-impl Outward<'_> {
+impl RequestWriter<'_> {
     /// The output of a call; its media are appended to `shown` if the server accepts none in outputs.
     pub(super) fn outcome(
         &mut self,
-        at: At,
+        at: BlockPath,
         block: &Block,
         outcome: &ToolOutcome,
-        shown: &mut Vec<wire::Part>,
+        user_parts: &mut Vec<wire::Part>,
     ) -> wire::Item {
         let found = state::find(&outcome.opaque, self.owner, state::OUTPUT);
         let found = found.and_then(|(place, json)| {
@@ -34,9 +34,9 @@ impl Outward<'_> {
                 .dropped(NoteEffect::Quality, "state_withheld", path);
         }
         let mut extra = found
-            .map(|(_, fields)| state::said(fields))
+            .map(|(_, fields)| state::without_nulls(fields))
             .unwrap_or_default();
-        let sent = self.sent.get(&outcome.call);
+        let sent = self.sent_calls.get(&outcome.call);
         let custom = sent.is_some_and(|sent| sent.custom);
         if let Some(caller) = sent.and_then(|sent| sent.caller.as_ref()) {
             extra.entry("caller").or_insert_with(|| caller.clone());
@@ -44,9 +44,9 @@ impl Outward<'_> {
         let mut media = Vec::new();
         let mut parts = self.result(at, &outcome.result, &mut media);
         if !media.is_empty() {
-            let call = self.ids.of_call(&outcome.call);
-            shown.push(text(&format!("[What the call {call} returned:]")));
-            shown.append(&mut media);
+            let call = self.ids.wire_id(&outcome.call);
+            user_parts.push(text(&format!("[What the call {call} returned:]")));
+            user_parts.append(&mut media);
         }
         if let Some(point) = self.cache_point(at, block) {
             if parts.is_empty() {
@@ -57,7 +57,7 @@ impl Outward<'_> {
             }
         }
         let output = wire::Output {
-            call_id: self.ids.of_call(&outcome.call),
+            call_id: self.ids.wire_id(&outcome.call),
             output: content(parts),
             extra,
         };
@@ -70,7 +70,7 @@ impl Outward<'_> {
 
     fn result(
         &mut self,
-        at: At,
+        at: BlockPath,
         result: &ToolResult,
         media: &mut Vec<wire::Part>,
     ) -> Vec<wire::Part> {
@@ -86,7 +86,7 @@ impl Outward<'_> {
                 parts.push(text(&json.to_string()));
             } else {
                 // Tools usually return the same value as text; otherwise the model does not get it.
-                let effect = if says(result, json) {
+                let effect = if has_json_text(result, json) {
                     NoteEffect::Cosmetic
                 } else {
                     NoteEffect::Quality
@@ -109,7 +109,7 @@ impl Outward<'_> {
 
     fn outcome_part(
         &mut self,
-        at: At,
+        at: BlockPath,
         k: usize,
         part: &OutcomePart,
         media: &mut Vec<wire::Part>,
@@ -121,7 +121,7 @@ impl Outward<'_> {
                 return None;
             }
             OutcomePart::Text(words) => return Some(text(words)),
-            OutcomePart::Audio(audio) => (None, in_words::audio(audio)),
+            OutcomePart::Audio(audio) => (None, media_text::audio(audio)),
             OutcomePart::Document(Document {
                 source: MediaSource::Text(said),
                 ..
@@ -137,21 +137,23 @@ impl Outward<'_> {
             ) => {
                 self.notes
                     .approximated(NoteEffect::Cosmetic, "document_as_text", path);
-                return Some(text(&in_full(document, said)));
+                return Some(text(&full_document_text(document, said)));
             }
             OutcomePart::Document(document) => match self.file(document) {
                 Some(part) if self.profile.output_media => {
                     self.note_document(&path.to_string(), document);
                     return Some(part);
                 }
-                shown @ (Some(_) | None) => (shown, in_words::source("document", &document.source)),
+                shown @ (Some(_) | None) => {
+                    (shown, media_text::source("document", &document.source))
+                }
             },
             OutcomePart::Image(image) => match self.picture(image) {
                 Some(part) if self.profile.output_media => {
                     self.note_detail(&path.to_string(), image);
                     return Some(part);
                 }
-                shown @ (Some(_) | None) => (shown, in_words::source("image", &image.source)),
+                shown @ (Some(_) | None) => (shown, media_text::source("image", &image.source)),
             },
         };
         match shown {
@@ -190,7 +192,7 @@ fn text(text: &str) -> wire::Part {
 }
 
 /// Whether a text part of the result equals this JSON value.
-fn says(result: &ToolResult, json: &Value) -> bool {
+fn has_json_text(result: &ToolResult, json: &Value) -> bool {
     let mut texts = result.content.iter().filter_map(OutcomePart::as_text);
-    texts.any(|text| same::says(text, json))
+    texts.any(|text| json_text::matches(text, json))
 }

@@ -11,7 +11,7 @@ use crate::schema;
 
 /// The fields of the body for settings.
 #[derive(Debug)]
-pub(super) struct Mapped {
+pub(super) struct MappedSettings {
     pub(super) max_output_tokens: Option<u64>,
     pub(super) reasoning: Option<wire::ReasoningConfig>,
     pub(super) safety_identifier: Option<String>,
@@ -23,7 +23,7 @@ pub(super) struct Mapped {
     pub(super) user: Option<String>,
 }
 
-pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Mapped {
+pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes) -> MappedSettings {
     drop_unknown(settings, notes);
     let reasoning = wire::ReasoningConfig {
         effort: effort(settings, profile, notes),
@@ -36,7 +36,7 @@ pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes)
         extra: Map::new(),
     };
     let (safety_identifier, user) = end_user(settings, profile, notes);
-    Mapped {
+    MappedSettings {
         max_output_tokens: max_output_tokens(settings, profile, notes),
         reasoning: (reasoning != wire::ReasoningConfig::default()).then_some(reasoning),
         safety_identifier,
@@ -124,7 +124,7 @@ fn top_k(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<u3
 fn effort(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<String> {
     let off = settings.thinking == Some(ThinkingMode::Off);
     let path = "settings.thinking";
-    let wanted = match (settings.effort, settings.thinking) {
+    let requested = match (settings.effort, settings.thinking) {
         (None, Some(ThinkingMode::Off)) if profile.efforts.contains(&Effort::None) => {
             // Effort expresses both settings.
             notes.approximated(NoteEffect::Cosmetic, "thinking_as_effort", path);
@@ -149,31 +149,34 @@ fn effort(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<S
         }
     };
     let path = "settings.effort";
-    let Some(nearest) = nearest(wanted, profile.efforts, off) else {
+    let Some(nearest) = nearest(requested, profile.efforts, off) else {
         notes.dropped(NoteEffect::Quality, "effort_not_supported", path);
         return None;
     };
-    if nearest != wanted {
+    if nearest != requested {
         notes.approximated(NoteEffect::Quality, "effort_changed", path);
     }
     Some(word(nearest).to_owned())
 }
 
 /// The nearest supported level, preferring a higher one; `None` only matches itself.
-fn nearest(wanted: Effort, known: &[Effort], off: bool) -> Option<Effort> {
-    if known.contains(&wanted) {
-        return Some(wanted);
+fn nearest(requested: Effort, known: &[Effort], off: bool) -> Option<Effort> {
+    if known.contains(&requested) {
+        return Some(requested);
     }
     let thinks = |effort: &&Effort| **effort != Effort::None;
-    if wanted == Effort::None && off {
+    if requested == Effort::None && off {
         return None;
     }
-    let above = known.iter().filter(thinks).find(|effort| **effort > wanted);
+    let above = known
+        .iter()
+        .filter(thinks)
+        .find(|effort| **effort > requested);
     let below = known
         .iter()
         .rev()
         .filter(thinks)
-        .find(|effort| **effort < wanted);
+        .find(|effort| **effort < requested);
     above.or(below).copied()
 }
 
@@ -191,8 +194,8 @@ const fn word(effort: Effort) -> &'static str {
 
 /// The thinking's text is summarised, or not sent at all, which is the default.
 fn summary(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<String> {
-    let shown = settings.thinking_shown?;
-    if shown && profile.encrypted_reasoning {
+    let is_shown = settings.thinking_shown?;
+    if is_shown && profile.encrypted_reasoning {
         return Some("auto".to_owned());
     }
     let path = "settings.thinking_shown";

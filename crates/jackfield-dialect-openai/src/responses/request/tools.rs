@@ -19,13 +19,17 @@ pub(crate) const TEXT_FIELD: &str = "input";
 
 /// The tools offered to the model.
 #[derive(Debug)]
-pub(super) struct Offered {
+pub(super) struct OfferedTools {
     pub(super) choice: Option<wire::ToolChoice>,
     pub(super) parallel_calls: Option<bool>,
     pub(super) tools: Vec<wire::Tool>,
 }
 
-pub(super) fn to_wire(request: &ModelRequest, profile: &Profile, notes: &mut Notes) -> Offered {
+pub(super) fn to_wire(
+    request: &ModelRequest,
+    profile: &Profile,
+    notes: &mut Notes,
+) -> OfferedTools {
     let chosen = chosen(request, profile);
     let mut tools: Vec<wire::Tool> = Vec::with_capacity(request.tools.len());
     for (n, definition) in request.tools.iter().enumerate() {
@@ -58,7 +62,7 @@ pub(super) fn to_wire(request: &ModelRequest, profile: &Profile, notes: &mut Not
         }
         None => None,
     };
-    Offered {
+    OfferedTools {
         choice,
         parallel_calls,
         tools,

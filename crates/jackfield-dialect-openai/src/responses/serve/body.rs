@@ -9,7 +9,7 @@ use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::opaque::StateOwner;
 use serde_json::{Map, Value};
 
-use super::{echo, refusing};
+use super::{echo, refusals};
 use crate::responses::request::from_wire;
 use crate::responses::{namespaces, wire};
 
@@ -20,13 +20,13 @@ pub(super) fn read(
 ) -> Result<Incoming, ServeError> {
     let mut fields = body::fields(body)?;
     input(fields.get("input"))?;
-    let mut echo = echo::of(&fields);
+    let mut echo = echo::echoed_fields(&fields);
     let table = namespaces::flatten(&mut fields)?;
     if !table.is_empty() {
         echo.insert(namespaces::TABLE.to_owned(), Value::Object(table));
     }
-    let left_out = refusing::leave_out_hosted(&mut fields);
-    refusing::fields(&fields)?;
+    let left_out = refusals::leave_out_hosted(&mut fields);
+    refusals::fields(&fields)?;
     metadata(fields.get("metadata"))?;
     include(fields.get("include"))?;
     let background = flag(&fields, "background")?.unwrap_or(false);
@@ -167,14 +167,14 @@ fn metadata(metadata: Option<&Value>) -> Result<(), ServeError> {
 
 /// Checks `include` against the vendor's values; only the reasoning applies here, and is always included.
 fn include(include: Option<&Value>) -> Result<(), ServeError> {
-    let wanted = match include {
+    let included = match include {
         None | Some(Value::Null) => return Ok(()),
         Some(Value::Array(wanted)) => wanted,
         Some(Value::Bool(_) | Value::Number(_) | Value::Object(_) | Value::String(_)) => {
             return Err(invalid("include", "this is no list"));
         }
     };
-    for (n, wanted) in wanted.iter().enumerate() {
+    for (n, wanted) in included.iter().enumerate() {
         if !wanted
             .as_str()
             .is_some_and(|name| INCLUDABLE.contains(&name))

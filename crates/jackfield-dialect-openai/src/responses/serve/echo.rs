@@ -5,12 +5,12 @@ use serde_json::{Map, Value, json};
 use crate::responses::request::FUNCTION;
 
 /// The repeated fields of a body.
-pub(super) fn of(body: &Map<String, Value>) -> Map<String, Value> {
-    let said = REPEATED
+pub(super) fn echoed_fields(body: &Map<String, Value>) -> Map<String, Value> {
+    let sent = REPEATED
         .iter()
         .filter_map(|key| Some((*key, body.get(*key)?)))
         .filter(|(_, json)| !json.is_null());
-    said.map(|(key, json)| (key.to_owned(), formed(key, json)))
+    sent.map(|(key, json)| (key.to_owned(), normalize(key, json)))
         .collect()
 }
 
@@ -39,13 +39,15 @@ const REPEATED: [&str; 20] = [
 ];
 
 /// Adds subfields that a response must have and a request may omit.
-fn formed(key: &str, json: &Value) -> Value {
+fn normalize(key: &str, json: &Value) -> Value {
     match (key, json) {
         ("reasoning", Value::Object(said)) => {
             let defaults = [("effort", Value::Null), ("summary", Value::Null)];
-            with(defaults, said)
+            with_defaults(defaults, said)
         }
-        ("text", Value::Object(said)) => with([("format", json!({ "type": "text" }))], said),
+        ("text", Value::Object(said)) => {
+            with_defaults([("format", json!({ "type": "text" }))], said)
+        }
         ("tools", Value::Array(tools)) => tools.iter().map(tool).collect(),
         _ => json.clone(),
     }
@@ -54,15 +56,15 @@ fn formed(key: &str, json: &Value) -> Value {
 fn tool(tool: &Value) -> Value {
     let is_function = tool.get("type").and_then(Value::as_str) == Some(FUNCTION);
     match tool.as_object().filter(|_| is_function) {
-        Some(said) => with([("parameters", Value::Null), ("strict", Value::Null)], said),
+        Some(said) => with_defaults([("parameters", Value::Null), ("strict", Value::Null)], said),
         None => tool.clone(),
     }
 }
 
-fn with<const N: usize>(defaults: [(&str, Value); N], said: &Map<String, Value>) -> Value {
+fn with_defaults<const N: usize>(defaults: [(&str, Value); N], sent: &Map<String, Value>) -> Value {
     let defaults = defaults.map(|(key, json)| (key.to_owned(), json));
     let mut fields = Map::from_iter(defaults);
-    let said = said.iter().filter(|(_, json)| !json.is_null());
-    fields.extend(said.map(|(key, json)| (key.clone(), json.clone())));
+    let sent = sent.iter().filter(|(_, json)| !json.is_null());
+    fields.extend(sent.map(|(key, json)| (key.clone(), json.clone())));
     Value::Object(fields)
 }

@@ -9,7 +9,7 @@ use crate::responses::wire::{Content, Item, Role};
 
 /// The parameters of a page.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ItemsAsked {
+pub struct InputItemsQuery {
     /// The id of the item before the page.
     pub after: Option<String>,
     /// Whether the order is ascending.
@@ -18,7 +18,7 @@ pub struct ItemsAsked {
     pub limit: usize,
 }
 
-impl ItemsAsked {
+impl InputItemsQuery {
     /// Reads the query parameters; `field` returns the value of a parameter by its name.
     ///
     /// # Errors
@@ -55,18 +55,18 @@ impl ItemsAsked {
 pub fn input_items(
     id: &str,
     messages: &[Message],
-    asked: &ItemsAsked,
+    query: &InputItemsQuery,
 ) -> Result<Vec<u8>, ServeError> {
     let listed = items(messages).into_iter().enumerate();
     let mut listed: Vec<Map<String, Value>> = listed
         .filter_map(|(n, item)| listed_item(item, &format!("{id}_in_{n}")))
         .collect();
-    if !asked.ascending {
+    if !query.ascending {
         listed.reverse();
     }
     let id_of =
         |item: &Map<String, Value>| item.get("id").and_then(Value::as_str).map(str::to_owned);
-    if let Some(after) = &asked.after {
+    if let Some(after) = &query.after {
         let is_it = |item: &Map<String, Value>| id_of(item).as_ref() == Some(after);
         let Some(place) = listed.iter().position(is_it) else {
             let reason = "after: this response has no such item";
@@ -74,8 +74,8 @@ pub fn input_items(
         };
         listed.drain(..=place);
     }
-    let has_more = listed.len() > asked.limit;
-    listed.truncate(asked.limit);
+    let has_more = listed.len() > query.limit;
+    listed.truncate(query.limit);
     let body = json!({
         "object": "list",
         "first_id": listed.first().and_then(id_of).unwrap_or_default(),

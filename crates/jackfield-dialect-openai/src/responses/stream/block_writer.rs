@@ -6,15 +6,15 @@ use jackfield_domain::opaque::OpaqueState;
 use jackfield_domain::server_tool::ServerTool;
 use serde_json::{Value, json};
 
-use super::out::{Out, Told};
+use super::event_writer::{DeltaKind, EventWriter};
 use super::pieces::Pieces;
-use crate::responses::reply::{Made, ServerCall, in_words, item_id};
+use crate::responses::reply::{ItemBuilder, ServerCall, item_id, text_of_media};
 use crate::responses::state;
 use crate::responses::wire::{Item, Part};
 
 /// A block that was not written completely.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct BlockWriter {
     pub(super) annotations: Vec<Value>,
     pub(super) ended: bool,
     /// The id of its item, once that has started.
@@ -22,71 +22,71 @@ pub(super) struct Waiting {
     /// The block's index in the domain.
     pub(super) index: u32,
     /// The index of its item, once that has started.
-    pub(super) place: usize,
+    pub(super) output_index: usize,
     pub(super) states: Vec<OpaqueState>,
     /// All text or arguments so far.
     pub(super) text: String,
     /// Whether its start was written.
-    pub(super) told: bool,
+    pub(super) started: bool,
     call: String,
     start: BlockStart,
     /// How much of the text was written, in bytes.
-    told_text: usize,
+    written: usize,
 }
 
-impl Waiting {
+impl BlockWriter {
     pub(super) const fn new(index: u32, start: BlockStart, call: String) -> Self {
         Self {
             annotations: Vec::new(),
             ended: false,
             id: String::new(),
             index,
-            place: 0,
+            output_index: 0,
             states: Vec::new(),
             text: String::new(),
-            told: false,
+            started: false,
             call,
             start,
-            told_text: 0,
+            written: 0,
         }
     }
 
     /// Writes what is new.
-    pub(super) fn tell(&mut self, out: &mut Out) {
+    pub(super) fn write_new(&mut self, out: &mut EventWriter) {
         match &self.start {
-            BlockStart::Refusal => self.words(Told::Refusal, out),
-            BlockStart::Text => self.words(Told::Words, out),
-            BlockStart::Thinking { .. } => self.thinking(out),
+            BlockStart::Refusal => self.write_text(DeltaKind::Refusal, out),
+            BlockStart::Text => self.write_text(DeltaKind::Words, out),
+            BlockStart::Thinking { .. } => self.write_thinking(out),
             BlockStart::ToolCall {
                 ran_by: RanBy::Provider,
                 ..
-            } => self.server_call(out),
+            } => self.write_server_call(out),
             BlockStart::ToolCall { json, name, .. } => {
                 let (json, name) = (*json, name.to_string());
-                self.call(json, &name, out);
+                self.write_call(json, &name, out);
             }
             BlockStart::Whole(Content::ToolOutcome(outcome)) => {
                 if self.ended {
-                    out.ran(outcome);
+                    out.finish_server_call(outcome);
                 }
             }
             BlockStart::Whole(_) => {
                 if self.ended {
-                    self.whole(out);
+                    self.write_whole(out);
                 }
             }
         }
     }
 
-    pub(super) fn made<'a>(&'a self, out: &'a Out) -> Made<'a> {
-        let place = if self.told {
-            self.place
+    pub(super) fn item_builder<'a>(&'a self, out: &'a EventWriter) -> ItemBuilder<'a> {
+        let place = if self.started {
+            self.output_index
         } else {
-            out.next_place()
+            out.next_output_index()
         };
-        Made {
+        ItemBuilder {
             about: &out.about,
-            place,
+            output_index: place,
             states: &self.states,
             upstream: match &self.start {
                 BlockStart::ToolCall { upstream, .. } => upstream.as_ref(),
@@ -99,49 +99,49 @@ impl Waiting {
     }
 
     /// Starts the item of this block.
-    pub(super) fn begin(&mut self, id: String, item: &Value, out: &mut Out) {
-        self.told = true;
-        self.place = out.added(item);
+    pub(super) fn begin(&mut self, id: String, item: &Value, out: &mut EventWriter) {
+        self.started = true;
+        self.output_index = out.start_item(item);
         self.id = id;
     }
 
     /// Writes the rest of the text and arguments of an interrupted reply.
-    pub(super) fn tell_rest(&mut self, out: &mut Out) {
-        let told = match &self.start {
-            _ if !self.told => return,
-            BlockStart::Refusal => Told::Refusal,
-            BlockStart::Text => Told::Words,
-            BlockStart::Thinking { .. } => Told::Summary,
+    pub(super) fn write_rest(&mut self, out: &mut EventWriter) {
+        let kind = match &self.start {
+            _ if !self.started => return,
+            BlockStart::Refusal => DeltaKind::Refusal,
+            BlockStart::Text => DeltaKind::Words,
+            BlockStart::Thinking { .. } => DeltaKind::Summary,
             BlockStart::ToolCall {
                 ran_by: RanBy::Provider,
                 ..
             }
             | BlockStart::Whole(_) => return,
-            BlockStart::ToolCall { json: true, .. } => Told::Arguments,
-            BlockStart::ToolCall { json: false, .. } => Told::Input,
+            BlockStart::ToolCall { json: true, .. } => DeltaKind::Arguments,
+            BlockStart::ToolCall { json: false, .. } => DeltaKind::Input,
         };
-        let rest = self.text.get(self.told_text..).unwrap_or_default();
-        for piece in Pieces::of(rest, self.told_text == 0, true) {
-            out.piece(told, (self.place, &self.id), piece);
+        let rest = self.text.get(self.written..).unwrap_or_default();
+        for piece in Pieces::new(rest, self.written == 0, true) {
+            out.push_text_delta(kind, (self.output_index, &self.id), piece);
         }
-        self.told_text = self.text.len();
+        self.written = self.text.len();
     }
 
     /// Writes the new text in pieces, as far as their boundaries are certain.
-    pub(super) fn news(&mut self, told: Told, out: &mut Out) {
-        let rest = self.text.get(self.told_text..).unwrap_or_default();
-        for piece in Pieces::of(rest, self.told_text == 0, self.ended) {
-            out.piece(told, (self.place, &self.id), piece);
-            self.told_text += piece.len();
+    pub(super) fn write_pieces(&mut self, kind: DeltaKind, out: &mut EventWriter) {
+        let rest = self.text.get(self.written..).unwrap_or_default();
+        for piece in Pieces::new(rest, self.written == 0, self.ended) {
+            out.push_text_delta(kind, (self.output_index, &self.id), piece);
+            self.written += piece.len();
         }
     }
 
-    fn words(&mut self, told: Told, out: &mut Out) {
+    fn write_text(&mut self, kind: DeltaKind, out: &mut EventWriter) {
         // Empty text has no events.
         if self.text.is_empty() {
             return;
         }
-        let refusal = told == Told::Refusal;
+        let refusal = kind == DeltaKind::Refusal;
         let part = |text: &str, annotations: &[Value]| {
             let text = text.to_owned();
             if refusal {
@@ -151,109 +151,113 @@ impl Waiting {
                 Part::OutputText { text, annotations }
             }
         };
-        if !self.told {
-            let id = item_id("msg", &out.about.id, out.next_place());
+        if !self.started {
+            let id = item_id("msg", &out.about.id, out.next_output_index());
             let item = json!({ "type": "message", "id": id, "status": "in_progress", "role": "assistant", "content": [] });
             self.begin(id, &item, out);
             let fields = json!({ "content_index": 0, "part": part("", &[]) });
-            out.about(
+            out.push_item_event(
                 "response.content_part.added",
-                (self.place, &self.id),
+                (self.output_index, &self.id),
                 fields,
             );
         }
-        self.news(told, out);
+        self.write_pieces(kind, out);
         if !self.ended {
             return;
         }
-        let at = (self.place, &*self.id);
+        let at = (self.output_index, &*self.id);
         // The arrival of annotations is not deterministic: writing all of them at the end gives them a fixed place.
-        let known = if refusal { &[][..] } else { &self.annotations };
-        for (n, annotation) in known.iter().enumerate() {
+        let annotations = if refusal { &[][..] } else { &self.annotations };
+        for (n, annotation) in annotations.iter().enumerate() {
             let fields =
                 json!({ "content_index": 0, "annotation_index": n, "annotation": annotation });
-            out.about("response.output_text.annotation.added", at, fields);
+            out.push_item_event("response.output_text.annotation.added", at, fields);
         }
         if refusal {
             let fields = json!({ "content_index": 0, "refusal": self.text });
-            out.about("response.refusal.done", at, fields);
+            out.push_item_event("response.refusal.done", at, fields);
         } else {
             let fields = json!({ "content_index": 0, "text": self.text, "logprobs": [] });
-            out.about("response.output_text.done", at, fields);
+            out.push_item_event("response.output_text.done", at, fields);
         }
-        let part = part(&self.text, known);
+        let part = part(&self.text, annotations);
         let fields = json!({ "content_index": 0, "part": part });
-        out.about("response.content_part.done", at, fields);
-        let item = self.made(out).message(part, "completed");
-        out.done(self.place, item);
+        out.push_item_event("response.content_part.done", at, fields);
+        let item = self.item_builder(out).message(part, "completed");
+        out.finish_item(self.output_index, item);
     }
 
-    fn call(&mut self, json: bool, name: &str, out: &mut Out) {
-        let (told, done_name, key, prefix) = if json {
+    fn write_call(&mut self, json: bool, name: &str, out: &mut EventWriter) {
+        let (kind, done_name, key, prefix) = if json {
             let done = "response.function_call_arguments.done";
-            (Told::Arguments, done, "arguments", "fc")
+            (DeltaKind::Arguments, done, "arguments", "fc")
         } else {
             let done = "response.custom_tool_call_input.done";
-            (Told::Input, done, "input", "ctc")
+            (DeltaKind::Input, done, "input", "ctc")
         };
-        if !self.told {
-            let made = self.made(out);
-            let id = made.call_item_id(prefix, &self.call);
+        if !self.started {
+            let builder = self.item_builder(out);
+            let id = builder.call_item_id(prefix, &self.call);
             let item = if json {
-                made.call(&self.call, name, "", "in_progress")
+                builder.call(&self.call, name, "", "in_progress")
             } else {
-                made.custom_call(&self.call, name, "")
+                builder.custom_call(&self.call, name, "")
             };
             self.begin(id, &json!(item), out);
         }
-        self.nothing_is_an_object(json);
-        self.news(told, out);
+        self.default_empty_arguments(json);
+        self.write_pieces(kind, out);
         if !self.ended {
             return;
         }
-        out.about(done_name, (self.place, &self.id), json!({ key: self.text }));
-        let made = self.made(out);
+        out.push_item_event(
+            done_name,
+            (self.output_index, &self.id),
+            json!({ key: self.text }),
+        );
+        let builder = self.item_builder(out);
         let item = if json {
-            made.call(&self.call, name, &self.text, "completed")
+            builder.call(&self.call, name, &self.text, "completed")
         } else {
-            made.custom_call(&self.call, name, &self.text)
+            builder.custom_call(&self.call, name, &self.text)
         };
-        out.done(self.place, item);
+        out.finish_item(self.output_index, item);
     }
 
     /// A server tool call. A call that a provider ran is withheld.
-    fn server_call(&mut self, out: &mut Out) {
-        let Some(tool) = ServerTool::of(&self.states) else {
+    fn write_server_call(&mut self, out: &mut EventWriter) {
+        let Some(tool) = ServerTool::from_states(&self.states) else {
             return;
         };
-        let id = item_id("mcp", &out.about.id, out.next_place());
-        let id = if self.told { self.id.clone() } else { id };
+        let id = item_id("mcp", &out.about.id, out.next_output_index());
+        let id = if self.started { self.id.clone() } else { id };
         let mut item = ServerCall::new(id, tool);
-        if !self.told {
-            self.begin(item.id().to_owned(), &json!(item.begun()), out);
-            let at = (self.place, &*self.id);
-            out.about("response.mcp_call.in_progress", at, json!({}));
+        if !self.started {
+            self.begin(item.id().to_owned(), &json!(item.started_item()), out);
+            let at = (self.output_index, &*self.id);
+            out.push_item_event("response.mcp_call.in_progress", at, json!({}));
         }
-        self.nothing_is_an_object(true);
-        self.news(Told::ServerArguments, out);
+        self.default_empty_arguments(true);
+        self.write_pieces(DeltaKind::ServerArguments, out);
         if !self.ended {
             return;
         }
         let fields = json!({ "arguments": self.text });
-        let at = (self.place, &*self.id);
-        out.about("response.mcp_call_arguments.done", at, fields);
+        let at = (self.output_index, &*self.id);
+        out.push_item_event("response.mcp_call_arguments.done", at, fields);
         item.set_arguments(&self.text);
-        out.runs(std::mem::take(&mut self.call), self.place, item);
+        out.start_server_call(std::mem::take(&mut self.call), self.output_index, item);
     }
 
     /// Empty arguments become an object, as clients parse them.
-    fn nothing_is_an_object(&mut self, json: bool) {
+    fn default_empty_arguments(&mut self, json: bool) {
         if self.ended && json && self.text.is_empty() {
             self.text.push_str("{}");
         }
     }
 
-    fn whole(&mut self, out: &mut Out) {
+    fn write_whole(&mut self, out: &mut EventWriter) {
         let BlockStart::Whole(content) = &self.start else {
             return;
         };
@@ -261,8 +265,8 @@ impl Waiting {
             Content::Opaque(opaque) => {
                 if let Some(fields) = state::fields_of(opaque) {
                     let item = Item::Other(fields.clone());
-                    let place = out.added(&json!(item));
-                    out.done(place, item);
+                    let place = out.start_item(&json!(item));
+                    out.finish_item(place, item);
                     return;
                 }
                 opaque.fallback.as_deref().map(str::to_owned)
@@ -274,9 +278,9 @@ impl Waiting {
             | Content::Text(_)
             | Content::Thinking(_)
             | Content::ToolCall(_)
-            | Content::ToolOutcome(_) => in_words(content),
+            | Content::ToolOutcome(_) => text_of_media(content),
         };
         self.text = text.unwrap_or_default();
-        self.words(Told::Words, out);
+        self.write_text(DeltaKind::Words, out);
     }
 }

@@ -15,9 +15,9 @@ use jackfield_domain::tool::InputFormat;
 use jackfield_domain::usage::Usage;
 use serde_json::{Map, Value};
 
+use super::item_slots::{ItemRef, Slots};
 use super::message;
 use super::reasoning;
-use super::slot::{Name, Slots};
 use crate::error::{self, ErrorDetail};
 use crate::responses::reply::{finish_reason, usage_from_wire};
 use crate::responses::state::arguments_text;
@@ -37,10 +37,10 @@ pub struct Decoder {
     model: Option<String>,
     owner: StateOwner,
     /// The bytes of events read so far.
-    read: usize,
+    bytes_read: usize,
     slots: Slots,
     text_tools: HashSet<Arc<str>>,
-    told: bool,
+    has_emitted: bool,
     usage: Option<Usage>,
 }
 
@@ -54,10 +54,10 @@ impl Decoder {
             id: None,
             model: None,
             owner,
-            read: 0,
+            bytes_read: 0,
             slots: Slots::default(),
             text_tools: HashSet::new(),
-            told: false,
+            has_emitted: false,
             usage: None,
         }
     }
@@ -80,9 +80,9 @@ impl Decoder {
     }
 
     fn handle(&mut self, kind: &str, event: IncomingEvent, size: usize) -> Result<(), Fault> {
-        let of_piece = event.item_id.clone();
-        let name = Name {
-            id: of_piece.as_deref(),
+        let item_id = event.item_id.clone();
+        let name = ItemRef {
+            id: item_id.as_deref(),
             index: event.output_index.filter(|index| *index >= 0),
         };
         let owner = &self.owner;
@@ -90,8 +90,8 @@ impl Decoder {
         let text_tools = &self.text_tools;
         let is_text_tool = |name: &str| text_tools.contains(name);
         // All held-back data came in some event, so this bound covers it.
-        self.read = self.read.saturating_add(size);
-        if self.read > LONGEST {
+        self.bytes_read = self.bytes_read.saturating_add(size);
+        if self.bytes_read > LONGEST {
             return Err("the reply is too long".into());
         }
         let delta = event.delta.as_deref().unwrap_or_default();
@@ -103,7 +103,7 @@ impl Decoder {
             }
             "response.created" | "response.in_progress" | "response.queued" => {
                 if let Some(response) = event.response {
-                    self.count(&response);
+                    self.set_usage(&response);
                     self.id = response.id.or_else(|| self.id.take());
                     self.model = response.model.or_else(|| self.model.take());
                 }
@@ -117,67 +117,69 @@ impl Decoder {
                 slots.end(name, item, owner, &is_text_tool)?;
             }
             "response.output_text.delta" | "response.refusal.delta" => {
-                let kind = words_of(kind);
-                slots.piece(name, "message", owner, |item, told| {
-                    item.message()?.append(part, kind, delta, told)
+                let kind = text_kind(kind);
+                slots.update(name, "message", owner, |item, emitter| {
+                    item.message()?.append(part, kind, delta, emitter)
                 })?;
             }
             "response.output_text.done" | "response.refusal.done" => {
                 let words = event.text.or(event.refusal).unwrap_or_default();
-                let kind = words_of(kind);
-                slots.piece(name, "message", owner, |item, told| {
-                    item.message()?.complete(part, kind, &words, told)
+                let kind = text_kind(kind);
+                slots.update(name, "message", owner, |item, emitter| {
+                    item.message()?.complete(part, kind, &words, emitter)
                 })?;
             }
             "response.output_text.annotation.added" => {
                 let annotation = event.annotation.unwrap_or_default();
-                slots.piece(name, "message", owner, |item, told| {
-                    item.message()?.annotate(part, annotation, told)
+                slots.update(name, "message", owner, |item, emitter| {
+                    item.message()?.annotate(part, annotation, emitter)
                 })?;
             }
             "response.content_part.added" | "response.content_part.done" => {
                 let fields = event.part.ok_or("a part is missing")?;
                 if message::PartKind::of(&fields).is_some() {
-                    slots.piece(name, "message", owner, |item, told| {
-                        item.message()?.whole_part(part, &fields, told)
+                    slots.update(name, "message", owner, |item, emitter| {
+                        item.message()?.whole_part(part, &fields, emitter)
                     })?;
                 }
             }
             "response.function_call_arguments.delta" => {
-                slots.piece(name, "function_call", owner, |item, told| {
-                    item.arguments(delta, false, told)
+                slots.update(name, "function_call", owner, |item, emitter| {
+                    item.arguments(delta, false, emitter)
                 })?;
             }
             "response.function_call_arguments.done" => {
                 let whole = event.arguments.as_ref().map(arguments_text);
                 let whole = whole.unwrap_or_default();
-                slots.piece(name, "function_call", owner, |item, told| {
-                    item.arguments(&whole, true, told)
+                slots.update(name, "function_call", owner, |item, emitter| {
+                    item.arguments(&whole, true, emitter)
                 })?;
             }
             "response.custom_tool_call_input.delta" => {
-                slots.piece(name, "custom_tool_call", owner, |item, told| {
-                    item.arguments(delta, false, told)
+                slots.update(name, "custom_tool_call", owner, |item, emitter| {
+                    item.arguments(delta, false, emitter)
                 })?;
             }
             "response.custom_tool_call_input.done" => {
                 let whole = event.input.unwrap_or_default();
-                slots.piece(name, "custom_tool_call", owner, |item, told| {
-                    item.arguments(&whole, true, told)
+                slots.update(name, "custom_tool_call", owner, |item, emitter| {
+                    item.arguments(&whole, true, emitter)
                 })?;
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                let (kind, index) = reasoning_of(kind, event.summary_index, part);
-                slots.piece(name, "reasoning", owner, |item, told| {
-                    item.reasoning()?.say(index, kind, delta, false, told);
+                let (kind, index) = reasoning_kind(kind, event.summary_index, part);
+                slots.update(name, "reasoning", owner, |item, emitter| {
+                    item.reasoning()?
+                        .push_text(index, kind, delta, false, emitter);
                     Ok(())
                 })?;
             }
             "response.reasoning_summary_text.done" | "response.reasoning_text.done" => {
-                let (kind, index) = reasoning_of(kind, event.summary_index, part);
+                let (kind, index) = reasoning_kind(kind, event.summary_index, part);
                 let whole = event.text.unwrap_or_default();
-                slots.piece(name, "reasoning", owner, |item, told| {
-                    item.reasoning()?.say(index, kind, &whole, true, told);
+                slots.update(name, "reasoning", owner, |item, emitter| {
+                    item.reasoning()?
+                        .push_text(index, kind, &whole, true, emitter);
                     Ok(())
                 })?;
             }
@@ -187,7 +189,7 @@ impl Decoder {
             | "response.incomplete" => {
                 let response = event.response.unwrap_or_default();
                 let word = kind.strip_prefix("response.").unwrap_or_default();
-                self.ended(response, word)?;
+                self.handle_end(response, word)?;
             }
             _ => {}
         }
@@ -195,8 +197,8 @@ impl Decoder {
     }
 
     /// Handles the end of the reply; `word` is its status if the response has none.
-    fn ended(&mut self, mut response: IncomingResponse, word: &str) -> Result<(), Fault> {
-        self.count(&response);
+    fn handle_end(&mut self, mut response: IncomingResponse, word: &str) -> Result<(), Fault> {
+        self.set_usage(&response);
         let status = response.status.take().filter(|status| !status.is_empty());
         let status = status.unwrap_or_else(|| word.to_owned());
         if status == "failed" {
@@ -208,19 +210,19 @@ impl Decoder {
         let output = response.output.take().unwrap_or_default();
         self.slots.finish(output, &self.owner, &is_text_tool)?;
         let details = response.incomplete_details.as_ref();
-        self.finish = Some(finish_reason(&status, details, self.slots.seen));
+        self.finish = Some(finish_reason(&status, details, self.slots.content_flags));
         self.end = Some(response);
         Ok(())
     }
 
     /// Takes the usage, which servers send at the end, also of a failed reply; some send it earlier.
-    fn count(&mut self, response: &IncomingResponse) {
+    fn set_usage(&mut self, response: &IncomingResponse) {
         let usage = response.usage.as_ref().map(usage_from_wire);
         self.usage = usage.or(self.usage);
     }
 
     const fn phase(&self) -> Phase {
-        if self.told {
+        if self.has_emitted {
             Phase::MidReply
         } else {
             Phase::BeforeFirstDelta
@@ -262,15 +264,15 @@ impl DecodeReply for Decoder {
             // Its fields are in the event itself, or below `error`.
             event.error = serde_json::from_str(data).ok();
         }
-        let told = self.handle(&kind, event, data.len());
-        told.map_err(|fault| self.fault(fault))?;
+        let result = self.handle(&kind, event, data.len());
+        result.map_err(|fault| self.fault(fault))?;
         let mut out = Vec::new();
         self.slots.flush(&mut out);
-        self.told |= !out.is_empty();
+        self.has_emitted |= !out.is_empty();
         Ok(out)
     }
 
-    fn counted(&self) -> Option<Usage> {
+    fn usage(&self) -> Option<Usage> {
         self.usage
     }
 
@@ -303,10 +305,10 @@ impl DecodeReply for Decoder {
         let parsed: Result<Map<String, Value>, _> = serde_json::from_slice(body);
         let fields =
             parsed.map_err(|fault| self.violation(format!("this is not a response: {fault}")))?;
-        let told = fields.get("output").is_some_and(Value::is_array);
+        let has_output = fields.get("output").is_some_and(Value::is_array);
         let status = fields.get("status").and_then(Value::as_str);
         // Some servers send errors with a success status.
-        if !told && status.is_none() {
+        if !has_output && status.is_none() {
             let phase = Phase::BeforeFirstDelta;
             let failure = error::classify(200, |_| None, body, phase);
             return Err(DecodeError::Failed(failure));
@@ -316,11 +318,11 @@ impl DecodeReply for Decoder {
         if let Some(status @ ("in_progress" | "queued")) = response.status.as_deref() {
             return Err(self.violation(format!("the response is {status} still")));
         }
-        self.ended(response, "completed")
+        self.handle_end(response, "completed")
             .map_err(|fault| self.fault(fault))?;
         let mut out = Vec::new();
         self.slots.flush(&mut out);
-        self.told = !out.is_empty();
+        self.has_emitted = !out.is_empty();
         Ok((out, self.finish()?))
     }
 }
@@ -347,7 +349,7 @@ const ADDED: &str = "response.output_item.added";
 const UNNAMED: &str = "message";
 
 /// The kind of text in an event.
-fn words_of(event: &str) -> message::PartKind {
+fn text_kind(event: &str) -> message::PartKind {
     if event.starts_with("response.refusal") {
         message::PartKind::Refusal
     } else {
@@ -356,7 +358,7 @@ fn words_of(event: &str) -> message::PartKind {
 }
 
 /// The kind and index of the reasoning in an event.
-fn reasoning_of(
+fn reasoning_kind(
     event: &str,
     summary: Option<i64>,
     content: Option<i64>,

@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 
 use jackfield_dialect_kit::encode::SseEvent;
-use jackfield_dialect_kit::serve::About;
+use jackfield_dialect_kit::serve::ReplyInfo;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::reply::ReplyEnd;
 use serde_json::json;
 
-use super::block_writer::Waiting;
-use super::out::Out;
+use super::block_writer::BlockWriter;
+use super::event_writer::EventWriter;
 use crate::responses::reply::{self, item_id};
 use crate::responses::wire::{Response, ResponseError};
 
@@ -31,13 +31,13 @@ use crate::responses::wire::{Response, ResponseError};
 pub struct Encoder {
     begun: bool,
     calls: usize,
-    out: Out,
-    waiting: VecDeque<Waiting>,
+    out: EventWriter,
+    pending_blocks: VecDeque<BlockWriter>,
 }
 
 /// The state of an incomplete response.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Standing {
+pub enum IncompleteStatus {
     /// Cancelled.
     Cancelled,
     /// Failed.
@@ -51,18 +51,18 @@ pub enum Standing {
 impl Encoder {
     /// An encoder for the reply that `about` describes.
     #[must_use]
-    pub fn new(about: &About) -> Self {
+    pub fn new(about: &ReplyInfo) -> Self {
         Self::after(about, None)
     }
 
     /// The same for a client that has all events up to this number.
     #[must_use]
-    pub fn after(about: &About, number: Option<u64>) -> Self {
+    pub fn after(about: &ReplyInfo, number: Option<u64>) -> Self {
         Self {
             begun: false,
             calls: 0,
-            out: Out::new(about.clone(), number),
-            waiting: VecDeque::new(),
+            out: EventWriter::new(about.clone(), number),
+            pending_blocks: VecDeque::new(),
         }
     }
 
@@ -84,28 +84,28 @@ impl Encoder {
             Delta::BlockStarted { index, start } => {
                 let call = call.map(|id| id.as_str().to_owned());
                 let call = call.unwrap_or_else(|| self.call_id(start));
-                self.waiting
-                    .push_back(Waiting::new(*index, start.clone(), call));
+                self.pending_blocks
+                    .push_back(BlockWriter::new(*index, start.clone(), call));
             }
             Delta::AnnotationAdded { index, annotation } => {
-                if let Some(block) = self.open(*index)
+                if let Some(block) = self.open_block(*index)
                     && reply::is_readable(annotation)
                 {
                     block.annotations.push(annotation.json.clone());
                 }
             }
             Delta::ArgumentsAppended { index, text } | Delta::TextAppended { index, text } => {
-                if let Some(block) = self.open(*index) {
+                if let Some(block) = self.open_block(*index) {
                     block.text.push_str(text);
                 }
             }
             Delta::BlockEnded { index } => {
-                if let Some(block) = self.open(*index) {
+                if let Some(block) = self.open_block(*index) {
                     block.ended = true;
                 }
             }
             Delta::StateSet { index, state } => {
-                if let Some(block) = self.open(*index) {
+                if let Some(block) = self.open_block(*index) {
                     block.states.retain(|known| known.kind != state.kind);
                     block.states.push(state.clone());
                 }
@@ -117,17 +117,17 @@ impl Encoder {
 
     /// Marks a retry of the reply after an attempt none of whose deltas were pushed here. Returns whether the
     /// client can go on: not if it has events of that attempt.
-    pub fn asked_again(&mut self) -> bool {
+    pub fn restart(&mut self) -> bool {
         self.prepare();
-        self.out.pass_over()
+        self.out.skip_attempt()
     }
 
     /// The last events of a complete reply.
     #[must_use]
     pub fn finish(mut self, end: &ReplyEnd) -> Vec<SseEvent> {
         self.prepare();
-        self.close();
-        let response = self.whole(end);
+        self.end_blocks();
+        let response = self.complete_response(end);
         let name = if response.incomplete_details.is_some() {
             "response.incomplete"
         } else {
@@ -140,24 +140,24 @@ impl Encoder {
     /// The complete response.
     #[must_use]
     pub fn into_response(mut self, end: &ReplyEnd) -> Response {
-        self.close();
-        self.whole(end)
+        self.end_blocks();
+        self.complete_response(end)
     }
 
     /// The last events of an interrupted reply. Items stay open, so that clients do not take them for complete.
     #[must_use]
     pub fn fail(self, failure: &ModelFailure) -> Vec<SseEvent> {
-        self.broke_off(reply::error_to_wire(failure))
+        self.fail_with(reply::error_to_wire(failure))
     }
 
     /// The same, with this error.
     #[must_use]
-    pub fn broke_off(mut self, error: ResponseError) -> Vec<SseEvent> {
+    pub fn fail_with(mut self, error: ResponseError) -> Vec<SseEvent> {
         self.prepare();
-        if let Some(block) = self.waiting.front_mut() {
-            block.tell_rest(&mut self.out);
+        if let Some(block) = self.pending_blocks.front_mut() {
+            block.write_rest(&mut self.out);
         }
-        let response = self.standing(&Standing::Failed(error));
+        let response = self.incomplete_response(&IncompleteStatus::Failed(error));
         self.out
             .push("response.failed", json!({ "response": response }));
         self.out.events
@@ -165,39 +165,39 @@ impl Encoder {
 
     /// The response so far, with the items that have ended.
     #[must_use]
-    pub fn standing(&self, standing: &Standing) -> Response {
-        let (status, error) = match standing {
-            Standing::Cancelled => ("cancelled", None),
-            Standing::Failed(error) => ("failed", Some(error.clone())),
-            Standing::InProgress => ("in_progress", None),
-            Standing::Queued => ("queued", None),
+    pub fn incomplete_response(&self, status: &IncompleteStatus) -> Response {
+        let (status, error) = match status {
+            IncompleteStatus::Cancelled => ("cancelled", None),
+            IncompleteStatus::Failed(error) => ("failed", Some(error.clone())),
+            IncompleteStatus::InProgress => ("in_progress", None),
+            IncompleteStatus::Queued => ("queued", None),
         };
         Response {
             error,
-            output: self.out.ended(),
+            output: self.out.finished_items(),
             status: status.to_owned(),
-            ..self.out.so_far()
+            ..self.out.empty_response()
         }
     }
 
-    fn whole(&mut self, end: &ReplyEnd) -> Response {
+    fn complete_response(&mut self, end: &ReplyEnd) -> Response {
         let (status, incomplete_details) = reply::status(&end.finish);
         Response {
             incomplete_details,
             output: self.out.take_items(),
             status: status.to_owned(),
             usage: end.usage.as_ref().map(reply::usage_to_wire),
-            ..self.out.so_far()
+            ..self.out.empty_response()
         }
     }
 
     /// Ends all blocks.
-    fn close(&mut self) {
-        for block in &mut self.waiting {
+    fn end_blocks(&mut self) {
+        for block in &mut self.pending_blocks {
             block.ended = true;
         }
         self.flush();
-        self.out.nothing_more();
+        self.out.finish_server_calls();
     }
 
     fn prepare(&mut self) {
@@ -206,7 +206,7 @@ impl Encoder {
         }
         self.begun = true;
         for name in ["response.created", "response.in_progress"] {
-            let response = self.out.so_far();
+            let response = self.out.empty_response();
             self.out.push(name, json!({ "response": response }));
         }
     }
@@ -228,19 +228,19 @@ impl Encoder {
         }
     }
 
-    fn open(&mut self, index: u32) -> Option<&mut Waiting> {
-        let mut blocks = self.waiting.iter_mut().rev();
+    fn open_block(&mut self, index: u32) -> Option<&mut BlockWriter> {
+        let mut blocks = self.pending_blocks.iter_mut().rev();
         blocks.find(|block| block.index == index && !block.ended)
     }
 
     /// Writes what is available of the first block, and of the following ones once it has ended.
     fn flush(&mut self) {
-        while let Some(block) = self.waiting.front_mut() {
-            block.tell(&mut self.out);
+        while let Some(block) = self.pending_blocks.front_mut() {
+            block.write_new(&mut self.out);
             if !block.ended {
                 return;
             }
-            self.waiting.pop_front();
+            self.pending_blocks.pop_front();
         }
     }
 }

@@ -3,7 +3,7 @@
 use jackfield_domain::delta::{BlockStart, Delta};
 use serde_json::{Map, Value};
 
-use super::item::{Fault, Told, text};
+use super::item_reader::{DeltaEmitter, Fault, text};
 use crate::responses::state::{self, MessagePart};
 
 /// A message; its parts stay open until it ends, because they carry its fields as state.
@@ -18,7 +18,7 @@ struct Part {
     block: u32,
     index: i64,
     kind: PartKind,
-    told: String,
+    emitted: String,
 }
 
 /// The kind of a part.
@@ -39,7 +39,7 @@ impl PartKind {
     }
 
     /// The text of a part of this kind.
-    fn words(self, part: &Map<String, Value>) -> &str {
+    fn text_in(self, part: &Map<String, Value>) -> &str {
         let key = match self {
             Self::Refusal => "refusal",
             Self::Text => "text",
@@ -59,7 +59,7 @@ impl Message {
         &mut self,
         index: Option<i64>,
         kind: PartKind,
-        told: &mut Told<'_>,
+        emitter: &mut DeltaEmitter<'_>,
     ) -> Result<&mut Part, Fault> {
         let last = self.parts.last().map_or(0, |part| part.index);
         let index = index.unwrap_or(last);
@@ -67,7 +67,7 @@ impl Message {
         let place = match place {
             Some(place) => place,
             None => {
-                let block = told.start(match kind {
+                let block = emitter.start_block(match kind {
                     PartKind::Refusal => BlockStart::Refusal,
                     PartKind::Text => BlockStart::Text,
                 });
@@ -76,7 +76,7 @@ impl Message {
                     block,
                     index,
                     kind,
-                    told: String::new(),
+                    emitted: String::new(),
                 });
                 self.parts.len() - 1
             }
@@ -94,11 +94,11 @@ impl Message {
         index: Option<i64>,
         kind: PartKind,
         words: &str,
-        told: &mut Told<'_>,
+        emitter: &mut DeltaEmitter<'_>,
     ) -> Result<(), Fault> {
-        let part = self.part(index, kind, told)?;
-        part.told.push_str(words);
-        told.text(part.block, words);
+        let part = self.part(index, kind, emitter)?;
+        part.emitted.push_str(words);
+        emitter.push_text(part.block, words);
         Ok(())
     }
 
@@ -108,9 +108,9 @@ impl Message {
         index: Option<i64>,
         kind: PartKind,
         words: &str,
-        told: &mut Told<'_>,
+        emitter: &mut DeltaEmitter<'_>,
     ) -> Result<(), Fault> {
-        self.part(index, kind, told)?.complete(words, told);
+        self.part(index, kind, emitter)?.complete(words, emitter);
         Ok(())
     }
 
@@ -119,10 +119,10 @@ impl Message {
         &mut self,
         index: Option<i64>,
         annotation: Value,
-        told: &mut Told<'_>,
+        emitter: &mut DeltaEmitter<'_>,
     ) -> Result<(), Fault> {
-        self.part(index, PartKind::Text, told)?
-            .annotate(annotation, told);
+        self.part(index, PartKind::Text, emitter)?
+            .annotate(annotation, emitter);
         Ok(())
     }
 
@@ -131,11 +131,11 @@ impl Message {
         &mut self,
         index: Option<i64>,
         fields: &Map<String, Value>,
-        told: &mut Told<'_>,
+        emitter: &mut DeltaEmitter<'_>,
     ) -> Result<(), Fault> {
         match PartKind::of(fields) {
             Some(kind) => {
-                self.part(index, kind, told)?.read(kind, fields, told);
+                self.part(index, kind, emitter)?.read(kind, fields, emitter);
                 Ok(())
             }
             None => Ok(()),
@@ -143,7 +143,11 @@ impl Message {
     }
 
     /// Ends the message; returns whether it contains a refusal.
-    pub(super) fn end(mut self, fields: &Map<String, Value>, told: &mut Told<'_>) -> bool {
+    pub(super) fn end(
+        mut self,
+        fields: &Map<String, Value>,
+        emitter: &mut DeltaEmitter<'_>,
+    ) -> bool {
         let content = fields.get("content");
         // Some servers send a string in place of parts.
         let plain = content.and_then(Value::as_str).map(|text| {
@@ -159,45 +163,50 @@ impl Message {
             if n == self.parts.len() {
                 let free = self.parts.iter().map(|part| part.index).max();
                 let free = free.map_or(0, |most| most.saturating_add(1));
-                if self.part(Some(free), kind, told).is_err() {
+                if self.part(Some(free), kind, emitter).is_err() {
                     break;
                 }
             }
             if let Some(open) = self.parts.get_mut(n).filter(|open| open.kind == kind) {
-                open.read(kind, part, told);
+                open.read(kind, part, emitter);
             }
         }
         let item = state::without(fields, &state::FIELDS_OF_MESSAGE);
         for (n, part) in self.parts.iter().enumerate() {
-            told.state(part.block, state::MESSAGE, MessagePart::write(&item, n));
-            told.end(part.block);
+            emitter.set_state(part.block, state::MESSAGE, MessagePart::write(&item, n));
+            emitter.end_block(part.block);
         }
         self.is_refusal()
     }
 }
 
 impl Part {
-    fn read(&mut self, kind: PartKind, fields: &Map<String, Value>, told: &mut Told<'_>) {
-        self.complete(kind.words(fields), told);
+    fn read(
+        &mut self,
+        kind: PartKind,
+        fields: &Map<String, Value>,
+        emitter: &mut DeltaEmitter<'_>,
+    ) {
+        self.complete(kind.text_in(fields), emitter);
         let annotations = fields.get("annotations").and_then(Value::as_array);
         let new = annotations.into_iter().flatten().skip(self.annotations);
         for annotation in new {
-            self.annotate(annotation.clone(), told);
+            self.annotate(annotation.clone(), emitter);
         }
     }
 
     /// Emits the text not emitted yet. If the emitted text differs, it stays, as it cannot be taken back.
-    fn complete(&mut self, words: &str, told: &mut Told<'_>) {
-        if let Some(rest) = words.strip_prefix(&*self.told) {
-            told.text(self.block, rest);
-            self.told.push_str(rest);
+    fn complete(&mut self, words: &str, emitter: &mut DeltaEmitter<'_>) {
+        if let Some(rest) = words.strip_prefix(&*self.emitted) {
+            emitter.push_text(self.block, rest);
+            self.emitted.push_str(rest);
         }
     }
 
-    fn annotate(&mut self, annotation: Value, told: &mut Told<'_>) {
+    fn annotate(&mut self, annotation: Value, emitter: &mut DeltaEmitter<'_>) {
         self.annotations += 1;
         if self.kind == PartKind::Text && annotation.is_object() {
-            told.out.push(Delta::AnnotationAdded {
+            emitter.deltas.push(Delta::AnnotationAdded {
                 index: self.block,
                 annotation: state::annotation(annotation),
             });

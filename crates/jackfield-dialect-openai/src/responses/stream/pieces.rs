@@ -16,7 +16,7 @@ pub(super) struct Pieces<'t> {
 
 impl<'t> Pieces<'t> {
     /// The pieces of the rest of a text. `first` is whether none of it was written, `ended` whether it is complete.
-    pub(super) const fn of(rest: &'t str, first: bool, ended: bool) -> Self {
+    pub(super) const fn new(rest: &'t str, first: bool, ended: bool) -> Self {
         Self { ended, first, rest }
     }
 

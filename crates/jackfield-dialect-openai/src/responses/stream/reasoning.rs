@@ -3,7 +3,7 @@
 use jackfield_domain::delta::BlockStart;
 use serde_json::{Map, Value};
 
-use super::item::{Told, text};
+use super::item_reader::{DeltaEmitter, text};
 use crate::responses::state;
 
 /// A reasoning item: one block, whose text is that of its parts separated by empty lines.
@@ -12,14 +12,14 @@ pub(super) struct Reasoning {
     block: u32,
     parts: Vec<Part>,
     /// All text emitted so far.
-    said: String,
+    emitted: String,
 }
 
 #[derive(Debug)]
 struct Part {
     index: i64,
     kind: PartKind,
-    told: String,
+    emitted: String,
 }
 
 /// The kind of a part.
@@ -33,26 +33,26 @@ pub(super) enum PartKind {
 
 impl Reasoning {
     /// Emits the server's id at once, as an encoder needs it before the text.
-    pub(super) fn begin(id: Option<&str>, told: &mut Told<'_>) -> Self {
-        let block = told.start(BlockStart::Thinking { redacted: false });
+    pub(super) fn begin(id: Option<&str>, emitter: &mut DeltaEmitter<'_>) -> Self {
+        let block = emitter.start_block(BlockStart::Thinking { redacted: false });
         if let Some(id) = id.filter(|id| !id.is_empty()) {
-            told.state(block, state::REASONING, state::begun(id));
+            emitter.set_state(block, state::REASONING, state::reasoning_start(id));
         }
         Self {
             block,
             parts: Vec::new(),
-            said: String::new(),
+            emitted: String::new(),
         }
     }
 
     /// Adds text to a part, or sets its whole text; without an index the last part of its kind.
-    pub(super) fn say(
+    pub(super) fn push_text(
         &mut self,
         index: Option<i64>,
         kind: PartKind,
         words: &str,
-        whole: bool,
-        told: &mut Told<'_>,
+        is_whole: bool,
+        emitter: &mut DeltaEmitter<'_>,
     ) {
         let mut known = self.parts.iter().rev().filter(|part| part.kind == kind);
         let index = index.unwrap_or_else(|| known.next().map_or(0, |part| part.index));
@@ -64,7 +64,7 @@ impl Reasoning {
             self.parts.push(Part {
                 index,
                 kind,
-                told: String::new(),
+                emitted: String::new(),
             });
             self.parts.len() - 1
         });
@@ -72,30 +72,35 @@ impl Reasoning {
         let Some(part) = self.parts.get_mut(place) else {
             return;
         };
-        let more = if whole {
+        let more = if is_whole {
             // If the emitted text differs, it stays, as it cannot be taken back.
-            words.strip_prefix(&*part.told).unwrap_or_default()
+            words.strip_prefix(&*part.emitted).unwrap_or_default()
         } else {
             words
         };
-        if more.is_empty() || (whole && !last) {
+        if more.is_empty() || (is_whole && !last) {
             return;
         }
-        if part.told.is_empty() && !self.said.is_empty() {
-            told.text(self.block, BETWEEN);
-            self.said.push_str(BETWEEN);
+        if part.emitted.is_empty() && !self.emitted.is_empty() {
+            emitter.push_text(self.block, SEPARATOR);
+            self.emitted.push_str(SEPARATOR);
         }
-        self.said.push_str(more);
-        part.told.push_str(more);
-        told.text(self.block, more);
+        self.emitted.push_str(more);
+        part.emitted.push_str(more);
+        emitter.push_text(self.block, more);
     }
 
     /// Ends the item. Its initial fields may be incomplete and are not kept.
-    pub(super) fn end(mut self, fields: &Map<String, Value>, sure: bool, told: &mut Told<'_>) {
+    pub(super) fn end(
+        mut self,
+        fields: &Map<String, Value>,
+        is_final: bool,
+        emitter: &mut DeltaEmitter<'_>,
+    ) {
         // Some servers stream several final parts as one, or text as a summary.
-        let known = state::words_of_reasoning(fields) == self.said;
+        let is_emitted = state::reasoning_text(fields) == self.emitted;
         let kinds = [(PartKind::Summary, "summary"), (PartKind::Text, "content")];
-        for (kind, key) in kinds.into_iter().filter(|_| !known) {
+        for (kind, key) in kinds.into_iter().filter(|_| !is_emitted) {
             let parts = fields.get(key).and_then(Value::as_array);
             // Parts are matched by their order; a server's index is ignored.
             for (n, part) in parts.into_iter().flatten().enumerate() {
@@ -105,16 +110,16 @@ impl Reasoning {
                 let new = most.map_or(0, |most| most.saturating_add(1));
                 let index = known.map_or(new, |part| part.index);
                 let words = part.as_object().and_then(|part| text(part, "text"));
-                self.say(Some(index), kind, words.unwrap_or_default(), true, told);
+                self.push_text(Some(index), kind, words.unwrap_or_default(), true, emitter);
             }
         }
-        if sure {
+        if is_final {
             let item = Value::Object(fields.clone());
-            told.state(self.block, state::REASONING, item);
+            emitter.set_state(self.block, state::REASONING, item);
         }
-        told.end(self.block);
+        emitter.end_block(self.block);
     }
 }
 
 /// The separator between two parts.
-const BETWEEN: &str = "\n\n";
+const SEPARATOR: &str = "\n\n";

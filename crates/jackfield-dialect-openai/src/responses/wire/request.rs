@@ -30,7 +30,7 @@ pub struct Request {
     /// The most tokens of the reply, reasoning included.
     #[serde(
         default,
-        deserialize_with = "jackfield_dialect_kit::whole::optional",
+        deserialize_with = "jackfield_dialect_kit::whole_number::optional",
         skip_serializing_if = "Option::is_none"
     )]
     pub max_output_tokens: Option<u64>,
@@ -58,7 +58,7 @@ pub struct Request {
     /// Top-k sampling, which the vendor lacks and other servers have.
     #[serde(
         default,
-        deserialize_with = "jackfield_dialect_kit::whole::optional",
+        deserialize_with = "jackfield_dialect_kit::whole_number::optional",
         skip_serializing_if = "Option::is_none"
     )]
     pub top_k: Option<u32>,
@@ -119,7 +119,7 @@ pub struct Tool {
     /// allows it.
     #[serde(
         default,
-        deserialize_with = "said",
+        deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub strict: Option<Option<bool>>,
@@ -129,7 +129,7 @@ pub struct Tool {
 }
 
 /// Separates a missing field from null.
-fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<bool>>, D::Error> {
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<bool>>, D::Error> {
     Option::<bool>::deserialize(deserializer).map(Some)
 }
 

@@ -9,23 +9,23 @@ mod laws;
 pub(crate) mod segments;
 
 use jackfield_dialect_kit::incoming::Incoming;
-use jackfield_dialect_kit::serve::{About, ServeDialect as _, ServeError};
+use jackfield_dialect_kit::serve::{ReplyInfo, ServeDialect as _, ServeError};
 use jackfield_dialect_openai::chat::serve::ChatCompletions;
 use serde_json::{Value, json};
 
 use super::read::owner;
 
 /// What a reply says of itself, with this echo.
-pub(crate) fn about(echo: Value) -> About {
+pub(crate) fn about(echo: Value) -> ReplyInfo {
     let Value::Object(echo) = echo else {
         panic!("no object: {echo}");
     };
-    About {
+    ReplyInfo {
         created: 1_795_000_000,
         echo,
         id: "turn_1_0".to_owned(),
         model: "custom-claude-4-sonnet".to_owned(),
-        ..About::default()
+        ..ReplyInfo::default()
     }
 }
 

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jackfield_dialect_kit::serve::About;
+use jackfield_dialect_kit::serve::ReplyInfo;
 use jackfield_dialect_openai::profile::Profile;
 use jackfield_dialect_openai::responses::stream::{Encoder, SseEvent};
 use jackfield_dialect_openai::responses::{DIALECT, reply, request};
@@ -161,8 +161,8 @@ fn streams() -> Vec<Value> {
     streams
 }
 
-fn about() -> About {
-    About {
+fn about() -> ReplyInfo {
+    ReplyInfo {
         created: 1_790_000_000,
         model: "gpt-6-astra".to_owned(),
         ..super::about()

@@ -1,7 +1,7 @@
 //! Tools that a client groups in namespaces, as coding agents do.
 
 use jackfield_dialect_kit::incoming::Incoming;
-use jackfield_dialect_kit::serve::{About, ServeDialect as _, ServeError, ServeErrorKind};
+use jackfield_dialect_kit::serve::{ReplyInfo, ServeDialect as _, ServeError, ServeErrorKind};
 use jackfield_dialect_openai::responses::serve::Responses;
 use jackfield_domain::block::{Block, CalledName, Content, RanBy, ToolCall};
 use jackfield_domain::delta::{BlockStart, Delta};
@@ -91,7 +91,7 @@ fn tools_of_namespaces_are_plain_tools_with_names_of_their_own() {
 #[test]
 fn calls_of_a_reply_name_their_namespace_whole_and_streamed() {
     let echo = read(&request()).expect("a request").echo;
-    let about = About { echo, ..about() };
+    let about = ReplyInfo { echo, ..about() };
     let names = ["clock__sleep", "exec", "plan", "unknown"];
     let call = |n: usize| ToolCallId::parse(&format!("call_{n}")).expect("an id");
     let blocks = names.iter().enumerate().map(|(n, name)| {

@@ -64,7 +64,7 @@ proptest! {
         let body = serde_json::to_value(body).expect("JSON");
         let read = |body: &Value| Responses.request(&|_| None, body.to_string().as_bytes(), &|_| owner());
         if read(&body).is_ok() {
-            for (place, changed) in arrays::in_place_of_objects(&body, &ANYTHING) {
+            for (place, changed) in arrays::arrays_for_objects(&body, &ANYTHING) {
                 let Err(refused) = read(&changed) else {
                     return Err(TestCaseError::fail(format!("{place}: {changed}")));
                 };

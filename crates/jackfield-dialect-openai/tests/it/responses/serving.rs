@@ -3,7 +3,7 @@
 use jackfield_dialect_kit::incoming::Incoming;
 use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError, ServeErrorKind};
 use jackfield_dialect_openai::responses::serve::{
-    ItemsAsked, Responses, about_id, deleted, input_items, response_of_item,
+    InputItemsQuery, Responses, deletion_body, input_items, reply_id, response_of_item,
 };
 use jackfield_domain::block::{Content, RanBy};
 use jackfield_domain::message::Message;
@@ -242,7 +242,7 @@ fn calls_that_we_ran_come_back_as_ours() {
     let said: Vec<String> = blocks
         .iter()
         .map(|block| {
-            let tool = ServerTool::of(&block.opaque).expect("a tool of ours");
+            let tool = ServerTool::from_states(&block.opaque).expect("a tool of ours");
             assert_eq!((tool.server, tool.tool), ("notes", "search notes"));
             match &block.content {
                 Content::ToolCall(call) => {
@@ -267,9 +267,9 @@ fn calls_that_we_ran_come_back_as_ours() {
 
 #[test]
 fn ids_lead_back_to_their_response() {
-    assert_eq!(about_id("resp_turn_ab_0"), Some("turn_ab_0"));
-    assert_eq!(about_id("resp_"), None);
-    assert_eq!(about_id("chatcmpl-1"), None);
+    assert_eq!(reply_id("resp_turn_ab_0"), Some("turn_ab_0"));
+    assert_eq!(reply_id("resp_"), None);
+    assert_eq!(reply_id("chatcmpl-1"), None);
     for item in [
         "msg_turn_ab_0_3",
         "fc_turn_ab_0_12",
@@ -290,7 +290,7 @@ fn ids_lead_back_to_their_response() {
     ] {
         assert_eq!(response_of_item(item), None, "{item}");
     }
-    let body: Value = serde_json::from_slice(&deleted("turn_ab_0")).expect("JSON");
+    let body: Value = serde_json::from_slice(&deletion_body("turn_ab_0")).expect("JSON");
     assert_eq!(
         body,
         json!({ "id": "resp_turn_ab_0", "object": "response", "deleted": true })
@@ -305,7 +305,7 @@ fn what_was_asked_is_listed_page_by_page() {
             let found = query.iter().find(|(known, _)| *known == key);
             found.map(|(_, value)| (*value).to_owned())
         };
-        let body = input_items("turn_ab_0", &messages, &ItemsAsked::read(field)?)?;
+        let body = input_items("turn_ab_0", &messages, &InputItemsQuery::read(field)?)?;
         Ok::<Value, ServeError>(serde_json::from_slice(&body).expect("JSON"))
     };
     let texts = |page: &Value| -> Vec<String> {

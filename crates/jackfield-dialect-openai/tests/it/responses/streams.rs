@@ -1,6 +1,6 @@
 //! Streams as servers really send them, sound and unsound.
 
-use jackfield_dialect_kit::serve::About;
+use jackfield_dialect_kit::serve::ReplyInfo;
 use jackfield_dialect_openai::responses::stream::{
     DecodeError, DecodeReply as _, Decoder, Encoder, SseEvent,
 };
@@ -101,7 +101,7 @@ fn message(id: &str, text: &str) -> Value {
 fn what_a_response_that_failed_has_used_is_known() {
     let mut decoder = Decoder::new(owner());
     decoder.push(None, &created().to_string()).expect("sound");
-    assert_eq!(decoder.counted(), None);
+    assert_eq!(decoder.usage(), None);
     let failed = json!({ "type": "response.failed", "response": {
         "status": "failed", "error": { "code": "server_error", "message": "no" },
         "usage": { "input_tokens": 12, "output_tokens": 3 },
@@ -112,7 +112,7 @@ fn what_a_response_that_failed_has_used_is_known() {
         output: 3,
         ..Usage::default()
     };
-    assert_eq!(decoder.counted(), Some(used));
+    assert_eq!(decoder.usage(), Some(used));
 }
 
 #[test]
@@ -467,7 +467,7 @@ fn reasoning_in_another_dialect_is_passed_on_as_it_comes() {
             .collect()
     };
     for (dialect, at_once) in [("claude", true), ("openai-responses", false)] {
-        let mut encoder = Encoder::new(&About {
+        let mut encoder = Encoder::new(&ReplyInfo {
             dialect: Some(dialect.into()),
             ..about()
         });

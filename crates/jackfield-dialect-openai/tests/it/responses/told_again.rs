@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use jackfield_dialect_kit::encode::SseEvent;
 use jackfield_dialect_kit::serve::{EncodeReply, ServeDialect as _, ServeError, ServeErrorKind};
-use jackfield_dialect_openai::responses::serve::{Responses, encoder_after, standing};
-use jackfield_dialect_openai::responses::stream::Standing;
+use jackfield_dialect_openai::responses::serve::{Responses, encoder_after, incomplete_body};
+use jackfield_dialect_openai::responses::stream::IncompleteStatus;
 use jackfield_domain::block::{Block, CalledName, Content, RanBy, Thinking, ToolCall, UpstreamId};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::ids::{ToolCallId, ToolboxId};
@@ -65,7 +65,7 @@ proptest! {
         done.sort_by_key(|event| event["output_index"].as_u64());
         let done: Vec<Value> = done.into_iter().map(|event| event["item"].clone()).collect();
         let pieces = pieces.iter().map(|delta| (delta, None));
-        let body = standing(&about(), pieces, &Standing::InProgress);
+        let body = incomplete_body(&about(), pieces, &IncompleteStatus::InProgress);
         let body: Value = serde_json::from_slice(&body).expect("JSON");
         prop_assert_eq!(&body["output"], &Value::Array(done));
         prop_assert_eq!(&body["status"], "in_progress");
@@ -239,7 +239,7 @@ fn whoever_has_events_of_a_try_that_is_asked_for_again_is_told_nothing_of_the_ne
         let mut encoder = encoder_after(&about(), known);
         let mut events: Vec<Value> = encoder.begin().iter().map(data).collect();
         events.extend(push(&mut encoder, &before));
-        let goes_on = encoder.asked_again();
+        let goes_on = encoder.restart();
         if goes_on {
             events.extend(push(&mut encoder, &new));
             events.extend(encoder.finish(&end).iter().map(data));

@@ -64,9 +64,9 @@ impl World {
             oracle.apply(fact);
         }
         let turn = self.machine.turn();
-        let counted = turn.fruitless();
+        let counted = turn.resumes_without_progress();
         let is_right = (least..=most).contains(&counted);
-        let is_parked = turn.is_parked() == (counted >= Turn::MOST_FRUITLESS);
+        let is_parked = turn.is_parked() == (counted >= Turn::MAX_RESUMES_WITHOUT_PROGRESS);
         if !is_right || !is_parked {
             let detail = format!("{least} to {most} tries were in vain, not {counted}");
             self.violate(Property::TriesInVainAreCounted, detail);

@@ -34,7 +34,7 @@ impl World {
             self.violate(Property::ForksAreValid, format!("{rounds:?}"));
         }
         for at in places {
-            let messages = fork::said_until(from.clone(), &facts, &at).expect("a place");
+            let messages = fork::messages_until(from.clone(), &facts, &at).expect("a place");
             if messages.last().map(|last| last.role) == Some(Role::Tool) {
                 self.classes.insert(Class::ForkAfterOutcomes);
             }

@@ -74,10 +74,12 @@ impl World {
         let mut all = Usage::default();
         counted.values().for_each(|usage| all += *usage);
         uncounted.values().for_each(|usage| all += *usage);
-        let marked = uncounted.values().all(|usage| match usage.counted() {
-            SO_FAR => usage.estimated_input == 0 && usage.estimated_output > 0,
-            counted => counted == Usage::default() && usage.total() > 0,
-        });
+        let marked = uncounted
+            .values()
+            .all(|usage| match usage.without_estimates() {
+                SO_FAR => usage.estimated_input == 0 && usage.estimated_output > 0,
+                counted => counted == Usage::default() && usage.total() > 0,
+            });
         let complete = owed.iter().all(|attempt| uncounted.contains_key(attempt));
         // What an open turn tells is told by its fold; of one that is over the machine is left.
         let folded = Session::fold(self.session().clone(), &self.committed);
@@ -94,7 +96,10 @@ impl World {
         if !uncounted.is_empty() {
             self.classes.insert(Class::EstimatedUsage);
         }
-        if uncounted.values().any(|usage| usage.counted() == SO_FAR) {
+        if uncounted
+            .values()
+            .any(|usage| usage.without_estimates() == SO_FAR)
+        {
             self.classes.insert(Class::CountedInPart);
         }
         let settled = |fact: &Fact| {

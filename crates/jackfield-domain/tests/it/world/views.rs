@@ -116,10 +116,10 @@ impl World {
             pieces: Vec::new(),
         };
         let mut see = |told: &SessionEvent| {
-            for shown in viewer.see(told) {
+            for shown in viewer.apply(told) {
                 assert_eq!(view.end, None, "something is shown behind the end");
                 match shown {
-                    ClientEvent::AskedAgain(_) => {}
+                    ClientEvent::Retried(_) => {}
                     ClientEvent::End(end) => view.end = Some(end),
                     ClientEvent::Piece { call, delta } => add(&mut view.pieces, call, delta),
                 }
@@ -159,7 +159,7 @@ impl World {
                     see(&told);
                 }
                 if let Some((facts, reply)) = &speech {
-                    while let Some((_, told)) = teller.next_of(*facts, reply) {
+                    while let Some((_, told)) = teller.next_live_piece(*facts, reply) {
                         see(&told);
                     }
                 }
@@ -357,14 +357,14 @@ fn gathered(view: &View) -> Message {
     let mut gather = Gather::new(turn);
     let mut open = BTreeSet::new();
     for (call, delta) in &view.pieces {
-        gather.take(call.as_ref(), delta);
+        gather.push(call.as_ref(), delta);
         match delta {
             Delta::BlockEnded { index } => _ = open.remove(index),
             delta => _ = open.insert(delta.index()),
         }
     }
     for index in open {
-        gather.take(None, &Delta::BlockEnded { index });
+        gather.push(None, &Delta::BlockEnded { index });
     }
     let end = match &view.end {
         Some(SegmentEnd::Whole(end)) => end.clone(),

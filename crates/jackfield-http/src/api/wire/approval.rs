@@ -60,20 +60,20 @@ pub(crate) struct ApprovalList {
 
 impl ApprovalView {
     /// Converts an open question.
-    pub(crate) fn of(asked: &OpenQuestion) -> Self {
-        let tool = asked.tool.as_ref();
+    pub(crate) fn from_question(question: &OpenQuestion) -> Self {
+        let tool = question.tool.as_ref();
         Self {
-            id: asked.wait.id.to_string(),
-            kind: words::wait_kind(&asked.wait.kind).to_owned(),
-            session: asked.session.to_string(),
-            turn: asked.turn.as_ref().map(ToString::to_string),
-            call: asked.wait.call.to_string(),
+            id: question.wait.id.to_string(),
+            kind: words::wait_kind(&question.wait.kind).to_owned(),
+            session: question.session.to_string(),
+            turn: question.turn.as_ref().map(ToString::to_string),
+            call: question.wait.call.to_string(),
             tool: tool.map(|tool| tool.definition.name.to_string()),
             server: tool.map(|tool| tool.origin.toolbox.to_string()),
             description: tool.map(|tool| tool.definition.description.to_string()),
-            arguments: asked.input.as_ref().map(arguments),
-            expires: asked.wait.deadline.to_rfc3339(),
-            ended: asked.end.as_ref().map(|(at, end)| AnsweredView {
+            arguments: question.input.as_ref().map(arguments),
+            expires: question.wait.deadline.to_rfc3339(),
+            ended: question.end.as_ref().map(|(at, end)| AnsweredView {
                 at: at.to_rfc3339(),
                 how: words::wait_end(end.kind()).to_owned(),
                 by: match end {

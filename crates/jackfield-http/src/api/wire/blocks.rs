@@ -151,10 +151,10 @@ pub(crate) struct ResultView {
 
 impl MessageView {
     /// Converts a message that no model wrote.
-    pub(crate) fn of(message: &Message) -> Self {
+    pub(crate) fn from_message(message: &Message) -> Self {
         Self {
             role: words::role(message.role).to_owned(),
-            blocks: message.blocks.iter().map(BlockView::of).collect(),
+            blocks: message.blocks.iter().map(BlockView::from_block).collect(),
             at: None,
             round: None,
             finish: None,
@@ -164,23 +164,23 @@ impl MessageView {
 
 impl BlockView {
     /// Converts a block.
-    pub(crate) fn of(block: &Block) -> Self {
-        Self::of_content(&block.content)
+    pub(crate) fn from_block(block: &Block) -> Self {
+        Self::from_content(&block.content)
     }
 
     /// Converts the content of a block.
-    pub(crate) fn of_content(content: &Content) -> Self {
+    pub(crate) fn from_content(content: &Content) -> Self {
         match content {
             Content::Audio(audio) => Self::Audio {
-                source: MediaView::of(&audio.source),
+                source: MediaView::from_source(&audio.source),
                 transcript: audio.transcript.as_deref().map(str::to_owned),
             },
             Content::Document(document) => Self::Document {
-                source: MediaView::of(&document.source),
+                source: MediaView::from_source(&document.source),
                 title: document.title.as_deref().map(str::to_owned),
             },
             Content::Image(image) => Self::Image {
-                source: MediaView::of(&image.source),
+                source: MediaView::from_source(&image.source),
             },
             Content::Opaque(opaque) => Self::Other {
                 kind: opaque.kind.to_string(),
@@ -212,14 +212,14 @@ impl BlockView {
             },
             Content::ToolOutcome(outcome) => Self::ToolResult {
                 id: outcome.call.to_string(),
-                result: ResultView::of(&outcome.result),
+                result: ResultView::from_result(&outcome.result),
             },
         }
     }
 }
 
 impl MediaView {
-    fn of(source: &MediaSource) -> Self {
+    fn from_source(source: &MediaSource) -> Self {
         match source {
             MediaSource::Base64 { data, media_type } => Self {
                 data: Some(data.to_string()),
@@ -244,18 +244,18 @@ impl MediaView {
 
 impl ResultView {
     /// Converts a tool result.
-    pub(crate) fn of(result: &ToolResult) -> Self {
+    pub(crate) fn from_result(result: &ToolResult) -> Self {
         let files = result.content.iter().filter_map(|part| match part {
             OutcomePart::Audio(audio) => Some(BlockView::Audio {
-                source: MediaView::of(&audio.source),
+                source: MediaView::from_source(&audio.source),
                 transcript: audio.transcript.as_deref().map(str::to_owned),
             }),
             OutcomePart::Document(document) => Some(BlockView::Document {
-                source: MediaView::of(&document.source),
+                source: MediaView::from_source(&document.source),
                 title: document.title.as_deref().map(str::to_owned),
             }),
             OutcomePart::Image(image) => Some(BlockView::Image {
-                source: MediaView::of(&image.source),
+                source: MediaView::from_source(&image.source),
             }),
             OutcomePart::Text(_) => None,
         });

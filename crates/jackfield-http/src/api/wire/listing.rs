@@ -159,7 +159,7 @@ pub(crate) struct ModelView {
 
 impl ToolView {
     /// Converts a tool.
-    pub(crate) fn of(tool: &CatalogEntry) -> Self {
+    pub(crate) fn from_entry(tool: &CatalogEntry) -> Self {
         let definition = &tool.definition;
         Self {
             name: definition.name.to_string(),
@@ -195,7 +195,7 @@ impl From<&ToolboxProblem> for MissingView {
 impl ServerView {
     /// Converts a server. Its error is only included on request, as it may name files and variables of this
     /// machine.
-    pub(crate) fn of(server: &ServerToolbox, is_told_why: bool) -> Self {
+    pub(crate) fn from_toolbox(server: &ServerToolbox, with_reason: bool) -> Self {
         let config = &server.config;
         let (state, reason, protocol) = match server.state() {
             ServerStatus::Failed { reason, .. } => ("failed", Some(reason), None),
@@ -209,7 +209,7 @@ impl ServerView {
             name: config.name.as_deref().map(str::to_owned),
             description: config.description.as_deref().map(str::to_owned),
             state: state.to_owned(),
-            reason: reason.filter(|_| is_told_why),
+            reason: reason.filter(|_| with_reason),
             protocol,
             trusted: config.trusted,
         }
@@ -218,7 +218,7 @@ impl ServerView {
 
 impl ProviderView {
     /// Converts a provider.
-    pub(crate) fn of(name: &str, state: &ProviderState, can: Option<Capabilities>) -> Self {
+    pub(crate) fn new(name: &str, state: &ProviderState, can: Option<Capabilities>) -> Self {
         Self {
             name: name.to_owned(),
             kind: state.kind.to_string(),
@@ -244,7 +244,7 @@ impl ProviderView {
 
 impl ModelView {
     /// Converts a model, with the model that it stands for if it is an alias.
-    pub(crate) fn of(model: &ListedModel, alias_of: Option<String>) -> Self {
+    pub(crate) fn new(model: &ListedModel, alias_of: Option<String>) -> Self {
         Self {
             id: model.id.to_string(),
             alias_of,

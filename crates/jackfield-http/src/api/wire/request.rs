@@ -312,7 +312,7 @@ impl PostResults {
     /// # Errors
     ///
     /// [`ProblemDetails`] that names the field.
-    pub(crate) fn take(self) -> Result<Vec<(ToolCallId, ToolResult)>, ProblemDetails> {
+    pub(crate) fn into_results(self) -> Result<Vec<(ToolCallId, ToolResult)>, ProblemDetails> {
         if self.results.is_empty() {
             return Err(ProblemDetails::field("/results", "there are no results"));
         }

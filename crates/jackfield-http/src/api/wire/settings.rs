@@ -106,7 +106,7 @@ impl SettingsGiven {
     /// # Errors
     ///
     /// [`ProblemDetails`] that names the field.
-    pub(crate) fn over(self, settings: &mut Settings) -> Result<(), ProblemDetails> {
+    pub(crate) fn apply_to(self, settings: &mut Settings) -> Result<(), ProblemDetails> {
         let Self {
             effort,
             frequency_penalty,
@@ -142,7 +142,7 @@ impl SettingsGiven {
         if let Some(format) = response_format {
             settings.response_format = format.check()?;
         }
-        put(&mut settings.effort, effort.map(EffortGiven::meant));
+        put(&mut settings.effort, effort.map(EffortGiven::to_effort));
         put(&mut settings.frequency_penalty, frequency_penalty);
         put(&mut settings.max_output_tokens, max_output_tokens);
         put(&mut settings.parallel_calls, parallel_calls);
@@ -158,14 +158,14 @@ impl SettingsGiven {
         put(&mut settings.top_p, top_p);
         put(
             &mut settings.verbosity,
-            verbosity.map(VerbosityGiven::meant),
+            verbosity.map(VerbosityGiven::to_verbosity),
         );
         Ok(())
     }
 }
 
 impl EffortGiven {
-    const fn meant(self) -> Effort {
+    const fn to_effort(self) -> Effort {
         match self {
             Self::ExtraHigh => Effort::ExtraHigh,
             Self::High => Effort::High,
@@ -179,7 +179,7 @@ impl EffortGiven {
 }
 
 impl VerbosityGiven {
-    const fn meant(self) -> Verbosity {
+    const fn to_verbosity(self) -> Verbosity {
         match self {
             Self::High => Verbosity::High,
             Self::Low => Verbosity::Low,

@@ -192,7 +192,7 @@ pub(crate) struct NoteView {
 
 impl EndView {
     /// Converts the end of a turn.
-    pub(crate) fn of(end: &TurnEnd) -> Self {
+    pub(crate) fn from_end(end: &TurnEnd) -> Self {
         let kind = |kind: &str| Self {
             kind: kind.to_owned(),
             cause: None,
@@ -211,11 +211,11 @@ impl EndView {
             },
             TurnEnd::ClientExpired => kind("client_expired"),
             TurnEnd::Failed(failure) => Self {
-                failure: Some(FailureView::of(failure)),
+                failure: Some(FailureView::from_failure(failure)),
                 ..kind("failed")
             },
             TurnEnd::Interrupted(failure) => Self {
-                failure: Some(FailureView::of(failure)),
+                failure: Some(FailureView::from_failure(failure)),
                 ..kind("interrupted")
             },
             TurnEnd::Limited { limit, .. } => Self {
@@ -228,7 +228,7 @@ impl EndView {
 
 impl FailureView {
     /// Converts a model failure.
-    pub(crate) fn of(failure: &ModelFailure) -> Self {
+    pub(crate) fn from_failure(failure: &ModelFailure) -> Self {
         Self {
             kind: words::model_failure(failure.kind).to_owned(),
             message: failure.message.clone(),
@@ -238,7 +238,7 @@ impl FailureView {
 
 impl WaitView {
     /// Converts a wait.
-    pub(crate) fn of(wait: &Wait) -> Self {
+    pub(crate) fn from_wait(wait: &Wait) -> Self {
         let question = match &wait.kind {
             WaitKind::Elicitation { question, .. } => Some(question.message.to_string()),
             WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::UnknownOutcome => None,

@@ -45,7 +45,7 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
     }
 
     /// The wire form of a reply that every harness must be able to render.
-    pub(super) fn wire(&self, reply: &VendorReply) -> WireReply {
+    pub(super) fn render(&self, reply: &VendorReply) -> WireReply {
         match self.harness.render(reply) {
             Some(wire) => wire,
             None => panic!(
@@ -58,11 +58,11 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
     ///
     /// Fails if the manner is both declared impossible and rendered, or neither.
     #[track_caller]
-    pub(super) fn sent(&self, reply: &VendorReply) -> Option<WireReply> {
+    pub(super) fn render_if_possible(&self, reply: &VendorReply) -> Option<WireReply> {
         let manner = reply.manner;
         let mut impossible = self.harness.impossible().iter();
-        let named = impossible.find(|(known, _)| *known == manner);
-        match (self.harness.render(reply), named) {
+        let exception = impossible.find(|(known, _)| *known == manner);
+        match (self.harness.render(reply), exception) {
             (Some(wire), None) => Some(wire),
             (None, Some(_)) => None,
             (Some(_), Some((_, reason))) => {
@@ -78,15 +78,15 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
     /// The wire form of a reply with a block of this kind; `None` if the harness has a reason against it.
     #[track_caller]
     pub(super) fn with_block(&self, kind: BlockKind, reply: &VendorReply) -> Option<WireReply> {
-        let can = self.harness.capabilities();
+        let capabilities = self.harness.capabilities();
         let ruled_out = match kind {
-            BlockKind::CustomCall => !can.tools,
-            BlockKind::Reasoning => !can.reasoning,
+            BlockKind::CustomCall => !capabilities.tools,
+            BlockKind::Reasoning => !capabilities.reasoning,
             BlockKind::Refusal => false,
         };
         let mut never = self.harness.never_sends().iter();
-        let named = never.find(|(known, _)| *known == kind);
-        match (self.harness.render(reply), named) {
+        let exception = never.find(|(known, _)| *known == kind);
+        match (self.harness.render(reply), exception) {
             (Some(wire), None) => Some(wire),
             (None, Some(_)) => None,
             (None, None) if ruled_out => None,
@@ -106,15 +106,15 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
     }
 
     /// Sends the usual request, which gets this response.
-    pub(super) async fn ask(&self, response: Response) -> CallResult {
+    pub(super) async fn call(&self, response: Response) -> CallResult {
         self.server.answer(response);
-        self.ask_this(&self.request()).await
+        self.call_with(&self.request()).await
     }
 
     /// Sends a request, and waits for the end.
-    pub(super) async fn ask_this(&self, request: &ModelRequest) -> CallResult {
+    pub(super) async fn call_with(&self, request: &ModelRequest) -> CallResult {
         let mut sink = WatchedSink::new();
-        let result = self.ask_into(request, &mut sink).await;
+        let result = self.call_into(request, &mut sink).await;
         CallResult {
             deltas: sink.deltas.borrow().clone(),
             result,
@@ -122,7 +122,7 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
     }
 
     /// Sends a request, and waits for the end, while the test watches the deltas.
-    pub(super) async fn ask_into(
+    pub(super) async fn call_into(
         &self,
         request: &ModelRequest,
         sink: &mut WatchedSink,
@@ -143,11 +143,11 @@ pub(super) fn request(model: &str, tools: bool) -> ModelRequest {
         &[]
     };
     let question = Message::user("What is the weather in Oslo?");
-    asking(model, tools, [question])
+    request_with(model, tools, [question])
 }
 
 /// A conversation with a model, with these tools.
-pub(super) fn asking(
+pub(super) fn request_with(
     model: &str,
     tools: &[&str],
     messages: impl IntoIterator<Item = Message>,
@@ -207,7 +207,7 @@ impl CallResult {
     pub(super) fn reply_of_round(self, round: u32) -> Reply {
         let end = match self.result {
             Ok(end) => end,
-            Err(error) => panic!("a reply was expected, not: {}", told(&error)),
+            Err(error) => panic!("a reply was expected, not: {}", error_text(&error)),
         };
         let mut reply = accumulator(round);
         for delta in &self.deltas {
@@ -256,7 +256,7 @@ impl CallResult {
 }
 
 /// All text of a reply.
-pub(super) fn words(reply: &Reply) -> String {
+pub(super) fn reply_text(reply: &Reply) -> String {
     let mut words = String::new();
     for block in &reply.message.blocks {
         if let Content::Text(text) = &block.content {
@@ -267,15 +267,15 @@ pub(super) fn words(reply: &Reply) -> String {
 }
 
 /// The `Display` and `Debug` output of an error and its causes.
-pub(super) fn told(error: &ModelError) -> String {
-    let mut told = format!("{error} {error:?}");
+pub(super) fn error_text(error: &ModelError) -> String {
+    let mut text = format!("{error} {error:?}");
     let mut cause = error.source();
     while let Some(error) = cause {
         // Writing to a `String` cannot fail.
-        let _written = write!(told, " {error} {error:?}").is_ok();
+        let _written = write!(text, " {error} {error:?}").is_ok();
         cause = error.source();
     }
-    told
+    text
 }
 
 /// Keeps the deltas, and lets a test wait for them.

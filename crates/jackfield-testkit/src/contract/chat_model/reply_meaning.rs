@@ -16,7 +16,7 @@ pub(super) struct ReplyMeaning {
     pub(super) reasoning: String,
     pub(super) refusal: String,
     pub(super) usage: Option<Usage>,
-    pub(super) words: String,
+    pub(super) text: String,
 }
 
 /// A call without its ids.
@@ -37,39 +37,39 @@ pub(super) enum SaidInput {
 
 impl ReplyMeaning {
     /// The meaning of a script.
-    pub(super) fn scripted(script: &VendorReply) -> Self {
-        let mut said = Self::nothing(script.finish.clone(), Some(script.usage));
+    pub(super) fn from_script(script: &VendorReply) -> Self {
+        let mut meaning = Self::empty(script.finish.clone(), Some(script.usage));
         for block in &script.blocks {
             match block {
-                ScriptedBlock::CustomCall { input, name, .. } => said.calls.push(SaidCall {
+                ScriptedBlock::CustomCall { input, name, .. } => meaning.calls.push(SaidCall {
                     input: SaidInput::Text(input.concat()),
                     name: name.clone(),
                 }),
                 ScriptedBlock::Reasoning { pieces, .. } => {
-                    said.reasoning.push_str(&pieces.concat());
+                    meaning.reasoning.push_str(&pieces.concat());
                 }
-                ScriptedBlock::Refusal(pieces) => said.refusal.push_str(&pieces.concat()),
-                ScriptedBlock::Text(pieces) => said.words.push_str(&pieces.concat()),
+                ScriptedBlock::Refusal(pieces) => meaning.refusal.push_str(&pieces.concat()),
+                ScriptedBlock::Text(pieces) => meaning.text.push_str(&pieces.concat()),
                 ScriptedBlock::ToolCall {
                     arguments, name, ..
-                } => said.calls.push(SaidCall {
+                } => meaning.calls.push(SaidCall {
                     input: SaidInput::json(&JsonInput::parse(&arguments.concat())),
                     name: name.clone(),
                 }),
             }
         }
-        said
+        meaning
     }
 
     /// The meaning of a reply.
-    pub(super) fn told(reply: &Reply) -> Self {
-        let mut said = Self::nothing(reply.end.finish.clone(), reply.end.usage);
+    pub(super) fn from_reply(reply: &Reply) -> Self {
+        let mut meaning = Self::empty(reply.end.finish.clone(), reply.end.usage);
         for block in &reply.message.blocks {
             match &block.content {
-                Content::Refusal(text) => said.refusal.push_str(text),
-                Content::Text(text) => said.words.push_str(&text.text),
-                Content::Thinking(thinking) => said.reasoning.push_str(&thinking.text),
-                Content::ToolCall(call) => said.calls.push(SaidCall {
+                Content::Refusal(text) => meaning.refusal.push_str(text),
+                Content::Text(text) => meaning.text.push_str(&text.text),
+                Content::Thinking(thinking) => meaning.reasoning.push_str(&thinking.text),
+                Content::ToolCall(call) => meaning.calls.push(SaidCall {
                     input: match &call.input {
                         ToolInput::Json(input) => SaidInput::json(input),
                         ToolInput::Text(text) => SaidInput::Text((**text).to_owned()),
@@ -83,23 +83,23 @@ impl ReplyMeaning {
                 | Content::ToolOutcome(_) => panic!("nobody scripted {:?}", block.content),
             }
         }
-        said
+        meaning
     }
 
     /// The same with this usage.
-    pub(super) const fn using(mut self, usage: Option<Usage>) -> Self {
+    pub(super) const fn with_usage(mut self, usage: Option<Usage>) -> Self {
         self.usage = usage;
         self
     }
 
-    const fn nothing(finish: FinishReason, usage: Option<Usage>) -> Self {
+    const fn empty(finish: FinishReason, usage: Option<Usage>) -> Self {
         Self {
             calls: Vec::new(),
             finish,
             reasoning: String::new(),
             refusal: String::new(),
             usage,
-            words: String::new(),
+            text: String::new(),
         }
     }
 }

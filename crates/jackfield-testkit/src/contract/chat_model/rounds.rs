@@ -11,7 +11,7 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool_input::JsonInput;
 use serde_json::Value;
 
-use super::bench::{Bench, asking};
+use super::bench::{Bench, request_with};
 use super::reply_meaning::{ReplyMeaning, SaidInput};
 use super::{ChatModelHarness, Echo, VendorReply, WireReply};
 use crate::server::RecordedRequest;
@@ -41,16 +41,16 @@ impl<'a, 'b, H: ChatModelHarness> Talk<'a, 'b, H> {
             &[]
         };
         let messages = self.messages.iter().cloned();
-        asking(self.bench.harness.model(), tools, messages)
+        request_with(self.bench.harness.model(), tools, messages)
     }
 
     /// Sends the request, gets this reply, and gives each of its calls an outcome; without calls, adds a user
     /// message.
     pub(super) async fn round(&mut self, wire: &WireReply) {
         self.bench.server.answer(wire.response());
-        let asked = self.bench.ask_this(&self.request()).await;
+        let call_result = self.bench.call_with(&self.request()).await;
         let round = u32::try_from(self.replies.len()).unwrap_or(u32::MAX);
-        let reply = asked.reply_of_round(round.saturating_add(1));
+        let reply = call_result.reply_of_round(round.saturating_add(1));
         let outcomes: Vec<Block> = reply
             .message
             .calls()
@@ -75,21 +75,21 @@ impl<'a, 'b, H: ChatModelHarness> Talk<'a, 'b, H> {
     }
 
     /// Sends another request, and returns it as recorded.
-    pub(super) async fn asked(&self) -> RecordedRequest {
-        let done = self.bench.wire(&VendorReply::text(&["done"]));
+    pub(super) async fn next_request(&self) -> RecordedRequest {
+        let done = self.bench.render(&VendorReply::text(&["done"]));
         self.bench.server.answer(done.response());
         let before = self.bench.server.requests().len();
-        let _reply = self.bench.ask_this(&self.request()).await.reply();
+        let _reply = self.bench.call_with(&self.request()).await.reply();
         self.bench.server.request(before).await
     }
 
     /// Sends another request, and returns the parts that repeat earlier replies, as the harness reads them.
     pub(super) async fn echo(&self) -> Echo {
-        let request = self.asked().await;
+        let request = self.next_request().await;
         let echo = self.bench.harness.echo(&request);
         let mut texts = Vec::new();
         match serde_json::from_slice(&request.body) {
-            Ok(json) => gather(&json, &mut texts),
+            Ok(json) => collect_strings(&json, &mut texts),
             Err(_) => texts.push(request.text()),
         }
         let calls = echo.calls.iter().flat_map(|call| [&call.id, &call.name]);
@@ -109,7 +109,10 @@ impl<'a, 'b, H: ChatModelHarness> Talk<'a, 'b, H> {
     pub(super) fn check_pairs(&self, echo: &Echo) {
         let replies = self.replies.iter().enumerate();
         let expected = replies.flat_map(|(round, reply)| {
-            let calls = ReplyMeaning::told(reply).calls.into_iter().enumerate();
+            let calls = ReplyMeaning::from_reply(reply)
+                .calls
+                .into_iter()
+                .enumerate();
             calls.map(move |(place, call)| (call, outcome(round, place)))
         });
         let expected: Vec<_> = expected.collect();
@@ -120,10 +123,12 @@ impl<'a, 'b, H: ChatModelHarness> Talk<'a, 'b, H> {
             ids.len() == expected.len() && !ids.contains(""),
             "every call needs an id of its own: {echo:?}"
         );
-        for ((call, result), (said, text)) in echo.calls.iter().zip(&echo.outcomes).zip(expected) {
-            assert_eq!(call.name, said.name, "{echo:?}");
+        for ((call, result), (expected_call, text)) in
+            echo.calls.iter().zip(&echo.outcomes).zip(expected)
+        {
+            assert_eq!(call.name, expected_call.name, "{echo:?}");
             let arguments = SaidInput::json(&JsonInput::parse(&call.arguments));
-            assert_eq!(arguments, said.input, "{echo:?}");
+            assert_eq!(arguments, expected_call.input, "{echo:?}");
             assert_eq!(
                 result.id, call.id,
                 "outcomes in the order of the calls: {echo:?}"
@@ -134,13 +139,13 @@ impl<'a, 'b, H: ChatModelHarness> Talk<'a, 'b, H> {
 }
 
 /// All strings in a document, including keys.
-fn gather(json: &Value, texts: &mut Vec<String>) {
+fn collect_strings(json: &Value, texts: &mut Vec<String>) {
     match json {
-        Value::Array(items) => items.iter().for_each(|item| gather(item, texts)),
+        Value::Array(items) => items.iter().for_each(|item| collect_strings(item, texts)),
         Value::Object(fields) => {
             for (key, value) in fields {
                 texts.push(key.clone());
-                gather(value, texts);
+                collect_strings(value, texts);
             }
         }
         Value::String(text) => texts.push(text.clone()),

@@ -115,7 +115,7 @@ impl ScriptedBlock {
 impl VendorReply {
     /// A reply with these blocks: it ends with `ToolCalls` if there are calls, with `Stop` otherwise.
     #[must_use]
-    pub fn of(blocks: Vec<ScriptedBlock>) -> Self {
+    pub fn from_blocks(blocks: Vec<ScriptedBlock>) -> Self {
         let calls = blocks.iter().any(|block| match block {
             ScriptedBlock::CustomCall { .. } | ScriptedBlock::ToolCall { .. } => true,
             ScriptedBlock::Reasoning { .. }
@@ -144,12 +144,12 @@ impl VendorReply {
     /// A reply with text in these fragments.
     #[must_use]
     pub fn text(pieces: &[&str]) -> Self {
-        Self::of(vec![ScriptedBlock::text(pieces)])
+        Self::from_blocks(vec![ScriptedBlock::text(pieces)])
     }
 
     /// The same reply, sent in this manner.
     #[must_use]
-    pub fn sent(mut self, manner: Manner) -> Self {
+    pub fn with_manner(mut self, manner: Manner) -> Self {
         self.manner = manner;
         self
     }
@@ -207,7 +207,7 @@ pub struct Recording {
     /// The name of the recording, and its source.
     pub name: String,
     /// Its meaning; neither the fragments nor the manner matters.
-    pub says: VendorReply,
+    pub meaning: VendorReply,
     /// The bytes.
     pub wire: WireReply,
 }
@@ -274,11 +274,11 @@ impl WireReply {
 
     /// The whole response.
     pub(super) fn response(&self) -> Response {
-        self.until(self.pieces.len())
+        self.first_pieces(self.pieces.len())
     }
 
     /// The first pieces of the response.
-    pub(super) fn until(&self, count: usize) -> Response {
+    pub(super) fn first_pieces(&self, count: usize) -> Response {
         let pieces = self.pieces.iter().take(count).cloned();
         pieces.fold(self.head(), Response::send)
     }
@@ -291,7 +291,7 @@ impl WireReply {
     }
 
     /// The response with another piece before the one at this place.
-    pub(super) fn with(&self, place: usize, piece: Bytes) -> Self {
+    pub(super) fn with_piece(&self, place: usize, piece: Bytes) -> Self {
         let mut changed = self.clone();
         changed.pieces.insert(place, piece);
         changed.ending += usize::from(place < self.ending);

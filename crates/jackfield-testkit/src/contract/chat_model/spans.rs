@@ -43,7 +43,7 @@ impl TraceRecord {
 
 impl SpanRecorder {
     /// All records, in order.
-    pub(super) fn told(&self) -> Vec<TraceRecord> {
+    pub(super) fn records(&self) -> Vec<TraceRecord> {
         self.lock().clone()
     }
 
@@ -76,8 +76,8 @@ impl Subscriber for Recorder {
     fn record(&self, span: &Id, values: &Record<'_>) {
         let mut fields = SpanFields::default();
         values.record(&mut fields);
-        let mut told = self.recording.lock();
-        if let Some(span) = told
+        let mut records = self.recording.lock();
+        if let Some(span) = records
             .iter_mut()
             .find(|told| told.id == Some(span.into_u64()))
         {

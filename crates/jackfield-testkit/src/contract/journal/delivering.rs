@@ -8,12 +8,13 @@ use jackfield_domain::wait::{CancelCause, WaitEnd};
 use jackfield_ports::journal::DeliveryOutcome;
 
 use super::scene::{
-    JournalScene, answered, approval, cancel, closing, grant, plain, step, wrong_answer,
+    JournalScene, answered, approval, cancel, grant, resumed_step, step, wait_closed_step,
+    wrong_answer,
 };
 use super::{JournalHarness, START};
 
 pub(super) async fn anybody_may_deliver<H: JournalHarness>() {
-    let scene = JournalScene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::with_wait(approval()).await;
     assert_eq!(
         scene.deliver("c", "somebody", cancel()).await,
         DeliveryOutcome::Accepted
@@ -22,11 +23,11 @@ pub(super) async fn anybody_may_deliver<H: JournalHarness>() {
         scene.deliver("d", "somebody", grant()).await,
         DeliveryOutcome::Accepted
     );
-    scene.commit(1, vec![plain(1)]).await;
+    scene.commit(1, vec![resumed_step(1)]).await;
 }
 
 pub(super) async fn a_delivery_is_accepted_once<H: JournalHarness>() {
-    let scene = JournalScene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::with_wait(approval()).await;
     assert_eq!(
         scene.deliver("d", "somebody", grant()).await,
         DeliveryOutcome::Accepted
@@ -40,7 +41,7 @@ pub(super) async fn a_delivery_is_accepted_once<H: JournalHarness>() {
         DeliveryOutcome::AlreadyThere
     );
     scene
-        .commit(1, vec![closing(1, answered("d", "somebody"))])
+        .commit(1, vec![wait_closed_step(1, answered("d", "somebody"))])
         .await;
     assert_eq!(
         scene.deliver("d", "somebody", grant()).await,
@@ -88,12 +89,14 @@ pub(super) async fn a_cancel_is_always_accepted<H: JournalHarness>() {
 }
 
 pub(super) async fn what_is_not_accepted_is_not_kept<H: JournalHarness>() {
-    let scene = JournalScene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::with_wait(approval()).await;
     assert_eq!(
         scene.deliver("a", "somebody", wrong_answer()).await,
         DeliveryOutcome::NoSuchWait
     );
-    scene.commit(1, vec![closing(1, WaitEnd::Cancelled)]).await;
+    scene
+        .commit(1, vec![wait_closed_step(1, WaitEnd::Cancelled)])
+        .await;
     let closed = scene.deliver("b", "somebody", grant()).await;
     assert!(
         matches!(closed, DeliveryOutcome::Closed { .. }),

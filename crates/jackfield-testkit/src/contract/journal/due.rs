@@ -5,23 +5,29 @@ use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::{Append, JournalError};
 
 use super::scene::{DEADLINE, JournalScene, cancel, step};
-use super::story::{asks, asks_model, closes, ends, opens, resumes, retries_at, starts};
+use super::story::{
+    approval_opened, call_closed, call_started, model_call_retried_at, model_call_started,
+    turn_ended, turn_opened, turn_resumed,
+};
 use super::{JournalHarness, START};
 
 pub(super) async fn what_nobody_is_at_is_due_at_once<H: JournalHarness>() {
-    let scene = JournalScene::<H>::with_calls(&["a"], vec![starts("a")]).await;
-    let idle = scene.beside("idle").await;
+    let scene = JournalScene::<H>::with_calls(&["a"], vec![call_started("a")]).await;
+    let idle = scene.other_session("idle").await;
     scene
         .commit_to(
             &idle,
             0,
-            vec![step(0, vec![opens(&idle.session, 1, "Hi"), ends()])],
+            vec![step(
+                0,
+                vec![turn_opened(&idle.session, 1, "Hi"), turn_ended()],
+            )],
         )
         .await;
     let released = scene.journal.release(&idle.session, idle.epoch).await;
     released.expect("released");
     assert_eq!(scene.due(START).await, (vec![], None));
-    scene.let_go().await;
+    scene.release().await;
     assert_eq!(scene.due(START).await, (vec!["contract".to_owned()], None));
     // At any time.
     let (due, _) = scene.due(WallTime::from_millis(0)).await;
@@ -29,58 +35,58 @@ pub(super) async fn what_nobody_is_at_is_due_at_once<H: JournalHarness>() {
 }
 
 pub(super) async fn what_is_owned_is_not_due<H: JournalHarness>() {
-    let scene = JournalScene::<H>::with_calls(&["a"], vec![starts("a")]).await;
-    scene.let_go().await;
-    let epoch = scene.owned_again().await;
+    let scene = JournalScene::<H>::with_calls(&["a"], vec![call_started("a")]).await;
+    scene.release().await;
+    let epoch = scene.take_ownership().await;
     scene.deliver("d", "somebody", cancel()).await;
     assert_eq!(scene.due(DEADLINE).await, (vec![], None));
     let scene = JournalScene { epoch, ..scene };
-    scene.let_go().await;
+    scene.release().await;
     assert_eq!(scene.due(DEADLINE).await.0, ["contract"]);
 }
 
 pub(super) async fn what_only_waits_is_due_at_its_earliest_deadline<H: JournalHarness>() {
-    let sooner = before(DEADLINE, 7);
-    let asked = vec![asks("a", DEADLINE), asks("b", sooner)];
+    let sooner = earlier_by(DEADLINE, 7);
+    let asked = vec![approval_opened("a", DEADLINE), approval_opened("b", sooner)];
     let scene = JournalScene::<H>::with_calls(&["a", "b"], asked).await;
-    scene.let_go().await;
+    scene.release().await;
     assert_eq!(scene.due(START).await, (vec![], Some(sooner)));
-    let moment = before(sooner, 1);
+    let moment = earlier_by(sooner, 1);
     assert_eq!(scene.due(moment).await, (vec![], Some(sooner)));
     assert_eq!(scene.due(sooner).await, (vec!["contract".to_owned()], None));
 }
 
 pub(super) async fn what_waits_to_ask_its_model_again_is_due_then<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    let opened = vec![opens(&scene.session, 1, "Hi"), asks_model()];
-    let failed = vec![retries_at(DEADLINE)];
+    let opened = vec![turn_opened(&scene.session, 1, "Hi"), model_call_started()];
+    let failed = vec![model_call_retried_at(DEADLINE)];
     scene
         .commit(0, vec![step(0, opened), step(1, failed)])
         .await;
-    scene.let_go().await;
+    scene.release().await;
     assert_eq!(scene.due(START).await, (vec![], Some(DEADLINE)));
     assert_eq!(scene.due(DEADLINE).await.0, ["contract"]);
 }
 
 pub(super) async fn an_unseen_delivery_is_due_at_once<H: JournalHarness>() {
-    let asked = vec![asks("a", DEADLINE)];
+    let asked = vec![approval_opened("a", DEADLINE)];
     let scene = JournalScene::<H>::with_calls(&["a"], asked).await;
-    scene.let_go().await;
+    scene.release().await;
     assert_eq!(scene.due(START).await.0, [""; 0]);
     scene.deliver("d", "somebody", cancel()).await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
     // An owner that has seen the delivery has handled it.
-    let epoch = scene.owned_again().await;
+    let epoch = scene.take_ownership().await;
     let scene = JournalScene { epoch, ..scene };
     let append = Append {
         seen: 1,
-        ..scene.append(2, vec![step(2, vec![resumes(1)])])
+        ..scene.append(2, vec![step(2, vec![turn_resumed(1)])])
     };
     scene.expect(&append, None).await;
-    scene.let_go().await;
+    scene.release().await;
     assert_eq!(scene.due(START).await, (vec![], Some(DEADLINE)));
     // A session without an open turn is never due.
-    let idle = scene.beside("idle").await;
+    let idle = scene.other_session("idle").await;
     let released = scene.journal.release(&idle.session, idle.epoch).await;
     released.expect("released");
     let id = super::scene::delivery_id("e");
@@ -91,37 +97,39 @@ pub(super) async fn an_unseen_delivery_is_due_at_once<H: JournalHarness>() {
     assert_eq!(scene.due(START).await.0, [""; 0]);
     // A delivery that came while the session was owned, and was not seen, is due regardless of later appends.
     let scene = JournalScene::<H>::begin().await;
-    let opened = vec![opens(&scene.session, 1, "Hi"), asks_model()];
+    let opened = vec![turn_opened(&scene.session, 1, "Hi"), model_call_started()];
     scene.commit(0, vec![step(0, opened)]).await;
     scene.deliver("d", "somebody", cancel()).await;
-    let failed = vec![retries_at(DEADLINE)];
+    let failed = vec![model_call_retried_at(DEADLINE)];
     scene.commit(1, vec![step(1, failed)]).await;
-    scene.let_go().await;
+    scene.release().await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
 }
 
 pub(super) async fn what_was_taken_up_in_vain_three_times_is_parked<H: JournalHarness>() {
-    let scene = JournalScene::<H>::with_calls(&["a", "b"], vec![starts("a"), starts("b")]).await;
+    let scene =
+        JournalScene::<H>::with_calls(&["a", "b"], vec![call_started("a"), call_started("b")])
+            .await;
     for nth in 1..=2 {
         let number = u64::from(nth) + 1;
         scene
-            .commit(number, vec![step(number, vec![resumes(nth)])])
+            .commit(number, vec![step(number, vec![turn_resumed(nth)])])
             .await;
     }
-    scene.let_go().await;
+    scene.release().await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
     // Progress resets the count of recoveries.
-    let epoch = scene.owned_again().await;
+    let epoch = scene.take_ownership().await;
     let scene = JournalScene { epoch, ..scene };
-    scene.commit(4, vec![step(4, vec![closes("a")])]).await;
+    scene.commit(4, vec![step(4, vec![call_closed("a")])]).await;
     for (number, nth) in (5..).zip(3..=5) {
         let row = scene.row().await.expect("a row");
         assert!(!row.open.expect("an open turn").parked);
         scene
-            .commit(number, vec![step(number, vec![resumes(nth)])])
+            .commit(number, vec![step(number, vec![turn_resumed(nth)])])
             .await;
     }
-    scene.let_go().await;
+    scene.release().await;
     let row = scene.row().await.expect("a row");
     assert!(row.open.expect("an open turn").parked);
     assert_eq!(scene.due(DEADLINE).await, (vec![], None));
@@ -130,8 +138,8 @@ pub(super) async fn what_was_taken_up_in_vain_three_times_is_parked<H: JournalHa
 }
 
 pub(super) async fn what_was_restored_is_parked<H: JournalHarness>() {
-    let scene = JournalScene::<H>::with_calls(&["a"], vec![starts("a")]).await;
-    scene.let_go().await;
+    let scene = JournalScene::<H>::with_calls(&["a"], vec![call_started("a")]).await;
+    scene.release().await;
     assert!(!scene.load().await.restored);
     let unknown = super::scene::session("nobody");
     let marked = scene.journal.mark_restored(&unknown).await;
@@ -151,24 +159,24 @@ pub(super) async fn what_was_restored_is_parked<H: JournalHarness>() {
     // Taking ownership or delivering is not an append, and so does not end the mark.
     scene.deliver("d", "somebody", cancel()).await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
-    let epoch = scene.owned_again().await;
+    let epoch = scene.take_ownership().await;
     let scene = JournalScene { epoch, ..scene };
     assert!(scene.load().await.restored);
     let next = scene.load().await.steps.len() as u64;
-    let mut append = scene.append(next, vec![step(next, vec![resumes(1)])]);
+    let mut append = scene.append(next, vec![step(next, vec![turn_resumed(1)])]);
     append.seen = 1;
     scene.expect(&append, None).await;
     assert!(!scene.load().await.restored);
     assert!(!is_parked(&scene).await);
-    scene.let_go().await;
+    scene.release().await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
 }
 
 pub(super) async fn no_more_are_due_than_were_asked_for<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     for name in ["a", "b", "c"] {
-        let beside = scene.beside(name).await;
-        let opened = step(0, vec![opens(&beside.session, 1, "Hi")]);
+        let beside = scene.other_session(name).await;
+        let opened = step(0, vec![turn_opened(&beside.session, 1, "Hi")]);
         scene.commit_to(&beside, 0, vec![opened]).await;
         let released = scene.journal.release(&beside.session, beside.epoch).await;
         released.expect("released");
@@ -180,6 +188,6 @@ pub(super) async fn no_more_are_due_than_were_asked_for<H: JournalHarness>() {
 }
 
 /// This many milliseconds earlier.
-fn before(instant: WallTime, millis: i64) -> WallTime {
+fn earlier_by(instant: WallTime, millis: i64) -> WallTime {
     WallTime::from_millis(instant.as_millis() - millis)
 }

@@ -5,20 +5,20 @@ use jackfield_ports::journal::sessions::{SessionQuery, WaitQuery};
 use jackfield_ports::journal::{Append, AppendRefusal, Epoch, JournalError};
 
 use super::JournalHarness;
-use super::scene::{DEADLINE, JournalScene, cancel, plain, soon, step};
-use super::story::{all, asks, opens};
+use super::scene::{DEADLINE, JournalScene, cancel, resumed_step, step, with_timeout};
+use super::story::{all, approval_opened, turn_opened};
 
 pub(super) async fn whoever_lets_go_can_append_no_more<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    scene.commit(0, vec![plain(0)]).await;
+    scene.commit(0, vec![resumed_step(0)]).await;
     assert!(scene.row().await.expect("a row").owned);
-    scene.let_go().await;
+    scene.release().await;
     assert!(!scene.row().await.expect("a row").owned);
-    let append = scene.append(1, vec![plain(1)]);
+    let append = scene.append(1, vec![resumed_step(1)]);
     scene
         .expect(&append, Some(&AppendRefusal::StaleEpoch))
         .await;
-    let epoch = scene.owned_again().await;
+    let epoch = scene.take_ownership().await;
     assert!(epoch > scene.epoch, "{epoch:?}");
     let append = Append { epoch, ..append };
     scene.expect(&append, None).await;
@@ -26,7 +26,7 @@ pub(super) async fn whoever_lets_go_can_append_no_more<H: JournalHarness>() {
 
 pub(super) async fn nobody_lets_go_of_what_is_not_his<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    let epoch = scene.owned_again().await;
+    let epoch = scene.take_ownership().await;
     for other in [scene.epoch, Epoch(epoch.0 + 1)] {
         let released = scene.journal.release(&scene.session, other).await;
         released.expect("nothing");
@@ -37,24 +37,27 @@ pub(super) async fn nobody_lets_go_of_what_is_not_his<H: JournalHarness>() {
     released.expect("nothing");
     let append = Append {
         epoch,
-        ..scene.append(0, vec![plain(0)])
+        ..scene.append(0, vec![resumed_step(0)])
     };
     scene.expect(&append, None).await;
 }
 
 pub(super) async fn what_is_deleted_is_gone<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    let facts = vec![opens(&scene.session, 1, "Remember me"), asks("a", DEADLINE)];
+    let facts = vec![
+        turn_opened(&scene.session, 1, "Remember me"),
+        approval_opened("a", DEADLINE),
+    ];
     scene.commit(0, vec![step(0, facts)]).await;
     scene.deliver("d", "somebody", cancel()).await;
-    scene.let_go().await;
+    scene.release().await;
     scene.journal.delete(&scene.session).await.expect("deleted");
     let id = || scene.session.clone();
     let unknown = |error: JournalError| matches!(error, JournalError::UnknownSession { session } if session == id());
     assert!(scene.journal.load(&id()).await.is_err_and(unknown));
     assert!(!scene.journal.exists(&id()).await.expect("an answer"));
     assert!(
-        soon(scene.journal.inbox(&id(), 0))
+        with_timeout(scene.journal.inbox(&id(), 0))
             .await
             .is_err_and(unknown)
     );
@@ -66,17 +69,17 @@ pub(super) async fn what_is_deleted_is_gone<H: JournalHarness>() {
     };
     assert_eq!(scene.list(query).await, []);
     let every = WaitQuery {
-        most: 9,
+        limit: 9,
         session: None,
     };
     assert_eq!(scene.open_waits(every).await, [""; 0]);
     assert_eq!(scene.due(DEADLINE).await, (vec![], None));
     // Nor does a later session with the same name have any of it.
-    let epoch = scene.owned_again().await;
+    let epoch = scene.take_ownership().await;
     let scene = JournalScene { epoch, ..scene };
-    scene.holds(&[]).await;
+    scene.assert_steps(&[]).await;
     assert_eq!(scene.load().await.deliveries, []);
-    scene.commit(0, vec![plain(0)]).await;
+    scene.commit(0, vec![resumed_step(0)]).await;
     let delivered = scene.deliver("d", "somebody", cancel()).await;
     assert_eq!(
         delivered,
@@ -86,25 +89,27 @@ pub(super) async fn what_is_deleted_is_gone<H: JournalHarness>() {
 
 pub(super) async fn what_is_owned_is_not_deleted<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    scene.commit(0, vec![plain(0)]).await;
+    scene.commit(0, vec![resumed_step(0)]).await;
     let refused = scene.journal.delete(&scene.session).await;
     let owned =
         matches!(&refused, Err(JournalError::Owned { session }) if *session == scene.session);
     assert!(owned, "{refused:?}");
-    scene.commit(1, vec![plain(1)]).await;
-    scene.holds(&[plain(0), plain(1)]).await;
+    scene.commit(1, vec![resumed_step(1)]).await;
+    scene
+        .assert_steps(&[resumed_step(0), resumed_step(1)])
+        .await;
 }
 
 pub(super) async fn no_epoch_comes_again_after_a_deletion<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    let last = scene.owned_again().await;
+    let last = scene.take_ownership().await;
     let released = scene.journal.release(&scene.session, last).await;
     released.expect("released");
     scene.journal.delete(&scene.session).await.expect("deleted");
     let stale = Some(&AppendRefusal::StaleEpoch);
-    let append = scene.append(0, vec![plain(0)]);
+    let append = scene.append(0, vec![resumed_step(0)]);
     scene.expect(&append, stale).await;
-    let epoch = scene.owned_again().await;
+    let epoch = scene.take_ownership().await;
     assert!(epoch > last, "{epoch:?}");
     for old in [scene.epoch, last] {
         let append = Append {

@@ -10,8 +10,11 @@ use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::{Append, AppendRefusal, Journal};
 
-use super::scene::{DEADLINE, JournalScene, cancel, plain, step};
-use super::story::{asks, awaits_client, ends, opens, opens_for, replies, resumes, turn};
+use super::scene::{DEADLINE, JournalScene, cancel, resumed_step, step};
+use super::story::{
+    approval_opened, client_wait_opened, reply_received, turn, turn_ended, turn_opened,
+    turn_opened_for, turn_resumed,
+};
 use super::{JournalHarness, START};
 
 pub(super) async fn a_turn_is_found_by_its_marks<H: JournalHarness>() {
@@ -24,18 +27,21 @@ pub(super) async fn a_turn_is_found_by_its_marks<H: JournalHarness>() {
     let all = [Mark::Turn(id.clone()), body, key, call, view];
     assert_eq!(find(&*scene.journal, "ann", &all).await, []);
     // From the commit of the append that contains each mark.
-    let opened = opens_for(&scene.session, 1, caller("ann", "body", Some("key")));
+    let opened = turn_opened_for(&scene.session, 1, caller("ann", "body", Some("key")));
     let story = [
         (vec![opened], 3),
-        (vec![replies("I will.", &["a"]), awaits_client("a")], 4),
-        (vec![ends_showing("shown")], 5),
+        (
+            vec![reply_received("I will.", &["a"]), client_wait_opened("a")],
+            4,
+        ),
+        (vec![turn_ended_with_view("shown")], 5),
     ];
     for (number, (facts, count)) in (0..).zip(story) {
         scene.commit(number, vec![step(number, facts)]).await;
         let found: Vec<FoundTurn> = all
             .iter()
             .take(count)
-            .map(|mark| at(mark, &scene.session, &id))
+            .map(|mark| found_turn(mark, &scene.session, &id))
             .collect();
         assert_eq!(find(&*scene.journal, "ann", &all).await, found);
     }
@@ -46,8 +52,13 @@ pub(super) async fn a_turn_is_found_by_its_marks<H: JournalHarness>() {
 
 pub(super) async fn nothing_is_found_of_another_principal<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    let beside = scene.beside("beside").await;
-    let opened = |session, who| step(0, vec![opens_for(session, 1, caller(who, "body", None))]);
+    let beside = scene.other_session("beside").await;
+    let opened = |session, who| {
+        step(
+            0,
+            vec![turn_opened_for(session, 1, caller(who, "body", None))],
+        )
+    };
     scene.commit(0, vec![opened(&scene.session, "ann")]).await;
     scene
         .commit_to(&beside, 0, vec![opened(&beside.session, "anna")])
@@ -65,21 +76,21 @@ pub(super) async fn nothing_is_found_of_another_principal<H: JournalHarness>() {
         ];
         let found = find(&*scene.journal, who, &marks).await;
         let expected = [
-            at(&body, session, its),
-            at(&Mark::Turn(its.clone()), session, its),
+            found_turn(&body, session, its),
+            found_turn(&Mark::Turn(its.clone()), session, its),
         ];
         assert_eq!(found, expected);
     }
     // A turn is found by its id for any end user of the key, and by nothing else.
-    let of_user = scene.beside("of_user").await;
+    let of_user = scene.other_session("of_user").await;
     scene
         .commit_to(&of_user, 0, vec![opened(&of_user.session, "ann/eve")])
         .await;
     let id = Mark::Turn(turn(&of_user.session));
     for who in ["ann", "ann/eve", "ann/adam"] {
         let found = find(&*scene.journal, who, &[id.clone(), body.clone()]).await;
-        assert!(found.contains(&at(&id, &of_user.session, &turn(&of_user.session))));
-        let by_body = at(&body, &of_user.session, &turn(&of_user.session));
+        assert!(found.contains(&found_turn(&id, &of_user.session, &turn(&of_user.session))));
+        let by_body = found_turn(&body, &of_user.session, &turn(&of_user.session));
         assert_eq!(found.contains(&by_body), who == "ann/eve", "{who}");
     }
     for who in ["", "an", "bob", "anna/eve"] {
@@ -97,14 +108,14 @@ pub(super) async fn nothing_is_found_of_another_principal<H: JournalHarness>() {
 pub(super) async fn a_session_is_its_first_callers<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     // Before the first caller, the session belongs to no principal.
-    let first = vec![opens(&scene.session, 1, "Hi"), ends()];
+    let first = vec![turn_opened(&scene.session, 1, "Hi"), turn_ended()];
     let second = vec![
-        opens_for(&scene.session, 2, caller("ann", "b", None)),
-        ends(),
+        turn_opened_for(&scene.session, 2, caller("ann", "b", None)),
+        turn_ended(),
     ];
     let third = vec![
-        opens_for(&scene.session, 3, caller("bob", "c", None)),
-        ends(),
+        turn_opened_for(&scene.session, 3, caller("bob", "c", None)),
+        turn_ended(),
     ];
     for (number, facts) in (0..).zip([first, second, third]) {
         scene.commit(number, vec![step(number, facts)]).await;
@@ -113,10 +124,11 @@ pub(super) async fn a_session_is_its_first_callers<H: JournalHarness>() {
     assert_eq!(row.principal.as_deref(), Some("ann"));
     let nth = |ordinal| TurnId::derive(&scene.session, ordinal);
     let marks = [1, 2, 3].map(|ordinal| Mark::Turn(nth(ordinal)));
-    let found = [2, 3].map(|ordinal| at(&Mark::Turn(nth(ordinal)), &scene.session, &nth(ordinal)));
+    let found =
+        [2, 3].map(|ordinal| found_turn(&Mark::Turn(nth(ordinal)), &scene.session, &nth(ordinal)));
     assert_eq!(find(&*scene.journal, "ann", &marks).await, found);
     let body = Mark::Body(digest("c"));
-    let by_body = [at(&body, &scene.session, &nth(3))];
+    let by_body = [found_turn(&body, &scene.session, &nth(3))];
     assert_eq!(
         find(&*scene.journal, "ann", std::slice::from_ref(&body)).await,
         by_body
@@ -129,8 +141,8 @@ pub(super) async fn of_each_mark_the_newest_turns_are_found_first<H: JournalHarn
     let scene = JournalScene::<H>::begin().await;
     let mut newest = Vec::new();
     for (name, body) in [("a", "x"), ("b", "y"), ("c", "x"), ("d", "x")] {
-        let beside = scene.beside(name).await;
-        let opened = opens_for(&beside.session, 1, caller("ann", body, None));
+        let beside = scene.other_session(name).await;
+        let opened = turn_opened_for(&beside.session, 1, caller("ann", body, None));
         scene
             .commit_to(&beside, 0, vec![step(0, vec![opened])])
             .await;
@@ -144,7 +156,7 @@ pub(super) async fn of_each_mark_the_newest_turns_are_found_first<H: JournalHarn
                 let having = newest.iter().filter(move |(has, _)| has == mark);
                 having.take(most)
             })
-            .map(|(mark, session)| at(mark, session, &turn(session)))
+            .map(|(mark, session)| found_turn(mark, session, &turn(session)))
             .collect();
         let found = scene.journal.find("ann", &marks, most).await;
         assert_eq!(found.expect("a list"), expected, "{most} of each");
@@ -155,7 +167,11 @@ pub(super) async fn what_was_not_written_is_not_found<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     let id = turn(&scene.session);
     let mark = Mark::Turn(id.clone());
-    let opened = vec![opens_for(&scene.session, 1, caller("ann", "body", None))];
+    let opened = vec![turn_opened_for(
+        &scene.session,
+        1,
+        caller("ann", "body", None),
+    )];
     let append = scene.append(1, vec![step(1, opened.clone())]);
     scene.expect(&append, Some(&AppendRefusal::Position)).await;
     assert_eq!(
@@ -167,15 +183,20 @@ pub(super) async fn what_was_not_written_is_not_found<H: JournalHarness>() {
     for _ in 0..2 {
         scene.expect(&append, None).await;
         let found = find(&*scene.journal, "ann", std::slice::from_ref(&mark)).await;
-        assert_eq!(found, [at(&mark, &scene.session, &id)]);
+        assert_eq!(found, [found_turn(&mark, &scene.session, &id)]);
     }
 }
 
 pub(super) async fn what_is_deleted_is_not_found<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    let beside = scene.beside("beside").await;
+    let beside = scene.other_session("beside").await;
     let body = Mark::Body(digest("body"));
-    let opened = |session| step(0, vec![opens_for(session, 1, caller("ann", "body", None))]);
+    let opened = |session| {
+        step(
+            0,
+            vec![turn_opened_for(session, 1, caller("ann", "body", None))],
+        )
+    };
     scene.commit(0, vec![opened(&scene.session)]).await;
     scene
         .commit_to(&beside, 0, vec![opened(&beside.session)])
@@ -186,20 +207,24 @@ pub(super) async fn what_is_deleted_is_not_found<H: JournalHarness>() {
             .len(),
         2
     );
-    scene.let_go().await;
+    scene.release().await;
     scene.journal.delete(&scene.session).await.expect("deleted");
-    let others = at(&body, &beside.session, &turn(&beside.session));
+    let others = found_turn(&body, &beside.session, &turn(&beside.session));
     let marks = [body, Mark::Turn(turn(&scene.session))];
     assert_eq!(
         find(&*scene.journal, "ann", &marks).await,
         std::slice::from_ref(&others)
     );
     // A later session with the same name belongs to another principal.
-    let epoch = scene.owned_again().await;
+    let epoch = scene.take_ownership().await;
     let scene = JournalScene { epoch, ..scene };
     let opened = step(
         0,
-        vec![opens_for(&scene.session, 1, caller("bob", "body", None))],
+        vec![turn_opened_for(
+            &scene.session,
+            1,
+            caller("bob", "body", None),
+        )],
     );
     scene.commit(0, vec![opened]).await;
     assert_eq!(find(&*scene.journal, "ann", &marks).await, [others]);
@@ -207,9 +232,9 @@ pub(super) async fn what_is_deleted_is_not_found<H: JournalHarness>() {
 }
 
 pub(super) async fn what_is_only_noted_is_not_due<H: JournalHarness>() {
-    let asked = vec![asks("a", DEADLINE)];
+    let asked = vec![approval_opened("a", DEADLINE)];
     let scene = JournalScene::<H>::with_calls(&["a"], asked).await;
-    scene.let_go().await;
+    scene.release().await;
     let noted = || {
         let turn = turn(&scene.session);
         [
@@ -245,24 +270,24 @@ pub(super) async fn what_is_only_noted_is_not_due<H: JournalHarness>() {
     assert_eq!(scene.due(START).await.0, ["contract"]);
     // An owner that has seen the relevant deliveries is done, regardless of later notes.
     let again = noted().map(|(id, body)| (format!("{id}-again"), body));
-    let epoch = scene.owned_again().await;
+    let epoch = scene.take_ownership().await;
     let scene = JournalScene { epoch, ..scene };
     for (id, body) in again {
         scene.deliver(&id, "somebody", body).await;
     }
     let append = Append {
         seen: 4,
-        ..scene.append(2, vec![step(2, vec![resumes(1)])])
+        ..scene.append(2, vec![step(2, vec![turn_resumed(1)])])
     };
     scene.expect(&append, None).await;
-    scene.let_go().await;
+    scene.release().await;
     assert_eq!(scene.due(START).await, (vec![], Some(DEADLINE)));
     // An unseen delivery among the rest is still due.
-    let epoch = scene.owned_again().await;
+    let epoch = scene.take_ownership().await;
     let scene = JournalScene { epoch, ..scene };
     scene.deliver("e", "somebody", cancel()).await;
-    scene.commit(3, vec![plain(3)]).await;
-    scene.let_go().await;
+    scene.commit(3, vec![resumed_step(3)]).await;
+    scene.release().await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
 }
 
@@ -280,14 +305,14 @@ fn caller(principal: &str, body: &str, key: Option<&str>) -> Caller {
     }
 }
 
-fn ends_showing(view: &str) -> Fact {
+fn turn_ended_with_view(view: &str) -> Fact {
     Fact::TurnEnded {
         end: TurnEnd::Answered(FinishReason::Stop),
         view: Some(digest(view)),
     }
 }
 
-fn at(mark: &Mark, session: &SessionId, turn: &TurnId) -> FoundTurn {
+fn found_turn(mark: &Mark, session: &SessionId, turn: &TurnId) -> FoundTurn {
     FoundTurn {
         mark: mark.clone(),
         session: session.clone(),

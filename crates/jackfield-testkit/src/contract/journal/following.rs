@@ -7,14 +7,14 @@ use jackfield_ports::journal::JournalError;
 
 use super::JournalHarness;
 use super::inbox::poll_once;
-use super::scene::{JournalScene, plain, session, soon};
+use super::scene::{JournalScene, resumed_step, session, with_timeout};
 
 pub(super) async fn whoever_follows_gets_the_steps_from_the_number_asked_for<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    let all: Vec<_> = (0..3).map(plain).collect();
+    let all: Vec<_> = (0..3).map(resumed_step).collect();
     scene.commit(0, all.clone()).await;
     for from in 0..3 {
-        let steps = soon(scene.journal.follow(&scene.session, from)).await;
+        let steps = with_timeout(scene.journal.follow(&scene.session, from)).await;
         let expected = all.get(usize::try_from(from).expect("small")..);
         assert_eq!(Some(&*steps.expect("steps")), expected);
     }
@@ -26,9 +26,9 @@ pub(super) async fn whoever_follows_waits_until_there_is_something<H: JournalHar
         let mut follow = scene.journal.follow(&scene.session, number);
         let early = poll_once(&mut follow).await;
         assert!(early.is_none(), "{early:?}");
-        scene.commit(number, vec![plain(number)]).await;
-        let steps = soon(follow).await.expect("steps");
-        assert_eq!(steps, [plain(number)]);
+        scene.commit(number, vec![resumed_step(number)]).await;
+        let steps = with_timeout(follow).await.expect("steps");
+        assert_eq!(steps, [resumed_step(number)]);
     }
 }
 
@@ -42,24 +42,27 @@ pub(super) async fn everybody_who_follows_is_told<H: JournalHarness>() {
         })
         .collect();
     tokio::task::yield_now().await;
-    scene.commit(0, vec![plain(0)]).await;
+    scene.commit(0, vec![resumed_step(0)]).await;
     for follower in followers {
-        let steps = soon(follower).await.expect("a follower").expect("steps");
-        assert_eq!(steps, [plain(0)]);
+        let steps = with_timeout(follower)
+            .await
+            .expect("a follower")
+            .expect("steps");
+        assert_eq!(steps, [resumed_step(0)]);
     }
 }
 
 pub(super) async fn whoever_follows_hears_that_the_session_is_deleted<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    scene.let_go().await;
+    scene.release().await;
     let mut follow = scene.journal.follow(&scene.session, 0);
     let early = poll_once(&mut follow).await;
     assert!(early.is_none(), "{early:?}");
     scene.journal.delete(&scene.session).await.expect("deleted");
-    let told = soon(follow).await;
+    let told = with_timeout(follow).await;
     let unknown = matches!(told, Err(JournalError::UnknownSession { .. }));
     assert!(unknown, "{told:?}");
     let nowhere = session("nowhere");
-    let told = soon(scene.journal.follow(&nowhere, 0)).await;
+    let told = with_timeout(scene.journal.follow(&nowhere, 0)).await;
     assert!(told.is_err(), "{told:?}");
 }

@@ -4,12 +4,12 @@
 use jackfield_ports::journal::{Append, Hold, JournalError};
 
 use super::JournalHarness;
-use super::scene::{JournalScene, cancel, plain, session};
+use super::scene::{JournalScene, cancel, resumed_step, session};
 
 pub(super) async fn what_is_held_is_not_deleted<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    scene.commit(0, vec![plain(0)]).await;
-    scene.let_go().await;
+    scene.commit(0, vec![resumed_step(0)]).await;
+    scene.release().await;
     let another = session("another");
     let epoch = scene.journal.own(&another).await.expect("an epoch");
     let released = scene.journal.release(&another, epoch).await;
@@ -20,7 +20,7 @@ pub(super) async fn what_is_held_is_not_deleted<H: JournalHarness>() {
     let refused = scene.journal.delete(&scene.session).await;
     let held = matches!(&refused, Err(JournalError::Held { session }) if *session == scene.session);
     assert!(held, "{refused:?}");
-    scene.holds(&[plain(0)]).await;
+    scene.assert_steps(&[resumed_step(0)]).await;
     scene.journal.delete(&another).await.expect("deleted");
 }
 
@@ -31,22 +31,24 @@ pub(super) async fn a_hold_hinders_nothing_but_deletion<H: JournalHarness>() {
     assert!(!scene.journal.exists(&nowhere).await.expect("an answer"));
     drop(of_nothing);
     let _hold = scene.hold().await;
-    scene.commit(0, vec![plain(0)]).await;
+    scene.commit(0, vec![resumed_step(0)]).await;
     scene.deliver("d", "somebody", cancel()).await;
-    scene.let_go().await;
+    scene.release().await;
     assert!(!scene.row().await.expect("a row").owned);
-    let epoch = scene.owned_again().await;
+    let epoch = scene.take_ownership().await;
     let append = Append {
         epoch,
-        ..scene.append(1, vec![plain(1)])
+        ..scene.append(1, vec![resumed_step(1)])
     };
     scene.expect(&append, None).await;
-    scene.holds(&[plain(0), plain(1)]).await;
+    scene
+        .assert_steps(&[resumed_step(0), resumed_step(1)])
+        .await;
 }
 
 pub(super) async fn a_hold_ends_when_it_is_dropped<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    scene.let_go().await;
+    scene.release().await;
     let (one, other) = (scene.hold().await, scene.hold().await);
     drop(one);
     assert!(scene.row().await.expect("a row").held);

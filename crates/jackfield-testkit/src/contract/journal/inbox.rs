@@ -8,10 +8,10 @@ use jackfield_domain::wait::Delivery;
 use jackfield_ports::journal::DeliveryOutcome;
 
 use super::JournalHarness;
-use super::scene::{JournalScene, approval, cancel, grant, soon};
+use super::scene::{JournalScene, approval, cancel, grant, with_timeout};
 
 pub(super) async fn an_accepted_delivery_is_in_load_and_inbox<H: JournalHarness>() {
-    let scene = JournalScene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::with_wait(approval()).await;
     for (count, (id, body)) in (1..).zip([("c", cancel()), ("d", grant()), ("e", cancel())]) {
         assert_eq!(
             scene.deliver(id, "somebody", body).await,
@@ -45,7 +45,7 @@ pub(super) async fn the_inbox_waits_until_there_is_something<H: JournalHarness>(
         let early = poll_once(&mut inbox).await;
         assert!(early.is_none(), "{early:?}");
         scene.deliver(id, "somebody", cancel()).await;
-        let deliveries = soon(inbox).await.expect("the inbox");
+        let deliveries = with_timeout(inbox).await.expect("the inbox");
         assert!(
             deliveries.iter().map(|one| one.id.as_str()).eq([id]),
             "{deliveries:?}"
@@ -65,7 +65,10 @@ pub(super) async fn every_reader_of_the_inbox_is_told<H: JournalHarness>() {
     tokio::task::yield_now().await;
     scene.deliver("c", "somebody", cancel()).await;
     for reader in readers {
-        let deliveries = soon(reader).await.expect("a reader").expect("the inbox");
+        let deliveries = with_timeout(reader)
+            .await
+            .expect("a reader")
+            .expect("the inbox");
         assert_eq!(deliveries.len(), 1, "{deliveries:?}");
     }
 }

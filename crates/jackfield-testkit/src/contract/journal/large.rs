@@ -6,7 +6,7 @@ use jackfield_ports::journal::{Append, AppendRefusal};
 
 use super::JournalHarness;
 use super::scene::{JournalScene, session, step};
-use super::story::opens;
+use super::story::turn_opened;
 
 pub(super) async fn a_large_text_comes_back_whole<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
@@ -29,7 +29,7 @@ pub(super) async fn a_large_text_comes_back_whole<H: JournalHarness>() {
     let other = vec![large(&scene, number, &format!("{text}!"))];
     let other = scene.append(number, other);
     scene.expect(&other, Some(&AppendRefusal::Position)).await;
-    scene.holds(&all).await;
+    scene.assert_steps(&all).await;
     let size = scene.row().await.expect("a row").bytes;
     let least: usize = texts().iter().map(String::len).sum();
     assert!(size >= least as u64, "{size}");
@@ -39,7 +39,7 @@ pub(super) async fn a_large_text_comes_back_whole<H: JournalHarness>() {
         session: scene.session,
         harness: scene.harness,
     };
-    scene.holds(&all).await;
+    scene.assert_steps(&all).await;
 }
 
 pub(super) async fn a_large_text_stays_as_long_as_a_session_has_it<H: JournalHarness>() {
@@ -65,7 +65,7 @@ pub(super) async fn a_large_text_stays_as_long_as_a_session_has_it<H: JournalHar
         matches!(&*sizes, [one, other] if one == other && *one > 2 * text.len() as u64),
         "{sizes:?}"
     );
-    scene.let_go().await;
+    scene.release().await;
     scene.journal.delete(&scene.session).await.expect("deleted");
     let loaded = scene.journal.load(&other).await.expect("the session");
     assert_eq!(loaded.steps, first);
@@ -73,10 +73,10 @@ pub(super) async fn a_large_text_stays_as_long_as_a_session_has_it<H: JournalHar
     let released = scene.journal.release(&other, epoch).await;
     released.expect("let go of");
     scene.journal.delete(&other).await.expect("deleted");
-    let epoch = scene.owned_again().await;
+    let epoch = scene.take_ownership().await;
     let scene = JournalScene { epoch, ..scene };
     scene.commit(0, first.clone()).await;
-    scene.holds(&first).await;
+    scene.assert_steps(&first).await;
 }
 
 /// Texts around the size above which they are stored separately, and texts that look like references to such.
@@ -92,5 +92,5 @@ fn texts() -> Vec<String> {
 }
 
 fn large<H: JournalHarness>(scene: &JournalScene<H>, number: u64, text: &str) -> Envelope {
-    step(number, vec![opens(&scene.session, 1, text)])
+    step(number, vec![turn_opened(&scene.session, 1, text)])
 }

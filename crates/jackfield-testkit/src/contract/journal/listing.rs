@@ -6,15 +6,19 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::journal::sessions::{OpenTurn, SessionQuery, WaitQuery};
 
-use super::scene::{DEADLINE, JournalScene, cancel, granted, plain, session, step};
+use super::scene::{DEADLINE, JournalScene, cancel, granted, resumed_step, session, step};
 use super::story::{
-    all, asks, asks_in_call, asks_model, closes, ends, expires, opens, replies, starts, turn,
+    all, approval_opened, call_closed, call_started, elicitation_opened, model_call_started,
+    reply_received, turn, turn_ended, turn_opened, wait_expired,
 };
 use super::{JournalHarness, START};
 
 pub(super) async fn sessions_are_listed_the_one_changed_last_first<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    let (b, c) = (scene.beside("b").await, scene.beside("c").await);
+    let (b, c) = (
+        scene.other_session("b").await,
+        scene.other_session("c").await,
+    );
     let ids = async || -> Vec<String> {
         let rows = scene.list(all()).await;
         rows.iter().map(|row| row.session.to_string()).collect()
@@ -22,7 +26,7 @@ pub(super) async fn sessions_are_listed_the_one_changed_last_first<H: JournalHar
     // Sessions of the same instant are in descending order of their ids.
     assert_eq!(ids().await, ["contract", "c", "b"]);
     scene.harness.set_clock(later(1));
-    scene.commit_to(&b, 0, vec![plain(0)]).await;
+    scene.commit_to(&b, 0, vec![resumed_step(0)]).await;
     assert_eq!(ids().await, ["b", "contract", "c"]);
     scene.harness.set_clock(later(2));
     let delivered = scene.journal.deliver(
@@ -39,7 +43,7 @@ pub(super) async fn a_list_goes_on_after_any_row<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     for nth in 0..7 {
         scene.harness.set_clock(later(nth / 2));
-        scene.beside(&format!("s{nth}")).await;
+        scene.other_session(&format!("s{nth}")).await;
     }
     let whole = scene.list(all()).await;
     assert_eq!(whole.len(), 8);
@@ -49,7 +53,7 @@ pub(super) async fn a_list_goes_on_after_any_row<H: JournalHarness>() {
             let page = scene
                 .list(SessionQuery {
                     before,
-                    most,
+                    limit: most,
                     ..SessionQuery::default()
                 })
                 .await;
@@ -82,7 +86,10 @@ pub(super) async fn a_row_says_when_and_how_much<H: JournalHarness>() {
         (START, START, 0, 0)
     );
     scene.harness.set_clock(later(5));
-    let opened = step(0, vec![opens(&scene.session, 1, "Hello"), ends()]);
+    let opened = step(
+        0,
+        vec![turn_opened(&scene.session, 1, "Hello"), turn_ended()],
+    );
     scene.commit(0, vec![opened]).await;
     let row = scene.row().await.expect("a row");
     assert_eq!(
@@ -100,9 +107,12 @@ pub(super) async fn a_row_says_when_and_how_much<H: JournalHarness>() {
 pub(super) async fn a_title_is_the_first_message_in_one_line<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     let long = "Как  написать\n\nпервый тест? ".to_owned() + &"и ещё один, ".repeat(20);
-    let opened = step(0, vec![opens(&scene.session, 1, &long), ends()]);
+    let opened = step(0, vec![turn_opened(&scene.session, 1, &long), turn_ended()]);
     scene.commit(0, vec![opened]).await;
-    let again = step(1, vec![opens(&scene.session, 2, "Another"), ends()]);
+    let again = step(
+        1,
+        vec![turn_opened(&scene.session, 2, "Another"), turn_ended()],
+    );
     scene.commit(1, vec![again]).await;
     let row = scene.row().await.expect("a row");
     assert!(
@@ -125,18 +135,18 @@ pub(super) async fn a_row_says_where_the_open_turn_is<H: JournalHarness>() {
         })
     };
     let story = [
-        (opens(&scene.session, 1, "Do it."), open(0, false)),
-        (asks_model(), open(0, false)),
-        (replies("I will.", &["a", "b", "c"]), open(0, false)),
-        (asks("a", DEADLINE), open(1, false)),
-        (starts("b"), open(1, false)),
-        (asks_in_call("b"), open(2, false)),
+        (turn_opened(&scene.session, 1, "Do it."), open(0, false)),
+        (model_call_started(), open(0, false)),
+        (reply_received("I will.", &["a", "b", "c"]), open(0, false)),
+        (approval_opened("a", DEADLINE), open(1, false)),
+        (call_started("b"), open(1, false)),
+        (elicitation_opened("b"), open(2, false)),
         // A call that is queued behind two tools' questions cannot start.
-        (asks_in_call("a"), open(2, true)),
-        (expires("a"), open(1, false)),
-        (closes("a"), open(1, false)),
-        (asks("c", DEADLINE), open(2, true)),
-        (ends(), None),
+        (elicitation_opened("a"), open(2, true)),
+        (wait_expired("a"), open(1, false)),
+        (call_closed("a"), open(1, false)),
+        (approval_opened("c", DEADLINE), open(2, true)),
+        (turn_ended(), None),
     ];
     for (number, (fact, expected)) in (0..).zip(story) {
         let told = format!("{fact:?}");
@@ -149,10 +159,13 @@ pub(super) async fn a_row_says_where_the_open_turn_is<H: JournalHarness>() {
 pub(super) async fn what_was_refused_changes_no_row<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
     scene.harness.set_clock(later(1));
-    let opened = step(0, vec![opens(&scene.session, 1, "Hello")]);
+    let opened = step(0, vec![turn_opened(&scene.session, 1, "Hello")]);
     let append = scene.append(0, vec![opened]);
     let before = scene.row().await;
-    let misplaced = scene.append(1, vec![step(1, vec![opens(&scene.session, 1, "Hello")])]);
+    let misplaced = scene.append(
+        1,
+        vec![step(1, vec![turn_opened(&scene.session, 1, "Hello")])],
+    );
     let refused = jackfield_ports::journal::AppendRefusal::Position;
     scene.expect(&misplaced, Some(&refused)).await;
     assert_eq!(scene.row().await, before);
@@ -172,12 +185,12 @@ pub(super) async fn sessions_are_found_by_their_words<H: JournalHarness>() {
         ("en", "Make me  a Sandwich", "What? Make it YOURSELF."),
     ];
     for (name, message, reply) in said {
-        let beside = scene.beside(name).await;
+        let beside = scene.other_session(name).await;
         let facts = vec![
-            opens(&beside.session, 1, message),
-            asks_model(),
-            replies(reply, &[]),
-            ends(),
+            turn_opened(&beside.session, 1, message),
+            model_call_started(),
+            reply_received(reply, &[]),
+            turn_ended(),
         ];
         scene.commit_to(&beside, 0, vec![step(0, facts)]).await;
     }
@@ -206,14 +219,19 @@ pub(super) async fn sessions_are_found_by_their_words<H: JournalHarness>() {
 
 pub(super) async fn open_waits_are_those_that_nobody_answered<H: JournalHarness>() {
     let calls = ["a", "b", "c"];
-    let asked = calls.iter().map(|id| asks(id, DEADLINE)).collect();
+    let asked = calls
+        .iter()
+        .map(|id| approval_opened(id, DEADLINE))
+        .collect();
     let scene = JournalScene::<H>::with_calls(&calls, asked).await;
     let every = || WaitQuery {
-        most: 100,
+        limit: 100,
         session: None,
     };
     assert_eq!(scene.open_waits(every()).await, ["a", "b", "c"]);
-    scene.commit(2, vec![step(2, vec![expires("b")])]).await;
+    scene
+        .commit(2, vec![step(2, vec![wait_expired("b")])])
+        .await;
     assert_eq!(scene.open_waits(every()).await, ["a", "c"]);
     let answer = DeliveryBody::Answer {
         answer: granted(),
@@ -224,12 +242,18 @@ pub(super) async fn open_waits_are_those_that_nobody_answered<H: JournalHarness>
 }
 
 pub(super) async fn open_waits_are_the_newest_of_one_session_or_of_all<H: JournalHarness>() {
-    let asked = vec![asks("z", DEADLINE), asks("y", DEADLINE)];
+    let asked = vec![
+        approval_opened("z", DEADLINE),
+        approval_opened("y", DEADLINE),
+    ];
     let scene = JournalScene::<H>::with_calls(&["z", "y"], asked).await;
-    let beside = scene.beside("beside").await;
-    let asked = step(0, vec![asks("x", DEADLINE)]);
+    let beside = scene.other_session("beside").await;
+    let asked = step(0, vec![approval_opened("x", DEADLINE)]);
     scene.commit_to(&beside, 0, vec![asked]).await;
-    let query = |most, session| WaitQuery { most, session };
+    let query = |most, session| WaitQuery {
+        limit: most,
+        session,
+    };
     assert_eq!(scene.open_waits(query(9, None)).await, ["z", "y", "x"]);
     assert_eq!(scene.open_waits(query(2, None)).await, ["y", "x"]);
     let here = || Some(scene.session.clone());

@@ -8,7 +8,7 @@ use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 
 use super::JournalHarness;
-use super::scene::{JournalScene, approval, cancel, grant, plain, session};
+use super::scene::{JournalScene, approval, cancel, grant, resumed_step, session};
 use crate::arb;
 
 pub(super) async fn what_was_committed_is_loaded_equal_and_in_order<H: JournalHarness>() {
@@ -17,12 +17,12 @@ pub(super) async fn what_was_committed_is_loaded_equal_and_in_order<H: JournalHa
     for steps in appends() {
         scene.commit(all.len() as u64, steps.clone()).await;
         all.extend(steps);
-        scene.holds(&all).await;
+        scene.assert_steps(&all).await;
     }
 }
 
 pub(super) async fn what_was_delivered_is_loaded_equal_and_in_order<H: JournalHarness>() {
-    let scene = JournalScene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::with_wait(approval()).await;
     let bodies: [(&str, &str, DeliveryBody); 3] = [
         ("z", "Ян", cancel()),
         ("a", "明", grant()),
@@ -74,7 +74,7 @@ pub(super) async fn an_unknown_session_is_an_error<H: JournalHarness>() {
 }
 
 pub(super) async fn a_restart_loses_nothing<H: JournalHarness>() {
-    let scene = JournalScene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::with_wait(approval()).await;
     scene.deliver("d", "somebody", grant()).await;
     let before = scene.load().await;
     let scene = JournalScene {
@@ -93,10 +93,10 @@ pub(super) async fn a_restart_loses_nothing<H: JournalHarness>() {
         matches!(second, DeliveryOutcome::Closed { .. }),
         "{second:?}"
     );
-    let epoch = scene.owned_again().await;
+    let epoch = scene.take_ownership().await;
     assert!(epoch > scene.epoch, "{epoch:?}");
     let scene = JournalScene { epoch, ..scene };
-    scene.commit(1, vec![plain(1)]).await;
+    scene.commit(1, vec![resumed_step(1)]).await;
 }
 
 /// Appends of up to two steps each, with every kind of fact; deterministic.

@@ -5,17 +5,17 @@ use jackfield_domain::wait::WaitKind;
 use jackfield_ports::journal::{Append, AppendRefusal};
 
 use super::JournalHarness;
-use super::scene::{JournalScene, cancel, plain, session, step, wait};
+use super::scene::{JournalScene, cancel, resumed_step, session, step, wait};
 
 pub(super) async fn each_owner_has_a_higher_epoch<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    let second = scene.owned_again().await;
+    let second = scene.take_ownership().await;
     scene
         .journal
         .own(&session("another"))
         .await
         .expect("an epoch");
-    let third = scene.owned_again().await;
+    let third = scene.take_ownership().await;
     assert!(
         scene.epoch < second && second < third,
         "{:?} {second:?} {third:?}",
@@ -25,34 +25,38 @@ pub(super) async fn each_owner_has_a_higher_epoch<H: JournalHarness>() {
 
 pub(super) async fn an_older_owner_can_append_no_more<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    scene.commit(0, vec![plain(0)]).await;
-    let idle = scene.owned_again().await;
-    let epoch = scene.owned_again().await;
+    scene.commit(0, vec![resumed_step(0)]).await;
+    let idle = scene.take_ownership().await;
+    let epoch = scene.take_ownership().await;
     let stale = Some(&AppendRefusal::StaleEpoch);
-    scene.expect(&scene.append(1, vec![plain(1)]), stale).await;
+    scene
+        .expect(&scene.append(1, vec![resumed_step(1)]), stale)
+        .await;
     let by_idle = Append {
         epoch: idle,
-        ..scene.append(1, vec![plain(1)])
+        ..scene.append(1, vec![resumed_step(1)])
     };
     scene.expect(&by_idle, stale).await;
-    scene.holds(&[plain(0)]).await;
+    scene.assert_steps(&[resumed_step(0)]).await;
     let by_owner = Append {
         epoch,
-        ..scene.append(1, vec![plain(1)])
+        ..scene.append(1, vec![resumed_step(1)])
     };
     scene.expect(&by_owner, None).await;
-    scene.holds(&[plain(0), plain(1)]).await;
+    scene
+        .assert_steps(&[resumed_step(0), resumed_step(1)])
+        .await;
 }
 
 pub(super) async fn a_stale_owner_is_refused_even_what_it_wrote<H: JournalHarness>() {
     let scene = JournalScene::<H>::begin().await;
-    let append = scene.append(0, vec![plain(0)]);
+    let append = scene.append(0, vec![resumed_step(0)]);
     scene.expect(&append, None).await;
-    scene.owned_again().await;
+    scene.take_ownership().await;
     scene
         .expect(&append, Some(&AppendRefusal::StaleEpoch))
         .await;
-    scene.holds(&[plain(0)]).await;
+    scene.assert_steps(&[resumed_step(0)]).await;
 }
 
 pub(super) async fn sessions_are_apart<H: JournalHarness>() {
@@ -74,11 +78,11 @@ pub(super) async fn sessions_are_apart<H: JournalHarness>() {
         }],
     );
     one.commit(0, vec![asked.clone()]).await;
-    other.commit(0, vec![plain(0)]).await;
+    other.commit(0, vec![resumed_step(0)]).await;
     other.deliver("d", "somebody", cancel()).await;
     assert_eq!(one.load().await.deliveries, []);
-    one.holds(&[asked]).await;
-    other.holds(&[plain(0)]).await;
+    one.assert_steps(&[asked]).await;
+    other.assert_steps(&[resumed_step(0)]).await;
     let elsewhere = other.deliver("e", "somebody", super::scene::grant()).await;
     assert_eq!(
         elsewhere,

@@ -39,7 +39,7 @@ impl<H: JournalHarness> JournalScene<H> {
     }
 
     /// A scene in which this wait is open, as the journal's first step.
-    pub(super) async fn asking(wait: Wait) -> Self {
+    pub(super) async fn with_wait(wait: Wait) -> Self {
         let scene = Self::begin().await;
         scene
             .commit(0, vec![step(0, vec![Fact::WaitOpened { wait }])])
@@ -48,7 +48,7 @@ impl<H: JournalHarness> JournalScene<H> {
     }
 
     /// Takes the session over, under a new epoch.
-    pub(super) async fn owned_again(&self) -> Epoch {
+    pub(super) async fn take_ownership(&self) -> Epoch {
         self.journal.own(&self.session).await.expect("an epoch")
     }
 
@@ -92,19 +92,19 @@ impl<H: JournalHarness> JournalScene<H> {
 
     /// The deliveries from this place on, at least one of which must exist.
     pub(super) async fn inbox(&self, from: u64) -> Vec<Delivery> {
-        soon(self.journal.inbox(&self.session, from))
+        with_timeout(self.journal.inbox(&self.session, from))
             .await
             .expect("the inbox")
     }
 
     /// Checks that the journal holds exactly these steps.
-    pub(super) async fn holds(&self, steps: &[Envelope]) {
+    pub(super) async fn assert_steps(&self, steps: &[Envelope]) {
         assert_eq!(self.load().await.steps, steps);
     }
 }
 
 /// Awaits an answer with a time limit, so that a journal that never answers fails here instead of hanging.
-pub(super) async fn soon<T>(answer: impl Future<Output = T>) -> T {
+pub(super) async fn with_timeout<T>(answer: impl Future<Output = T>) -> T {
     let answered = tokio::time::timeout(Duration::from_secs(20), answer).await;
     answered.expect("an answer within 20 seconds")
 }
@@ -132,7 +132,7 @@ pub(super) fn step(number: u64, facts: Vec<Fact>) -> Envelope {
 }
 
 /// A step without other contents than this number.
-pub(super) fn plain(number: u64) -> Envelope {
+pub(super) fn resumed_step(number: u64) -> Envelope {
     step(
         number,
         vec![Fact::TurnResumed {
@@ -193,7 +193,7 @@ pub(super) fn cancel() -> DeliveryBody {
 }
 
 /// A step that closes the approval, half a minute after it was opened.
-pub(super) fn closing(number: u64, end: WaitEnd) -> Envelope {
+pub(super) fn wait_closed_step(number: u64, end: WaitEnd) -> Envelope {
     let wait = approval().id;
     let mut step = step(
         number,

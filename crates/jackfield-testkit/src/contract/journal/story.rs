@@ -31,16 +31,21 @@ pub(super) fn turn(session: &SessionId) -> TurnId {
 }
 
 /// The opening of a session's nth turn, in which two calls may run at once.
-pub(super) fn opens(session: &SessionId, ordinal: u32, text: &str) -> Fact {
-    opened(session, ordinal, text, None)
+pub(super) fn turn_opened(session: &SessionId, ordinal: u32, text: &str) -> Fact {
+    turn_opened_with(session, ordinal, text, None)
 }
 
 /// The opening of a first turn with this caller.
-pub(super) fn opens_for(session: &SessionId, ordinal: u32, caller: Caller) -> Fact {
-    opened(session, ordinal, "Hi", Some(Arc::new(caller)))
+pub(super) fn turn_opened_for(session: &SessionId, ordinal: u32, caller: Caller) -> Fact {
+    turn_opened_with(session, ordinal, "Hi", Some(Arc::new(caller)))
 }
 
-fn opened(session: &SessionId, ordinal: u32, text: &str, caller: Option<Arc<Caller>>) -> Fact {
+fn turn_opened_with(
+    session: &SessionId,
+    ordinal: u32,
+    text: &str,
+    caller: Option<Arc<Caller>>,
+) -> Fact {
     let mut runner = TestRunner::deterministic();
     let mut setup: Setup = arb::setup().new_tree(&mut runner).expect("one").current();
     setup.caller = caller;
@@ -53,7 +58,7 @@ fn opened(session: &SessionId, ordinal: u32, text: &str, caller: Option<Arc<Call
     }
 }
 
-pub(super) fn asks_model() -> Fact {
+pub(super) fn model_call_started() -> Fact {
     Fact::ModelCallStarted {
         active: Duration::ZERO,
         attempt: FIRST,
@@ -62,7 +67,7 @@ pub(super) fn asks_model() -> Fact {
 }
 
 /// A model call that failed, and is retried at this time.
-pub(super) fn retries_at(retry_at: WallTime) -> Fact {
+pub(super) fn model_call_retried_at(retry_at: WallTime) -> Fact {
     Fact::ModelCallEnded {
         attempt: FIRST,
         partial: None,
@@ -73,7 +78,7 @@ pub(super) fn retries_at(retry_at: WallTime) -> Fact {
 }
 
 /// A reply with these calls.
-pub(super) fn replies(text: &str, calls: &[&str]) -> Fact {
+pub(super) fn reply_received(text: &str, calls: &[&str]) -> Fact {
     let mut blocks = vec![Block::text(text)];
     blocks.extend(calls.iter().map(|id| {
         Block::from(Content::ToolCall(Arc::new(ToolCall {
@@ -93,7 +98,7 @@ pub(super) fn replies(text: &str, calls: &[&str]) -> Fact {
     }
 }
 
-pub(super) fn starts(id: &str) -> Fact {
+pub(super) fn call_started(id: &str) -> Fact {
     Fact::CallStarted {
         approval: None,
         attempt: ToolAttempt {
@@ -106,7 +111,7 @@ pub(super) fn starts(id: &str) -> Fact {
     }
 }
 
-pub(super) fn closes(id: &str) -> Fact {
+pub(super) fn call_closed(id: &str) -> Fact {
     Fact::CallClosed {
         call: call(id),
         end: CallEnd::Ran,
@@ -116,21 +121,21 @@ pub(super) fn closes(id: &str) -> Fact {
 }
 
 /// A wait about a call, open until the deadline; its id is that of the call.
-pub(super) fn asks(id: &str, deadline: WallTime) -> Fact {
+pub(super) fn approval_opened(id: &str, deadline: WallTime) -> Fact {
     Fact::WaitOpened {
         wait: question(id, deadline, WaitKind::Approval { subject: None }),
     }
 }
 
 /// A client tool call without a result; its wait has the id of the call.
-pub(super) fn awaits_client(id: &str) -> Fact {
+pub(super) fn client_wait_opened(id: &str) -> Fact {
     Fact::WaitOpened {
         wait: question(id, DEADLINE, WaitKind::ClientResult),
     }
 }
 
 /// A tool's question during a call, which keeps its slot.
-pub(super) fn asks_in_call(id: &str) -> Fact {
+pub(super) fn elicitation_opened(id: &str) -> Fact {
     let question_of_tool = Question {
         message: "really?".into(),
         schema: None,
@@ -145,7 +150,7 @@ pub(super) fn asks_in_call(id: &str) -> Fact {
 }
 
 /// The wait about the call expired.
-pub(super) fn expires(id: &str) -> Fact {
+pub(super) fn wait_expired(id: &str) -> Fact {
     Fact::WaitClosed {
         end: WaitEnd::Expired,
         subject: None,
@@ -153,14 +158,14 @@ pub(super) fn expires(id: &str) -> Fact {
     }
 }
 
-pub(super) fn ends() -> Fact {
+pub(super) fn turn_ended() -> Fact {
     Fact::TurnEnded {
         end: TurnEnd::Answered(FinishReason::Stop),
         view: None,
     }
 }
 
-pub(super) fn resumes(nth: u32) -> Fact {
+pub(super) fn turn_resumed(nth: u32) -> Fact {
     Fact::TurnResumed {
         nth,
         restrictions: None,
@@ -184,19 +189,22 @@ impl<H: JournalHarness> JournalScene<H> {
     /// A turn with a reply of these calls, and then these facts; two steps in one append.
     pub(super) async fn with_calls(calls: &[&str], then: Vec<Fact>) -> Self {
         let scene = Self::begin().await;
-        scene.tell_calls(calls, then).await;
+        scene.commit_calls(calls, then).await;
         scene
     }
 
-    pub(super) async fn tell_calls(&self, calls: &[&str], then: Vec<Fact>) {
-        let opened = vec![opens(&self.session, 1, "Do it."), asks_model()];
-        let mut facts = vec![replies("I will.", calls)];
+    pub(super) async fn commit_calls(&self, calls: &[&str], then: Vec<Fact>) {
+        let opened = vec![
+            turn_opened(&self.session, 1, "Do it."),
+            model_call_started(),
+        ];
+        let mut facts = vec![reply_received("I will.", calls)];
         facts.extend(then);
         self.commit(0, vec![step(0, opened), step(1, facts)]).await;
     }
 
     /// Another session of the same journal, owned and empty.
-    pub(super) async fn beside(&self, name: &str) -> OtherSession {
+    pub(super) async fn other_session(&self, name: &str) -> OtherSession {
         let session = super::scene::session(name);
         let epoch = self.journal.own(&session).await.expect("an epoch");
         OtherSession { epoch, session }
@@ -205,19 +213,19 @@ impl<H: JournalHarness> JournalScene<H> {
     /// Appends to another session, which must succeed.
     pub(super) async fn commit_to(
         &self,
-        beside: &OtherSession,
+        other: &OtherSession,
         position: u64,
         steps: Vec<Envelope>,
     ) {
         let append = jackfield_ports::journal::Append {
-            epoch: beside.epoch,
-            session: beside.session.clone(),
+            epoch: other.epoch,
+            session: other.session.clone(),
             ..self.append(position, steps)
         };
         self.expect(&append, None).await;
     }
 
-    pub(super) async fn let_go(&self) {
+    pub(super) async fn release(&self) {
         let released = self.journal.release(&self.session, self.epoch).await;
         released.expect("released");
     }
@@ -257,7 +265,7 @@ pub(super) struct OtherSession {
 /// Every session.
 pub(super) fn all() -> SessionQuery {
     SessionQuery {
-        most: 100,
+        limit: 100,
         ..SessionQuery::default()
     }
 }

@@ -9,13 +9,13 @@ use jackfield_domain::wait::{Answer, UnknownAnswer, WaitEnd, WaitEndKind, WaitKi
 use jackfield_ports::journal::{AppendRefusal, DeliveryOutcome};
 
 use super::scene::{
-    CLOSED, DEADLINE, JournalScene, answer_to, answered, approval, closing, delivery_id, grant,
-    granted, soon, step, wait, wrong_answer,
+    CLOSED, DEADLINE, JournalScene, answer_to, answered, approval, delivery_id, grant, granted,
+    step, wait, wait_closed_step, with_timeout, wrong_answer,
 };
 use super::{JournalHarness, START};
 
 pub(super) async fn an_answer_at_the_deadline_is_accepted<H: JournalHarness>() {
-    let scene = JournalScene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::with_wait(approval()).await;
     scene.harness.set_clock(DEADLINE);
     assert_eq!(
         scene.deliver("d", "somebody", grant()).await,
@@ -24,7 +24,7 @@ pub(super) async fn an_answer_at_the_deadline_is_accepted<H: JournalHarness>() {
 }
 
 pub(super) async fn an_answer_after_the_deadline_is_told_that_it_is_late<H: JournalHarness>() {
-    let scene = JournalScene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::with_wait(approval()).await;
     scene
         .harness
         .set_clock(WallTime::from_millis(DEADLINE.as_millis() + 1));
@@ -35,11 +35,13 @@ pub(super) async fn an_answer_after_the_deadline_is_told_that_it_is_late<H: Jour
     };
     assert_eq!(scene.deliver("d", "somebody", grant()).await, expired);
     // So its owner can close it.
-    scene.commit(1, vec![closing(1, WaitEnd::Expired)]).await;
+    scene
+        .commit(1, vec![wait_closed_step(1, WaitEnd::Expired)])
+        .await;
 }
 
 pub(super) async fn an_answer_before_the_deadline_wins_over_expiry<H: JournalHarness>() {
-    let scene = JournalScene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::with_wait(approval()).await;
     assert_eq!(
         scene.deliver("d", "somebody", grant()).await,
         DeliveryOutcome::Accepted
@@ -47,15 +49,15 @@ pub(super) async fn an_answer_before_the_deadline_wins_over_expiry<H: JournalHar
     scene
         .harness
         .set_clock(WallTime::from_millis(DEADLINE.as_millis() + 60_000));
-    let expired = scene.append(1, vec![closing(1, WaitEnd::Expired)]);
+    let expired = scene.append(1, vec![wait_closed_step(1, WaitEnd::Expired)]);
     scene.expect(&expired, Some(&AppendRefusal::Answered)).await;
     scene
-        .commit(1, vec![closing(1, answered("d", "somebody"))])
+        .commit(1, vec![wait_closed_step(1, answered("d", "somebody"))])
         .await;
 }
 
 pub(super) async fn the_first_answer_wins<H: JournalHarness>() {
-    let scene = JournalScene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::with_wait(approval()).await;
     assert_eq!(
         scene.deliver("d", "Anna", grant()).await,
         DeliveryOutcome::Accepted
@@ -70,14 +72,14 @@ pub(super) async fn the_first_answer_wins<H: JournalHarness>() {
     };
     assert_eq!(scene.deliver("e", "Boris", grant()).await, taken);
     scene
-        .commit(1, vec![closing(1, answered("d", "Anna"))])
+        .commit(1, vec![wait_closed_step(1, answered("d", "Anna"))])
         .await;
     assert_eq!(scene.deliver("f", "Boris", grant()).await, taken);
     assert_eq!(scene.load().await.deliveries.len(), 1);
 }
 
 pub(super) async fn of_answers_at_once_one_is_accepted<H: JournalHarness>() {
-    let scene = JournalScene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::with_wait(approval()).await;
     let answers = (0..8).map(|nth| {
         let journal = Arc::clone(&scene.journal);
         let session = scene.session.clone();
@@ -91,7 +93,7 @@ pub(super) async fn of_answers_at_once_one_is_accepted<H: JournalHarness>() {
     let answers: Vec<_> = answers.collect();
     let mut accepted = 0;
     for answer in answers {
-        match soon(answer).await {
+        match with_timeout(answer).await {
             Ok(Ok(DeliveryOutcome::Accepted)) => accepted += 1,
             Ok(Ok(DeliveryOutcome::Closed {
                 how: WaitEndKind::Answered,
@@ -120,8 +122,8 @@ pub(super) async fn a_closed_wait_says_how_it_ended<H: JournalHarness>() {
         ),
     ];
     for (end, told) in ends {
-        let scene = JournalScene::<H>::asking(approval()).await;
-        scene.commit(1, vec![closing(1, end)]).await;
+        let scene = JournalScene::<H>::with_wait(approval()).await;
+        scene.commit(1, vec![wait_closed_step(1, end)]).await;
         // Long after the deadline the actual end still counts.
         scene
             .harness
@@ -131,11 +133,13 @@ pub(super) async fn a_closed_wait_says_how_it_ended<H: JournalHarness>() {
 }
 
 pub(super) async fn a_closed_wait_is_not_opened_or_closed_again<H: JournalHarness>() {
-    let scene = JournalScene::<H>::asking(approval()).await;
-    scene.commit(1, vec![closing(1, WaitEnd::Cancelled)]).await;
+    let scene = JournalScene::<H>::with_wait(approval()).await;
+    scene
+        .commit(1, vec![wait_closed_step(1, WaitEnd::Cancelled)])
+        .await;
     let again = Fact::WaitOpened { wait: approval() };
     scene.commit(2, vec![step(2, vec![again])]).await;
-    let mut expired = closing(3, WaitEnd::Expired);
+    let mut expired = wait_closed_step(3, WaitEnd::Expired);
     expired.now.wall = DEADLINE;
     scene.commit(3, vec![expired]).await;
     let told = DeliveryOutcome::Closed {
@@ -156,7 +160,7 @@ pub(super) async fn an_answer_to_no_wait_is_told_so<H: JournalHarness>() {
 }
 
 pub(super) async fn an_answer_of_another_kind_finds_no_wait<H: JournalHarness>() {
-    let scene = JournalScene::<H>::asking(approval()).await;
+    let scene = JournalScene::<H>::with_wait(approval()).await;
     assert_eq!(
         scene.deliver("d", "somebody", wrong_answer()).await,
         DeliveryOutcome::NoSuchWait
@@ -167,7 +171,7 @@ pub(super) async fn an_answer_of_another_kind_finds_no_wait<H: JournalHarness>()
     );
 
     let client = wait("client", WaitKind::ClientResult);
-    let scene = JournalScene::<H>::asking(client.clone()).await;
+    let scene = JournalScene::<H>::with_wait(client.clone()).await;
     let landed = Answer::UnknownOutcome(UnknownAnswer::Landed(ToolResult::text("done")));
     for wrong in [granted(), landed] {
         let delivered = scene

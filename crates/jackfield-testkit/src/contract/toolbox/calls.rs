@@ -9,7 +9,7 @@ use jackfield_domain::request::ToolRun;
 use jackfield_domain::wait::JobHandle;
 use serde_json::json;
 
-use super::scene::{FAILING, ToolboxScene, soon};
+use super::scene::{FAILING, ToolboxScene, with_timeout};
 use super::{SampleCall, ToolboxHarness};
 
 pub(super) async fn a_call_runs_its_tool_once<H: ToolboxHarness>() {
@@ -81,7 +81,7 @@ pub(super) async fn an_outcome_above_the_limit_is_cut_with_a_marker<H: ToolboxHa
 pub(super) async fn what_cannot_be_taken_up_is_not_run<H: ToolboxHarness>() {
     let scene = ToolboxScene::<H>::begin().await;
     let handle = JobHandle(Arc::new(json!({ "no": "such job" })));
-    let taken = soon(scene.toolbox.resume(&handle, None, &mut ())).await;
+    let taken = with_timeout(scene.toolbox.resume(&handle, None, &mut ())).await;
     let failure = taken.expect_err("a failure").failure;
     assert_ne!(failure.disposition, Disposition::NotSent, "{failure:?}");
     assert_eq!(scene.harness.runs().unwrap_or(0), 0);

@@ -8,7 +8,9 @@ use jackfield_ports::toolbox::ToolEnd;
 use tokio::sync::mpsc;
 
 use super::ToolboxHarness;
-use super::scene::{CRASHING, FAILING, LASTING, LateListener, OUTLIVING, ToolboxScene, soon};
+use super::scene::{
+    CRASHING, FAILING, LASTING, LateListener, OUTLIVING, ToolboxScene, with_timeout,
+};
 
 pub(super) async fn a_failure_of_the_tools_own_is_a_result<H: ToolboxHarness>() {
     let scene = ToolboxScene::<H>::begin().await;
@@ -28,14 +30,14 @@ pub(super) async fn dropping_a_call_cancels_it<H: ToolboxHarness>() {
     let run = scene.run("call", lasting);
     let toolbox = Arc::clone(&scene.toolbox);
     let call = tokio::spawn(async move { toolbox.call(&run, &mut ()).await.is_ok() });
-    scene.until_running(true).await;
+    scene.wait_until_running(true).await;
     call.abort();
-    let ended = soon(call).await;
+    let ended = with_timeout(call).await;
     assert!(
         ended.is_err_and(|error| error.is_cancelled()),
         "the call ended by itself"
     );
-    scene.until_running(false).await;
+    scene.wait_until_running(false).await;
     // The toolbox still works.
     scene
         .result(&scene.run("next", scene.harness.working()))
@@ -49,18 +51,18 @@ pub(super) async fn an_outcome_after_the_drop_is_handed_on<H: ToolboxHarness>() 
     let (toolbox, (sender, mut heard)) = (Arc::clone(&scene.toolbox), mpsc::unbounded_channel());
     let call =
         tokio::spawn(async move { toolbox.call(&run, &mut LateListener(sender)).await.is_ok() });
-    scene.until_running(true).await;
+    scene.wait_until_running(true).await;
     call.abort();
-    let ended = soon(call).await;
+    let ended = with_timeout(call).await;
     assert!(
         ended.is_err_and(|error| error.is_cancelled()),
         "the call ended by itself"
     );
     // The listener is consumed by the first outcome, so no second one can arrive.
-    let late = soon(heard.recv()).await.expect("an outcome");
+    let late = with_timeout(heard.recv()).await.expect("an outcome");
     assert!(late.size() > 0, "{late:?}");
-    assert_eq!(soon(heard.recv()).await, None);
-    scene.until_running(false).await;
+    assert_eq!(with_timeout(heard.recv()).await, None);
+    scene.wait_until_running(false).await;
     scene
         .result(&scene.run("next", scene.harness.working()))
         .await;
@@ -70,9 +72,9 @@ pub(super) async fn an_outcome_that_came_back_does_not_come_late<H: ToolboxHarne
     let scene = ToolboxScene::<H>::begin().await;
     let run = scene.run("call", scene.harness.working());
     let (sender, mut heard) = mpsc::unbounded_channel();
-    let ended = soon(scene.toolbox.call(&run, &mut LateListener(sender))).await;
+    let ended = with_timeout(scene.toolbox.call(&run, &mut LateListener(sender))).await;
     assert!(matches!(ended, Ok(ToolEnd::Finished(_))), "{ended:?}");
-    assert_eq!(soon(heard.recv()).await, None);
+    assert_eq!(with_timeout(heard.recv()).await, None);
 }
 
 pub(super) async fn a_crash_of_a_tool_ends_its_call_alone<H: ToolboxHarness>() {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use jackfield_domain::tool::{InputFormat, ToolSpec};
 
 use super::ToolboxHarness;
-use super::scene::{ToolboxScene, soon};
+use super::scene::{ToolboxScene, with_timeout};
 
 pub(super) async fn the_list_gives_each_tool_once<H: ToolboxHarness>() {
     let tools = list::<H>(&ToolboxScene::begin().await).await;
@@ -44,5 +44,5 @@ pub(super) async fn the_list_stays_the_same<H: ToolboxHarness>() {
 }
 
 async fn list<H: ToolboxHarness>(scene: &ToolboxScene<H>) -> Vec<ToolSpec> {
-    soon(scene.toolbox.list()).await.expect("a list")
+    with_timeout(scene.toolbox.list()).await.expect("a list")
 }

@@ -52,7 +52,7 @@ impl<H: ToolboxHarness> ToolboxScene<H> {
 
     /// The end of a run, which must arrive.
     pub(super) async fn end(&self, run: &ToolRun) -> Result<ToolEnd, ToolFailure> {
-        let end = soon(self.toolbox.call(run, &mut ())).await;
+        let end = with_timeout(self.toolbox.call(run, &mut ())).await;
         end.map_err(|error| error.failure)
     }
 
@@ -69,13 +69,13 @@ impl<H: ToolboxHarness> ToolboxScene<H> {
     }
 
     /// Waits until a tool is running, or until none is.
-    pub(super) async fn until_running(&self, running: bool) {
-        let settled = async {
+    pub(super) async fn wait_until_running(&self, running: bool) {
+        let poll = async {
             while self.harness.is_running().expect(IS_RUNNING) != running {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
-        soon(settled).await;
+        with_timeout(poll).await;
     }
 }
 
@@ -87,9 +87,9 @@ impl ToolEvents for LateListener {
     async fn accepted(&mut self, _handle: JobHandle) {}
 
     fn afterwards(&self) -> Option<Afterwards> {
-        let heard = self.0.clone();
+        let sender = self.0.clone();
         Some(Afterwards::new(move |result| {
-            let _gone = heard.send(result);
+            let _gone = sender.send(result);
         }))
     }
 
@@ -97,7 +97,7 @@ impl ToolEvents for LateListener {
 }
 
 /// Awaits an answer with a time limit, so that a toolbox that never answers fails here instead of hanging.
-pub(super) async fn soon<T>(answer: impl Future<Output = T>) -> T {
+pub(super) async fn with_timeout<T>(answer: impl Future<Output = T>) -> T {
     let answered = tokio::time::timeout(Duration::from_secs(20), answer).await;
     answered.expect("an answer within 20 seconds")
 }

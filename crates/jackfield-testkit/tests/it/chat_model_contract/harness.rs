@@ -41,10 +41,10 @@ impl ChatModelHarness for AcmeHarness {
     fn render(&self, reply: &VendorReply) -> Option<WireReply> {
         let mut usual = None;
         if self.0 == Fault::RendersAsUsual && reply.manner == Manner::IndexReused {
-            usual = Some(reply.clone().sent(Manner::Usual));
+            usual = Some(reply.clone().with_manner(Manner::Usual));
         }
         if self.0 == Fault::RendersAlike && reply.manner == Manner::IndexReused {
-            usual = Some(reply.clone().sent(Manner::IndexNegative));
+            usual = Some(reply.clone().with_manner(Manner::IndexNegative));
         }
         if self.0 == Fault::RendersNothing && reply.manner == Manner::Usual && is_broken(reply) {
             return None;
@@ -195,7 +195,7 @@ impl ChatModelHarness for AcmeHarness {
         ];
         vec![Recording {
             name: "the weather in Oslo".to_owned(),
-            says: VendorReply::text(&["Kaldt, −3 °C 🌨"]),
+            meaning: VendorReply::text(&["Kaldt, −3 °C 🌨"]),
             wire: WireReply::events(lines.map(|line| format!("{line}\n"))),
         }]
     }

@@ -62,19 +62,19 @@ impl ToolboxHarness for Scripted {
             toolbox.tool(tool, Safety::Unknown);
         }
         toolbox
-            .always("echo", ScriptedCall::text("Привет, мир"))
-            .always(
+            .set_default_call("echo", ScriptedCall::text("Привет, мир"))
+            .set_default_call(
                 "fail",
                 ScriptedCall::result(ToolResult::error("it cannot be done")),
             )
-            .always("last", ScriptedCall::text("never").held_at(&Gate::new()))
-            .always("outlive", {
+            .set_default_call("last", ScriptedCall::text("never").held_at(&Gate::new()))
+            .set_default_call("outlive", {
                 let (never, at_once) = (Gate::new(), Gate::new());
                 at_once.open();
                 let call = ScriptedCall::text("never").held_at(&never);
                 call.late(ToolResult::text("after all"), &at_once)
             })
-            .always("crash", ScriptedCall::panicking());
+            .set_default_call("crash", ScriptedCall::panicking());
         Self(toolbox)
     }
 

@@ -46,7 +46,7 @@ async fn steps(journal: &FaultyJournal) -> usize {
 async fn an_answer_may_get_lost_after_the_commit_or_before_it() {
     for (fault, written) in [(AppendFault::CommitAndLose, 1), (AppendFault::Lose, 0)] {
         let (journal, append) = faulty().await;
-        journal.will(fault);
+        journal.push_fault(fault);
         let lost = journal.append(&append).await;
         assert!(matches!(lost, Appended::Unknown(_)), "{lost:?}");
         assert_eq!(steps(&journal).await, written);
@@ -62,11 +62,11 @@ async fn an_answer_may_get_lost_after_the_commit_or_before_it() {
 async fn an_append_may_be_refused_or_find_its_session_in_other_hands() {
     let (journal, append) = faulty().await;
     journal
-        .will(AppendFault::Refuse(AppendRefusal::Unwritable {
+        .push_fault(AppendFault::Refuse(AppendRefusal::Unwritable {
             why: "full".into(),
         }))
-        .will_pass(1)
-        .will(AppendFault::ChangeHands);
+        .push_successes(1)
+        .push_fault(AppendFault::ChangeHands);
     let refused = journal.append(&append).await;
     assert!(
         matches!(refused, Appended::Refused(AppendRefusal::Unwritable { .. })),
@@ -96,13 +96,13 @@ async fn a_held_append_is_written_when_its_gate_opens_and_a_held_answer_before()
         (AppendFault::HoldAnswer(gate.clone()), 1),
     ] {
         let (journal, append) = faulty().await;
-        journal.will(fault);
+        journal.push_fault(fault);
         assert!(!is_ready(journal.append(&append)));
         assert_eq!(steps(&journal).await, written);
     }
     gate.open();
     let (journal, append) = faulty().await;
-    journal.will(AppendFault::Hold(gate));
+    journal.push_fault(AppendFault::Hold(gate));
     assert!(matches!(journal.append(&append).await, Appended::Committed));
 }
 
@@ -124,11 +124,11 @@ async fn a_journal_that_cannot_be_reached_answers_nothing() {
 #[tokio::test]
 async fn requests_of_one_kind_may_fail_for_a_while() {
     let (journal, append) = faulty().await;
-    journal.will_fail(JournalRequest::Release, 2);
+    journal.fail_next(JournalRequest::Release, 2);
     for left in [1, 0] {
         let failed = journal.release(&session(), append.epoch).await;
         assert!(failed.is_err(), "{failed:?}");
-        assert_eq!(journal.still_fails(JournalRequest::Release), left);
+        assert_eq!(journal.remaining_failures(JournalRequest::Release), left);
         assert_eq!(steps(&journal).await, 0);
     }
     let released = journal.release(&session(), append.epoch).await;

@@ -55,8 +55,8 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 fn a_model_says_its_replies_in_order_and_in_valid_pieces() {
     let model = ScriptedModel::new();
     model
-        .will(ScriptedReply::calls([("a", "{\"n\": 1}"), ("b", "")]).saying("and so on"))
-        .will(ScriptedReply::text("привет"));
+        .push_reply(ScriptedReply::calls([("a", "{\"n\": 1}"), ("b", "")]).with_text("and so on"))
+        .push_reply(ScriptedReply::text("привет"));
     let port = model.port();
     let turn = TurnId::derive(&SessionId::parse("s").expect("a valid id"), 1);
     let mut replies = Vec::new();
@@ -85,7 +85,7 @@ fn a_model_says_its_replies_in_order_and_in_valid_pieces() {
     );
     assert_eq!(calls.end.finish, FinishReason::ToolCalls);
     assert_eq!(text.message.to_text(), "привет");
-    assert_eq!((model.requests().len(), model.unsaid()), (2, 0));
+    assert_eq!((model.requests().len(), model.remaining_replies()), (2, 0));
 }
 
 #[test]
@@ -99,8 +99,10 @@ fn a_model_refuses_reasons_and_calls_with_text() {
     };
     let model = ScriptedModel::new();
     model
-        .will(ScriptedReply::refusal("not that"))
-        .will(ScriptedReply::custom_call("note", "{\"a\": 1}").reasoning("hm", state.clone()));
+        .push_reply(ScriptedReply::refusal("not that"))
+        .push_reply(
+            ScriptedReply::custom_call("note", "{\"a\": 1}").reasoning("hm", state.clone()),
+        );
     let port = model.port();
     let mut blocks = Vec::new();
     for round in 1..3 {
@@ -153,13 +155,13 @@ fn what_the_model_cannot_be_asked_is_unsupported() {
         (&picture, "`images`"),
     ] {
         let model = ScriptedModel::with_capabilities(Capabilities::NONE);
-        model.will(ScriptedReply::text("fine"));
+        model.push_reply(ScriptedReply::text("fine"));
         let error = block_on(model.port().reply(request, &mut Vec::new())).unwrap_err();
         assert_eq!(error.failure.kind, ModelFailureKind::Unsupported);
         assert_eq!(error.failure.phase, Phase::BeforeSend);
         assert!(error.failure.message.contains(what), "{error}");
         let able = ScriptedModel::new();
-        able.will(ScriptedReply::text("fine"));
+        able.push_reply(ScriptedReply::text("fine"));
         assert!(block_on(able.port().reply(request, &mut Vec::new())).is_ok());
     }
 }
@@ -174,7 +176,7 @@ fn a_request_that_is_strict_about_a_note_is_unsupported() {
         (Some(NoteEffect::Quality), false),
     ] {
         let model = ScriptedModel::new();
-        model.will(ScriptedReply::text("fine").noting(note.clone()));
+        model.push_reply(ScriptedReply::text("fine").with_note(note.clone()));
         let mut request = hello();
         request.strict = strict;
         let asked = block_on(model.port().reply(&request, &mut Vec::new()));
@@ -196,8 +198,8 @@ fn a_request_that_is_strict_about_a_note_is_unsupported() {
 fn a_failure_comes_after_the_pieces_before_it() {
     let failure = ModelFailure::new(ModelFailureKind::Interrupted, Phase::MidReply, "gone");
     let model = ScriptedModel::new();
-    model.will(ScriptedReply::text("so far").failing(failure.clone()));
-    model.will(ScriptedReply::failure(failure.clone()));
+    model.push_reply(ScriptedReply::text("so far").failing(failure.clone()));
+    model.push_reply(ScriptedReply::failure(failure.clone()));
     let port = model.port();
     for pieces in [4, 0] {
         let mut deltas: Vec<Delta> = Vec::new();
@@ -209,7 +211,7 @@ fn a_failure_comes_after_the_pieces_before_it() {
 #[tokio::test]
 async fn a_held_reply_waits_for_its_gate() {
     let (model, gate) = (ScriptedModel::new(), Gate::new());
-    model.will(ScriptedReply::text("abcd").held_after(2, &gate));
+    model.push_reply(ScriptedReply::text("abcd").held_after(2, &gate));
     let port = model.port();
     let reply = tokio::spawn(async move {
         let mut deltas: Vec<Delta> = Vec::new();
@@ -226,7 +228,7 @@ async fn a_held_reply_waits_for_its_gate() {
 #[tokio::test(start_paused = true)]
 async fn a_paused_clock_makes_nobody_impatient_at_a_gate() {
     let (model, gate) = (ScriptedModel::new(), Gate::new());
-    model.will(ScriptedReply::text("late").held_at(&gate));
+    model.push_reply(ScriptedReply::text("late").held_at(&gate));
     let port = model.port();
     let reply = tokio::spawn(async move {
         tokio::time::sleep(Duration::from_secs(3600)).await;
@@ -240,7 +242,7 @@ async fn a_paused_clock_makes_nobody_impatient_at_a_gate() {
 #[test]
 fn a_dropped_call_counts() {
     let (model, gate) = (ScriptedModel::new(), Gate::new());
-    model.will(ScriptedReply::text("abcd").held_at(&gate));
+    model.push_reply(ScriptedReply::text("abcd").held_at(&gate));
     let (port, mut deltas) = (model.port(), Vec::new());
     assert!(!is_ready(port.reply(&hello(), &mut deltas)));
     assert_eq!(
@@ -265,7 +267,7 @@ fn a_request_that_breaks_a_rule_is_refused_and_fails_the_test() {
     ];
     for (request, word) in cases {
         let model = ScriptedModel::new();
-        model.will(ScriptedReply::text("never said"));
+        model.push_reply(ScriptedReply::text("never said"));
         let refused = block_on(model.port().reply(&request, &mut Vec::<Delta>::new()));
         let kind = refused.map_err(|error| error.failure.kind);
         assert_eq!(kind, Err(ModelFailureKind::InvalidRequest), "{word}");
@@ -304,7 +306,7 @@ proptest! {
     #[test]
     fn a_valid_request_is_answered(request in arb::model_request()) {
         let model = ScriptedModel::new();
-        model.will(ScriptedReply::text("yes"));
+        model.push_reply(ScriptedReply::text("yes"));
         let answered = block_on(model.port().reply(&request, &mut Vec::<Delta>::new()));
         prop_assert!(answered.is_ok(), "{:?}", model.take_violations());
     }

@@ -53,10 +53,10 @@ async fn tools_do_what_the_script_says_in_order_and_then_what_they_always_do() {
     let toolbox = toolbox();
     let failure = ToolFailure::unknown(ToolFailureKind::Timeout, "too slow");
     toolbox
-        .will("act", ScriptedCall::text("one"))
-        .will("act", ScriptedCall::failure(failure.clone()))
-        .will("act", ScriptedCall::question("Which?", json!(1)))
-        .always("act", ScriptedCall::text("again"));
+        .push_call("act", ScriptedCall::text("one"))
+        .push_call("act", ScriptedCall::failure(failure.clone()))
+        .push_call("act", ScriptedCall::question("Which?", json!(1)))
+        .set_default_call("act", ScriptedCall::text("again"));
     let port = toolbox.port();
     let mut ends = Vec::new();
     for call in ["a", "b", "c", "d", "e"] {
@@ -90,8 +90,8 @@ async fn an_unknown_tool_is_proved_not_to_have_run() {
 #[tokio::test]
 async fn calls_under_way_at_once_are_counted_and_their_ends_are_kept() {
     let (toolbox, gate) = (toolbox(), Gate::new());
-    toolbox.will("act", ScriptedCall::panicking());
-    toolbox.always("act", ScriptedCall::text("done").held_at(&gate));
+    toolbox.push_call("act", ScriptedCall::panicking());
+    toolbox.set_default_call("act", ScriptedCall::text("done").held_at(&gate));
     let calls: Vec<_> = ["p", "a", "b", "c"]
         .map(|call| {
             let port = toolbox.port();
@@ -117,7 +117,7 @@ async fn calls_under_way_at_once_are_counted_and_their_ends_are_kept() {
     let ends: Vec<_> = toolbox.calls().iter().map(|call| call.ending).collect();
     let (back, dropped) = (Ending::CameBack, Ending::Dropped);
     assert_eq!(ends, [dropped, dropped, back, back]);
-    assert_eq!(toolbox.most_at_once(), 3);
+    assert_eq!(toolbox.max_concurrent_calls(), 3);
 }
 
 #[derive(Default)]
@@ -144,8 +144,8 @@ async fn what_happens_on_the_way_is_told_and_a_handle_takes_a_call_up_again() {
         .accepted(json!("job"))
         .progressed(0.5, Some(1.0), Some("half"));
     toolbox
-        .will("act", call)
-        .will_resume(ScriptedCall::text("resumed"));
+        .push_call("act", call)
+        .push_resume(ScriptedCall::text("resumed"));
     let (port, mut heard) = (toolbox.port(), Heard::default());
     port.call(&run("a", 1), &mut heard).await.expect("an end");
     let handle = JobHandle(Arc::new(json!("job")));
@@ -185,7 +185,7 @@ async fn what_may_not_be_done_to_a_toolbox_fails_the_test() {
     ];
     for (runs, word) in cases {
         let toolbox = toolbox();
-        toolbox.always("act", ScriptedCall::text("done"));
+        toolbox.set_default_call("act", ScriptedCall::text("done"));
         for run in runs {
             text_of(&toolbox.port(), &run).await.expect("an end");
         }
@@ -194,8 +194,8 @@ async fn what_may_not_be_done_to_a_toolbox_fails_the_test() {
     }
 
     let at_once = toolbox();
-    at_once.will("act", ScriptedCall::text("slow").held_at(&held));
-    at_once.will("act", ScriptedCall::text("second"));
+    at_once.push_call("act", ScriptedCall::text("slow").held_at(&held));
+    at_once.push_call("act", ScriptedCall::text("second"));
     let port = at_once.port();
     let first = tokio::spawn(async move { text_of(&port, &run("a", 1)).await });
     held.reached().await;

@@ -117,7 +117,7 @@ struct Outliving(Option<Afterwards>);
 impl Drop for Outliving {
     fn drop(&mut self) {
         if let Some(late) = self.0.take() {
-            late.came(ToolResult::text("it was done by then"));
+            late.deliver(ToolResult::text("it was done by then"));
         }
     }
 }
@@ -221,7 +221,7 @@ impl Toolbox for Mistaken {
         if self.is == Mistake::LateAlthoughOnTime
             && let Some(late) = events.afterwards()
         {
-            late.came(result.clone());
+            late.deliver(result.clone());
         }
         let again = match self.is {
             Mistake::RunsTwice => true,

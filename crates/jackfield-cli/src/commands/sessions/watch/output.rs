@@ -12,28 +12,28 @@ use crate::render::{self, RenderEvent, TurnRenderer, words};
 
 /// The output of a watch.
 pub(super) enum WatchOutput {
-    People(Box<dyn TurnRenderer>),
+    Human(Box<dyn TurnRenderer>),
     /// The lines of the current event.
-    Programs(Json<Vec<u8>>),
+    Json(Json<Vec<u8>>),
 }
 
 impl WatchOutput {
     pub(super) fn new(json: bool, verbose: bool) -> Self {
         if json {
-            Self::Programs(Json::new(Vec::new()))
+            Self::Json(Json::new(Vec::new()))
         } else {
-            Self::People(render::view(false, verbose, true))
+            Self::Human(render::view(false, verbose, true))
         }
     }
 
     pub(super) fn event(&mut self, event: &RenderEvent) -> io::Result<()> {
         match self {
-            Self::People(view) => view.show(event),
-            Self::Programs(lines) => {
+            Self::Human(view) => view.show(event),
+            Self::Json(lines) => {
                 lines.show(event)?;
                 match event {
                     RenderEvent::Fact { fact, .. } => {
-                        more(fact).map_or(Ok(()), |line| lines.line(&line))
+                        extra_line(fact).map_or(Ok(()), |line| lines.line(&line))
                     }
                     RenderEvent::Delta { .. }
                     | RenderEvent::Progress { .. }
@@ -47,7 +47,7 @@ impl WatchOutput {
 
     /// Records an event before the cursor, so that it is not printed again.
     pub(super) fn remember(&mut self, event: &RenderEvent) -> io::Result<()> {
-        if let Self::Programs(lines) = self {
+        if let Self::Json(lines) = self {
             lines.show(event)?;
             drop(lines.take());
         }
@@ -57,26 +57,26 @@ impl WatchOutput {
     /// Prints the message that a turn begins with.
     pub(super) fn message(&mut self, text: &str) -> io::Result<()> {
         match self {
-            Self::People(view) => view.say(&format!("> {}", text.replace('\n', "\n> "))),
-            Self::Programs(lines) => {
+            Self::Human(view) => view.show_remark(&format!("> {}", text.replace('\n', "\n> "))),
+            Self::Json(lines) => {
                 lines.line(&json!({ "event": "message", "role": "user", "text": text }))
             }
         }
     }
 
     /// Prints a remark, for people only.
-    pub(super) fn say(&mut self, remark: &str) -> io::Result<()> {
+    pub(super) fn remark(&mut self, remark: &str) -> io::Result<()> {
         match self {
-            Self::People(view) => view.say(remark),
-            Self::Programs(_) => Ok(()),
+            Self::Human(view) => view.show_remark(remark),
+            Self::Json(_) => Ok(()),
         }
     }
 
     /// Prints a warning on standard error.
     pub(super) fn warn(&mut self, remark: &str) -> io::Result<()> {
         match self {
-            Self::People(view) => view.say(remark),
-            Self::Programs(_) => {
+            Self::Human(view) => view.show_remark(remark),
+            Self::Json(_) => {
                 render::remark(remark);
                 Ok(())
             }
@@ -85,15 +85,15 @@ impl WatchOutput {
 
     pub(super) fn finish(&mut self, report: &TurnReport) -> io::Result<()> {
         match self {
-            Self::People(view) => view.finish(report, &AnswerFit::Free),
-            Self::Programs(lines) => lines.finish(report, &AnswerFit::Free),
+            Self::Human(view) => view.finish(report, &AnswerFit::Free),
+            Self::Json(lines) => lines.finish(report, &AnswerFit::Free),
         }
     }
 
     /// Ends the output of an event. Only its last line has the cursor, so a reader that resumes from it has seen
     /// the whole event.
-    pub(super) fn told(&mut self, cursor: Cursor, superseded: bool) -> io::Result<()> {
-        let Self::Programs(lines) = self else {
+    pub(super) fn end_event(&mut self, cursor: Cursor, superseded: bool) -> io::Result<()> {
+        let Self::Json(lines) = self else {
             return Ok(());
         };
         let written = lines.take();
@@ -116,7 +116,7 @@ impl WatchOutput {
 }
 
 /// The line of a fact that the sender of the message does not need.
-fn more(fact: &Fact) -> Option<Value> {
+fn extra_line(fact: &Fact) -> Option<Value> {
     match fact {
         Fact::CallAccepted { attempt, .. } => Some(json!({
             "event": "tool_accepted",

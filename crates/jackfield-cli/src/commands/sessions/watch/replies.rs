@@ -25,7 +25,7 @@ impl Replies {
         if self.attempt != Some(attempt) {
             (self.attempt, self.open) = (Some(attempt), None);
         }
-        let TextEvent { block, said } = piece;
+        let TextEvent { block, kind: said } = piece;
         let mut deltas = Vec::new();
         match said {
             // Data attached to the block comes with the whole reply.
@@ -35,14 +35,14 @@ impl Replies {
                 }
             }
             TextEventKind::Started(started) => {
-                let (start, call) = began(started);
+                let (start, call) = block_start(started);
                 self.open = Some((block, call));
                 deltas.push(Delta::BlockStarted {
                     index: block,
                     start,
                 });
             }
-            TextEventKind::Text { of, text } => {
+            TextEventKind::Text { kind: of, text } => {
                 let start = match of {
                     // The call of the arguments comes with the whole reply.
                     TextKind::Arguments => None,
@@ -94,8 +94,11 @@ impl Replies {
             annotations: Vec::new(),
             opaque: Vec::new(),
         };
-        let said = [TextEventKind::Text { of, text }, ended];
-        let pieces = said.map(|said| TextEvent { block: 0, said });
+        let said = [TextEventKind::Text { kind: of, text }, ended];
+        let pieces = said.map(|said| TextEvent {
+            block: 0,
+            kind: said,
+        });
         let events = pieces
             .into_iter()
             .flat_map(|piece| self.take(attempt, piece));
@@ -104,7 +107,7 @@ impl Replies {
 }
 
 /// The start of a block, and its call if it is one.
-fn began(started: TextStart) -> (BlockStart, Option<ToolCallId>) {
+fn block_start(started: TextStart) -> (BlockStart, Option<ToolCallId>) {
     match started {
         TextStart::Call { id, json, name, .. } => {
             let start = BlockStart::ToolCall {

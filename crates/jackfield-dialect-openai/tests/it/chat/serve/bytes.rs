@@ -77,7 +77,7 @@ proptest! {
     fn bodies_with_an_array_where_an_object_belongs(body in sound()) {
         let whole = serde_json::from_slice(&body).expect("JSON");
         if ChatCompletions::new().request(&|_| None, &body, &|_| owner()).is_ok() {
-            for (place, changed) in arrays::in_place_of_objects(&whole, &ANYTHING) {
+            for (place, changed) in arrays::arrays_for_objects(&whole, &ANYTHING) {
                 let body = changed.to_string();
                 let read = ChatCompletions::new().request(&|_| None, body.as_bytes(), &|_| owner());
                 prop_assert!(read.is_err(), "{}: {}", place, body);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use jackfield_dialect_kit::serve::{About, ServeDialect as _, ServeError, ServeErrorKind};
+use jackfield_dialect_kit::serve::{ReplyInfo, ServeDialect as _, ServeError, ServeErrorKind};
 use jackfield_dialect_openai::chat::serve::ChatCompletions;
 use jackfield_dialect_openai::error::classify;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
@@ -135,7 +135,7 @@ fn a_client_of_ours_takes_it_for_what_it_is() {
 
 #[test]
 fn an_error_in_a_stream_is_the_last_that_is_told() {
-    let mut encoder = ChatCompletions::new().encoder(&About::default());
+    let mut encoder = ChatCompletions::new().encoder(&ReplyInfo::default());
     drop(encoder.begin());
     let error = ServeError::new(failed(ModelFailureKind::Overloaded), "why");
     let events = encoder.fail(&error, "req_1");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_dialect_kit::encode::SseEvent;
-use jackfield_dialect_kit::serve::{About, EncodeReply, ServeDialect};
+use jackfield_dialect_kit::serve::{EncodeReply, ReplyInfo, ServeDialect};
 use jackfield_domain::block::{Block, CalledName, Content, RanBy, Thinking, ToolCall};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::ids::ToolCallId;
@@ -42,7 +42,7 @@ impl Segment {
     pub(crate) fn events(
         &self,
         dialect: &dyn ServeDialect,
-        about: &About,
+        about: &ReplyInfo,
         deltas: &[Delta],
     ) -> Vec<SseEvent> {
         let mut encoder = dialect.encoder(about);
@@ -109,7 +109,7 @@ pub(crate) fn segment() -> impl Strategy<Value = (Segment, Vec<Delta>)> {
 fn told_apart(deltas: Vec<Delta>) -> Vec<Delta> {
     let (apart, mut rest): (Vec<Delta>, Vec<Delta>) =
         deltas.into_iter().partition(|delta| match delta {
-            Delta::StateSet { state, .. } => RoundBreak::begins(std::slice::from_ref(state)),
+            Delta::StateSet { state, .. } => RoundBreak::is_marked(std::slice::from_ref(state)),
             _ => false,
         });
     let words = |delta: &Delta| {

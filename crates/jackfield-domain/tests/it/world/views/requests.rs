@@ -16,9 +16,13 @@ use super::super::{Property, World};
 impl World {
     /// Where a history belongs of which the world has come so far.
     fn locate(&self, history: &[Message], steps: usize) -> Located {
-        let known = SessionIndex::of(self.session().clone(), &self.steps[..steps]);
-        let other = SessionIndex::of(self.session().clone(), &[]);
-        locate::locate(PRINCIPAL, &HistoryKeys::of(history), &[other, known])
+        let known = SessionIndex::from_steps(self.session().clone(), &self.steps[..steps]);
+        let other = SessionIndex::from_steps(self.session().clone(), &[]);
+        locate::locate(
+            PRINCIPAL,
+            &HistoryKeys::from_history(history),
+            &[other, known],
+        )
     }
 
     /// The results that a turn waits for answer it; some of them do not.
@@ -46,8 +50,13 @@ impl World {
             }
         }
         // Nobody else finds it.
-        let known = SessionIndex::of(self.session().clone(), &self.steps[..steps]);
-        if locate::locate("somebody else", &HistoryKeys::of(history), &[known]) != Located::New {
+        let known = SessionIndex::from_steps(self.session().clone(), &self.steps[..steps]);
+        if locate::locate(
+            "somebody else",
+            &HistoryKeys::from_history(history),
+            &[known],
+        ) != Located::New
+        {
             self.violate(Property::RequestsAreFound, "another's".to_owned());
         }
     }
@@ -93,7 +102,7 @@ impl World {
         let facts = self.steps.iter().flat_map(|step| &step.facts);
         let last_result = locate::results(history).pop();
         let follows = |at: &ForkPlace| {
-            let said = fork::said_until(self.session().clone(), facts.clone(), at);
+            let said = fork::messages_until(self.session().clone(), facts.clone(), at);
             let last = said.iter().filter_map(|said| said.last());
             let mut blocks = last.flat_map(|message| &message.blocks);
             blocks.any(|block| match (&block.content, &last_result) {
@@ -104,7 +113,7 @@ impl World {
         let is_right = match &located {
             Located::More {
                 at: Some(at),
-                words,
+                text: words,
                 ..
             } => words.to_text() == "and more" && follows(at),
             // The turn that was opened with what came too late has no such words.
@@ -132,7 +141,10 @@ impl World {
             .last()
             .is_some_and(|last| last.role == Role::Assistant);
         match located {
-            Located::Continue { known, .. } if known <= history.len() => {}
+            Located::Continue {
+                known_messages: known,
+                ..
+            } if known <= history.len() => {}
             // What a turn that broke off was brought last was never answered.
             _ if !ends_with_model || says_nothing(history.last()) => {}
             located => {

@@ -54,7 +54,7 @@ impl World {
                     all.last_mut().expect("one").asked.insert(wait.call.clone());
                 }
                 let ends = open.apply(fact, Some(place) == last);
-                assert_eq!(open.now() as usize, all.len() - usize::from(!ends));
+                assert_eq!(open.current() as usize, all.len() - usize::from(!ends));
                 if ends {
                     let now = all.last_mut().expect("one");
                     now.steps = at + 1;

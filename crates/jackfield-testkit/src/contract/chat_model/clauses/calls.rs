@@ -106,7 +106,7 @@ pub(in super::super) async fn truncated_arguments_are_not_repaired<H: ChatModelH
         } else {
             vec![cut_off]
         };
-        let script = VendorReply::of(blocks).finish(FinishReason::Length);
+        let script = VendorReply::from_blocks(blocks).finish(FinishReason::Length);
         for manner in [
             Manner::Usual,
             Manner::ArgumentsAtEnd,
@@ -114,14 +114,14 @@ pub(in super::super) async fn truncated_arguments_are_not_repaired<H: ChatModelH
             Manner::IndexMissing,
             Manner::IndexReused,
         ] {
-            let script = script.clone().sent(manner);
+            let script = script.clone().with_manner(manner);
             // Arguments that are JSON values cannot be cut.
             if manner != Manner::Usual && harness.render(&script).is_none() {
                 continue;
             }
-            let wire = bench.wire(&script);
-            let said = ReplyMeaning::told(&bench.ask(wire.response()).await.reply());
-            assert_eq!(said, ReplyMeaning::scripted(&script), "{script:?}");
+            let wire = bench.render(&script);
+            let said = ReplyMeaning::from_reply(&bench.call(wire.response()).await.reply());
+            assert_eq!(said, ReplyMeaning::from_script(&script), "{script:?}");
         }
     }
 }
@@ -134,8 +134,8 @@ async fn calls<H: ChatModelHarness>(
     if !bench.harness.capabilities().tools {
         return None;
     }
-    let wire = bench.wire(&VendorReply::of(blocks));
-    let reply = bench.ask(wire.response()).await.reply();
+    let wire = bench.render(&VendorReply::from_blocks(blocks));
+    let reply = bench.call(wire.response()).await.reply();
     let calls: Vec<Arc<ToolCall>> = reply.message.calls().cloned().collect();
     assert!(!calls.is_empty(), "a call was sent, and none came");
     Some(calls)

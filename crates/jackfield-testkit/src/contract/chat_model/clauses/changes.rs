@@ -25,13 +25,13 @@ pub(in super::super) async fn every_change_of_a_request_is_sent_or_noted<H: Chat
     harness: &H,
 ) {
     let bench = Bench::new(harness).await;
-    let fine = bench.wire(&VendorReply::text(&["fine"]));
+    let fine = bench.render(&VendorReply::text(&["fine"]));
     let asked = conversation(&bench).await;
-    let Some(before) = sent(&bench, &fine, &asked).await else {
+    let Some(before) = send(&bench, &fine, &asked).await else {
         panic!("a plain conversation is refused");
     };
     assert!(
-        sent(&bench, &fine, &asked).await.as_ref() == Some(&before),
+        send(&bench, &fine, &asked).await.as_ref() == Some(&before),
         "the same request is not the same bytes, which no provider finds in its cache"
     );
     for (what, change) in changes(harness.capabilities().tools) {
@@ -39,7 +39,7 @@ pub(in super::super) async fn every_change_of_a_request_is_sent_or_noted<H: Chat
         change(&mut changed);
         assert!(changed != asked, "{what}: nothing is changed");
         // A refusal reports the change as well.
-        if let Some(after) = sent(&bench, &fine, &changed).await {
+        if let Some(after) = send(&bench, &fine, &changed).await {
             // A setting that is never sent may be noted whether it is set or not.
             let noted = after.1.iter().any(|note| note.path == what);
             assert!(
@@ -52,14 +52,14 @@ pub(in super::super) async fn every_change_of_a_request_is_sent_or_noted<H: Chat
 }
 
 /// The request on the wire, and its notes; `None` if it is refused.
-async fn sent<H: ChatModelHarness>(
+async fn send<H: ChatModelHarness>(
     bench: &Bench<'_, H>,
     fine: &WireReply,
     request: &ModelRequest,
 ) -> Option<(String, Vec<Note>)> {
     let before = bench.server.requests().len();
     bench.server.answer(fine.response());
-    let asked = bench.ask_this(request).await;
+    let asked = bench.call_with(request).await;
     if asked.result.is_err() {
         let failure = asked.failure();
         assert_eq!(failure.kind, ModelFailureKind::Unsupported, "{failure:?}");
@@ -82,7 +82,8 @@ async fn conversation<H: ChatModelHarness>(bench: &Bench<'_, H>) -> ModelRequest
         blocks.push(call("call_2"));
     }
     let mut talk = Talk::new(bench);
-    talk.round(&bench.wire(&VendorReply::of(blocks))).await;
+    talk.round(&bench.render(&VendorReply::from_blocks(blocks)))
+        .await;
     let mut request = talk.request();
     request.system = system(&["Be brief.", "Be kind."]);
     if can.tools {

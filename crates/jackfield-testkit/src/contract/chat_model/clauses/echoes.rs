@@ -9,7 +9,7 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_ports::chat_model::ChatModel as _;
 use serde_json::json;
 
-use super::super::bench::{Bench, asking, request as request_of};
+use super::super::bench::{Bench, request as request_of, request_with};
 use super::super::reply_meaning::ReplyMeaning;
 use super::super::rounds::Talk;
 use super::super::{BlockKind, ChatModelHarness, Manner, ScriptedBlock, VendorReply, WireReply};
@@ -21,7 +21,7 @@ pub(in super::super) async fn calls_and_outcomes_go_back_in_pairs<H: ChatModelHa
     let bench = Bench::new(harness).await;
     for script in with_calls(harness) {
         let mut talk = Talk::new(&bench);
-        talk.round(&bench.wire(&script)).await;
+        talk.round(&bench.render(&script)).await;
         let echo = talk.echo().await;
         talk.check_pairs(&echo);
         let sent: Vec<&str> = ids(&script);
@@ -36,14 +36,14 @@ pub(in super::super) async fn calls_with_unusable_ids_are_kept_apart<H: ChatMode
     let bench = Bench::new(harness).await;
     for manner in [Manner::IdEmpty, Manner::IdMissing, Manner::IdSame] {
         for script in for_manner(harness, manner) {
-            let Some(wire) = bench.sent(&script) else {
+            let Some(wire) = bench.render_if_possible(&script) else {
                 break;
             };
             let mut talk = Talk::new(&bench);
             talk.round(&wire).await;
             assert_eq!(
-                ReplyMeaning::told(&talk.replies[0]),
-                ReplyMeaning::scripted(&script),
+                ReplyMeaning::from_reply(&talk.replies[0]),
+                ReplyMeaning::from_script(&script),
                 "{script:?}"
             );
             talk.check_pairs(&talk.echo().await);
@@ -51,7 +51,7 @@ pub(in super::super) async fn calls_with_unusable_ids_are_kept_apart<H: ChatMode
     }
     // A vendor that numbers the calls of each reply from the start.
     for script in with_calls(harness) {
-        let wire = bench.wire(&script);
+        let wire = bench.render(&script);
         let mut talk = Talk::new(&bench);
         for _ in 0..3 {
             talk.round(&wire).await;
@@ -80,13 +80,13 @@ pub(in super::super) async fn reasoning_goes_back_as_it_came<H: ChatModelHarness
         } else {
             blocks.push(ScriptedBlock::text(&["Fine."]));
         }
-        let script = VendorReply::of(blocks);
+        let script = VendorReply::from_blocks(blocks);
         let Some(wire) = bench.with_block(BlockKind::Reasoning, &script) else {
             return;
         };
         let has_state = contains(&wire, state);
         talk.round(&wire).await;
-        let told = ReplyMeaning::told(&talk.replies[nth]);
+        let told = ReplyMeaning::from_reply(&talk.replies[nth]);
         assert_eq!(told.reasoning, pieces.concat());
         expected.push((pieces.concat(), has_state.then_some(state)));
     }
@@ -123,10 +123,10 @@ pub(in super::super) async fn state_of_another_owner_is_withheld_and_noted<H: Ch
     ];
     for other in others {
         let request = with_state_of(&bench, &other).await;
-        let fine = bench.wire(&VendorReply::text(&["fine"]));
+        let fine = bench.render(&VendorReply::text(&["fine"]));
         bench.server.answer(fine.response());
         let before = bench.server.requests().len();
-        let reply = bench.ask_this(&request).await.reply();
+        let reply = bench.call_with(&request).await.reply();
         let sent = bench.server.request(before).await.text();
         assert!(
             !sent.contains(STATE),
@@ -150,7 +150,7 @@ pub(in super::super) async fn strict_requests_are_refused_where_others_are_noted
     harness: &H,
 ) {
     let bench = Bench::new(harness).await;
-    let fine = bench.wire(&VendorReply::text(&["fine"]));
+    let fine = bench.render(&VendorReply::text(&["fine"]));
     let elsewhere = StateOwner {
         dialect: "elsewhere".into(),
         endpoint: "https://elsewhere.example".into(),
@@ -158,7 +158,7 @@ pub(in super::super) async fn strict_requests_are_refused_where_others_are_noted
     };
     let mut request = with_state_of(&bench, &elsewhere).await;
     bench.server.answer(fine.response());
-    let noted = bench.ask_this(&request).await.reply().end.notes;
+    let noted = bench.call_with(&request).await.reply().end.notes;
     let worst = noted.iter().map(|note| note.effect).max();
     assert!(worst.is_some(), "what was left out has to be noted");
     let before = bench.server.requests().len();
@@ -173,7 +173,7 @@ pub(in super::super) async fn strict_requests_are_refused_where_others_are_noted
         }
         request.strict = Some(least);
         bench.server.answer(fine.response());
-        let failure = bench.ask_this(&request).await.failure();
+        let failure = bench.call_with(&request).await.failure();
         assert_eq!(failure.kind, ModelFailureKind::Unsupported, "{failure:?}");
         assert_eq!(failure.phase, Phase::BeforeSend, "{failure:?}");
         assert_eq!(failure.advice, RetryAdvice::Never, "{failure:?}");
@@ -188,11 +188,11 @@ pub(in super::super) async fn strict_requests_are_refused_where_others_are_noted
     // Sent without tools: some models cannot be offered any without a note.
     let mut plain = request_of(harness.model(), false);
     plain.strict = Some(NoteEffect::Cosmetic);
-    let _reply = bench.ask_this(&plain).await.reply();
+    let _reply = bench.call_with(&plain).await.reply();
     if worst < Some(NoteEffect::Meaning) {
         request.strict = Some(NoteEffect::Meaning);
         bench.server.answer(fine.response());
-        let _reply = bench.ask_this(&request).await.reply();
+        let _reply = bench.call_with(&request).await.reply();
     }
 }
 
@@ -203,7 +203,7 @@ async fn with_state_of<H: ChatModelHarness>(
 ) -> ModelRequest {
     let own = bench.model.state_owner(bench.harness.model());
     let reasoning = ScriptedBlock::reasoning(&["Let me see."], STATE);
-    let script = VendorReply::of(vec![reasoning, ScriptedBlock::text(&["It is cold."])]);
+    let script = VendorReply::from_blocks(vec![reasoning, ScriptedBlock::text(&["It is cold."])]);
     let block = Block {
         opaque: vec![OpaqueState {
             kind: "signature".into(),
@@ -221,7 +221,7 @@ async fn with_state_of<H: ChatModelHarness>(
     if let Some(wire) = bench.with_block(BlockKind::Reasoning, &script)
         && contains(&wire, STATE)
     {
-        answer = Message::clone(&bench.ask(wire.response()).await.reply().message);
+        answer = Message::clone(&bench.call(wire.response()).await.reply().message);
     }
     let of_blocks = answer.blocks.iter_mut().flat_map(|block| &mut block.opaque);
     for state in of_blocks.chain(&mut answer.opaque) {
@@ -232,7 +232,7 @@ async fn with_state_of<H: ChatModelHarness>(
         answer,
         Message::user("And in Bergen?"),
     ];
-    asking(bench.harness.model(), &[], messages)
+    request_with(bench.harness.model(), &[], messages)
 }
 
 fn ids(script: &VendorReply) -> Vec<&str> {

@@ -77,7 +77,7 @@ pub(in super::super) async fn server_errors_are_retryable<H: ChatModelHarness>(h
         Response::json(504, "{}"),
         Response::json(500, "{\"error\": \"cut o").cut_at(5),
     ] {
-        let failure = bench.ask(response).await.failure();
+        let failure = bench.call(response).await.failure();
         assert_eq!(failure.phase, Phase::BeforeFirstDelta, "{failure:?}");
         assert_ne!(failure.advice, RetryAdvice::Never, "{failure:?}");
         assert!(
@@ -91,12 +91,12 @@ pub(in super::super) async fn server_errors_are_retryable<H: ChatModelHarness>(h
 }
 
 pub(in super::super) async fn connect_failure_is_before_send<H: ChatModelHarness>(harness: &H) {
-    let port = RefusingPort::take();
+    let port = RefusingPort::reserve();
     let bench = Bench {
         model: harness.connect(&port.base_url(), KEY),
         ..Bench::new(harness).await
     };
-    let failure = bench.ask_this(&bench.request()).await.failure();
+    let failure = bench.call_with(&bench.request()).await.failure();
     assert_eq!(failure.kind, ModelFailureKind::Transport, "{failure:?}");
     assert_eq!(failure.phase, Phase::BeforeSend, "{failure:?}");
     assert_ne!(failure.advice, RetryAdvice::Never, "{failure:?}");
@@ -112,7 +112,7 @@ pub(in super::super) async fn html_instead_of_json_is_a_clear_failure<H: ChatMod
     let page = "<!DOCTYPE html>\n<html><head><title>Welcome to nginx!</title></head></html>";
     let bench = Bench::new(harness).await;
     for status in [200, 404, 405] {
-        let failure = bench.ask(Response::html(status, page)).await.failure();
+        let failure = bench.call(Response::html(status, page)).await.failure();
         assert_eq!(failure.phase, Phase::BeforeFirstDelta, "{failure:?}");
         assert_eq!(failure.advice, RetryAdvice::Never, "{failure:?}");
         assert!(
@@ -125,7 +125,7 @@ pub(in super::super) async fn html_instead_of_json_is_a_clear_failure<H: ChatMod
 async fn failure<H: ChatModelHarness>(harness: &H, kind: ScriptedFailureKind) -> ModelFailure {
     let bench = Bench::new(harness).await;
     let wire = harness.render_failure(&ScriptedFailure::new(kind));
-    let failure = bench.ask(wire.response()).await.failure();
+    let failure = bench.call(wire.response()).await.failure();
     assert_eq!(failure.phase, Phase::BeforeFirstDelta, "{failure:?}");
     failure
 }

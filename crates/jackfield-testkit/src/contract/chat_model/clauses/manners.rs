@@ -31,7 +31,7 @@ pub(in super::super) async fn every_manner_is_rendered_or_said_to_be_impossible<
     for manner in Manner::HOSTILE {
         let calls: Option<Vec<WireReply>> = with_calls(harness)
             .into_iter()
-            .map(|one| harness.render(&one.sent(*manner)))
+            .map(|one| harness.render(&one.with_manner(*manner)))
             .collect();
         if let Some(calls) = calls.filter(|calls| {
             let usual = as_usual(&bench, with_calls(harness));
@@ -46,7 +46,10 @@ pub(in super::super) async fn every_manner_is_rendered_or_said_to_be_impossible<
             known.push((manner, calls));
         }
         let scripts = for_manner(harness, *manner);
-        let sent: Option<Vec<WireReply>> = scripts.iter().map(|one| bench.sent(one)).collect();
+        let sent: Option<Vec<WireReply>> = scripts
+            .iter()
+            .map(|one| bench.render_if_possible(one))
+            .collect();
         if sent.is_none_or(|sent| sent.is_empty() || sent != as_usual(&bench, scripts)) {
             continue;
         }
@@ -78,7 +81,7 @@ pub(in super::super) async fn every_manner_is_rendered_or_said_to_be_impossible<
         (BlockKind::Refusal, ScriptedBlock::refusal(&["No."])),
     ] {
         let _checked = bench
-            .with_block(kind, &VendorReply::of(vec![block]))
+            .with_block(kind, &VendorReply::from_blocks(vec![block]))
             .is_some();
     }
 }
@@ -96,11 +99,11 @@ pub(in super::super) async fn arguments_in_any_manner_are_the_same<H: ChatModelH
         Manner::ArgumentsMissing,
         Manner::ArgumentsNull,
     ];
-    same(harness, &manners, |said| said).await;
+    check_manners(harness, &manners, |said| said).await;
 }
 
 pub(in super::super) async fn calls_in_one_piece_are_all_taken<H: ChatModelHarness>(harness: &H) {
-    same(harness, &[Manner::CallsInOnePiece], |said| said).await;
+    check_manners(harness, &[Manner::CallsInOnePiece], |said| said).await;
 }
 
 pub(in super::super) async fn calls_in_any_numbering_are_kept_apart<H: ChatModelHarness>(
@@ -112,14 +115,14 @@ pub(in super::super) async fn calls_in_any_numbering_are_kept_apart<H: ChatModel
         Manner::IndexOneBased,
         Manner::IndexReused,
     ];
-    same(harness, &manners, |said| said).await;
+    check_manners(harness, &manners, |said| said).await;
 }
 
 pub(in super::super) async fn calls_count_whatever_the_finish_reason_says<H: ChatModelHarness>(
     harness: &H,
 ) {
     // The tool loop only looks at the calls; an adapter may report either finish reason.
-    same(harness, &[Manner::FinishSaysStop], |mut said| {
+    check_manners(harness, &[Manner::FinishSaysStop], |mut said| {
         if said.finish == FinishReason::Stop {
             said.finish = FinishReason::ToolCalls;
         }
@@ -136,7 +139,7 @@ pub(in super::super) async fn names_in_any_manner_come_whole_and_once<H: ChatMod
         Manner::NameLate,
         Manner::NameRepeated,
     ];
-    same(harness, &manners, |said| said).await;
+    check_manners(harness, &manners, |said| said).await;
 }
 
 pub(in super::super) async fn fields_that_say_nothing_change_nothing<H: ChatModelHarness>(
@@ -147,23 +150,23 @@ pub(in super::super) async fn fields_that_say_nothing_change_nothing<H: ChatMode
         Manner::RoleMissing,
         Manner::RoleRepeated,
     ];
-    same(harness, &manners, |said| said).await;
+    check_manners(harness, &manners, |said| said).await;
 }
 
 pub(in super::super) async fn a_missing_end_marker_loses_nothing<H: ChatModelHarness>(harness: &H) {
-    same(harness, &[Manner::EndMarkerMissing], |said| said).await;
+    check_manners(harness, &[Manner::EndMarkerMissing], |said| said).await;
 }
 
 pub(in super::super) async fn a_reply_that_is_not_streamed_is_told_the_same<H: ChatModelHarness>(
     harness: &H,
 ) {
-    same(harness, &[Manner::NotStreamed], |said| said).await;
+    check_manners(harness, &[Manner::NotStreamed], |said| said).await;
 }
 
 pub(in super::super) async fn usage_in_any_manner_is_counted_once<H: ChatModelHarness>(
     harness: &H,
 ) {
-    same(
+    check_manners(
         harness,
         &[Manner::UsageApart, Manner::UsageInEachPiece],
         |said| said,
@@ -171,13 +174,13 @@ pub(in super::super) async fn usage_in_any_manner_is_counted_once<H: ChatModelHa
     .await;
     let bench = Bench::new(harness).await;
     for script in for_manner(harness, Manner::UsageMissing) {
-        let Some(wire) = bench.sent(&script) else {
+        let Some(wire) = bench.render_if_possible(&script) else {
             return;
         };
-        let said = ReplyMeaning::told(&bench.ask(wire.response()).await.reply());
+        let said = ReplyMeaning::from_reply(&bench.call(wire.response()).await.reply());
         assert_eq!(
             said,
-            ReplyMeaning::scripted(&script).using(None),
+            ReplyMeaning::from_script(&script).with_usage(None),
             "{script:?}"
         );
     }
@@ -189,16 +192,16 @@ pub(in super::super) async fn a_reply_cut_at_any_event_is_an_error_or_whole<H: C
     let bench = Bench::new(harness).await;
     let manners = Manner::HOSTILE.iter().chain(&[Manner::Usual]);
     for script in manners.flat_map(|manner| for_manner(harness, *manner).into_iter().take(4)) {
-        let Some(wire) = bench.sent(&script) else {
+        let Some(wire) = bench.render_if_possible(&script) else {
             continue;
         };
-        let whole = bench.ask(wire.response()).await.reply();
+        let whole = bench.call(wire.response()).await.reply();
         // Usage may be lost with the end of a reply; its content may not.
-        let whole = ReplyMeaning::told(&whole).using(None);
+        let whole = ReplyMeaning::from_reply(&whole).with_usage(None);
         for count in 0..wire.pieces.len() {
-            let asked = bench.ask(wire.until(count)).await;
+            let asked = bench.call(wire.first_pieces(count)).await;
             if asked.result.is_ok() {
-                let said = ReplyMeaning::told(&asked.reply()).using(None);
+                let said = ReplyMeaning::from_reply(&asked.reply()).with_usage(None);
                 assert_eq!(said, whole, "after piece {count} of {script:?}");
             } else {
                 let _failure = asked.failure();
@@ -208,19 +211,23 @@ pub(in super::super) async fn a_reply_cut_at_any_event_is_an_error_or_whole<H: C
 }
 
 /// Checks that replies in these manners have the scripted meaning.
-async fn same<H: ChatModelHarness>(
+async fn check_manners<H: ChatModelHarness>(
     harness: &H,
     manners: &[Manner],
-    meant: impl Fn(ReplyMeaning) -> ReplyMeaning,
+    normalize: impl Fn(ReplyMeaning) -> ReplyMeaning,
 ) {
     let bench = Bench::new(harness).await;
     for manner in manners {
         for script in for_manner(harness, *manner) {
-            let Some(wire) = bench.sent(&script) else {
+            let Some(wire) = bench.render_if_possible(&script) else {
                 break;
             };
-            let said = ReplyMeaning::told(&bench.ask(wire.response()).await.reply());
-            assert_eq!(meant(said), ReplyMeaning::scripted(&script), "{script:?}");
+            let meaning = ReplyMeaning::from_reply(&bench.call(wire.response()).await.reply());
+            assert_eq!(
+                normalize(meaning),
+                ReplyMeaning::from_script(&script),
+                "{script:?}"
+            );
         }
     }
 }
@@ -230,6 +237,8 @@ fn as_usual<H: ChatModelHarness>(
     bench: &Bench<'_, H>,
     scripts: Vec<VendorReply>,
 ) -> Vec<WireReply> {
-    let usual = scripts.into_iter().map(|one| one.sent(Manner::Usual));
-    usual.map(|one| bench.wire(&one)).collect()
+    let usual = scripts
+        .into_iter()
+        .map(|one| one.with_manner(Manner::Usual));
+    usual.map(|one| bench.render(&one)).collect()
 }

@@ -6,7 +6,7 @@ use jackfield_domain::reply::FinishReason;
 use jackfield_domain::tool::{InputFormat, ToolDefinition};
 use jackfield_domain::usage::Usage;
 
-use super::super::bench::{Bench, tool, words};
+use super::super::bench::{Bench, reply_text, tool};
 use super::super::reply_meaning::ReplyMeaning;
 use super::super::{BlockKind, ChatModelHarness, ScriptedBlock, VendorReply};
 use crate::server::Response;
@@ -14,9 +14,9 @@ use crate::server::Response;
 pub(in super::super) async fn text_arrives_in_order<H: ChatModelHarness>(harness: &H) {
     let bench = Bench::new(harness).await;
     let pieces = ["It is ", "−3 °C", ", with a ", "🌨", " or two.\n\n", " Bye"];
-    let wire = bench.wire(&VendorReply::text(&pieces));
-    let reply = bench.ask(wire.response()).await.reply();
-    assert_eq!(words(&reply), pieces.concat());
+    let wire = bench.render(&VendorReply::text(&pieces));
+    let reply = bench.call(wire.response()).await.reply();
+    assert_eq!(reply_text(&reply), pieces.concat());
     assert_eq!(reply.end.finish, FinishReason::Stop);
 }
 
@@ -36,21 +36,21 @@ pub(in super::super) async fn finish_reasons_map_as_documented<H: ChatModelHarne
         FinishReason::StopSequence("END".into()),
     ];
     for finish in common {
-        let wire = bench.wire(&VendorReply::text(&["so far"]).finish(finish.clone()));
-        let reply = bench.ask(wire.response()).await.reply();
+        let wire = bench.render(&VendorReply::text(&["so far"]).finish(finish.clone()));
+        let reply = bench.call(wire.response()).await.reply();
         assert_eq!(reply.end.finish, finish);
     }
     for finish in rare {
         let script = VendorReply::text(&["so far"]).finish(finish.clone());
         if let Some(wire) = harness.render(&script) {
-            let reply = bench.ask(wire.response()).await.reply();
+            let reply = bench.call(wire.response()).await.reply();
             assert_eq!(reply.end.finish, finish);
         }
     }
     if harness.capabilities().tools {
         let call = ScriptedBlock::call("call_1", "weather", &["{}"]);
-        let wire = bench.wire(&VendorReply::of(vec![call]));
-        let reply = bench.ask(wire.response()).await.reply();
+        let wire = bench.render(&VendorReply::from_blocks(vec![call]));
+        let reply = bench.call(wire.response()).await.reply();
         assert_eq!(reply.end.finish, FinishReason::ToolCalls);
     }
 }
@@ -58,11 +58,11 @@ pub(in super::super) async fn finish_reasons_map_as_documented<H: ChatModelHarne
 pub(in super::super) async fn usage_is_reported_once<H: ChatModelHarness>(harness: &H) {
     let bench = Bench::new(harness).await;
     let script = VendorReply::text(&["one ", "two ", "three"]);
-    let wire = bench.wire(&script);
-    let reply = bench.ask(wire.response()).await.reply();
+    let wire = bench.render(&script);
+    let reply = bench.call(wire.response()).await.reply();
     assert_eq!(reply.end.usage, Some(script.usage));
     // No usage carries over to the next call.
-    let reply = bench.ask(wire.response()).await.reply();
+    let reply = bench.call(wire.response()).await.reply();
     assert_eq!(reply.end.usage, Some(script.usage));
 }
 
@@ -77,8 +77,8 @@ pub(in super::super) async fn usage_totals_hold_their_parts<H: ChatModelHarness>
         reasoning: 8_191,
         ..Usage::default()
     };
-    let wire = bench.wire(&script);
-    let told = bench.ask(wire.response()).await.reply().end.usage;
+    let wire = bench.render(&script);
+    let told = bench.call(wire.response()).await.reply().end.usage;
     // The counts that the vendor sends are reported; those that it does not send are still part of its totals.
     let bytes = wire.pieces.concat();
     let sent = String::from_utf8_lossy(&bytes);
@@ -108,26 +108,26 @@ pub(in super::super) async fn text_after_calls_is_kept<H: ChatModelHarness>(harn
         vec![call.clone(), words.clone()],
         vec![ScriptedBlock::text(&["Well. "]), call, words],
     ] {
-        let script = VendorReply::of(blocks);
-        let wire = bench.wire(&script);
-        let said = ReplyMeaning::told(&bench.ask(wire.response()).await.reply());
-        assert_eq!(said, ReplyMeaning::scripted(&script));
+        let script = VendorReply::from_blocks(blocks);
+        let wire = bench.render(&script);
+        let said = ReplyMeaning::from_reply(&bench.call(wire.response()).await.reply());
+        assert_eq!(said, ReplyMeaning::from_script(&script));
     }
 }
 
 pub(in super::super) async fn refusals_are_told_as_refusals<H: ChatModelHarness>(harness: &H) {
     let bench = Bench::new(harness).await;
     let refusal = ScriptedBlock::refusal(&["I will ", "not do ", "that 🙅."]);
-    let script = VendorReply::of(vec![refusal]);
+    let script = VendorReply::from_blocks(vec![refusal]);
     let Some(wire) = bench.with_block(BlockKind::Refusal, &script) else {
         return;
     };
-    let mut said = ReplyMeaning::told(&bench.ask(wire.response()).await.reply());
+    let mut said = ReplyMeaning::from_reply(&bench.call(wire.response()).await.reply());
     // Vendors with a refusal field have no finish reason for it; the dialect may assign one.
     if said.finish == FinishReason::Refused {
         said.finish = FinishReason::Stop;
     }
-    assert_eq!(said, ReplyMeaning::scripted(&script));
+    assert_eq!(said, ReplyMeaning::from_script(&script));
 }
 
 pub(in super::super) async fn custom_calls_come_as_text<H: ChatModelHarness>(harness: &H) {
@@ -135,7 +135,7 @@ pub(in super::super) async fn custom_calls_come_as_text<H: ChatModelHarness>(har
     // Text that looks like JSON stays text.
     for input in [["say ", "\"cheese\"\n"], ["{\"a\"", ": 1}"], ["", ""]] {
         let call = ScriptedBlock::custom("call_1", "note", &input);
-        let script = VendorReply::of(vec![call]);
+        let script = VendorReply::from_blocks(vec![call]);
         let Some(wire) = bench.with_block(BlockKind::CustomCall, &script) else {
             return;
         };
@@ -146,8 +146,8 @@ pub(in super::super) async fn custom_calls_come_as_text<H: ChatModelHarness>(har
         };
         Arc::make_mut(&mut request.tools).push(Arc::new(note));
         bench.server.answer(wire.response());
-        let said = ReplyMeaning::told(&bench.ask_this(&request).await.reply());
-        assert_eq!(said, ReplyMeaning::scripted(&script));
+        let said = ReplyMeaning::from_reply(&bench.call_with(&request).await.reply());
+        assert_eq!(said, ReplyMeaning::from_script(&script));
     }
 }
 
@@ -156,11 +156,11 @@ pub(in super::super) async fn recorded_replies_say_what_they_said<H: ChatModelHa
 ) {
     let bench = Bench::new(harness).await;
     for recording in harness.recordings() {
-        let said = ReplyMeaning::scripted(&recording.says);
+        let said = ReplyMeaning::from_script(&recording.meaning);
         let check = async |response: Response, how: String| {
-            let reply = bench.ask(response).await.reply();
+            let reply = bench.call(response).await.reply();
             assert_eq!(
-                ReplyMeaning::told(&reply),
+                ReplyMeaning::from_reply(&reply),
                 said,
                 "`{}` {how}",
                 recording.name
@@ -170,7 +170,7 @@ pub(in super::super) async fn recorded_replies_say_what_they_said<H: ChatModelHa
         check(whole.clone(), "as it came".to_owned()).await;
         for size in [1, 2, 3, 7, 61, 1_000] {
             check(
-                whole.clone().recut(size),
+                whole.clone().split_sends(size),
                 format!("in pieces of {size} bytes"),
             )
             .await;

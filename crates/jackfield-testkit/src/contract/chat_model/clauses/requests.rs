@@ -13,14 +13,14 @@ use jackfield_domain::tool::ToolChoice;
 use jackfield_ports::chat_model::ChatModel as _;
 use serde_json::json;
 
-use super::super::bench::{Bench, KEY, WatchedSink, request, told, tool};
+use super::super::bench::{Bench, KEY, WatchedSink, error_text, request, tool};
 use super::super::{ChatModelHarness, ScriptedFailure, ScriptedFailureKind, VendorReply, spans};
 use crate::server::{Gate, RefusingPort, Response};
 
 pub(in super::super) async fn one_call_makes_one_http_request<H: ChatModelHarness>(harness: &H) {
     let reply = Bench::new(harness)
         .await
-        .wire(&VendorReply::text(&["one ", "two"]));
+        .render(&VendorReply::text(&["one ", "two"]));
     let failure = |kind| {
         harness
             .render_failure(&ScriptedFailure::new(kind))
@@ -28,7 +28,7 @@ pub(in super::super) async fn one_call_makes_one_http_request<H: ChatModelHarnes
     };
     for (response, what) in [
         (reply.response(), "a reply"),
-        (reply.until(1).cut_off(), "a reply that breaks off"),
+        (reply.first_pieces(1).cut_off(), "a reply that breaks off"),
         (Response::raw().cut_off(), "no answer"),
         (Response::new(307).header("location", "/v2"), "a redirect"),
         (
@@ -40,7 +40,7 @@ pub(in super::super) async fn one_call_makes_one_http_request<H: ChatModelHarnes
         (failure(ScriptedFailureKind::Unauthenticated), "a wrong key"),
     ] {
         let bench = Bench::new(harness).await;
-        let _asked = bench.ask(response).await;
+        let _asked = bench.call(response).await;
         assert_eq!(bench.server.requests().len(), 1, "after {what}");
     }
 }
@@ -50,15 +50,15 @@ pub(in super::super) async fn dropping_the_call_closes_the_connection<H: ChatMod
 ) {
     let (before, inside) = (Gate::new(), Gate::new());
     let bench = Bench::new(harness).await;
-    let wire = bench.wire(&VendorReply::text(&["one ", "two ", "three"]));
-    let within = wire.until(wire.ending - 1).pause(&inside);
+    let wire = bench.render(&VendorReply::text(&["one ", "two ", "three"]));
+    let within = wire.first_pieces(wire.ending - 1).pause(&inside);
     for (response, gate) in [(Response::raw().pause(&before), before), (within, inside)] {
         let bench = Bench::new(harness).await;
         bench.server.answer(response);
         let request = bench.request();
         let mut sink = WatchedSink::new();
         tokio::select! {
-            result = bench.ask_into(&request, &mut sink) => {
+            result = bench.call_into(&request, &mut sink) => {
                 panic!("the answer is still coming, but the call ended: {result:?}")
             }
             () = gate.reached() => {}
@@ -76,7 +76,7 @@ pub(in super::super) async fn undeclared_capability_is_refused<H: ChatModelHarne
     if !can.audio {
         cases.push((
             "audio",
-            saying(
+            with_content(
                 plain(),
                 Content::Audio(Audio {
                     source: base64("audio/wav"),
@@ -88,7 +88,7 @@ pub(in super::super) async fn undeclared_capability_is_refused<H: ChatModelHarne
     if !can.documents {
         cases.push((
             "documents",
-            saying(
+            with_content(
                 plain(),
                 Content::Document(Document {
                     cite: false,
@@ -102,7 +102,7 @@ pub(in super::super) async fn undeclared_capability_is_refused<H: ChatModelHarne
     if !can.images {
         cases.push((
             "images",
-            saying(
+            with_content(
                 plain(),
                 Content::Image(Image {
                     detail: None,
@@ -124,7 +124,7 @@ pub(in super::super) async fn undeclared_capability_is_refused<H: ChatModelHarne
     if !can.structured_output {
         cases.push((
             "structured_output",
-            with(plain(), |settings| {
+            with_settings(plain(), |settings| {
                 settings.response_format = ResponseFormat::JsonSchema {
                     description: None,
                     name: "city".into(),
@@ -137,7 +137,7 @@ pub(in super::super) async fn undeclared_capability_is_refused<H: ChatModelHarne
     if !can.reasoning {
         cases.push((
             "reasoning",
-            with(plain(), |settings| {
+            with_settings(plain(), |settings| {
                 settings.effort = Some(Effort::High);
                 settings.thinking = Some(ThinkingMode::Adaptive);
             }),
@@ -145,9 +145,9 @@ pub(in super::super) async fn undeclared_capability_is_refused<H: ChatModelHarne
     }
     for (what, request) in cases {
         let bench = Bench::new(harness).await;
-        let wire = bench.wire(&VendorReply::text(&["fine"]));
+        let wire = bench.render(&VendorReply::text(&["fine"]));
         bench.server.answer(wire.response());
-        let asked = bench.ask_this(&request).await;
+        let asked = bench.call_with(&request).await;
         if let Ok(end) = &asked.result {
             assert!(
                 !end.notes.is_empty(),
@@ -157,7 +157,7 @@ pub(in super::super) async fn undeclared_capability_is_refused<H: ChatModelHarne
             let mut strict = request;
             strict.strict = Some(NoteEffect::Cosmetic);
             bench.server.answer(wire.response());
-            let failure = bench.ask_this(&strict).await.failure();
+            let failure = bench.call_with(&strict).await.failure();
             assert_eq!(
                 (failure.kind, failure.phase),
                 (ModelFailureKind::Unsupported, Phase::BeforeSend),
@@ -183,12 +183,12 @@ pub(in super::super) async fn secrets_never_reach_debug_or_errors<H: ChatModelHa
 ) {
     let bench = Bench::new(harness).await;
     let (recording, guard) = spans::record();
-    kept_secret("`Debug` of the adapter", &format!("{:?}", bench.model));
-    let wire = bench.wire(&VendorReply::text(&["one ", "two"]));
-    let reply = bench.ask(wire.response()).await;
-    kept_secret("the reply", &format!("{reply:?}"));
+    assert_secret_hidden("`Debug` of the adapter", &format!("{:?}", bench.model));
+    let wire = bench.render(&VendorReply::text(&["one ", "two"]));
+    let reply = bench.call(wire.response()).await;
+    assert_secret_hidden("the reply", &format!("{reply:?}"));
     let seen = bench.server.request(0).await;
-    kept_secret("the URL", &seen.path);
+    assert_secret_hidden("the URL", &seen.path);
     assert!(
         seen.headers.iter().any(|(_, value)| value.contains(KEY)),
         "the key was not sent at all"
@@ -207,34 +207,34 @@ pub(in super::super) async fn secrets_never_reach_debug_or_errors<H: ChatModelHa
     ];
     if let Some(event) = harness.render_failure_event(&echo) {
         let last = wire.ending - 1;
-        responses.push(wire.with(last, event).until(last + 1));
+        responses.push(wire.with_piece(last, event).first_pieces(last + 1));
     }
     for response in responses {
-        let error = bench.ask(response).await.error();
-        kept_secret("an error", &told(&error));
+        let error = bench.call(response).await.error();
+        assert_secret_hidden("an error", &error_text(&error));
     }
-    let port = RefusingPort::take();
+    let port = RefusingPort::reserve();
     let refused = Bench {
         model: harness.connect(&port.base_url(), KEY),
         ..Bench::new(harness).await
     };
-    let error = refused.ask_this(&refused.request()).await.error();
-    kept_secret("an error", &told(&error));
+    let error = refused.call_with(&refused.request()).await.error();
+    assert_secret_hidden("an error", &error_text(&error));
     drop(guard);
-    for told in recording.told() {
-        kept_secret("a span or an event", &format!("{:?}", told.fields));
+    for told in recording.records() {
+        assert_secret_hidden("a span or an event", &format!("{:?}", told.fields));
     }
 }
 
 pub(in super::super) async fn spans_carry_provider_and_model<H: ChatModelHarness>(harness: &H) {
     let bench = Bench::new(harness).await;
-    let wire = bench.wire(&VendorReply::text(&["one ", "two"]));
+    let wire = bench.render(&VendorReply::text(&["one ", "two"]));
     let failure = harness.render_failure(&ScriptedFailure::new(ScriptedFailureKind::Overloaded));
     for response in [wire.response(), failure.response()] {
         let (recording, guard) = spans::record();
-        let _asked = bench.ask(response).await;
+        let _asked = bench.call(response).await;
         drop(guard);
-        let spans = recording.told();
+        let spans = recording.records();
         assert!(
             spans.iter().any(|span| {
                 span.has("gen_ai.operation.name", "chat")
@@ -247,7 +247,7 @@ pub(in super::super) async fn spans_carry_provider_and_model<H: ChatModelHarness
 }
 
 #[track_caller]
-fn kept_secret(what: &str, text: &str) {
+fn assert_secret_hidden(what: &str, text: &str) {
     assert!(!text.contains(KEY), "{what} tells the key: {text}");
 }
 
@@ -259,14 +259,14 @@ fn base64(media_type: &str) -> MediaSource {
 }
 
 /// The request, with a further message that contains this content.
-fn saying(mut request: ModelRequest, content: Content) -> ModelRequest {
+fn with_content(mut request: ModelRequest, content: Content) -> ModelRequest {
     let blocks = vec![Block::text("What is this?"), content.into()];
     request.messages = [Message::new(Role::User, blocks)].into_iter().collect();
     request
 }
 
 /// The request, with other settings.
-fn with(mut request: ModelRequest, change: impl FnOnce(&mut Settings)) -> ModelRequest {
+fn with_settings(mut request: ModelRequest, change: impl FnOnce(&mut Settings)) -> ModelRequest {
     change(Arc::make_mut(&mut request.settings));
     request
 }

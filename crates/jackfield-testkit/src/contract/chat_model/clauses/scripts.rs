@@ -34,7 +34,7 @@ pub(super) fn with_calls<H: ChatModelHarness>(harness: &H) -> Vec<VendorReply> {
     let several = several.into_iter().filter(|_| can.parallel_calls);
     one.into_iter()
         .chain(several)
-        .map(VendorReply::of)
+        .map(VendorReply::from_blocks)
         .collect()
 }
 
@@ -76,5 +76,8 @@ pub(super) fn for_manner<H: ChatModelHarness>(harness: &H, manner: Manner) -> Ve
     if !calls {
         scripts.push(VendorReply::text(&["one ", "two ", "three"]));
     }
-    scripts.into_iter().map(|one| one.sent(manner)).collect()
+    scripts
+        .into_iter()
+        .map(|one| one.with_manner(manner))
+        .collect()
 }

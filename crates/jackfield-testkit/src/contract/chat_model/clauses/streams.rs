@@ -11,16 +11,16 @@ use crate::server::{Framing, Gate, PATIENCE};
 
 pub(in super::super) async fn any_chunking_gives_the_same_reply<H: ChatModelHarness>(harness: &H) {
     let bench = Bench::new(harness).await;
-    let wire = bench.wire(&everything(harness));
-    let whole = bench.ask(wire.response()).await.reply();
+    let wire = bench.render(&everything(harness));
+    let whole = bench.call(wire.response()).await.reply();
     for framing in [
         Framing::Chunked,
         Framing::CloseDelimited,
         Framing::ContentLength,
     ] {
         for size in [1, 2, 3, 5, 7, 13, 64, 1_000, usize::MAX] {
-            let response = wire.response().framed(framing).recut(size);
-            let reply = bench.ask(response).await.reply();
+            let response = wire.response().framed(framing).split_sends(size);
+            let reply = bench.call(response).await.reply();
             assert_eq!(reply, whole, "{framing:?} in pieces of {size} bytes");
         }
     }
@@ -30,10 +30,10 @@ pub(in super::super) async fn a_cut_at_every_byte_gives_the_same_reply<H: ChatMo
     harness: &H,
 ) {
     let bench = Bench::new(harness).await;
-    let wire = bench.wire(&everything(harness));
-    let whole = bench.ask(wire.response()).await.reply();
+    let wire = bench.render(&everything(harness));
+    let whole = bench.call(wire.response()).await.reply();
     for place in 1..wire.pieces.concat().len() {
-        let reply = bench.ask(wire.cut_in_two(place)).await.reply();
+        let reply = bench.call(wire.cut_in_two(place)).await.reply();
         assert_eq!(reply, whole, "cut at byte {place}");
     }
 }
@@ -42,10 +42,10 @@ pub(in super::super) async fn broken_stream_is_interrupted_mid_reply<H: ChatMode
     harness: &H,
 ) {
     let bench = Bench::new(harness).await;
-    let wire = bench.wire(&VendorReply::text(&["one ", "two ", "three"]));
+    let wire = bench.render(&VendorReply::text(&["one ", "two ", "three"]));
     for count in 0..wire.ending {
-        let response = wire.until(count).cut_off();
-        let failure = bench.ask(response).await.failure();
+        let response = wire.first_pieces(count).cut_off();
+        let failure = bench.call(response).await.failure();
         assert_eq!(
             failure.kind,
             ModelFailureKind::Interrupted,
@@ -54,15 +54,15 @@ pub(in super::super) async fn broken_stream_is_interrupted_mid_reply<H: ChatMode
         assert_ne!(failure.advice, RetryAdvice::Never, "after piece {count}");
     }
     if harness.capabilities().streaming {
-        let response = wire.until(wire.ending - 1).cut_off();
-        let failure = bench.ask(response).await.failure();
+        let response = wire.first_pieces(wire.ending - 1).cut_off();
+        let failure = bench.call(response).await.failure();
         assert_eq!(failure.phase, Phase::MidReply, "{failure:?}");
     }
 }
 
 pub(in super::super) async fn ending_without_finish_is_an_error<H: ChatModelHarness>(harness: &H) {
     let bench = Bench::new(harness).await;
-    let wire = bench.wire(&everything(harness));
+    let wire = bench.render(&everything(harness));
     let length = wire.length_to_ending();
     // Testing every place would be slow for a long reply; these are spread over all of it.
     let step = (length / 48).max(1);
@@ -72,7 +72,7 @@ pub(in super::super) async fn ending_without_finish_is_an_error<H: ChatModelHarn
             // The body ends here with a regular close.
             let mut response = wire.response().framed(framing).cut_at(place);
             response.steps.pop();
-            let failure = bench.ask(response).await.failure();
+            let failure = bench.call(response).await.failure();
             let kind = failure.kind;
             let broken =
                 !harness.capabilities().streaming && kind == ModelFailureKind::ProtocolViolation;
@@ -87,7 +87,7 @@ pub(in super::super) async fn ending_without_finish_is_an_error<H: ChatModelHarn
 pub(in super::super) async fn slow_stream_is_not_an_error<H: ChatModelHarness>(harness: &H) {
     let bench = Bench::new(harness).await;
     let pieces = ["one ", "two ", "three"];
-    let wire = bench.wire(&VendorReply::text(&pieces));
+    let wire = bench.render(&VendorReply::text(&pieces));
     let gates: Vec<Gate> = wire.pieces.iter().map(|_| Gate::new()).collect();
     let steps = wire.pieces.iter().zip(&gates);
     let response = steps.fold(wire.head(), |response, (piece, gate)| {
@@ -112,7 +112,7 @@ pub(in super::super) async fn slow_stream_is_not_an_error<H: ChatModelHarness>(h
         }
     };
     let request = bench.request();
-    let (result, ()) = tokio::join!(bench.ask_into(&request, &mut sink), open);
+    let (result, ()) = tokio::join!(bench.call_into(&request, &mut sink), open);
     assert!(result.is_ok(), "{result:?}");
 }
 
@@ -120,7 +120,7 @@ pub(in super::super) async fn mid_stream_error_event_is_classified<H: ChatModelH
     harness: &H,
 ) {
     let bench = Bench::new(harness).await;
-    let wire = bench.wire(&VendorReply::text(&["one ", "two ", "three"]));
+    let wire = bench.render(&VendorReply::text(&["one ", "two ", "three"]));
     for (scripted, kind, again) in [
         (
             ScriptedFailureKind::Overloaded,
@@ -141,8 +141,10 @@ pub(in super::super) async fn mid_stream_error_event_is_classified<H: ChatModelH
             return;
         };
         for place in 0..wire.ending {
-            let response = wire.with(place, event.clone()).until(place + 1);
-            let failure = bench.ask(response).await.failure();
+            let response = wire
+                .with_piece(place, event.clone())
+                .first_pieces(place + 1);
+            let failure = bench.call(response).await.failure();
             assert_eq!(failure.kind, kind, "before piece {place}: {failure:?}");
             assert_eq!(failure.advice != RetryAdvice::Never, again, "{failure:?}");
             if place == wire.ending - 1 {
@@ -160,12 +162,12 @@ pub(in super::super) async fn unknown_events_are_ignored<H: ChatModelHarness>(ha
         "an adapter that streams has to live with events that nobody knows"
     );
     let bench = Bench::new(harness).await;
-    let wire = bench.wire(&everything(harness));
-    let whole = bench.ask(wire.response()).await.reply();
+    let wire = bench.render(&everything(harness));
+    let whole = bench.call(wire.response()).await.reply();
     for event in events {
         for place in 0..=wire.pieces.len() {
-            let response = wire.with(place, event.clone()).response();
-            let reply = bench.ask(response).await.reply();
+            let response = wire.with_piece(place, event.clone()).response();
+            let reply = bench.call(response).await.reply();
             assert_eq!(reply, whole, "{event:?} before piece {place}");
         }
     }
@@ -182,10 +184,10 @@ pub(in super::super) async fn broken_events_are_a_protocol_violation<H: ChatMode
         return;
     };
     let bench = Bench::new(harness).await;
-    let wire = bench.wire(&VendorReply::text(&["one ", "two ", "three"]));
+    let wire = bench.render(&VendorReply::text(&["one ", "two ", "three"]));
     for place in 0..wire.ending {
-        let response = wire.with(place, event.clone()).response();
-        let failure = bench.ask(response).await.failure();
+        let response = wire.with_piece(place, event.clone()).response();
+        let failure = bench.call(response).await.failure();
         assert_eq!(
             failure.kind,
             ModelFailureKind::ProtocolViolation,
@@ -210,7 +212,7 @@ fn everything<H: ChatModelHarness>(harness: &H) -> VendorReply {
     if harness.capabilities().parallel_calls {
         blocks.push(ScriptedBlock::call("call_2", "clock", &[]));
     }
-    VendorReply::of(blocks)
+    VendorReply::from_blocks(blocks)
 }
 
 /// The text in the deltas of a reply.

@@ -191,11 +191,11 @@ impl Mistaken {
         match self.is {
             Mistake::OldestWaits => {
                 let all = WaitQuery {
-                    most: usize::MAX,
+                    limit: usize::MAX,
                     session: query.session.clone(),
                 };
                 let mut waits = self.inner.open_waits(&all).await?;
-                waits.truncate(query.most);
+                waits.truncate(query.limit);
                 Ok(waits)
             }
             Mistake::WaitsNeverClose => {
@@ -228,7 +228,7 @@ impl Mistaken {
 
 fn every_session() -> SessionQuery {
     SessionQuery {
-        most: usize::MAX,
+        limit: usize::MAX,
         ..SessionQuery::default()
     }
 }
