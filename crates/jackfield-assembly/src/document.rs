@@ -8,13 +8,14 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::form::{Form, ValueForm};
 use crate::near::did_you_mean;
 use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::values::any;
 
 /// Reads one file, and collects all problems in it.
 pub(crate) struct DocumentReader<'a> {
-    asked: RefCell<Vec<String>>,
+    asked: RefCell<Vec<AskedKey>>,
     file: Arc<Path>,
     lines: LineEnds,
     problems: RefCell<Vec<ConfigProblem>>,
@@ -26,11 +27,22 @@ pub(crate) struct DocumentReader<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct ParsedFile {
     /// Every key that the readers know.
-    pub(crate) asked: Vec<String>,
+    pub(crate) asked: Vec<AskedKey>,
     /// The problems.
     pub(crate) problems: Vec<ConfigProblem>,
     /// Every valid value as written, with its place.
     pub(crate) said: Vec<(Value, ValueSource)>,
+}
+
+/// A key that a reader knows.
+#[derive(Debug)]
+pub(crate) struct AskedKey {
+    /// Its description, in one line.
+    pub(crate) about: &'static str,
+    /// The form of its value; `None` for what is not in the schema, and for tables.
+    pub(crate) form: Option<ValueForm>,
+    /// The key with dots.
+    pub(crate) key: String,
 }
 
 impl<'a> DocumentReader<'a> {
@@ -84,6 +96,11 @@ impl<'a> DocumentReader<'a> {
         }
     }
 
+    fn know(&self, key: String, form: Option<ValueForm>, about: &'static str) {
+        let key = AskedKey { about, form, key };
+        self.asked.borrow_mut().push(key);
+    }
+
     fn problem(&self, problem: ConfigProblem) {
         self.problems.borrow_mut().push(problem);
     }
@@ -125,10 +142,11 @@ impl<'a> Section<'a> {
     pub(crate) fn set<T, S: From<T>>(
         &mut self,
         name: &'static str,
-        parse: impl FnOnce(&DeValue<'_>) -> Result<T, String>,
+        form: Form<impl FnOnce(&DeValue<'_>) -> Result<T, String>>,
+        about: &'static str,
         slot: &mut S,
     ) {
-        if let Some((value, _)) = self.take(name, parse) {
+        if let Some((value, _)) = self.take(name, form, about) {
             *slot = value.into();
         }
     }
@@ -137,19 +155,37 @@ impl<'a> Section<'a> {
     pub(crate) fn take<T>(
         &mut self,
         name: &'static str,
-        parse: impl FnOnce(&DeValue<'_>) -> Result<T, String>,
+        form: Form<impl FnOnce(&DeValue<'_>) -> Result<T, String>>,
+        about: &'static str,
     ) -> Option<(T, ValueSource)> {
+        self.know(name, Some(form.schema), about);
         let (place, value) = self.find(name)?;
-        self.parsed(place, value, parse)
+        self.parsed(place, value, form.parse)
     }
 
-    /// The place of a key whose value is not recorded.
+    /// The place of a key whose value is not recorded, and which is not in the schema.
     pub(crate) fn place_of(&mut self, name: &'static str) -> Option<ValueSource> {
+        self.know(name, None, "");
         Some(self.find(name)?.0)
     }
 
     /// The subtable of this name.
     pub(crate) fn section(&mut self, name: &'static str) -> Self {
+        self.subtable(name, None, "")
+    }
+
+    /// The subtable of this name, of tables with free names and keys.
+    pub(crate) fn free(&mut self, name: &'static str, about: &'static str) -> Self {
+        self.subtable(name, Some(ValueForm::Free), about)
+    }
+
+    fn subtable(
+        &mut self,
+        name: &'static str,
+        form: Option<ValueForm>,
+        about: &'static str,
+    ) -> Self {
+        self.know(name, form, about);
         let table = self
             .find(name)
             .and_then(|(place, value)| self.table_of(place, value));
@@ -191,9 +227,13 @@ impl<'a> Section<'a> {
     pub(crate) fn value<T>(
         &self,
         entry: &TableEntry<'_>,
-        parse: impl FnOnce(&DeValue<'_>) -> Result<T, String>,
+        form: Form<impl FnOnce(&DeValue<'_>) -> Result<T, String>>,
+        about: &'static str,
     ) -> Option<T> {
-        Some(self.parsed(entry.place.clone(), entry.value, parse)?.0)
+        let key = entry.place.key.clone().unwrap_or_default();
+        self.reader.know(key, Some(form.schema), about);
+        let parsed = self.parsed(entry.place.clone(), entry.value, form.parse);
+        parsed.map(|(value, _)| value)
     }
 
     /// The keys that were not read, without validation.
@@ -234,9 +274,12 @@ impl<'a> Section<'a> {
         }
     }
 
-    fn find(&mut self, name: &'static str) -> Option<(ValueSource, &'a Spanned<DeValue<'a>>)> {
+    fn know(&mut self, name: &'static str, form: Option<ValueForm>, about: &'static str) {
         self.asked.push(name);
-        self.reader.asked.borrow_mut().push(self.key(name));
+        self.reader.know(self.key(name), form, about);
+    }
+
+    fn find(&self, name: &str) -> Option<(ValueSource, &'a Spanned<DeValue<'a>>)> {
         let (key, value) = self.table?.iter().find(|(key, _)| key.get_ref() == name)?;
         Some((
             self.reader.place(key.span().start, Some(self.key(name))),

@@ -16,9 +16,11 @@ use std::sync::Arc;
 
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::system_prompt::PartOrigin;
+use toml::de::DeValue;
 
 use crate::config::{Config, parse_model, system_prompt};
-use crate::document::{DocumentReader, LineEnds, ParsedFile, Section};
+use crate::document::{AskedKey, DocumentReader, LineEnds, ParsedFile, Section};
+use crate::form::{self, ValueForm};
 use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::values;
 
@@ -49,7 +51,7 @@ pub(crate) enum Trust {
 }
 
 /// Reads a file over the draft, and records problems there. Returns every known key.
-pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) -> Vec<String> {
+pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) -> Vec<AskedKey> {
     let text = match str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
@@ -91,19 +93,23 @@ pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) 
 /// Every key that a file may have, with `NAME` for free names.
 #[must_use]
 pub fn keys() -> Vec<String> {
-    let sample = "[aliases]\nNAME = \"a/b\"\n[prices.NAME]\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n\
-                  [policy.unknown_of]\nNAME = \"ask\"\n\
-                  [serve.tokens.NAME]\n[web.tools.NAME.parameters.NAME]\n";
-    let mut draft = Draft::default();
-    let mut keys = read(
-        &mut draft,
-        Path::new("sample"),
-        sample.as_bytes(),
-        Trust::Own,
-    );
+    let mut keys: Vec<String> = known().into_iter().map(|known| known.key).collect();
     keys.sort();
     keys.dedup();
     keys
+}
+
+/// Every key that the readers know, in their order, with `NAME` for free names.
+pub(crate) fn known() -> Vec<AskedKey> {
+    let sample = "[aliases]\nNAME = \"a/b\"\n[prices.NAME]\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n\
+                  [policy.unknown_of]\nNAME = \"ask\"\n[serve.tokens.NAME]\n\
+                  [web.tools.NAME.headers]\nNAME = \"\"\n[web.tools.NAME.parameters.NAME]\n";
+    read(
+        &mut Draft::default(),
+        Path::new("sample"),
+        sample.as_bytes(),
+        Trust::Own,
+    )
 }
 
 fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
@@ -112,14 +118,18 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
         used.as_ref()
             .is_none_or(|used| used.contains(&model.provider))
     };
-    if let Some((model, place)) = root.take("model", values::filled) {
+    form::keys! { let root;
+        model: form::filled("claude/claude-opus-5-5"), "The model: an alias, or provider/model";
+        trusted_projects: form::texts("~/work"), "Folders whose jackfield.toml may say everything";
+    }
+    if let Some((model, place)) = model {
         let named = parse_model(&model).filter(|_| !draft.config.aliases.contains_key(&model));
         if let Some(model) = named.filter(|model| !mine(model)) {
             root.problem(not_used(&model, place.clone()));
         }
         draft.model = Some((model, place));
     }
-    if let Some((projects, place)) = root.take("trusted_projects", values::texts) {
+    if let Some((projects, place)) = trusted_projects {
         if trust == Trust::Own {
             draft.trusted_projects = projects;
         } else {
@@ -151,11 +161,9 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
 fn aliases(draft: &mut Draft, section: Section<'_>, mine: impl Fn(&ModelRef) -> bool) {
     let names = section.again();
     for entry in section.entries() {
-        let model = names.value(&entry, |value| {
-            let name = values::filled(value)?;
-            parse_model(&name)
-                .ok_or_else(|| format!("`{name}` is not of the form `provider/model`"))
-        });
+        let alias = form::of(ValueForm::Text("claude/claude-haiku-5-5"), alias);
+        let about = "The model of a short name, as provider/model";
+        let model = names.value(&entry, alias, about);
         if let Some(model) = model {
             if !mine(&model) {
                 names.problem(not_used(&model, entry.place.clone()));
@@ -164,6 +172,11 @@ fn aliases(draft: &mut Draft, section: Section<'_>, mine: impl Fn(&ModelRef) -> 
             draft.config.aliases.insert(entry.name, model);
         }
     }
+}
+
+fn alias(value: &DeValue<'_>) -> Result<ModelRef, String> {
+    let name = values::filled(value)?;
+    parse_model(&name).ok_or_else(|| format!("`{name}` is not of the form `provider/model`"))
 }
 
 /// The providers that the user uses, according to the draft. Many more exist by default, but a merely found file
@@ -193,7 +206,10 @@ fn not_used(model: &ModelRef, place: ValueSource) -> ConfigProblem {
 }
 
 fn mcp(draft: &mut Draft, mut section: Section<'_>, trust: Trust) {
-    if let Some((file, place)) = section.take("config", values::filled) {
+    form::keys! { let section;
+        config: form::filled("mcp-servers.json"), "The file with the MCP servers";
+    }
+    if let Some((file, place)) = config {
         if trust == Trust::Found {
             let help = trust_help(&place);
             let message = "a file that was merely found does not start commands";
@@ -201,12 +217,17 @@ fn mcp(draft: &mut Draft, mut section: Section<'_>, trust: Trust) {
         }
         draft.mcp_config = Some(file);
     }
-    section.set("start_wait", values::duration, &mut draft.config.start_wait);
+    form::keys! { section over draft.config;
+        start_wait: form::duration("5s"), "How long a turn waits for MCP servers that start";
+    }
     section.finish();
 }
 
 fn system(config: &mut Config, mut section: Section<'_>) {
-    if let Some((prompt, _)) = section.take("prompt", values::text) {
+    form::keys! { let section;
+        prompt: form::text("Be brief."), "The system prompt";
+    }
+    if let Some((prompt, _)) = prompt {
         config.options.system = system_prompt(PartOrigin::Configuration, &prompt);
     }
     section.finish();

@@ -22,6 +22,7 @@ mod config;
 mod document;
 mod explain;
 mod file;
+mod form;
 mod init;
 mod journal;
 mod load;

@@ -1,31 +1,15 @@
 //! The JSON Schemas of `jackfield.toml` and `mcp-servers.json`, for editors.
 //!
-//! The readers are written by hand for better messages. A test compares these tables with the keys that the
-//! readers know, in both directions.
+//! That of `jackfield.toml` comes from its readers, which say each key's form and description (ADR 0041). A test
+//! compares the other table with the fields that its reader knows, in both directions.
 
-mod forms;
 mod providers;
 mod servers;
-mod settings;
-mod web;
 
 use serde_json::{Value, json};
 
-use self::forms::ValueForm;
-use self::providers::PROVIDER;
-use self::settings::SETTINGS;
-use self::web::WEB;
-use crate::file::KEYWORDS;
+use crate::file::{self, KEYWORDS};
 use crate::registry::Registry;
-
-/// A key with its value form and description.
-pub(crate) struct SchemaKey {
-    /// Its description, in one line.
-    about: &'static str,
-    form: ValueForm,
-    /// The key with dots; `NAME` stands for a free name.
-    key: &'static str,
-}
 
 impl Registry {
     /// The JSON Schema of `jackfield.toml`, with the registered kinds of providers.
@@ -36,13 +20,17 @@ impl Registry {
             let key = format!("web.tools.NAME.parameters.NAME.{keyword}");
             put(&mut root, &key, json!({}));
         }
-        for entry in SETTINGS.iter().chain(WEB) {
-            put(&mut root, entry.key, entry.form.schema(entry.about));
-        }
-        let kinds: Vec<&str> = self.providers.keys().map(|kind| &**kind).collect();
         let mut provider = table("A provider");
-        for entry in PROVIDER {
-            put(&mut provider, entry.key, entry.form.schema(entry.about));
+        for known in file::known() {
+            let Some(form) = known.form else { continue };
+            let schema = form.schema(known.about);
+            match known.key.strip_prefix("providers.NAME.") {
+                Some(key) => put(&mut provider, key, schema),
+                None => put(&mut root, &known.key, schema),
+            }
+        }
+        for (key, form, about) in providers::options() {
+            put(&mut provider, key, form.schema(about));
         }
         let options = self.providers.values();
         for option in options.flat_map(|factory| factory.options()) {
@@ -51,12 +39,8 @@ impl Registry {
                 put(&mut provider, option, json!({}));
             }
         }
-        let kind = json!({
-            "type": "string",
-            "enum": kinds,
-            "description": "Its kind; default: the provider's own name",
-        });
-        put(&mut provider, "kind", kind);
+        let kinds = self.providers.keys().map(|kind| json!(kind));
+        provider["properties"]["kind"]["enum"] = kinds.collect();
         let providers = json!({
             "type": "object",
             "description": "The providers, by names of your own",
@@ -65,10 +49,6 @@ impl Registry {
         put(&mut root, "providers", providers);
         headed(root, "jackfield.toml")
     }
-}
-
-const fn entry(key: &'static str, form: ValueForm, about: &'static str) -> SchemaKey {
-    SchemaKey { about, form, key }
 }
 
 /// The JSON Schema of `mcp-servers.json`.

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::document::Section;
 use crate::file::{Trust, trust_help};
+use crate::form;
 use crate::place::{ConfigProblem, ValueSource};
-use crate::values::any;
 
 /// Reads `[settings.extensions]`: a table for each dialect, with fields as they appear in its requests.
 ///
@@ -25,7 +25,7 @@ pub(crate) fn read(all: &mut Vec<(Extension, ValueSource)>, section: Section<'_>
         let table = Section::of(&dialects, &dialect);
         let fields = table.again();
         for field in table.entries() {
-            let Some(json) = fields.value(&field, any) else {
+            let Some(json) = fields.value(&field, form::any(), "") else {
                 continue;
             };
             let mut leaves = Vec::new();

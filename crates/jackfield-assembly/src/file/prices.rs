@@ -10,8 +10,9 @@ use jackfield_domain::request::ModelRef;
 use crate::config::parse_model;
 use crate::document::{DocumentReader, Section};
 use crate::file::{Trust, trust_help};
+use crate::form::{self, ValueForm};
 use crate::place::{ConfigProblem, ValueSource};
-use crate::values::{filled, money};
+use crate::values::money;
 
 /// The prices of a model as written, before the currency is known.
 #[derive(Clone, Debug)]
@@ -59,16 +60,17 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
         let mut said = Section::of(&names, &entry);
         let mut is_said = |name| said.place_of(name).is_some();
         let is_whole = is_said("input") && is_said("output");
-        let mut amount = |name| table.take(name, per_million).map(|(money, _)| money);
-        let (cache_read, cache_write) = (amount("cache_read"), amount("cache_write"));
-        let (input, output) = (amount("input"), amount("output"));
-        let mut text = |name, default: &str| {
-            let taken = table.take(name, filled);
-            taken.map_or_else(|| default.into(), |(text, _)| text)
-        };
-        let (date, source) = (text("date", UNDATED), text("source", OWN));
+        let amount = || form::of(ValueForm::Amount, per_million);
+        form::keys! { let table;
+            cache_read: amount(), "What a million input tokens cost that are read from a cache";
+            cache_write: amount(), "What a million input tokens cost that are written to a cache";
+            input: amount(), "What a million input tokens cost";
+            output: amount(), "What a million output tokens cost";
+            date: form::filled("2026-11-01"), "The day on which the price was read";
+            source: form::filled("https://prices.example"), "Where the price was read";
+        }
         table.finish();
-        let (Some(input), Some(output)) = (input, output) else {
+        let (Some((input, _)), Some((output, _))) = (input, output) else {
             let problem = ConfigProblem::new(entry.place, "a price has `input` and `output`");
             if !is_whole {
                 names.problem(problem.with_help(
@@ -92,13 +94,13 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
             continue;
         }
         let listed = PriceEntry {
-            cache_read,
-            cache_write,
-            date,
+            cache_read: cache_read.map(|(amount, _)| amount),
+            cache_write: cache_write.map(|(amount, _)| amount),
+            date: date.map_or_else(|| UNDATED.into(), |(date, _)| date),
             input,
             output,
             place,
-            source,
+            source: source.map_or_else(|| OWN.into(), |(source, _)| source),
         };
         prices.insert(model, listed);
     }

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use crate::config::{KeySource, ProviderConfig};
 use crate::document::Section;
 use crate::file::{Trust, trust_help};
+use crate::form::{self, ValueForm};
 use crate::place::ConfigProblem;
-use crate::values;
+use crate::values::filled;
 
 /// Reads all providers over the existing ones, key by key.
 pub(crate) fn read(
@@ -39,12 +40,20 @@ pub(crate) fn read(
 }
 
 fn provider_table(provider: &mut ProviderConfig, mut table: Section<'_>) {
-    if let Some(kind) = table.take("kind", values::filled) {
+    // The registry knows the kinds.
+    let kinds = form::of(ValueForm::Words(Vec::new()), filled);
+    let variable = form::text("ANTHROPIC_API_KEY");
+    form::keys! { let table;
+        kind: kinds, "Its kind; default: the provider's own name";
+        api_key_env: variable, "The environment variable that holds its key; empty if it needs none";
+        api_key_file: form::filled("key"), "The file that holds its key and nothing else";
+    }
+    if let Some(kind) = kind {
         provider.kind = Some(kind);
     }
-    table.set("base_url", values::filled, &mut provider.base_url);
-    let variable = table.take("api_key_env", values::shared);
-    let file = table.take("api_key_file", values::filled);
+    form::keys! { table over provider;
+        base_url: form::filled("https://models.example.com"), "Its address";
+    }
     if let Some(place) = table.place_of("api_key") {
         let problem = ConfigProblem::new(
             place,
@@ -55,7 +64,7 @@ fn provider_table(provider: &mut ProviderConfig, mut table: Section<'_>) {
              or into a file of its own and name that with `api_key_file`; then change the key, if anybody saw it",
         ));
     }
-    match (variable, file) {
+    match (api_key_env, api_key_file) {
         (Some(_), Some((_, place))) => {
             table.problem(ConfigProblem::new(
                 place,
@@ -74,7 +83,7 @@ fn provider_table(provider: &mut ProviderConfig, mut table: Section<'_>) {
     }
     let rest = table.again();
     for entry in table.rest() {
-        if let Some(value) = rest.value(&entry, values::any) {
+        if let Some(value) = rest.value(&entry, form::any(), "") {
             provider.options.insert(entry.name, (value, entry.place));
         }
     }

@@ -17,22 +17,27 @@ use crate::approvals::ApprovalsConfig;
 use crate::config::{Config, Network};
 use crate::document::Section;
 use crate::file::{Trust, extensions, response_format, trust_help};
+use crate::form::{self, ValueForm};
 use crate::journal::{JournalConfig, JournalKind};
 use crate::place::{ConfigProblem, ValueSource};
-use crate::values::{
-    at_least_one, between, duration, filled, flag, money, one_of, shared, size, texts, whole,
-};
+use crate::values::{at_least_one, filled, money, one_of, size, texts};
 
 /// Reads `[budget]`.
 pub(crate) fn budget(config: &mut Config, mut section: Section<'_>) {
-    let allowance = &mut config.options.allowance;
-    section.set("active", duration, &mut allowance.active);
-    if let Some(((cost, currency), place)) = section.take("cost", cost) {
-        allowance.cost = Some(cost);
+    form::keys! { section over config.options.allowance;
+        active: form::duration("5m"), "The time in which something is under way";
+        tokens: form::whole::<u64>(0), "Tokens, input and output together";
+    }
+    form::keys! { section over config;
+        currency: form::of(ValueForm::Text("USD"), currency), "The currency of prices and budgets";
+    }
+    form::keys! { let section;
+        cost: form::of(ValueForm::Money, cost), "Money, in the currency of the prices";
+    }
+    if let Some(((cost, currency), place)) = cost {
+        config.options.allowance.cost = Some(cost);
         config.cost_place = currency.map(|currency| (currency, place));
     }
-    section.set("currency", currency, &mut config.currency);
-    section.set("tokens", whole::<u64>, &mut allowance.tokens);
     section.finish();
 }
 
@@ -45,12 +50,18 @@ pub(crate) fn approvals(approvals: &mut ApprovalsConfig, mut section: Section<'_
         let message = "a file that was merely found does not say who lets calls run";
         section.problem(ConfigProblem::new(place, message).with_help(help));
     }
-    if let Some((command, place)) = section.take("command", texts) {
+    form::keys! { let section;
+        command: form::texts("may-it-run"), "A program that is asked before a person is, and its arguments";
+        tool: form::text("policy/may_it_run"), "A tool that is asked before a person is, as server/tool";
+    }
+    form::keys! { section over approvals;
+        timeout: form::duration("30s"), "How long it has for an answer";
+    }
+    if let Some((command, place)) = command {
         let command = command.iter().map(ToString::to_string).collect();
         (approvals.command, approvals.tool) = (Some((command, place)), None);
     }
-    section.set("timeout", duration, &mut approvals.timeout);
-    if let Some(tool) = section.take("tool", shared) {
+    if let Some(tool) = tool {
         approvals.tool = Some(tool);
     }
     section.finish();
@@ -68,17 +79,23 @@ pub(crate) fn journal(journal: &mut JournalConfig, mut section: Section<'_>, tru
         section.problem(ConfigProblem::new(place, message).with_help(help));
     }
     let bytes = |value: &DeValue<'_>| size(value).map(|bytes| bytes as u64);
-    section.set("keep_bytes", bytes, &mut journal.keep_bytes);
-    section.set("keep_days", at_least_one, &mut journal.keep_days);
-    section.set("max_size", bytes, &mut journal.max_size);
-    let kind = one_of(&[
+    let bytes = |example| form::of(ValueForm::Size(example), bytes);
+    let kinds = [
         ("memory", JournalKind::Memory),
         ("sqlite", JournalKind::Sqlite),
-    ]);
-    if let Some((path, place)) = section.take("path", filled) {
+    ];
+    form::keys! { let section;
+        path: form::filled("~/notes/jackfield.db"), "The file that conversations are kept in";
+    }
+    if let Some((path, place)) = path {
         journal.set_path(PathBuf::from(&*path), place);
     }
-    section.set("kind", kind, &mut journal.kind);
+    form::keys! { section over journal;
+        keep_bytes: bytes("1GiB"), "How much conversations may have together before the oldest are deleted";
+        keep_days: form::positive(), "How many days a conversation is kept after its last turn";
+        kind: form::one_of(&kinds), "What conversations are kept in";
+        max_size: bytes("10GB"), "How large the file of the conversations may become";
+    }
     section.finish();
 }
 
@@ -112,25 +129,32 @@ fn code(text: &str) -> Result<Arc<str>, String> {
 
 /// Reads `[limits]`.
 pub(crate) fn limits(limits: &mut Limits, mut section: Section<'_>) {
-    section.set("approval", duration, &mut limits.approval);
-    section.set("client_tool", duration, &mut limits.client_tool);
-    section.set("model_idle", duration, &mut limits.model_idle);
-    section.set("model_retries", whole::<u32>, &mut limits.model_retries);
-    let on_limit = one_of(&[("answer", OnLimit::Answer), ("error", OnLimit::Error)]);
-    section.set("on_limit", on_limit, &mut limits.on_limit);
-    section.set("parallel_calls", at_least_one, &mut limits.parallel_calls);
-    section.set("repeats", at_least_one, &mut limits.repeats);
-    section.set("retry_after", duration, &mut limits.retry_after);
-    section.set("rounds", at_least_one, &mut limits.rounds);
-    section.set("shown", size, &mut limits.shown);
-    section.set("stored", size, &mut limits.stored);
-    section.set("tool_call", duration, &mut limits.tool_call);
+    let on_limit = [("answer", OnLimit::Answer), ("error", OnLimit::Error)];
+    form::keys! { section over limits;
+        approval: form::duration("24h"), "How long a person has for an approval";
+        client_tool: form::duration("2m"), "How long a caller has for the result of its own tool";
+        model_idle: form::duration("2m"), "How long a model may say nothing";
+        model_retries: form::whole::<u32>(0), "How many times a model call is tried again";
+        on_limit: form::one_of(&on_limit), "What happens at a limit";
+        parallel_calls: form::positive(), "How many tool calls run at once";
+        repeats: form::positive(), "How often the same call may have the same outcome";
+        retry_after: form::duration("1m"), "The longest that a server may tell us to wait";
+        rounds: form::positive(), "How many rounds a turn may have, the last one without tools";
+        shown: form::size("256KiB"), "How much of a tool's outcome the model is shown";
+        stored: form::size("4MiB"), "How much of a tool's outcome is kept";
+        tool_call: form::duration("30s"), "How long a tool call may take";
+    }
     section.finish();
 }
 
 /// Reads `[network]`.
 pub(crate) fn network(network: &mut Network, mut section: Section<'_>, trust: Trust) {
-    if let Some((allowed, place)) = section.take("allow_private", allowed) {
+    let networks = form::of(ValueForm::Texts("10.0.0.0/8"), allowed);
+    form::keys! { let section;
+        allow_private: networks, "What tools may reach although it is not public";
+        proxy: form::filled("http://proxy.example:8080"), "A proxy for everything but this machine";
+    }
+    if let Some((allowed, place)) = allow_private {
         if trust == Trust::Found {
             let help = trust_help(&place);
             let message = "a file that was merely found allows no addresses";
@@ -138,9 +162,11 @@ pub(crate) fn network(network: &mut Network, mut section: Section<'_>, trust: Tr
         }
         network.allow_private = allowed;
     }
-    section.set("connect_timeout", duration, &mut network.connect_timeout);
-    section.set("keep_http", flag, &mut network.keep_http);
-    if let Some((proxy, place)) = section.take("proxy", filled) {
+    form::keys! { section over network;
+        connect_timeout: form::duration("10s"), "How long a connection may take to be made";
+        keep_http: form::flag(), "Whether connections to plain http addresses are kept for the next request";
+    }
+    if let Some((proxy, place)) = proxy {
         if trust == Trust::Found {
             let help = trust_help(&place);
             let message = "a file that was merely found does not say where conversations are sent";
@@ -162,12 +188,13 @@ fn allowed(value: &DeValue<'_>) -> Result<Allowed, String> {
 
 /// Reads `[policy]`, `[policy.tools]` and `[policy.unknown_of]`.
 pub(crate) fn policy(options: &mut TurnOptions, mut section: Section<'_>, trust: Trust) {
-    section.set(
-        "tools_after_first_round",
-        flag,
-        &mut options.tools_after_first_round,
-    );
-    if let Some((unknown, place)) = section.take("unknown", one_of(UNKNOWN)) {
+    form::keys! { section over options;
+        tools_after_first_round: form::flag(), "Whether rounds after the first may use tools";
+    }
+    form::keys! { let section;
+        unknown: form::one_of(UNKNOWN), "What to do about a call that may have taken effect";
+    }
+    if let Some((unknown, place)) = unknown {
         if (trust, unknown) == (Trust::Found, UnknownPolicy::Retry) {
             section.problem(looser(place));
         }
@@ -178,12 +205,13 @@ pub(crate) fn policy(options: &mut TurnOptions, mut section: Section<'_>, trust:
     // In a found file, `ask` yields to the user's rules, and `deny` overrides them.
     let mut weak = 0;
     for entry in rules.entries() {
-        let verdict = one_of(&[
+        let verdict = form::one_of(&[
             ("allow", RuleVerdict::Allow),
             ("ask", RuleVerdict::Ask),
             ("deny", RuleVerdict::Deny),
         ]);
-        let Some(verdict) = table.value(&entry, verdict) else {
+        let about = "A rule for the tools that fit the pattern";
+        let Some(verdict) = table.value(&entry, verdict, about) else {
             continue;
         };
         let rule = PolicyRule {
@@ -215,7 +243,8 @@ fn unknown_of(rules: &mut Vec<UnknownRule>, section: Section<'_>, trust: Trust) 
     // Rules of a found file yield to the user's.
     let mut weak = 0;
     for entry in section.entries() {
-        let Some(answer) = table.value(&entry, one_of(UNKNOWN)) else {
+        let about = "The same for the tools that fit the pattern";
+        let Some(answer) = table.value(&entry, form::one_of(UNKNOWN), about) else {
             continue;
         };
         let rule = UnknownRule {
@@ -242,12 +271,13 @@ const UNKNOWN: &[(&str, UnknownPolicy)] = &[
 
 /// Reads `[session]`.
 pub(crate) fn session(options: &mut TurnOptions, mut section: Section<'_>) {
-    let second = one_of(&[
+    let second = form::one_of(&[
         ("cancel", SecondMessage::Cancel),
         ("queue", SecondMessage::Queue),
         ("refuse", SecondMessage::Refuse),
     ]);
-    section.set("second_message", second, &mut options.if_busy);
+    let about = "What becomes of a message to a session that is at work";
+    section.set("second_message", second, about, &mut options.if_busy);
     section.finish();
 }
 
@@ -260,9 +290,10 @@ fn looser(place: ValueSource) -> ConfigProblem {
 
 /// Reads `[settings]`.
 pub(crate) fn settings(config: &mut Config, mut section: Section<'_>, trust: Trust) {
-    extensions::read(&mut config.extensions, section.section("extensions"), trust);
-    let settings = &mut config.options.settings;
-    let effort = one_of(&[
+    let about = "Fields that only one dialect knows, by dialect";
+    let fields = section.free("extensions", about);
+    extensions::read(&mut config.extensions, fields, trust);
+    let efforts = [
         ("none", Effort::None),
         ("minimal", Effort::Minimal),
         ("low", Effort::Low),
@@ -270,55 +301,47 @@ pub(crate) fn settings(config: &mut Config, mut section: Section<'_>, trust: Tru
         ("high", Effort::High),
         ("extra_high", Effort::ExtraHigh),
         ("max", Effort::Max),
-    ]);
-    section.set("effort", effort, &mut settings.effort);
-    section.set("end_user", filled, &mut settings.end_user);
-    section.set(
-        "frequency_penalty",
-        between(-2.0, 2.0),
-        &mut settings.frequency_penalty,
-    );
-    section.set(
-        "max_output_tokens",
-        at_least_one,
-        &mut settings.max_output_tokens,
-    );
-    section.set("parallel_calls", flag, &mut settings.parallel_calls);
-    section.set(
-        "presence_penalty",
-        between(-2.0, 2.0),
-        &mut settings.presence_penalty,
-    );
-    section.set(
-        "response_format",
-        response_format::read,
-        &mut settings.response_format,
-    );
-    section.set("seed", whole::<i64>, &mut settings.seed);
-    section.set("service_tier", shared, &mut settings.service_tier);
-    section.set("stop", texts, &mut settings.stop);
-    section.set("strict", strict, &mut config.options.strict);
-    section.set("temperature", between(0.0, 2.0), &mut settings.temperature);
-    let thinking = |value: &DeValue<'_>| {
-        if value.is_integer() {
-            return at_least_one(value).map(ThinkingMode::Budget);
-        }
-        one_of(&[
-            ("adaptive", ThinkingMode::Adaptive),
-            ("off", ThinkingMode::Off),
-        ])(value)
-    };
-    section.set("thinking", thinking, &mut settings.thinking);
-    section.set("thinking_shown", flag, &mut settings.thinking_shown);
-    section.set("top_k", at_least_one, &mut settings.top_k);
-    section.set("top_p", between(0.0, 1.0), &mut settings.top_p);
-    let verbosity = one_of(&[
-        ("high", Verbosity::High),
+    ];
+    let verbosities = [
         ("low", Verbosity::Low),
         ("medium", Verbosity::Medium),
-    ]);
-    section.set("verbosity", verbosity, &mut settings.verbosity);
+        ("high", Verbosity::High),
+    ];
+    let thinking = form::of(ValueForm::Thinking, thinking);
+    let strict = form::of(ValueForm::Strict, strict);
+    form::keys! { section over config.options.settings;
+        effort: form::one_of(&efforts), "How hard the model should think";
+        end_user: form::filled("u-17"), "A stable name of the end user; no personal data";
+        frequency_penalty: form::between(-2.0, 2.0), "Against repetition in proportion to frequency";
+        max_output_tokens: form::positive(), "The most output tokens of one reply, reasoning included";
+        parallel_calls: form::flag(), "Whether one reply may hold several calls";
+        presence_penalty: form::between(-2.0, 2.0), "Against any repetition";
+        response_format: form::of(ValueForm::ResponseFormat, response_format::read), "The form of the answer";
+        seed: form::whole::<i64>(i64::MIN), "For sampling that can be repeated";
+        service_tier: form::text("standard_only"), "The provider's name of a price and speed class";
+        stop: form::texts("END"), "Texts that end the reply";
+        temperature: form::between(0.0, 2.0), "Sampling temperature";
+        thinking: thinking, "Whether the model thinks before it answers, or the most tokens for it";
+        thinking_shown: form::flag(), "Whether the text of the thinking is sent";
+        top_k: form::positive(), "Sampling among the k likeliest tokens";
+        top_p: form::between(0.0, 1.0), "Sampling among the likeliest tokens of this probability together";
+        verbosity: form::one_of(&verbosities), "How much the model should say";
+    }
+    form::keys! { section over config.options;
+        strict: strict, "Refuses to ask the model where this, or something worse, would get lost";
+    }
     section.finish();
+}
+
+/// Parses a mode of thinking, or the most tokens for it.
+fn thinking(value: &DeValue<'_>) -> Result<ThinkingMode, String> {
+    if value.is_integer() {
+        return at_least_one(value).map(ThinkingMode::Budget);
+    }
+    one_of(&[
+        ("adaptive", ThinkingMode::Adaptive),
+        ("off", ThinkingMode::Off),
+    ])(value)
 }
 
 /// Parses an effect, or `false`.

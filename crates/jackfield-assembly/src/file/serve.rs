@@ -11,12 +11,13 @@ use toml::de::DeValue;
 
 use crate::document::Section;
 use crate::file::{Trust, trust_help};
+use crate::form::{self, ValueForm};
 use crate::place::ConfigProblem;
 use crate::serve::{
     ApprovalsMode, DisconnectSetting, LogFormat, SOURCES, ServeConfig, ServeLimits, TokenConfig,
     TokenSource, ToolsUsed,
 };
-use crate::values::{at_least_one, duration, filled, flag, one_of, size, text, texts};
+use crate::values::{at_least_one, duration, filled, one_of, text, texts};
 
 /// Reads `[serve]`.
 pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Trust) {
@@ -27,26 +28,33 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
         let message = "a file that was merely found does not say who may ask";
         section.problem(ConfigProblem::new(place, message).with_help(help));
     }
-    section.set("access_log", flag, &mut serve.access_log);
-    let approvals = one_of(&[("deny", ApprovalsMode::Deny), ("wait", ApprovalsMode::Wait)]);
-    section.set("approvals", approvals, &mut serve.approvals);
-    if let Some((bind, place)) = section.take("bind", address) {
+    let approvals = [("deny", ApprovalsMode::Deny), ("wait", ApprovalsMode::Wait)];
+    let bind = form::of(ValueForm::Text("127.0.0.1:8350"), address);
+    form::keys! { let section;
+        bind: bind, "Where the gateway listens; any address but loopback needs a token";
+    }
+    if let Some((bind, place)) = bind {
         (serve.bind, serve.bind_place) = (bind, Some(place));
     }
-    let disconnect = one_of(&[
+    let disconnect = [
         ("cancel", DisconnectSetting::Cancel),
         ("finish", DisconnectSetting::Finish),
-    ]);
-    section.set("disconnect", disconnect, &mut serve.disconnect);
-    section.set("extensions", flag, &mut serve.extensions);
-    section.set("keep_alive", at_most_ten_seconds, &mut serve.keep_alive);
-    let log = one_of(&[("json", LogFormat::Json), ("text", LogFormat::Text)]);
-    section.set("log", log, &mut serve.log);
-    section.set("log_content", flag, &mut serve.log_content);
-    section.set("show_tools", flag, &mut serve.show_tools);
-    section.set("stream_arguments", flag, &mut serve.stream_arguments);
-    section.set("tools", tools, &mut serve.tools);
-    section.set("whole_replies", flag, &mut serve.whole_replies);
+    ];
+    let keep_alive = form::of(ValueForm::Duration("10s"), at_most_ten_seconds);
+    let logs = [("json", LogFormat::Json), ("text", LogFormat::Text)];
+    form::keys! { section over serve;
+        access_log: form::flag(), "Whether each request is a line of the log";
+        approvals: form::one_of(&approvals), "What becomes of a call that needs a word";
+        disconnect: form::one_of(&disconnect), "What becomes of a turn whose client goes away";
+        extensions: form::flag(), "Whether Chat Completions says what its vendor has no field for";
+        keep_alive: keep_alive, "How long a stream says nothing at most";
+        log: form::one_of(&logs), "The form of the log";
+        log_content: form::flag(), "Whether what was said is logged, too";
+        show_tools: form::flag(), "Whether clients are shown the calls of tools that run here";
+        stream_arguments: form::flag(), "Whether streams show the calls of a client's tools while they are written";
+        tools: form::of(ValueForm::Tools, tools), "The server tools that a request may use";
+        whole_replies: form::flag(), "Whether replies are requested in one piece where no client streams";
+    }
     limits(&mut serve.limits, section.section("limits"));
     tokens(serve, section.section("tokens"));
     section.finish();
@@ -55,17 +63,20 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
 /// Reads `[serve.limits]`.
 fn limits(limits: &mut ServeLimits, mut section: Section<'_>) {
     let number = |value: &DeValue<'_>| at_least_one(value).map(|number| number as usize);
-    section.set("body", size, &mut limits.body);
-    section.set("body_time", duration, &mut limits.body_time);
-    section.set("connections", number, &mut limits.connections);
-    section.set("drain", duration, &mut limits.drain);
-    section.set("header_time", duration, &mut limits.header_time);
-    section.set("headers", number, &mut limits.headers);
-    section.set("recovered_turns", number, &mut limits.recovered_turns);
-    section.set("streams", number, &mut limits.streams);
-    section.set("tools", number, &mut limits.tools);
-    section.set("whole_reply", duration, &mut limits.whole_reply);
-    section.set("write_time", duration, &mut limits.write_time);
+    let number = || form::of(ValueForm::Whole(1), number);
+    form::keys! { section over limits;
+        body: form::size("32MiB"), "The largest body of a request";
+        body_time: form::duration("1m"), "How long a body may take to come";
+        connections: number(), "How many connections are open at once; more wait";
+        drain: form::duration("25s"), "How long the end waits for what is under way";
+        header_time: form::duration("30s"), "How long the head of a request may take to come";
+        headers: number(), "How many headers a request has";
+        recovered_turns: number(), "How many turns that were left open go on at once; more wait";
+        streams: number(), "How many requests are answered at once; more get 429";
+        tools: number(), "How many tools a request brings";
+        whole_reply: form::duration("10m"), "How long a reply may take that is asked for in one piece";
+        write_time: form::duration("1m"), "How long a client may take nothing of an answer that is there";
+    }
     section.finish();
 }
 
@@ -85,16 +96,15 @@ fn tokens(serve: &mut ServeConfig, section: Section<'_>) {
             source: None,
             tools: None,
         };
+        form::keys! { let section;
+            env: form::filled("TEAM_TOKEN"), "The environment variable that holds the token";
+            file: form::filled("token"), "The file that holds the token and nothing else";
+            sha256: form::of(ValueForm::Text(DIGEST), digest), "The SHA-256 digest of the token";
+        }
         let sources = [
-            section
-                .take("env", filled)
-                .map(|(name, _)| TokenSource::Variable(name)),
-            section
-                .take("file", filled)
-                .map(|(file, _)| TokenSource::File(PathBuf::from(&*file))),
-            section
-                .take("sha256", digest)
-                .map(|(digest, _)| TokenSource::Sha256(digest)),
+            env.map(|(name, _)| TokenSource::Variable(name)),
+            file.map(|(file, _)| TokenSource::File(PathBuf::from(&*file))),
+            sha256.map(|(digest, _)| TokenSource::Sha256(digest)),
         ];
         let mut sources = sources.into_iter().flatten();
         token.source = sources.next();
@@ -103,9 +113,12 @@ fn tokens(serve: &mut ServeConfig, section: Section<'_>) {
             let problem = ConfigProblem::new(token.place.clone(), message);
             section.problem(problem.with_help(SOURCES));
         }
-        section.set("admin", flag, &mut token.admin);
-        section.set("principal", principal, &mut token.principal);
-        section.set("tools", tools, &mut token.tools);
+        let principals = form::of(ValueForm::Text("team"), principal);
+        form::keys! { section over token;
+            admin: form::flag(), "Whether the token sees the conversations of all";
+            principal: principals, "Whose conversations the token sees; default: its own name";
+            tools: form::of(ValueForm::Tools, tools), "The server tools that the token may use";
+        }
         section.finish();
         serve.tokens.insert(entry.name, token);
     }
@@ -151,5 +164,7 @@ fn tools(value: &DeValue<'_>) -> Result<ToolsUsed, String> {
     one_of(&[("all", ToolsUsed::All), ("none", ToolsUsed::None)])(value)
 }
 
+/// An example of a digest.
+const DIGEST: &str = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 /// The maximum silence of a stream.
 const LONGEST_SILENCE: Duration = Duration::from_secs(10);

@@ -13,14 +13,18 @@ use toml::de::DeValue;
 use crate::config::Config;
 use crate::document::{Section, TableEntry};
 use crate::file::{Trust, trust_help};
+use crate::form::{self, ValueForm};
 use crate::near::did_you_mean;
 use crate::place::{ConfigProblem, ValueSource};
-use crate::values::{any, duration, filled, flag, one_of, text};
+use crate::values::{any, filled, flag, text};
 use crate::web::{Web, WebApi};
 
 /// Reads `[web]`. A tool replaces an earlier one of the same name entirely.
 pub(crate) fn read(web: &mut Web, mut section: Section<'_>, trust: Trust) {
-    if let Some((prefix, place)) = section.take("prefix", prefix) {
+    form::keys! { let section;
+        prefix: form::of(ValueForm::Text("web_"), prefix), "What the names of these tools begin with";
+    }
+    if let Some((prefix, place)) = prefix {
         if trust == Trust::Found {
             let help = trust_help(&place);
             let message = "a file that was merely found does not name the tools of others";
@@ -90,16 +94,21 @@ fn tool(
     };
     let has = table.again().entries();
     let has = |key: &str| has.iter().any(|entry| &*entry.name == key);
-    let described = table.take("description", filled);
-    if described.is_none() && !has("description") {
+    let words = form::filled("The weather of a city");
+    let parse =
+        |value: &DeValue<'_>| Template::parse(&filled(value)?).map_err(|error| error.to_string());
+    form::keys! { let table;
+        description: words, "What the tool does and when to use it, for the model";
+        url: form::of(ValueForm::Text("https://api.example.com/v1/{city}"), parse), "The address";
+        method: form::one_of(METHODS), "The method";
+        result: form::filled("/current"), "Which part of the answer is the outcome";
+    }
+    if description.is_none() && !has("description") {
         missing(
             "description",
             "what the tool does and when to use it, for the model",
         );
     }
-    let parse =
-        |value: &DeValue<'_>| Template::parse(&filled(value)?).map_err(|error| error.to_string());
-    let url = table.take("url", parse);
     if url.is_none() && !has("url") {
         missing(
             "url",
@@ -114,8 +123,8 @@ fn tool(
     }
     let mut kept = |key: &str, place: ValueSource| places.insert(key.to_owned(), place);
     // An unusable API is parsed to the end, to report its other problems.
-    let usable = described.is_some() && url.is_some();
-    let (description, _) = described.unwrap_or_else(|| ("".into(), entry.place.clone()));
+    let usable = description.is_some() && url.is_some();
+    let (description, _) = description.unwrap_or_else(|| ("".into(), entry.place.clone()));
     let (url, place) = match url {
         Some(url) => url,
         None => (
@@ -125,22 +134,24 @@ fn tool(
     };
     kept("url", place);
     let mut config = ToolConfig::new(Arc::clone(&entry.name), description, url);
-    let forms = one_of(&[("form", BodyForm::Form), ("json", BodyForm::Json)]);
-    table.set("body", forms, &mut config.body);
-    table.set("icon", filled, &mut config.icon);
-    table.set("idempotency_key", flag, &mut config.idempotency_key);
-    table.set("idempotent", flag, &mut config.idempotent);
-    if let Some((method, place)) = table.take("method", one_of(METHODS)) {
+    let bodies = [("form", BodyForm::Form), ("json", BodyForm::Json)];
+    form::keys! { table over config;
+        body: form::one_of(&bodies), "The form of the body";
+        icon: form::filled("☀"), "A sign for people";
+        idempotency_key: form::flag(), "Whether the key of a call is sent along";
+        idempotent: form::flag(), "Whether a call may be repeated";
+        read_only: form::flag(), "Whether it changes nothing";
+        timeout: form::duration("10s"), "How long a call may take";
+        title: form::filled("Weather"), "Its name for people";
+    }
+    if let Some((method, place)) = method {
         config.method = method;
         kept("method", place);
     }
-    table.set("read_only", flag, &mut config.read_only);
-    if let Some((result, place)) = table.take("result", filled) {
+    if let Some((result, place)) = result {
         config.result = Some(result);
         kept("result", place);
     }
-    table.set("timeout", duration, &mut config.timeout);
-    table.set("title", filled, &mut config.title);
     let headers = headers(table.section("headers"), trust);
     let parameters = table.section("parameters");
     table.finish();
@@ -188,7 +199,9 @@ fn headers(section: Section<'_>, trust: Trust) -> Vec<(HeaderName, Arc<str>)> {
     let table = section.again();
     let mut headers: Vec<(HeaderName, Arc<str>)> = Vec::new();
     for entry in section.entries() {
-        let Some(value) = table.value(&entry, text) else {
+        let value = form::text("application/json");
+        let about = "The value of a header; ${NAME} is filled in";
+        let Some(value) = table.value(&entry, value, about) else {
             continue;
         };
         if trust == Trust::Found && value.contains("${") {
@@ -199,7 +212,7 @@ fn headers(section: Section<'_>, trust: Trust) -> Vec<(HeaderName, Arc<str>)> {
                 let message = "this header is there already, in other letters";
                 table.problem(ConfigProblem::new(entry.place, message));
             }
-            Ok(name) => headers.push((name, value.into())),
+            Ok(name) => headers.push((name, value)),
             Err(message) => table.problem(ConfigProblem::new(entry.place, message)),
         }
     }
@@ -208,7 +221,7 @@ fn headers(section: Section<'_>, trust: Trust) -> Vec<(HeaderName, Arc<str>)> {
 
 /// Parses a parameter: its place in the request, and its schema.
 fn parameter(
-    name: Arc<str>,
+    own: Arc<str>,
     mut table: Section<'_>,
     mut kept: impl FnMut(&str, ValueSource),
 ) -> Parameter {
@@ -218,8 +231,7 @@ fn parameter(
         ("path", ParameterPlace::Path),
         ("query", ParameterPlace::Query),
     ];
-    let part = table.take("in", one_of(&parts));
-    let wire = table.take("name", filled);
+    let part = table.take("in", form::one_of(&parts), "Where the parameter goes");
     // On an object, `required` is a list, and belongs to the schema.
     let either = |value: &DeValue<'_>| {
         if value.is_array() {
@@ -228,7 +240,11 @@ fn parameter(
             flag(value).map(Value::Bool)
         }
     };
-    let required = table.take("required", either);
+    let either = form::of(ValueForm::Required, either);
+    form::keys! { let table;
+        name: form::filled("q"), "What it is called there";
+        required: either, "Whether it has to be given; of an object, what of it has to be";
+    }
     let rest = table.again();
     let mut schema = Map::new();
     for entry in table.rest() {
@@ -238,7 +254,7 @@ fn parameter(
             rest.problem(ConfigProblem::new(entry.place, message));
             continue;
         }
-        let Some(value) = rest.value(&entry, any) else {
+        let Some(value) = rest.value(&entry, form::any(), "") else {
             continue;
         };
         if &*entry.name == "type" && !is_type(&value) {
@@ -249,12 +265,12 @@ fn parameter(
         schema.insert(entry.name.to_string(), value);
         kept(&entry.name, entry.place);
     }
-    let mut parameter = Parameter::new(name, Map::new());
+    let mut parameter = Parameter::new(own, Map::new());
     if let Some((part, place)) = part {
         parameter.part = Some(part);
         kept("in", place);
     }
-    if let Some((wire, place)) = wire {
+    if let Some((wire, place)) = name {
         parameter.wire = Some(wire);
         kept("name", place);
     }

@@ -1,60 +1,46 @@
-//! The keys of a provider in `jackfield.toml`.
+//! The options of the kinds of providers in `jackfield.toml`: their factories read them.
 
-use super::forms::ValueForm::{Any, Flag, Text, Texts, Words};
-use super::{SchemaKey, entry};
+use crate::form::ValueForm::{self, Any, Flag, Text, Texts, Words};
 
-/// The keys of a provider, but for its kind.
-pub(super) const PROVIDER: &[SchemaKey] = &[
-    entry(
-        "api",
-        Words(&["chat", "responses"]),
-        "What is spoken with a server that is like OpenAI's",
-    ),
-    entry(
-        "api_key_env",
-        Text("ANTHROPIC_API_KEY"),
-        "The environment variable that holds its key; empty if it needs none",
-    ),
-    entry(
-        "api_key_file",
-        Text("key"),
-        "The file that holds its key and nothing else",
-    ),
-    entry(
-        "base_url",
-        Text("https://models.example.com"),
-        "Its address",
-    ),
-    entry(
-        "betas",
-        Texts("some-beta"),
-        "What the header anthropic-beta names",
-    ),
-    entry(
-        "key_header",
-        Words(&["bearer", "x-api-key"]),
-        "The header that the key is put into",
-    ),
-    entry("organization", Text("org-1"), "The organization that pays"),
-    entry(
-        "path",
-        Text("/v1"),
-        "The path of an address that names none",
-    ),
-    entry("profile", Words(PROFILES), "What the server takes"),
-    entry("project", Text("proj_1"), "The project that pays"),
-    entry(
-        "quirks",
-        Any,
-        "What the server takes, field by field, over what is known of it",
-    ),
-    entry("tools", Flag, "Whether the models behind it call tools"),
-    entry(
-        "version",
-        Text("2023-06-01"),
-        "The version of the API that is asked for",
-    ),
-];
+/// The options of all kinds, with forms and descriptions.
+pub(super) fn options() -> [(&'static str, ValueForm, &'static str); 10] {
+    [
+        (
+            "api",
+            Words(vec!["chat", "responses"]),
+            "What is spoken with a server that is like OpenAI's",
+        ),
+        (
+            "betas",
+            Texts("some-beta"),
+            "What the header anthropic-beta names",
+        ),
+        (
+            "key_header",
+            Words(vec!["bearer", "x-api-key"]),
+            "The header that the key is put into",
+        ),
+        ("organization", Text("org-1"), "The organization that pays"),
+        (
+            "path",
+            Text("/v1"),
+            "The path of an address that names none",
+        ),
+        ("profile", Words(PROFILES.to_vec()), "What the server takes"),
+        ("project", Text("proj_1"), "The project that pays"),
+        (
+            "quirks",
+            Any,
+            "What the server takes, field by field, over what is known of it",
+        ),
+        ("tools", Flag, "Whether the models behind it call tools"),
+        (
+            "version",
+            Text("2023-06-01"),
+            "The version of the API that is asked for",
+        ),
+    ]
+}
 
 const PROFILES: &[&str] = &[
     "compatible",

@@ -1,8 +1,104 @@
-//! The forms of values.
+//! The forms of values: how each is parsed, and its JSON Schema.
+//!
+//! A key is stated once, where it is read: with its form, an example, and a description for editors.
+
+use std::sync::Arc;
+use std::time::Duration as Time;
 
 use serde_json::{Value, json};
+use toml::de::DeValue;
+
+use crate::values;
+
+/// Reads keys, each a line with its form and description: over the fields of the same names, or into variables.
+macro_rules! keys {
+    ($section:ident over $fields:expr; $($name:ident: $form:expr, $about:literal;)+) => {
+        $($section.set(stringify!($name), $form, $about, &mut $fields.$name);)+
+    };
+    (let $section:ident; $($name:ident: $form:expr, $about:literal;)+) => {
+        $(let $name = $section.take(stringify!($name), $form, $about);)+
+    };
+}
+
+pub(crate) use keys;
+
+/// The form of a value, and its parser.
+pub(crate) struct Form<P> {
+    pub(crate) parse: P,
+    pub(crate) schema: ValueForm,
+}
+
+/// A function that parses a value.
+type Parser<T> = fn(&DeValue<'_>) -> Result<T, String>;
+
+/// A form with this parser.
+pub(crate) const fn of<P>(schema: ValueForm, parse: P) -> Form<P> {
+    Form { parse, schema }
+}
+
+/// Any value.
+pub(crate) const fn any() -> Form<Parser<Value>> {
+    of(ValueForm::Any, values::any)
+}
+
+/// A number in a range.
+pub(crate) fn between(
+    low: f64,
+    high: f64,
+) -> Form<impl FnOnce(&DeValue<'_>) -> Result<f64, String>> {
+    of(ValueForm::Number(low, high), values::between(low, high))
+}
+
+/// A duration.
+pub(crate) const fn duration(example: &'static str) -> Form<Parser<Time>> {
+    of(ValueForm::Duration(example), values::duration)
+}
+
+/// A string that is not blank.
+pub(crate) const fn filled(example: &'static str) -> Form<Parser<Arc<str>>> {
+    of(ValueForm::Text(example), values::filled)
+}
+
+/// True or false.
+pub(crate) const fn flag() -> Form<Parser<bool>> {
+    of(ValueForm::Flag, values::flag)
+}
+
+/// One of these words.
+pub(crate) fn one_of<T: Clone>(
+    words: &[(&'static str, T)],
+) -> Form<impl FnOnce(&DeValue<'_>) -> Result<T, String>> {
+    let names = words.iter().map(|(name, _)| *name).collect();
+    of(ValueForm::Words(names), values::one_of(words))
+}
+
+/// An integer of at least 1.
+pub(crate) const fn positive() -> Form<Parser<u32>> {
+    of(ValueForm::Whole(1), values::at_least_one)
+}
+
+/// A number of bytes, or a size.
+pub(crate) const fn size(example: &'static str) -> Form<Parser<usize>> {
+    of(ValueForm::Size(example), values::size)
+}
+
+/// A string.
+pub(crate) const fn text(example: &'static str) -> Form<Parser<Arc<str>>> {
+    of(ValueForm::Text(example), values::shared)
+}
+
+/// Several strings.
+pub(crate) const fn texts(example: &'static str) -> Form<Parser<Vec<Arc<str>>>> {
+    of(ValueForm::Texts(example), values::texts)
+}
+
+/// An integer of at least this.
+pub(crate) fn whole<T: TryFrom<i128>>(least: i64) -> Form<Parser<T>> {
+    of(ValueForm::Whole(least), values::whole)
+}
 
 /// The form of a value; some have an example.
+#[derive(Debug)]
 pub(crate) enum ValueForm {
     /// An amount of money.
     Amount,
@@ -37,12 +133,12 @@ pub(crate) enum ValueForm {
     /// An integer of at least this.
     Whole(i64),
     /// One of these words.
-    Words(&'static [&'static str]),
+    Words(Vec<&'static str>),
 }
 
 impl ValueForm {
     /// The schema, with the description of the value.
-    pub(super) fn schema(&self, about: &str) -> Value {
+    pub(crate) fn schema(&self, about: &str) -> Value {
         let mut schema = self.bare();
         if let (Value::Object(fields), false) = (&mut schema, about.is_empty()) {
             fields.insert("description".to_owned(), about.into());
