@@ -145,7 +145,7 @@ fn split_rounds(message: &Message, out: &mut Vec<Message>) -> Vec<Block> {
             }
             // Client tool calls come after the server tool calls of the same round.
             Content::ToolCall(call) if call.ran_by != RanBy::Provider => {
-                reply_blocks.push(block.clone())
+                reply_blocks.push(block.clone());
             }
             Content::Audio(_)
             | Content::Document(_)

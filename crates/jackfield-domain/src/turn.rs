@@ -283,7 +283,7 @@ impl Turn {
             Fact::ReplyReceived { reply, .. } => self.receive(reply),
             Fact::TurnEnded { end, .. } => self.stage = Stage::Ended(end.clone()),
             Fact::TurnResumed { nth, restrictions } => {
-                self.apply_resume(*nth, restrictions.as_ref())
+                self.apply_resume(*nth, restrictions.as_ref());
             }
             Fact::CallAccepted { attempt, handle } => {
                 if let Some(CallState::Running(running)) = self.state_of(&attempt.call)

@@ -344,10 +344,10 @@ impl<'o> Driver<'o> {
             }
             DriverEvent::Event(TaskEvent::Input(input)) => self.handle(*input, batch),
             DriverEvent::Event(TaskEvent::Notice(news)) => {
-                batch.events.push(BatchEvent::Notice(news))
+                batch.events.push(BatchEvent::Notice(news));
             }
             DriverEvent::Event(TaskEvent::ProviderRequest(id)) => {
-                self.feed_writer.provider_request(id)
+                self.feed_writer.provider_request(id);
             }
             DriverEvent::Woke => self.handle(Input::Woke, batch),
         }

@@ -128,7 +128,7 @@ impl ChatModel for Claude {
             all.extend(page);
             match more {
                 Some(last) if !is_empty => {
-                    url = format!("{first}&after_id={}", percent_encode(&last))
+                    url = format!("{first}&after_id={}", percent_encode(&last));
                 }
                 Some(_) | None => return Ok(all),
             }

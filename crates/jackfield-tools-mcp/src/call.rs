@@ -143,7 +143,7 @@ impl ServerCall {
                 }
             }
             Err(RequestError::Refused(error)) => {
-                afterwards.deliver(call.refusal_result(&error, max_bytes))
+                afterwards.deliver(call.refusal_result(&error, max_bytes));
             }
             Err(RequestError::Closed | RequestError::Late | RequestError::Unreadable(_)) => {}
         })

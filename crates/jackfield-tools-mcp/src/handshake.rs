@@ -90,7 +90,7 @@ pub(crate) async fn negotiate<R: AsyncBufRead + Unpin>(
             HandshakeReply::Ended => return Err(HandshakeError::Fault(ended_early())),
             // The server may have been replaced by a version that knows only the newer era.
             HandshakeReply::Refused(_) if !handshake.was_sent(PROBE) => {
-                handshake.send_request(PROBE)
+                handshake.send_request(PROBE);
             }
             HandshakeReply::Refused(reason) if handshake.is_all_refused() => {
                 return Err(HandshakeError::Fault(ServerFault::new(

@@ -90,7 +90,7 @@ impl Supervisor {
                 StartResult::Ready(running) => match self.supervise(*running).await {
                     SupervisorStep::Shutdown => return,
                     SupervisorStep::Start => {
-                        restart_at = Some(self.backoff.next_attempt(Instant::now()))
+                        restart_at = Some(self.backoff.next_attempt(Instant::now()));
                     }
                     SupervisorStep::Wait => self.set_state(ServerState::Stopped),
                 },

@@ -450,7 +450,7 @@ impl<'a> QuestionTable<'a> {
                 output.write(|view| view.show_remark(&remark));
             }
             DeliveryOutcome::NoSuchWait => {
-                output.write(|view| view.show_remark("this question is closed"))
+                output.write(|view| view.show_remark("this question is closed"));
             }
         }
         Ok(())

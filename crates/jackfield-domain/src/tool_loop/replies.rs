@@ -64,7 +64,7 @@ impl Decider<'_> {
             .retain(|note| !noted.contains(&(note.code.clone(), note.path.clone())));
         match reply.finish(end, &self.turn.setup.catalog) {
             Err(violation) => {
-                self.reply_unusable(attempt, protocol_failure(&violation), Some(usage))
+                self.reply_unusable(attempt, protocol_failure(&violation), Some(usage));
             }
             Ok(reply) => {
                 let finish = reply.end.finish.clone();

@@ -178,7 +178,7 @@ impl EventBody {
                     }
                 }
                 ClientEvent::End(SegmentEnd::Failed(end)) => {
-                    self.fail(&failures::from_turn_end(end))
+                    self.fail(&failures::from_turn_end(end));
                 }
                 ClientEvent::End(SegmentEnd::Whole(end)) => {
                     if let Some(encoder) = self.encoder.take() {

@@ -318,7 +318,7 @@ impl ContentAssembler {
         let index = *emitter.next_index;
         *emitter.next_index += 1;
         let start = BlockStart::Whole(Content::Opaque(OpaqueBlock {
-            fallback: text(&audio, "transcript").map(std::convert::Into::into),
+            fallback: text(&audio, "transcript").map(Into::into),
             kind: state::AUDIO.into(),
             json: audio,
             owner: emitter.owner.clone(),
@@ -347,8 +347,8 @@ pub(crate) fn annotation(json: &Value) -> Annotation {
     let source = json.get("url_citation").unwrap_or(json);
     Annotation {
         dialect: DIALECT.into(),
-        title: text(source, "title").map(std::convert::Into::into),
-        url: text(source, "url").map(std::convert::Into::into),
+        title: text(source, "title").map(Into::into),
+        url: text(source, "url").map(Into::into),
         json: json.clone(),
     }
 }

@@ -66,7 +66,7 @@ impl RequestWriter<'_> {
     ) -> Result<(), Unsupported> {
         match &block.content {
             Content::Audio(audio) => {
-                self.push_media_as_text(at, block, media_text::audio(audio), items)
+                self.push_media_as_text(at, block, media_text::audio(audio), items);
             }
             Content::Document(document) => {
                 let words = media_text::source("document", &document.source);
