@@ -1,7 +1,7 @@
 //! The calculator: exact where a person expects it, and with limits on all resources.
 //!
-//! An expression is split into tokens, parsed by our own parser, and evaluated operation by operation with an
-//! engine of exact fractions, on a separate thread.
+//! An expression is split into tokens, parsed by our own parser, and evaluated with the fractions of `num` and the
+//! units of fend-core, on a separate thread.
 //!
 //! Ambiguities of expressions are resolved as follows:
 //!
@@ -16,7 +16,6 @@
 //! - `-2^2` is -4, `2^3^2` is 2^9, `6/2(1+2)` is 9, and a unit belongs to the number before it.
 
 mod digits;
-mod engine;
 mod evaluate;
 mod fault;
 mod functions;
@@ -24,8 +23,9 @@ mod lexer;
 mod names;
 mod numbers;
 mod parser;
+mod real;
 mod thread;
-mod wide;
+mod units;
 
 use std::time::Duration;
 

@@ -283,6 +283,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("hyper-util", SERVERS),
     ("jiff", &["jackfield-cli", "jackfield-tools-builtin"]),
     ("jsonschema", &["jackfield-engine"]),
+    ("num", &["jackfield-tools-builtin"]),
     ("reqwest", &["jackfield-provider-kit"]),
     (
         "rmcp",

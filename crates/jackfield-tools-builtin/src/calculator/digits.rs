@@ -1,6 +1,8 @@
 //! Formats a result for people: all digits of an exact one, fifteen of an approximate one.
 
-use super::fault::CalculationError;
+use num::{BigInt, Integer as _, Signed as _, Zero as _};
+
+use super::real::Real;
 
 /// A formatted result.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -11,123 +13,77 @@ pub(crate) struct WrittenResult {
     pub(crate) exact: bool,
 }
 
-/// Formats the engine's text of a result, divided by a power of ten.
+/// Formats a number.
 ///
 /// Exact numbers of up to `max_digits` digits are written in full, longer ones in scientific notation; approximate
 /// numbers only have their reliable digits.
-pub(crate) fn write(
-    engine_text: &str,
-    power_of_ten: i64,
-    max_digits: usize,
-) -> Result<WrittenResult, CalculationError> {
-    let (exact, rest) = match engine_text.strip_prefix("approx. ") {
-        Some(rest) => (false, rest),
-        None => (true, engine_text),
-    };
-    let (negative, rest) = match rest.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, rest),
-    };
-    let length = rest
-        .find(|character: char| !character.is_ascii_digit() && character != '.')
-        .unwrap_or(rest.len());
-    let (number, unit) = rest.split_at(length);
-    let unit = unit.trim();
-    if number.is_empty() || unit == "i" || unit.starts_with(['+', '-']) {
-        return Err(CalculationError::domain("the result is not a real number"));
-    }
-    let decimal = Decimal::read(number).shifted(power_of_ten);
-    let decimal = if exact {
-        decimal
-    } else {
-        decimal.rounded(RELIABLE_DIGITS)
-    };
+pub(crate) fn write(number: &Real, max_digits: usize) -> WrittenResult {
+    let all = number.is_exact().then(|| Decimal::of(number, max_digits));
+    let all = all.filter(|(_, rest)| !rest).map(|(decimal, _)| decimal);
+    let exact = all.is_some();
+    let decimal = all.unwrap_or_else(|| Decimal::of(number, RELIABLE_DIGITS).0);
     let plain = if exact {
         decimal.length() <= max_digits
     } else {
         PLAIN_POINTS.contains(&decimal.point)
     };
+    let sign = if number.is_negative() { "-" } else { "" };
     let written = if plain {
         decimal.plain()
     } else {
         decimal.scientific()
     };
-    let sign = if negative && !decimal.digits.is_empty() {
-        "-"
-    } else {
-        ""
-    };
-    let unit = match unit {
-        "" => String::new(),
-        "degs" => " deg".to_owned(),
-        other => format!(" {}", other.replace(" / ", "/")),
-    };
-    Ok(WrittenResult {
-        text: format!("{sign}{written}{unit}"),
+    WrittenResult {
+        text: format!("{sign}{written}"),
         exact,
-    })
+    }
 }
 
 /// `0.digits · 10^point`, without zeros at either end.
 struct Decimal {
-    digits: Vec<u8>,
+    digits: String,
     point: i64,
 }
 
 impl Decimal {
-    fn read(number: &str) -> Self {
-        let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
-        let digits = whole
-            .bytes()
-            .chain(decimals.bytes())
-            .map(|byte| byte - b'0');
-        Self {
-            digits: digits.collect(),
-            point: i64::try_from(whole.len()).unwrap_or(i64::MAX),
+    /// The first digits of a number's absolute value, rounded, and whether something is left after them.
+    fn of(number: &Real, count: usize) -> (Self, bool) {
+        let ratio = number.ratio();
+        if ratio.is_zero() {
+            let (digits, point) = (String::new(), 1);
+            return (Self { digits, point }, false);
         }
-        .trimmed()
-    }
-
-    fn trimmed(mut self) -> Self {
-        let leading = self.digits.iter().take_while(|digit| **digit == 0).count();
-        self.digits.drain(..leading);
-        self.point -= i64::try_from(leading).unwrap_or(0);
-        while self.digits.last() == Some(&0) {
-            self.digits.pop();
+        // The logarithm may be off by one near a power of ten: then there is one digit more.
+        let mut point = number.log10().floor() as i64 + 1;
+        let ten = BigInt::from(10);
+        let shift = i64::try_from(count).unwrap_or(0) - point;
+        let power = ten.pow(u32::try_from(shift.unsigned_abs()).unwrap_or(0));
+        let (mut above, mut below) = (ratio.numer().abs(), ratio.denom().clone());
+        if shift < 0 {
+            below *= power;
+        } else {
+            above *= power;
         }
-        if self.digits.is_empty() {
-            self.point = 1;
-        }
-        self
-    }
-
-    fn shifted(mut self, power_of_ten: i64) -> Self {
-        if !self.digits.is_empty() {
-            self.point += power_of_ten;
-        }
-        self
-    }
-
-    fn rounded(mut self, count: usize) -> Self {
-        let Some(next) = self.digits.get(count).copied() else {
-            return self;
-        };
-        self.digits.truncate(count);
-        if next >= 5 {
-            let mut carry = true;
-            for digit in self.digits.iter_mut().rev() {
-                *digit = if *digit == 9 { 0 } else { *digit + 1 };
-                carry = *digit == 0;
-                if !carry {
-                    break;
-                }
+        let (mut digits, mut rest) = above.div_rem(&below);
+        let length = digits.to_string().len();
+        if length != count {
+            if length > count {
+                below *= 10;
+                point += 1;
+            } else {
+                above *= 10;
+                point -= 1;
             }
-            if carry {
-                self.digits.insert(0, 1);
-                self.point += 1;
-            }
+            (digits, rest) = above.div_rem(&below);
         }
-        self.trimmed()
+        let has_rest = !rest.is_zero();
+        if rest * 2 >= below {
+            digits += 1;
+        }
+        let digits = digits.to_string();
+        point += i64::from(digits.len() > count);
+        let digits = digits.trim_end_matches('0').to_owned();
+        (Self { digits, point }, has_rest)
     }
 
     /// Returns the number of digits in plain notation.
@@ -142,31 +98,22 @@ impl Decimal {
     }
 
     fn plain(&self) -> String {
-        let mut text = String::new();
-        if self.point <= 0 {
-            text.push_str("0.");
-            text.extend((self.point..0).map(|_| '0'));
+        let Ok(point) = usize::try_from(self.point) else {
+            let zeros = usize::try_from(-self.point).unwrap_or(0);
+            return format!("0.{}{}", "0".repeat(zeros), self.digits);
+        };
+        match self.digits.split_at_checked(point) {
+            Some(("", decimals)) => format!("0.{decimals}"),
+            Some((whole, "")) => whole.to_owned(),
+            Some((whole, decimals)) => format!("{whole}.{decimals}"),
+            None => format!("{:0<point$}", self.digits),
         }
-        let point = usize::try_from(self.point).unwrap_or(0);
-        for (index, digit) in self.digits.iter().enumerate() {
-            if index > 0 && index == point {
-                text.push('.');
-            }
-            text.push(char::from(b'0' + digit));
-        }
-        text.extend((self.digits.len()..point).map(|_| '0'));
-        text
     }
 
     fn scientific(&self) -> String {
-        let mut text = String::new();
-        for (index, digit) in self.digits.iter().enumerate() {
-            if index == 1 {
-                text.push('.');
-            }
-            text.push(char::from(b'0' + digit));
-        }
-        format!("{text}e{}", self.point - 1)
+        let (first, rest) = self.digits.split_at_checked(1).unwrap_or(("0", ""));
+        let point = if rest.is_empty() { "" } else { "." };
+        format!("{first}{point}{rest}e{}", self.point - 1)
     }
 }
 

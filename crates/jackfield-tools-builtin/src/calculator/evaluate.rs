@@ -1,37 +1,71 @@
-//! Evaluates an expression: the percent rules of people, and two kinds of arithmetic in parallel.
-//!
-//! Every value is in the exact engine, and also a [`DoubleDouble`] number, which predicts sizes.
+//! Evaluates an expression: numbers are ours, units are fend-core's, and percentages are people's.
 
-use super::engine::{Register, ValueEngine};
+use super::MAX_DIGITS;
+use super::digits::{self, WrittenResult};
 use super::fault::CalculationError;
 use super::functions;
 use super::names::Constant;
-use super::numbers::Number;
 use super::parser::{Expression, Operator};
-use super::wide::DoubleDouble;
+use super::real::Real;
+use super::thread::Deadline;
+use super::units::{self, Unit};
 
-/// A value in the engine, with its known properties.
-#[derive(Clone, Copy, Debug)]
+/// A number with its unit.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Value {
-    pub(crate) register: Register,
-    /// The value as a plain number (angles in radians); `None` if it has a unit.
-    pub(crate) wide: Option<DoubleDouble>,
-    /// Whether it is certainly not exact, so that the wide number is as good as the engine's.
-    pub(crate) rough: bool,
-    /// The approximate number of decimal digits of the exact form, numerator and denominator together.
-    pub(crate) size: f64,
-    /// Whether it is certainly an integer.
-    pub(crate) whole: bool,
+    pub(crate) real: Real,
+    pub(crate) unit: Unit,
 }
 
-/// Evaluates expressions with one engine.
-pub(crate) struct Evaluator<'stop> {
-    pub(crate) engine: ValueEngine<'stop>,
+impl Value {
+    /// The same in the same unit, with another number.
+    pub(crate) fn with(&self, real: Real) -> Self {
+        Self {
+            real,
+            unit: self.unit.clone(),
+        }
+    }
+
+    /// The value as a plain number, with angles in radians.
+    pub(crate) fn plain(&self) -> Option<Real> {
+        let radians = self.unit.radians()?;
+        self.real.multiply(&radians).ok()
+    }
+}
+
+impl From<Real> for Value {
+    fn from(real: Real) -> Self {
+        Self {
+            real,
+            unit: Unit::default(),
+        }
+    }
+}
+
+/// Evaluates an expression, and formats its result.
+pub(crate) fn evaluate(
+    expression: &Expression,
+    deadline: &Deadline<'_>,
+) -> Result<WrittenResult, CalculationError> {
+    let value = Evaluator { deadline }.value(expression)?;
+    deadline.check()?;
+    if value.unit.is_none() {
+        return Ok(digits::write(&value.real, MAX_DIGITS));
+    }
+    let (number, unit) = units::shown(&value, deadline)?;
+    let mut written = digits::write(&number, MAX_DIGITS);
+    written.text = format!("{} {unit}", written.text);
+    Ok(written)
+}
+
+/// Evaluates expressions until a deadline.
+pub(crate) struct Evaluator<'deadline> {
+    pub(crate) deadline: &'deadline Deadline<'deadline>,
 }
 
 impl Evaluator<'_> {
-    /// Evaluates an expression.
-    pub(crate) fn value(&mut self, expression: &Expression) -> Result<Value, CalculationError> {
+    fn value(&self, expression: &Expression) -> Result<Value, CalculationError> {
+        self.deadline.check()?;
         match expression {
             Expression::Binary(operator, left, right) => self.binary(*operator, left, right),
             Expression::Call(function, arguments) => {
@@ -41,36 +75,32 @@ impl Evaluator<'_> {
                     .collect::<Result<Vec<Value>, CalculationError>>()?;
                 functions::call(self, *function, &arguments)
             }
-            Expression::Constant(constant) => self.constant(*constant),
+            Expression::Constant(constant) => constant_value(*constant).map(Value::from),
             Expression::Convert(inner, target) => {
                 let inner = self.value(inner)?;
-                let register = self
-                    .engine
-                    .keep(&format!("{} to {target}", inner.register))?;
-                Ok(Value { register, ..inner })
+                self.convert(&inner, target)
             }
-            Expression::Factorial(inner) => {
-                let inner = self.value(inner)?;
-                functions::factorial(self, inner)
-            }
+            Expression::Factorial(inner) => functions::factorial(&self.value(inner)?),
             Expression::Negate(inner) => {
                 let inner = self.value(inner)?;
-                self.negate(inner)
+                Ok(inner.with(inner.real.negate()))
             }
-            Expression::Number(number) => self.number(number),
+            Expression::Number(number) => Ok(Real::parse(number.text()).into()),
             Expression::Percent(inner) => {
                 let inner = self.value(inner)?;
-                let hundred = self.whole(100)?;
-                self.divide(inner, hundred)
+                Ok(inner.with(inner.real.divide(&Real::from(100))?))
             }
-            Expression::Unit(unit) => self.unit(unit),
+            Expression::Unit(unit) => Ok(Value {
+                real: Real::from(1),
+                unit: Unit::named(unit),
+            }),
         }
     }
 
     /// Percentages are relative to the left operand, as people expect: `100 + 10%` is 110. Sums of percentages are
     /// plain: `10% + 5%` is 15%.
     fn binary(
-        &mut self,
+        &self,
         operator: Operator,
         left: &Expression,
         right: &Expression,
@@ -81,228 +111,112 @@ impl Evaluator<'_> {
         let left = self.value(left)?;
         let right = self.value(right)?;
         if of_left {
-            let one = self.whole(1)?;
-            let factor = self.apply(operator, one, right)?;
-            self.multiply(left, factor)
+            let factor = self.apply(operator, &Real::from(1).into(), &right)?;
+            self.multiply(&left, &factor)
         } else {
-            self.apply(operator, left, right)
+            self.apply(operator, &left, &right)
         }
     }
 
-    /// Applies an operator to two values.
-    pub(crate) fn apply(
-        &mut self,
+    fn apply(
+        &self,
         operator: Operator,
-        left: Value,
-        right: Value,
+        left: &Value,
+        right: &Value,
     ) -> Result<Value, CalculationError> {
         match operator {
             Operator::Add => self.add(left, right),
             Operator::Divide => self.divide(left, right),
             Operator::Modulo => functions::remainder(self, left, right),
             Operator::Multiply => self.multiply(left, right),
-            Operator::Power => functions::power(self, left, right),
+            Operator::Power => functions::power(left, right),
             Operator::Subtract => self.subtract(left, right),
         }
     }
 
-    pub(crate) fn add(&mut self, left: Value, right: Value) -> Result<Value, CalculationError> {
-        let operation = format!("{} + {}", left.register, right.register);
-        self.combined(&operation, left, right, |a, b| a + b)
+    pub(crate) fn add(&self, left: &Value, right: &Value) -> Result<Value, CalculationError> {
+        self.combine(left, '+', right)
     }
 
-    pub(crate) fn subtract(
-        &mut self,
-        left: Value,
-        right: Value,
+    pub(crate) fn subtract(&self, left: &Value, right: &Value) -> Result<Value, CalculationError> {
+        self.combine(left, '-', right)
+    }
+
+    pub(crate) fn multiply(&self, left: &Value, right: &Value) -> Result<Value, CalculationError> {
+        let real = left.real.multiply(&right.real)?;
+        self.joined(left, right, real, 1)
+    }
+
+    pub(crate) fn divide(&self, left: &Value, right: &Value) -> Result<Value, CalculationError> {
+        let real = left.real.divide(&right.real)?;
+        self.joined(left, right, real, -1)
+    }
+
+    /// The number in the units of both; units such as km/m come to a plain number.
+    fn joined(
+        &self,
+        left: &Value,
+        right: &Value,
+        real: Real,
+        power: i64,
     ) -> Result<Value, CalculationError> {
-        let operation = format!("{} - {}", left.register, right.register);
-        self.combined(&operation, left, right, |a, b| a - b)
-    }
-
-    pub(crate) fn multiply(
-        &mut self,
-        left: Value,
-        right: Value,
-    ) -> Result<Value, CalculationError> {
-        let operation = format!("{} * {}", left.register, right.register);
-        self.combined(&operation, left, right, |a, b| a * b)
-    }
-
-    pub(crate) fn divide(&mut self, left: Value, right: Value) -> Result<Value, CalculationError> {
-        if self.is_zero(right)? {
-            return Err(CalculationError::DivisionByZero);
-        }
-        let operation = format!("{} / {}", left.register, right.register);
-        let quotient = self.combined(&operation, left, right, |a, b| a / b)?;
-        Ok(Value {
-            whole: false,
-            ..quotient
-        })
-    }
-
-    pub(crate) fn negate(&mut self, value: Value) -> Result<Value, CalculationError> {
-        let register = self.engine.keep(&format!("-{}", value.register))?;
-        Ok(Value {
-            register,
-            wide: value.wide.map(|wide| -wide),
-            ..value
-        })
-    }
-
-    /// Stores an integer.
-    pub(crate) fn whole(&mut self, number: u32) -> Result<Value, CalculationError> {
-        self.number(&Number::whole(number.to_string()))
-    }
-
-    /// Stores an approximate number.
-    pub(crate) fn approximate(&mut self, wide: DoubleDouble) -> Result<Value, CalculationError> {
-        if !wide.is_zero() {
-            check_magnitude(wide.log10())?;
-        }
-        let literal = self.engine.keep(&wide.literal())?;
-        let register = self.engine.keep(&format!("approximately {literal}"))?;
-        Ok(Value {
-            register,
-            wide: Some(wide),
-            rough: true,
-            size: APPROXIMATE_SIZE + wide.log10().abs().min(MAX_LOG),
-            whole: false,
-        })
-    }
-
-    /// Returns whether the value is exactly zero.
-    pub(crate) fn is_zero(&mut self, value: Value) -> Result<bool, CalculationError> {
-        match value.wide {
-            // Sums near zero are read back from the engine.
-            Some(wide) if !wide.is_zero() => Ok(false),
-            Some(_) | None => self.engine.is_zero(value.register),
-        }
-    }
-
-    /// Returns whether the value is exactly this integer.
-    pub(crate) fn is_exactly(
-        &mut self,
-        value: Value,
-        number: u32,
-    ) -> Result<bool, CalculationError> {
-        let near = |wide: DoubleDouble| wide.whole() == Some(i64::from(number));
-        if !value.wide.is_some_and(near) {
-            return Ok(false);
-        }
-        let number = self.whole(number)?;
-        let difference = self.subtract(value, number)?;
-        self.is_zero(difference)
-    }
-
-    fn combined(
-        &mut self,
-        operation: &str,
-        left: Value,
-        right: Value,
-        wide: impl FnOnce(DoubleDouble, DoubleDouble) -> DoubleDouble,
-    ) -> Result<Value, CalculationError> {
-        let register = self.engine.keep(operation)?;
-        let wide = match left.wide.zip(right.wide) {
-            Some((a, b)) => {
-                let result = wide(a, b);
-                // Cancellation leaves few digits; the exact value has all of them.
-                if result.is_remnant_of(a) && result.is_remnant_of(b) {
-                    Some(self.engine.plain_number(register)?.unwrap_or(result))
-                } else {
-                    Some(result)
-                }
+        let unit = left
+            .unit
+            .clone()
+            .times(&right.unit, &Real::from(power).ratio());
+        if !(left.unit.is_none() || right.unit.is_none() || unit.is_none()) {
+            let factor = units::work_out(&unit.to_string(), true, self.deadline)?;
+            if factor.unit.is_none() {
+                return Ok(real.multiply(&factor.real)?.into());
             }
-            None => None,
-        };
-        Ok(Value {
-            register,
-            wide,
-            rough: wide.is_some() && (left.rough || right.rough),
-            size: left.size + right.size,
-            whole: left.whole && right.whole,
-        })
+        }
+        Ok(Value { real, unit })
     }
 
-    fn number(&mut self, number: &Number) -> Result<Value, CalculationError> {
-        let register = self.engine.keep(number.text())?;
-        Ok(Value {
-            register,
-            wide: Some(DoubleDouble::parse(number.text())),
-            rough: false,
-            size: number.size(),
-            whole: number.is_whole(),
-        })
+    fn combine(&self, left: &Value, sign: char, right: &Value) -> Result<Value, CalculationError> {
+        let angles = left.unit.radians().zip(right.plain());
+        let other = if left.unit == right.unit {
+            right.real.clone()
+        } else if let Some((radians, right)) = angles {
+            right.divide(&radians)?
+        } else {
+            let operation = format!("{} {sign} {}", units::written(left), units::written(right));
+            let exact = left.real.is_exact() && right.real.is_exact();
+            return units::work_out(&operation, exact, self.deadline);
+        };
+        let other = if sign == '-' { other.negate() } else { other };
+        Ok(left.with(left.real.add(&other)?))
     }
 
-    fn constant(&mut self, constant: Constant) -> Result<Value, CalculationError> {
-        let golden =
-            || (DoubleDouble::from(1.0) + DoubleDouble::from(5.0).root()) / DoubleDouble::from(2.0);
-        let (name, wide) = match constant {
-            // These two have no better form than their digits.
-            Constant::E => return self.approximate(DoubleDouble::e()),
-            Constant::Phi => return self.approximate(golden()),
-            Constant::Pi => ("pi", DoubleDouble::pi()),
-            Constant::Tau => ("tau", DoubleDouble::from(2.0) * DoubleDouble::pi()),
-        };
-        let register = self.engine.keep(name)?;
-        Ok(Value {
-            register,
-            wide: Some(wide),
-            rough: false,
-            size: APPROXIMATE_SIZE,
-            whole: false,
-        })
-    }
-
-    fn unit(&mut self, unit: &str) -> Result<Value, CalculationError> {
-        let wide = match unit {
-            "deg" | "degree" | "degrees" => Some(DoubleDouble::pi() / DoubleDouble::from(180.0)),
-            "rad" | "radian" | "radians" => Some(DoubleDouble::from(1.0)),
-            "turn" | "turns" => Some(DoubleDouble::from(2.0) * DoubleDouble::pi()),
-            _ => None,
-        };
-        let register = self.engine.keep(unit)?;
-        Ok(Value {
-            register,
-            wide,
-            rough: false,
-            size: APPROXIMATE_SIZE,
-            whole: false,
-        })
+    fn convert(&self, value: &Value, target: &str) -> Result<Value, CalculationError> {
+        let unit = Unit::named(target);
+        if let Some((plain, radians)) = value.plain().zip(unit.radians()) {
+            let real = plain.divide(&radians)?;
+            return Ok(Value { real, unit });
+        }
+        let operation = format!("{} to {target}", units::written(value));
+        units::work_out(&operation, value.real.is_exact(), self.deadline)
     }
 }
 
-/// Refuses numbers of more than 10000 digits or decimals, by their logarithm to base 10.
-pub(crate) fn check_magnitude(log: f64) -> Result<(), CalculationError> {
-    if log > MAX_LOG {
-        Err(CalculationError::Overflow)
-    } else if log < -MAX_LOG {
-        Err(CalculationError::Underflow)
-    } else {
-        Ok(())
+fn constant_value(constant: Constant) -> Result<Real, CalculationError> {
+    match constant {
+        Constant::E => Real::exp(&Real::from(1).ratio()),
+        Constant::Phi => {
+            let root = Real::exp(&(Real::from(5).ln() / num::BigInt::from(2)))?;
+            root.add(&Real::from(1))?.divide(&Real::from(2))
+        }
+        Constant::Pi => Ok(Real::pi()),
+        Constant::Tau => Real::pi().multiply(&Real::from(2)),
     }
 }
 
 fn is_percentage(expression: &Expression) -> bool {
-    match expression {
-        Expression::Percent(_) => true,
-        Expression::Negate(inner) => is_percentage(inner),
-        Expression::Binary(Operator::Add | Operator::Subtract, left, right) => {
-            is_percentage(left) && is_percentage(right)
-        }
-        Expression::Binary(..)
-        | Expression::Call(..)
-        | Expression::Constant(_)
-        | Expression::Convert(..)
-        | Expression::Factorial(_)
-        | Expression::Number(_)
-        | Expression::Unit(_) => false,
+    if let Expression::Binary(Operator::Add | Operator::Subtract, left, right) = expression {
+        return is_percentage(left) && is_percentage(right);
     }
+    if let Expression::Negate(inner) = expression {
+        return is_percentage(inner);
+    }
+    matches!(expression, Expression::Percent(_))
 }
-
-/// The most digits of a number before or after the point.
-pub(crate) const MAX_LOG: f64 = 10_000.0;
-
-/// The approximate number of digits that the engine keeps of an approximate number.
-const APPROXIMATE_SIZE: f64 = 80.0;

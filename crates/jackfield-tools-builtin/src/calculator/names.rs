@@ -2,121 +2,26 @@
 
 /// A function.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[rustfmt::skip]
 pub(crate) enum Function {
-    Abs,
-    Acos,
-    Acosh,
-    Asin,
-    Asinh,
-    Atan,
-    Atanh,
-    Cbrt,
-    Ceil,
-    Choose,
-    Cos,
-    Cosh,
-    Cot,
-    Exp,
-    Factorial,
-    Floor,
-    Gcd,
-    Lcm,
-    Ln,
-    Log,
-    LogTwo,
-    Max,
-    Mean,
-    Min,
-    Mod,
-    Permute,
-    Pow,
-    Root,
-    Round,
-    Sin,
-    Sinh,
-    Sqrt,
-    Sum,
-    Tan,
-    Tanh,
-    Trunc,
+    Abs, Acos, Acosh, Asin, Asinh, Atan, Atanh, Cbrt, Ceil, Choose, Cos, Cosh, Cot, Exp, Factorial,
+    Floor, Gcd, Lcm, Ln, Log, LogTwo, Max, Mean, Min, Mod, Permute, Pow, Root, Round, Sin, Sinh,
+    Sqrt, Sum, Tan, Tanh, Trunc,
 }
 
 impl Function {
     /// Returns the function with this name, including names of other traditions.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "abs" => Self::Abs,
-            "acos" | "arccos" => Self::Acos,
-            "acosh" | "arcosh" | "arccosh" => Self::Acosh,
-            "asin" | "arcsin" => Self::Asin,
-            "asinh" | "arsinh" | "arcsinh" => Self::Asinh,
-            "atan" | "arctan" | "arctg" => Self::Atan,
-            "atanh" | "artanh" | "arctanh" => Self::Atanh,
-            "cbrt" => Self::Cbrt,
-            "ceil" | "ceiling" => Self::Ceil,
-            "ncr" | "comb" | "choose" | "binomial" => Self::Choose,
-            "cos" => Self::Cos,
-            "cosh" => Self::Cosh,
-            "cot" | "ctg" => Self::Cot,
-            "exp" => Self::Exp,
-            "factorial" | "fact" => Self::Factorial,
-            "floor" => Self::Floor,
-            "gcd" => Self::Gcd,
-            "lcm" => Self::Lcm,
-            "ln" => Self::Ln,
-            "log" | "log10" | "lg" => Self::Log,
-            "log2" => Self::LogTwo,
-            "max" => Self::Max,
-            "mean" | "avg" | "average" => Self::Mean,
-            "min" => Self::Min,
-            "mod" => Self::Mod,
-            "npr" | "perm" => Self::Permute,
-            "pow" | "power" => Self::Pow,
-            "root" => Self::Root,
-            "round" => Self::Round,
-            "sin" => Self::Sin,
-            "sinh" => Self::Sinh,
-            "sqrt" => Self::Sqrt,
-            "sum" => Self::Sum,
-            "tan" | "tg" => Self::Tan,
-            "tanh" => Self::Tanh,
-            "trunc" => Self::Trunc,
-            _ => return None,
-        })
+        let row = FUNCTIONS
+            .iter()
+            .find(|(_, _, names)| names.contains(&name))?;
+        Some(row.0)
     }
 
     /// Returns the smallest and the largest number of arguments.
     pub(crate) fn arity(self) -> (usize, usize) {
-        match self {
-            Self::Abs
-            | Self::Acos
-            | Self::Acosh
-            | Self::Asin
-            | Self::Asinh
-            | Self::Atan
-            | Self::Atanh
-            | Self::Cbrt
-            | Self::Ceil
-            | Self::Cos
-            | Self::Cosh
-            | Self::Cot
-            | Self::Exp
-            | Self::Factorial
-            | Self::Floor
-            | Self::Ln
-            | Self::LogTwo
-            | Self::Sin
-            | Self::Sinh
-            | Self::Sqrt
-            | Self::Tan
-            | Self::Tanh
-            | Self::Trunc => (1, 1),
-            Self::Log | Self::Round => (1, 2),
-            Self::Choose | Self::Mod | Self::Permute | Self::Pow | Self::Root => (2, 2),
-            Self::Gcd | Self::Lcm | Self::Max | Self::Mean | Self::Min | Self::Sum => {
-                (1, usize::MAX)
-            }
-        }
+        let row = FUNCTIONS.iter().find(|(function, _, _)| *function == self);
+        row.map_or((1, 1), |(_, arity, _)| *arity)
     }
 }
 
@@ -154,8 +59,9 @@ pub(crate) fn unit(name: &str) -> Option<&'static str> {
 
 /// Returns known names that resemble an unknown one, the nearest first.
 pub(crate) fn similar(name: &str) -> Vec<&'static str> {
-    let mut near: Vec<(usize, &'static str)> = SUGGESTIONS
-        .iter()
+    let functions = FUNCTIONS.iter().filter_map(|(_, _, names)| names.first());
+    let mut near: Vec<(usize, &'static str)> = functions
+        .chain(&["phi", "pi", "tau"])
         .chain(UNITS.iter().filter(|unit| unit.len() > 3))
         .map(|known| (strsim::osa_distance(name, known), *known))
         .filter(|(distance, known)| *distance <= 2 && *distance * 2 < known.len())
@@ -164,47 +70,48 @@ pub(crate) fn similar(name: &str) -> Vec<&'static str> {
     near.into_iter().map(|(_, known)| known).take(3).collect()
 }
 
-const SUGGESTIONS: &[&str] = &[
-    "abs",
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atanh",
-    "cbrt",
-    "ceil",
-    "cos",
-    "cosh",
-    "cot",
-    "exp",
-    "factorial",
-    "floor",
-    "gcd",
-    "lcm",
-    "ln",
-    "log",
-    "log2",
-    "max",
-    "mean",
-    "min",
-    "mod",
-    "ncr",
-    "npr",
-    "phi",
-    "pi",
-    "pow",
-    "root",
-    "round",
-    "sin",
-    "sinh",
-    "sqrt",
-    "sum",
-    "tan",
-    "tanh",
-    "tau",
-    "trunc",
+/// Functions with the numbers of arguments that they take, and their names, the usual one first.
+#[rustfmt::skip]
+const FUNCTIONS: &[(Function, (usize, usize), &[&str])] = &[
+    (Function::Abs, (1, 1), &["abs"]),
+    (Function::Acos, (1, 1), &["acos", "arccos"]),
+    (Function::Acosh, (1, 1), &["acosh", "arcosh", "arccosh"]),
+    (Function::Asin, (1, 1), &["asin", "arcsin"]),
+    (Function::Asinh, (1, 1), &["asinh", "arsinh", "arcsinh"]),
+    (Function::Atan, (1, 1), &["atan", "arctan", "arctg"]),
+    (Function::Atanh, (1, 1), &["atanh", "artanh", "arctanh"]),
+    (Function::Cbrt, (1, 1), &["cbrt"]),
+    (Function::Ceil, (1, 1), &["ceil", "ceiling"]),
+    (Function::Choose, (2, 2), &["ncr", "comb", "choose", "binomial"]),
+    (Function::Cos, (1, 1), &["cos"]),
+    (Function::Cosh, (1, 1), &["cosh"]),
+    (Function::Cot, (1, 1), &["cot", "ctg"]),
+    (Function::Exp, (1, 1), &["exp"]),
+    (Function::Factorial, (1, 1), &["factorial", "fact"]),
+    (Function::Floor, (1, 1), &["floor"]),
+    (Function::Gcd, (1, MANY), &["gcd"]),
+    (Function::Lcm, (1, MANY), &["lcm"]),
+    (Function::Ln, (1, 1), &["ln"]),
+    (Function::Log, (1, 2), &["log", "log10", "lg"]),
+    (Function::LogTwo, (1, 1), &["log2"]),
+    (Function::Max, (1, MANY), &["max"]),
+    (Function::Mean, (1, MANY), &["mean", "avg", "average"]),
+    (Function::Min, (1, MANY), &["min"]),
+    (Function::Mod, (2, 2), &["mod"]),
+    (Function::Permute, (2, 2), &["npr", "perm"]),
+    (Function::Pow, (2, 2), &["pow", "power"]),
+    (Function::Root, (2, 2), &["root"]),
+    (Function::Round, (1, 2), &["round"]),
+    (Function::Sin, (1, 1), &["sin"]),
+    (Function::Sinh, (1, 1), &["sinh"]),
+    (Function::Sqrt, (1, 1), &["sqrt"]),
+    (Function::Sum, (1, MANY), &["sum"]),
+    (Function::Tan, (1, 1), &["tan", "tg"]),
+    (Function::Tanh, (1, 1), &["tanh"]),
+    (Function::Trunc, (1, 1), &["trunc"]),
 ];
+
+const MANY: usize = usize::MAX;
 
 #[rustfmt::skip]
 const UNITS: &[&str] = &[

@@ -14,17 +14,9 @@ impl Number {
         Self { text: digits }
     }
 
-    /// Returns the number in the engine's form.
+    /// Returns its digits.
     pub(crate) fn text(&self) -> &str {
         &self.text
-    }
-
-    /// Returns the number of decimal digits of its exact form, numerator and denominator together.
-    pub(crate) fn size(&self) -> f64 {
-        let (mantissa, exponent) = self.text.split_once('e').unwrap_or((&self.text, "0"));
-        let exponent: f64 = exponent.parse().unwrap_or(0.0);
-        let decimals = mantissa.split_once('.').map_or(0, |(_, after)| after.len());
-        (mantissa.len() + decimals) as f64 + exponent.abs()
     }
 
     /// Returns whether it is written as an integer.
@@ -41,7 +33,6 @@ const MAX_EXPONENT: u32 = 9_999;
 ///
 /// A comma groups thousands if all groups fit (`2,500`), and is the decimal separator otherwise (`2,5`); where it
 /// separates arguments, it is neither.
-/// (`2,5`); where it separates arguments, it is neither.
 pub(crate) fn read(
     characters: &[char],
     comma_separates: bool,

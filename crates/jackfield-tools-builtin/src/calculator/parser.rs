@@ -389,35 +389,17 @@ impl Parser {
 
 /// Returns whether this is a number with a unit.
 fn is_quantity(expression: &Expression) -> bool {
-    match expression {
-        Expression::Binary(Operator::Multiply, left, right) => {
-            is_unit(right) && (matches!(**left, Expression::Number(_)) || is_quantity(left))
-        }
-        Expression::Binary(..)
-        | Expression::Call(..)
-        | Expression::Constant(_)
-        | Expression::Convert(..)
-        | Expression::Factorial(_)
-        | Expression::Negate(_)
-        | Expression::Number(_)
-        | Expression::Percent(_)
-        | Expression::Unit(_) => false,
-    }
+    let Expression::Binary(Operator::Multiply, left, right) = expression else {
+        return false;
+    };
+    is_unit(right) && (matches!(**left, Expression::Number(_)) || is_quantity(left))
 }
 
 fn is_unit(expression: &Expression) -> bool {
-    match expression {
-        Expression::Unit(_) => true,
-        Expression::Binary(Operator::Power, base, _) => is_unit(base),
-        Expression::Binary(..)
-        | Expression::Call(..)
-        | Expression::Constant(_)
-        | Expression::Convert(..)
-        | Expression::Factorial(_)
-        | Expression::Negate(_)
-        | Expression::Number(_)
-        | Expression::Percent(_) => false,
+    if let Expression::Binary(Operator::Power, base, _) = expression {
+        return is_unit(base);
     }
+    matches!(expression, Expression::Unit(_))
 }
 
 /// Makes `1 / (2 kg)` half a kilogram, as people mean by `1/2 kg`.

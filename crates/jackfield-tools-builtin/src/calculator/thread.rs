@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use fend_core::Interrupt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::digits::{self, WrittenResult};
-use super::engine::ValueEngine;
-use super::evaluate::Evaluator;
+use super::TIME_LIMIT;
+use super::digits::WrittenResult;
+use super::evaluate::evaluate;
 use super::fault::CalculationError;
 use super::parser::Expression;
-use super::wide::DoubleDouble;
-use super::{MAX_DIGITS, TIME_LIMIT};
 
 /// The slots for concurrent calculations.
 #[derive(Clone, Debug)]
@@ -35,7 +34,7 @@ impl ThreadSlots {
         };
         let (answer, stop) = start(expression, place)?;
         let _stop = StopOnDrop(stop);
-        // The engine checks the time itself; this is a backup.
+        // The calculation checks the time itself; this is a backup.
         match tokio::time::timeout(TIME_LIMIT + GRACE, answer).await {
             Ok(Ok(result)) => result,
             Ok(Err(_)) => Err(CalculationError::domain("the calculation failed")),
@@ -72,7 +71,12 @@ fn start(
     let stop = Arc::new(AtomicBool::new(false));
     let told_to_stop = Arc::clone(&stop);
     let work = move || {
-        let result = evaluate(&expression, TIME_LIMIT, &told_to_stop);
+        let deadline = Deadline {
+            limit: TIME_LIMIT,
+            start: Instant::now(),
+            stop: &told_to_stop,
+        };
+        let result = evaluate(&expression, &deadline);
         // Freed before the answer is sent, so that its receiver can start the next calculation.
         drop(place);
         // The receiver may be gone.
@@ -86,35 +90,32 @@ fn start(
     Ok((receiver, stop))
 }
 
-fn evaluate(
-    expression: &Expression,
+/// When a calculation has to end.
+pub(crate) struct Deadline<'stop> {
     limit: Duration,
-    stop: &AtomicBool,
-) -> Result<WrittenResult, CalculationError> {
-    let mut evaluator = Evaluator {
-        engine: ValueEngine::new(limit, stop),
-    };
-    let value = evaluator.value(expression)?;
-    let far = |wide: &DoubleDouble| !wide.is_zero() && wide.log10().abs() > FAR;
-    let Some(wide) = value.wide.filter(|wide| far(wide) && !value.whole) else {
-        let text = evaluator.engine.digits(value.register)?;
-        return digits::write(&text, 0, MAX_DIGITS);
-    };
-    let shift = wide.log10().floor() as i64;
-    let scale = DoubleDouble::from(10.0).power(shift.unsigned_abs());
-    let near = match (value.rough, shift < 0) {
-        // An approximate value is scaled faster here.
-        (true, true) => evaluator.approximate(wide * scale)?.register,
-        (true, false) => evaluator.approximate(wide / scale)?.register,
-        (false, negative) => {
-            let operator = if negative { '*' } else { '/' };
-            let power = shift.unsigned_abs();
-            let operation = format!("{} {operator} 10^{power}", value.register);
-            evaluator.engine.keep(&operation)?
+    start: Instant,
+    stop: &'stop AtomicBool,
+}
+
+impl Deadline<'_> {
+    /// Returns the timeout fault if no time is left.
+    pub(crate) fn check(&self) -> Result<(), CalculationError> {
+        if self.should_interrupt() {
+            Err(self.fault())
+        } else {
+            Ok(())
         }
-    };
-    let text = evaluator.engine.digits(near)?;
-    digits::write(&text, shift, MAX_DIGITS)
+    }
+
+    pub(crate) const fn fault(&self) -> CalculationError {
+        CalculationError::OutOfTime(self.limit.as_millis())
+    }
+}
+
+impl Interrupt for Deadline<'_> {
+    fn should_interrupt(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.start.elapsed() >= self.limit
+    }
 }
 
 struct StopOnDrop(Arc<AtomicBool>);
@@ -133,7 +134,3 @@ const GRACE: Duration = Duration::from_millis(250);
 
 /// Several times the stack that an expression of maximum depth needs.
 const STACK_SIZE: usize = 4 * 1024 * 1024;
-
-/// How many digits from the point a number may begin for the engine to write it unscaled: the engine writes zeros
-/// one by one, which is slow.
-const FAR: f64 = 150.0;
