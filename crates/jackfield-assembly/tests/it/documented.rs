@@ -54,9 +54,13 @@ fn every_quirk_is_documented_with_what_it_takes() {
         for row in section.lines().filter_map(|line| line.strip_prefix("| `")) {
             let (name, rest) = row.split_once("` |").unwrap();
             documented.push(name);
-            // Each value of the second column, as it stands there.
-            let values = rest.split(" | ").next().unwrap();
-            for value in values.split('`').skip(1).step_by(2) {
+            // Each value of the second column, as it stands there; a field without values takes a flag.
+            let values = rest.trim_start().split("| ").next().unwrap();
+            let mut values: Vec<&str> = values.split('`').skip(1).step_by(2).collect();
+            if values.is_empty() {
+                values = vec!["true", "false"];
+            }
+            for value in values {
                 let text = format!("[providers.{kind}.quirks]\n{name} = {value}");
                 let world = World::new().with_user(&text);
                 let environment = Environment::from_iter([("", "")]);
