@@ -7,22 +7,23 @@ use jackfield_domain::block::ToolCall;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{SessionId, ToolCallId, TurnId, WaitId};
 use jackfield_domain::setup::Setup;
-use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{
     Answer, Approval, CancelCause, DeliveryBody, ElicitationAnswer, UnknownAnswer, Wait, WaitEnd,
     WaitKind,
 };
 use jackfield_engine::{DeliveryOutcome, Engine};
-use serde_json::{Map, Value};
 
-use self::texts::{ANSWER, ARGUMENTS, NOBODY, NOT_EDITED, hint, question};
+use self::answer::ParsedAnswer;
+use self::texts::{ANSWER, ARGUMENTS, NOBODY, hint, question};
 use super::{AskMode, TurnOutput};
-use crate::approval::{self, ApprovalChoice};
+use crate::approval;
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::person::PersonAnswer;
-use crate::render::{PromptPlace, RenderEvent, answers, words};
+use crate::render::{PromptPlace, RenderEvent, answers};
 
+mod answer;
 mod texts;
 
 /// The open questions of a turn, and the one that a person is answering.
@@ -50,18 +51,6 @@ struct PendingQuestion {
     /// Whether it asks for the arguments, and not for the approval.
     arguments: bool,
     wait: Wait,
-}
-
-/// A parsed answer.
-enum ParsedAnswer {
-    /// An answer to the question.
-    Answer(Answer),
-    /// A request to end the turn.
-    Cancel,
-    /// A request to edit the arguments, with this initial text.
-    Edit(String),
-    /// Unclear: the question is asked again, with this reason.
-    Unclear(Option<String>),
 }
 
 impl<'a> QuestionTable<'a> {
@@ -357,82 +346,6 @@ impl<'a> QuestionTable<'a> {
         self.ask_next(output).await
     }
 
-    fn parse_answer(&mut self, pending: &PendingQuestion, input: PersonAnswer) -> ParsedAnswer {
-        let line = match input {
-            PersonAnswer::Interrupted if pending.arguments => return ParsedAnswer::Unclear(None),
-            PersonAnswer::Interrupted => return ParsedAnswer::Cancel,
-            PersonAnswer::Gone if pending.wait.kind == WaitKind::UnknownOutcome => {
-                return ParsedAnswer::Answer(Answer::UnknownOutcome(UnknownAnswer::Report));
-            }
-            PersonAnswer::Gone => {
-                let reason = NOBODY.into();
-                return ParsedAnswer::Answer(Answer::Approval(Approval::Denied { reason }));
-            }
-            PersonAnswer::Line(line) => line,
-        };
-        let wait = &pending.wait;
-        if pending.arguments {
-            return self.edited(wait, &line);
-        }
-        if wait.kind == WaitKind::UnknownOutcome {
-            return match line.trim().to_lowercase().as_str() {
-                "r" | "run" => ParsedAnswer::Answer(Answer::UnknownOutcome(UnknownAnswer::Retry)),
-                "t" | "tell" => ParsedAnswer::Answer(Answer::UnknownOutcome(UnknownAnswer::Report)),
-                _ => ParsedAnswer::Unclear(None),
-            };
-        }
-        match approval::parse(&line) {
-            Some(ApprovalChoice::All) => granted(None, true),
-            Some(ApprovalChoice::Deny(reason)) => {
-                ParsedAnswer::Answer(Answer::Approval(Approval::Denied {
-                    reason: reason.into(),
-                }))
-            }
-            Some(ApprovalChoice::Edit(arguments)) if arguments.is_empty() => {
-                match self.current_arguments(wait) {
-                    Some(sent) => ParsedAnswer::Edit(words::typed(sent)),
-                    None => ParsedAnswer::Unclear(Some(NOT_EDITED.to_owned())),
-                }
-            }
-            Some(ApprovalChoice::Edit(arguments)) => self.edited(wait, &arguments),
-            Some(ApprovalChoice::Once) => granted(None, false),
-            None => ParsedAnswer::Unclear(None),
-        }
-    }
-
-    /// Allows the call with these arguments, if they are valid.
-    fn edited(&self, wait: &Wait, arguments: &str) -> ParsedAnswer {
-        let Some(sent) = self.current_arguments(wait) else {
-            return ParsedAnswer::Unclear(Some(NOT_EDITED.to_owned()));
-        };
-        let arguments = arguments.trim();
-        if arguments.is_empty() {
-            return ParsedAnswer::Unclear(None);
-        }
-        let typed = JsonInput::parse(arguments);
-        match typed.object() {
-            Ok(fields) if sent == &**fields => granted(None, false),
-            Ok(fields) => granted(Some(Arc::clone(fields)), false),
-            Err(_) => ParsedAnswer::Unclear(Some(format!(
-                "these are no arguments, which are a JSON object: {arguments}"
-            ))),
-        }
-    }
-
-    /// The arguments of the call as JSON: as they are sent, and not as the model wrote them, as those may repeat
-    /// a name.
-    fn current_arguments(&self, wait: &Wait) -> Option<&Map<String, Value>> {
-        match &self.call(wait)?.input {
-            ToolInput::Json(input) => input.object().ok().map(|fields| &**fields),
-            ToolInput::Text(_) => None,
-        }
-    }
-
-    fn call(&self, wait: &Wait) -> Option<&ToolCall> {
-        let found = self.calls.iter().rev().find(|call| call.id == wait.call);
-        found.map(|call| &**call)
-    }
-
     async fn deliver(
         &self,
         wait: &Wait,
@@ -497,11 +410,4 @@ impl<'a> QuestionTable<'a> {
             .await
             .map_err(|error| internal(&error))
     }
-}
-
-fn granted(edited: Option<Arc<Map<String, Value>>>, for_session: bool) -> ParsedAnswer {
-    ParsedAnswer::Answer(Answer::Approval(Approval::Granted {
-        edited,
-        for_session,
-    }))
 }
