@@ -233,7 +233,7 @@ impl DemoResult {
 /// The tasks in a text, in the order in which they stand there.
 fn find_tasks(text: &str) -> Vec<DemoTask> {
     let language = Language::of(text).unwrap_or_default();
-    let mut found: Vec<(usize, DemoTask)> = arithmetic::find(text, language)
+    let mut found: Vec<(usize, DemoTask)> = arithmetic::find(text)
         .into_iter()
         .map(|(at, expression)| (at, DemoTask::Calculate { expression }))
         .chain(clock::find(text, language))

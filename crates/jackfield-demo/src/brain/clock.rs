@@ -1,170 +1,138 @@
-//! Questions about the time and the date, and the places that they are about.
+//! Questions about the time, and the places that they are about.
 
-mod cues;
-
-use self::cues::{
-    DATE_CUES, FILLERS, NO_CUES, NO_NAME_HAN, NO_NAMES, PLACE_CUES, PREPOSITIONS, TIME_CUES,
-    TIME_WORDS,
-};
 use super::DemoTask;
 use super::language::{Language, is_han};
-use super::places::{self, NamedCity};
-use super::text::{first_of, has_any, is_letter, lower, stands_at};
+use super::places;
+use super::text::{first_of, lower, spaces, stands_at};
 
 /// The questions about the time in a text, each with the place where it stands.
 pub(super) fn find(text: &str, language: Language) -> Vec<(usize, DemoTask)> {
     let own: Vec<char> = text.chars().collect();
     let lower = lower(text);
-    let named = places::find(&lower);
-    let date = first_of(&lower, DATE_CUES);
-    let time = first_of(&lower, TIME_CUES);
-    let place_cue = first_of(&lower, PLACE_CUES).or_else(|| place_and_time(&lower, &named));
-    let is_false = has_any(&lower, NO_CUES);
-    let cue = match (time.or(date), place_cue) {
-        (Some(cue), _) if !is_false => cue,
-        (_, Some(cue)) if !named.is_empty() => cue,
-        (_, _) => return Vec::new(),
+    let Some(cue) = first_of(&lower, CUES) else {
+        return Vec::new();
     };
-    let date_only = date.is_some() && time.is_none() && !has_any(&lower, TIME_WORDS);
-    let format = match (language, date_only) {
-        (Language::Chinese, false) => "%Y年%-m月%-d日 %H:%M %Z",
-        (Language::Chinese, true) => "%Y年%-m月%-d日 (%A)",
-        (Language::English, false) => "human",
-        (Language::English, true) => "%A, %-d %B %Y",
-        (Language::Russian, false) => "%d.%m.%Y, %H:%M %Z",
-        (Language::Russian, true) => "%d.%m.%Y (%A)",
+    let is_chinese = lower.get(cue.0).is_some_and(|c| is_han(*c));
+    let zones = if is_chinese {
+        before_cue(&lower, cue.0)
+    } else {
+        after_prepositions(&own, &lower, cue)
     };
-    let tell = |zone: Option<String>| DemoTask::Tell { format, zone };
-    let mut zones: Vec<(usize, String)> = unknown(&own, &lower, cue, &named);
-    zones.extend(named.iter().map(|place| (place.at, place.zone.to_owned())));
-    zones.sort();
-    if zones.is_empty() {
+    let format = match language {
+        Language::Chinese => "%Y年%-m月%-d日 %H:%M %Z",
+        Language::English => "human",
+        Language::Russian => "%d.%m.%Y, %H:%M %Z",
+    };
+    let tell = |zone| DemoTask::Tell { format, zone };
+    if zones.as_ref().is_some_and(Vec::is_empty) {
         return vec![(cue.0, tell(None))];
     }
-    let tasks = zones.into_iter();
-    tasks.map(|(at, zone)| (at, tell(Some(zone)))).collect()
+    let zones = zones.into_iter().flatten();
+    zones.map(|(at, zone)| (at, tell(Some(zone)))).collect()
 }
 
-/// `Tokyo time`.
-fn place_and_time(text: &[char], named: &[NamedCity]) -> Option<(usize, usize)> {
-    let after = |place: &NamedCity| stands_at(text, place.end + 1, "time");
-    let place = named.iter().find(|place| after(place))?;
-    Some((place.at, place.end + 5))
-}
-
-/// Places that stand where a place should, and that the table does not have.
-fn unknown(
+/// The places after each `in`; `None` if the question is about one that cannot be read.
+fn after_prepositions(
     own: &[char],
     text: &[char],
     cue: (usize, usize),
-    named: &[NamedCity],
-) -> Vec<(usize, String)> {
-    let preposition = |at: &usize| PREPOSITIONS.iter().any(|word| stands_at(text, *at, word));
-    let items = match (cue.0..text.len()).find(preposition) {
-        Some(at) => {
-            let from = (at..).take_while(|at| is_letter(text, *at)).count() + at;
-            listed(text, from)
+) -> Option<Vec<(usize, String)>> {
+    let ends = |at: &usize| matches!(text.get(*at), None | Some('?' | '!' | '.' | '\n'));
+    let asked = cue.1..(cue.1..).find(ends)?;
+    let mut zones = Vec::new();
+    for at in 0..text.len() {
+        let Some(word) = PREPOSITIONS.iter().find(|word| stands_at(text, at, word)) else {
+            continue;
+        };
+        let is_asked = asked.contains(&at);
+        let found = listed(own, text, at + word.chars().count(), is_asked);
+        if is_asked && found.is_empty() {
+            return None;
         }
-        None => before_cue(text, cue.0),
-    };
-    let is_new =
-        |&(from, to): &(usize, usize)| !named.iter().any(|place| from < place.end && place.at < to);
-    items
-        .into_iter()
-        .filter(is_new)
-        .map(|(from, to)| (from, own.iter().skip(from).take(to - from).collect()))
-        .collect()
+        zones.extend(found);
+    }
+    Some(zones)
 }
 
-/// The items of a list such as `Springfield, Shelbyville and Ogdenville`.
-fn listed(text: &[char], mut at: usize) -> Vec<(usize, usize)> {
+/// The items of a list such as `Springfield, Tokyo and Paris`; new names only if they are wanted.
+fn listed(own: &[char], text: &[char], mut at: usize, with_new: bool) -> Vec<(usize, String)> {
     let mut items = Vec::new();
     loop {
-        let mut end = None;
         at = spaces(text, at);
-        let start = at;
-        for _ in 0..MAX_WORDS {
-            let word = (at..).take_while(|at| is_of_name(text, *at)).count();
-            let is_name = word > 0 && text.get(at).is_some_and(|c| c.is_alphabetic());
-            if !is_name || NO_NAMES.iter().any(|stop| stands_at(text, at, stop)) {
-                break;
-            }
-            end = Some(at + word);
-            at = spaces(text, at + word);
-        }
-        let Some(end) = end else {
+        let known = places::named_at(text, at).map(|(end, zone)| (end, zone.to_owned()));
+        let Some((end, zone)) = known.or_else(|| new_name(own, at).filter(|_| with_new)) else {
             return items;
         };
-        items.push((start, end));
-        let mut next = at;
-        for sign in [",", "and", "or", "&", "и", "или"] {
-            if stands_at(text, next, sign) {
-                next = spaces(text, next + sign.chars().count());
+        items.push((at, zone));
+        at = spaces(text, end);
+        let next = at;
+        for joint in [",", "and", "и"] {
+            if stands_at(text, at, joint) {
+                at = spaces(text, at + joint.chars().count());
             }
         }
-        if next == at {
+        if at == next {
             return items;
         }
-        at = next;
     }
 }
 
-/// What a Chinese question names right before it asks: 火星 of 请问火星现在几点.
-fn before_cue(text: &[char], cue: usize) -> Vec<(usize, usize)> {
-    let is_part = |at: &usize| text.get(*at).is_some_and(|c| is_han(*c));
-    if !is_part(&cue) {
-        return Vec::new();
-    }
-    let length = (0..cue).rev().take_while(is_part).count();
-    let (mut from, mut to) = (cue - length, cue);
-    loop {
-        let filler = |word: &&&str| {
-            let length = word.chars().count();
-            from + length <= to && stands_at(text, from, word)
-        };
-        let last = |word: &&&str| {
-            let length = word.chars().count();
-            from + length <= to && stands_at(text, to - length, word)
-        };
-        if let Some(word) = FILLERS.iter().find(filler) {
-            from += word.chars().count();
-        } else if let Some(word) = FILLERS.iter().find(last) {
-            to -= word.chars().count();
-        } else {
+/// Up to three words with capitals, which the clock may know: `Buenos Aires`, `Europe/Sofia`.
+fn new_name(own: &[char], start: usize) -> Option<(usize, String)> {
+    let (mut at, mut end) = (start, start);
+    for _ in 0..3 {
+        let is_part = |c: &&char| c.is_alphabetic() || matches!(c, '-' | '/' | '_');
+        let length = own.iter().skip(at).take_while(is_part).count();
+        if length == 0 || !own.get(at).is_some_and(|c| c.is_uppercase()) {
             break;
         }
+        end = at + length;
+        at = spaces(own, end);
     }
-    let name = text.get(from..to).unwrap_or_default();
-    if !(2..=MAX_HAN).contains(&name.len()) || name.iter().any(|c| NO_NAME_HAN.contains(c)) {
-        return Vec::new();
-    }
-    let mut items = Vec::new();
-    let mut start = from;
-    for at in from..=to {
-        let is_joint = text
-            .get(at)
-            .is_some_and(|c| matches!(c, '和' | '与' | '跟'));
-        if at == to || is_joint {
-            if start < at {
-                items.push((start, at));
-            }
-            start = at + 1;
+    let name: String = own.iter().skip(start).take(end - start).collect();
+    (name.chars().count() >= 3).then_some((end, name))
+}
+
+/// What a Chinese question names right before it asks; `None` if that is hardly a place.
+fn before_cue(text: &[char], cue: usize) -> Option<Vec<(usize, String)>> {
+    let is_part = |at: &usize| {
+        let c = text.get(*at);
+        c.is_some_and(|c| c.is_alphabetic() || matches!(c, ' ' | '、'))
+    };
+    let start = cue - (0..cue).rev().take_while(is_part).count();
+    let named = text.get(start..cue).unwrap_or_default();
+    let mut zones = Vec::new();
+    for name in named.split(|c| matches!(c, '和' | '、')) {
+        if let Some((_, zone)) = (0..name.len()).find_map(|at| places::named_at(name, at)) {
+            zones.push((start, zone.to_owned()));
+            continue;
+        }
+        let mut name: String = name.iter().filter(|c| **c != ' ').collect();
+        for filler in FILLERS {
+            name = name.replace(filler, "");
+        }
+        if name.chars().count() > MAX_HAN || !name.chars().all(is_han) {
+            return None;
+        }
+        if !name.is_empty() {
+            zones.push((start, name));
         }
     }
-    items
+    Some(zones)
 }
 
-fn spaces(text: &[char], at: usize) -> usize {
-    at + text.iter().skip(at).take_while(|c| **c == ' ').count()
-}
+/// The longest name of a place in Chinese that is left to the clock.
+const MAX_HAN: usize = 6;
 
-/// Whether a character can be part of a place's name.
-fn is_of_name(text: &[char], at: usize) -> bool {
-    text.get(at)
-        .is_some_and(|c| c.is_alphanumeric() || matches!(c, '\'' | '-' | '/' | '_'))
-}
+#[rustfmt::skip]
+const CUES: &[&str] = &[
+    "what time is it", "what time it is", "what's the time", "what is the time", "tell me the time", "current time",
+    "который час", "который сейчас час", "сколько сейчас времени",
+    "现在几点", "几点了", "是几点",
+];
 
-/// The most words of a place's name.
-const MAX_WORDS: usize = 3;
-/// The longest name of a place in Chinese.
-const MAX_HAN: usize = 12;
+const PREPOSITIONS: &[&str] = &["in", "в", "во"];
+
+/// What Chinese puts around a place in such a question, the longer first.
+#[rustfmt::skip]
+const FILLERS: &[&str] = &["告诉我", "请问", "你好", "多少", "现在", "时间", "请", "再", "是", "的"];

@@ -41,6 +41,11 @@ pub(super) fn has_any(text: &[char], phrases: &[&str]) -> bool {
     first_of(text, phrases).is_some()
 }
 
+/// Where the next thing stands on the same line.
+pub(super) fn spaces(text: &[char], at: usize) -> usize {
+    at + text.iter().skip(at).take_while(|c| **c == ' ').count()
+}
+
 fn lowercase(c: char) -> char {
     let mut lower = c.to_lowercase();
     match (lower.next(), lower.next()) {

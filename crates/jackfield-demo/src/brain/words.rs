@@ -142,24 +142,18 @@ pub(super) fn small_talk(language: Language, topic: Topic) -> String {
         (Topic::Greeting, English) => format!("Hello! {what}"),
         (Topic::Greeting, Russian) => format!("Здравствуйте! {what}"),
         (Topic::Greeting, Chinese) => format!("你好！{what}"),
-        (Topic::Help | Topic::Identity, English) => format!(
+        (Topic::Help, English) => format!(
             "I am {NAME}, the model built into Jackfield for demonstrations: a rule follower, not an AI. {what}"
         ),
-        (Topic::Help | Topic::Identity, Russian) => format!(
+        (Topic::Help, Russian) => format!(
             "Я {NAME}, модель, встроенная в Jackfield для показа: я следую правилам, я не искусственный интеллект. {what}"
         ),
-        (Topic::Help | Topic::Identity, Chinese) => {
+        (Topic::Help, Chinese) => {
             format!("我是 {NAME}，Jackfield 自带的演示模型：我只按规则办事，不是人工智能。{what}")
         }
-        (Topic::Wellbeing, English) => format!("All my rules are in order, thank you. {what}"),
-        (Topic::Wellbeing, Russian) => format!("Спасибо, все правила на месте. {what}"),
-        (Topic::Wellbeing, Chinese) => format!("谢谢，我的规则一切正常。{what}"),
         (Topic::Thanks, English) => "You are welcome!".to_owned(),
         (Topic::Thanks, Russian) => "Пожалуйста!".to_owned(),
         (Topic::Thanks, Chinese) => "不客气！".to_owned(),
-        (Topic::Farewell, English) => "Goodbye!".to_owned(),
-        (Topic::Farewell, Russian) => "До свидания!".to_owned(),
-        (Topic::Farewell, Chinese) => "再见！".to_owned(),
         (Topic::Unknown, English) => format!(
             "I am sorry, I cannot help with that: I am Jackfield's built-in demo model, a rule follower and not an AI. {what}"
         ),

@@ -6,4 +6,5 @@ mod conversation;
 mod http;
 mod phrasings;
 mod server;
+mod shown;
 mod talk;
