@@ -6,3 +6,4 @@ pub mod chat_model;
 pub mod delta_sink;
 pub mod journal;
 pub mod toolbox;
+pub mod upstream;
