@@ -3,4 +3,5 @@
 pub mod chat_model;
 pub mod clause;
 pub mod journal;
+mod spans;
 pub mod toolbox;

@@ -60,7 +60,6 @@ mod manner;
 mod reply_meaning;
 mod rounds;
 mod script;
-mod spans;
 
 pub use self::echo::{Echo, EchoedCall, EchoedOutcome, EchoedReasoning};
 pub use self::harness::ChatModelHarness;
@@ -73,6 +72,7 @@ pub use self::script::{
 use std::pin::Pin;
 
 use super::clause::{self, Clause};
+use super::spans;
 
 /// Checks one clause; this is what the tests of [`chat_model_contract!`](crate::chat_model_contract) call.
 ///
