@@ -6,6 +6,9 @@
 //! error on the way is classified as a [`ModelFailure`](jackfield_domain::failure::ModelFailure); nothing here
 //! retries.
 //!
+//! A provider's [`Upstream`](jackfield_ports::upstream::Upstream), which sends requests unchanged, is an
+//! [`HttpUpstream`](upstream::HttpUpstream) over the same transport.
+//!
 //! Requests to URLs that a tool chooses use the separate [guarded] client: it connects only to public addresses,
 //! unless others are allowed.
 //!
@@ -23,3 +26,4 @@ pub mod secret;
 pub mod sse;
 pub mod status;
 pub mod transport;
+pub mod upstream;

@@ -6,6 +6,7 @@ mod pieces;
 pub(crate) mod tls;
 
 pub use self::incoming::{Incoming, MAX_REPLY};
+pub(crate) use self::pieces::TimedChunks;
 
 use std::fmt;
 use std::sync::Arc;

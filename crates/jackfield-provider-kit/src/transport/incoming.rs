@@ -124,6 +124,11 @@ impl Incoming {
         }
     }
 
+    /// The failure for a body of more than [`MAX_REPLY`].
+    pub(crate) fn too_long(&self) -> ModelError {
+        self.peer.too_long(MAX_REPLY).into()
+    }
+
     /// The next chunk of the body; `None` at its end.
     async fn next_chunk(&mut self) -> Result<Option<Bytes>, ModelError> {
         let next = tokio::time::timeout(self.peer.read_idle(), self.response.chunk());
@@ -146,7 +151,8 @@ impl Incoming {
         JsonLines::new(self.into_chunks())
     }
 
-    fn into_chunks(self) -> TimedChunks {
+    /// The body as it arrives, in chunks.
+    pub(crate) fn into_chunks(self) -> TimedChunks {
         TimedChunks::new(self.buffered, self.response, self.peer)
     }
 

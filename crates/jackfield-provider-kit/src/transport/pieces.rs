@@ -9,10 +9,11 @@ use futures_util::{Stream, StreamExt as _};
 use jackfield_ports::chat_model::ModelError;
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::MAX_REPLY;
 use super::fault::RequestPeer;
 
 /// The chunks of a body. A chunk that takes too long is an error, and the last item.
-pub(super) struct TimedChunks {
+pub(crate) struct TimedChunks {
     body: Pin<Box<dyn HttpBody>>,
     /// The time limit for a chunk.
     max_idle: Duration,
@@ -50,6 +51,11 @@ impl TimedChunks {
             idle_timer: Box::pin(sleep(longest)),
             waiting_since: None,
         }
+    }
+
+    /// The failure for a body of more than [`MAX_REPLY`].
+    pub(crate) fn too_long(&self) -> ModelError {
+        self.peer.too_long(MAX_REPLY).into()
     }
 
     /// Checks the time limit of the current wait.
