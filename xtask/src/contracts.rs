@@ -200,7 +200,7 @@ fn width<'a>(title: &str, words: impl Iterator<Item = &'a str>) -> usize {
 }
 
 /// The ports that have a contract.
-const CONTRACTS: &[&str] = &["ChatModel", "Toolbox", "Journal"];
+const CONTRACTS: &[&str] = &["ChatModel", "Toolbox", "Journal", "Upstream"];
 
 /// What the tests are called that write the clauses, one for each port.
 const CLAUSES: &str = "every_clause_says_what_it_demands";
@@ -210,6 +210,7 @@ const CLAUSES: &str = "every_clause_says_what_it_demands";
 const MUTANTS: &[&str] = &[
     "every_clause_catches_its_mutant",
     "chat_model_contract::kept::",
+    "upstream_contract::kept::",
     "without_a_mistake_keeps_every_clause",
 ];
 

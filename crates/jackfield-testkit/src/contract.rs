@@ -5,3 +5,4 @@ pub mod clause;
 pub mod journal;
 mod spans;
 pub mod toolbox;
+pub mod upstream;

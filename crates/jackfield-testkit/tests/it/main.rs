@@ -11,3 +11,4 @@ mod mutants;
 mod outline;
 mod server;
 mod toolbox_contract;
+mod upstream_contract;

@@ -1,0 +1,157 @@
+//! The contract of [`Upstream`](jackfield_ports::upstream::Upstream): one test per clause, over a local socket.
+//!
+//! The author of an adapter writes an [`UpstreamHarness`] and one line:
+//!
+//! ```text
+//! jackfield_testkit::upstream_contract!(AcmeHarness);
+//! ```
+//!
+//! which becomes one test for each of [`CLAUSES`]. A clause that an adapter cannot satisfy is named with the
+//! reason; once it is satisfied after all, that test fails:
+//!
+//! ```text
+//! jackfield_testkit::upstream_contract!(AcmeHarness, except: {
+//!     pieces_come_as_they_arrive => "acme has no streams",
+//! });
+//! ```
+
+mod bench;
+mod failures;
+mod harness;
+mod headers;
+mod replies;
+mod requests;
+
+pub use self::harness::{AddedHeader, AddedTo, UpstreamHarness};
+
+use std::pin::Pin;
+
+use super::clause::{self, Clause};
+
+/// Checks one clause; this is what the tests of [`upstream_contract!`](crate::upstream_contract) call.
+///
+/// `exceptions` are the names of clauses, each with the reason why it is not satisfied.
+///
+/// # Panics
+///
+/// If the clause is not satisfied and no exception names it, or if it is satisfied although one does; also if there
+/// is no such clause.
+pub fn check<H: UpstreamHarness>(harness: &H, clause: &str, exceptions: &[(&str, &str)]) {
+    clause::check(CLAUSES, VITAL, clause, exceptions, || {
+        perform(harness, clause)
+    });
+}
+
+/// The clauses that have no exceptions: without them the others prove nothing, or clients get at the key.
+pub const VITAL: &[&str] = &[
+    "requests_arrive_unchanged",
+    "secrets_never_reach_debug_or_errors",
+    "the_documented_endpoints_are_served",
+];
+
+/// The only list of the clauses: passes them to a macro, after the arguments for that macro.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! upstream_clauses {
+    ($callback:path { $($context:tt)* }) => {
+        $callback! {
+            { $($context)* }
+            /// A body that breaks off at any byte is `Interrupted` after the bytes before, and never looks complete.
+            a_body_that_breaks_off_is_an_error
+            /// A body is the same bytes however it is framed and cut.
+            a_body_is_the_same_bytes_however_it_is_cut
+            /// A connection that breaks before the response is `Interrupted`, and may have been sent.
+            a_connection_that_breaks_before_the_reply_may_have_been_sent
+            /// After an error, a body has no piece and no end.
+            an_error_of_a_body_is_final
+            /// Dropping the wait for a piece loses nothing of the body.
+            an_abandoned_wait_loses_nothing
+            /// A path that is not served, and the methods CONNECT and TRACE, are `Unsupported` before anything is sent.
+            an_unserved_request_is_refused_before_it_is_sent
+            /// A response is returned with any status; a redirect is not followed.
+            any_status_is_a_reply
+            /// Chunks with a broken framing are `Interrupted`, and not an end.
+            broken_framing_is_an_error
+            /// Cookies and credentials of the client are not sent.
+            client_credentials_and_cookies_stay_behind
+            /// A web page, a compressed body and bytes without a type come as they are.
+            compressed_and_foreign_bodies_stay_as_they_are
+            /// A connection that does not come about is `Transport`, and proved not to have been sent.
+            connect_failure_is_before_send
+            /// The headers of the client's connection are not sent, nor those that it names.
+            connection_headers_stay_behind
+            /// Dropping the call or the body closes the connection.
+            dropping_the_call_closes_the_connection
+            /// All other headers arrive with their values, those of one name in order, and none besides.
+            headers_arrive_but_for_the_named_ones
+            /// One call makes one HTTP request, whatever comes of it.
+            one_call_makes_one_http_request
+            /// Each piece of a body is returned as soon as it arrives.
+            pieces_come_as_they_arrive
+            /// Headers of the response come with their values, without those of its connection and without cookies.
+            reply_headers_come_but_for_those_of_the_connection
+            /// Method, query and body arrive unchanged, at the resource of the endpoint.
+            requests_arrive_unchanged
+            /// Keys of the adapter and of the client are in no `Debug`, error, span, event or URL.
+            secrets_never_reach_debug_or_errors
+            /// The adapter's headers replace the client's, are added to its lists, or are added if it sent none.
+            the_adapters_headers_are_added
+            /// The endpoints are those of the adapter's documentation, each once.
+            the_documented_endpoints_are_served
+        }
+    };
+}
+
+/// Expands to one test per clause of the contract of `Upstream`.
+///
+/// Takes a value that is an [`UpstreamHarness`], and perhaps `except: { clause => "reason" }`.
+#[macro_export]
+macro_rules! upstream_contract {
+    ($harness:expr $(, except: { $($clause:ident => $reason:literal),+ $(,)? })? $(,)?) => {
+        $crate::upstream_clauses! {
+            $crate::upstream_tests { [$harness] [$($((stringify!($clause), $reason)),+)?] }
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! upstream_tests {
+    ({ [$harness:expr] $except:tt } $(#[doc = $text:literal] $name:ident)+) => {
+        $(
+            #[test]
+            fn $name() {
+                $crate::contract::upstream::check(&$harness, stringify!($name), &$except);
+            }
+        )+
+    };
+}
+
+macro_rules! dispatch {
+    ({} $(#[doc = $text:literal] $name:ident)+) => {
+        /// The clauses of the contract, by name.
+        pub const CLAUSES: &[Clause] = &[
+            $(Clause { name: stringify!($name), text: $text.trim_ascii() }),+
+        ];
+
+        fn perform<'a, H: UpstreamHarness>(
+            harness: &'a H,
+            clause: &str,
+        ) -> Pin<Box<dyn Future<Output = ()> + 'a>> {
+            match clause {
+                $(stringify!($name) => Box::pin(all::$name(harness)),)+
+                other => panic!("there is no clause `{other}`"),
+            }
+        }
+    };
+}
+
+upstream_clauses! { dispatch {} }
+
+/// The clauses, each as a function over a harness.
+mod all {
+    pub(super) use super::failures::*;
+    pub(super) use super::headers::*;
+    pub(super) use super::replies::*;
+    pub(super) use super::requests::*;
+}
