@@ -16,3 +16,4 @@ mod secret;
 mod sse;
 mod status;
 mod transport;
+mod upstream;
