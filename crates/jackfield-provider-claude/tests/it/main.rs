@@ -13,10 +13,18 @@ mod connections;
 mod harness;
 mod rendering;
 mod requests;
+mod upstream;
 
 /// The contract of `ChatModel`, for the newest models.
 mod contract {
     use crate::harness::ClaudeHarness;
 
     jackfield_testkit::chat_model_contract!(ClaudeHarness);
+}
+
+/// The contract of `Upstream`.
+mod contract_of_upstream {
+    use crate::upstream::ClaudeUpstream;
+
+    jackfield_testkit::upstream_contract!(ClaudeUpstream);
 }
