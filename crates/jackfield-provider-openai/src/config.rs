@@ -19,6 +19,9 @@ pub struct OpenAiConfig {
     pub api: Api,
     /// The base URL, used unchanged: `/responses` or `/chat/completions` is appended.
     pub base_url: BaseUrl,
+    /// The endpoints of the server that requests of clients are sent to unchanged, beside that of
+    /// [`api`](Self::api); all by default.
+    pub endpoints: Vec<Endpoint>,
     /// The key; self-hosted servers need none.
     pub key: Option<Secret>,
     /// The reason why a required key is missing, in a sentence; requests fail with it.
@@ -42,6 +45,18 @@ pub enum Api {
     ChatCompletions,
     /// Responses, which OpenAI's own models need for tools.
     #[default]
+    Responses,
+}
+
+/// An endpoint of OpenAI's, which compatible servers need not have.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum Endpoint {
+    /// `/v1/chat/completions`.
+    ChatCompletions,
+    /// `/v1/embeddings`.
+    Embeddings,
+    /// `/v1/responses`.
     Responses,
 }
 
@@ -72,8 +87,38 @@ pub enum InvalidConfig {
 impl Api {
     /// The path of its resource below the base URL.
     pub(crate) const fn path(self) -> &'static str {
+        Endpoint::of(self).resource()
+    }
+}
+
+impl Endpoint {
+    /// All endpoints.
+    pub const ALL: &'static [Self] = &[Self::ChatCompletions, Self::Embeddings, Self::Responses];
+
+    /// The endpoint of an API.
+    #[must_use]
+    pub const fn of(api: Api) -> Self {
+        match api {
+            Api::ChatCompletions => Self::ChatCompletions,
+            Api::Responses => Self::Responses,
+        }
+    }
+
+    /// The path by which clients name it.
+    #[must_use]
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::ChatCompletions => "/v1/chat/completions",
+            Self::Embeddings => "/v1/embeddings",
+            Self::Responses => "/v1/responses",
+        }
+    }
+
+    /// Its path below the base URL, which has a path of its own.
+    pub(crate) const fn resource(self) -> &'static str {
         match self {
             Self::ChatCompletions => "/chat/completions",
+            Self::Embeddings => "/embeddings",
             Self::Responses => "/responses",
         }
     }
@@ -114,6 +159,7 @@ impl OpenAiConfig {
         Ok(Self {
             api: Api::default(),
             base_url,
+            endpoints: Endpoint::ALL.to_vec(),
             key: None,
             missing_key: None,
             organization: None,

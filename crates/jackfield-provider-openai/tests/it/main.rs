@@ -14,6 +14,7 @@ mod harness;
 mod recordings;
 mod requests;
 mod responses;
+mod upstream;
 
 /// The contract of `ChatModel`, for Responses.
 mod contract_of_responses {
@@ -34,4 +35,18 @@ mod contract_of_deepseek {
     use crate::chat::ChatHarness;
 
     jackfield_testkit::chat_model_contract!(ChatHarness::DeepSeek);
+}
+
+/// The contract of `Upstream`, for OpenAI.
+mod contract_of_upstream {
+    use crate::upstream::OpenAiUpstream;
+
+    jackfield_testkit::upstream_contract!(OpenAiUpstream::OpenAi);
+}
+
+/// The contract of `Upstream`, for a compatible server.
+mod contract_of_compatible_upstream {
+    use crate::upstream::OpenAiUpstream;
+
+    jackfield_testkit::upstream_contract!(OpenAiUpstream::Compatible);
 }

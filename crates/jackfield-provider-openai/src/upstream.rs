@@ -1,0 +1,34 @@
+//! The API itself: requests of clients are sent to it unchanged.
+
+use http::header::CONTENT_TYPE;
+use jackfield_provider_kit::transport::Transport;
+use jackfield_provider_kit::upstream::{self, HttpUpstream, UpstreamSettings};
+
+use crate::config::{Endpoint, InvalidConfig, OpenAiConfig};
+
+/// The upstream of the configured server; sends nothing yet.
+///
+/// It serves the [endpoints](OpenAiConfig::endpoints) of the configuration, and that of its
+/// [API](OpenAiConfig::api). The configured key, organization and project replace the client's.
+///
+/// # Errors
+///
+/// [`InvalidConfig`] if the key, the organization or the project is not valid in a header.
+pub fn upstream(
+    config: &OpenAiConfig,
+    transport: Transport,
+) -> Result<HttpUpstream, InvalidConfig> {
+    let served = |endpoint: &Endpoint| {
+        config.endpoints.contains(endpoint) || *endpoint == Endpoint::of(config.api)
+    };
+    let endpoints = Endpoint::ALL.iter().filter(|endpoint| served(endpoint));
+    let endpoints = endpoints
+        .map(|endpoint| upstream::Endpoint::new(endpoint.path(), endpoint.resource()))
+        .collect();
+    let mut settings = UpstreamSettings::new(config.base_url.clone(), endpoints);
+    settings.headers = config.headers()?;
+    settings.headers.remove(CONTENT_TYPE);
+    settings.key.clone_from(&config.key);
+    settings.missing_key.clone_from(&config.missing_key);
+    Ok(HttpUpstream::new(settings, transport))
+}
