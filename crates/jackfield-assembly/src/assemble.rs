@@ -9,6 +9,7 @@ use jackfield_domain::request::ModelRef;
 use jackfield_engine::{Engine, EngineBuilder, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
 use jackfield_ports::journal::Journal;
+use jackfield_ports::upstream::Upstream;
 use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportError, TransportSettings};
@@ -42,6 +43,8 @@ pub struct Assembly {
     /// The MCP servers, including disabled ones. The first use of a server starts it; [`ServerToolbox::stop`]
     /// ends it.
     pub servers: Vec<ServerToolbox>,
+    /// The upstreams of the providers that have one, by provider name.
+    pub upstreams: BTreeMap<Arc<str>, Arc<dyn Upstream>>,
 }
 
 /// The parts of an [`Assembly`] without the journal.
@@ -55,6 +58,7 @@ pub struct Prepared {
     options: TurnOptions,
     providers: BTreeMap<Arc<str>, ProviderState>,
     servers: Vec<ServerToolbox>,
+    upstreams: BTreeMap<Arc<str>, Arc<dyn Upstream>>,
 }
 
 /// The state of a provider.
@@ -115,6 +119,7 @@ impl Prepared {
             options,
             providers,
             servers,
+            upstreams,
         } = self;
         Assembly {
             dialects,
@@ -124,6 +129,7 @@ impl Prepared {
             options,
             providers,
             servers,
+            upstreams,
         }
     }
 }
@@ -182,6 +188,7 @@ impl Registry {
         let (mut options, mut dialects) = (config.options.clone(), BTreeMap::new());
         options.prices = Arc::new(config.prices());
         let (mut keys_found, mut providers) = (BTreeSet::new(), BTreeMap::new());
+        let mut upstreams = BTreeMap::new();
         for (name, provider) in &config.providers {
             if provider.is_default() && !self.providers.contains_key(name) {
                 // A custom registry need not know the default providers.
@@ -192,6 +199,9 @@ impl Registry {
                     let owner = built.model.state_owner(&options.model.model);
                     dialects.insert(Arc::clone(name), Arc::clone(&owner.dialect));
                     builder = builder.model(Arc::clone(name), built.model);
+                    if let Some(upstream) = built.upstream {
+                        upstreams.insert(Arc::clone(name), upstream);
+                    }
                     match &built.key {
                         KeyState::Found(_) => {
                             keys_found.insert(Arc::clone(name));
@@ -258,6 +268,7 @@ impl Registry {
             options,
             providers,
             servers,
+            upstreams,
         };
         let model = prepared.options.model.clone();
         switch(&mut prepared.options, &prepared.dialects, config, model);
@@ -309,7 +320,9 @@ impl Registry {
             options: options.collect(),
             transport: transport.clone(),
         };
-        let model = factory.build(settings).map_err(|error| {
+        let upstream = factory.upstream(&settings);
+        let built = upstream.and_then(|upstream| Ok((factory.build(settings)?, upstream)));
+        let (model, upstream) = built.map_err(|error| {
             let problem = ConfigProblem::new(provider_place, error.to_string());
             let help = provider.base_url.as_deref().and_then(address_help);
             vec![match help {
@@ -317,7 +330,11 @@ impl Registry {
                 None => problem,
             }]
         })?;
-        Ok(BuiltProvider { key: state, model })
+        Ok(BuiltProvider {
+            key: state,
+            model,
+            upstream,
+        })
     }
 }
 
@@ -467,6 +484,7 @@ fn find_key(
 struct BuiltProvider {
     key: KeyState,
     model: Arc<dyn ChatModel>,
+    upstream: Option<Arc<dyn Upstream>>,
 }
 
 /// The built-in dialects.

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use jackfield_ports::chat_model::{BoxError, ChatModel};
+use jackfield_ports::upstream::Upstream;
 use jackfield_provider_kit::by_model::ByModel;
 use jackfield_provider_openai::client::OpenAi;
-use jackfield_provider_openai::config::{Api, OpenAiConfig};
+use jackfield_provider_openai::config::{Api, Endpoint, OpenAiConfig};
 use jackfield_provider_openai::profile::Profile;
+use jackfield_provider_openai::upstream::upstream;
 
 use crate::near::did_you_mean;
 use crate::quirks;
@@ -54,73 +56,117 @@ impl ProviderFactory for OpenAiFactory {
     }
 
     fn build(&self, settings: ProviderSettings) -> Result<Arc<dyn ChatModel>, BoxError> {
-        let preset = self.0;
-        let text = |name: &str| match settings.options.get(name) {
-            None => Ok(None),
-            Some(value) => match value.as_str() {
-                Some(text) => Ok(Some(text.to_owned())),
-                None => Err(format!("{name} is a text in quotes")),
-            },
-        };
-        let base_url = settings.base_url.as_deref().or(preset.base_url);
-        let base_url = base_url.ok_or_else(|| {
-            format!(
-                "base_url is not set: the kind `{}` has no address of its own",
-                preset.kind
-            )
-        })?;
-        let path = text("path")?;
-        let mut config = OpenAiConfig::with_path(base_url, path.as_deref().unwrap_or(preset.path))?;
-        config.api = match text("api")?.as_deref() {
-            None => preset.api,
-            Some("chat") => Api::ChatCompletions,
-            Some("responses") => Api::Responses,
-            Some(_) => return Err("api is \"responses\" or \"chat\"".into()),
-        };
-        config.key = settings.key;
-        config.missing_key = settings.missing_key;
-        config.organization = text("organization")?;
-        config.project = text("project")?;
-        config.profile = profile(text("profile")?.as_deref().unwrap_or(preset.profile))?;
-        if let Some(table) = settings.options.get("quirks") {
-            config.profile = quirks::over(config.profile, table)?;
-        }
-        config.provider = match preset.provider {
-            Some(name) => name.into(),
-            None => settings.name.to_string().into(),
-        };
-        if let Some(tools) = settings.options.get("tools") {
-            config.tools = tools.as_bool().ok_or("tools is true or false")?;
-        }
+        let config = configure(self.0, &settings)?;
         Ok(Arc::new(OpenAi::new(config, settings.transport)?))
     }
-}
 
-/// The profiles of the models of such servers.
-fn profile(name: &str) -> Result<ByModel<Profile>, String> {
-    let found = PROFILES.iter().find(|(known, _)| *known == name);
-    match found {
-        Some((_, of)) => Ok(ByModel::new(of)),
-        None => {
-            let names: Vec<&str> = PROFILES.iter().map(|(name, _)| *name).collect();
-            let hint = did_you_mean(name, &names);
-            Err(format!("there is no profile `{name}`{hint}"))
-        }
+    fn upstream(&self, settings: &ProviderSettings) -> Result<Option<Arc<dyn Upstream>>, BoxError> {
+        let config = configure(self.0, settings)?;
+        let upstream = upstream(&config, settings.transport.clone())?;
+        Ok(Some(Arc::new(upstream)))
     }
 }
 
-/// The profile of a model, by its name.
-type ProfileLookup = fn(&str) -> Profile;
+/// The configuration of a server of this kind with these settings.
+fn configure(preset: &Preset, settings: &ProviderSettings) -> Result<OpenAiConfig, BoxError> {
+    let text = |name: &str| match settings.options.get(name) {
+        None => Ok(None),
+        Some(value) => match value.as_str() {
+            Some(text) => Ok(Some(text.to_owned())),
+            None => Err(format!("{name} is a text in quotes")),
+        },
+    };
+    let base_url = settings.base_url.as_deref().or(preset.base_url);
+    let base_url = base_url.ok_or_else(|| {
+        format!(
+            "base_url is not set: the kind `{}` has no address of its own",
+            preset.kind
+        )
+    })?;
+    let path = text("path")?;
+    let mut config = OpenAiConfig::with_path(base_url, path.as_deref().unwrap_or(preset.path))?;
+    config.api = match text("api")?.as_deref() {
+        None => preset.api,
+        Some("chat") => Api::ChatCompletions,
+        Some("responses") => Api::Responses,
+        Some(_) => return Err("api is \"responses\" or \"chat\"".into()),
+    };
+    config.key.clone_from(&settings.key);
+    config.missing_key.clone_from(&settings.missing_key);
+    config.organization = text("organization")?;
+    config.project = text("project")?;
+    let profile = profile(text("profile")?.as_deref().unwrap_or(preset.profile))?;
+    config.endpoints = profile.endpoints.to_vec();
+    config.profile = ByModel::new(profile.of);
+    if let Some(table) = settings.options.get("quirks") {
+        config.profile = quirks::over(config.profile, table)?;
+    }
+    config.provider = match preset.provider {
+        Some(name) => name.into(),
+        None => settings.name.to_string().into(),
+    };
+    if let Some(tools) = settings.options.get("tools") {
+        config.tools = tools.as_bool().ok_or("tools is true or false")?;
+    }
+    Ok(config)
+}
 
-/// The profiles, by name.
-const PROFILES: &[(&str, ProfileLookup)] = &[
-    ("compatible", |_| Profile::COMPATIBLE),
-    ("deepseek", |_| Profile::DEEPSEEK),
-    ("llama-cpp", |_| Profile::LLAMA_CPP),
-    ("mistral", |_| Profile::MISTRAL),
-    ("ollama", |_| Profile::OLLAMA),
-    ("openai", Profile::openai),
-    ("vllm", |_| Profile::VLLM),
+/// The profile of such servers.
+fn profile(name: &str) -> Result<&'static ServerProfile, String> {
+    let found = PROFILES.iter().find(|known| known.name == name);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+        let hint = did_you_mean(name, &names);
+        format!("there is no profile `{name}`{hint}")
+    })
+}
+
+/// What servers with this profile accept.
+struct ServerProfile {
+    /// Their endpoints, beside that of the chosen API.
+    endpoints: &'static [Endpoint],
+    name: &'static str,
+    /// The profile of a model, by its name.
+    of: fn(&str) -> Profile,
+}
+
+/// The profiles. The endpoints are from the servers' documentation (2026-11).
+const PROFILES: &[ServerProfile] = &[
+    ServerProfile {
+        endpoints: &[],
+        name: "compatible",
+        of: |_| Profile::COMPATIBLE,
+    },
+    ServerProfile {
+        endpoints: &[Endpoint::ChatCompletions],
+        name: "deepseek",
+        of: |_| Profile::DEEPSEEK,
+    },
+    ServerProfile {
+        endpoints: Endpoint::ALL,
+        name: "llama-cpp",
+        of: |_| Profile::LLAMA_CPP,
+    },
+    ServerProfile {
+        endpoints: &[Endpoint::ChatCompletions, Endpoint::Embeddings],
+        name: "mistral",
+        of: |_| Profile::MISTRAL,
+    },
+    ServerProfile {
+        endpoints: Endpoint::ALL,
+        name: "ollama",
+        of: |_| Profile::OLLAMA,
+    },
+    ServerProfile {
+        endpoints: Endpoint::ALL,
+        name: "openai",
+        of: Profile::openai,
+    },
+    ServerProfile {
+        endpoints: Endpoint::ALL,
+        name: "vllm",
+        of: |_| Profile::VLLM,
+    },
 ];
 
 /// The kinds of servers. Addresses, variables and pages are from the vendors' documentation (2026-11).

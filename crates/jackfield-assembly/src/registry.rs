@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jackfield_engine::{EngineBuilder, ToolboxStatus};
 use jackfield_ports::chat_model::{BoxError, ChatModel};
 use jackfield_ports::toolbox::Toolbox;
+use jackfield_ports::upstream::Upstream;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::Transport;
 use serde_json::Value;
@@ -42,6 +43,19 @@ pub trait ProviderFactory: Send + Sync {
     ///
     /// A sentence about the invalid setting, without any key.
     fn build(&self, settings: ProviderSettings) -> Result<Arc<dyn ChatModel>, BoxError>;
+
+    /// The upstream of a provider with these settings: its own API, for requests that need no translation; `None`
+    /// if it has none, as by default. No connection is opened yet, and a missing key is no error yet.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about the invalid setting, without any key.
+    fn upstream(
+        &self,
+        _settings: &ProviderSettings,
+    ) -> Result<Option<Arc<dyn Upstream>>, BoxError> {
+        Ok(None)
+    }
 }
 
 /// The settings of a provider.

@@ -13,6 +13,7 @@ mod registry;
 mod schema;
 mod servers;
 mod trust;
+mod upstreams;
 mod waiting;
 mod web;
 mod world;
