@@ -36,12 +36,12 @@ async fn a_gateway_deletes_what_nobody_went_on_with_for_long_and_nothing_else() 
     let day = Duration::from_secs(24 * 60 * 60);
     for (name, age) in [("old", day * 40), ("older", day * 50), ("young", day * 20)] {
         at(age);
-        let epoch = journal.own(&id(name)).await.expect("an epoch");
+        let epoch = journal.own(&id(name)).await.expect("a lease").epoch;
         journal.release(&id(name), epoch).await.expect("released");
     }
     // Somebody is at work on this one as long as this process lives.
     at(day * 60);
-    journal.own(&id("held")).await.expect("an epoch");
+    journal.own(&id("held")).await.expect("a lease");
     let claude = ScriptedClaude::start([]).await;
     let run = files
         .gateway()

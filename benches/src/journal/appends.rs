@@ -145,7 +145,7 @@ fn rows(file: &std::path::Path) -> anyhow::Result<Connection> {
 
 async fn append(journal: Arc<SqliteJournal>, session: String, times: usize) -> anyhow::Result<()> {
     let session = SessionId::parse(&session)?;
-    let epoch = journal.own(&session).await?;
+    let epoch = journal.own(&session).await?.epoch;
     for position in 0..u64::try_from(times)? {
         let append = Append {
             epoch,

@@ -8,11 +8,12 @@ use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Loaded,
+    Append, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease, Loaded,
 };
 
 use super::appends::Plain;
@@ -54,7 +55,7 @@ impl<J> Counting<J> {
 
 #[async_trait]
 impl<J: Journal> Journal for Counting<J> {
-    async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
+    async fn own(&self, session: &SessionId) -> Result<Lease, JournalError> {
         self.journal.own(session).await
     }
 
@@ -129,5 +130,17 @@ impl<J: Journal> Journal for Counting<J> {
         most: usize,
     ) -> Result<Vec<FoundTurn>, JournalError> {
         self.journal.find(principal, marks, most).await
+    }
+
+    async fn close(&self) {
+        self.journal.close().await;
+    }
+
+    fn is_durable(&self) -> bool {
+        self.journal.is_durable()
+    }
+
+    fn admin(&self) -> Option<&dyn JournalAdmin> {
+        self.journal.admin()
     }
 }

@@ -139,7 +139,7 @@ async fn write(file: &Path, turns: usize, steps: &Arc<Vec<Envelope>>) -> anyhow:
         let (journal, steps) = (Arc::clone(&journal), Arc::clone(steps));
         writing.spawn(async move {
             let session = SessionId::parse(&format!("left_{nth}"))?;
-            let epoch = journal.own(&session).await?;
+            let epoch = journal.own(&session).await?.epoch;
             let append = Append {
                 epoch,
                 position: 0,

@@ -225,6 +225,7 @@ impl Registry {
             }
         }
         problems.extend(unknown_dialects(config, &dialects));
+        problems.extend(self.journal_factory(config).err().unwrap_or_default());
         let (joined, taken) = self.join(config, builder);
         builder = joined;
         problems.extend(taken);

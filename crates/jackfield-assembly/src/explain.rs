@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use crate::config::{Config, DEFAULT_PROMPT};
 use crate::file::prices::CURRENCY;
-use crate::journal::JournalKind;
 use crate::place::{Origin, ValueSource};
 use crate::redact;
 use crate::serve::{ApprovalsMode, DisconnectSetting, LogFormat};
@@ -114,14 +113,10 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         LogFormat::Text => "text",
     };
     let serve = config.serve.limits;
-    let kind = match config.journal.kind {
-        JournalKind::Memory => "memory",
-        JournalKind::Sqlite => "sqlite",
-    };
     vec![
         ("approvals.timeout", time(config.approvals.timeout)),
         ("budget.currency", json!(CURRENCY)),
-        ("journal.kind", json!(kind)),
+        ("journal.kind", json!(config.journal.kind.name())),
         ("limits.approval", time(approval)),
         ("limits.client_tool", time(client_tool)),
         ("limits.model_idle", time(model_idle)),

@@ -44,7 +44,7 @@ mod web;
 pub use self::approvals::ApprovalsConfig;
 pub use self::assemble::{Assembly, KeyState, MissingKey, Prepared, ProviderState};
 pub use self::bounded_file::read_at_most;
-pub use self::condition::{Condition, Damage, restored_help};
+pub use self::condition::{Condition, Damage, damage_help, restored_help};
 pub use self::config::{Config, KeySource, Network, ProviderConfig};
 pub use self::explain::Explanation;
 pub use self::file::keys;
@@ -56,7 +56,9 @@ pub use self::load::{Flags, load};
 pub use self::near::did_you_mean;
 pub use self::others::{FoundServers, found_servers};
 pub use self::place::{ConfigError, ConfigProblem, Origin, ValueSource};
-pub use self::registry::{ProviderFactory, ProviderSettings, Registry};
+pub use self::registry::{
+    JournalFactory, JournalSettings, ProviderFactory, ProviderSettings, Registry,
+};
 pub use self::schema::servers_schema;
 pub use self::searched_files::{FileState, SearchedFile, searched_files};
 pub use self::serve::{

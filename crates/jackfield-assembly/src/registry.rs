@@ -1,11 +1,13 @@
-//! The registry of provider kinds and of a program's own toolboxes.
+//! The registry of provider kinds, of journal kinds, and of a program's own toolboxes.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use jackfield_engine::{EngineBuilder, ToolboxStatus};
 use jackfield_ports::chat_model::{BoxError, ChatModel};
+use jackfield_ports::journal::Journal;
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_ports::upstream::Upstream;
 use jackfield_provider_kit::secret::Secret;
@@ -76,11 +78,47 @@ pub struct ProviderSettings {
     pub transport: Transport,
 }
 
-/// The kinds of providers, and the toolboxes beside the configured ones.
+/// Opens journals of one kind.
+///
+/// A third party adds its own with [`Registry::journal`].
+pub trait JournalFactory: Send + Sync {
+    /// The names of the options of this kind, beside `path` and `max_size`.
+    fn options(&self) -> &[&str] {
+        &[]
+    }
+
+    /// Opens the journal. It is called on a thread that may block, within a Tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// Why the journal cannot be opened, without passwords.
+    fn open(&self, settings: JournalSettings) -> Result<Arc<dyn Journal>, BoxError>;
+}
+
+/// The settings of a journal.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct JournalSettings {
+    /// The user's folder for data, if there is one.
+    pub data: Option<PathBuf>,
+    /// The name of the kind.
+    pub kind: Arc<str>,
+    /// The maximum size in bytes; `None` for no limit.
+    pub max_size: Option<u64>,
+    /// The options of this kind; only those that the factory names.
+    pub options: BTreeMap<Arc<str>, Value>,
+    /// The configured path.
+    pub path: Option<PathBuf>,
+    /// Whether the journal is only read, so that it need not be writable.
+    pub reads_only: bool,
+}
+
+/// The kinds of providers and journals, and the toolboxes beside the configured ones.
 #[derive(Clone)]
 pub struct Registry {
     pub(crate) redact_details: bool,
     pub(crate) guarded: bool,
+    pub(crate) journals: BTreeMap<Arc<str>, Arc<dyn JournalFactory>>,
     pub(crate) providers: BTreeMap<Arc<str>, Arc<dyn ProviderFactory>>,
     pub(crate) toolboxes: Vec<Arc<dyn Toolbox>>,
 }
@@ -92,6 +130,7 @@ impl Registry {
         Self {
             redact_details: false,
             guarded: false,
+            journals: BTreeMap::new(),
             providers: BTreeMap::new(),
             toolboxes: Vec::new(),
         }
@@ -121,6 +160,14 @@ impl Registry {
         factory: Arc<dyn ProviderFactory>,
     ) -> Self {
         self.providers.insert(kind.into(), factory);
+        self
+    }
+
+    /// Adds a kind of journal, or replaces one. `[journal] kind = "..."` selects it. The kinds `memory` and `sqlite`
+    /// are built in, and cannot be replaced.
+    #[must_use]
+    pub fn journal(mut self, kind: impl Into<Arc<str>>, factory: Arc<dyn JournalFactory>) -> Self {
+        self.journals.insert(kind.into(), factory);
         self
     }
 
@@ -182,6 +229,7 @@ impl fmt::Debug for Registry {
         f.debug_struct("Registry")
             .field("discreet", &self.redact_details)
             .field("guarded", &self.guarded)
+            .field("journals", &self.journals.keys())
             .field("providers", &self.providers.keys())
             .field("toolboxes", &self.toolboxes.len())
             .finish()

@@ -39,6 +39,15 @@ impl Registry {
                 put(&mut provider, option, json!({}));
             }
         }
+        let options = self.journals.values();
+        for option in options.flat_map(|factory| factory.options()) {
+            put(&mut root, &format!("journal.{option}"), json!({}));
+        }
+        if let Some(kinds) =
+            root["properties"]["journal"]["properties"]["kind"]["enum"].as_array_mut()
+        {
+            kinds.extend(self.journals.keys().map(|kind| json!(kind)));
+        }
         let kinds = self.providers.keys().map(|kind| json!(kind));
         provider["properties"]["kind"]["enum"] = kinds.collect();
         let providers = json!({

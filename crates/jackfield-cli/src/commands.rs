@@ -52,7 +52,7 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, CommandE
         Command::Mcp(mcp) => mcp::run(mcp, registry).await,
         Command::Models(asked) => models::list(asked, registry).await,
         Command::Providers(asked) => models::providers(asked, registry).await,
-        Command::Replay(asked) => replay::run(asked).await,
+        Command::Replay(asked) => replay::run(asked, registry).await,
         #[cfg(feature = "serve")]
         Command::Serve(serve) => serve::run(serve, registry).await,
         Command::Sessions(sessions) => sessions::run(sessions, registry).await,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use jackfield_domain::ids::SessionId;
-use jackfield_ports::journal::{Epoch, Journal, JournalError};
+use jackfield_ports::journal::{Epoch, Journal, JournalError, Lease};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
@@ -17,8 +17,8 @@ use crate::perform::{chain, stop};
 /// session stays owned until the process ends. The release is retried while the journal fails, because no other
 /// process could resume the session otherwise.
 pub(crate) struct SessionOwnership {
-    epoch: Epoch,
     journal: Arc<dyn Journal>,
+    lease: Lease,
     session: Option<SessionId>,
     /// The engine that owns it.
     shared: Weak<EngineState>,
@@ -33,11 +33,11 @@ impl SessionOwnership {
         let (journal, session) = (Arc::clone(&shared.journal), session.clone());
         let shared = Arc::downgrade(shared);
         OwnershipRequest(Some(Box::pin(async move {
-            let epoch = journal.own(&session).await?;
+            let lease = journal.own(&session).await?;
             let session = Some(session);
             Ok(Self {
-                epoch,
                 journal,
+                lease,
                 session,
                 shared,
             })
@@ -46,14 +46,19 @@ impl SessionOwnership {
     }
 
     pub(crate) const fn epoch(&self) -> Epoch {
-        self.epoch
+        self.lease.epoch
+    }
+
+    /// Whether another process may own the session by now.
+    pub(crate) fn has_passed(&self) -> bool {
+        self.lease.deadline.has_passed()
     }
 
     /// Releases the session. A failed release is retried in the background.
     pub(crate) async fn release(&mut self) {
         // Cleared only after the release, because this future may be dropped, too.
         if let Some(session) = &self.session {
-            if let Err(error) = self.journal.release(session, self.epoch).await {
+            if let Err(error) = self.journal.release(session, self.epoch()).await {
                 if let Some(shared) = self.shared.upgrade() {
                     shared.write_health.record_failure();
                 }
@@ -70,7 +75,7 @@ impl SessionOwnership {
         let Some(session) = self.session.take() else {
             return;
         };
-        let (journal, epoch) = (Arc::clone(&self.journal), self.epoch);
+        let (journal, epoch) = (Arc::clone(&self.journal), self.epoch());
         let shared = Weak::clone(&self.shared);
         if let Ok(runtime) = Handle::try_current() {
             tasks.abort_all();

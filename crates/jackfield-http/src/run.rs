@@ -97,8 +97,8 @@ impl RunningGateway {
         // The address is bound early, and connections are refused until the journal is open.
         let socket = bind_socket(bind).map_err(cannot)?;
         let address = socket.local_addr().map_err(cannot)?;
-        let opening = config.clone();
-        let journal = tokio::task::spawn_blocking(move || opening.open_journal()).await??;
+        let (opening, kinds) = (config.clone(), registry.clone());
+        let journal = tokio::task::spawn_blocking(move || kinds.open_journal(&opening)).await??;
         let Condition {
             damage, restored, ..
         } = journal.condition(LONGEST_LOOK).await;

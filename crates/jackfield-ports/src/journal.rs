@@ -1,5 +1,7 @@
 //! The port to the store of facts: one owner per session appends, and any process can deliver.
 
+pub mod admin;
+mod lease;
 pub mod marks;
 pub mod sessions;
 pub mod summary;
@@ -15,6 +17,8 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody, WaitEndKind};
 use thiserror::Error;
 
+use self::admin::JournalAdmin;
+pub use self::lease::{Lease, LeaseDeadline};
 use self::marks::{FoundTurn, Mark};
 use self::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use self::waits::WaitRow;
@@ -26,6 +30,10 @@ use crate::chat_model::BoxError;
 ///
 /// - `own` MUST return a higher epoch than all earlier ones of that session; the older ones are stale from then
 ///   on. An epoch may occur again only if every process that could have used it has ended.
+/// - A [lease](Lease) that can end MUST have passed for its owner before `own` gives the session to another
+///   process: until then, that `own` MUST wait or return [`Owned`](JournalError::Owned). A lease ends only if the
+///   journal no longer hears of its owner: the journal extends it by appends or heartbeats. From the moment that
+///   another process owns the session, the appends of the former owner MUST be refused as stale.
 /// - A session exists from the moment that it was first owned. `load`, `deliver` and `inbox` of one that was
 ///   never owned MUST return [`UnknownSession`](JournalError::UnknownSession).
 /// - `append` MUST be atomic: all of its steps or none. The steps MUST be numbered consecutively from its
@@ -59,6 +67,8 @@ use crate::chat_model::BoxError;
 /// - While a [`Hold`] on a session lives, `delete` of it MUST return [`Held`](JournalError::Held), in every
 ///   process, and `sessions` MUST list it as held; everything else, including `own` by other processes, MUST
 ///   work as without it. A hold MUST end when it is dropped, and with its process, however that ends.
+/// - After `close`, every session that was owned through this journal MUST be free for other processes, everything
+///   acknowledged MUST be kept, and appends MUST NOT be committed.
 /// - A session with content that only a newer build knows MUST be listed, and MUST NOT be owned, loaded or
 ///   changed: that is [`Newer`](JournalError::Newer), and no epoch is given.
 #[async_trait]
@@ -68,7 +78,7 @@ pub trait Journal: Send + Sync {
     /// # Errors
     ///
     /// [`JournalError`] if the journal cannot be reached or another live process owns the session.
-    async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError>;
+    async fn own(&self, session: &SessionId) -> Result<Lease, JournalError>;
 
     /// Releases a session, which others can then own. No effect if it is not owned under this epoch.
     ///
@@ -200,6 +210,22 @@ pub trait Journal: Send + Sync {
         marks: &[Mark],
         limit: usize,
     ) -> Result<Vec<FoundTurn>, JournalError>;
+
+    /// Writes what was requested so far, and releases every session. Later requests may fail. Closing again has no
+    /// effect.
+    ///
+    /// The default does nothing, which is correct only for a journal that ends with its process.
+    async fn close(&self) {}
+
+    /// Whether sessions are kept beyond the end of the process.
+    fn is_durable(&self) -> bool {
+        true
+    }
+
+    /// The journal as a whole, for people who look after it. The default is `None`: there is nothing to look over.
+    fn admin(&self) -> Option<&dyn JournalAdmin> {
+        None
+    }
 }
 
 /// The epoch of a session's ownership; each change of owner increments it.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use jackfield_domain::fact::Envelope;
@@ -15,7 +15,8 @@ use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, 
 use jackfield_ports::journal::summary::normalize;
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Loaded,
+    Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
+    Loaded,
 };
 use jackfield_record::{DecodeError, EncodeError};
 
@@ -29,11 +30,15 @@ use crate::session::SessionRows;
 /// A session exists from the moment that it was first owned. A repeated append is recognised while its epoch is
 /// the current one; a former owner is refused even for what it did write, because its successor acts on that.
 pub struct MemoryJournal {
-    clock: Box<dyn Fn() -> WallTime + Send + Sync>,
+    clock: Arc<dyn Fn() -> WallTime + Send + Sync>,
     holds: MemoryHolds,
     /// Whether steps are stored as values, without encoding.
     is_ephemeral: bool,
-    sessions: Mutex<SessionTable>,
+    /// The length of leases; `None` if they never end.
+    lease: Option<Duration>,
+    /// The number of the process that this stands for.
+    process: u64,
+    sessions: Arc<Mutex<SessionTable>>,
 }
 
 #[derive(Default)]
@@ -42,6 +47,8 @@ struct SessionTable {
     marks: Marks,
     /// The highest epoch of all deleted sessions: it is not reused.
     max_deleted_epoch: u64,
+    /// The number of further processes that the journal was opened for.
+    processes: u64,
     shared: SharedTexts,
 }
 
@@ -56,10 +63,12 @@ impl MemoryJournal {
     #[must_use]
     pub fn with_clock(clock: impl Fn() -> WallTime + Send + Sync + 'static) -> Self {
         Self {
-            clock: Box::new(clock),
+            clock: Arc::new(clock),
             holds: MemoryHolds::default(),
             is_ephemeral: false,
-            sessions: Mutex::default(),
+            lease: None,
+            process: 0,
+            sessions: Arc::default(),
         }
     }
 
@@ -71,6 +80,36 @@ impl MemoryJournal {
             is_ephemeral: true,
             ..self
         }
+    }
+
+    /// Gives leases of this length, each extended by its owner's appends. Without this, leases never end.
+    #[must_use]
+    pub fn leased(self, length: Duration) -> Self {
+        Self {
+            lease: Some(length),
+            ..self
+        }
+    }
+
+    /// The same sessions, as another process would have them open: neither can own a session that the other owns
+    /// under a lease that has not passed.
+    #[must_use]
+    pub fn another_process(&self) -> Self {
+        let mut sessions = self.lock();
+        sessions.processes += 1;
+        Self {
+            clock: Arc::clone(&self.clock),
+            holds: self.holds.clone(),
+            is_ephemeral: self.is_ephemeral,
+            lease: self.lease,
+            process: sessions.processes,
+            sessions: Arc::clone(&self.sessions),
+        }
+    }
+
+    /// Lets every lease pass now that can end, of all processes, as if their owners had not been heard of for long.
+    pub fn pass_leases(&self) {
+        self.lock().by_id.values().for_each(SessionRows::pass_lease);
     }
 
     /// The form in which steps are stored.
@@ -116,7 +155,7 @@ impl fmt::Debug for MemoryJournal {
 
 #[async_trait]
 impl Journal for MemoryJournal {
-    async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
+    async fn own(&self, session: &SessionId) -> Result<Lease, JournalError> {
         let mut sessions = self.lock();
         let SessionTable {
             by_id,
@@ -126,7 +165,10 @@ impl Journal for MemoryJournal {
         let found = by_id
             .entry(session.clone())
             .or_insert_with(|| SessionRows::new((self.clock)(), *max_deleted_epoch));
-        Ok(found.own())
+        let owned = found.own(self.process, self.lease);
+        owned.ok_or_else(|| JournalError::Owned {
+            session: session.clone(),
+        })
     }
 
     async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
@@ -175,7 +217,10 @@ impl Journal for MemoryJournal {
             return Appended::Refused(AppendRefusal::StaleEpoch);
         };
         match found.append(append, steps, (shared, marks), (self.clock)()) {
-            Ok(()) => Appended::Committed,
+            Ok(()) => {
+                found.extend_lease(self.lease);
+                Appended::Committed
+            }
             Err(refusal) => Appended::Refused(refusal),
         }
     }
@@ -255,6 +300,7 @@ impl Journal for MemoryJournal {
             marks,
             max_deleted_epoch,
             shared,
+            ..
         } = &mut *sessions;
         let Some(found) = by_id.get(session) else {
             return Err(unknown(session));
@@ -324,6 +370,16 @@ impl Journal for MemoryJournal {
         most: usize,
     ) -> Result<Vec<FoundTurn>, JournalError> {
         Ok(self.lock().marks.find(principal, marks, most))
+    }
+
+    async fn close(&self) {
+        let mut sessions = self.lock();
+        let all = sessions.by_id.values_mut();
+        all.for_each(|session| session.release_by(self.process));
+    }
+
+    fn is_durable(&self) -> bool {
+        false
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{DeliveryId, SessionId};
@@ -11,7 +12,9 @@ use jackfield_ports::journal::marks;
 use jackfield_ports::journal::sessions::SessionRow;
 use jackfield_ports::journal::summary::{self, AT_ONCE, OpenTurnSummary, Summary};
 use jackfield_ports::journal::waits::{TakenDelivery, WaitRow};
-use jackfield_ports::journal::{Append, AppendRefusal, DeliveryOutcome, Epoch};
+use jackfield_ports::journal::{
+    Append, AppendRefusal, DeliveryOutcome, Epoch, Lease, LeaseDeadline,
+};
 use jackfield_record::EncodeError;
 use tokio::sync::Notify;
 
@@ -35,7 +38,7 @@ pub(crate) struct SessionRows {
     owner_inbox_end: u64,
     /// The places of its marks.
     mark_places: Vec<Digest>,
-    owned: bool,
+    owner: Option<Owner>,
     /// Whether it was marked as restored from an older state since the last append.
     restored: bool,
     /// The number of deliveries that its owner had seen at the last append.
@@ -45,6 +48,12 @@ pub(crate) struct SessionRows {
     waits: WaitTable,
     /// The searchable text, by step.
     searchable_texts: Vec<String>,
+}
+
+/// The owner of a session.
+struct Owner {
+    deadline: LeaseDeadline,
+    process: u64,
 }
 
 /// A step, and the epoch that appended it.
@@ -67,7 +76,7 @@ impl SessionRows {
             append_notify: Arc::default(),
             owner_inbox_end: 0,
             mark_places: Vec::new(),
-            owned: false,
+            owner: None,
             restored: false,
             seen: 0,
             steps: Vec::new(),
@@ -77,16 +86,49 @@ impl SessionRows {
         }
     }
 
-    /// Takes the ownership.
-    pub(crate) fn own(&mut self) -> Epoch {
+    /// Takes the ownership for this process, with a lease of this length; `None` if another process is the owner.
+    pub(crate) fn own(&mut self, process: u64, length: Option<Duration>) -> Option<Lease> {
+        if let Some(owner) = &self.owner {
+            if owner.process != process && !owner.deadline.has_passed() {
+                return None;
+            }
+            owner.deadline.end_now();
+        }
         self.epoch += 1;
-        self.owned = true;
-        Epoch(self.epoch)
+        let deadline = length.map_or_else(LeaseDeadline::never, |length| {
+            LeaseDeadline::at(Instant::now() + length)
+        });
+        self.owner = Some(Owner {
+            deadline: deadline.clone(),
+            process,
+        });
+        Some(Lease {
+            epoch: Epoch(self.epoch),
+            deadline,
+        })
     }
 
     /// Releases it, if it is owned under this epoch.
     pub(crate) fn release(&mut self, epoch: Epoch) {
-        self.owned &= epoch.0 != self.epoch;
+        self.owner.take_if(|_| epoch.0 == self.epoch);
+    }
+
+    /// Releases it, if this process owns it.
+    pub(crate) fn release_by(&mut self, process: u64) {
+        self.owner.take_if(|owner| owner.process == process);
+    }
+
+    /// Lets the lease of its owner pass.
+    pub(crate) fn pass_lease(&self) {
+        if let Some(owner) = &self.owner {
+            owner.deadline.end_now();
+        }
+    }
+
+    fn is_owned(&self) -> bool {
+        self.owner
+            .as_ref()
+            .is_some_and(|owner| !owner.deadline.has_passed())
     }
 
     /// Marks it as restored from an older state, until the next append.
@@ -100,8 +142,8 @@ impl SessionRows {
     }
 
     /// Whether it is owned, and its last epoch.
-    pub(crate) const fn owner(&self) -> (bool, u64) {
-        (self.owned, self.epoch)
+    pub(crate) fn owner(&self) -> (bool, u64) {
+        (self.is_owned(), self.epoch)
     }
 
     /// The places of its marks.
@@ -115,6 +157,13 @@ impl SessionRows {
         self.append_notify.notify_waiters();
     }
 
+    /// Extends the lease of its owner.
+    pub(crate) fn extend_lease(&self, length: Option<Duration>) {
+        if let (Some(owner), Some(length)) = (&self.owner, length) {
+            owner.deadline.extend_to(Instant::now() + length);
+        }
+    }
+
     /// Appends steps in this stored form.
     pub(crate) fn append(
         &mut self,
@@ -123,7 +172,7 @@ impl SessionRows {
         (shared, marks): (&mut SharedTexts, &mut Marks),
         now: WallTime,
     ) -> Result<(), AppendRefusal> {
-        if append.epoch.0 != self.epoch || !self.owned {
+        if append.epoch.0 != self.epoch || !self.is_owned() {
             return Err(AppendRefusal::StaleEpoch);
         }
         let mut numbered = (0..).zip(&append.steps);
@@ -268,7 +317,7 @@ impl SessionRows {
 
     /// When it is due, if it has no owner and something to do.
     pub(crate) fn due(&self) -> Option<WallTime> {
-        if self.owned {
+        if self.is_owned() {
             None
         } else if self.summary.open.is_some() && self.seen < self.owner_inbox_end {
             Some(AT_ONCE)
@@ -291,7 +340,7 @@ impl SessionRows {
             created: self.created,
             held,
             open,
-            owned: self.owned,
+            owned: self.is_owned(),
             principal: self.summary.principal.clone(),
             session,
             steps: self.steps.len() as u64,

@@ -49,7 +49,7 @@ async fn append_each(file: &Path, count: u32) -> Result<(), Box<dyn Error>> {
     options.inline_limit = Duration::ZERO;
     let journal = SqliteJournal::open(file, options)?;
     let session = SessionId::parse("one")?;
-    let epoch = journal.own(&session).await?;
+    let epoch = journal.own(&session).await?.epoch;
     let mut position = 0;
     for nth in 0..count {
         let append = marked(&session, epoch, position, nth)?;
@@ -76,7 +76,7 @@ async fn append_owned(file: &Path, count: u32) -> Result<(), Box<dyn Error>> {
     let journal = SqliteJournal::open(file, Options::default())?;
     let session = SessionId::parse("one")?;
     for nth in 0..count {
-        let epoch = journal.own(&session).await?;
+        let epoch = journal.own(&session).await?.epoch;
         let append = marked(&session, epoch, u64::from(nth), nth)?;
         match journal.append(&append).await {
             Appended::Committed => say(&format!("acknowledged {nth}")),
@@ -94,7 +94,7 @@ async fn append_together(file: &Path, count: u32) -> Result<(), Box<dyn Error>> 
     let mut appends = Vec::new();
     for nth in 0..count {
         let session = SessionId::parse(&format!("s{nth}"))?;
-        let epoch = journal.own(&session).await?;
+        let epoch = journal.own(&session).await?.epoch;
         appends.push((nth, marked(&session, epoch, 0, nth)?));
     }
     let mut tasks = JoinSet::new();

@@ -42,7 +42,7 @@ async fn turn(
     session: &SessionId,
     batches: &[Vec<Envelope>],
 ) -> Result<(), Box<dyn Error>> {
-    let epoch = journal.own(session).await?;
+    let epoch = journal.own(session).await?.epoch;
     let loaded = journal.load(session).await?;
     let mut position = loaded.steps.len() as u64;
     let mut inbox = pin!(journal.inbox(session, 0));

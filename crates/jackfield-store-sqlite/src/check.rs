@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
+use jackfield_ports::journal::admin::{CheckProgress, CheckReport, QuickChecked};
 use jackfield_ports::journal::marks::step_marks;
 use jackfield_ports::journal::summary::{Summary, is_for_owner};
 use jackfield_record::DecodeError;
@@ -16,41 +17,6 @@ use crate::error::JobError;
 use crate::marks;
 use crate::parts;
 use crate::rows::{self, StoredSession};
-
-/// The result of a full check.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct CheckReport {
-    /// The damage found, one sentence each, with the session's id where it belongs to one.
-    pub damage: Vec<String>,
-    /// Whether the check finished within its time limit.
-    pub is_complete: bool,
-    /// Sessions with records of a newer version, which this one cannot fully read. They are not damaged.
-    pub newer: Vec<SessionId>,
-    /// The number of sessions checked.
-    pub sessions: u64,
-    /// The number of steps read.
-    pub steps: u64,
-}
-
-/// The result of a quick check, which does not read the contents of sessions.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct QuickChecked {
-    /// The damage found, one sentence each.
-    pub damage: Vec<String>,
-    /// Whether the check finished within its time limit.
-    pub is_complete: bool,
-}
-
-/// The progress of a check.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct CheckProgress {
-    /// The number of sessions checked so far.
-    pub done: u64,
-    /// The number of sessions in all.
-    pub total: u64,
-}
 
 /// Checks the file for at most `limit`.
 pub(crate) fn check(

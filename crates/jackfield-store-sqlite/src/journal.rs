@@ -14,11 +14,13 @@ use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{self, DueSessions, SessionQuery, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Loaded,
+    Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
+    Loaded,
 };
 use rusqlite::Connection;
 
@@ -106,32 +108,6 @@ impl SqliteJournal {
             witness,
             writer,
         })
-    }
-
-    /// Writes all requests made so far, then releases the file and every session: other processes see this one as
-    /// dead. All later requests fail.
-    pub async fn close(&self) {
-        self.arrivals.close();
-        self.readers.close();
-        let threads = [
-            self.writer.close(),
-            self.watcher
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        ];
-        let ended = tokio::task::spawn_blocking(|| {
-            for thread in threads.into_iter().flatten() {
-                let _panicked = thread.join();
-            }
-        });
-        let _ended = ended.await;
-        drop(
-            self.incarnation
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        );
     }
 
     /// Reads from a session: inline if the session is short, otherwise away from the threads of the runtime.
@@ -231,7 +207,7 @@ impl fmt::Debug for SqliteJournal {
 
 #[async_trait]
 impl Journal for SqliteJournal {
-    async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
+    async fn own(&self, session: &SessionId) -> Result<Lease, JournalError> {
         let (incarnation, clock, id) = (
             self.incarnation()?,
             Arc::clone(&self.clock),
@@ -249,7 +225,7 @@ impl Journal for SqliteJournal {
         {
             Ok(TakenSession { epoch, row }) => {
                 self.owned.add(session, epoch, row);
-                Ok(epoch)
+                Ok(Lease::unlimited(epoch))
             }
             Err(why) => Err(not_owned(session, why)),
         }
@@ -502,5 +478,35 @@ impl Journal for SqliteJournal {
             .read(read)
             .await
             .map_err(|fault| self.unreachable(fault))
+    }
+
+    /// Writes all requests made so far, then releases the file and every session: other processes see this one as
+    /// dead. All later requests fail.
+    async fn close(&self) {
+        self.arrivals.close();
+        self.readers.close();
+        let threads = [
+            self.writer.close(),
+            self.watcher
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        ];
+        let ended = tokio::task::spawn_blocking(|| {
+            for thread in threads.into_iter().flatten() {
+                let _panicked = thread.join();
+            }
+        });
+        let _ended = ended.await;
+        drop(
+            self.incarnation
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
+    }
+
+    fn admin(&self) -> Option<&dyn JournalAdmin> {
+        Some(self)
     }
 }

@@ -47,9 +47,7 @@ mod witness;
 mod writer;
 
 pub use self::arrivals::POLL_INTERVAL;
-pub use self::check::{CheckProgress, CheckReport, QuickChecked};
 pub use self::error::OpenError;
 pub use self::journal::SqliteJournal;
 pub use self::options::Options;
 pub use self::read_only::ReadOnlyJournal;
-pub use self::restored::RestoredState;

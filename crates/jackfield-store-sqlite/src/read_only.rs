@@ -23,7 +23,7 @@ use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{self, DueSessions, SessionQuery, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Journal, JournalError, Loaded,
+    Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Journal, JournalError, Lease, Loaded,
 };
 use rusqlite::Connection;
 
@@ -87,11 +87,6 @@ impl ReadOnlyJournal {
         })
     }
 
-    /// Closes the file. All later requests fail.
-    pub fn close(&self) {
-        self.readers.close();
-    }
-
     async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -138,7 +133,7 @@ impl fmt::Debug for ReadOnlyJournal {
 
 #[async_trait]
 impl Journal for ReadOnlyJournal {
-    async fn own(&self, _: &SessionId) -> Result<Epoch, JournalError> {
+    async fn own(&self, _: &SessionId) -> Result<Lease, JournalError> {
         Err(self.refused())
     }
 
@@ -261,6 +256,11 @@ impl Journal for ReadOnlyJournal {
         let (principal, marks) = (principal.to_owned(), marks.to_vec());
         self.read(move |connection| marks::find(connection, &principal, &marks, most))
             .await
+    }
+
+    /// Closes the file. All later requests fail.
+    async fn close(&self) {
+        self.readers.close();
     }
 }
 

@@ -7,41 +7,18 @@
 //! A line names a session and its number of steps. The next append changes that number and so ends the mark.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use jackfield_domain::ids::SessionId;
+use jackfield_ports::journal::admin::RestoredState;
 use rusqlite::{Connection, params};
 
 use crate::error::OpenError;
 use crate::owners::{set_private_mode, sibling_path};
 use crate::rows;
 use crate::witness::Witness;
-
-/// Details of a file that went back to an older state.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct RestoredState {
-    /// The file with the marks; remove it once every session was handled.
-    pub file: PathBuf,
-    /// The number of turns still parked for it.
-    pub parked: u64,
-    /// What happened, one line each.
-    pub why: Vec<String>,
-}
-
-impl fmt::Display for RestoredState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.why.join("; "))?;
-        match self.parked {
-            0 => Ok(()),
-            1 => f.write_str("; 1 turn is parked for it"),
-            parked => write!(f, "; {parked} turns are parked for it"),
-        }
-    }
-}
 
 /// The marked sessions.
 #[derive(Debug, Default)]
@@ -108,7 +85,7 @@ impl RestoredMarks {
             parked += query.query_row(params![session, steps], |row| row.get::<_, u64>(0))?;
         }
         Ok(Some(RestoredState {
-            file: path(database),
+            marks: path(database).display().to_string(),
             parked,
             why: self.why,
         }))

@@ -20,7 +20,7 @@ use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Loaded,
+    Append, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease, Loaded,
 };
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use mockall::mock;
@@ -111,7 +111,7 @@ mock! {
 
     #[async_trait]
     impl Journal for Journal {
-        async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError>;
+        async fn own(&self, session: &SessionId) -> Result<Lease, JournalError>;
         async fn hold(&self, session: &SessionId) -> Result<Hold, JournalError>;
         async fn exists(&self, session: &SessionId) -> Result<bool, JournalError>;
         async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError>;

@@ -247,7 +247,11 @@ impl Story {
         }
         self.step(InputKind::Began, facts);
         let (epoch, session) = (
-            journal.own(&self.session).await.expect("nobody has it"),
+            journal
+                .own(&self.session)
+                .await
+                .expect("nobody has it")
+                .epoch,
             self.session.clone(),
         );
         let append = |steps: &[Envelope], seen| Append {
@@ -289,9 +293,9 @@ impl Story {
     }
 
     async fn append(&self, journal: &SqliteJournal) {
-        let epoch = journal.own(&self.session).await.expect("nobody has it");
+        let lease = journal.own(&self.session).await.expect("nobody has it");
         let append = Append {
-            epoch,
+            epoch: lease.epoch,
             position: 0,
             seen: 0,
             session: self.session.clone(),

@@ -80,10 +80,8 @@ pub(crate) fn journal(journal: &mut JournalConfig, mut section: Section<'_>, tru
     }
     let bytes = |value: &DeValue<'_>| size(value).map(|bytes| bytes as u64);
     let bytes = |example| form::of(ValueForm::Size(example), bytes);
-    let kinds = [
-        ("memory", JournalKind::Memory),
-        ("sqlite", JournalKind::Sqlite),
-    ];
+    // The registry knows further kinds.
+    let kinds = ValueForm::Words(vec!["memory", "sqlite"]);
     form::keys! { let section;
         path: form::filled("~/notes/jackfield.db"), "The file that conversations are kept in";
     }
@@ -93,10 +91,25 @@ pub(crate) fn journal(journal: &mut JournalConfig, mut section: Section<'_>, tru
     form::keys! { section over journal;
         keep_bytes: bytes("1GiB"), "How much conversations may have together before the oldest are deleted";
         keep_days: form::positive(), "How many days a conversation is kept after its last turn";
-        kind: form::one_of(&kinds), "What conversations are kept in";
         max_size: bytes("10GB"), "How large the file of the conversations may become";
     }
-    section.finish();
+    form::keys! { let section;
+        kind: form::of(kinds, filled), "What conversations are kept in";
+    }
+    if let Some((kind, place)) = kind {
+        (journal.kind, journal.kind_place) = (JournalKind::from_name(&kind), Some(place));
+    }
+    match journal.kind {
+        JournalKind::Memory | JournalKind::Sqlite => section.finish(),
+        JournalKind::Other(_) => {
+            let rest = section.again();
+            for entry in section.rest() {
+                if let Some(value) = rest.value(&entry, form::any(), "") {
+                    journal.options.insert(entry.name, (value, entry.place));
+                }
+            }
+        }
+    }
 }
 
 /// Parses an amount of money, with an optional currency.

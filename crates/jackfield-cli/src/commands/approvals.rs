@@ -21,7 +21,7 @@ use crate::render::approvals as show;
 /// # Errors
 ///
 /// [`CommandError`] with the exit code and help.
-pub async fn run(approvals: Approvals, _registry: &Registry) -> Result<Exit, CommandError> {
+pub async fn run(approvals: Approvals, registry: &Registry) -> Result<Exit, CommandError> {
     let (Approvals::Allow { source, .. }
     | Approvals::Deny { source, .. }
     | Approvals::List { source, .. }
@@ -32,7 +32,8 @@ pub async fn run(approvals: Approvals, _registry: &Registry) -> Result<Exit, Com
         Approvals::Allow { .. } | Approvals::Deny { .. } => session_journal::JournalAccess::Write,
         Approvals::List { .. } | Approvals::Show { .. } => session_journal::JournalAccess::Read,
     };
-    let journal = session_journal::open(&ask::flags_without_servers(source), access).await?;
+    let journal =
+        session_journal::open(&ask::flags_without_servers(source), access, registry).await?;
     let done = perform(&approvals, answer, &journal.engine).await;
     journal.close().await;
     done

@@ -41,7 +41,7 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
     (flags.model, flags.system) = (ask.model, ask.system);
     set_limits(&mut flags, &ask.bounds);
     let (config, environment) = load_config(&flags)?;
-    let opening = session_journal::open_in_background(&config);
+    let opening = session_journal::open_in_background(&config, registry);
     let prepared = registry.prepare(&config, &environment)?;
     let journal = opening.wait_and_warn().await?;
     let mut assembled = prepared.with_journal(Arc::clone(&journal.journal));
@@ -64,7 +64,7 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
         None => new_session()?,
     };
     let message = attach::message(files, &question);
-    let is_persistent = journal.file.is_some();
+    let is_persistent = journal.journal.is_durable();
     let ended = converse(
         assembled,
         message,

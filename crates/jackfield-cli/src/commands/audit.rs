@@ -23,11 +23,12 @@ pub type SeenSessions = (WallTime, SessionId, AuditEntry);
 /// # Errors
 ///
 /// [`CommandError`] with the exit code and help.
-pub async fn run(audit: Audit, _registry: &Registry) -> Result<Exit, CommandError> {
+pub async fn run(audit: Audit, registry: &Registry) -> Result<Exit, CommandError> {
     let from = audit.since.as_deref().map(since::since).transpose()?;
     let journal = session_journal::open(
         &ask::flags_without_servers(&audit.source),
         session_journal::JournalAccess::Read,
+        registry,
     )
     .await?;
     let gathered = gather(&audit, from, &journal).await;

@@ -49,7 +49,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
     if chat.session.is_some() {
         session_journal::check_exists(&config)?;
     }
-    let opening = session_journal::open_in_background(&config);
+    let opening = session_journal::open_in_background(&config, registry);
     let prepared = registry.prepare(&config, &surroundings.environment)?;
     let journal = opening.wait_and_warn().await?;
     let mut assembled = prepared.with_journal(Arc::clone(&journal.journal));
@@ -92,7 +92,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
         exit: Exit::Answered,
         hold,
         interrupts: None,
-        is_persistent: journal.file.is_some(),
+        is_persistent: journal.journal.is_durable(),
         person,
         snapshot: ChatSnapshot::default(),
         session,

@@ -43,7 +43,17 @@ pub async fn run(doctor: Doctor, registry: &Registry) -> Result<Exit, CommandErr
     report.add(setup::files(&config))?;
     report.add(setup::tokens(&config, &surroundings.environment))?;
     match registry.assemble(&config, &surroundings.environment) {
-        Ok(assembled) => examine(doctor, &surroundings, &config, assembled, &mut report).await?,
+        Ok(assembled) => {
+            examine(
+                doctor,
+                &surroundings,
+                &config,
+                registry,
+                assembled,
+                &mut report,
+            )
+            .await?
+        }
         Err(error) => report.add(setup::config_failures(error))?,
     }
     report.finish(out)
@@ -54,6 +64,7 @@ async fn examine(
     doctor: Doctor,
     surroundings: &Surroundings,
     config: &Config,
+    registry: &Registry,
     assembled: Assembly,
     report: &mut Report,
 ) -> Result<(), CommandError> {
@@ -86,7 +97,7 @@ async fn examine(
     let checks = tools::offered(&assembled, report.has_failed(Area::Servers)).await;
     report.add(checks)?;
     report.add(tools::limits(config))?;
-    report.add(journal::all(config).await)?;
+    report.add(journal::all(config, registry).await)?;
     report.add(setup::terminal(surroundings))?;
     servers::stop(all_servers).await;
     Ok(())

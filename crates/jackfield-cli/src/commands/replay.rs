@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use jackfield_assembly::Registry;
 use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::TurnId;
 use jackfield_domain::replay as domain;
@@ -20,10 +21,10 @@ use crate::render::replay::{self as show, ReplayedStep};
 /// # Errors
 ///
 /// [`CommandError`] with the exit code and help.
-pub async fn run(args: ReplayArgs) -> Result<Exit, CommandError> {
+pub async fn run(args: ReplayArgs, registry: &Registry) -> Result<Exit, CommandError> {
     let (recording, turn) = match (&args.facts, &args.of) {
         (Some(file), _) => (read(file)?, None),
-        (None, of) => load_stored(of.as_deref().unwrap_or_default(), &args).await?,
+        (None, of) => load_stored(of.as_deref().unwrap_or_default(), &args, registry).await?,
     };
     let replayed = replayed(&recording, turn.as_ref());
     let out = &mut anstream::stdout();
@@ -42,10 +43,12 @@ pub async fn run(args: ReplayArgs) -> Result<Exit, CommandError> {
 async fn load_stored(
     name: &str,
     args: &ReplayArgs,
+    registry: &Registry,
 ) -> Result<(Recording, Option<TurnId>), CommandError> {
     let journal = session_journal::open(
         &ask::flags_without_servers(&args.source),
         session_journal::JournalAccess::Read,
+        registry,
     )
     .await?;
     let found = find(name, &journal.engine).await;

@@ -2,7 +2,7 @@
 
 use std::error::Error as _;
 
-use jackfield_assembly::{Damage, LogFormat, Registry};
+use jackfield_assembly::{LogFormat, Registry};
 use jackfield_http::{
     RunError, RunningGateway, immediate_shutdown_signal, shutdown_signal, start_log,
 };
@@ -56,7 +56,7 @@ impl From<RunError> for CommandError {
                 fault.with_help("name another address with `--bind`, or `bind` under [serve]; port 0 takes a free one")
             }
             RunError::Damaged(damage) => {
-                Self::new(Exit::Damaged, damage.to_string()).with_help(Damage::HELP)
+                Self::new(Exit::Damaged, damage.to_string()).with_help(damage.help)
             }
             RunError::NeedsToken { .. } => Self::new(Exit::Configuration, error.to_string())
                 .with_help("`openssl rand -hex 24` makes a token; docs/configuration.md shows where it belongs"),

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_assembly::{
-    Config, Flags, JournalConfig, JournalOpenError, OpenJournal, Origin, restored_help,
+    Config, Flags, JournalConfig, JournalKind, JournalOpenError, OpenJournal, Origin, Registry,
+    restored_help,
 };
 use jackfield_engine::Engine;
 use tokio::task::JoinHandle;
@@ -18,17 +19,17 @@ use crate::render;
 pub(crate) struct PendingJournal(JoinHandle<Result<OpenJournal, JournalOpenError>>);
 
 /// Starts opening the configured journal in the background.
-pub(crate) fn open_in_background(config: &Config) -> PendingJournal {
-    let config = config.clone();
-    PendingJournal(tokio::task::spawn_blocking(move || config.open_journal()))
+pub(crate) fn open_in_background(config: &Config, registry: &Registry) -> PendingJournal {
+    let (config, registry) = (config.clone(), registry.clone());
+    let open = move || registry.open_journal(&config);
+    PendingJournal(tokio::task::spawn_blocking(open))
 }
 
 /// Starts opening it for reading only: the file need not be writable.
-fn open_read_only_in_background(config: &Config) -> PendingJournal {
-    let config = config.clone();
-    PendingJournal(tokio::task::spawn_blocking(move || {
-        config.open_journal_to_read()
-    }))
+fn open_read_only_in_background(config: &Config, registry: &Registry) -> PendingJournal {
+    let (config, registry) = (config.clone(), registry.clone());
+    let open = move || registry.open_journal_to_read(&config);
+    PendingJournal(tokio::task::spawn_blocking(open))
 }
 
 impl PendingJournal {
@@ -39,8 +40,8 @@ impl PendingJournal {
     /// [`CommandError`] if an explicitly named file cannot be opened.
     pub(crate) async fn wait_and_warn(self) -> Result<OpenJournal, CommandError> {
         let opened = self.wait().await?;
-        if let Some(file) = &opened.file
-            && let Ok(Some(restored)) = file.restored().await
+        if let Some(admin) = opened.journal.admin()
+            && let Ok(Some(restored)) = admin.restored().await
             && restored.parked > 0
         {
             render::remark(&format!(
@@ -114,25 +115,33 @@ pub(crate) fn check_exists(config: &Config) -> Result<(), CommandError> {
 pub(crate) async fn open(
     flags: &Flags,
     access: JournalAccess,
+    registry: &Registry,
 ) -> Result<SessionJournal, CommandError> {
     let (config, _) = ask::load_config(flags)?;
     check_exists(&config)?;
     let opening = match access {
-        JournalAccess::Read => open_read_only_in_background(&config),
-        JournalAccess::Write => open_in_background(&config),
+        JournalAccess::Read => open_read_only_in_background(&config, registry),
+        JournalAccess::Write => open_in_background(&config, registry),
     };
     let journal = opening.wait().await?;
     if let Some(read_only) = &journal.read_only {
         let causes = read_only.causes.join(": ");
         render::remark(&format!("note: {causes}"));
-    } else if journal.file.is_none() {
+    } else if !journal.journal.is_durable() {
         let mut fault = CommandError::new(Exit::Configuration, "no sessions are kept");
         match &journal.not_persisted {
             Some(reason) => {
                 fault.causes.extend(reason.causes.clone());
                 fault = fault.with_help(reason.help);
             }
-            None => fault = fault.with_help(IN_MEMORY),
+            None => {
+                fault = match &config.journal.kind {
+                    JournalKind::Other(kind) => fault.with_help(format!(
+                        "the journal of the kind `{kind}` ends with its process; name a file with `--db FILE`"
+                    )),
+                    _ => fault.with_help(IN_MEMORY),
+                };
+            }
         }
         return Err(fault);
     }
@@ -150,7 +159,7 @@ impl SessionJournal {
 /// Closes a journal that was written to, after applying the retention.
 pub(crate) async fn prune_and_close(journal: &OpenJournal, config: &JournalConfig) {
     let retention = config.retention();
-    if !retention.keeps_everything() && journal.file.is_some() {
+    if !retention.keeps_everything() && journal.journal.is_durable() {
         let engine = Engine::builder(Arc::clone(&journal.journal)).build();
         let pruning = engine.prune(retention, usize::MAX, false);
         // Unfinished pruning continues next time.
@@ -170,7 +179,7 @@ pub(crate) async fn close(journal: &OpenJournal) {
 impl From<JournalOpenError> for CommandError {
     fn from(error: JournalOpenError) -> Self {
         let message = error.to_string();
-        let fault = Self::new(Exit::Configuration, message).with_cause(&error.source);
+        let fault = Self::new(Exit::Configuration, message).with_cause(&*error.source);
         fault.with_help(error.help())
     }
 }

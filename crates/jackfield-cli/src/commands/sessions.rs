@@ -55,7 +55,8 @@ pub async fn run(sessions: SessionsCommand, registry: &Registry) -> Result<Exit,
         | SessionsCommand::Show { .. }
         | SessionsCommand::Watch(_) => JournalAccess::Read,
     };
-    let journal = session_journal::open(&ask::flags_without_servers(source), access).await?;
+    let journal =
+        session_journal::open(&ask::flags_without_servers(source), access, registry).await?;
     let done = perform(sessions, &journal).await;
     journal.close().await;
     done

@@ -20,7 +20,7 @@ use crate::render::usage as show;
 /// # Errors
 ///
 /// [`CommandError`] with the exit code and help.
-pub async fn run(usage: UsageArgs, _registry: &Registry) -> Result<Exit, CommandError> {
+pub async fn run(usage: UsageArgs, registry: &Registry) -> Result<Exit, CommandError> {
     let flags = ask::flags_without_servers(&usage.source);
     let out = &mut anstream::stdout();
     if usage.prices {
@@ -29,7 +29,8 @@ pub async fn run(usage: UsageArgs, _registry: &Registry) -> Result<Exit, Command
         return printed::finish(shown, Exit::Answered);
     }
     let from = usage.since.as_deref().map(since::since).transpose()?;
-    let journal = session_journal::open(&flags, session_journal::JournalAccess::Read).await?;
+    let journal =
+        session_journal::open(&flags, session_journal::JournalAccess::Read, registry).await?;
     let gathered = gather(&usage, from, &journal).await;
     journal.close().await;
     let shown = show::lines(out, &gathered?, usage.json);

@@ -27,7 +27,7 @@ use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Loaded,
+    Append, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease, Loaded,
 };
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_store_memory::MemoryJournal;
@@ -266,7 +266,7 @@ impl Watched {
 
 #[async_trait]
 impl Journal for Watched {
-    async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
+    async fn own(&self, session: &SessionId) -> Result<Lease, JournalError> {
         self.inner.own(session).await
     }
 
@@ -366,6 +366,14 @@ impl Journal for Watched {
         most: usize,
     ) -> Result<Vec<FoundTurn>, JournalError> {
         self.inner.find(principal, marks, most).await
+    }
+
+    async fn close(&self) {
+        self.inner.close().await;
+    }
+
+    fn is_durable(&self) -> bool {
+        self.inner.is_durable()
     }
 }
 

@@ -105,8 +105,8 @@ async fn crash(journal: &Arc<MemoryJournal>, session: &SessionId) {
 
 /// What the end of its owner does to a session.
 pub(crate) async fn let_go(journal: &MemoryJournal, session: &SessionId) {
-    let epoch = journal.own(session).await.expect("nobody else is there");
-    journal.release(session, epoch).await.expect("let go");
+    let lease = journal.own(session).await.expect("nobody else is there");
+    journal.release(session, lease.epoch).await.expect("let go");
 }
 
 /// Leaves a session with a turn that waits for a person, and says what it waits for.

@@ -8,7 +8,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::tool::Safety;
 use jackfield_engine::{Engine, EngineError, KeeperOptions, ResumeSession};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery};
-use jackfield_ports::journal::{Epoch, Journal, JournalError, Loaded};
+use jackfield_ports::journal::{Epoch, Journal, JournalError, Lease, Loaded};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::mocks::MockJournal;
 use tokio::sync::Notify;
@@ -94,7 +94,9 @@ async fn a_session_that_cannot_be_read_is_let_go_of() {
     let released = Arc::new(Notify::new());
     let told = Arc::clone(&released);
     let mut journal = MockJournal::new();
-    journal.expect_own().returning(|_| Ok(Epoch(7)));
+    journal
+        .expect_own()
+        .returning(|_| Ok(Lease::unlimited(Epoch(7))));
     journal.expect_load().returning(|_| Err(unreachable()));
     let release = journal.expect_release();
     release.times(1).returning(move |known, epoch| {
@@ -113,7 +115,9 @@ async fn a_session_that_cannot_be_read_is_let_go_of() {
 async fn to_be_resumed_a_session_is_read_once() {
     let mut journal = MockJournal::new();
     journal.expect_exists().returning(|_| Ok(true));
-    journal.expect_own().returning(|_| Ok(Epoch(1)));
+    journal
+        .expect_own()
+        .returning(|_| Ok(Lease::unlimited(Epoch(1))));
     let load = journal.expect_load().times(1);
     load.returning(|_| Ok(Loaded::default()));
     journal.expect_release().times(1).returning(|_, _| Ok(()));

@@ -240,8 +240,8 @@ async fn sessions_that_cannot_be_owned_for_a_while_are_not_left_alone_for_longer
     // As a crash leaves it.
     scene.engine.drain(Duration::ZERO).await;
     drop(begun);
-    let epoch = scene.journal.own(&session()).await.expect("owned");
-    let released = scene.journal.release(&session(), epoch).await;
+    let lease = scene.journal.own(&session()).await.expect("owned");
+    let released = scene.journal.release(&session(), lease.epoch).await;
     released.expect("released");
     let next = Engine::builder(Arc::new(scene.journal.clone()) as Arc<dyn Journal>)
         .clock(Arc::new(Paused::default()))

@@ -464,7 +464,7 @@ async fn with_one_id(journal: &MemoryJournal) -> Arc<MemoryJournal> {
     }
     let altered = MemoryJournal::default();
     let append = Append {
-        epoch: altered.own(&session()).await.expect("nobody's"),
+        epoch: altered.own(&session()).await.expect("nobody's").epoch,
         position: 0,
         seen: 0,
         session: session(),

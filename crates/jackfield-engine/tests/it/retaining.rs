@@ -89,7 +89,7 @@ async fn what_is_old_goes_and_what_waits_or_is_owned_stays() {
     turn(&engine, "waits", true).await;
     tokio::time::sleep(DAY / 4).await;
     turn(&engine, "owned", false).await;
-    let _epoch = journal.own(&named("owned")).await.expect("an epoch");
+    let _epoch = journal.own(&named("owned")).await.expect("a lease");
     tokio::time::sleep(DAY * 2).await;
     turn(&engine, "young", false).await;
     let would = engine.prune(older_than(DAY), usize::MAX, true).await;

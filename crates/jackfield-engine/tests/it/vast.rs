@@ -13,7 +13,7 @@ use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, Appended, DeliveryOutcome, Epoch, Journal, JournalError, Loaded,
+    Append, Appended, DeliveryOutcome, Epoch, Journal, JournalError, Lease, Loaded,
 };
 
 use crate::keeping::waits;
@@ -56,10 +56,10 @@ impl Vast {
 
 #[async_trait]
 impl Journal for Vast {
-    async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
+    async fn own(&self, session: &SessionId) -> Result<Lease, JournalError> {
         self.touch(session);
         let epoch = self.epochs.fetch_add(1, Ordering::SeqCst);
-        Ok(Epoch(epoch as u64))
+        Ok(Lease::unlimited(Epoch(epoch as u64)))
     }
 
     async fn release(&self, session: &SessionId, _: Epoch) -> Result<(), JournalError> {

@@ -1,1 +1,3 @@
 //! Integration tests of `jackfield-ports`.
+
+mod lease;

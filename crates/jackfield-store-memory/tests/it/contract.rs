@@ -45,7 +45,7 @@ impl JournalHarness for Memory {
 async fn without_a_clock_of_its_own_a_journal_takes_the_time_from_the_system() {
     let journal = MemoryJournal::new();
     let session = SessionId::parse("s").expect("a valid id");
-    journal.own(&session).await.expect("an epoch");
+    journal.own(&session).await.expect("a lease");
     let body = DeliveryBody::Cancel {
         cause: CancelCause::Asked,
         turn: TurnId::derive(&session, 1),
@@ -62,7 +62,7 @@ async fn without_a_clock_of_its_own_a_journal_takes_the_time_from_the_system() {
 async fn what_has_no_form_is_refused_and_nothing_is_written() {
     let journal = MemoryJournal::new();
     let session = SessionId::parse("s").expect("a valid id");
-    let epoch = journal.own(&session).await.expect("an epoch");
+    let epoch = journal.own(&session).await.expect("a lease").epoch;
     // Deeper than anything that came over a wire, and than any record.
     let deep = (0..500).fold(json!(null), |inner, _| json!([inner]));
     let attempt = ToolAttempt {
@@ -97,7 +97,7 @@ async fn what_has_no_form_is_refused_and_nothing_is_written() {
 async fn in_passing_a_step_is_kept_as_it_is_and_told_again_when_it_is_repeated() {
     let journal = MemoryJournal::new().ephemeral();
     let session = SessionId::parse("s").expect("a valid id");
-    let epoch = journal.own(&session).await.expect("an epoch");
+    let epoch = journal.own(&session).await.expect("a lease").epoch;
     let deep = Arc::new((0..500).fold(json!(null), |inner, _| json!([inner])));
     let step = |number: u64, deep: &Arc<serde_json::Value>| Envelope {
         facts: vec![Fact::CallAccepted {

@@ -1,4 +1,5 @@
 //! Integration tests of `jackfield-store-memory`.
 
 mod contract;
+mod leased;
 mod passing;

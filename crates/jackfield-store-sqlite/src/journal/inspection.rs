@@ -3,91 +3,92 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
+use jackfield_ports::journal::admin::{
+    CheckProgress, CheckReport, JournalAdmin, QuickChecked, RestoredState,
+};
 use jackfield_ports::journal::{JournalError, sessions};
 use rusqlite::Connection;
 
 use super::SqliteJournal;
-use crate::check::{self, CheckProgress, CheckReport, QuickChecked};
+use crate::check;
 use crate::listing;
-use crate::restored::{RestoredMarks, RestoredState};
+use crate::restored::RestoredMarks;
 
 impl SqliteJournal {
-    /// Checks the whole file, for at most `limit`: its structure, and whether every record can be read. Other
-    /// requests go on meanwhile. The check goes on to its end if the future is dropped.
-    ///
-    /// # Errors
-    ///
-    /// [`JournalError`] if the file cannot be opened. Damage in it is part of the report, not an error.
-    pub async fn check(
-        &self,
-        limit: Duration,
-        progress: impl FnMut(CheckProgress) + Send + 'static,
-    ) -> Result<CheckReport, JournalError> {
-        let read = move |connection: &Connection| Ok(check::check(connection, limit, progress));
-        self.readers
-            .read(read)
-            .await
-            .map_err(|fault| self.unreachable(fault))
-    }
-
     /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &std::path::Path {
         &self.path
     }
 
-    /// At most `most` sessions that can be read although the list of sessions is damaged, in no particular order.
-    ///
-    /// # Errors
-    ///
-    /// [`JournalError`] if the file cannot be opened.
-    pub async fn readable_sessions(
+    /// Reads from the file as a whole.
+    async fn inspect<T: Send + 'static>(
         &self,
-        most: usize,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, JournalError> {
+        let reading = self.readers.read(read);
+        reading.await.map_err(|fault| self.unreachable(fault))
+    }
+}
+
+/// A check goes on to its end if its future is dropped.
+#[async_trait]
+impl JournalAdmin for SqliteJournal {
+    fn location(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn repair_help(&self) -> &str {
+        "end what has the file open, move it away with its `-wal` and `-shm`, and put a copy in its place, or what \
+         `sqlite3 FILE .recover` finds in it"
+    }
+
+    async fn check(
+        &self,
+        limit: Duration,
+        progress: Box<dyn FnMut(CheckProgress) + Send>,
+    ) -> Result<CheckReport, JournalError> {
+        self.inspect(move |connection| Ok(check::check(connection, limit, progress)))
+            .await
+    }
+
+    async fn quick_check(&self, limit: Duration) -> Result<QuickChecked, JournalError> {
+        self.inspect(move |connection| Ok(check::quick(connection, limit)))
+            .await
+    }
+
+    async fn restored(&self) -> Result<Option<RestoredState>, JournalError> {
+        let path = self.path.clone();
+        self.inspect(move |connection| RestoredMarks::read(&path).into_state(connection, &path))
+            .await
+    }
+
+    async fn readable_sessions(
+        &self,
+        limit: usize,
     ) -> Result<Vec<sessions::SessionRow>, JournalError> {
         let (incarnation, holds) = (self.incarnation()?, self.holds.clone());
         let path = self.path.clone();
-        let read = move |connection: &Connection| {
+        self.inspect(move |connection| {
             Ok(listing::readable(
                 connection,
-                most,
+                limit,
                 &incarnation,
                 &holds,
                 &RestoredMarks::read(&path),
             ))
-        };
-        self.readers
-            .read(read)
-            .await
-            .map_err(|fault| self.unreachable(fault))
+        })
+        .await
     }
 
-    /// Checks the structure of the pages, without reading the sessions in them, for at most `limit`.
-    ///
-    /// # Errors
-    ///
-    /// [`JournalError`] if the file cannot be opened. Damage in it is part of the report, not an error.
-    pub async fn quick_check(&self, limit: Duration) -> Result<QuickChecked, JournalError> {
-        let read = move |connection: &Connection| Ok(check::quick(connection, limit));
-        self.readers
-            .read(read)
-            .await
-            .map_err(|fault| self.unreachable(fault))
-    }
-
-    /// The details if the file went back to an older state, as found at this or an earlier opening; `None` if it
-    /// did not.
-    ///
-    /// # Errors
-    ///
-    /// [`JournalError`] if the file cannot be read.
-    pub async fn restored(&self) -> Result<Option<RestoredState>, JournalError> {
-        let path = self.path.clone();
-        let read =
-            move |connection: &Connection| RestoredMarks::read(&path).into_state(connection, &path);
-        self.readers
-            .read(read)
-            .await
-            .map_err(|fault| self.unreachable(fault))
+    /// The pages of the file, without its log.
+    async fn size(&self) -> Result<u64, JournalError> {
+        self.inspect(|connection| {
+            let pages: u64 = connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
+            let page: u64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+            Ok(pages.saturating_mul(page))
+        })
+        .await
     }
 }

@@ -22,7 +22,7 @@ async fn warm(place: &Place, at_once: Duration) -> SqliteJournal {
     options.inline_limit = at_once;
     let journal = SqliteJournal::open(place.file(), options).expect("a journal");
     let s = session("warm");
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     committed(journal.append(&append(&s, epoch, 0)).await);
     journal.release(&s, epoch).await.expect("released");
     journal
@@ -57,7 +57,7 @@ async fn a_turn_that_is_alone_commits_where_it_asks() {
     let place = Place::new();
     let journal = warm(&place, ANY).await;
     let s = session("s");
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     assert!(append_at_once(&journal, &append(&s, epoch, 0)).await);
     assert!(append_at_once(&journal, &append(&s, epoch, 1)).await);
     // What it wrote is there for everybody.
@@ -69,8 +69,8 @@ async fn turns_side_by_side_leave_it_to_the_thread_until_one_is_alone_again() {
     let place = Place::new();
     let journal = warm(&place, ANY).await;
     let (s, other) = (session("s"), session("other"));
-    let epoch = journal.own(&s).await.expect("an epoch");
-    let others = journal.own(&other).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
+    let others = journal.own(&other).await.expect("a lease").epoch;
     assert!(!append_at_once(&journal, &append(&s, epoch, 0)).await);
     assert!(!append_at_once(&journal, &append(&other, others, 0)).await);
     journal.release(&other, others).await.expect("released");
@@ -83,7 +83,7 @@ async fn a_slow_disk_holds_up_no_thread_of_the_runtime() {
     // None is as quick as that.
     let journal = warm(&place, Duration::ZERO).await;
     let s = session("s");
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     for position in 0..3 {
         assert!(!append_at_once(&journal, &append(&s, epoch, position)).await);
     }
@@ -94,7 +94,7 @@ async fn one_slow_commit_is_remembered_for_a_while() {
     let place = Place::new();
     let journal = warm(&place, Duration::from_millis(2)).await;
     let s = session("s");
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     // No disk takes this in 2 ms, and most take what comes next in less.
     committed(journal.append(&of_bytes(&s, epoch, 0, 32 << 20)).await);
     for position in 1..5 {
@@ -107,7 +107,7 @@ async fn another_process_that_writes_is_waited_for_by_the_thread() {
     let place = Place::new();
     let journal = Arc::new(warm(&place, ANY).await);
     let s = session("s");
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     let other = Connection::open(place.file()).expect("a database");
     other.execute_batch("BEGIN IMMEDIATE").expect("it is held");
     let (its, first) = (Arc::clone(&journal), append(&s, epoch, 0));
@@ -136,7 +136,7 @@ async fn what_was_asked_for_is_done_though_nobody_waits_for_it() {
     let place = Place::new();
     let journal = warm(&place, ANY).await;
     let s = session("s");
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     let other = Connection::open(place.file()).expect("a database");
     other.execute_batch("BEGIN IMMEDIATE").expect("it is held");
     let first = append(&s, epoch, 0);
@@ -169,7 +169,7 @@ async fn nothing_is_done_on_the_spot_before_what_was_asked_for_before() {
     let place = Place::new();
     let journal = warm(&place, ANY).await;
     let (s, other) = (session("s"), session("warm"));
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     // The thread has done something, holds nothing, and gets no further than to tell it.
     let (woken, is_woken) = mpsc::channel();
     let (lets_go, go) = mpsc::channel();
@@ -208,7 +208,7 @@ async fn the_log_is_taken_into_the_file_beside_the_turns() {
     let place = Place::new();
     let journal = warm(&place, ANY).await;
     let s = session("s");
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     for position in 0..700 {
         committed(journal.append(&large(&s, epoch, position)).await);
     }

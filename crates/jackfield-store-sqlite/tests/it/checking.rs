@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use jackfield_ports::journal::admin::{CheckProgress, CheckReport, JournalAdmin as _};
 use jackfield_ports::journal::{Appended, Journal as _};
-use jackfield_store_sqlite::{CheckProgress, CheckReport, SqliteJournal};
+use jackfield_store_sqlite::SqliteJournal;
 use rusqlite::Connection;
 
 use crate::harness::{Place, append, cancel, delivery, session};
@@ -14,7 +15,7 @@ async fn filled(place: &Place) {
     let journal = place.open();
     for name in ["a", "b", "c"] {
         let s = session(name);
-        let epoch = journal.own(&s).await.expect("an epoch");
+        let epoch = journal.own(&s).await.expect("a lease").epoch;
         for position in 0..2 {
             let appended = journal.append(&append(&s, epoch, position)).await;
             assert!(matches!(appended, Appended::Committed), "{appended:?}");
@@ -26,7 +27,9 @@ async fn filled(place: &Place) {
 }
 
 async fn check(journal: &SqliteJournal) -> CheckReport {
-    let checked = journal.check(Duration::from_secs(60), |_| {}).await;
+    let checked = journal
+        .check(Duration::from_secs(60), Box::new(|_| {}))
+        .await;
     checked.expect("a look")
 }
 
@@ -49,7 +52,9 @@ async fn a_sound_file_is_looked_over_to_its_end() {
     let see = Arc::clone(&seen);
     let progress =
         move |now: CheckProgress| see.lock().expect("no panic").push((now.done, now.total));
-    let checked = journal.check(Duration::from_secs(60), progress).await;
+    let checked = journal
+        .check(Duration::from_secs(60), Box::new(progress))
+        .await;
     let checked = checked.expect("a look");
     assert_eq!((checked.damage, checked.newer), (vec![], vec![]));
     assert_eq!((checked.sessions, checked.steps), (3, 6));
@@ -143,7 +148,7 @@ async fn what_a_newer_version_wrote_is_not_wrong() {
 async fn a_look_ends_when_its_time_is_over() {
     let place = Place::new();
     filled(&place).await;
-    let checked = place.open().check(Duration::ZERO, |_| {}).await;
+    let checked = place.open().check(Duration::ZERO, Box::new(|_| {})).await;
     let checked = checked.expect("a look");
     assert!(!checked.is_complete, "{checked:?}");
     assert_eq!(checked.damage, [""; 0]);

@@ -60,6 +60,10 @@ impl<const AT_ONCE: u64> JournalHarness for Sqlite<AT_ONCE> {
         again
     }
 
+    async fn another_process(&self) -> Option<Arc<dyn Journal>> {
+        Some(Self::open(&self.place))
+    }
+
     fn set_clock(&self, now: WallTime) {
         self.place.clock.store(now.as_millis(), Ordering::Relaxed);
     }

@@ -46,7 +46,7 @@ async fn turns_side_by_side_run_out_of_room_each_between_two_appends() {
         let journal = Arc::clone(&journal);
         turns.spawn(async move {
             let s = session(&format!("s{nth}"));
-            let epoch = journal.own(&s).await.expect("an epoch");
+            let epoch = journal.own(&s).await.expect("a lease").epoch;
             let mut position = 0;
             loop {
                 match journal.append(&wide(&s, epoch, position)).await {
@@ -112,7 +112,7 @@ async fn a_damaged_page_is_told_and_the_rest_can_be_read() {
     let journal = place.open();
     let (one, other) = (session("one"), session("other"));
     for s in [&one, &other] {
-        let epoch = journal.own(s).await.expect("an epoch");
+        let epoch = journal.own(s).await.expect("a lease").epoch;
         for nth in 0..40 {
             let appended = journal.append(&append(s, epoch, nth)).await;
             assert!(matches!(appended, Appended::Committed), "{appended:?}");
@@ -158,7 +158,7 @@ async fn what_could_not_be_let_go_of_is_let_go_of_when_the_file_is_back() {
     let place = Place::new();
     let journal = place.open();
     let s = session("s");
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     let away = place.file().with_extension("away");
     std::fs::rename(place.file(), &away).expect("it can be moved");
     for _ in 0..2 {
@@ -181,7 +181,7 @@ async fn what_could_not_be_let_go_of_is_let_go_of_when_the_file_is_back() {
     journal.release(&s, epoch).await.expect("released");
     assert!(!is_owned().await);
     // One that comes late takes nothing from the next owner.
-    let next = journal.own(&s).await.expect("an epoch");
+    let next = journal.own(&s).await.expect("a lease").epoch;
     journal
         .release(&s, epoch)
         .await

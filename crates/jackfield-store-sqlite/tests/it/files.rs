@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
+use jackfield_ports::journal::admin::JournalAdmin as _;
 use jackfield_ports::journal::{AppendRefusal, Appended, Journal as _, JournalError};
 use jackfield_store_sqlite::{OpenError, SqliteJournal};
 use rusqlite::Connection;
@@ -13,7 +14,7 @@ async fn nobody_else_may_read_what_is_kept() {
     let place = Place::new();
     let journal = place.open();
     let s = session("s");
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     assert!(matches!(
         journal.append(&append(&s, epoch, 0)).await,
         Appended::Committed
@@ -102,7 +103,7 @@ async fn a_full_disk_refuses_whole_appends_and_spares_what_is_there() {
     options.max_bytes = Some(64 * 4096);
     let journal = SqliteJournal::open(place.file(), options).expect("a journal");
     let s = session("s");
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     let mut position = 0;
     let refused = loop {
         match journal.append(&append(&s, epoch, position)).await {
@@ -120,7 +121,7 @@ async fn a_full_disk_refuses_whole_appends_and_spares_what_is_there() {
     assert_eq!(loaded.steps.len() as u64, position);
     journal.close().await;
     let journal = place.open();
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     assert!(matches!(
         journal.append(&append(&s, epoch, position)).await,
         Appended::Committed
@@ -160,7 +161,7 @@ async fn a_damaged_row_is_named_with_its_session_and_spares_the_others() {
         let journal = place.open();
         let (damaged, sound) = (session("damaged"), session("sound"));
         for s in [&damaged, &sound] {
-            let epoch = journal.own(s).await.expect("an epoch");
+            let epoch = journal.own(s).await.expect("a lease").epoch;
             journal.append(&append(s, epoch, 0)).await;
         }
         let other = Connection::open(place.file()).expect("a database");
@@ -180,7 +181,7 @@ async fn what_was_deleted_is_overwritten() {
     let place = Place::new();
     let journal = place.open();
     let s = session("remember-me");
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     let delivered = journal.deliver(&s, delivery("d"), "sesame".into(), cancel(&s));
     delivered.await.expect("an answer");
     journal.release(&s, epoch).await.expect("released");
@@ -208,7 +209,7 @@ async fn what_has_no_name_any_more_is_not_written_to() {
     let place = Place::new();
     let journal = place.open();
     let s = session("s");
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     journal.append(&append(&s, epoch, 0)).await;
     let away = place.folder.path().join("away.db");
     std::fs::rename(place.file(), &away).expect("moved");
@@ -256,7 +257,9 @@ async fn reads_that_nobody_waits_for_are_no_more_than_others() {
                 begun.send(()).unwrap_or_default();
                 waits.recv().unwrap_or_default();
             };
-            journal.check(Duration::from_secs(60), progress).await
+            journal
+                .check(Duration::from_secs(60), Box::new(progress))
+                .await
         })
     };
     let soon = Duration::from_secs(20);

@@ -9,6 +9,7 @@ use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::message::Message;
 use jackfield_domain::setup::{Opening, Setup};
+use jackfield_ports::journal::admin::JournalAdmin as _;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::{Append, Appended, Journal as _};
 use jackfield_store_sqlite::SqliteJournal;
@@ -41,7 +42,7 @@ async fn a_file_of_the_third_form_finds_what_comes_then_and_is_heard() {
     drop(file);
     let journal = place.open();
     // What was delivered before has not been seen, whatever else the row said.
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     let appended = journal.append(&append(&s, epoch, 1)).await;
     assert!(matches!(appended, Appended::Committed), "{appended:?}");
     journal.release(&s, epoch).await.expect("released");
@@ -51,7 +52,9 @@ async fn a_file_of_the_third_form_finds_what_comes_then_and_is_heard() {
     let found = find(&journal, "ann", &s, 2).await;
     assert_eq!(found.len(), 1);
     assert_eq!(find(&journal, "ann", &s, 1).await, []);
-    let checked = journal.check(Duration::from_secs(60), |_| {}).await;
+    let checked = journal
+        .check(Duration::from_secs(60), Box::new(|_| {}))
+        .await;
     assert_eq!(checked.expect("a look").damage, [""; 0]);
 }
 
@@ -104,7 +107,7 @@ async fn open_turn(journal: &SqliteJournal, s: &SessionId, position: u64, who: O
         setup: Arc::new(setup),
         turn: TurnId::derive(s, ordinal),
     };
-    let epoch = journal.own(s).await.expect("an epoch");
+    let epoch = journal.own(s).await.expect("a lease").epoch;
     let opened = Append {
         steps: vec![Envelope {
             facts: vec![opened],

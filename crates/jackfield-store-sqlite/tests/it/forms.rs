@@ -10,6 +10,7 @@ use jackfield_domain::message::Message;
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, Wait, WaitKind};
+use jackfield_ports::journal::admin::JournalAdmin as _;
 use jackfield_ports::journal::sessions::{SessionQuery, WaitQuery};
 use jackfield_ports::journal::{Append, Appended, Epoch, Journal as _};
 use jackfield_store_sqlite::{OpenError, SqliteJournal};
@@ -219,7 +220,7 @@ async fn a_file_of_the_first_form_keeps_everything_and_gets_what_is_new() {
     // Its owner is long dead, and what was delivered has not been seen.
     let due = journal.due(WallTime::from_millis(0), 9).await;
     assert_eq!(due.expect("a list").sessions, std::slice::from_ref(&s));
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     assert_eq!(epoch.0, 8);
     let appended = journal.append(&append(&s, epoch, 2)).await;
     assert!(matches!(appended, Appended::Committed), "{appended:?}");
@@ -313,7 +314,7 @@ async fn a_file_that_an_older_process_holds_is_not_touched() {
 /// A turn with this question that goes on for two steps after it, one after another.
 async fn begin(journal: &SqliteJournal, id: &str, question: &str) -> Epoch {
     let s = session(id);
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     let mut first = append(&s, epoch, 0);
     let mut runner = TestRunner::deterministic();
     let setup: Setup = arb::setup().new_tree(&mut runner).expect("one").current();
@@ -376,11 +377,13 @@ async fn a_file_of_the_fourth_form_finds_its_steps_without_their_index() {
     assert_eq!(journal.load(&b).await.expect("b").steps, before.1.steps);
     assert_eq!(journal.load(&a).await.expect("a").deliveries.len(), 1);
     assert_eq!(found(&journal, "banana").await, std::slice::from_ref(&b));
-    let checked = journal.check(Duration::from_secs(60), |_| {}).await;
+    let checked = journal
+        .check(Duration::from_secs(60), Box::new(|_| {}))
+        .await;
     assert_eq!(checked.expect("a look").damage, [""; 0]);
     // Both go on, and one asks for another thing.
-    let of_a = journal.own(&a).await.expect("an epoch");
-    let of_b = journal.own(&b).await.expect("an epoch");
+    let of_a = journal.own(&a).await.expect("a lease").epoch;
+    let of_b = journal.own(&b).await.expect("a lease").epoch;
     committed(&journal, &append(&b, of_b, 20)).await;
     committed(&journal, &append(&a, of_a, 20)).await;
     // An answer that got lost is asked for again.
@@ -395,6 +398,8 @@ async fn a_file_of_the_fourth_form_finds_its_steps_without_their_index() {
     assert_eq!(rows, [1, 21, 1, 0]);
     let c = begin(&journal, "c", "a cherry").await;
     committed(&journal, &append(&session("c"), c, 1)).await;
-    let checked = journal.check(Duration::from_secs(60), |_| {}).await;
+    let checked = journal
+        .check(Duration::from_secs(60), Box::new(|_| {}))
+        .await;
     assert_eq!(checked.expect("a look").damage, [""; 0]);
 }

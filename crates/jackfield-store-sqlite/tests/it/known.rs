@@ -14,7 +14,7 @@ async fn an_owner_that_was_replaced_behind_its_back_writes_nothing() {
         let place = Place::new();
         let journal = place.open();
         let s = session("s");
-        let epoch = journal.own(&s).await.expect("an epoch");
+        let epoch = journal.own(&s).await.expect("a lease").epoch;
         let first = journal.append(&append(&s, epoch, 0)).await;
         assert!(matches!(first, Appended::Committed), "{first:?}");
         let other = Connection::open(place.file()).expect("a database");
@@ -37,7 +37,7 @@ async fn an_append_whose_answer_nobody_waited_for_is_built_upon() {
     let place = Place::new();
     let journal = place.open();
     let s = session("s");
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     let other = Connection::open(place.file()).expect("a database");
     // As by this process, whose word about it got lost.
     let record = jackfield_record::encode_envelope(&append(&s, epoch, 0).steps[0]).expect("it");

@@ -13,7 +13,7 @@ use crate::harness::{Place, append, cancel, delivery, session};
 async fn written(place: &Place) -> SessionId {
     let journal = place.open();
     let s = session("s");
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     let appended = journal.append(&append(&s, epoch, 0)).await;
     assert!(matches!(appended, Appended::Committed), "{appended:?}");
     journal.close().await;
@@ -122,7 +122,7 @@ async fn steps_that_another_program_wrote_and_that_are_known_are_taken_up() {
     let journal = place.open();
     assert_eq!(row(&journal).await.unreadable, None);
     let bytes = row(&journal).await.bytes;
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     assert!(row(&journal).await.bytes > bytes);
     let appended = journal.append(&append(&s, epoch, 2)).await;
     assert!(matches!(appended, Appended::Committed), "{appended:?}");

@@ -12,6 +12,7 @@ use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::message::Message;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::setup::{Opening, Setup};
+use jackfield_ports::journal::admin::JournalAdmin as _;
 use jackfield_ports::journal::sessions::SessionQuery;
 use jackfield_ports::journal::{Append, Appended, Epoch, Journal as _};
 use jackfield_store_sqlite::{Options, SqliteJournal};
@@ -50,7 +51,7 @@ fn open(file: &Path) -> SqliteJournal {
 
 /// Begins a turn in this session, which stays open.
 async fn begins(journal: &SqliteJournal, id: &SessionId) -> Epoch {
-    let epoch = journal.own(id).await.expect("an epoch");
+    let epoch = journal.own(id).await.expect("a lease").epoch;
     let mut runner = TestRunner::deterministic();
     let setup: Setup = arb::setup().new_tree(&mut runner).expect("one").current();
     let opened = Fact::TurnOpened {
@@ -222,7 +223,7 @@ async fn an_older_copy_parks_its_open_turns_until_each_is_gone_on_with() {
                 .contains("session one had 2 steps, and has 1")
         );
         let journal = open(&file);
-        let epoch = journal.own(&two).await.expect("an epoch");
+        let epoch = journal.own(&two).await.expect("a lease").epoch;
         grows(&journal, &two, epoch, 1).await;
         journal.close().await;
         let (rows, why) = found(&file).await;

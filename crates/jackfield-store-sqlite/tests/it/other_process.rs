@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use jackfield_domain::time::WallTime;
-use jackfield_ports::journal::{Appended, Epoch, Journal as _, JournalError};
+use jackfield_ports::journal::{Appended, Epoch, Journal as _, JournalError, Lease};
 use jackfield_store_sqlite::{Options, SqliteJournal};
 
 use crate::harness::{Place, append, session};
@@ -33,7 +33,7 @@ fn as_the_other_process() {
     for line in std::io::stdin().lines() {
         runtime.block_on(async {
             match line.expect("a line").as_str() {
-                "own" => epoch = journal.own(&s).await.expect("an epoch"),
+                "own" => epoch = journal.own(&s).await.expect("a lease").epoch,
                 "append" => {
                     let appended = journal.append(&append(&s, epoch, position)).await;
                     assert!(matches!(appended, Appended::Committed), "{appended:?}");
@@ -160,7 +160,7 @@ async fn a_process_that_is_stopped_is_not_dead_and_one_that_is_killed_is_at_once
     other.tell("append");
     other.signal("-STOP");
     let owned =
-        |result: Result<Epoch, JournalError>| matches!(result, Err(JournalError::Owned { .. }));
+        |result: Result<Lease, JournalError>| matches!(result, Err(JournalError::Owned { .. }));
     assert!(owned(journal.own(&s).await));
     assert!(matches!(
         journal.delete(&s).await,
@@ -173,7 +173,7 @@ async fn a_process_that_is_stopped_is_not_dead_and_one_that_is_killed_is_at_once
     other.child.kill().expect("killed");
     other.child.wait().expect("gone");
     let killed = Instant::now();
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     assert!(
         killed.elapsed() < Duration::from_secs(2),
         "{:?}",

@@ -7,6 +7,7 @@ use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::fork::ForkPlace;
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::message::Message;
+use jackfield_ports::journal::admin::JournalAdmin as _;
 use jackfield_ports::journal::{Append, Appended, Epoch, Journal as _, JournalError};
 use jackfield_store_sqlite::SqliteJournal;
 use rusqlite::Connection;
@@ -65,7 +66,7 @@ fn append(session: &SessionId, epoch: Epoch, steps: Vec<Envelope>) -> Append {
 /// A session of this name with the text twice, and nobody's.
 async fn filled(journal: &SqliteJournal, name: &str) -> SessionId {
     let s = session(name);
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     let steps = vec![forked(0, &text()), forked(1, &text())];
     let appended = journal.append(&append(&s, epoch, steps)).await;
     assert!(matches!(appended, Appended::Committed), "{appended:?}");
@@ -92,7 +93,9 @@ async fn what_many_sessions_have_is_in_the_file_once() {
     let journal = place.open();
     let loaded = journal.load(&session("c")).await.expect("the session");
     assert_eq!(loaded.steps, [forked(0, &text()), forked(1, &text())]);
-    let checked = journal.check(Duration::from_secs(60), |_| {}).await;
+    let checked = journal
+        .check(Duration::from_secs(60), Box::new(|_| {}))
+        .await;
     assert_eq!(checked.expect("a look").damage, [""; 0]);
 }
 
@@ -126,7 +129,9 @@ async fn a_text_that_is_gone_or_damaged_is_told_with_its_sessions() {
         file.execute_batch(damage).expect("damage");
         let error = journal.load(&s).await.expect_err("damage");
         assert!(matches!(error, JournalError::Corrupt { .. }), "{error:?}");
-        let checked = journal.check(Duration::from_secs(60), |_| {}).await;
+        let checked = journal
+            .check(Duration::from_secs(60), Box::new(|_| {}))
+            .await;
         let told = checked.expect("a look").damage;
         let ours = |told: &String| told.starts_with("session a: a part of the record is missing");
         assert!(told.iter().any(ours), "{damage}: {told:?}");
@@ -138,7 +143,7 @@ async fn an_append_that_fails_leaves_no_text_behind() {
     let place = Place::new();
     let journal = place.open();
     let s = session("a");
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     let refused = journal
         .append(&append(&s, epoch, vec![forked(3, &text())]))
         .await;
@@ -177,7 +182,7 @@ async fn a_file_of_the_second_form_keeps_its_whole_records() {
     }
     drop(file);
     let journal = place.open();
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     let appended = journal
         .append(&append(&s, epoch, vec![forked(2, &text())]))
         .await;

@@ -11,7 +11,7 @@ async fn what_a_live_process_owns_nobody_takes() {
     let place = Place::new();
     let (one, other) = (place.open(), place.open());
     let s = session("s");
-    let epoch = one.own(&s).await.expect("an epoch");
+    let epoch = one.own(&s).await.expect("a lease").epoch;
     let refused = other.own(&s).await.expect_err("an error");
     assert!(
         matches!(&refused, JournalError::Owned { session } if *session == s),
@@ -23,7 +23,7 @@ async fn what_a_live_process_owns_nobody_takes() {
         Appended::Committed
     ));
     // It may take it up again itself.
-    assert!(one.own(&s).await.expect("an epoch") > epoch);
+    assert!(one.own(&s).await.expect("a lease").epoch > epoch);
 }
 
 #[tokio::test]
@@ -31,9 +31,9 @@ async fn what_the_dead_owned_is_taken_at_once() {
     let place = Place::new();
     let (one, other) = (place.open(), place.open());
     let s = session("s");
-    let epoch = one.own(&s).await.expect("an epoch");
+    let epoch = one.own(&s).await.expect("a lease").epoch;
     one.close().await;
-    assert!(other.own(&s).await.expect("an epoch") > epoch);
+    assert!(other.own(&s).await.expect("a lease").epoch > epoch);
 }
 
 #[tokio::test]
@@ -41,9 +41,9 @@ async fn what_was_let_go_others_may_own() {
     let place = Place::new();
     let (one, other) = (place.open(), place.open());
     let s = session("s");
-    let epoch = one.own(&s).await.expect("an epoch");
+    let epoch = one.own(&s).await.expect("a lease").epoch;
     one.release(&s, epoch).await.expect("released");
-    let theirs = other.own(&s).await.expect("an epoch");
+    let theirs = other.own(&s).await.expect("a lease").epoch;
     assert!(theirs > epoch);
     // Letting go of what is no longer one's own changes nothing.
     one.release(&s, epoch).await.expect("nothing");
@@ -64,7 +64,7 @@ async fn a_delivery_of_another_process_is_heard() {
     let place = Place::new();
     let (one, other) = (place.open(), place.open());
     let s = session("s");
-    one.own(&s).await.expect("an epoch");
+    one.own(&s).await.expect("a lease");
     let waits = one.inbox(&s, 0);
     tokio::pin!(waits);
     // It waits before anything is there.
@@ -99,7 +99,7 @@ async fn what_was_closed_fails_in_words() {
     let place = Place::new();
     let journal = place.open();
     let s = session("s");
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     journal.close().await;
     let error = journal.load(&s).await.expect_err("an error");
     let source = std::error::Error::source(&error)

@@ -11,7 +11,7 @@ use crate::harness::{Place, append, cancel, delivery, session};
 async fn what_is_there_is_read_and_what_would_write_is_refused() {
     let place = Place::new();
     let (journal, s) = (place.open(), session("s"));
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     let committed = journal.append(&append(&s, epoch, 0)).await;
     assert!(matches!(committed, Appended::Committed), "{committed:?}");
     let all = SessionQuery {
@@ -28,7 +28,7 @@ async fn what_is_there_is_read_and_what_would_write_is_refused() {
     journal.close().await;
     let rows = reading.sessions(&all).await.expect("a list");
     assert!(!rows[0].owned, "its owner is gone: {rows:?}");
-    reading.close();
+    reading.close().await;
 
     let before = std::fs::read(place.file()).expect("a file");
     let reading = ReadOnlyJournal::open(place.file()).expect("a journal");
@@ -54,7 +54,7 @@ async fn what_is_there_is_read_and_what_would_write_is_refused() {
         matches!(missing, Err(JournalError::UnknownSession { .. })),
         "{missing:?}"
     );
-    reading.close();
+    reading.close().await;
     assert_eq!(std::fs::read(place.file()).expect("a file"), before);
 }
 

@@ -194,7 +194,7 @@ async fn grow(journal: &SqliteJournal, s: &SessionId, places: std::ops::Range<u6
 }
 
 async fn write(journal: &SqliteJournal, s: &SessionId, position: u64, steps: Vec<Envelope>) {
-    let epoch = journal.own(s).await.expect("an epoch");
+    let epoch = journal.own(s).await.expect("a lease").epoch;
     let append = Append {
         steps,
         ..append(s, epoch, position)

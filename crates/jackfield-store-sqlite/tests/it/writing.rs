@@ -18,7 +18,7 @@ async fn turns_side_by_side_lose_nothing() {
         let journal = Arc::clone(&journal);
         turns.spawn(async move {
             let s = session(&format!("s{nth}"));
-            let epoch = journal.own(&s).await.expect("an epoch");
+            let epoch = journal.own(&s).await.expect("a lease").epoch;
             for position in 0..20 {
                 assert!(matches!(
                     journal.append(&append(&s, epoch, position)).await,
@@ -44,7 +44,7 @@ async fn a_file_that_another_process_holds_is_waited_for_once_and_not_by_each() 
     options.busy_timeout = Duration::from_millis(100);
     let journal = SqliteJournal::open(place.file(), options).expect("a journal");
     let s = session("s");
-    let epoch = journal.own(&s).await.expect("an epoch");
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
     let other = Connection::open(place.file()).expect("a database");
     other.execute_batch("BEGIN IMMEDIATE").expect("it is held");
     let append = append(&s, epoch, 0);

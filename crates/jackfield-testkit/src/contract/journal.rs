@@ -34,6 +34,7 @@ mod following;
 mod holding;
 mod inbox;
 mod large;
+mod leasing;
 mod listing;
 mod loading;
 mod owning;
@@ -57,6 +58,16 @@ pub trait JournalHarness: Send + Sync + Sized + 'static {
     async fn reopened(&self) -> Arc<dyn Journal> {
         self.journal()
     }
+
+    /// The same journal as another process has it open meanwhile; `None` if no other process can, and leases never
+    /// end.
+    async fn another_process(&self) -> Option<Arc<dyn Journal>> {
+        None
+    }
+
+    /// Lets the leases of [`journal`](Self::journal) pass, as if it had not been heard of for long. A journal whose
+    /// leases never end does nothing.
+    async fn pass_leases(&self) {}
 }
 
 /// The time of a fresh journal's clock.
@@ -87,6 +98,12 @@ macro_rules! journal_clauses {
             an_older_owner_can_append_no_more
             /// What a former owner wrote is its successor's to act upon: even the repetition is refused.
             a_stale_owner_is_refused_even_what_it_wrote
+            /// Another process is given a session only once the lease of its owner has passed: until then it waits, or is told that the session is owned.
+            nobody_else_owns_before_a_lease_has_passed
+            /// Once another process owns the session, an owner whose lease has passed is refused as stale, even what it wrote.
+            an_owner_whose_lease_has_passed_can_append_no_more
+            /// `close` releases every session and keeps what was acknowledged; afterwards nothing is appended under its epochs.
+            what_is_closed_owns_nothing_and_loses_nothing
             /// Sessions know nothing of each other: owners, steps, waits and deliveries are their own.
             sessions_are_apart
             /// An append whose position is not the journal's end is refused.
@@ -303,6 +320,7 @@ mod all {
     pub(super) use super::holding::*;
     pub(super) use super::inbox::*;
     pub(super) use super::large::*;
+    pub(super) use super::leasing::*;
     pub(super) use super::listing::*;
     pub(super) use super::loading::*;
     pub(super) use super::owning::*;

@@ -10,11 +10,13 @@ use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::chat_model::BoxError;
+use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Loaded,
+    Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
+    Loaded,
 };
 
 use super::rulebook::locked;
@@ -186,7 +188,7 @@ impl fmt::Debug for FaultyJournal {
 
 #[async_trait]
 impl Journal for FaultyJournal {
-    async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
+    async fn own(&self, session: &SessionId) -> Result<Lease, JournalError> {
         self.check_reachable(JournalRequest::Own)?;
         let held = {
             let mut state = locked(&self.state);
@@ -322,6 +324,18 @@ impl Journal for FaultyJournal {
     ) -> Result<Vec<FoundTurn>, JournalError> {
         self.check_reachable(JournalRequest::Find)?;
         self.inner.find(principal, marks, most).await
+    }
+
+    async fn close(&self) {
+        self.inner.close().await;
+    }
+
+    fn is_durable(&self) -> bool {
+        self.inner.is_durable()
+    }
+
+    fn admin(&self) -> Option<&dyn JournalAdmin> {
+        self.inner.admin()
     }
 }
 

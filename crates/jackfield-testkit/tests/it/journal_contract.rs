@@ -66,6 +66,26 @@ const MISTAKES: &[(Mistake, &str)] = &[
         Mistake::StaleRepetitionCommitted,
         "a_stale_owner_is_refused_even_what_it_wrote",
     ),
+    (
+        Mistake::LeaseIgnored,
+        "nobody_else_owns_before_a_lease_has_passed",
+    ),
+    (
+        Mistake::LeaseNeverTold,
+        "nobody_else_owns_before_a_lease_has_passed",
+    ),
+    (
+        Mistake::LeaseOverstayed,
+        "an_owner_whose_lease_has_passed_can_append_no_more",
+    ),
+    (
+        Mistake::CloseForgotten,
+        "what_is_closed_owns_nothing_and_loses_nothing",
+    ),
+    (
+        Mistake::CloseLoses,
+        "what_is_closed_owns_nothing_and_loses_nothing",
+    ),
     (Mistake::SessionsMixed, "sessions_are_apart"),
     (
         Mistake::GapClosed,

@@ -7,7 +7,7 @@ use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::{SessionId, ToolboxId};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_ports::chat_model::{Capabilities, ChatModel};
-use jackfield_ports::journal::{Epoch, Journal};
+use jackfield_ports::journal::{Epoch, Journal, Lease};
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_testkit::mocks::{MockChatModel, MockJournal, MockToolbox};
 use mockall::Sequence;
@@ -17,7 +17,7 @@ async fn calls_are_expected_across_ports_and_in_order() {
     let mut order = Sequence::new();
     let mut journal = MockJournal::new();
     let owned = journal.expect_own().once().in_sequence(&mut order);
-    owned.returning(|_| Ok(Epoch(1)));
+    owned.returning(|_| Ok(Lease::unlimited(Epoch(1))));
     let mut toolbox = MockToolbox::new();
     let listed = toolbox.expect_listed().once().in_sequence(&mut order);
     listed.returning(|| Err(ToolFailure::unknown(ToolFailureKind::Unavailable, "gone").into()));
@@ -34,7 +34,10 @@ async fn calls_are_expected_across_ports_and_in_order() {
         (Arc::new(journal), Arc::new(toolbox));
     let model: Arc<dyn ChatModel> = Arc::new(model);
     let session = SessionId::parse("s").expect("a valid id");
-    assert_eq!(journal.own(&session).await.expect("an epoch"), Epoch(1));
+    assert_eq!(
+        journal.own(&session).await.expect("a lease").epoch,
+        Epoch(1)
+    );
     assert!(toolbox.list().await.is_err());
     assert_eq!(
         (toolbox.id(), model.capabilities()),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use jackfield_assembly::{Config, Damage, JournalKind, OpenJournal, restored_help};
+use jackfield_assembly::{Config, JournalKind, OpenJournal, Registry, damage_help, restored_help};
 use jackfield_engine::{Engine, EngineError, SessionRow};
 use tokio::time::sleep;
 
@@ -18,7 +18,7 @@ use crate::render::sessions::size;
 use crate::render::words::counted;
 
 /// Runs all checks of the journal.
-pub(super) async fn all(config: &Config) -> Vec<DoctorCheck> {
+pub(super) async fn all(config: &Config, registry: &Registry) -> Vec<DoctorCheck> {
     if config.journal.kind == JournalKind::Memory {
         let says = "sessions are kept in memory, as `kind` under [journal] says: they end with the process";
         return vec![DoctorCheck::passed(Area::Sessions, says)];
@@ -47,7 +47,10 @@ pub(super) async fn all(config: &Config) -> Vec<DoctorCheck> {
     if let Err(fault) = session_journal::check_exists(config) {
         return vec![failed(&fault)];
     }
-    let opened = match session_journal::open_in_background(config).wait().await {
+    let opened = match session_journal::open_in_background(config, registry)
+        .wait()
+        .await
+    {
         Ok(opened) => opened,
         Err(fault) => return vec![failed(&fault)],
     };
@@ -61,30 +64,45 @@ pub(super) async fn all(config: &Config) -> Vec<DoctorCheck> {
         return vec![check.with_page(TroubleshootingSection::Sessions)];
     }
     let engine = Engine::builder(Arc::clone(&opened.journal)).build();
-    let file = file.unwrap_or_default();
-    let shown = file.display().to_string();
+    let shown = match &file {
+        Some(file) => file.display().to_string(),
+        None => location(&opened, config),
+    };
+    if !opened.journal.is_durable() {
+        let says = format!("sessions are kept in {shown}, which ends with the process");
+        return vec![DoctorCheck::passed(Area::Sessions, says)];
+    }
     let mut checks = match find::listed(&engine, None, usize::MAX).await {
         Ok(rows) => check_sessions(&shown, &rows),
         Err(fault) => vec![failed(&fault)],
     };
-    checks.extend(check_writable(&engine, &file).await);
-    checks.extend(check_private(&file));
+    checks.extend(check_writable(&engine, file.as_deref(), &shown).await);
+    checks.extend(file.as_deref().and_then(check_private));
     checks.extend(check_restored(&opened).await);
     checks.extend(check_integrity(&opened, &shown).await);
     session_journal::close(&opened).await;
     checks
 }
 
+/// The place of a journal that is not a file of ours.
+fn location(opened: &OpenJournal, config: &Config) -> String {
+    let admin = opened.journal.admin();
+    admin.map_or_else(
+        || format!("a journal of the kind `{}`", config.journal.kind.name()),
+        |admin| admin.location(),
+    )
+}
+
 /// Checks that the journal is writable and the disk has room: writes to the journal, and syncs and removes a file
 /// beside it that is as large as a few turns. A readable file says nothing about free space.
-async fn check_writable(engine: &Engine, file: &Path) -> Option<DoctorCheck> {
-    let (folder, shown) = (file.parent()?.to_owned(), file.display());
+async fn check_writable(engine: &Engine, file: Option<&Path>, shown: &str) -> Option<DoctorCheck> {
     if let Err(error) = engine.check_writable().await {
         let mut fault = CommandError::from(error);
         fault.messages = vec![format!("nothing can be written to {shown}")];
         fault.help = vec![NO_ROOM.to_owned()];
         return Some(failed(&fault));
     }
+    let folder = file?.parent()?.to_owned();
     let room = tokio::task::spawn_blocking(move || places::has_room(&folder, ROOM)).await;
     let error = room.ok()?.err()?;
     let says = format!(
@@ -121,7 +139,7 @@ fn check_private(file: &Path) -> Option<DoctorCheck> {
 
 /// Reports that the file went back to an older state.
 async fn check_restored(opened: &OpenJournal) -> Option<DoctorCheck> {
-    let restored = opened.file.as_ref()?.restored().await.ok()??;
+    let restored = opened.journal.admin()?.restored().await.ok()??;
     let help = restored_help(&restored);
     Some(
         DoctorCheck::failed(Area::Sessions, restored.to_string(), help)
@@ -131,7 +149,7 @@ async fn check_restored(opened: &OpenJournal) -> Option<DoctorCheck> {
 
 /// Checks the integrity of the whole file, within the time limit.
 async fn check_integrity(opened: &OpenJournal, shown: &str) -> Vec<DoctorCheck> {
-    let Some(file) = &opened.file else {
+    let Some(admin) = opened.journal.admin() else {
         return Vec::new();
     };
     let read_progress = Arc::new(Mutex::new(None));
@@ -149,12 +167,14 @@ async fn check_integrity(opened: &OpenJournal, shown: &str) -> Vec<DoctorCheck> 
         }
     });
     let began = Instant::now();
-    let checked = file
-        .check(MAX_CHECK_TIME, move |progress| {
+    let checking = admin.check(
+        MAX_CHECK_TIME,
+        Box::new(move |progress| {
             let far = Some((progress.done, progress.total));
             *read_progress.lock().unwrap_or_else(PoisonError::into_inner) = far;
-        })
-        .await;
+        }),
+    );
+    let checked = checking.await;
     reporter.abort();
     let checked = match checked {
         Ok(checked) => checked,
@@ -165,14 +185,14 @@ async fn check_integrity(opened: &OpenJournal, shown: &str) -> Vec<DoctorCheck> 
     let mut checks: Vec<DoctorCheck> = Vec::new();
     for what in checked.damage.iter().take(MOST_NAMED) {
         checks.push(
-            DoctorCheck::failed(Area::Sessions, what, Damage::HELP)
+            DoctorCheck::failed(Area::Sessions, what, damage_help(admin))
                 .with_page(TroubleshootingSection::Sessions),
         );
     }
     if many > MOST_NAMED {
         let says = format!("and {} more are damaged", many - MOST_NAMED);
         checks.push(
-            DoctorCheck::failed(Area::Sessions, says, Damage::HELP)
+            DoctorCheck::failed(Area::Sessions, says, damage_help(admin))
                 .with_page(TroubleshootingSection::Sessions),
         );
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jackfield_assembly::{Condition, Damage, restored_help};
+use jackfield_assembly::{Condition, restored_help};
 
 use super::find;
 use crate::commands::printed;
@@ -21,11 +21,11 @@ pub(super) async fn run(
     let Condition {
         damage, restored, ..
     } = journal.journal.condition(LONGEST_LOOK).await;
-    let rows = match (listed, &journal.journal.file) {
+    let rows = match (listed, journal.journal.journal.admin()) {
         (Ok(rows), _) => rows,
         // The readable part of a damaged file is better than nothing.
-        (Err(_), Some(file)) if damage.is_some() && search.is_none() => {
-            file.readable_sessions(most).await.unwrap_or_default()
+        (Err(_), Some(admin)) if damage.is_some() && search.is_none() => {
+            admin.readable_sessions(most).await.unwrap_or_default()
         }
         (Err(fault), _) => return Err(fault),
     };
@@ -34,7 +34,7 @@ pub(super) async fn run(
     let mut exit = printed::finish(shown, Exit::Answered)?;
     if let Some(damage) = damage {
         let fault = CommandError::new(Exit::Damaged, damage.to_string());
-        exit = render::fault(&fault.with_help(Damage::HELP));
+        exit = render::fault(&fault.with_help(damage.help));
     }
     if let Some(restored) = restored {
         let fault = CommandError::new(Exit::Damaged, restored.to_string());

@@ -20,7 +20,7 @@ use crate::turn::{self, AskMode, CommandTurnEnd};
 pub(super) async fn run(resume: Resume, registry: &Registry) -> Result<Exit, CommandError> {
     let (config, environment) = ask::load_config(&ask::flags(&resume.setup))?;
     session_journal::check_exists(&config)?;
-    let opening = session_journal::open_in_background(&config);
+    let opening = session_journal::open_in_background(&config, registry);
     let prepared = registry.prepare(&config, &environment)?;
     let journal = opening.wait_and_warn().await?;
     let assembled = prepared.with_journal(Arc::clone(&journal.journal));

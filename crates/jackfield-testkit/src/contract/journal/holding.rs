@@ -11,7 +11,7 @@ pub(super) async fn what_is_held_is_not_deleted<H: JournalHarness>() {
     scene.commit(0, vec![resumed_step(0)]).await;
     scene.release().await;
     let another = session("another");
-    let epoch = scene.journal.own(&another).await.expect("an epoch");
+    let epoch = scene.journal.own(&another).await.expect("a lease").epoch;
     let released = scene.journal.release(&another, epoch).await;
     released.expect("released");
     let _hold = scene.hold().await;

@@ -48,7 +48,7 @@ pub(super) async fn a_large_text_stays_as_long_as_a_session_has_it<H: JournalHar
     let first = vec![large(&scene, 0, &text), large(&scene, 1, &text)];
     scene.commit(0, first.clone()).await;
     let other = session("another");
-    let epoch = scene.journal.own(&other).await.expect("an epoch");
+    let epoch = scene.journal.own(&other).await.expect("a lease").epoch;
     let append = Append {
         epoch,
         session: other.clone(),

@@ -14,7 +14,7 @@ pub(super) async fn each_owner_has_a_higher_epoch<H: JournalHarness>() {
         .journal
         .own(&session("another"))
         .await
-        .expect("an epoch");
+        .expect("a lease");
     let third = scene.take_ownership().await;
     assert!(
         scene.epoch < second && second < third,
@@ -61,12 +61,9 @@ pub(super) async fn a_stale_owner_is_refused_even_what_it_wrote<H: JournalHarnes
 
 pub(super) async fn sessions_are_apart<H: JournalHarness>() {
     let one = JournalScene::<H>::begin().await;
+    let owned = one.journal.own(&session("another")).await;
     let other = JournalScene {
-        epoch: one
-            .journal
-            .own(&session("another"))
-            .await
-            .expect("an epoch"),
+        epoch: owned.expect("a lease").epoch,
         harness: H::fresh().await,
         journal: one.harness.journal(),
         session: session("another"),

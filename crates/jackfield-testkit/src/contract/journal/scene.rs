@@ -29,7 +29,7 @@ impl<H: JournalHarness> JournalScene<H> {
         let harness = H::fresh().await;
         let journal = harness.journal();
         let session = session("contract");
-        let epoch = journal.own(&session).await.expect("an epoch");
+        let epoch = journal.own(&session).await.expect("a lease").epoch;
         Self {
             epoch,
             harness,
@@ -49,7 +49,8 @@ impl<H: JournalHarness> JournalScene<H> {
 
     /// Takes the session over, under a new epoch.
     pub(super) async fn take_ownership(&self) -> Epoch {
-        self.journal.own(&self.session).await.expect("an epoch")
+        let owned = self.journal.own(&self.session).await;
+        owned.expect("a lease").epoch
     }
 
     pub(super) fn append(&self, position: u64, steps: Vec<Envelope>) -> Append {

@@ -206,7 +206,7 @@ impl<H: JournalHarness> JournalScene<H> {
     /// Another session of the same journal, owned and empty.
     pub(super) async fn other_session(&self, name: &str) -> OtherSession {
         let session = super::scene::session(name);
-        let epoch = self.journal.own(&session).await.expect("an epoch");
+        let epoch = self.journal.own(&session).await.expect("a lease").epoch;
         OtherSession { epoch, session }
     }
 

@@ -19,7 +19,7 @@ async fn faulty() -> (FaultyJournal, Append) {
     let journal = FaultyJournal::new(Arc::new(MemoryJournal::new()));
     let owned = journal.own(&session()).await;
     let append = Append {
-        epoch: owned.unwrap_or(Epoch(0)),
+        epoch: owned.map_or(Epoch(0), |lease| lease.epoch),
         position: 0,
         seen: 0,
         session: session(),

@@ -6,7 +6,9 @@
 )]
 
 mod finding;
+mod leases;
 mod lists;
+mod mistake;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
@@ -22,98 +24,13 @@ use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Loaded,
+    Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
+    Loaded,
 };
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::contract::journal::{JournalHarness, START};
 
-/// What a journal may do wrong.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Mistake {
-    AllSeen,
-    AlwaysTheSameEpoch,
-    AnswerRefused,
-    AnyUnseenHinders,
-    BytesForgotten,
-    CancelNeedsTurn,
-    CaseMatters,
-    ClockFast,
-    DeleteForgotten,
-    DeleteOfOwned,
-    DeletedFound,
-    DeliveriesReversed,
-    DeliveryMakesSession,
-    DeliveryTakesOwnership,
-    DueDeaf,
-    DueEarly,
-    DueLate,
-    DueNever,
-    DueOwned,
-    EmptyIsUnknown,
-    EndForgotten,
-    EpochsBeginAgain,
-    FollowEmptyAtOnce,
-    FollowForOne,
-    FollowFromStart,
-    FollowNeverWakes,
-    FollowUnaware,
-    Forgetful,
-    GapClosed,
-    HalfWritten,
-    HoldForever,
-    HoldForgotten,
-    HoldOwns,
-    IdsIgnored,
-    InboxEmptyAtOnce,
-    InboxForOne,
-    InboxFromStart,
-    InboxLags,
-    InboxNeverWakes,
-    InboxTaken,
-    InstantsRounded,
-    LastCallers,
-    LargeTextsCut,
-    LargeTextsForgotten,
-    LateAccepted,
-    LoadWithoutInbox,
-    MostIgnored,
-    NoWaitAccepted,
-    None,
-    NothingSeen,
-    NotedDue,
-    NumbersIgnored,
-    OldestFirst,
-    OldestWaits,
-    OnlyLastRecognised,
-    OnlyWaitsForgotten,
-    OldestFound,
-    OverlapCut,
-    PagesSkip,
-    ParkedNever,
-    PrincipalsMixed,
-    RefusedKept,
-    RefusedListed,
-    ReleaseForgotten,
-    ReleaseOfAny,
-    RepetitionRefused,
-    RepetitionFound,
-    RepetitionWritten,
-    RestoredForEver,
-    RestoredForgotten,
-    RestoredListedAsOpen,
-    SecondAccepted,
-    SessionsMixed,
-    StaleEpochTaken,
-    StaleRepetitionCommitted,
-    StepsReversed,
-    TimeLost,
-    TitleForgotten,
-    UnknownIsEmpty,
-    ViewsForgotten,
-    WaitReopened,
-    WaitsNeverClose,
-    WrittenPlaceCommitted,
-}
+pub(super) use self::mistake::Mistake;
 
 /// A journal in memory, with a mistake around it.
 pub(super) struct Broken {
@@ -161,6 +78,16 @@ impl JournalHarness for Broken {
         }
         self.journal()
     }
+
+    async fn another_process(&self) -> Option<Arc<dyn Journal>> {
+        let mut another = Mistaken::new(self.journal.is, &self.clock);
+        another.inner = self.journal.inner.another_process();
+        Some(Arc::new(another))
+    }
+
+    async fn pass_leases(&self) {
+        self.journal.inner.pass_leases();
+    }
 }
 
 impl Mistaken {
@@ -172,7 +99,7 @@ impl Mistaken {
             count: AtomicUsize::new(0),
             epochs: Mutex::default(),
             found: Mutex::default(),
-            inner: MemoryJournal::with_clock(now),
+            inner: MemoryJournal::with_clock(now).leased(AN_HOUR),
             is,
             past: AtomicUsize::new(0),
             reading: AtomicBool::new(false),
@@ -244,16 +171,20 @@ fn id<T, E: std::fmt::Display>(parsed: Result<T, E>) -> T {
 
 #[async_trait]
 impl Journal for Mistaken {
-    async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
+    async fn own(&self, session: &SessionId) -> Result<Lease, JournalError> {
         let session = self.which(session);
         if self.is == Mistake::AlwaysTheSameEpoch
             && let Some(epoch) = self.epochs.lock().expect("no panic").get(&session)
         {
-            return Ok(*epoch);
+            return Ok(Lease::unlimited(*epoch));
         }
-        let epoch = self.inner.own(&session).await?;
+        let lease = self.leased(&session).await?;
+        let epoch = lease.epoch;
         self.epochs.lock().expect("no panic").insert(session, epoch);
-        Ok(self.outer_epoch(epoch))
+        Ok(Lease {
+            epoch: self.outer_epoch(epoch),
+            ..lease
+        })
     }
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
@@ -264,6 +195,7 @@ impl Journal for Mistaken {
         }
         let mut loaded = loaded?;
         match self.is {
+            Mistake::CloseLoses if self.taken.load(Ordering::Relaxed) => loaded.deliveries.clear(),
             Mistake::DeliveriesReversed => loaded.deliveries.reverse(),
             Mistake::EmptyIsUnknown if loaded.steps.is_empty() => {
                 return Err(JournalError::UnknownSession { session });
@@ -331,7 +263,10 @@ impl Journal for Mistaken {
             Mistake::StaleRepetitionCommitted if repeated => return Appended::Committed,
             _ => {}
         }
-        let appended = self.write(&append).await;
+        let mut appended = self.write(&append).await;
+        if self.is == Mistake::LeaseOverstayed {
+            appended = self.overstay(append.clone(), appended).await;
+        }
         if matches!(appended, Appended::Refused(_)) {
             self.refused.fetch_add(1, Ordering::Relaxed);
         }
@@ -489,4 +424,10 @@ impl Journal for Mistaken {
     ) -> Result<Vec<FoundTurn>, JournalError> {
         self.find_again(principal, marks, most).await
     }
+
+    async fn close(&self) {
+        self.end_all().await;
+    }
 }
+
+const AN_HOUR: Duration = Duration::from_secs(60 * 60);

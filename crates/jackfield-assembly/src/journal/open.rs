@@ -1,0 +1,245 @@
+//! Opens the configured journal.
+
+use std::sync::Arc;
+
+use jackfield_ports::chat_model::BoxError;
+use jackfield_store_sqlite::{OpenError, Options, ReadOnlyJournal, SqliteJournal};
+use thiserror::Error;
+
+use super::{JournalKind, MEMORY, OpenJournal, SQLITE};
+use crate::config::Config;
+use crate::near::did_you_mean;
+use crate::place::{ConfigProblem, Origin, ValueSource};
+use crate::registry::{JournalFactory, JournalSettings, Registry};
+
+/// The error for a configured journal that cannot be opened.
+#[derive(Debug, Error)]
+#[error("{place}: conversations cannot be kept there")]
+#[non_exhaustive]
+pub struct JournalOpenError {
+    /// Where the journal was configured.
+    pub place: ValueSource,
+    /// The cause; an [`OpenError`] of a file has help of its own.
+    #[source]
+    pub source: BoxError,
+}
+
+impl JournalOpenError {
+    /// Help beyond that of the cause.
+    #[must_use]
+    pub fn help(&self) -> String {
+        let Some(source) = self.source.downcast_ref::<OpenError>() else {
+            return format!(
+                "mend the section [journal], or leave {} out",
+                self.place.short()
+            );
+        };
+        if matches!(source, OpenError::ReadOnly { .. }) {
+            return WRITABLE.to_owned();
+        }
+        let another = if matches!(source, OpenError::Io { .. }) {
+            "a file that can be written"
+        } else {
+            "another file"
+        };
+        let help = match self.place.origin {
+            Origin::Default => format!("name {another} with `--db FILE` or JACKFIELD_DB"),
+            Origin::File(_) | Origin::Flag(_) | Origin::Variable(_) => {
+                format!("name {another}, or leave {} out", self.place.short())
+            }
+        };
+        if matches!(source, OpenError::Damaged { .. }) {
+            return format!(
+                "{help}; where it is the file of your sessions, put a copy in its place, or what \
+                 `sqlite3 FILE .recover` finds in it"
+            );
+        }
+        help
+    }
+}
+
+/// How a journal is going to be used.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Access {
+    Read,
+    Write,
+}
+
+impl Registry {
+    /// Opens the configured journal. Blocks meanwhile. The open journal must be used within a Tokio runtime.
+    ///
+    /// If no file was configured and the default one cannot be used, the journal is in memory, with the reason.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalOpenError`] if a named file, or a journal of another kind, cannot be opened.
+    pub fn open_journal(&self, config: &Config) -> Result<OpenJournal, JournalOpenError> {
+        self.open(config, Access::Write)
+    }
+
+    /// Opens the journal for reading: a read-only file is accepted.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalOpenError`] if a named file, or a journal of another kind, cannot be opened.
+    pub fn open_journal_to_read(&self, config: &Config) -> Result<OpenJournal, JournalOpenError> {
+        self.open(config, Access::Read)
+    }
+
+    /// The factory of the configured kind, if it is not built in.
+    pub(crate) fn journal_factory(
+        &self,
+        config: &Config,
+    ) -> Result<Option<&dyn JournalFactory>, Vec<ConfigProblem>> {
+        let JournalKind::Other(kind) = &config.journal.kind else {
+            return Ok(None);
+        };
+        let Some(factory) = self.journals.get(kind) else {
+            let mut known = vec![MEMORY, SQLITE];
+            known.extend(self.journals.keys().map(|kind| &**kind));
+            let message = format!(
+                "there is no kind of journal `{kind}`{}",
+                did_you_mean(kind, &known)
+            );
+            let problem = ConfigProblem::new(kind_place(config), message);
+            let help = format!("there are: {}", known.join(", "));
+            return Err(vec![problem.with_help(help)]);
+        };
+        let known = [&COMMON, factory.options()].concat();
+        let options = config.journal.options.iter();
+        let problems: Vec<ConfigProblem> = options
+            .filter(|(name, _)| !known.contains(&&***name))
+            .map(|(name, (_, place))| {
+                let message = format!("unknown{}", did_you_mean(name, &known));
+                ConfigProblem::new(place.clone(), message)
+            })
+            .collect();
+        if problems.is_empty() {
+            Ok(Some(&**factory))
+        } else {
+            Err(problems)
+        }
+    }
+
+    fn open(&self, config: &Config, access: Access) -> Result<OpenJournal, JournalOpenError> {
+        let found = self.journal_factory(config).map_err(|problems| {
+            let text: Vec<String> = problems.iter().map(explained).collect();
+            JournalOpenError {
+                place: kind_place(config),
+                source: text.join("; ").into(),
+            }
+        })?;
+        match (found, &config.journal.kind) {
+            (Some(factory), kind) => open_with(factory, kind, config, access),
+            (None, JournalKind::Memory) => Ok(OpenJournal::in_memory()),
+            (None, JournalKind::Sqlite | JournalKind::Other(_)) => open_file(config, access),
+        }
+    }
+}
+
+fn explained(problem: &ConfigProblem) -> String {
+    let help = problem.help.iter().map(|help| format!("; {help}"));
+    std::iter::once(problem.message.clone())
+        .chain(help)
+        .collect()
+}
+
+fn kind_place(config: &Config) -> ValueSource {
+    let place = config.journal.kind_place.clone();
+    place.unwrap_or_else(|| Origin::Default.into())
+}
+
+/// Opens a journal of a kind that is not built in.
+fn open_with(
+    factory: &dyn JournalFactory,
+    kind: &JournalKind,
+    config: &Config,
+    access: Access,
+) -> Result<OpenJournal, JournalOpenError> {
+    let journal = &config.journal;
+    let options = journal.options.iter();
+    let settings = JournalSettings {
+        data: config.data.clone(),
+        kind: kind.name().into(),
+        max_size: journal.max_size,
+        options: options
+            .map(|(name, (value, _))| (Arc::clone(name), value.clone()))
+            .collect(),
+        path: journal.path.as_ref().map(|(path, _)| path.clone()),
+        reads_only: access == Access::Read,
+    };
+    match factory.open(settings) {
+        Ok(journal) => Ok(OpenJournal::opened(journal)),
+        Err(source) => {
+            let place = kind_place(config);
+            Err(JournalOpenError { place, source })
+        }
+    }
+}
+
+/// Opens the SQLite file.
+fn open_file(config: &Config, access: Access) -> Result<OpenJournal, JournalOpenError> {
+    let Some(path) = config.journal_file() else {
+        return Ok(OpenJournal::not_persisted(vec![NO_FOLDER.to_owned()]));
+    };
+    let mut options = Options::default();
+    options.max_bytes = config.journal.max_size;
+    let opened = SqliteJournal::open(path, options);
+    let opened = opened.map(|journal| OpenJournal::opened(Arc::new(journal)));
+    match opened.or_else(|source| read_only(source, access)) {
+        Ok(journal) => Ok(journal),
+        Err(source) => match &config.journal.path {
+            Some((_, place)) => {
+                let (place, source) = (place.clone(), source.into());
+                Err(JournalOpenError { place, source })
+            }
+            None => without(source),
+        },
+    }
+}
+
+/// Opens a file that cannot be written, for reading.
+fn read_only(source: OpenError, access: Access) -> Result<OpenJournal, OpenError> {
+    if let OpenError::ReadOnly { path, .. } = &source
+        && access == Access::Read
+    {
+        let journal = ReadOnlyJournal::open(path)?;
+        return Ok(OpenJournal::read_only(journal, chain(&source)));
+    }
+    Err(source)
+}
+
+/// The fallback for the default file. If that exists but cannot be used, the reason is reported.
+fn without(source: OpenError) -> Result<OpenJournal, JournalOpenError> {
+    match source {
+        OpenError::Io { .. }
+        | OpenError::NotAFile { .. }
+        | OpenError::NotRead { .. }
+        | OpenError::ReadOnly { .. }
+        | OpenError::Store { .. } => Ok(OpenJournal::not_persisted(chain(&source))),
+        OpenError::Damaged { .. }
+        | OpenError::InUse { .. }
+        | OpenError::Newer { .. }
+        | OpenError::NotOurs { .. }
+        | _ => Err(JournalOpenError {
+            place: Origin::Default.into(),
+            source: source.into(),
+        }),
+    }
+}
+
+/// An error and its sources.
+fn chain(error: &(dyn std::error::Error + 'static)) -> Vec<String> {
+    let chain = std::iter::successors(Some(error), |error| (*error).source());
+    chain.map(ToString::to_string).collect()
+}
+
+/// The options of every kind, for suggestions.
+const COMMON: [&str; 5] = ["keep_bytes", "keep_days", "kind", "max_size", "path"];
+
+/// The reason without a data folder.
+const NO_FOLDER: &str = "the user has no folder for data";
+
+/// Help for a read-only file.
+const WRITABLE: &str = "give yourself the right to write to the file and to its folder, or copy both it and what \
+                        stands beside it to a folder that can be written, and name the copy with `--db FILE`";
