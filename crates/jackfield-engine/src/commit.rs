@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::crash;
 use crate::engine::EngineState;
+use crate::error::EngineError;
 use crate::ownership::SessionOwnership;
 use crate::perform::chain;
 use crate::writes::WriteHealth;
@@ -78,6 +79,14 @@ impl Ledger {
             crash::point("after-append");
         }
         outcome
+    }
+
+    /// Fails if another process may own the session by now, and may have performed what this one is about to.
+    pub(crate) fn check_lease(&self) -> Result<(), EngineError> {
+        if self.ownership.has_passed() {
+            return Err(EngineError::stale());
+        }
+        Ok(())
     }
 
     /// Releases the ownership of the session.

@@ -205,6 +205,9 @@ impl<'o> Driver<'o> {
             is_new
         });
         let actions = std::mem::take(&mut batch.actions);
+        if self.workers.is_any_outward(&actions) {
+            self.ledger.check_lease()?;
+        }
         self.workers.request_approvals(&self.turn, &actions);
         self.workers.perform(actions);
         crash::point("before-tell");
@@ -429,8 +432,8 @@ impl<'o> Driver<'o> {
         std::mem::replace(&mut self.workers, workers).stop().await;
         self.inbox = None;
         self.last_wake = None;
-        if let Some(refusal @ AppendRefusal::StaleEpoch) = refusal {
-            return Err(EngineError::OwnershipLost { refusal });
+        if refusal == Some(AppendRefusal::StaleEpoch) {
+            return Err(EngineError::stale());
         }
         self.reloads += 1;
         if self.reloads > MOST_RELOADS {
@@ -440,10 +443,7 @@ impl<'o> Driver<'o> {
         let journal = &self.shared.journal;
         let ownership = match SessionOwnership::take(&self.shared, &session).await {
             Ok(owned) => owned,
-            Err(JournalError::Owned { .. }) => {
-                let refusal = AppendRefusal::StaleEpoch;
-                return Err(EngineError::OwnershipLost { refusal });
-            }
+            Err(JournalError::Owned { .. }) => return Err(EngineError::stale()),
             Err(error) => return Err(self.shared.write_error(error)),
         };
         let loaded = journal.load(&session).await?;
@@ -453,10 +453,7 @@ impl<'o> Driver<'o> {
             Some([]) => false,
             Some(steps) if steps == batch.steps => true,
             // Another process owned the session in between and wrote these steps.
-            Some(_) | None => {
-                let refusal = AppendRefusal::StaleEpoch;
-                return Err(EngineError::OwnershipLost { refusal });
-            }
+            Some(_) | None => return Err(EngineError::stale()),
         };
         if was_committed {
             self.publish(&batch);

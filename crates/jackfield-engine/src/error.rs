@@ -167,6 +167,13 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// Another process owns the session, or may own it by now.
+    pub(crate) const fn stale() -> Self {
+        Self::OwnershipLost {
+            refusal: AppendRefusal::StaleEpoch,
+        }
+    }
+
     /// Whether the journal is at fault, not the session or the request: a retry may succeed once the journal
     /// works again.
     #[must_use]

@@ -135,6 +135,15 @@ impl Workers {
             .request(&self.shared, &self.sender, turn, actions);
     }
 
+    /// Whether one of these actions has an effect outside of the engine: it asks a model, a tool or the approver.
+    pub(crate) fn is_any_outward(&self, actions: &[Action]) -> bool {
+        actions.iter().any(|action| match action {
+            Action::CallModel { .. } | Action::ResumeTool { .. } | Action::RunTool(_) => true,
+            Action::OpenWait(_) => self.shared.approver.is_some(),
+            Action::Abort(_) | Action::Finish(_) => false,
+        })
+    }
+
     /// Whether the approver may still decide.
     pub(crate) fn has_pending_approvals(&self) -> bool {
         self.approvals.has_open()

@@ -161,6 +161,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         test: "ordering::nothing_is_performed_before_it_is_committed",
     },
     Mutant {
+        name: "act-after-the-lease",
+        file: "crates/jackfield-engine/src/driver.rs",
+        from: "self.ledger.check_lease()?;",
+        to: "",
+        package: "jackfield-engine",
+        test: "leases::an_owner_whose_lease_passes_before_the_act_leaves_it_to_the_next",
+    },
+    Mutant {
         name: "tell-before-commit",
         file: "crates/jackfield-engine/src/driver.rs",
         from: "while !batch.steps.is_empty() {",

@@ -20,6 +20,7 @@ mod forms;
 mod generated;
 mod keeping;
 mod lates;
+mod leases;
 mod letting_go;
 mod looks;
 mod offering;
