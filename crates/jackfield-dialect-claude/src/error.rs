@@ -39,6 +39,7 @@ pub fn to_wire(failure: &ModelFailure, request_id: Option<&str>) -> (u16, ErrorB
     let (status, kind) = match failure.kind {
         ModelFailureKind::ContextTooLong { .. }
         | ModelFailureKind::InvalidRequest
+        | ModelFailureKind::ToolsUnsupported
         | ModelFailureKind::Unsupported => (400, "invalid_request_error"),
         ModelFailureKind::Forbidden => (403, "permission_error"),
         ModelFailureKind::Interrupted

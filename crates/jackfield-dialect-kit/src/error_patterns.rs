@@ -71,6 +71,7 @@ pub fn kind(known: ModelFailureKind, message: &str) -> ModelFailureKind {
         | ModelFailureKind::Timeout
         | ModelFailureKind::TooLarge
         | ModelFailureKind::Transport
+        | ModelFailureKind::ToolsUnsupported
         | ModelFailureKind::Unsupported => match too_long(message) {
             Some(TokenCounts { limit, requested }) => {
                 ModelFailureKind::ContextTooLong { limit, requested }

@@ -79,6 +79,6 @@ pub fn message(words: &str, tags: &[&str]) -> String {
 pub const fn retry_after(failure: &ModelFailure) -> Option<Duration> {
     match failure.advice {
         RetryAdvice::After(after) => Some(after),
-        RetryAdvice::Backoff | RetryAdvice::Never => None,
+        RetryAdvice::AtOnce | RetryAdvice::Backoff | RetryAdvice::Never => None,
     }
 }

@@ -228,6 +228,7 @@ impl ServeErrorKind {
                 ModelFailureKind::ServerError => "provider_failed",
                 ModelFailureKind::Timeout => "provider_timeout",
                 ModelFailureKind::TooLarge => "request_too_large",
+                ModelFailureKind::ToolsUnsupported => "tools_not_supported",
                 ModelFailureKind::Transport => "provider_unreachable",
                 ModelFailureKind::Unauthenticated => "provider_refuses_key",
                 ModelFailureKind::Unsupported => "not_supported_by_provider",

@@ -49,9 +49,9 @@ pub fn to_wire(failure: &ModelFailure) -> (u16, ErrorBody) {
             "invalid_request_error",
             Some("context_length_exceeded"),
         ),
-        ModelFailureKind::InvalidRequest | ModelFailureKind::Unsupported => {
-            (400, "invalid_request_error", None)
-        }
+        ModelFailureKind::InvalidRequest
+        | ModelFailureKind::ToolsUnsupported
+        | ModelFailureKind::Unsupported => (400, "invalid_request_error", None),
         ModelFailureKind::Forbidden => (403, "permission_error", Some("permission_denied")),
         ModelFailureKind::Interrupted
         | ModelFailureKind::ProtocolViolation

@@ -80,7 +80,9 @@ const fn model(kind: ModelFailureKind, own: &'static str) -> (u16, &'static str,
         | ModelFailureKind::Transport
         | ModelFailureKind::Unauthenticated
         | ModelFailureKind::UnusableReply => (502, SERVER, own),
-        ModelFailureKind::InvalidRequest | ModelFailureKind::Unsupported => (400, REQUEST, own),
+        ModelFailureKind::InvalidRequest
+        | ModelFailureKind::ToolsUnsupported
+        | ModelFailureKind::Unsupported => (400, REQUEST, own),
         ModelFailureKind::ModelNotFound => (404, REQUEST, "model_not_found"),
         ModelFailureKind::Overloaded => (503, SERVER, "server_is_overloaded"),
         ModelFailureKind::RateLimited => (429, RATE, "rate_limit_exceeded"),

@@ -212,7 +212,7 @@ impl AuditFold<'_> {
                 self.answered.clear();
                 self.setup = Some((turn.clone(), Arc::clone(setup)));
             }
-            Fact::ReplyReceived { attempt, reply } => {
+            Fact::ReplyReceived { attempt, reply, .. } => {
                 for call in reply.message.calls() {
                     self.record_call(call, attempt.round, &reply.message.blocks, at);
                 }
@@ -267,6 +267,7 @@ impl AuditFold<'_> {
                 end,
                 result,
                 shown,
+                ..
             } => {
                 if let Some(call) = self.call(call) {
                     call.closed = Some(AuditedEnd {
@@ -316,6 +317,8 @@ impl AuditFold<'_> {
             } => self.record_cancel(*cause, at),
             Fact::CallAccepted { .. }
             // Some late outcomes are deliveries, not facts; all are added when the whole session is folded.
+            | Fact::BackendSession { .. }
+            | Fact::Compacted(_)
             | Fact::Late(Late::Outcome { .. })
             | Fact::ModelCallEnded { .. }
             | Fact::ModelCallStarted { .. }

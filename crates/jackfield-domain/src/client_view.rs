@@ -201,7 +201,9 @@ impl TurnSnapshot {
                 self.add_reply_end(&reply.end);
             }
             Fact::WaitOpened { wait } => self.batch.mark_client_call(wait),
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::CallLost { .. }
             | Fact::CallStarted { .. }
             | Fact::Late(_)
@@ -312,7 +314,9 @@ fn may_have_streamed(fact: &Fact) -> bool {
             ModelCallEnd::Cancelled | ModelCallEnd::Lost => true,
             ModelCallEnd::Failed(failure) => failure.phase == Phase::MidReply,
         },
-        Fact::CallAccepted { .. }
+        Fact::BackendSession { .. }
+        | Fact::Compacted(_)
+        | Fact::CallAccepted { .. }
         | Fact::CallClosed { .. }
         | Fact::CallLost { .. }
         | Fact::CallStarted { .. }

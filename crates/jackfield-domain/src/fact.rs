@@ -12,9 +12,12 @@ use crate::limits::LimitKind;
 use crate::message::Message;
 use crate::outcome::ToolResult;
 use crate::reply::{FinishReason, Reply};
+use crate::request::ModelRef;
 use crate::restrictions::Restrictions;
 use crate::setup::{Opening, Setup};
+use crate::target::{Reservation, TargetChoice};
 use crate::time::{Now, WallTime};
+use crate::tool::Catalog;
 use crate::tool_input::ToolInput;
 use crate::usage::Usage;
 use crate::wait::{CancelCause, JobHandle, Wait, WaitEnd};
@@ -22,6 +25,13 @@ use crate::wait::{CancelCause, JobHandle, Wait, WaitEnd};
 /// One fact of a session's journal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fact {
+    /// The provider keeps a session of its own for the turn, which a later process can continue.
+    BackendSession {
+        /// The attempt that began it.
+        attempt: ModelAttempt,
+        /// The provider's id of the session.
+        id: Arc<str>,
+    },
     /// A tool reported that the call continues elsewhere, and how to find it.
     CallAccepted {
         /// The attempt.
@@ -31,12 +41,16 @@ pub enum Fact {
     },
     /// A call got its outcome.
     CallClosed {
+        /// The call that the outcome was copied from, if it was.
+        cached: Option<Arc<CachedCall>>,
         /// The call.
         call: ToolCallId,
         /// How it got the outcome.
         end: CallEnd,
         /// The stored part of the outcome.
         result: Arc<ToolResult>,
+        /// The tools that the outcome added to the turn's catalog, if it did.
+        revealed: Option<Arc<Catalog>>,
         /// The number of bytes that models see, if the outcome is cut.
         shown: Option<usize>,
     },
@@ -67,21 +81,31 @@ pub enum Fact {
         /// Its time limit.
         time_limit: Duration,
     },
+    /// The beginning of the conversation was replaced by a shorter one.
+    Compacted(Arc<Compaction>),
     /// A late event of a call that was already closed: counted, but never part of the messages.
     Late(Late),
     /// A model call ended without a reply.
     ModelCallEnded {
+        /// Whether the next attempt follows at once. Such an attempt does not count as a retry.
+        at_once: bool,
         /// The attempt.
         attempt: ModelAttempt,
+        /// The time from the start of the attempt to the first piece of the reply, if it is known.
+        first_token: Option<Duration>,
         /// The text that it had produced.
         partial: Option<Arc<Message>>,
         /// When it is retried, if it is.
         retry_at: Option<WallTime>,
+        /// What it used of the budgets that it had reserved.
+        settled: Vec<Reservation>,
         /// Its usage, if it may have used tokens. Mostly an estimate, because interrupted replies are not
         /// counted.
         usage: Option<Usage>,
         /// Why it ended.
         why: ModelCallEnd,
+        /// Whether the client has to discard the text that it was shown.
+        withdrawn: bool,
     },
     /// A round's model call was sent to its provider.
     ModelCallStarted {
@@ -89,6 +113,12 @@ pub enum Fact {
         active: Duration,
         /// The attempt.
         attempt: ModelAttempt,
+        /// Why it calls this target, if a route decided that.
+        choice: Option<Arc<TargetChoice>>,
+        /// What it reserved of the budgets.
+        reserved: Vec<Reservation>,
+        /// The index of its target in the turn's targets; 0 is the setup's model.
+        target: u32,
         /// Whether it may use tools.
         tools: ToolUse,
     },
@@ -96,8 +126,12 @@ pub enum Fact {
     ReplyReceived {
         /// The attempt.
         attempt: ModelAttempt,
+        /// The time from the start of the attempt to the first piece of the reply, if it is known.
+        first_token: Option<Duration>,
         /// The reply.
         reply: Arc<Reply>,
+        /// What it used of the budgets that it had reserved.
+        settled: Vec<Reservation>,
     },
     /// The session began as a fork of another one, with the other's messages up to a place.
     SessionForked {
@@ -166,13 +200,15 @@ impl Fact {
             },
             Self::CallAccepted { .. }
             | Self::CallClosed { .. }
+            | Self::Compacted(_)
             | Self::ReplyReceived { .. }
             | Self::SessionForked { .. }
             | Self::TurnEnded { .. }
             | Self::TurnOpened { .. }
             | Self::WaitClosed { .. }
             | Self::WaitOpened { .. } => true,
-            Self::CallStarted { .. }
+            Self::BackendSession { .. }
+            | Self::CallStarted { .. }
             | Self::Late(_)
             | Self::ModelCallStarted { .. }
             | Self::TurnResumed { .. } => false,
@@ -184,12 +220,16 @@ impl Fact {
     #[must_use]
     pub fn usage(&self) -> Option<(ModelAttempt, Usage)> {
         match self {
+            Self::Compacted(compaction) => {
+                compaction.usage.map(|usage| (compaction.attempt, usage))
+            }
             Self::Late(Late::Usage { attempt, usage }) => Some((*attempt, *usage)),
             Self::ModelCallEnded { attempt, usage, .. } => usage.map(|usage| (*attempt, usage)),
-            Self::ReplyReceived { attempt, reply } => {
+            Self::ReplyReceived { attempt, reply, .. } => {
                 reply.end.usage.map(|usage| (*attempt, usage))
             }
-            Self::CallAccepted { .. }
+            Self::BackendSession { .. }
+            | Self::CallAccepted { .. }
             | Self::CallClosed { .. }
             | Self::CallLost { .. }
             | Self::CallStarted { .. }
@@ -203,6 +243,30 @@ impl Fact {
             | Self::WaitOpened { .. } => None,
         }
     }
+}
+
+/// A call whose outcome was used again.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct CachedCall {
+    /// The call.
+    pub call: ToolCallId,
+    /// Its session.
+    pub session: SessionId,
+}
+
+/// A replacement of the beginning of a conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compaction {
+    /// The attempt that its usage is counted under; no other attempt has this number.
+    pub attempt: ModelAttempt,
+    /// The messages that stand in its place.
+    pub messages: Vec<Arc<Message>>,
+    /// The model that wrote them, if one did.
+    pub model: Option<ModelRef>,
+    /// How many messages were replaced.
+    pub replaced: usize,
+    /// The usage of the model, if one wrote them.
+    pub usage: Option<Usage>,
 }
 
 /// The decision about an attempt that ended without an outcome.
@@ -223,6 +287,8 @@ pub enum CallEnd {
     Cancelled,
     /// The client ran it and sent the result.
     ByClient,
+    /// It was not run, because the outcome of an equal call was still valid.
+    Cached,
     /// The client did not send a result in time.
     ClientExpired,
     /// A person or a rule denied it.

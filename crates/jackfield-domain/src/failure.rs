@@ -48,6 +48,8 @@ pub enum ModelFailureKind {
     Timeout,
     /// The request has more bytes than the provider accepts.
     TooLarge,
+    /// The model cannot call tools.
+    ToolsUnsupported,
     /// The provider cannot be reached.
     Transport,
     /// The key is missing or wrong.
@@ -75,6 +77,9 @@ pub enum Phase {
 pub enum RetryAdvice {
     /// After this time, as the server asks.
     After(Duration),
+    /// At once: the provider certainly did not begin to work on it, such as on a kept connection that it had
+    /// closed, or another form of the request may work.
+    AtOnce,
     /// With increasing pauses.
     Backoff,
     /// It would fail again.
@@ -99,6 +104,7 @@ impl ModelFailureKind {
             | Self::ModelNotFound
             | Self::ProtocolViolation
             | Self::TooLarge
+            | Self::ToolsUnsupported
             | Self::Unauthenticated
             | Self::Unsupported => RetryAdvice::Never,
         }
@@ -139,6 +145,7 @@ impl ModelFailure {
                 | ModelFailureKind::RateLimited
                 | ModelFailureKind::ServerError
                 | ModelFailureKind::TooLarge
+                | ModelFailureKind::ToolsUnsupported
                 | ModelFailureKind::Unauthenticated
                 | ModelFailureKind::Unsupported => false,
             },

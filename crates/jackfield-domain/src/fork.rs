@@ -68,7 +68,9 @@ impl<'a, I: Iterator<Item = &'a Fact>> Iterator for ForkPlaces<I> {
                     .filter(|turn| turn.is_between_rounds())
                     .map(|turn| Some(turn.rounds())),
                 Fact::TurnEnded { .. } => Some(None),
-                Fact::CallAccepted { .. }
+                Fact::BackendSession { .. }
+                | Fact::Compacted(_)
+                | Fact::CallAccepted { .. }
                 | Fact::CallLost { .. }
                 | Fact::CallStarted { .. }
                 | Fact::Late(_)

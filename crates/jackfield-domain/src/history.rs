@@ -254,7 +254,7 @@ impl HistoryReader {
                 partial: partial.clone(),
                 why: why.clone(),
             }),
-            Fact::ReplyReceived { attempt, reply } => {
+            Fact::ReplyReceived { attempt, reply, .. } => {
                 for call in reply.message.calls() {
                     self.calls.push(TurnCall {
                         call: Arc::clone(call),
@@ -282,7 +282,9 @@ impl HistoryReader {
             }
             Fact::WaitClosed { wait, .. } => turn.waits.retain(|open| open.id != *wait),
             Fact::WaitOpened { wait } => turn.waits.push(wait.clone()),
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::Late(_)
             | Fact::ModelCallStarted { .. }
             | Fact::SessionForked { .. }

@@ -78,7 +78,9 @@ impl FactEvent {
                 (ModelCallEnd::Cancelled, _) | (ModelCallEnd::Failed(_), None) => Self::Fact,
             },
             Fact::Late(_) => Self::Nothing,
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::CallClosed { .. }
             | Fact::CallLost { .. }
             | Fact::CallStarted { .. }
@@ -167,7 +169,9 @@ impl EventStream {
             match fact {
                 Fact::TurnOpened { .. } => self.is_open = true,
                 Fact::TurnEnded { .. } => self.is_open = false,
-                Fact::CallAccepted { .. }
+                Fact::BackendSession { .. }
+                | Fact::Compacted(_)
+                | Fact::CallAccepted { .. }
                 | Fact::CallClosed { .. }
                 | Fact::CallLost { .. }
                 | Fact::CallStarted { .. }
@@ -273,7 +277,7 @@ impl EventStream {
 
     /// The remaining text of a reply, before the fact that it was received.
     fn remaining_reply(&mut self) -> Option<(Cursor, SessionEvent)> {
-        let Fact::ReplyReceived { attempt, reply } = &self.pending.front()?.fact else {
+        let Fact::ReplyReceived { attempt, reply, .. } = &self.pending.front()?.fact else {
             return None;
         };
         if self.reply.as_ref()?.attempt != *attempt {
@@ -306,7 +310,9 @@ impl OpenTurnText {
                 attempt: *attempt,
                 place: None,
             }),
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::CallClosed { .. }
             | Fact::CallLost { .. }
             | Fact::CallStarted { .. }

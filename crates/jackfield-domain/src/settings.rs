@@ -17,6 +17,8 @@ pub struct Settings {
     pub extensions: Vec<Extension>,
     /// Penalizes repetition in proportion to frequency, -2 to 2.
     pub frequency_penalty: Option<f64>,
+    /// Headers of the client's request that are passed along, such as beta names. No credentials.
+    pub headers: Vec<PassedHeader>,
     /// The maximum number of output tokens of one reply, reasoning included.
     pub max_output_tokens: Option<u32>,
     /// Whether one reply may contain several calls.
@@ -43,6 +45,17 @@ pub struct Settings {
     pub top_p: Option<f64>,
     /// The length of the answer.
     pub verbosity: Option<Verbosity>,
+}
+
+/// A header that is passed along to a provider of the same dialect.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PassedHeader {
+    /// The dialect.
+    pub dialect: Arc<str>,
+    /// The name, in lower case.
+    pub name: Arc<str>,
+    /// The value.
+    pub value: Arc<str>,
 }
 
 /// The reasoning effort of a model.

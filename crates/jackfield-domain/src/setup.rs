@@ -8,18 +8,22 @@ use crate::limits::{Allowance, Limits};
 use crate::message::Message;
 use crate::note::NoteEffect;
 use crate::outcome::ToolOutcome;
-use crate::price::Price;
+use crate::price::{Cost, Price};
 use crate::request::ModelRef;
 use crate::rules::{self, RuleViolation};
 use crate::settings::Settings;
 use crate::system_prompt::SystemPrompt;
+use crate::target::Target;
 use crate::tool::{Catalog, ToolChoice};
+use crate::usage::Usage;
 
 /// The configuration of a turn as of its begin. Later configuration changes do not alter it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
     /// The budget.
     pub allowance: Allowance,
+    /// The name of the assistant that the client asked for, if it asked for one.
+    pub assistant: Option<Arc<str>>,
     /// The client of the turn, if it keeps the conversation itself or may reconnect for the answer.
     pub caller: Option<Arc<Caller>>,
     /// Whether the client can replace text that it has already shown.
@@ -28,12 +32,16 @@ pub struct Setup {
     pub catalog: Arc<Catalog>,
     /// Which tools may be called at all, and which must be called in the first round.
     pub choice: ToolChoice,
+    /// The targets after the first one, in the order in which the turn falls back to them.
+    pub fallbacks: Vec<Target>,
     /// Limits.
     pub limits: Limits,
-    /// The model.
+    /// The model of the first target.
     pub model: ModelRef,
-    /// The price of the model when the turn began; `None` if unknown.
+    /// The price of that model when the turn began; `None` if unknown.
     pub price: Option<Price>,
+    /// The name of the route that the targets came from, if they came from one.
+    pub route: Option<Arc<str>>,
     /// Settings of the model calls.
     pub settings: Arc<Settings>,
     /// The least effect of a [`Note`](crate::note::Note) at which requests of the turn are refused; `None`
@@ -43,11 +51,75 @@ pub struct Setup {
     pub system: Arc<SystemPrompt>,
     /// Whether rounds after the first may use tools.
     pub tools_after_first_round: bool,
+    /// The trace context of the client's request, if it had one.
+    pub trace: Option<Arc<TraceContext>>,
     /// The time limit of whole replies; `None` streams replies.
     pub whole: Option<Duration>,
 }
 
+/// The trace context of a request.
+///
+/// Source: W3C Trace Context, recommendation of 2021-11-23.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct TraceContext {
+    /// The header `traceparent`.
+    pub parent: Arc<str>,
+    /// The header `tracestate`, if there was one.
+    pub state: Option<Arc<str>>,
+}
+
 impl Setup {
+    /// The model of a target; the first target has index 0. `None` if there is no such target.
+    #[must_use]
+    pub fn model_of(&self, target: u32) -> Option<&ModelRef> {
+        match target {
+            0 => Some(&self.model),
+            later => self.fallback(later).map(|target| &target.model),
+        }
+    }
+
+    /// The price of a target's model; `None` if it is unknown, or if there is no such target.
+    #[must_use]
+    pub fn price_of(&self, target: u32) -> Option<&Price> {
+        match target {
+            0 => self.price.as_ref(),
+            later => self.fallback(later)?.price.as_ref(),
+        }
+    }
+
+    /// The cost of model calls, each with its target and usage; `None` if a price is unknown, or if the prices
+    /// are in several currencies.
+    #[must_use]
+    pub fn bill(&self, calls: impl IntoIterator<Item = (u32, Usage)>) -> Option<Cost> {
+        let mut cost: Option<Cost> = None;
+        for (target, usage) in calls {
+            let bill = self.price_of(target)?.bill(&usage);
+            match &mut cost {
+                None => cost = Some(bill),
+                Some(cost) if cost.currency == bill.currency => {
+                    cost.amount += bill.amount;
+                    cost.estimated += bill.estimated;
+                }
+                Some(_) => return None,
+            }
+        }
+        match cost {
+            Some(cost) => Some(cost),
+            None => Some(self.price.as_ref()?.bill(&Usage::default())),
+        }
+    }
+
+    /// All models that the turn may call, in order.
+    pub fn models(&self) -> impl Iterator<Item = &ModelRef> {
+        let fallbacks = self.fallbacks.iter().map(|target| &target.model);
+        std::iter::once(&self.model).chain(fallbacks)
+    }
+
+    fn fallback(&self, target: u32) -> Option<&Target> {
+        let place = usize::try_from(target.checked_sub(1)?).ok()?;
+        self.fallbacks.get(place)
+    }
+
     /// How long a model may be silent. A reply in one piece arrives only when it is complete, so its whole time
     /// limit applies.
     #[must_use]

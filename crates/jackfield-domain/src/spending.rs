@@ -22,12 +22,10 @@ pub struct TurnSpending {
     pub at: WallTime,
     /// Its finished tool calls, in the order in which they ended.
     pub calls: Vec<CallSpending>,
-    /// The model.
+    /// The model that was called first.
     pub model: ModelRef,
     /// Its place in the session, from 1.
     pub ordinal: u32,
-    /// The price of the model when the turn began, if known.
-    pub price: Option<Price>,
     /// Its model calls with any usage, in order.
     pub replies: Vec<ReplySpending>,
     /// Its id.
@@ -41,6 +39,10 @@ pub struct ReplySpending {
     pub at: WallTime,
     /// The attempt.
     pub attempt: ModelAttempt,
+    /// The model that was called.
+    pub model: ModelRef,
+    /// The price of that model when the turn began, if known.
+    pub price: Option<Price>,
     /// The usage. A late count replaces its estimate.
     pub usage: Usage,
 }
@@ -96,6 +98,8 @@ struct SpendingFold {
     /// The calls of the current turn, with their last start and number of starts.
     calls: BTreeMap<ToolCallId, (Arc<ToolCall>, Option<WallTime>, u32)>,
     setup: Option<Arc<Setup>>,
+    /// The target of each model call that was not sent to the first one.
+    targets: BTreeMap<ModelAttempt, u32>,
     turns: Vec<TurnSpending>,
 }
 
@@ -112,16 +116,23 @@ impl SpendingFold {
                 ..
             } => {
                 self.calls.clear();
+                self.targets.clear();
                 self.setup = Some(Arc::clone(setup));
                 self.turns.push(TurnSpending {
                     at,
                     calls: Vec::new(),
                     model: setup.model.clone(),
                     ordinal: *ordinal,
-                    price: setup.price.clone(),
                     replies: Vec::new(),
                     turn: turn.clone(),
                 });
+            }
+            Fact::ModelCallStarted {
+                attempt, target, ..
+            } => {
+                if *target > 0 {
+                    self.targets.insert(*attempt, *target);
+                }
             }
             Fact::ReplyReceived { reply, .. } => {
                 for call in reply.message.calls() {
@@ -140,6 +151,7 @@ impl SpendingFold {
                 end,
                 result,
                 shown,
+                ..
             } => {
                 let Some((call, started, attempts)) = self.calls.remove(call) else {
                     return;
@@ -162,11 +174,12 @@ impl SpendingFold {
                     turn.calls.push(spent);
                 }
             }
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::CallLost { .. }
             | Fact::Late(_)
             | Fact::ModelCallEnded { .. }
-            | Fact::ModelCallStarted { .. }
             | Fact::SessionForked { .. }
             | Fact::TurnEnded { .. }
             | Fact::TurnResumed { .. }
@@ -176,13 +189,22 @@ impl SpendingFold {
     }
 
     fn record_usage(&mut self, attempt: ModelAttempt, usage: Usage, at: WallTime) {
-        let Some(turn) = self.turns.last_mut() else {
+        let (Some(turn), Some(setup)) = (self.turns.last_mut(), &self.setup) else {
             return;
         };
         let known = turn.replies.iter_mut().find(|one| one.attempt == attempt);
         match known {
             Some(known) => known.usage = known.usage.merge(usage),
-            None => turn.replies.push(ReplySpending { at, attempt, usage }),
+            None => {
+                let target = self.targets.get(&attempt).copied().unwrap_or(0);
+                turn.replies.push(ReplySpending {
+                    at,
+                    attempt,
+                    model: setup.model_of(target).unwrap_or(&setup.model).clone(),
+                    price: setup.price_of(target).cloned(),
+                    usage,
+                });
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::approval::Grants;
-use crate::block::{Block, Content, RanBy, ToolCall};
+use crate::block::{RanBy, ToolCall};
 use crate::digest::Digest;
 use crate::fact::{AfterLoss, CallEnd, Fact, ModelCallEnd, ToolUse, TurnEnd};
 use crate::failure::ModelFailureKind;
@@ -22,21 +22,26 @@ use crate::usage::Usage;
 use crate::wait::{Wait, WaitKind};
 
 mod batch;
+mod context;
 mod opening;
 mod spending;
 mod tries;
 mod view;
 mod waits;
 
-use self::batch::call_fingerprint;
 pub(crate) use self::batch::{Batch, BatchCall, CallGrant, CallState, RunningCall};
+use self::batch::{call_fingerprint, dedup_calls, drop_blank_blocks};
 use self::opening::{Definitions, definitions, with_client_results};
 
 /// The durable state of a turn. Only [`Turn::apply`] changes it, both live and during recovery.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
     pub(crate) active: Duration,
+    /// The number of attempts of this round that followed a failure at once.
+    pub(crate) at_once: u32,
     pub(crate) attempts: u32,
+    /// The provider's id of its own session for the turn, if it keeps one.
+    backend_session: Option<Arc<str>>,
     pub(crate) client_expired: bool,
     pub(crate) failures: u32,
     /// The number of resumes since its last progress.
@@ -64,6 +69,10 @@ pub struct Turn {
     pub(crate) round: u32,
     pub(crate) setup: Arc<Setup>,
     pub(crate) stage: Stage,
+    /// The index of the target of the last attempt.
+    pub(crate) target: u32,
+    /// The target of each model call that was not sent to the first one.
+    targets: BTreeMap<ModelAttempt, u32>,
     /// The round in which a reply to its client last ended; 0 if none has.
     pub(crate) last_delivered_round: u32,
     tools: Definitions,
@@ -121,7 +130,9 @@ impl Turn {
         };
         Self {
             active: Duration::ZERO,
+            at_once: 0,
             attempts: 0,
+            backend_session: None,
             client_expired: false,
             failures: 0,
             resumes_without_progress: 0,
@@ -141,6 +152,8 @@ impl Turn {
             round: 0,
             setup: Arc::clone(setup),
             stage: Stage::Ready,
+            target: 0,
+            targets: BTreeMap::new(),
             last_delivered_round: 0,
             tools: Definitions::default(),
             tool_use: ToolUse::Allowed,
@@ -249,12 +262,19 @@ impl Turn {
             Fact::ModelCallStarted {
                 active,
                 attempt,
+                target,
                 tools,
+                ..
             } => {
-                if attempt.round != self.round {
+                if attempt.round != self.round || *target != self.target {
+                    self.at_once = 0;
                     self.failures = 0;
                     self.had_unusable_reply = false;
                 }
+                if *target > 0 {
+                    self.targets.insert(*attempt, *target);
+                }
+                self.target = *target;
                 self.active = *active;
                 self.round = attempt.round;
                 self.attempts = attempt.attempt;
@@ -262,12 +282,14 @@ impl Turn {
                 self.stage = Stage::Calling(*attempt);
             }
             Fact::ModelCallEnded {
+                at_once,
                 partial,
                 retry_at,
                 why,
                 ..
             } => {
                 match why {
+                    ModelCallEnd::Failed(_) if *at_once => self.at_once += 1,
                     ModelCallEnd::Failed(failure) => {
                         self.failures += 1;
                         self.had_unusable_reply |= failure.kind == ModelFailureKind::UnusableReply;
@@ -281,6 +303,8 @@ impl Turn {
                 self.stage = retry_at.map_or(Stage::Ready, Stage::Retrying);
             }
             Fact::ReplyReceived { reply, .. } => self.receive(reply),
+            Fact::BackendSession { id, .. } => self.backend_session = Some(Arc::clone(id)),
+            Fact::Compacted(compaction) => self.apply_compaction(compaction),
             Fact::TurnEnded { end, .. } => self.stage = Stage::Ended(end.clone()),
             Fact::TurnResumed { nth, restrictions } => {
                 self.apply_resume(*nth, restrictions.as_ref());
@@ -296,8 +320,13 @@ impl Turn {
                 call,
                 end,
                 result,
+                revealed,
                 shown,
+                ..
             } => {
+                if let Some(revealed) = revealed {
+                    self.apply_revealed(revealed);
+                }
                 let cut = shown.and_then(|limit| result.cut(limit));
                 let shown = cut.unwrap_or_else(|| ToolResult::clone(result));
                 self.close_call(call, *end == CallEnd::ClientExpired, shown);
@@ -446,40 +475,5 @@ impl Turn {
 
     fn state_of(&mut self, id: &ToolCallId) -> Option<&mut CallState> {
         self.call(id).map(|call| &mut call.state)
-    }
-}
-
-/// The message without calls that repeat the id of an earlier call. Returns the same message if there are none:
-/// the loop gives every call a unique id. In a tampered journal, such a call would block the turn forever, as
-/// its outcome would be attributed to the first call.
-fn dedup_calls(message: &Arc<Message>) -> Arc<Message> {
-    let mut known = BTreeSet::new();
-    if message.calls().all(|call| known.insert(&call.id)) {
-        return Arc::clone(message);
-    }
-    let mut known = BTreeSet::new();
-    let mut message = Message::clone(message);
-    message.blocks.retain(|block| match &block.content {
-        Content::ToolCall(call) => known.insert(call.id.clone()),
-        Content::Audio(_)
-        | Content::Document(_)
-        | Content::Image(_)
-        | Content::Opaque(_)
-        | Content::Refusal(_)
-        | Content::Text(_)
-        | Content::Thinking(_)
-        | Content::ToolOutcome(_) => true,
-    });
-    Arc::new(message)
-}
-
-/// The message without blank blocks. Returns the same message if there are none.
-fn drop_blank_blocks(message: &Arc<Message>) -> Arc<Message> {
-    if message.blocks.iter().any(Block::is_blank) {
-        let mut message = Message::clone(message);
-        message.blocks.retain(|block| !block.is_blank());
-        Arc::new(message)
-    } else {
-        Arc::clone(message)
     }
 }

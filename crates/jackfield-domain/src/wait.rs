@@ -50,8 +50,16 @@ pub enum WaitKind {
 pub struct Question {
     /// The text of the question.
     pub message: Arc<str>,
+    /// For a request for a model's message: the request, whose answer is the message.
+    ///
+    /// Source: MCP specification of 2025-11-25, sampling.
+    pub sampling: Option<Arc<Value>>,
     /// The JSON Schema of the answer, if it has one.
     pub schema: Option<Arc<Value>>,
+    /// The address that the person has to open, if the question is answered there.
+    ///
+    /// Source: MCP specification of 2025-11-25, elicitation in URL mode.
+    pub url: Option<Arc<str>>,
 }
 
 /// The handle by which a toolbox finds a call that continues elsewhere. Only the toolbox reads it.

@@ -174,7 +174,9 @@ fn collect_client_calls(turn: &TurnId, loaded: &Loaded) -> BTreeMap<ToolCallId, 
                     }
                 }
             }
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::CallClosed { .. }
             | Fact::CallLost { .. }
             | Fact::CallStarted { .. }

@@ -32,9 +32,13 @@ pub struct TurnOptions {
     pub client_tools: Vec<Arc<ToolDefinition>>,
     /// What happens to a background turn when its last client disconnects.
     pub disconnect: Disconnect,
+    /// The models after the first one, in the order in which the turn falls back to them. The next one is called
+    /// when a model call has failed for good, nothing of its reply was shown that cannot be replaced, and the
+    /// request is not the cause.
+    pub fallbacks: Vec<ModelRef>,
     /// Limits.
     pub limits: Limits,
-    /// The model.
+    /// The model that is called first.
     pub model: ModelRef,
     /// The policy for tool calls.
     pub policy: Policy,
@@ -75,6 +79,7 @@ impl TurnOptions {
             choice: ToolChoice::Auto,
             client_tools: Vec::new(),
             disconnect: Disconnect::default(),
+            fallbacks: Vec::new(),
             limits: Limits::default(),
             model,
             policy: Policy::default(),

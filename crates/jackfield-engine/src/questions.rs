@@ -149,7 +149,9 @@ fn questions(session: &SessionId, loaded: &Loaded) -> Vec<OpenQuestion> {
                         known.end = Some((step.now.wall, end.clone()));
                     }
                 }
-                Fact::CallAccepted { .. }
+                Fact::BackendSession { .. }
+                | Fact::Compacted(_)
+                | Fact::CallAccepted { .. }
                 | Fact::CallClosed { .. }
                 | Fact::CallLost { .. }
                 | Fact::CallStarted { .. }

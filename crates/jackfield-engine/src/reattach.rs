@@ -302,7 +302,9 @@ fn ended_without_reply(turn: &TurnId, loaded: &Loaded) -> bool {
                         }
                     };
             }
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::CallClosed { .. }
             | Fact::CallLost { .. }
             | Fact::CallStarted { .. }
@@ -328,7 +330,9 @@ fn body_digest(turn: &TurnId, loaded: &Loaded) -> Option<Digest> {
             turn: opened,
             ..
         } if opened == turn => setup.caller.as_ref()?.body,
-        Fact::CallAccepted { .. }
+        Fact::BackendSession { .. }
+        | Fact::Compacted(_)
+        | Fact::CallAccepted { .. }
         | Fact::CallClosed { .. }
         | Fact::CallLost { .. }
         | Fact::CallStarted { .. }

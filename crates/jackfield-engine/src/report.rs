@@ -137,7 +137,9 @@ impl Reporter {
                     open.started = None;
                 }
             }
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::CallLost { .. }
             | Fact::Late(_)
             | Fact::ModelCallEnded { .. }

@@ -9,6 +9,7 @@ use jackfield_domain::policy::Policy;
 use jackfield_domain::send_message::{SendMessageUseCase, TurnBase};
 use jackfield_domain::session::Session;
 use jackfield_domain::setup::Setup;
+use jackfield_domain::target::Target;
 use jackfield_domain::time::Now;
 use jackfield_domain::tool_loop::{Step, ToolLoop};
 use jackfield_domain::turn::Turn;
@@ -105,10 +106,12 @@ impl Engine {
             options,
             session,
         } = message;
-        self.model(&options.model.provider)?;
-        if options.allowance.cost.is_some() && options.prices.get(&options.model).is_none() {
-            let model = options.model;
-            return Err(EngineError::Unpriced { model });
+        for model in std::iter::once(&options.model).chain(&options.fallbacks) {
+            self.model(&model.provider)?;
+            if options.allowance.cost.is_some() && options.prices.get(model).is_none() {
+                let model = model.clone();
+                return Err(EngineError::Unpriced { model });
+            }
         }
         let mut busy_policy = BusyPolicy {
             if_busy: options.if_busy,
@@ -366,6 +369,11 @@ pub(crate) struct PreparedTurn {
 /// The setup of a turn.
 fn setup(options: TurnOptions, offered: ToolOffer) -> Arc<Setup> {
     let price = options.prices.get(&options.model).cloned();
+    let fallbacks = options.fallbacks.into_iter().map(|model| {
+        let price = options.prices.get(&model).cloned();
+        Target { model, price }
+    });
+    let fallbacks: Vec<Target> = fallbacks.collect();
     let mut system = options.system;
     system.parts.extend(offered.instructions);
     Arc::new(Setup {
@@ -382,6 +390,10 @@ fn setup(options: TurnOptions, offered: ToolOffer) -> Arc<Setup> {
         system: Arc::new(system),
         tools_after_first_round: options.tools_after_first_round,
         whole: options.whole_reply_limit,
+        assistant: None,
+        fallbacks,
+        route: None,
+        trace: None,
     })
 }
 

@@ -365,7 +365,9 @@ impl Feed {
             }
             // From here on the reply is in a step, or discarded.
             Fact::ModelCallEnded { .. } | Fact::ReplyReceived { .. } => self.reply = None,
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::CallClosed { .. }
             | Fact::CallLost { .. }
             | Fact::CallStarted { .. }

@@ -67,7 +67,9 @@ fn fact(original: &Fact) -> Fact {
                 question.schema = None;
             }
         }
-        Fact::CallAccepted { .. }
+        Fact::BackendSession { .. }
+        | Fact::Compacted(_)
+        | Fact::CallAccepted { .. }
         | Fact::Late(_)
         | Fact::ModelCallStarted { .. }
         | Fact::TurnEnded { .. }

@@ -177,7 +177,9 @@ impl Story {
                 turn: turn.clone(),
                 usage: BTreeMap::new(),
             }),
-            fact @ (Fact::CallAccepted { .. }
+            fact @ (Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::CallClosed { .. }
             | Fact::CallLost { .. }
             | Fact::CallStarted { .. }
@@ -224,6 +226,8 @@ impl StoryTurn {
                 end,
                 result,
                 shown,
+                cached: _,
+                revealed: _,
             } => {
                 if let Some(story) = self.call(call) {
                     story.closed = Some(StoryCallEnd {
@@ -277,7 +281,12 @@ impl StoryTurn {
                 retry_at: *retry_at,
                 why: why.clone(),
             }),
-            Fact::ReplyReceived { attempt, reply } => {
+            Fact::ReplyReceived {
+                attempt,
+                reply,
+                first_token: _,
+                settled: _,
+            } => {
                 for call in reply.message.calls() {
                     let tool = self.setup.catalog.tool(call.name.as_str());
                     self.calls.push(StoryCall {
@@ -312,7 +321,9 @@ impl StoryTurn {
                 }
             }
             // Usage is counted above, and late results are added when the whole session is known.
-            Fact::Late(_)
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::Late(_)
             | Fact::ModelCallStarted { .. }
             | Fact::SessionForked { .. }
             | Fact::TurnOpened { .. } => {}

@@ -98,6 +98,7 @@ pub const fn failure_kind(kind: ModelFailureKind) -> &'static str {
         ModelFailureKind::ServerError => "server_error",
         ModelFailureKind::Timeout => "timeout",
         ModelFailureKind::TooLarge => "too_large",
+        ModelFailureKind::ToolsUnsupported => "tools_unsupported",
         ModelFailureKind::Transport => "transport",
         ModelFailureKind::Unauthenticated => "unauthenticated",
         ModelFailureKind::Unsupported => "unsupported",

@@ -92,7 +92,7 @@ impl Status {
             CallEnd::Denied => Self::Denied,
             CallEnd::ClientExpired | CallEnd::NotRun => Self::NotRun,
             CallEnd::Reported => Self::Unknown,
-            CallEnd::ByClient | CallEnd::Ran => {
+            CallEnd::ByClient | CallEnd::Cached | CallEnd::Ran => {
                 if is_error {
                     Self::Failed
                 } else {

@@ -141,6 +141,7 @@ fn provider_message(failure: &ModelFailure) -> String {
         | ModelFailureKind::Timeout
         | ModelFailureKind::TooLarge
         | ModelFailureKind::Transport
+        | ModelFailureKind::ToolsUnsupported
         | ModelFailureKind::Unsupported
         | ModelFailureKind::UnusableReply => message.clone(),
     }

@@ -45,7 +45,7 @@ pub fn apply(failure: &mut ModelFailure, headers: &HeaderMap, now: WallTime) {
         (true, Some(delay)) => RetryAdvice::After(delay),
         (true, None) => match failure.advice {
             RetryAdvice::After(delay) => RetryAdvice::After(delay),
-            RetryAdvice::Backoff | RetryAdvice::Never => RetryAdvice::Backoff,
+            RetryAdvice::AtOnce | RetryAdvice::Backoff | RetryAdvice::Never => RetryAdvice::Backoff,
         },
     };
 }

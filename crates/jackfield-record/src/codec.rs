@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jackfield_domain::fact::Envelope;
+use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::wait::{Delivery, Wait};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ pub const VERSION: u64 = 1;
 /// The vocabulary of this build within the form; incremented by each release that adds a kind of fact, a field
 /// or a value. A store keeps it beside its records, so that an older build notices unknown content without
 /// reading it.
-pub const VOCABULARY: u32 = 3;
+pub const VOCABULARY: u32 = 4;
 
 /// Encodes a step.
 ///
@@ -93,6 +94,28 @@ pub fn decode_wait(bytes: &[u8]) -> Result<Wait, DecodeError> {
     Ok(Wait::of(record.wait)?)
 }
 
+/// Encodes a spending record.
+///
+/// # Errors
+///
+/// [`EncodeError`] for a value that JSON cannot represent.
+pub fn encode_spending(spending: &SpendingRecord) -> Result<Vec<u8>, EncodeError> {
+    encode(&SpendingRow {
+        v: VERSION,
+        spending: spending.form(),
+    })
+}
+
+/// Decodes a spending record.
+///
+/// # Errors
+///
+/// [`DecodeError`], which tells whether a newer build may be able to read it.
+pub fn decode_spending(bytes: &[u8]) -> Result<SpendingRecord, DecodeError> {
+    let record: SpendingRow<_> = decode(bytes)?;
+    Ok(SpendingRecord::of(record.spending)?)
+}
+
 /// A step with its version.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -115,6 +138,14 @@ struct DeliveryRecord<T> {
 struct WaitRecord<T> {
     v: u64,
     wait: T,
+}
+
+/// A spending record with its version.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct SpendingRow<T> {
+    v: u64,
+    spending: T,
 }
 
 /// The part that all records of all versions have.

@@ -21,8 +21,8 @@ mod recording;
 mod v1;
 
 pub use self::codec::{
-    VERSION, VOCABULARY, decode_delivery, decode_envelope, decode_wait, encode_delivery,
-    encode_envelope, encode_wait,
+    VERSION, VOCABULARY, decode_delivery, decode_envelope, decode_spending, decode_wait,
+    encode_delivery, encode_envelope, encode_spending, encode_wait,
 };
 pub use self::cut::{Cut, MAX_TEXT, Part, cut, join};
 pub use self::depth::MAX_DEPTH;

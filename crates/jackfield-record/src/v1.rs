@@ -18,5 +18,7 @@ mod restrictions;
 mod scalar;
 mod settings;
 mod setup;
+mod spending;
+mod target;
 mod tool;
 mod wait;

@@ -26,6 +26,7 @@ mod reply;
 mod request;
 mod setup;
 mod stream;
+mod target;
 mod text;
 mod tool;
 mod wait;
@@ -52,6 +53,7 @@ pub use self::setup::{
     allowance, caller, limits, money, opening, permission, policy, price, setup,
 };
 pub use self::stream::deltas_of;
+pub use self::target::{reservations, spending_record, target, target_choice, trace_context};
 pub use self::text::{id, json, json_object, text, word, words};
 pub use self::tool::{
     catalog, catalog_entry, input_format, schema, tool_choice, tool_definition, tool_name,

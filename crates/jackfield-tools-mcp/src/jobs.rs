@@ -84,6 +84,8 @@ impl Questions {
                 Ok(Some(Question {
                     message: message.into(),
                     schema: schema.cloned().map(Arc::new),
+                    sampling: None,
+                    url: None,
                 }))
             }
             (method, _) => Err(ToolFailure::unknown(

@@ -319,6 +319,8 @@ fn asked(answer: &Answer) -> WaitKind {
             question: Question {
                 message: "Which one?".into(),
                 schema: Some(Arc::new(json!({ "type": "object" }))),
+                sampling: None,
+                url: None,
             },
         },
         Answer::UnknownOutcome(_) => WaitKind::UnknownOutcome,

@@ -61,31 +61,46 @@ macro_rules! kinds {
 }
 
 /// Fields that may be missing; each has to be there once.
-const FIELDS: [&str; 16] = [
+const FIELDS: [&str; 29] = [
     "field.annotation",
     "field.approval",
+    "field.assistant",
+    "field.at_once",
     "field.cache_point",
+    "field.cached",
     "field.caller",
+    "field.choice",
     "field.edited",
+    "field.fallbacks",
+    "field.first_token",
     "field.opaque_of_message",
     "field.partial",
     "field.price",
+    "field.reserved",
     "field.retry_at",
+    "field.revealed",
+    "field.route",
+    "field.settled",
     "field.shown",
     "field.strict",
     "field.structured",
     "field.subject",
+    "field.target",
+    "field.trace",
     "field.usage",
     "field.view",
     "field.whole",
+    "field.withdrawn",
 ];
 
 kinds! {
     "fact" Fact {
+        Self::BackendSession { .. } => "backend_session",
         Self::CallAccepted { .. } => "call_accepted",
         Self::CallClosed { .. } => "call_closed",
         Self::CallLost { .. } => "call_lost",
         Self::CallStarted { .. } => "call_started",
+        Self::Compacted(_) => "compacted",
         Self::Late(_) => "late",
         Self::ModelCallEnded { .. } => "model_call_ended",
         Self::ModelCallStarted { .. } => "model_call_started",
@@ -113,6 +128,7 @@ kinds! {
     }
     "call_end" CallEnd {
         Self::ByClient => "by_client",
+        Self::Cached => "cached",
         Self::Cancelled => "cancelled",
         Self::ClientExpired => "client_expired",
         Self::Denied => "denied",
@@ -160,6 +176,7 @@ kinds! {
         Self::ServerError => "server_error",
         Self::Timeout => "timeout",
         Self::TooLarge => "too_large",
+        Self::ToolsUnsupported => "tools_unsupported",
         Self::Transport => "transport",
         Self::Unauthenticated => "unauthenticated",
         Self::Unsupported => "unsupported",
@@ -172,6 +189,7 @@ kinds! {
     }
     "retry" RetryAdvice {
         Self::After(_) => "after",
+        Self::AtOnce => "at_once",
         Self::Backoff => "backoff",
         Self::Never => "never",
     }

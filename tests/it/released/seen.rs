@@ -45,13 +45,17 @@ impl Seen {
     pub(crate) fn fact(&mut self, fact: &Fact) {
         self.kind(fact);
         match fact {
-            Fact::CallAccepted { .. } => {}
+            Fact::BackendSession { .. } | Fact::CallAccepted { .. } | Fact::Compacted(_) => {}
             Fact::CallClosed {
                 call: _,
                 end,
                 result,
                 shown,
+                cached,
+                revealed,
             } => {
+                self.field("field.cached", cached.is_some());
+                self.field("field.revealed", revealed.is_some());
                 self.kind(end);
                 self.result(result);
                 self.field("field.shown", shown.is_some());
@@ -89,7 +93,15 @@ impl Seen {
                 retry_at,
                 usage,
                 why,
+                at_once,
+                first_token,
+                settled,
+                withdrawn,
             } => {
+                self.field("field.at_once", *at_once);
+                self.field("field.first_token", first_token.is_some());
+                self.field("field.settled", !settled.is_empty());
+                self.field("field.withdrawn", *withdrawn);
                 self.field("field.partial", partial.is_some());
                 self.field("field.retry_at", retry_at.is_some());
                 self.field("field.usage", usage.is_some());
@@ -104,14 +116,22 @@ impl Seen {
                 active: _,
                 attempt: _,
                 tools,
+                choice,
+                reserved,
+                target,
             } => {
+                self.field("field.choice", choice.is_some());
+                self.field("field.reserved", !reserved.is_empty());
+                self.field("field.target", *target > 0);
                 self.kind(tools);
                 match tools {
                     ToolUse::LastRound(limit) => self.kind(limit),
                     ToolUse::Allowed | ToolUse::FirstRoundOnly => {}
                 }
             }
-            Fact::ReplyReceived { attempt: _, reply } => self.reply(reply),
+            Fact::ReplyReceived {
+                attempt: _, reply, ..
+            } => self.reply(reply),
             Fact::SessionForked {
                 at: _,
                 from: _,
@@ -238,7 +258,15 @@ impl Seen {
             system,
             tools_after_first_round: _,
             whole,
+            assistant,
+            fallbacks,
+            route,
+            trace,
         } = setup;
+        self.field("field.assistant", assistant.is_some());
+        self.field("field.fallbacks", !fallbacks.is_empty());
+        self.field("field.route", route.is_some());
+        self.field("field.trace", trace.is_some());
         self.kind(choice);
         self.kind(&limits.on_limit);
         self.field("field.price", price.is_some());

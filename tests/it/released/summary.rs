@@ -109,7 +109,9 @@ fn fact(text: &mut String, fact: &Fact) {
         },
         Fact::WaitClosed { end, .. } => end.label().to_owned(),
         Fact::WaitOpened { wait } => wait.kind.label().to_owned(),
-        Fact::CallAccepted { .. }
+        Fact::BackendSession { .. }
+        | Fact::Compacted(_)
+        | Fact::CallAccepted { .. }
         | Fact::CallLost { .. }
         | Fact::CallStarted { .. }
         | Fact::Late(_)

@@ -62,6 +62,7 @@ const fn of_model(kind: ModelFailureKind) -> (u16, &'static str) {
     match kind {
         ModelFailureKind::ContextTooLong { .. }
         | ModelFailureKind::InvalidRequest
+        | ModelFailureKind::ToolsUnsupported
         | ModelFailureKind::Unsupported => (400, "invalid_request_error"),
         ModelFailureKind::Forbidden
         | ModelFailureKind::Interrupted

@@ -89,13 +89,19 @@ fn fact_fields(fact: &Fact) -> Parts {
         ($($field:ident),*) => { vec![$((stringify!($field), format!("{:?}", $field))),*] };
     }
     match fact {
+        Fact::BackendSession { attempt, id } => ("backend_session", fields![attempt, id]),
         Fact::CallAccepted { attempt, handle } => ("call_accepted", fields![attempt, handle]),
         Fact::CallClosed {
             call,
             end,
             result,
             shown,
-        } => ("call_closed", fields![call, end, result, shown]),
+            cached,
+            revealed,
+        } => (
+            "call_closed",
+            fields![cached, call, end, result, revealed, shown],
+        ),
         Fact::CallLost {
             attempt,
             disposition,
@@ -116,6 +122,7 @@ fn fact_fields(fact: &Fact) -> Parts {
             "call_started",
             fields![approval, attempt, edited, may_repeat, time_limit],
         ),
+        Fact::Compacted(compaction) => ("compacted", fields![compaction]),
         Fact::Late(Late::Outcome {
             attempt,
             is_error,
@@ -128,16 +135,44 @@ fn fact_fields(fact: &Fact) -> Parts {
             retry_at,
             usage,
             why,
+            at_once,
+            first_token,
+            settled,
+            withdrawn,
         } => (
             "model_call_ended",
-            fields![attempt, partial, retry_at, usage, why],
+            fields![
+                at_once,
+                attempt,
+                first_token,
+                partial,
+                retry_at,
+                settled,
+                usage,
+                why,
+                withdrawn
+            ],
         ),
         Fact::ModelCallStarted {
             active,
             attempt,
             tools,
-        } => ("model_call_started", fields![active, attempt, tools]),
-        Fact::ReplyReceived { attempt, reply } => ("reply_received", fields![attempt, reply]),
+            choice,
+            reserved,
+            target,
+        } => (
+            "model_call_started",
+            fields![active, attempt, choice, reserved, target, tools],
+        ),
+        Fact::ReplyReceived {
+            attempt,
+            reply,
+            first_token,
+            settled,
+        } => (
+            "reply_received",
+            fields![attempt, first_token, reply, settled],
+        ),
         Fact::SessionForked { at, from, messages } => {
             ("session_forked", fields![at, from, messages])
         }

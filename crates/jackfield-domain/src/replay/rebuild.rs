@@ -177,7 +177,7 @@ impl Rebuilder<'_> {
 
     fn reply_ended(&self) -> Result<Vec<RebuiltInput>, MissingRecord> {
         let whole = self.find(|fact| {
-            let Fact::ReplyReceived { attempt, reply } = fact else {
+            let Fact::ReplyReceived { attempt, reply, .. } = fact else {
                 return None;
             };
             let (attempt, mut end) = (*attempt, Box::new(reply.end.clone()));

@@ -105,7 +105,7 @@ impl Decider<'_> {
             return not_run(error_texts::limit_reached(Some(LimitKind::Rounds)));
         }
         // If the budget does not even cover a last round, no model would see the results.
-        if let Some(limit) = self.exhausted_budget() {
+        if let Some(limit) = self.exhausted_budget(self.turn.target) {
             return not_run(error_texts::limit_reached(Some(limit)));
         }
         let Some(tool) = setup.catalog.tool(call.name.as_str()) else {
@@ -353,6 +353,8 @@ impl Decider<'_> {
             end,
             result,
             shown,
+            cached: None,
+            revealed: None,
         });
     }
 

@@ -31,6 +31,10 @@ impl Decider<'_> {
                     retry_at,
                     usage,
                     why,
+                    at_once: false,
+                    first_token: None,
+                    settled: Vec::new(),
+                    withdrawn: false,
                 });
             }
             Stage::Ready | Stage::Retrying(_) => {}

@@ -84,6 +84,10 @@ impl Decider<'_> {
                     retry_at: None,
                     usage,
                     why,
+                    at_once: false,
+                    first_token: None,
+                    settled: Vec::new(),
+                    withdrawn: false,
                 });
                 if self.provider_may_have_acted() {
                     self.end(TurnEnd::Interrupted(lost_provider_reply()));

@@ -12,6 +12,7 @@ use crate::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use crate::ids::ModelAttempt;
 use crate::reply::{FinishReason, ReplyEnd};
 use crate::request::Attempt;
+use crate::target::TargetReason;
 use crate::tool_loop::action::Action;
 use crate::tool_loop::decider::Decider;
 use crate::turn::Stage;
@@ -71,6 +72,8 @@ impl Decider<'_> {
                 self.decide(Fact::ReplyReceived {
                     attempt,
                     reply: Arc::new(reply),
+                    first_token: None,
+                    settled: Vec::new(),
                 });
                 if matches!(self.turn.stage, Stage::Tools(_)) {
                     self.plan_calls();
@@ -102,21 +105,28 @@ impl Decider<'_> {
         let reply = self.live.take_reply();
         let visible = reply.as_ref().is_some_and(ReplyAccumulator::is_visible);
         let partial = reply.and_then(|reply| reply.partial());
-        let retry_at = self
-            .retry_after(attempt, &failure, visible)
-            .map(|d| self.now.wall.after(d));
+        let next = self.after_failure(attempt, &failure, visible);
+        let retry_at = match next {
+            AfterFailure::AtOnce { .. } => Some(self.now.wall),
+            AfterFailure::End => None,
+            AfterFailure::Retry(pause) => Some(self.now.wall.after(pause)),
+        };
         self.decide(Fact::ModelCallEnded {
+            at_once: matches!(next, AfterFailure::AtOnce { .. }),
             attempt,
+            first_token: None,
             partial: partial.clone(),
             retry_at,
+            settled: Vec::new(),
             usage,
             why: ModelCallEnd::Failed(failure.clone()),
+            withdrawn: false,
         });
-        if retry_at.is_none() {
-            self.end(match partial {
-                Some(_) => TurnEnd::Interrupted(failure),
-                None => TurnEnd::Failed(failure),
-            });
+        match (next, partial) {
+            (AfterFailure::AtOnce { reason, target }, _) => self.attempt_with(target, reason),
+            (AfterFailure::Retry(_), _) => {}
+            (AfterFailure::End, Some(_)) => self.end(TurnEnd::Interrupted(failure)),
+            (AfterFailure::End, None) => self.end(TurnEnd::Failed(failure)),
         }
     }
 
@@ -182,25 +192,49 @@ impl Decider<'_> {
         }
     }
 
-    /// The pause before a retry; `None` if there is no retry.
-    fn retry_after(
+    /// The decision about a failed attempt: the same target at once or later, the next target, or the end.
+    fn after_failure(
         &self,
         attempt: ModelAttempt,
         failure: &ModelFailure,
         visible: bool,
-    ) -> Option<Duration> {
+    ) -> AfterFailure {
+        let setup = &self.turn.setup;
+        if visible && !setup.can_supersede {
+            return AfterFailure::End;
+        }
+        let target = self.turn.target;
+        if failure.advice == RetryAdvice::AtOnce && self.turn.at_once < MAX_AT_ONCE {
+            let reason = None;
+            return AfterFailure::AtOnce { reason, target };
+        }
+        if let Some(pause) = self.retry_after(attempt, failure) {
+            return AfterFailure::Retry(pause);
+        }
+        let next = target.saturating_add(1);
+        match fallback_reason(failure.kind) {
+            Some(reason) if setup.model_of(next).is_some() => AfterFailure::AtOnce {
+                reason: Some(reason),
+                target: next,
+            },
+            Some(_) | None => AfterFailure::End,
+        }
+    }
+
+    /// The pause before a retry; `None` if there is no retry.
+    fn retry_after(&self, attempt: ModelAttempt, failure: &ModelFailure) -> Option<Duration> {
         let setup = &self.turn.setup;
         // A model that wrote two unusable replies in a row would write a third.
         if failure.kind == ModelFailureKind::UnusableReply && self.turn.had_unusable_reply {
             return None;
         }
-        if self.turn.failures >= setup.limits.model_retries || (visible && !setup.can_supersede) {
+        if self.turn.failures >= setup.limits.model_retries {
             return None;
         }
         match failure.advice {
             RetryAdvice::Never => None,
             RetryAdvice::After(wait) => (wait <= setup.limits.retry_after).then_some(wait),
-            RetryAdvice::Backoff => {
+            RetryAdvice::AtOnce | RetryAdvice::Backoff => {
                 let full =
                     LONGEST_BACKOFF.min(FIRST_BACKOFF * 2_u32.pow(self.turn.failures.min(8)));
                 Some(full.mul_f64(self.jitter(attempt)))
@@ -220,6 +254,41 @@ impl Decider<'_> {
     }
 }
 
+/// The decision about a failed attempt.
+enum AfterFailure {
+    /// The next attempt follows in the same step, with this target.
+    AtOnce {
+        /// Why another target is called, if one is.
+        reason: Option<TargetReason>,
+        target: u32,
+    },
+    /// The turn ends.
+    End,
+    /// The same target is called again after this pause.
+    Retry(Duration),
+}
+
+/// Why the next target is called after a failure of this kind; `None` if the request would fail there, too.
+const fn fallback_reason(kind: ModelFailureKind) -> Option<TargetReason> {
+    match kind {
+        ModelFailureKind::ContextTooLong { .. } => Some(TargetReason::ContextTooLong),
+        ModelFailureKind::InvalidRequest | ModelFailureKind::TooLarge => None,
+        ModelFailureKind::Forbidden
+        | ModelFailureKind::Interrupted
+        | ModelFailureKind::ModelNotFound
+        | ModelFailureKind::Overloaded
+        | ModelFailureKind::ProtocolViolation
+        | ModelFailureKind::RateLimited
+        | ModelFailureKind::ServerError
+        | ModelFailureKind::Timeout
+        | ModelFailureKind::ToolsUnsupported
+        | ModelFailureKind::Transport
+        | ModelFailureKind::Unauthenticated
+        | ModelFailureKind::UnusableReply
+        | ModelFailureKind::Unsupported => Some(TargetReason::Fallback),
+    }
+}
+
 /// A provider's count; zeros do not count.
 fn nonzero_usage(usage: Option<Usage>) -> Option<Usage> {
     usage.filter(|usage| usage.total() > 0)
@@ -235,6 +304,8 @@ fn protocol_failure(violation: &ProtocolViolation) -> ModelFailure {
     )
 }
 
+/// The maximum number of attempts of a round that follow a failure at once, with the same target.
+const MAX_AT_ONCE: u32 = 2;
 /// The first pause, before jitter halves it at most: no pause is shorter than 0.5 s.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(8);

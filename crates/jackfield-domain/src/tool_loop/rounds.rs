@@ -1,10 +1,13 @@
 //! Rounds: when the next one begins, and when the turn ends instead.
 
+use std::sync::Arc;
+
 use crate::fact::{Fact, ToolUse, TurnEnd};
 use crate::ids::ModelAttempt;
 use crate::limits::{LimitKind, OnLimit};
 use crate::reply::FinishReason;
 use crate::request::ModelRequest;
+use crate::target::{TargetChoice, TargetReason};
 use crate::tool::ToolChoice;
 use crate::tool_loop::action::Action;
 use crate::tool_loop::decider::Decider;
@@ -52,19 +55,25 @@ impl Decider<'_> {
             }
             None => ToolUse::Allowed,
         };
-        self.call_model(ModelAttempt { round, attempt: 1 }, tools);
+        let target = self.turn.target;
+        self.call_model(ModelAttempt { round, attempt: 1 }, tools, target, None);
     }
 
     /// Retries the model call of the current round.
     pub(super) fn next_attempt(&mut self) {
-        if let Some(limit) = self.exhausted_budget() {
+        self.attempt_with(self.turn.target, None);
+    }
+
+    /// Makes the model call of the current round again, with this target.
+    pub(super) fn attempt_with(&mut self, target: u32, reason: Option<TargetReason>) {
+        if let Some(limit) = self.exhausted_budget(target) {
             return self.end_limited(limit);
         }
         let attempt = ModelAttempt {
             round: self.turn.round.max(1),
             attempt: self.turn.attempts + 1,
         };
-        self.call_model(attempt, self.turn.tool_use);
+        self.call_model(attempt, self.turn.tool_use, target, reason);
     }
 
     pub(super) fn end_limited(&mut self, limit: LimitKind) {
@@ -72,11 +81,26 @@ impl Decider<'_> {
         self.end(TurnEnd::Limited { is_error, limit });
     }
 
-    fn call_model(&mut self, attempt: ModelAttempt, tools: ToolUse) {
+    fn call_model(
+        &mut self,
+        attempt: ModelAttempt,
+        tools: ToolUse,
+        target: u32,
+        reason: Option<TargetReason>,
+    ) {
         let active = self.live.active();
+        let choice = reason.map(|reason| {
+            Arc::new(TargetChoice {
+                breakers: Vec::new(),
+                reason,
+            })
+        });
         self.decide(Fact::ModelCallStarted {
             active,
             attempt,
+            choice,
+            reserved: Vec::new(),
+            target,
             tools,
         });
         self.live
@@ -102,11 +126,11 @@ impl Decider<'_> {
         let request = ModelRequest {
             choice,
             messages: self.turn.messages.clone().with_cache_point(),
-            model: setup.model.clone(),
-            settings: std::sync::Arc::clone(&setup.settings),
+            model: setup.model_of(target).unwrap_or(&setup.model).clone(),
+            settings: Arc::clone(&setup.settings),
             strict: setup.strict,
-            system: std::sync::Arc::clone(&setup.system),
-            tools: std::sync::Arc::clone(self.turn.tools()),
+            system: Arc::clone(&setup.system),
+            tools: Arc::clone(self.turn.tools()),
             whole: setup.whole.is_some(),
         };
         self.actions.push(Action::CallModel {
@@ -115,10 +139,10 @@ impl Decider<'_> {
         });
     }
 
-    /// The budget that does not cover another model call, if any: its request, and the longest reply that it
-    /// may give.
-    pub(super) fn exhausted_budget(&self) -> Option<LimitKind> {
-        match self.remaining_budget() {
+    /// The budget that does not cover another call of this target, if any: its request, and the longest reply
+    /// that it may give.
+    pub(super) fn exhausted_budget(&self, target: u32) -> Option<LimitKind> {
+        match self.remaining_budget(target) {
             Some(Budget::Nothing(limit)) => Some(limit),
             Some(Budget::LastRound(_)) | None => None,
         }
@@ -126,7 +150,7 @@ impl Decider<'_> {
 
     /// The limit that applies before a round begins, if any.
     fn limit_before(&self, round: u32) -> Option<Budget> {
-        let rest = self.remaining_budget();
+        let rest = self.remaining_budget(self.turn.target);
         if matches!(rest, Some(Budget::Nothing(_))) {
             return rest;
         }
@@ -144,9 +168,9 @@ impl Decider<'_> {
         rest
     }
 
-    /// What the token and cost budgets have left, if it does not cover a round and a last one after it. The
-    /// maximum usage of a call is reserved here, and settled by its fact.
-    fn remaining_budget(&self) -> Option<Budget> {
+    /// What the token and cost budgets have left, if it does not cover a round with this target and a last one
+    /// after it. The maximum usage of a call is reserved here, and settled by its fact.
+    fn remaining_budget(&self, target: u32) -> Option<Budget> {
         let setup = &self.turn.setup;
         let allowance = setup.allowance;
         if allowance.tokens.is_none() && allowance.cost.is_none() {
@@ -164,9 +188,10 @@ impl Decider<'_> {
                 LimitKind::Tokens,
             )
         });
-        let cost = allowance.cost.and_then(|cost| match &setup.price {
-            Some(price) => {
-                let left = cost.less(price.cost(&used)).as_picos();
+        let price = setup.price_of(target).zip(self.turn.cost());
+        let cost = allowance.cost.and_then(|cost| match &price {
+            Some((price, spent)) => {
+                let left = cost.less(spent.amount).as_picos();
                 let reserve = price.reserve(input, output).as_picos();
                 Budget::from_remaining(left, reserve, LimitKind::Cost)
             }

@@ -1,5 +1,6 @@
 //! A batch: the tool calls of one reply, and their states.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -131,4 +132,39 @@ pub(crate) fn call_fingerprint(call: &ToolCall, shown: &ToolResult) -> Digest {
     .chain(content)
     .collect();
     Digest::of_parts(parts.iter().map(String::as_str))
+}
+
+/// The message without calls that repeat the id of an earlier call. Returns the same message if there are none:
+/// the loop gives every call a unique id. In a tampered journal, such a call would block the turn forever, as
+/// its outcome would be attributed to the first call.
+pub(super) fn dedup_calls(message: &Arc<Message>) -> Arc<Message> {
+    let mut known = BTreeSet::new();
+    if message.calls().all(|call| known.insert(&call.id)) {
+        return Arc::clone(message);
+    }
+    let mut known = BTreeSet::new();
+    let mut message = Message::clone(message);
+    message.blocks.retain(|block| match &block.content {
+        Content::ToolCall(call) => known.insert(call.id.clone()),
+        Content::Audio(_)
+        | Content::Document(_)
+        | Content::Image(_)
+        | Content::Opaque(_)
+        | Content::Refusal(_)
+        | Content::Text(_)
+        | Content::Thinking(_)
+        | Content::ToolOutcome(_) => true,
+    });
+    Arc::new(message)
+}
+
+/// The message without blank blocks. Returns the same message if there are none.
+pub(super) fn drop_blank_blocks(message: &Arc<Message>) -> Arc<Message> {
+    if message.blocks.iter().any(Block::is_blank) {
+        let mut message = Message::clone(message);
+        message.blocks.retain(|block| !block.is_blank());
+        Arc::new(message)
+    } else {
+        Arc::clone(message)
+    }
 }

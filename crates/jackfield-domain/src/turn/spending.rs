@@ -16,11 +16,14 @@ impl Turn {
         all
     }
 
-    /// The cost of that usage, if the model has a price.
+    /// The cost of that usage, if the called models have prices in one currency.
     #[must_use]
     pub fn cost(&self) -> Option<Cost> {
-        let price = self.setup.price.as_ref()?;
-        Some(price.bill(&self.usage()))
+        let calls = self.usage_by_call.iter().map(|(attempt, usage)| {
+            let target = self.targets.get(attempt).copied().unwrap_or(0);
+            (target, *usage)
+        });
+        self.setup.bill(calls)
     }
 
     /// Adds the usage of a model call once. A count replaces an estimate, never the reverse.

@@ -80,7 +80,9 @@ impl Turn {
                 ..
             } => true,
             Fact::ModelCallStarted { .. } | Fact::ReplyReceived { .. } => false,
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::CallClosed { .. }
             | Fact::CallLost { .. }
             | Fact::CallStarted { .. }

@@ -39,6 +39,7 @@ properties! {
     the_model_is_shown_what_the_journal_says => ShownIsWhatTheJournalSays,
     the_sum_over_the_journal_is_what_the_world_charged => SpendingAddsUp,
     the_end_of_a_turn_names_what_its_client_has => ViewsAreWhatIsKept,
+    targets_are_called_in_the_order_of_the_setup => TargetsFollowTheSetup,
     the_transcript_only_grows => TranscriptOnlyGrows,
     tries_that_come_to_nothing_are_counted_and_no_others => TriesInVainAreCounted,
     an_unusable_reply_is_asked_for_once_more_in_a_round => UnusableRepliesAreAskedForOnceMore,

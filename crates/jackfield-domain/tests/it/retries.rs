@@ -10,8 +10,10 @@ use jackfield_domain::ids::{ModelAttempt, SessionId};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::message::Message;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
+use jackfield_domain::request::ModelRef;
 use jackfield_domain::session::Session;
 use jackfield_domain::setup::{Opening, Setup};
+use jackfield_domain::target::Target;
 use jackfield_domain::tool_loop::{Input, Restrictions};
 use jackfield_domain::usage::Usage;
 
@@ -451,4 +453,75 @@ fn what_a_reply_used_that_cannot_be_read_is_counted() {
 /// The end of a reply, without any further piece.
 fn says_nothing() -> It {
     crate::scene::reply(Vec::new(), FinishReason::Stop)
+}
+
+/// A setup with a second target, which retries nothing.
+fn two_targets() -> Setup {
+    let limits = Limits {
+        model_retries: 0,
+        ..Limits::default()
+    };
+    let second = ModelRef {
+        model: "model-2".into(),
+        provider: "other".into(),
+    };
+    Setup {
+        fallbacks: vec![Target {
+            model: second,
+            price: None,
+        }],
+        ..setup(limits)
+    }
+}
+
+#[test]
+fn a_failure_is_followed_at_once_twice_and_is_no_retry() {
+    let again = "reply failed: Overloaded, again in 0 ms";
+    let retry = "reply failed: Overloaded, again in 1000 ms";
+    check(
+        plain(),
+        &["model 1.1"],
+        vec![
+            (overloaded(RetryAdvice::AtOnce), &[again, "model 1.2"]),
+            (overloaded(RetryAdvice::AtOnce), &[again, "model 1.3"]),
+            (overloaded(after(1)), &[retry]),
+            (passes(1000), &["model 1.4"]),
+            (overloaded(after(1)), &[retry]),
+            (passes(1000), &["model 1.5"]),
+            (says("here"), &["end Answered(Stop)"]),
+        ],
+    );
+}
+
+#[test]
+fn the_next_target_is_called_once_the_first_has_failed() {
+    check(
+        two_targets(),
+        &["model 1.1"],
+        vec![
+            (
+                overloaded(RetryAdvice::Backoff),
+                &["reply failed: Overloaded, again in 0 ms", "model 1.2"],
+            ),
+            (calls(&["read"]), &["run read"]),
+            (finishes("read", "a"), &["read Ran: a", "model 2.1"]),
+            (
+                overloaded(RetryAdvice::Backoff),
+                &["reply failed: Overloaded", "end Failed(Overloaded)"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_request_that_is_refused_goes_to_no_other_target() {
+    let refused = failure(ModelFailureKind::InvalidRequest, RetryAdvice::Never);
+    check(
+        two_targets(),
+        &["model 1.1"],
+        vec![(
+            fails(refused),
+            &["reply failed: InvalidRequest", "end Failed(InvalidRequest)"],
+        )],
+    );
 }

@@ -119,6 +119,8 @@ impl Scene {
                 let question = Question {
                     message: "which one?".into(),
                     schema: None,
+                    sampling: None,
+                    url: None,
                 };
                 self.feed(Input::ToolAsked {
                     attempt,

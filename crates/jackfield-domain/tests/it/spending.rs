@@ -395,7 +395,7 @@ fn the_bill_has_every_reply_and_every_call() {
     };
     assert_eq!(turn.usage(), scene.machine.turn().usage());
     assert_eq!(
-        (turn.replies.len(), turn.price.as_ref()),
+        (turn.replies.len(), turn.replies[0].price.as_ref()),
         (2, Some(&price()))
     );
     let told: Vec<_> = turn

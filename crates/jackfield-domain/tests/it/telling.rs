@@ -48,6 +48,9 @@ const fn started(attempt: ModelAttempt) -> Fact {
         active: Duration::ZERO,
         attempt,
         tools: ToolUse::Allowed,
+        choice: None,
+        reserved: Vec::new(),
+        target: 0,
     }
 }
 
@@ -55,6 +58,8 @@ fn received(reply: &Reply) -> Fact {
     Fact::ReplyReceived {
         attempt: FIRST,
         reply: reply.clone().into(),
+        first_token: None,
+        settled: Vec::new(),
     }
 }
 
@@ -72,6 +77,10 @@ fn ended(attempt: ModelAttempt, why: ModelCallEnd, retries: bool) -> Fact {
         retry_at: retries.then(|| WallTime::from_millis(1)),
         usage: None,
         why,
+        at_once: false,
+        first_token: None,
+        settled: Vec::new(),
+        withdrawn: false,
     }
 }
 

@@ -213,6 +213,9 @@ fn started(attempt: ModelAttempt) -> Fact {
         active: std::time::Duration::ZERO,
         attempt,
         tools: ToolUse::Allowed,
+        choice: None,
+        reserved: Vec::new(),
+        target: 0,
     }
 }
 
@@ -225,6 +228,8 @@ fn received(attempt: ModelAttempt, blocks: Vec<Block>) -> Fact {
     Fact::ReplyReceived {
         attempt,
         reply: Arc::new(Reply { end, message }),
+        first_token: None,
+        settled: Vec::new(),
     }
 }
 
@@ -242,6 +247,10 @@ fn broken(attempt: ModelAttempt, why: ModelCallEnd, partial: Option<&str>) -> Fa
         retry_at: None,
         usage: None,
         why,
+        at_once: false,
+        first_token: None,
+        settled: Vec::new(),
+        withdrawn: false,
     }
 }
 

@@ -30,6 +30,7 @@ mod ledger;
 mod oracle;
 mod replayed;
 mod scenario;
+mod targets;
 mod unusable;
 mod views;
 

@@ -152,8 +152,8 @@ impl SessionEvents {
                 call: attempt.call.to_string(),
                 attempt: attempt.attempt,
             }),
-            // Late results change no earlier event.
-            Fact::Late(_) => return None,
+            // Neither changes an earlier event: late results, and what only later model calls see.
+            Fact::BackendSession { .. } | Fact::Compacted(_) | Fact::Late(_) => return None,
             Fact::ModelCallEnded { .. } => EventView::ReplyFailed(broken_reply(fact, now)?),
             Fact::ModelCallStarted { attempt, tools, .. } => {
                 let (tools_allowed, why_not) = words::tool_use(*tools);
@@ -164,7 +164,7 @@ impl SessionEvents {
                     why_not: why_not.map(str::to_owned),
                 })
             }
-            Fact::ReplyReceived { attempt, reply } => EventView::Reply(ReplyTold {
+            Fact::ReplyReceived { attempt, reply, .. } => EventView::Reply(ReplyTold {
                 round: attempt.round,
                 attempt: attempt.attempt,
                 message: MessageView {

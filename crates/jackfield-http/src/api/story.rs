@@ -38,6 +38,8 @@ pub(crate) struct TurnStory {
     setup: Arc<Setup>,
     /// Its id.
     pub(crate) turn: TurnId,
+    /// The target of each model call that was not sent to the first one.
+    targets: BTreeMap<ModelAttempt, u32>,
     usage_by_attempt: BTreeMap<ModelAttempt, Usage>,
     waits: Vec<Wait>,
 }
@@ -99,6 +101,7 @@ impl TurnStory {
             resumed: 0,
             rounds: 0,
             setup: Arc::clone(setup),
+            targets: BTreeMap::new(),
             turn: turn.clone(),
             usage_by_attempt: BTreeMap::new(),
             waits: Vec::new(),
@@ -147,11 +150,21 @@ impl TurnStory {
                     self.apply_partial(*attempt, partial, why, now.wall);
                 }
             }
-            Fact::ModelCallStarted { attempt, .. } => {
+            Fact::ModelCallStarted {
+                attempt, target, ..
+            } => {
+                if *target > 0 {
+                    self.targets.insert(*attempt, *target);
+                }
                 self.is_calling_model = true;
                 self.rounds = attempt.round;
             }
-            Fact::ReplyReceived { attempt, reply } => {
+            Fact::ReplyReceived {
+                attempt,
+                reply,
+                first_token: _,
+                settled: _,
+            } => {
                 self.is_calling_model = false;
                 self.calls
                     .extend(reply.message.calls().map(|call| CallStory {
@@ -186,7 +199,9 @@ impl TurnStory {
             }
             Fact::WaitClosed { wait, .. } => self.waits.retain(|open| open.id != *wait),
             Fact::WaitOpened { wait } => self.waits.push(wait.clone()),
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::CallLost { .. }
             | Fact::Late(_)
             | Fact::SessionForked { .. }
@@ -200,7 +215,11 @@ impl TurnStory {
         self.usage_by_attempt
             .values()
             .for_each(|used| usage += *used);
-        let cost = self.setup.price.as_ref().map(|price| price.bill(&usage));
+        let calls = self.usage_by_attempt.iter().map(|(attempt, usage)| {
+            let target = self.targets.get(attempt).copied().unwrap_or(0);
+            (target, *usage)
+        });
+        let cost = self.setup.bill(calls);
         TurnView {
             id: self.turn.to_string(),
             session: session.to_string(),

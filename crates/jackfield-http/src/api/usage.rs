@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use jackfield_domain::price::{Cost, Money, Price};
+use jackfield_domain::request::ModelRef;
 use jackfield_domain::spending::{self, CallSpending, TurnSpending};
 use jackfield_domain::usage::Usage;
 use jackfield_engine::{EngineError, JournalError, SessionQuery};
@@ -188,24 +189,26 @@ struct Tool {
 impl UsageAggregate {
     fn add(&mut self, session: &str, turn: &TurnSpending, since: Option<&str>) {
         let counts = |at: &str| since.is_none_or(|since| at >= since);
-        let model = words::model(&turn.model);
-        let about = |by: UsageGroup, at: &str| match by {
+        let about = |by: UsageGroup, at: &str, model: &ModelRef| match by {
             UsageGroup::Day => at.chars().take(DAY).collect(),
-            UsageGroup::Model | UsageGroup::Tool => model.clone(),
+            UsageGroup::Model | UsageGroup::Tool => words::model(model),
             UsageGroup::Session => session.to_owned(),
         };
         let began = turn.at.to_rfc3339();
         if counts(&began) {
-            let line = about(self.by, &began);
+            let line = about(self.by, &began, &turn.model);
             self.lines.entry(line).or_default().turns += 1;
             self.all.turns += 1;
         }
         for reply in &turn.replies {
             let at = reply.at.to_rfc3339();
             if counts(&at) {
-                let line = self.lines.entry(about(self.by, &at)).or_default();
-                line.add(&reply.usage, turn.price.as_ref());
-                self.all.add(&reply.usage, turn.price.as_ref());
+                let line = self
+                    .lines
+                    .entry(about(self.by, &at, &reply.model))
+                    .or_default();
+                line.add(&reply.usage, reply.price.as_ref());
+                self.all.add(&reply.usage, reply.price.as_ref());
             }
         }
         for call in &turn.calls {

@@ -359,6 +359,7 @@ fn merged(configured: &Settings, requested: Settings) -> Settings {
         top_k: requested.top_k.or(configured.top_k),
         top_p: requested.top_p.or(configured.top_p),
         verbosity: requested.verbosity.or(configured.verbosity),
+        headers: Vec::new(),
     }
 }
 

@@ -124,7 +124,9 @@ impl MarkFold {
                     self.mark(Mark::Call(wait.call.clone()));
                 }
             }
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::CallClosed { .. }
             | Fact::CallLost { .. }
             | Fact::CallStarted { .. }

@@ -233,7 +233,9 @@ impl OpenTurnSummary {
             }
             Fact::WaitClosed { end, wait, .. } => self.close(wait, end),
             Fact::WaitOpened { wait } => self.put(&wait.call, waiting_place(wait)),
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::Late(_)
             | Fact::SessionForked { .. }
             | Fact::TurnEnded { .. }
@@ -305,7 +307,9 @@ pub fn searchable_text(step: &Envelope) -> Option<String> {
             Fact::TurnOpened {
                 opening, ordinal, ..
             } => new_messages(opening, *ordinal).for_each(&mut add),
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::CallClosed { .. }
             | Fact::CallLost { .. }
             | Fact::CallStarted { .. }

@@ -144,7 +144,9 @@ pub fn changes(step: &Envelope) -> impl Iterator<Item = WaitChange<'_>> {
     step.facts.iter().filter_map(move |fact| match fact {
         Fact::WaitOpened { wait } => Some(WaitChange::Opened(wait)),
         Fact::WaitClosed { end, wait, .. } => Some(WaitChange::Closed { at, end, wait }),
-        Fact::CallAccepted { .. }
+        Fact::BackendSession { .. }
+        | Fact::Compacted(_)
+        | Fact::CallAccepted { .. }
         | Fact::CallClosed { .. }
         | Fact::CallLost { .. }
         | Fact::CallStarted { .. }

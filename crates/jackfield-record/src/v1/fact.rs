@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::{
-    AfterLoss, CallEnd, Envelope, Fact, InputKind, Late, ModelCallEnd, ToolUse, TurnEnd,
+    AfterLoss, CachedCall, CallEnd, Compaction, Envelope, Fact, InputKind, Late, ModelCallEnd,
+    ToolUse, TurnEnd,
 };
 use jackfield_domain::failure::{Disposition, ModelFailure, ToolFailureKind};
 use jackfield_domain::fork::ForkPlace;
@@ -14,9 +15,12 @@ use jackfield_domain::limits::LimitKind;
 use jackfield_domain::message::Message;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::{FinishReason, Reply};
+use jackfield_domain::request::ModelRef;
 use jackfield_domain::restrictions::Restrictions;
 use jackfield_domain::setup::{Opening, Setup};
+use jackfield_domain::target::{Reservation, TargetChoice};
 use jackfield_domain::time::{Now, WallTime};
+use jackfield_domain::tool::Catalog;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::usage::Usage;
 use jackfield_domain::wait::{CancelCause, JobHandle, Wait, WaitEnd};
@@ -25,9 +29,19 @@ stored_struct! { Envelope as EnvelopeForm {
     step: u64, version: u32, now: Now, input: InputKind, facts: Vec<Fact>
 } }
 
+stored_struct! { CachedCall as CachedCallForm { call: ToolCallId, session: SessionId } }
+
+stored_struct! { Compaction as CompactionForm {
+    attempt: ModelAttempt, messages: Vec<Arc<Message>>, replaced: usize; maybe model: ModelRef, usage: Usage
+} }
+
 stored_enum! { Fact as FactForm {
+    BackendSession { attempt: ModelAttempt, id: Arc<str> },
     CallAccepted { attempt: ToolAttempt, handle: JobHandle },
-    CallClosed { call: ToolCallId, end: CallEnd, result: Arc<ToolResult>; maybe shown: usize },
+    CallClosed {
+        call: ToolCallId, end: CallEnd, result: Arc<ToolResult>;
+        maybe cached: Arc<CachedCall>, revealed: Arc<Catalog>, shown: usize
+    },
     CallLost {
         attempt: ToolAttempt,
         disposition: Disposition,
@@ -39,12 +53,25 @@ stored_enum! { Fact as FactForm {
         attempt: ToolAttempt, may_repeat: bool, time_limit: Duration;
         maybe approval: WaitId, edited: Arc<ToolInput>
     },
+    Compacted(compaction: Arc<Compaction>),
     Late(late: Late),
     ModelCallEnded {
-        attempt: ModelAttempt, why: ModelCallEnd; maybe partial: Arc<Message>, retry_at: WallTime, usage: Usage
+        attempt: ModelAttempt, why: ModelCallEnd;
+        maybe first_token: Duration, partial: Arc<Message>, retry_at: WallTime, usage: Usage;
+        many settled: Reservation;
+        flag at_once, withdrawn
     },
-    ModelCallStarted { attempt: ModelAttempt, active: Duration, tools: ToolUse },
-    ReplyReceived { attempt: ModelAttempt, reply: Arc<Reply> },
+    ModelCallStarted {
+        attempt: ModelAttempt, active: Duration, tools: ToolUse;
+        maybe choice: Arc<TargetChoice>;
+        many reserved: Reservation;
+        zero target
+    },
+    ReplyReceived {
+        attempt: ModelAttempt, reply: Arc<Reply>;
+        maybe first_token: Duration;
+        many settled: Reservation
+    },
     SessionForked { from: SessionId, at: ForkPlace, messages: Arc<Vec<Arc<Message>>> },
     TurnEnded { end: TurnEnd; maybe view: Digest },
     TurnOpened { turn: TurnId, ordinal: u32, opening: Opening, setup: Arc<Setup> },
@@ -55,10 +82,12 @@ stored_enum! { Fact as FactForm {
 
 /// The names of all kinds of facts, which distinguish an unknown kind from a damaged fact.
 pub(crate) const KINDS: &[&str] = &[
+    "backend_session",
     "call_accepted",
     "call_closed",
     "call_lost",
     "call_started",
+    "compacted",
     "late",
     "model_call_ended",
     "model_call_started",
@@ -77,6 +106,7 @@ stored_enum! { AfterLoss as AfterLossForm { Ask, Repeat, Report } }
 
 stored_enum! { CallEnd as CallEndForm {
     ByClient,
+    Cached,
     Cancelled,
     ClientExpired,
     Denied,

@@ -25,6 +25,7 @@ stored_enum! { ModelFailureKind as ModelFailureKindForm {
     ServerError,
     Timeout,
     TooLarge,
+    ToolsUnsupported,
     Transport,
     Unauthenticated,
     Unsupported,
@@ -33,7 +34,7 @@ stored_enum! { ModelFailureKind as ModelFailureKindForm {
 
 stored_enum! { Phase as PhaseForm { BeforeSend, BeforeFirstDelta, MidReply } }
 
-stored_enum! { RetryAdvice as RetryAdviceForm { After(wait: Duration), Backoff, Never } }
+stored_enum! { RetryAdvice as RetryAdviceForm { After(wait: Duration), AtOnce, Backoff, Never } }
 
 stored_enum! { ToolFailureKind as ToolFailureKindForm {
     Cancelled,

@@ -4,13 +4,19 @@ use std::sync::Arc;
 
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::request::ModelRef;
-use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode, Verbosity};
+use jackfield_domain::settings::{
+    Effort, PassedHeader, ResponseFormat, Settings, ThinkingMode, Verbosity,
+};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use serde_json::Value;
 
 stored_enum! { Effort as EffortForm { None, Minimal, Low, Medium, High, ExtraHigh, Max } }
 
 stored_struct! { ModelRef as ModelRefForm { provider: Arc<str>, model: Arc<str> } }
+
+stored_struct! { PassedHeader as PassedHeaderForm {
+    dialect: Arc<str>, name: Arc<str>, value: Arc<str>
+} }
 
 stored_enum! { PartOrigin as PartOriginForm {
     Configuration,
@@ -46,7 +52,7 @@ stored_struct! { Settings as SettingsForm {
         top_k: u32,
         top_p: f64,
         verbosity: Verbosity;
-    many extensions: Extension, stop: Arc<str>
+    many extensions: Extension, headers: PassedHeader, stop: Arc<str>
 } }
 
 stored_struct! { SystemPart as SystemPartForm { origin: PartOrigin, text: Arc<str> } }

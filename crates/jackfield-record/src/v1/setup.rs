@@ -12,8 +12,9 @@ use jackfield_domain::outcome::ToolOutcome;
 use jackfield_domain::price::{Money, Price};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::Settings;
-use jackfield_domain::setup::{Opening, Setup, Transcript};
+use jackfield_domain::setup::{Opening, Setup, TraceContext, Transcript};
 use jackfield_domain::system_prompt::SystemPrompt;
+use jackfield_domain::target::Target;
 use jackfield_domain::tool::{Catalog, ToolChoice};
 
 use super::message::MessageForm;
@@ -73,8 +74,18 @@ stored_struct! { Setup as SetupForm {
     settings: Arc<Settings>,
     system: Arc<SystemPrompt>,
     tools_after_first_round: bool;
-    maybe caller: Arc<Caller>, price: Price, strict: NoteEffect, whole: Duration
+    maybe
+        assistant: Arc<str>,
+        caller: Arc<Caller>,
+        price: Price,
+        route: Arc<str>,
+        strict: NoteEffect,
+        trace: Arc<TraceContext>,
+        whole: Duration;
+    many fallbacks: Target
 } }
+
+stored_struct! { TraceContext as TraceContextForm { parent: Arc<str>; maybe state: Arc<str> } }
 
 /// Money is stored as its number of trillionths of a unit.
 impl Stored for Money {

@@ -60,12 +60,8 @@ where
 }
 
 /// Whether a number is zero and therefore omitted.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde hands over a reference"
-)]
-pub(super) const fn is_zero(number: &u64) -> bool {
-    *number == 0
+pub(super) fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 /// Defines the form of a struct.
@@ -143,7 +139,9 @@ macro_rules! stored_enum {
                 $({
                     $($field:ident: $type:ty),*
                     $(; maybe $($maybe:ident: $maybe_type:ty),+)?
+                    $(; many $($many:ident: $many_type:ty),+)?
                     $(; flag $($flag:ident),+)?
+                    $(; zero $($zero:ident),+)?
                     $(,)?
                 })?
                 $(($wrapped:ident: $wrapped_type:ty))?
@@ -166,8 +164,16 @@ macro_rules! stored_enum {
                         $maybe: Option<<$maybe_type as $crate::v1::stored::Stored>::Form>,
                     )+)?
                     $($(
+                        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+                        $many: Vec<<$many_type as $crate::v1::stored::Stored>::Form>,
+                    )+)?
+                    $($(
                         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
                         $flag: bool,
+                    )+)?
+                    $($(
+                        #[serde(default, skip_serializing_if = "crate::v1::stored::is_zero")]
+                        $zero: u32,
                     )+)?
                 })?
                 $((<$wrapped_type as $crate::v1::stored::Stored>::Form))?,
@@ -181,13 +187,15 @@ macro_rules! stored_enum {
                 match self {
                     $(
                         Self::$variant
-                        $({ $($field,)* $($($maybe,)+)? $($($flag,)+)? })?
+                        $({ $($field,)* $($($maybe,)+)? $($($many,)+)? $($($flag,)+)? $($($zero,)+)? })?
                         $(($wrapped))?
                         => $form::$variant
                         $({
                             $($field: $crate::v1::stored::Stored::form($field),)*
                             $($($maybe: $crate::v1::stored::Stored::form($maybe),)+)?
+                            $($($many: $crate::v1::stored::Stored::form($many),)+)?
                             $($($flag: *$flag,)+)?
+                            $($($zero: *$zero,)+)?
                         })?
                         $(($crate::v1::stored::Stored::form($wrapped)))?,
                     )+
@@ -198,13 +206,15 @@ macro_rules! stored_enum {
                 Ok(match form {
                     $(
                         $form::$variant
-                        $({ $($field,)* $($($maybe,)+)? $($($flag,)+)? })?
+                        $({ $($field,)* $($($maybe,)+)? $($($many,)+)? $($($flag,)+)? $($($zero,)+)? })?
                         $(($wrapped))?
                         => Self::$variant
                         $({
                             $($field: $crate::v1::stored::Stored::of($field)?,)*
                             $($($maybe: $crate::v1::stored::Stored::of($maybe)?,)+)?
+                            $($($many: $crate::v1::stored::Stored::of($many)?,)+)?
                             $($($flag,)+)?
+                            $($($zero,)+)?
                         })?
                         $(($crate::v1::stored::Stored::of($wrapped)?))?,
                     )+

@@ -41,7 +41,9 @@ stored_enum! { ElicitationAnswer as ElicitationAnswerForm {
     Dismissed,
 } }
 
-stored_struct! { Question as QuestionForm { message: Arc<str>; maybe schema: Arc<Value> } }
+stored_struct! { Question as QuestionForm {
+    message: Arc<str>; maybe sampling: Arc<Value>, schema: Arc<Value>, url: Arc<str>
+} }
 
 stored_struct! { Repeats as RepeatsForm { echo: Arc<str>, model: Arc<str> } }
 

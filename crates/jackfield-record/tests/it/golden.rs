@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::wait::Delivery;
-use jackfield_record::{decode_delivery, decode_envelope, encode_delivery, encode_envelope};
+use jackfield_record::{
+    decode_delivery, decode_envelope, decode_spending, encode_delivery, encode_envelope,
+    encode_spending,
+};
 use jackfield_testkit::arb;
 use serde_json::Value;
 
@@ -16,10 +19,12 @@ use crate::samples;
 
 fn steps() -> Vec<(&'static str, Envelope)> {
     vec![
+        ("backend_session", samples::backend_session()),
         ("call_accepted", samples::call_accepted()),
         ("call_closed", samples::call_closed()),
         ("call_lost", samples::call_lost()),
         ("call_started", samples::call_started()),
+        ("compacted", samples::compacted()),
         ("late", samples::late()),
         ("model_call_ended", samples::model_call_ended()),
         ("model_call_started", samples::model_call_started()),
@@ -36,7 +41,12 @@ fn steps() -> Vec<(&'static str, Envelope)> {
 /// What facts have besides since their form was first stored: each leaves the files before it as they are.
 fn additions() -> Vec<(&'static str, Envelope)> {
     vec![
+        ("call_closed_cached", samples::call_closed_cached()),
         ("call_started_approved", samples::call_started_approved()),
+        (
+            "model_call_ended_at_once",
+            samples::model_call_ended_at_once(),
+        ),
         (
             "model_call_ended_estimated",
             samples::model_call_ended_estimated(),
@@ -45,11 +55,17 @@ fn additions() -> Vec<(&'static str, Envelope)> {
             "model_call_ended_request",
             samples::model_call_ended_request(),
         ),
+        (
+            "model_call_started_target",
+            samples::model_call_started_target(),
+        ),
+        ("reply_received_timed", samples::reply_received_timed()),
         ("turn_ended_cost", samples::turn_ended_cost()),
         ("turn_ended_viewed", samples::turn_ended_viewed()),
         ("turn_opened_called", samples::turn_opened_called()),
         ("turn_opened_granted", samples::turn_opened_granted()),
         ("turn_opened_priced", samples::turn_opened_priced()),
+        ("turn_opened_routed", samples::turn_opened_routed()),
         ("turn_opened_streamed", samples::turn_opened_streamed()),
         ("turn_opened_strict", samples::turn_opened_strict()),
         (
@@ -59,6 +75,7 @@ fn additions() -> Vec<(&'static str, Envelope)> {
         ("wait_closed_brought", samples::wait_closed_brought()),
         ("wait_closed_granted", samples::wait_closed_granted()),
         ("wait_opened_approval", samples::wait_opened_approval()),
+        ("wait_opened_question", samples::wait_opened_question()),
     ]
 }
 
@@ -112,6 +129,14 @@ fn deliveries_have_the_form_that_is_stored() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn spending_records_have_the_form_that_is_stored() {
+    let spending = samples::spending();
+    check("spending", &encode_spending(&spending).expect("a form"));
+    let bytes = fs::read(path("spending")).expect("the golden file");
+    assert_eq!(decode_spending(&bytes).expect("a record"), spending);
 }
 
 /// Compares the text, so that also the order of the fields counts. A form that differs is left beside

@@ -6,8 +6,8 @@ use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::settings::Settings;
 use jackfield_domain::setup::Setup;
 use jackfield_record::{
-    DecodeError, EncodeError, decode_delivery, decode_envelope, decode_wait, encode_delivery,
-    encode_envelope, encode_wait,
+    DecodeError, EncodeError, decode_delivery, decode_envelope, decode_spending, decode_wait,
+    encode_delivery, encode_envelope, encode_spending, encode_wait,
 };
 use jackfield_testkit::arb;
 use proptest::collection::vec;
@@ -33,6 +33,12 @@ proptest! {
     fn a_wait_comes_back_equal(wait in arb::wait()) {
         let bytes = encode_wait(&wait).expect("a form");
         prop_assert_eq!(decode_wait(&bytes).expect("a record"), wait);
+    }
+
+    #[test]
+    fn a_spending_record_comes_back_equal(spending in arb::spending_record()) {
+        let bytes = encode_spending(&spending).expect("a form");
+        prop_assert_eq!(decode_spending(&bytes).expect("a record"), spending);
     }
 
     #[test]

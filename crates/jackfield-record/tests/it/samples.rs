@@ -4,6 +4,7 @@ mod approval;
 mod caller;
 mod conversation;
 mod turn;
+mod vocabulary_4;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +42,11 @@ pub(crate) use self::caller::{
 };
 pub(crate) use self::conversation::{reply_received, tool_result};
 pub(crate) use self::turn::{turn_opened, turn_opened_priced, turn_opened_strict};
+pub(crate) use self::vocabulary_4::{
+    backend_session, call_closed_cached, compacted, model_call_ended_at_once,
+    model_call_started_target, reply_received_timed, spending, turn_opened_routed,
+    wait_opened_question,
+};
 
 fn step(input: InputKind, facts: Vec<Fact>) -> Envelope {
     Envelope {
@@ -112,12 +118,16 @@ pub(crate) fn call_closed() -> Envelope {
         end,
         result: Arc::new(tool_result()),
         shown,
+        cached: None,
+        revealed: None,
     };
     let empty = Fact::CallClosed {
         call: call(),
         end: CallEnd::Denied,
         result: Arc::default(),
         shown: None,
+        cached: None,
+        revealed: None,
     };
     step(
         InputKind::ToolFinished,
@@ -193,6 +203,10 @@ pub(crate) fn model_call_ended() -> Envelope {
         retry_at,
         usage: None,
         why,
+        at_once: false,
+        first_token: None,
+        settled: Vec::new(),
+        withdrawn: false,
     };
     let busy = failure(
         ModelFailureKind::RateLimited,
@@ -241,6 +255,10 @@ pub(crate) fn model_call_ended_request() -> Envelope {
             request_id: Some("req_011CSHoEeqs5C35K2UUqR7Fy".into()),
             ..failure(kind, advice, Phase::BeforeFirstDelta)
         }),
+        at_once: false,
+        first_token: None,
+        settled: Vec::new(),
+        withdrawn: false,
     });
     step(InputKind::ReplyFailed, facts.to_vec())
 }
@@ -250,6 +268,9 @@ pub(crate) fn model_call_started() -> Envelope {
         active: Duration::from_micros(1_500),
         attempt: MODEL_ATTEMPT,
         tools,
+        choice: None,
+        reserved: Vec::new(),
+        target: 0,
     };
     step(
         InputKind::Began,
@@ -390,6 +411,8 @@ pub(crate) fn wait_opened() -> Envelope {
         question: Question {
             message: "Which city?".into(),
             schema: Some(Arc::new(schema)),
+            sampling: None,
+            url: None,
         },
     };
     let kinds = [

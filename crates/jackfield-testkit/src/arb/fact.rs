@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::fact::{
-    AfterLoss, CallEnd, Envelope, Fact, InputKind, Late, ModelCallEnd, ToolUse, TurnEnd,
+    AfterLoss, CachedCall, CallEnd, Compaction, Envelope, Fact, InputKind, Late, ModelCallEnd,
+    ToolUse, TurnEnd,
 };
 use jackfield_domain::fork::ForkPlace;
-use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, TurnId};
+use jackfield_domain::ids::{SessionId, ToolAttempt, TurnId};
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::restrictions::{Restriction, Restrictions};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
@@ -23,9 +24,11 @@ use super::call::{call_id, tool_input, tool_result};
 use super::conversation::{assistant_message, conversation};
 use super::failure::{disposition, model_failure, tool_failure_kind};
 use super::reply::{estimated_usage, finish_reason, reply, usage};
+use super::request::model_ref;
 use super::setup::{duration, opening, setup};
+use super::target::{model_attempt, reservations, target_choice};
 use super::text::{id, text};
-use super::tool::{digest, tool_name};
+use super::tool::{catalog, digest, tool_name};
 use super::wait::{cancel_cause, job_handle, wait, wait_end, wait_id};
 
 /// A wall-clock instant, sometimes before 1970 or at the limits of its range.
@@ -43,10 +46,6 @@ pub fn now() -> impl Strategy<Value = Now> + Clone {
         wall,
         mono: MonoTime::from_start(Duration::new(u64::from(seconds), nanos)),
     })
-}
-
-fn model_attempt() -> impl Strategy<Value = ModelAttempt> + Clone {
-    (1..12_u32, 1..4_u32).prop_map(|(round, attempt)| ModelAttempt { round, attempt })
 }
 
 pub(super) fn tool_attempt() -> impl Strategy<Value = ToolAttempt> + Clone {
@@ -93,10 +92,12 @@ pub fn fact() -> impl Strategy<Value = Fact> + Clone {
 #[must_use]
 pub fn fact_kinds() -> Vec<(&'static str, BoxedStrategy<Fact>)> {
     vec![
+        ("backend_session", backend_session()),
         ("call_accepted", call_accepted()),
         ("call_closed", call_closed()),
         ("call_lost", call_lost()),
         ("call_started", call_started()),
+        ("compacted", compacted()),
         ("late", late()),
         ("model_call_ended", model_call_ended()),
         ("model_call_started", model_call_started()),
@@ -110,6 +111,32 @@ pub fn fact_kinds() -> Vec<(&'static str, BoxedStrategy<Fact>)> {
     ]
 }
 
+fn backend_session() -> BoxedStrategy<Fact> {
+    (model_attempt(), text())
+        .prop_map(|(attempt, id)| Fact::BackendSession { attempt, id })
+        .boxed()
+}
+
+fn compacted() -> BoxedStrategy<Fact> {
+    (
+        model_attempt(),
+        conversation(),
+        option::of(model_ref()),
+        0..9_usize,
+        option::of(usage()),
+    )
+        .prop_map(|(attempt, messages, model, replaced, usage)| {
+            Fact::Compacted(Arc::new(Compaction {
+                attempt,
+                messages,
+                model,
+                replaced,
+                usage,
+            }))
+        })
+        .boxed()
+}
+
 fn call_accepted() -> BoxedStrategy<Fact> {
     (tool_attempt(), job_handle())
         .prop_map(|(attempt, handle)| Fact::CallAccepted { attempt, handle })
@@ -120,6 +147,7 @@ fn call_closed() -> BoxedStrategy<Fact> {
     let end = select(
         &[
             CallEnd::ByClient,
+            CallEnd::Cached,
             CallEnd::Cancelled,
             CallEnd::ClientExpired,
             CallEnd::Denied,
@@ -129,13 +157,28 @@ fn call_closed() -> BoxedStrategy<Fact> {
         ][..],
     );
     let shown = option::weighted(0.2, 0..400_usize);
-    (call_id(), end, tool_result(), shown)
-        .prop_map(|(call, end, result, shown)| Fact::CallClosed {
+    let cached = (call_id(), id(SessionId::MAX)).prop_map(|(call, session)| {
+        Arc::new(CachedCall {
             call,
-            end,
-            result: Arc::new(result),
-            shown,
+            session: match SessionId::parse(&session) {
+                Ok(session) => session,
+                Err(invalid) => unreachable!("{invalid}"),
+            },
         })
+    });
+    let cached = option::weighted(0.2, cached);
+    let revealed = option::weighted(0.2, catalog().prop_map(Arc::new));
+    (call_id(), end, tool_result(), shown, cached, revealed)
+        .prop_map(
+            |(call, end, result, shown, cached, revealed)| Fact::CallClosed {
+                cached,
+                call,
+                end,
+                result: Arc::new(result),
+                revealed,
+                shown,
+            },
+        )
         .boxed()
 }
 
@@ -198,20 +241,31 @@ fn model_call_ended() -> BoxedStrategy<Fact> {
     ];
     let partial = option::of(assistant_message());
     let usage = option::of(prop_oneof![usage(), estimated_usage()]);
+    let flags = (any::<bool>(), any::<bool>());
     (
+        flags,
         model_attempt(),
+        option::weighted(0.3, duration()),
         partial,
         option::of(wall_time()),
+        reservations(),
         usage,
         why,
     )
         .prop_map(
-            |(attempt, partial, retry_at, usage, why)| Fact::ModelCallEnded {
-                attempt,
-                partial: partial.map(Arc::new),
-                retry_at,
-                usage,
-                why,
+            |(flags, attempt, first_token, partial, retry_at, settled, usage, why)| {
+                let (at_once, withdrawn) = flags;
+                Fact::ModelCallEnded {
+                    at_once,
+                    attempt,
+                    first_token,
+                    partial: partial.map(Arc::new),
+                    retry_at,
+                    settled,
+                    usage,
+                    why,
+                    withdrawn,
+                }
             },
         )
         .boxed()
@@ -223,22 +277,42 @@ fn model_call_started() -> BoxedStrategy<Fact> {
         Just(ToolUse::FirstRoundOnly),
         limit_kind().prop_map(ToolUse::LastRound),
     ];
-    (duration(), model_attempt(), tools)
-        .prop_map(|(active, attempt, tools)| Fact::ModelCallStarted {
-            active,
-            attempt,
-            tools,
-        })
+    (
+        duration(),
+        model_attempt(),
+        option::weighted(0.3, target_choice()),
+        reservations(),
+        0..3_u32,
+        tools,
+    )
+        .prop_map(
+            |(active, attempt, choice, reserved, target, tools)| Fact::ModelCallStarted {
+                active,
+                attempt,
+                choice: choice.map(Arc::new),
+                reserved,
+                target,
+                tools,
+            },
+        )
         .boxed()
 }
 
 fn reply_received() -> BoxedStrategy<Fact> {
-    (turn_id(), model_attempt())
-        .prop_flat_map(|(turn, attempt)| (Just(attempt), reply(turn, attempt)))
-        .prop_map(|(attempt, reply)| Fact::ReplyReceived {
-            attempt,
-            reply: Arc::new(reply),
+    let first_token = option::weighted(0.3, duration());
+    (turn_id(), model_attempt(), first_token, reservations())
+        .prop_flat_map(|(turn, attempt, first_token, settled)| {
+            let (attempt_again, reply) = (Just(attempt), reply(turn, attempt));
+            (attempt_again, reply, Just(first_token), Just(settled))
         })
+        .prop_map(
+            |(attempt, reply, first_token, settled)| Fact::ReplyReceived {
+                attempt,
+                first_token,
+                reply: Arc::new(reply),
+                settled,
+            },
+        )
         .boxed()
 }
 

@@ -25,6 +25,7 @@ pub fn model_failure_kind() -> impl Strategy<Value = ModelFailureKind> + Clone {
             ModelFailureKind::ServerError,
             ModelFailureKind::Timeout,
             ModelFailureKind::TooLarge,
+            ModelFailureKind::ToolsUnsupported,
             ModelFailureKind::Transport,
             ModelFailureKind::Unauthenticated,
             ModelFailureKind::Unsupported,
@@ -40,6 +41,7 @@ pub fn model_failure_kind() -> impl Strategy<Value = ModelFailureKind> + Clone {
 pub fn model_failure() -> impl Strategy<Value = ModelFailure> + Clone {
     let advice = prop_oneof![
         (0..100_000_u64).prop_map(|ms| RetryAdvice::After(Duration::from_millis(ms))),
+        Just(RetryAdvice::AtOnce),
         Just(RetryAdvice::Backoff),
         Just(RetryAdvice::Never),
     ];

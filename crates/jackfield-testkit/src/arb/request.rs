@@ -111,6 +111,7 @@ pub fn settings() -> impl Strategy<Value = Settings> + Clone {
                 end_user,
                 extensions,
                 frequency_penalty,
+                headers: Vec::new(),
                 max_output_tokens,
                 parallel_calls,
                 presence_penalty,

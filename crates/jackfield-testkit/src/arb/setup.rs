@@ -19,6 +19,7 @@ use super::call::tool_outcome;
 use super::conversation::{conversation, user_message};
 use super::reply::note_effect;
 use super::request::{model_ref, settings, system_prompt};
+use super::target::{target, trace_context};
 use super::text::{json, text};
 use super::tool::{catalog, digest, tool_choice};
 use super::wait::wait_id;
@@ -172,6 +173,13 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
         option::of(note_effect()),
         option::weighted(0.3, caller()),
     );
+    let later = (
+        option::weighted(0.2, text()),
+        prop_oneof![3 => Just(Vec::new()), 1 => vec(target(), 1..3)],
+        option::weighted(0.2, text()),
+        option::weighted(0.2, trace_context()),
+    );
+    let looked_up = (looked_up, later);
     (
         allowance(),
         flags,
@@ -184,20 +192,24 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
     )
         .prop_map(
             |(allowance, flags, (choice, catalog), limits, model, settings, looked_up, system)| {
-                let (price, strict, caller) = looked_up;
+                let ((price, strict, caller), (assistant, fallbacks, route, trace)) = looked_up;
                 Setup {
                     allowance,
+                    assistant,
                     caller: caller.map(Arc::new),
                     can_supersede: flags.0,
                     catalog: Arc::new(catalog),
                     choice,
+                    fallbacks,
                     limits,
                     model,
                     price,
+                    route,
                     settings: Arc::new(settings),
                     strict,
                     system: Arc::new(system),
                     tools_after_first_round: flags.1,
+                    trace: trace.map(Arc::new),
                     whole: None,
                 }
             },

@@ -24,10 +24,14 @@ pub fn job_handle() -> impl Strategy<Value = JobHandle> + Clone {
 
 /// A tool's question.
 pub fn question() -> impl Strategy<Value = Question> + Clone {
-    (text(), option::of(schema()))
-        .prop_map(|(message, schema)| Question {
+    let sampling = option::weighted(0.2, json());
+    let url = option::weighted(0.2, text());
+    (text(), sampling, option::of(schema()), url)
+        .prop_map(|(message, sampling, schema, url)| Question {
             message,
+            sampling: sampling.map(Arc::new),
             schema: schema.map(Arc::new),
+            url,
         })
         .boxed()
 }

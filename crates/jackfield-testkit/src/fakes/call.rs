@@ -66,6 +66,8 @@ impl ScriptedCall {
             question: Question {
                 message: message.into(),
                 schema: None,
+                sampling: None,
+                url: None,
             },
         }))))
     }

@@ -81,6 +81,7 @@ pub(super) fn of_settings(settings: &Settings) -> Node {
         top_k,
         top_p,
         verbosity,
+        headers: _,
     } = settings;
     Node::Fields(vec![
         ("effort", debug(effort)),

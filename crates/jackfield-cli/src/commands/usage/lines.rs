@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::price::{Cost, Money, Price};
+use jackfield_domain::request::ModelRef;
 use jackfield_domain::spending::{CallSpending, TurnSpending};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::usage::Usage;
@@ -89,13 +90,14 @@ impl UsageTable {
         for turn in turns {
             if is_in(turn.at) {
                 self.all.turns += 1;
-                self.line(session, title, turn, turn.at, None).turns += 1;
+                self.line(session, title, turn, &turn.model, turn.at, None)
+                    .turns += 1;
             }
-            let price = turn.price.as_ref();
             for reply in turn.replies.iter().filter(|reply| is_in(reply.at)) {
+                let price = reply.price.as_ref();
                 self.all.add(&reply.usage, price);
                 let place = Some((reply.attempt.round, reply.attempt.attempt));
-                let sums = self.line(session, title, turn, reply.at, place);
+                let sums = self.line(session, title, turn, &reply.model, reply.at, place);
                 sums.add(&reply.usage, price);
             }
             for call in turn.calls.iter().filter(|call| is_in(call.at)) {
@@ -127,10 +129,11 @@ impl UsageTable {
         session: &SessionId,
         title: &str,
         turn: &TurnSpending,
+        model: &ModelRef,
         at: WallTime,
         place: Option<(u32, u32)>,
     ) -> &mut UsageTotals {
-        let TurnSpending { model, ordinal, .. } = turn;
+        let ordinal = turn.ordinal;
         let began = turn.at.as_millis();
         let (order, about, session) = match self.by {
             UsageGrouping::Day => (0, since::day(at), None),

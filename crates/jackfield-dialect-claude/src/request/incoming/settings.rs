@@ -85,6 +85,7 @@ pub(super) fn from_wire(
         top_k: wire_settings.top_k,
         top_p: within(wire_settings.top_p, (0.0, 1.0), "top_p")?,
         verbosity: None,
+        headers: Vec::new(),
     })
 }
 

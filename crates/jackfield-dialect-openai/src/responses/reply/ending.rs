@@ -91,6 +91,7 @@ pub(crate) fn error_to_wire(failure: &ModelFailure) -> wire::ResponseError {
         | ModelFailureKind::InvalidRequest
         | ModelFailureKind::ModelNotFound
         | ModelFailureKind::TooLarge
+        | ModelFailureKind::ToolsUnsupported
         | ModelFailureKind::Unsupported => "invalid_prompt",
         ModelFailureKind::RateLimited => "rate_limit_exceeded",
         ModelFailureKind::Forbidden

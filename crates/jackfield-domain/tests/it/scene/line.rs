@@ -24,6 +24,8 @@ pub(super) fn of_fact(
             end,
             result,
             shown,
+            cached: _,
+            revealed: _,
         } => {
             let cut = shown.and_then(|limit| result.cut(limit));
             let text = cut.as_ref().unwrap_or(result).to_text();
@@ -67,7 +69,9 @@ pub(super) fn of_fact(
         }
         Fact::TurnResumed { nth, .. } => format!("resumed {nth}"),
         Fact::WaitClosed { end, .. } => format!("wait {:?}", end.kind()),
-        Fact::CallStarted { .. }
+        Fact::BackendSession { .. }
+        | Fact::Compacted(_)
+        | Fact::CallStarted { .. }
         | Fact::ModelCallStarted { .. }
         | Fact::ReplyReceived { .. }
         | Fact::SessionForked { .. }

@@ -89,16 +89,17 @@ impl World {
                     self.count(attempt);
                 }
                 self.land(&Attempt::Model(attempt));
-                let advice = match bits % 4 {
+                let advice = match bits % 5 {
                     0 => RetryAdvice::Never,
                     1 => RetryAdvice::After(Duration::from_secs(2)),
                     2 => RetryAdvice::After(Duration::from_secs(600)),
+                    3 => RetryAdvice::AtOnce,
                     _ => RetryAdvice::Backoff,
                 };
-                let kind = if bits.is_multiple_of(5) {
-                    ModelFailureKind::Overloaded
-                } else {
-                    ModelFailureKind::UnusableReply
+                let kind = match bits / 5 % 5 {
+                    0 | 1 => ModelFailureKind::UnusableReply,
+                    2 => ModelFailureKind::InvalidRequest,
+                    _ => ModelFailureKind::Overloaded,
                 };
                 let failure = ModelFailure {
                     advice,
@@ -212,6 +213,8 @@ impl World {
                 let question = Question {
                     message: "which one?".into(),
                     schema: None,
+                    sampling: None,
+                    url: None,
                 };
                 self.feed(Input::ToolAsked {
                     attempt,

@@ -42,6 +42,7 @@ pub(crate) enum Property {
     ShownIsWhatTheJournalSays,
     SpendingAddsUp,
     StartsOnlyWhenASlotIsFree,
+    TargetsFollowTheSetup,
     TimeoutsAreUnknown,
     TranscriptOnlyGrows,
     TriesInVainAreCounted,
@@ -59,6 +60,7 @@ impl World {
         self.check_facts(step);
         self.check_forks(step);
         self.check_paid(step);
+        self.check_targets(step);
         self.check_today(step);
         self.check_tries(step);
         self.check_unusable(step);
@@ -375,7 +377,14 @@ impl World {
                     request.strict,
                     &request.system,
                 );
-                let set = setup.map(|set| (&set.model, &set.settings, set.strict, &set.system));
+                let target = self.committed.iter().rev().find_map(|fact| match fact {
+                    Fact::ModelCallStarted { target, .. } => Some(*target),
+                    _ => None,
+                });
+                let set = setup.zip(target).and_then(|(set, target)| {
+                    let model = set.model_of(target)?;
+                    Some((model, &set.settings, set.strict, &set.system))
+                });
                 if set != Some(asked) {
                     self.violate(
                         Property::RequestsFollowTheSetup,

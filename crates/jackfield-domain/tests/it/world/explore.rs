@@ -33,6 +33,7 @@ pub(crate) enum Class {
     EndLimited,
     EstimateSettled,
     EstimatedUsage,
+    Fallback,
     FinishedCall,
     ForkAfterOutcomes,
     GrantedCall,
@@ -43,6 +44,7 @@ pub(crate) enum Class {
     Parked,
     Recovery,
     RepeatableCall,
+    RepeatedAtOnce,
     RestrictedCall,
     RetryScheduled,
     RoundWithoutReply,
@@ -62,7 +64,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(crate) const ALL: [Self; 45] = [
+    pub(crate) const ALL: [Self; 47] = [
         Self::AcceptedCall,
         Self::AnsweredRefusal,
         Self::CallNotStarted,
@@ -82,6 +84,7 @@ impl Class {
         Self::EndLimited,
         Self::EstimateSettled,
         Self::EstimatedUsage,
+        Self::Fallback,
         Self::FinishedCall,
         Self::ForkAfterOutcomes,
         Self::GrantedCall,
@@ -92,6 +95,7 @@ impl Class {
         Self::Parked,
         Self::Recovery,
         Self::RepeatableCall,
+        Self::RepeatedAtOnce,
         Self::RestrictedCall,
         Self::RetryScheduled,
         Self::RoundWithoutReply,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jackfield_domain::fact::{Fact, ModelCallEnd};
 use jackfield_domain::failure::Phase;
 use jackfield_domain::ids::ModelAttempt;
+use jackfield_domain::price::Money;
 use jackfield_domain::session::Session;
 use jackfield_domain::tool_loop::{Input, Step};
 use jackfield_domain::usage::Usage;
@@ -117,6 +118,7 @@ impl World {
         let allowance = self.setup.allowance;
         let output = 4096;
         let mut used: BTreeMap<ModelAttempt, Usage> = BTreeMap::new();
+        let mut targets: BTreeMap<ModelAttempt, u32> = BTreeMap::new();
         let mut unpaid = None;
         for fact in self.committed.iter().chain(&step.facts) {
             if let Some((attempt, usage)) = fact.usage() {
@@ -125,11 +127,23 @@ impl World {
                     *known = usage;
                 }
             }
-            if let Fact::ModelCallStarted { attempt, .. } = fact {
-                let mut all = Usage::estimate(0, output);
+            if let Fact::ModelCallStarted {
+                attempt, target, ..
+            } = fact
+            {
+                targets.insert(*attempt, *target);
+                let next = Usage::estimate(0, output);
+                let mut all = next;
                 used.values().for_each(|usage| all += *usage);
-                let price = self.setup.price.as_ref();
-                let cost = price.map(|price| price.cost(&all));
+                let priced = |target, usage: &Usage| {
+                    let price = self.setup.price_of(target)?;
+                    Some(price.cost(usage))
+                };
+                let spent = used.iter().map(|(attempt, usage)| {
+                    let target = targets.get(attempt).copied().unwrap_or(0);
+                    priced(target, usage)
+                });
+                let cost = spent.chain([priced(*target, &next)]).sum::<Option<Money>>();
                 let dear = allowance
                     .cost
                     .is_some_and(|most| cost.is_none_or(|cost| cost > most));

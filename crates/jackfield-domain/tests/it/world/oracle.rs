@@ -45,6 +45,7 @@ impl Status {
 pub(crate) struct Oracle {
     calls: BTreeMap<ToolCallId, (String, Status)>,
     pub(crate) failures: u32,
+    target: u32,
     pub(crate) last_reply_end: Option<ModelCallEnd>,
     /// A model call that was started and has not ended.
     pub(crate) open_reply: Option<ModelAttempt>,
@@ -63,15 +64,19 @@ impl Oracle {
 
     pub(crate) fn apply(&mut self, fact: &Fact) {
         match fact {
-            Fact::ModelCallStarted { attempt, .. } => {
-                if attempt.round != self.round {
+            Fact::ModelCallStarted {
+                attempt, target, ..
+            } => {
+                if attempt.round != self.round || *target != self.target {
                     self.failures = 0;
                 }
+                self.target = *target;
                 self.round = attempt.round;
                 self.open_reply = Some(*attempt);
                 self.retrying = false;
             }
             Fact::ModelCallEnded {
+                at_once,
                 attempt,
                 partial,
                 retry_at,
@@ -82,7 +87,7 @@ impl Oracle {
                 self.retrying = retry_at.is_some();
                 self.last_reply_end = Some(why.clone());
                 if matches!(why, ModelCallEnd::Failed(_)) {
-                    self.failures += 1;
+                    self.failures += u32::from(!at_once);
                     self.visible_partial = partial.as_ref().map(|_| *attempt);
                 }
             }
@@ -161,7 +166,9 @@ impl Oracle {
                 };
                 self.set(&call, status);
             }
-            Fact::Late(_)
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::Late(_)
             | Fact::SessionForked { .. }
             | Fact::TurnEnded { .. }
             | Fact::TurnOpened { .. }

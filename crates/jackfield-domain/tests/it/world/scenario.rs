@@ -15,6 +15,7 @@ use jackfield_domain::policy::Permission;
 use jackfield_domain::price::{Money, Price};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::setup::Setup;
+use jackfield_domain::target::Target;
 use jackfield_domain::tool::{
     Catalog, CatalogEntry, InputFormat, Safety, ToolDefinition, ToolOrigin, UnknownPolicy,
 };
@@ -57,6 +58,10 @@ pub(crate) fn setup(limits: Limits) -> Setup {
         system: Arc::default(),
         tools_after_first_round: true,
         whole: None,
+        assistant: None,
+        fallbacks: Vec::new(),
+        route: None,
+        trace: None,
     }
 }
 
@@ -124,10 +129,19 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
         prop::option::weighted(0.2, 100..40_000_u64),
         prop::option::weighted(0.1, 100..160_000_u64),
         any::<bool>(),
+        prop_oneof![2 => Just(0_u32), 1 => 1..=2_u32],
     );
     (limits, rest).prop_map(|(limits, rest)| {
         let (parallel_calls, rounds, model_retries, is_error, small, repeats) = limits;
-        let (can_supersede, tools_after_first_round, tokens, cost, calls_as_written) = rest;
+        let (can_supersede, tools_after_first_round, tokens, cost, calls_as_written, more) = rest;
+        let fallbacks = (1..=more).map(|n| Target {
+            model: ModelRef {
+                model: format!("model-{n}").into(),
+                provider: "other".into(),
+            },
+            // Each is dearer than the one before it.
+            price: cost.map(|_| price(u64::from(n) + 1)),
+        });
         let on_limit = if is_error {
             OnLimit::Error
         } else {
@@ -160,7 +174,8 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
                 server_tools: repeats.is_multiple_of(2),
             }))),
             can_supersede,
-            price: cost.map(|_| price()),
+            fallbacks: fallbacks.collect(),
+            price: cost.map(|_| price(1)),
             strict: can_supersede.then_some(NoteEffect::Quality),
             tools_after_first_round,
             ..setup(limits)
@@ -184,14 +199,14 @@ fn caller(display: Display) -> Caller {
 }
 
 /// Output is four times as dear as input.
-fn price() -> Price {
+fn price(times: u64) -> Price {
     Price {
-        cache_read: Money::from_picos(1),
-        cache_write: Money::from_picos(2),
+        cache_read: Money::from_picos(times),
+        cache_write: Money::from_picos(2 * times),
         currency: "USD".into(),
         date: "2026-11-01".into(),
-        input: Money::from_picos(1),
-        output: Money::from_picos(4),
+        input: Money::from_picos(times),
+        output: Money::from_picos(4 * times),
         source: "a test".into(),
     }
 }

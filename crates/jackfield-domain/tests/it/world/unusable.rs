@@ -11,10 +11,16 @@ impl World {
     /// By an account of its own: the first unusable reply of a round is asked for again like any other failure, and
     /// the second one ends the turn.
     pub(crate) fn check_unusable(&mut self, step: &Step) {
-        let (mut round, mut failures, mut unusable) = (0, 0, 0);
+        let (mut round, mut failures, mut unusable, mut target) = (0, 0, 0, 0);
         let mut wrong = None;
         for fact in self.committed.iter().chain(&step.facts) {
+            if let Fact::ModelCallStarted { target: to, .. } = fact
+                && *to != target
+            {
+                (target, failures, unusable) = (*to, 0, 0);
+            }
             let Fact::ModelCallEnded {
+                at_once: false,
                 attempt,
                 partial,
                 retry_at,

@@ -45,7 +45,7 @@ pub(crate) const fn status(end: CallEnd, is_error: bool) -> &'static str {
         CallEnd::Denied => "denied",
         CallEnd::ClientExpired | CallEnd::NotRun => "not_run",
         CallEnd::Reported => "unknown",
-        CallEnd::ByClient | CallEnd::Ran => {
+        CallEnd::ByClient | CallEnd::Cached | CallEnd::Ran => {
             if is_error {
                 "failed"
             } else {

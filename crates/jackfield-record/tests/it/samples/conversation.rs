@@ -187,10 +187,17 @@ pub(crate) fn reply_received() -> Envelope {
     step(
         InputKind::ReplyEnded,
         vec![
-            Fact::ReplyReceived { attempt, reply },
+            Fact::ReplyReceived {
+                attempt,
+                reply,
+                first_token: None,
+                settled: Vec::new(),
+            },
             Fact::ReplyReceived {
                 attempt,
                 reply: empty,
+                first_token: None,
+                settled: Vec::new(),
             },
         ],
     )

@@ -58,6 +58,7 @@ fn settings() -> Settings {
         top_k: Some(40),
         top_p: Some(0.95),
         verbosity: Some(Verbosity::Low),
+        headers: Vec::new(),
     }
 }
 
@@ -155,6 +156,10 @@ pub(crate) fn turn_opened() -> Envelope {
         system: Arc::new(system()),
         tools_after_first_round: false,
         whole: None,
+        assistant: None,
+        fallbacks: Vec::new(),
+        route: None,
+        trace: None,
     };
     let plain = Setup {
         allowance: Allowance::default(),

@@ -63,6 +63,9 @@ pub(super) fn model_call_started() -> Fact {
         active: Duration::ZERO,
         attempt: FIRST,
         tools: ToolUse::Allowed,
+        choice: None,
+        reserved: Vec::new(),
+        target: 0,
     }
 }
 
@@ -74,6 +77,10 @@ pub(super) fn model_call_retried_at(retry_at: WallTime) -> Fact {
         retry_at: Some(retry_at),
         usage: None,
         why: ModelCallEnd::Lost,
+        at_once: false,
+        first_token: None,
+        settled: Vec::new(),
+        withdrawn: false,
     }
 }
 
@@ -95,6 +102,8 @@ pub(super) fn reply_received(text: &str, calls: &[&str]) -> Fact {
             end: ReplyEnd::new(FinishReason::ToolCalls),
             message: Arc::new(Message::new(Role::Assistant, blocks)),
         }),
+        first_token: None,
+        settled: Vec::new(),
     }
 }
 
@@ -117,6 +126,8 @@ pub(super) fn call_closed(id: &str) -> Fact {
         end: CallEnd::Ran,
         result: Arc::new(ToolResult::text("done")),
         shown: None,
+        cached: None,
+        revealed: None,
     }
 }
 
@@ -139,6 +150,8 @@ pub(super) fn elicitation_opened(id: &str) -> Fact {
     let question_of_tool = Question {
         message: "really?".into(),
         schema: None,
+        sampling: None,
+        url: None,
     };
     let kind = WaitKind::Elicitation {
         handle: JobHandle(Arc::new(json!(1))),

@@ -57,6 +57,7 @@ pub(super) fn from_wire(body: wire::Request, notes: &mut Notes) -> Result<Settin
         top_k: body.top_k,
         top_p: within(body.top_p, (0.0, 1.0), "top_p")?,
         verbosity: body.verbosity.as_deref().map(verbosity).transpose()?,
+        headers: Vec::new(),
     })
 }
 

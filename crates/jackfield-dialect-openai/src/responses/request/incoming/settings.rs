@@ -113,6 +113,7 @@ pub(super) fn from_wire(
             .as_deref()
             .map(verbosity)
             .transpose()?,
+        headers: Vec::new(),
     })
 }
 

@@ -1,0 +1,45 @@
+//! Spending records: what requests used that were passed through to a provider without a turn.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::price::Price;
+use crate::request::ModelRef;
+use crate::setup::TraceContext;
+use crate::target::Reservation;
+use crate::time::WallTime;
+use crate::usage::Usage;
+
+/// The usage of a request that was passed through. It stands beside the sessions: reports and budgets add it to
+/// the usage of turns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpendingRecord {
+    /// When the request began.
+    pub at: WallTime,
+    /// The endpoint, such as `/v1/chat/completions`.
+    pub endpoint: Arc<str>,
+    /// The time from the request to the first piece of the reply; `None` if there was none.
+    pub first_token: Option<Duration>,
+    /// Its id, unique in the journal.
+    pub id: Arc<str>,
+    /// The model.
+    pub model: ModelRef,
+    /// The price of the model when the request began; `None` if unknown.
+    pub price: Option<Price>,
+    /// The client's principal.
+    pub principal: Arc<str>,
+    /// The provider's id of the request, if it sent one.
+    pub request_id: Option<Arc<str>>,
+    /// The route that chose the model, if there was one.
+    pub route: Option<Arc<str>>,
+    /// What the request used of each budget.
+    pub settled: Vec<Reservation>,
+    /// The status of the provider's reply; `None` if there was no reply.
+    pub status: Option<u32>,
+    /// The time from the request to the end of the reply.
+    pub took: Duration,
+    /// The client's trace context.
+    pub trace: Option<Arc<TraceContext>>,
+    /// The usage; an estimate where the provider reported none.
+    pub usage: Usage,
+}

@@ -1,0 +1,60 @@
+//! Targets: the models that a turn may call, and why an attempt called one of them.
+
+use std::sync::Arc;
+
+use crate::price::{Money, Price};
+use crate::request::ModelRef;
+use crate::time::WallTime;
+
+/// A model that a turn may call, with its price when the turn began.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Target {
+    /// The model.
+    pub model: ModelRef,
+    /// Its price; `None` if unknown.
+    pub price: Option<Price>,
+}
+
+/// Why an attempt called its target.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct TargetChoice {
+    /// The circuit breakers that were not closed when the choice was made.
+    pub breakers: Vec<BreakerSnapshot>,
+    /// The reason.
+    pub reason: TargetReason,
+}
+
+/// The reason for the choice of a target.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum TargetReason {
+    /// An earlier request of the same conversation used it.
+    Affinity,
+    /// The content filter of the target before it refused the request.
+    ContentFilter,
+    /// The request is too long for the target before it.
+    ContextTooLong,
+    /// The target before it failed.
+    Fallback,
+    /// The strategy of the route chose it.
+    Strategy,
+}
+
+/// The state of a target's circuit breaker at the time of a choice.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct BreakerSnapshot {
+    /// When the target may be tried again; `None` while a trial request is in flight.
+    pub retry_at: Option<WallTime>,
+    /// The index of the target in the turn's targets.
+    pub target: u32,
+}
+
+/// What a model attempt reserved of a budget before it began, or what it used of it in the end.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Reservation {
+    /// The name of the budget.
+    pub budget: Arc<str>,
+    /// The amount of money, if the budget limits it.
+    pub cost: Option<Money>,
+    /// The number of tokens, if the budget limits them.
+    pub tokens: Option<u64>,
+}

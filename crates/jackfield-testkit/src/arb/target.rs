@@ -1,0 +1,107 @@
+//! Targets, the reasons for their choice, and budget reservations.
+
+use std::sync::Arc;
+
+use jackfield_domain::ids::ModelAttempt;
+use jackfield_domain::setup::TraceContext;
+use jackfield_domain::spending_record::SpendingRecord;
+use jackfield_domain::target::{BreakerSnapshot, Reservation, Target, TargetChoice, TargetReason};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::fact::wall_time;
+use super::reply::usage;
+use super::request::model_ref;
+use super::setup::{duration, money, price};
+use super::text::text;
+
+/// A target.
+pub fn target() -> impl Strategy<Value = Target> + Clone {
+    (model_ref(), option::of(price())).prop_map(|(model, price)| Target { model, price })
+}
+
+/// The reason for a target, with the breakers at that time.
+pub fn target_choice() -> impl Strategy<Value = TargetChoice> + Clone {
+    let breaker = (option::of(wall_time()), 0..4_u32)
+        .prop_map(|(retry_at, target)| BreakerSnapshot { retry_at, target });
+    let reason = select(
+        &[
+            TargetReason::Affinity,
+            TargetReason::ContentFilter,
+            TargetReason::ContextTooLong,
+            TargetReason::Fallback,
+            TargetReason::Strategy,
+        ][..],
+    );
+    (vec(breaker, 0..3), reason)
+        .prop_map(|(breakers, reason)| TargetChoice { breakers, reason })
+        .boxed()
+}
+
+/// Reservations of budgets.
+pub fn reservations() -> impl Strategy<Value = Vec<Reservation>> + Clone {
+    let one = (text(), option::of(money()), option::of(0..100_000_u64)).prop_map(
+        |(budget, cost, tokens)| Reservation {
+            budget,
+            cost,
+            tokens,
+        },
+    );
+    vec(one, 0..3).boxed()
+}
+
+/// A trace context.
+pub fn trace_context() -> impl Strategy<Value = TraceContext> + Clone {
+    (text(), option::of(text()))
+        .prop_map(|(parent, state)| TraceContext { parent, state })
+        .boxed()
+}
+
+/// A spending record.
+pub fn spending_record() -> impl Strategy<Value = SpendingRecord> + Clone {
+    let texts = (
+        text(),
+        text(),
+        text(),
+        option::of(text()),
+        option::of(text()),
+    );
+    let times = (wall_time(), option::of(duration()), duration());
+    let used = (model_ref(), option::of(price()), usage(), reservations());
+    (
+        texts,
+        times,
+        used,
+        option::of(100..600_u32),
+        option::of(trace_context()),
+    )
+        .prop_map(|(texts, times, used, status, trace)| {
+            let (endpoint, id, principal, request_id, route) = texts;
+            let (at, first_token, took) = times;
+            let (model, price, usage, settled) = used;
+            SpendingRecord {
+                at,
+                endpoint,
+                first_token,
+                id,
+                model,
+                price,
+                principal,
+                request_id,
+                route,
+                settled,
+                status,
+                took,
+                trace: trace.map(Arc::new),
+                usage,
+            }
+        })
+        .boxed()
+}
+
+/// An attempt at a model call.
+pub(super) fn model_attempt() -> impl Strategy<Value = ModelAttempt> + Clone {
+    (1..12_u32, 1..4_u32).prop_map(|(round, attempt)| ModelAttempt { round, attempt })
+}
