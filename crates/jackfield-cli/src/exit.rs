@@ -130,6 +130,7 @@ impl Exit {
             | ModelFailureKind::Timeout
             | ModelFailureKind::TooLarge
             | ModelFailureKind::Transport
+            | ModelFailureKind::ToolsUnsupported
             | ModelFailureKind::Unsupported
             | ModelFailureKind::UnusableReply => Self::Provider,
         }

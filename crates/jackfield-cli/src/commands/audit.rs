@@ -152,8 +152,10 @@ pub fn outcomes(call: &AuditedCall) -> Vec<AuditOutcome> {
     let ended = match &call.closed {
         None => AuditOutcome::Open,
         Some(closed) => match closed.end {
-            CallEnd::ByClient | CallEnd::Ran if closed.is_error => AuditOutcome::Error,
-            CallEnd::ByClient | CallEnd::Ran => AuditOutcome::Ran,
+            CallEnd::ByClient | CallEnd::Cached | CallEnd::Ran if closed.is_error => {
+                AuditOutcome::Error
+            }
+            CallEnd::ByClient | CallEnd::Cached | CallEnd::Ran => AuditOutcome::Ran,
             CallEnd::Cancelled => AuditOutcome::Cancelled,
             CallEnd::ClientExpired => AuditOutcome::Expired,
             CallEnd::Denied => AuditOutcome::Denied,

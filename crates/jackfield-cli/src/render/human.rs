@@ -151,7 +151,9 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
                 self.warning(&format!("{name}: {message}; it is called again"))?;
             }
             Fact::WaitOpened { wait } => self.set_waiting(&wait.call, true),
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::CallLost { .. }
             | Fact::Late(_)
             | Fact::ModelCallEnded { .. }

@@ -127,7 +127,7 @@ impl<O: Write + Send> Json<O> {
                     "tools_allowed": allowed, "why_not": why,
                 }))
             }
-            Fact::ReplyReceived { attempt, reply } => {
+            Fact::ReplyReceived { attempt, reply, .. } => {
                 for (place, block) in reply.message.blocks.iter().enumerate() {
                     if let Content::ToolCall(call) = &block.content {
                         let shown = self.blocks.iter().find(|(id, _)| *id == call.id);
@@ -200,7 +200,9 @@ impl<O: Write + Send> Json<O> {
                     "id": wait.as_str(), "how": wait_end(end.kind()), "by": by,
                 }))
             }
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::CallLost { .. }
             | Fact::Late(_)
             | Fact::SessionForked { .. }

@@ -225,7 +225,7 @@ pub fn problem(problem: &ToolboxProblem) -> String {
 pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
     let provider = &model.provider;
     match failure.kind {
-        ModelFailureKind::InvalidRequest | ModelFailureKind::Unsupported
+        ModelFailureKind::InvalidRequest | ModelFailureKind::ToolsUnsupported | ModelFailureKind::Unsupported
             if refuses_tools(&failure.message) =>
         {
             format!("set `tools = false` under [providers.{provider}], or give --no-tools")

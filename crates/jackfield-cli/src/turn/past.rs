@@ -30,10 +30,12 @@ pub(super) fn events(steps: &[Envelope]) -> PastTurnOutput {
                     past.events.clear();
                     past.format = setup.settings.response_format.clone();
                 }
-                Fact::ReplyReceived { attempt, reply } => {
+                Fact::ReplyReceived { attempt, reply, .. } => {
                     push_message(&mut past.events, *attempt, &reply.message);
                 }
-                Fact::CallAccepted { .. }
+                Fact::BackendSession { .. }
+                | Fact::Compacted(_)
+                | Fact::CallAccepted { .. }
                 | Fact::CallClosed { .. }
                 | Fact::CallLost { .. }
                 | Fact::CallStarted { .. }

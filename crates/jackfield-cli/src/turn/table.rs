@@ -130,7 +130,9 @@ impl<'a> QuestionTable<'a> {
             }
             Fact::WaitOpened { wait } => self.open.push_back(wait.clone()),
             Fact::WaitClosed { end, wait, .. } => self.close(wait, end),
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::CallClosed { .. }
             | Fact::CallLost { .. }
             | Fact::CallStarted { .. }

@@ -206,7 +206,7 @@ fn full() -> jackfield_domain::request::ModelRequest {
         thinking_shown: Some(true),
         top_k: Some(40),
         top_p: None,
-        verbosity: Some(Verbosity::Low), headers: Vec::new(), 
+        verbosity: Some(Verbosity::Low), headers: Vec::new(),
     }
     .into();
     request

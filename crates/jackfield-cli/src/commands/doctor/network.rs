@@ -152,6 +152,7 @@ const fn page(failure: &ModelFailure) -> TroubleshootingSection {
         | ModelFailureKind::Timeout
         | ModelFailureKind::TooLarge
         | ModelFailureKind::Transport
+        | ModelFailureKind::ToolsUnsupported
         | ModelFailureKind::Unsupported
         | ModelFailureKind::UnusableReply => TroubleshootingSection::Providers,
     }

@@ -179,7 +179,9 @@ impl WatchedSession<'_> {
                 self.output.event(&RenderEvent::Fact { fact, now })?;
                 return self.print_report().await;
             }
-            Fact::CallAccepted { .. }
+            Fact::BackendSession { .. }
+            | Fact::Compacted(_)
+            | Fact::CallAccepted { .. }
             | Fact::CallClosed { .. }
             | Fact::CallLost { .. }
             | Fact::CallStarted { .. }

@@ -109,10 +109,7 @@ pub(super) async fn broken_framing_is_an_error<H: UpstreamHarness>(harness: &H) 
         let (came, end) = bench.body(response.cut_off()).await;
         let failure = failure(end);
         assert_eq!(failure.kind, ModelFailureKind::Interrupted, "{framed:?}");
-        assert!(
-            b"hello".starts_with(&came),
-            "{came:?} came from {framed:?}"
-        );
+        assert!(b"hello".starts_with(&came), "{came:?} came from {framed:?}");
     }
 }
 

@@ -133,7 +133,9 @@ fn extra_line(fact: &Fact) -> Option<Value> {
             "from": from.as_str(), "turn": at.ordinal, "round": at.round,
         })),
         Fact::TurnResumed { nth, .. } => Some(json!({ "event": "turn_resumed", "nth": nth })),
-        Fact::CallClosed { .. }
+        Fact::BackendSession { .. }
+        | Fact::Compacted(_)
+        | Fact::CallClosed { .. }
         | Fact::CallStarted { .. }
         | Fact::Late(_)
         | Fact::ModelCallEnded { .. }
