@@ -483,27 +483,7 @@ impl Journal for SqliteJournal {
     /// Writes all requests made so far, then releases the file and every session: other processes see this one as
     /// dead. All later requests fail.
     async fn close(&self) {
-        self.arrivals.close();
-        self.readers.close();
-        let threads = [
-            self.writer.close(),
-            self.watcher
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        ];
-        let ended = tokio::task::spawn_blocking(|| {
-            for thread in threads.into_iter().flatten() {
-                let _panicked = thread.join();
-            }
-        });
-        let _ended = ended.await;
-        drop(
-            self.incarnation
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        );
+        self.end().await;
     }
 
     fn admin(&self) -> Option<&dyn JournalAdmin> {

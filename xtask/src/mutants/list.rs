@@ -187,7 +187,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "stale-epoch-accepted",
         file: "crates/jackfield-store-memory/src/session.rs",
-        from: "append.epoch.0 != self.epoch || !self.owned {",
+        from: "append.epoch.0 != self.epoch || !self.is_owned() {",
         to: "append.epoch.0 > self.epoch {",
         package: "jackfield-store-memory",
         test: "contract::an_older_owner_can_append_no_more",

@@ -1,6 +1,7 @@
 //! Inspection of the file as a whole: its integrity, its readable sessions, and whether an older state was
-//! restored.
+//! restored; and its end.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -20,6 +21,31 @@ impl SqliteJournal {
     #[must_use]
     pub fn path(&self) -> &std::path::Path {
         &self.path
+    }
+
+    /// Ends the threads, once everything requested so far is written, and the lock that proves the process alive.
+    pub(super) async fn end(&self) {
+        self.arrivals.close();
+        self.readers.close();
+        let threads = [
+            self.writer.close(),
+            self.watcher
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        ];
+        let ended = tokio::task::spawn_blocking(|| {
+            for thread in threads.into_iter().flatten() {
+                let _panicked = thread.join();
+            }
+        });
+        let _ended = ended.await;
+        drop(
+            self.incarnation
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
     }
 
     /// Reads from the file as a whole.
