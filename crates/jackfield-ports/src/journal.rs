@@ -1,6 +1,7 @@
 //! The port to the store of facts: one owner per session appends, and any process can deliver.
 
 pub mod admin;
+pub mod fold;
 mod lease;
 pub mod marks;
 pub mod sessions;
@@ -214,7 +215,7 @@ pub trait Journal: Send + Sync {
     /// Writes what was requested so far, and releases every session. Later requests may fail. Closing again has no
     /// effect.
     ///
-    /// The default does nothing, which is correct only for a journal that ends with its process.
+    /// The default does nothing, and leaves every session owned.
     async fn close(&self) {}
 
     /// Whether sessions are kept beyond the end of the process.

@@ -14,6 +14,15 @@ pub(super) async fn what_is_held_is_not_deleted<H: JournalHarness>() {
     let epoch = scene.journal.own(&another).await.expect("a lease").epoch;
     let released = scene.journal.release(&another, epoch).await;
     released.expect("released");
+    // A hold may be there before its session.
+    let later = session("later");
+    let _before = scene.journal.hold(&later).await.expect("a hold");
+    let epoch = scene.journal.own(&later).await.expect("a lease").epoch;
+    let released = scene.journal.release(&later, epoch).await;
+    released.expect("released");
+    let refused = scene.journal.delete(&later).await;
+    let held = matches!(refused, Err(JournalError::Held { .. }));
+    assert!(held, "{refused:?}");
     let _hold = scene.hold().await;
     let row = scene.row().await.expect("a row");
     assert!(row.held && !row.owned, "{row:?}");
