@@ -178,6 +178,17 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-export",
         ],
     ),
+    // Not a part of it: what to copy.
+    (
+        "jackfield-journal-ledger",
+        &[
+            "jackfield-assembly",
+            "jackfield-cli",
+            "jackfield-domain",
+            "jackfield-ports",
+            "jackfield-record",
+        ],
+    ),
     (
         "jackfield-mcp-server",
         &["jackfield-domain", "jackfield-engine"],
