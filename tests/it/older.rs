@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use jackfield_ports::journal::Journal as _;
 use jackfield_store_sqlite::{Options, SqliteJournal};
 use jackfield_testkit::server::{Gate, Response, TestServer};
 use jackfield_testservers::claude::ScriptedClaude;

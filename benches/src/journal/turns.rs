@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::ensure;
+use jackfield_ports::journal::Journal as _;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_store_sqlite::{Options, SqliteJournal};
 use tokio::runtime::Runtime;

@@ -52,7 +52,7 @@ pub async fn run(doctor: Doctor, registry: &Registry) -> Result<Exit, CommandErr
                 assembled,
                 &mut report,
             )
-            .await?
+            .await?;
         }
         Err(error) => report.add(setup::config_failures(error))?,
     }

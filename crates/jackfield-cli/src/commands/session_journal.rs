@@ -139,7 +139,7 @@ pub(crate) async fn open(
                     JournalKind::Other(kind) => fault.with_help(format!(
                         "the journal of the kind `{kind}` ends with its process; name a file with `--db FILE`"
                     )),
-                    _ => fault.with_help(IN_MEMORY),
+                    JournalKind::Memory | JournalKind::Sqlite | _ => fault.with_help(IN_MEMORY),
                 };
             }
         }
