@@ -281,12 +281,7 @@ impl StoryTurn {
                 retry_at: *retry_at,
                 why: why.clone(),
             }),
-            Fact::ReplyReceived {
-                attempt,
-                reply,
-                first_token: _,
-                settled: _,
-            } => {
+            Fact::ReplyReceived { attempt, reply, .. } => {
                 for call in reply.message.calls() {
                     let tool = self.setup.catalog.tool(call.name.as_str());
                     self.calls.push(StoryCall {

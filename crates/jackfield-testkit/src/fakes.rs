@@ -10,8 +10,8 @@
 //! use jackfield_testkit::fakes::{ScriptedModel, ScriptedReply};
 //!
 //! let model = ScriptedModel::new();
-//! model.will(ScriptedReply::calls([("clock", "{}")]));
-//! model.will(ScriptedReply::text("It is noon."));
+//! model.push_reply(ScriptedReply::calls([("clock", "{}")]));
+//! model.push_reply(ScriptedReply::text("It is noon."));
 //! let port: Arc<dyn ChatModel> = model.port(); // for whatever is tested
 //! # drop(port);
 //! assert!(model.requests().is_empty());

@@ -13,7 +13,7 @@
 //!     Response::event_stream("data: one\n\n")
 //!         .pause(&gate)
 //!         .send("data: two\n\n")
-//!         .recut(3),
+//!         .split_sends(3),
 //! );
 //! // ... ask `server.base_url()`, look at what came so far, then:
 //! gate.reached().await;

@@ -302,7 +302,7 @@ impl Story {
             steps: self.steps.clone(),
         };
         committed(journal.append(&append).await);
-        let released = journal.release(&self.session, epoch).await;
+        let released = journal.release(&self.session, lease.epoch).await;
         released.expect("it can be released");
     }
 }

@@ -220,15 +220,21 @@ pub fn problem(problem: &ToolboxProblem) -> String {
     format!("{}: {message}", problem.toolbox)
 }
 
+/// Help for a model that cannot call tools.
+fn without_tools(provider: &str) -> String {
+    format!("set `tools = false` under [providers.{provider}], or give --no-tools")
+}
+
 /// Help for a failed model call.
 #[must_use]
 pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
     let provider = &model.provider;
     match failure.kind {
-        ModelFailureKind::InvalidRequest | ModelFailureKind::ToolsUnsupported | ModelFailureKind::Unsupported
+        ModelFailureKind::ToolsUnsupported => without_tools(provider),
+        ModelFailureKind::InvalidRequest | ModelFailureKind::Unsupported
             if refuses_tools(&failure.message) =>
         {
-            format!("set `tools = false` under [providers.{provider}], or give --no-tools")
+            without_tools(provider)
         }
         ModelFailureKind::ContextTooLong { limit, requested } => {
             let by = limit

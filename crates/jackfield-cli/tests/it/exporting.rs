@@ -80,6 +80,8 @@ fn reply(round: u32, blocks: Vec<Block>, finish: FinishReason) -> Fact {
     Fact::ReplyReceived {
         attempt: attempt(round, 1),
         reply: Arc::new(Reply { end, message }),
+        first_token: None,
+        settled: Vec::new(),
     }
 }
 
@@ -88,6 +90,9 @@ fn calling(attempt: ModelAttempt) -> Fact {
         active: Duration::ZERO,
         attempt,
         tools: ToolUse::Allowed,
+        choice: None,
+        reserved: Vec::new(),
+        target: 0,
     }
 }
 
@@ -110,6 +115,8 @@ fn closed(call: &str, end: CallEnd, result: ToolResult) -> Fact {
         end,
         result: Arc::new(result),
         shown: None,
+        cached: None,
+        revealed: None,
     }
 }
 
@@ -242,6 +249,10 @@ pub(crate) fn steps() -> Vec<Envelope> {
             retry_at: Some(WallTime::from_millis(1_767_225_601_000)),
             usage: None,
             why: ModelCallEnd::Failed(failed),
+            at_once: false,
+            first_token: None,
+            settled: Vec::new(),
+            withdrawn: false,
         },
         calling(attempt(2, 2)),
         reply(

@@ -57,6 +57,10 @@ impl Scene {
             system: Arc::default(),
             tools_after_first_round: true,
             whole: None,
+            assistant: None,
+            fallbacks: Vec::new(),
+            route: None,
+            trace: None,
         };
         scene.fact(Fact::TurnOpened {
             opening: Opening::UserMessage(Message::user("hello").into()),
@@ -81,6 +85,9 @@ impl Scene {
             active: Duration::ZERO,
             attempt: self.attempt,
             tools,
+            choice: None,
+            reserved: Vec::new(),
+            target: 0,
         });
         self
     }
@@ -149,6 +156,8 @@ impl Scene {
         self.fact(Fact::ReplyReceived {
             attempt: self.attempt,
             reply,
+            first_token: None,
+            settled: Vec::new(),
         });
         self
     }
@@ -179,6 +188,8 @@ impl Scene {
             end,
             result: result.into(),
             shown: None,
+            cached: None,
+            revealed: None,
         });
         self
     }
@@ -209,6 +220,10 @@ impl Scene {
             retry_at: Some(WallTime::from_millis(at)),
             usage: None,
             why: ModelCallEnd::Failed(failure),
+            at_once: false,
+            first_token: None,
+            settled: Vec::new(),
+            withdrawn: false,
         });
         self
     }

@@ -35,6 +35,7 @@ use serde_json::json;
 
 /// What happened, in order.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a log of a test is short")]
 pub(crate) enum Logged {
     Appended(Vec<Fact>),
     ModelCalled(u32),

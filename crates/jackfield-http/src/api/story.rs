@@ -159,12 +159,7 @@ impl TurnStory {
                 self.is_calling_model = true;
                 self.rounds = attempt.round;
             }
-            Fact::ReplyReceived {
-                attempt,
-                reply,
-                first_token: _,
-                settled: _,
-            } => {
+            Fact::ReplyReceived { attempt, reply, .. } => {
                 self.is_calling_model = false;
                 self.calls
                     .extend(reply.message.calls().map(|call| CallStory {

@@ -84,9 +84,11 @@ pub(crate) fn compacted() -> Envelope {
 /// An outcome that was copied from another call, and one that revealed tools.
 pub(crate) fn call_closed_cached() -> Envelope {
     let opened = turn_opened_priced();
-    let catalog = opened.facts.iter().find_map(|fact| match fact {
-        Fact::TurnOpened { setup, .. } => Some(Arc::clone(&setup.catalog)),
-        _ => None,
+    let catalog = opened.facts.iter().find_map(|fact| {
+        let Fact::TurnOpened { setup, .. } = fact else {
+            return None;
+        };
+        Some(Arc::clone(&setup.catalog))
     });
     let closed = |cached, end, revealed| Fact::CallClosed {
         cached,

@@ -88,12 +88,7 @@ impl World {
         self.committed
             .iter()
             .filter_map(|fact| match fact {
-                Fact::ReplyReceived {
-                    attempt,
-                    reply,
-                    first_token: _,
-                    settled: _,
-                } if attempt.round == round => Some(reply),
+                Fact::ReplyReceived { attempt, reply, .. } if attempt.round == round => Some(reply),
                 _ => None,
             })
             .flat_map(|reply| reply.message.calls().map(|call| call.id.clone()))
