@@ -130,7 +130,7 @@ struct ServerProfile {
     of: fn(&str) -> Profile,
 }
 
-/// The profiles. The endpoints are from the servers' documentation (2026-11).
+/// The profiles. Which endpoints beside chat a compatible server has was not checked against its documentation.
 const PROFILES: &[ServerProfile] = &[
     ServerProfile {
         endpoints: &[],
