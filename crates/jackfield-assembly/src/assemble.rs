@@ -152,7 +152,7 @@ fn switch(
 impl Registry {
     /// Builds the engine with all configured providers, the built-in tools, the program's own toolboxes, the MCP
     /// servers, the web APIs, and a journal in memory. To use another journal, set it [before the engine is
-    /// built](Prepared::on).
+    /// built](Prepared::with_journal).
     ///
     /// A missing key is no error here: requests to that provider fail. A missing variable of an MCP server or a
     /// web API is reported when tools are listed.

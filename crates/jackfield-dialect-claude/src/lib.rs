@@ -8,7 +8,7 @@
 //! | [`request::to_wire`] | [`request::from_wire`] |
 //! | [`stream::Decoder`], [`reply::from_wire`] | [`stream::Encoder`], [`reply::to_wire`] |
 //! | [`error::classify`] | [`error::to_wire`] |
-//! | [`models::from_wire`] | [`models::page`], [`models::one`] |
+//! | [`models::from_wire`] | [`models::page`], [`models::model_body`] |
 //!
 //! [`serve`] combines the right column into a server's API, for any provider behind it.
 //!

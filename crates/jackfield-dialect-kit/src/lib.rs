@@ -1,6 +1,6 @@
 //! Shared parts of the dialects' mappers, so that a new dialect only contains its own wire format.
 //!
-//! Pure: no I/O, no clock, no async, and nothing specific to a vendor except in [`error_words`]. A dialect maps
+//! Pure: no I/O, no clock, no async, and nothing specific to a vendor except in [`error_patterns`]. A dialect maps
 //! domain values to its wire types and back; this crate has what it needs in addition:
 //!
 //! | purpose | item |
@@ -14,12 +14,12 @@
 //! | schemas that need repair, or that a vendor accepts in part | [`object`](schema::object), [`Changes`](schema::Changes) |
 //! | the rules of JSON Schema, for the vendors' rules | [`faults`](metaschema::faults) |
 //! | text in place of media | [`source`](media_text::source) |
-//! | numbers and data URLs in clients' notations | [`whole`], [`data_url`] |
+//! | numbers and data URLs in clients' notations | [`whole_number`], [`data_url`] |
 //! | compressed bodies | [`Encoding`](encoding::Encoding) |
 //! | a client's request, and the place of an error in it | [`Incoming`](incoming::Incoming), [`parse`](body::parse) |
 //! | strict deserialization of objects | [`objects!`], [`text_or_list`](form::text_or_list) |
-//! | further fields of a model | [`more`](listing::more) |
-//! | kind and advice of an error, and servers' error messages | [`failure`], [`error_words`] |
+//! | further fields of a model | [`extra_fields`](listing::extra_fields) |
+//! | kind and advice of an error, and servers' error messages | [`failure`], [`error_patterns`] |
 //! | serving clients, including errors and streams | [`ServeDialect`](serve::ServeDialect) |
 //! | a reply, whole or streamed | [`DecodeReply`](decode::DecodeReply), [`SseEvent`](encode::SseEvent) |
 

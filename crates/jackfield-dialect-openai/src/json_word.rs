@@ -15,7 +15,7 @@ pub(crate) fn is_in(text: &str) -> bool {
     windows.any(|four| four.eq_ignore_ascii_case(b"json"))
 }
 
-/// Notes that [`ASK`] was added to the system prompt.
+/// Notes that [`INSTRUCTION`] was added to the system prompt.
 pub(crate) fn note(notes: &mut Notes) {
     notes.approximated(NoteEffect::Cosmetic, "json_asked_in_words", "system");
 }

@@ -165,7 +165,8 @@ impl TurnSnapshot {
             SessionEvent::Fact { fact, is_last, .. } => {
                 let ends = self.segments.apply(fact, *is_last);
                 self.apply_fact(fact, events);
-                if *is_last {
+                // Blocks behind a call with malformed arguments wait until the turn's outcome is known.
+                if *is_last && !self.live.is_holding() {
                     let catalog = &self.segments.turn().setup().catalog;
                     self.batch
                         .emit(self.display, catalog, &mut self.next_index, events);

@@ -16,7 +16,7 @@ use crate::tool::ToolOrigin;
 /// The name of a server tool, as state on the call and the outcome that a client sees.
 ///
 /// For a client, Jackfield is the provider: such a call is [`RanBy::Provider`](crate::block::RanBy), and each
-/// dialect has its own form for it. The state is never sent to a provider: [`as_run`] converts a history that
+/// dialect has its own form for it. The state is never sent to a provider: [`restore_server_calls`] converts a history that
 /// contains it back before models see it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ServerTool<'a> {

@@ -108,7 +108,7 @@ pub struct ForeignCursor {
 ///
 /// It is fed all steps of the session in order, from the first one; events before the cursor are skipped.
 /// [`next`](Self::next) returns the events of these steps. While a reply is in flight, its owner calls
-/// [`next_of`](Self::next_of) for more.
+/// [`next_live_piece`](Self::next_live_piece) for more.
 #[derive(Clone, Debug)]
 pub struct EventStream {
     cursor: Cursor,

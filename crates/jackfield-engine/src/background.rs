@@ -121,7 +121,7 @@ impl Engine {
         self.resume_existing_in_background(&resume, spec).await
     }
 
-    /// Like [`go_on`](Self::go_on), for a session that is known to exist.
+    /// Like [`resume_in_background`](Self::resume_in_background), for a session that is known to exist.
     pub(crate) async fn resume_existing_in_background(
         &self,
         resume: &ResumeSession,

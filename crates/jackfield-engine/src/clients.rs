@@ -48,7 +48,7 @@ pub struct ClientResultsOptions {
     pub turn: TurnId,
 }
 
-/// The outcome of [`Engine::answer`].
+/// The outcome of [`Engine::submit_client_results`].
 #[derive(Debug)]
 pub struct ClientResultsOutcome {
     /// Whether exactly these results were sent before; the turn then redelivers the answer to them.

@@ -246,7 +246,7 @@ impl Engine {
     }
 
     /// Like [`on_journal`](Self::on_journal), for an ephemeral journal: each session is deleted when its turn
-    /// is over and its answer was written, or after [`Ephemeral::after`]. The journal must be in memory and
+    /// is over and its answer was written, or after [`Ephemeral::retain_for`]. The journal must be in memory and
     /// used by this process only.
     #[must_use]
     pub fn with_ephemeral_journal(&self, journal: Arc<dyn Journal>, ephemeral: Ephemeral) -> Self {

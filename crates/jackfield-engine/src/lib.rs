@@ -1,7 +1,7 @@
 //! The engine performs what the domain's tool loop decides. It is the only caller of the ports.
 //!
 //! [`Engine::send`] drives one turn: it commits the loop's facts, performs the actions, and then notifies
-//! observers. [`Engine::resume`] resumes a turn that was left open. [`Engine::begin`] and [`Engine::go_on`] do
+//! observers. [`Engine::resume`] resumes a turn that was left open. [`Engine::begin`] and [`Engine::resume_in_background`] do
 //! the same in the background, for callers that may disconnect. The engine makes no decisions about a turn
 //! itself.
 

@@ -51,7 +51,7 @@ impl ModelCall {
     }
 
     /// Starts the call; it makes progress when it is polled by [`next`](Self::next) or
-    /// [`beside`](Self::beside).
+    /// [`run_alongside`](Self::run_alongside).
     pub(crate) fn begin(
         &mut self,
         shared: Arc<EngineState>,

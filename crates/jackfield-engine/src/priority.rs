@@ -28,7 +28,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Like [`take_up_first`](Self::take_up_first), for a session that is already loaded.
+    /// Like [`prioritize_resume`](Self::prioritize_resume), for a session that is already loaded.
     pub(crate) fn prioritize_resume_loaded(
         &self,
         session: &SessionId,

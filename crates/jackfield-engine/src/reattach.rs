@@ -38,7 +38,7 @@ pub struct RequestIdentity {
     pub session: Option<SessionId>,
 }
 
-/// The result of [`Engine::collect`].
+/// The result of [`Engine::match_request`].
 #[derive(Debug)]
 pub enum RequestMatch {
     /// A new request. Keep the claim until the turn has begun or will not begin.
@@ -48,7 +48,7 @@ pub enum RequestMatch {
 }
 
 /// Keeps other requests waiting that have the same idempotency key, or that have an equal body and are marked
-/// as retries. Pass it to [`Engine::begin_holding`], which holds it until they can find the turn.
+/// as retries. Pass it to [`Engine::begin_with_guard`], which holds it until they can find the turn.
 #[derive(Debug)]
 #[must_use = "dropping it lets the next one in"]
 pub struct Claim {

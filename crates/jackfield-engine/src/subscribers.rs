@@ -186,7 +186,7 @@ impl TurnSubscribers {
 
 /// A response that is being written to a client: one segment of one turn.
 ///
-/// Call [`written`](Self::written) when the client has received all of it. Dropping it earlier means that the
+/// Call [`mark_written`](Self::mark_written) when the client has received all of it. Dropping it earlier means that the
 /// connection broke: the answer stays undelivered, and the turn continues or is cancelled according to its
 /// [`Disconnect`].
 #[derive(Debug)]

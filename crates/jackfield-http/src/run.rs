@@ -70,7 +70,7 @@ pub struct RunningGateway {
 }
 
 impl RunningGateway {
-    /// Opens the journal, recovers the turns in it, and binds the address. [`until`](Self::until) accepts
+    /// Opens the journal, recovers the turns in it, and binds the address. [`run_until`](Self::run_until) accepts
     /// connections.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //!
 //! Its content is lost with the process. Otherwise it behaves like a file: each step and each delivery is
 //! stored as the bytes that `jackfield-record` encodes, and decoded when it is read. The steps of
-//! [ephemeral](MemoryJournal::passing) journals are stored as values instead.
+//! [ephemeral](MemoryJournal::ephemeral) journals are stored as values instead.
 
 mod holds;
 mod journal;

@@ -12,7 +12,7 @@
 //!   log or an older copy of the file.
 //! - **Held.** A held session is not deleted: each held session has a file beside the database, which its holders
 //!   lock.
-//! - **Notified.** A delivery of another process is noticed within [`NOTICED`].
+//! - **Notified.** A delivery of another process is noticed within [`POLL_INTERVAL`].
 //!
 //! Only the steps and deliveries are records of `jackfield-record`; the other columns exist for search and
 //! comparison.

@@ -18,7 +18,7 @@ const LOG: i64 = 16 * 1024 * 1024;
 /// The default time that a process waits for another one's write.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Opens an existing file. Use [`look`] to check that it is ours.
+/// Opens an existing file. Use [`read_state`] to check that it is ours.
 pub(crate) fn connect(path: &Path, writes: bool) -> rusqlite::Result<Connection> {
     // Readers of a write-ahead log write to its index, too.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -2,7 +2,7 @@
 //! a thread, which commits all requests that wait during a sync with the next one.
 //!
 //! Waking the thread and being woken by it takes about as long as a commit on a fast disk, and a commit shorter
-//! than [`Options::at_once`](crate::Options::at_once) blocks a runtime no longer than other work does. Concurrent
+//! than [`Options::inline_limit`](crate::Options::inline_limit) blocks a runtime no longer than other work does. Concurrent
 //! turns would each need a sync of their own that way: they go to the thread and share them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -317,7 +317,7 @@ pub fn source_flags(source: &Source) -> Flags {
     flags
 }
 
-/// Like [`flags_of`], for commands that need no tools: files of MCP servers are not read.
+/// Like [`source_flags`], for commands that need no tools: files of MCP servers are not read.
 #[must_use]
 pub fn flags_without_servers(source: &Source) -> Flags {
     Flags {

@@ -287,7 +287,9 @@ proptest! {
         let bytes = serde_json::to_vec(&body).expect("JSON");
         let back = error::classify(status, |_| None, &bytes, failure.phase);
         let kind = match failure.kind {
-            Kind::ContextTooLong { .. } | Kind::Unsupported => Kind::InvalidRequest,
+            Kind::ContextTooLong { .. } | Kind::ToolsUnsupported | Kind::Unsupported => {
+                Kind::InvalidRequest
+            }
             Kind::Interrupted | Kind::ProtocolViolation | Kind::Transport | Kind::UnusableReply => {
                 Kind::ServerError
             }

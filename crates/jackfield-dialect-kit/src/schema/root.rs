@@ -11,7 +11,7 @@ use super::{Change, Changes, is_pattern};
 
 /// The schema of a tool's arguments in the form that every vendor accepts, and the changes.
 ///
-/// Invalid parts are [repaired](mend), its root has the type `object`, and no keyword of `not_at_root` is at the
+/// Invalid parts are [repaired](repair), its root has the type `object`, and no keyword of `not_at_root` is at the
 /// root: the properties of all branches are offered together, and the choice moves into the description.
 #[must_use]
 pub fn object(schema: &Arc<Value>, not_at_root: &[&str]) -> (Arc<Value>, Vec<Change>) {
@@ -50,7 +50,7 @@ pub fn object(schema: &Arc<Value>, not_at_root: &[&str]) -> (Arc<Value>, Vec<Cha
     (Arc::new(Value::Object(fields)), changes.into_vec())
 }
 
-/// The schema with its invalid parts repaired: see [`mend`].
+/// The schema with its invalid parts repaired: see [`repair`].
 pub fn sound<'s>(schema: &'s Value, changes: &mut Changes) -> Cow<'s, Value> {
     let Some(mended) = repair(schema, &is_pattern) else {
         return Cow::Borrowed(schema);

@@ -4,7 +4,7 @@
 //! ignored.
 //!
 //! A turn of several rounds is one message: an empty line separates the text of the rounds, client calls are
-//! numbered consecutively, and usage is the sum. Server tools are reported in [`wire::Meanwhile`] if enabled.
+//! numbered consecutively, and usage is the sum. Server tools are reported in [`wire::ServerCalls`] if enabled.
 
 mod fields;
 
@@ -38,7 +38,7 @@ impl ChatCompletions {
     }
 
     /// Adds the fields that the vendor lacks: reasoning as `reasoning_content`, which many clients read, and server
-    /// tools as [`wire::Meanwhile`].
+    /// tools as [`wire::ServerCalls`].
     #[must_use]
     pub const fn with_extensions(mut self) -> Self {
         self.extensions = true;

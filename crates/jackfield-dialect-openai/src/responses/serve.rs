@@ -1,6 +1,6 @@
 //! The Responses dialect of a server: requests, replies, streams, and stored responses.
 //!
-//! The ids of a response and of its items derive from the id in [`About`], and lead back to it. Actions of the
+//! The ids of a response and of its items derive from the id in [`ReplyInfo`], and lead back to it. Actions of the
 //! vendor beyond answering (its own tools, stored conversations and prompts, calls of servers) are refused by name.
 
 mod body;

@@ -471,7 +471,7 @@ proptest! {
         let back = error::classify(status, |_| None, &bytes, failure.phase);
         let kind = match failure.kind {
             Kind::ContextTooLong { .. } => TOO_LONG,
-            Kind::Unsupported => Kind::InvalidRequest,
+            Kind::ToolsUnsupported | Kind::Unsupported => Kind::InvalidRequest,
             Kind::Interrupted | Kind::ProtocolViolation | Kind::Transport | Kind::UnusableReply => {
                 Kind::ServerError
             }

@@ -143,6 +143,11 @@ impl LiveAttempt {
         std::mem::take(&mut self.calls)
     }
 
+    /// Whether events are held back behind a call with malformed arguments.
+    pub(super) const fn is_holding(&self) -> bool {
+        self.unreadable.is_some()
+    }
+
     /// Displays everything: the client's reply ends with malformed arguments.
     pub(super) fn release(&mut self, events: &mut Vec<ClientEvent>) {
         self.unreadable = None;

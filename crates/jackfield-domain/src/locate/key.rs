@@ -105,7 +105,7 @@ impl ConversationKey {
         self.call_positions.entry(call.id.clone()).or_insert(place);
     }
 
-    /// Adds the result of a call, as a digest from [`of_result`].
+    /// Adds the result of a call, as a digest from [`result_digest`].
     pub(crate) fn push_result(&mut self, call: &ToolCallId, content: Digest) {
         self.push_outcome(call, OutcomeText::Known(content));
     }

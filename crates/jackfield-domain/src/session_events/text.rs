@@ -78,7 +78,7 @@ pub enum TextStart {
     Text,
     /// Reasoning; its text follows.
     Thinking {
-        /// The provider's id of it, as in [`OpaqueState::begun`]. The rest of its state comes with its end.
+        /// The provider's id of it, as in [`OpaqueState::initial_state`]. The rest of its state comes with its end.
         initial_state: Option<OpaqueState>,
         /// Whether the provider hides it.
         redacted: bool,

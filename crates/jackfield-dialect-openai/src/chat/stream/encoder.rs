@@ -25,7 +25,7 @@ use crate::error;
 /// Writes one streamed reply, delta by delta.
 ///
 /// The role comes first, the finish reason in a chunk of its own, usage only on request, and `[DONE]` last. Server
-/// tools are reported as [`wire::Meanwhile`]. Blocks are written strictly one after another: deltas of a later
+/// tools are reported as [`wire::ServerCalls`]. Blocks are written strictly one after another: deltas of a later
 /// block wait until the earlier ones have ended. Content that this dialect cannot express is left out, as
 /// [`crate::chat::reply::to_wire`] notes for the whole reply. Deltas that match no open block are ignored.
 #[derive(Debug)]

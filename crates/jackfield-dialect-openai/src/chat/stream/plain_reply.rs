@@ -1,6 +1,6 @@
 //! A fast path for whole replies that hold only text, as most do.
 //!
-//! They are deserialized directly into a few fields, as [chunks](super::plain) are. A reply with anything more, or
+//! They are deserialized directly into a few fields, as [chunks](super::plain_chunk) are. A reply with anything more, or
 //! in another form, takes the generic path.
 
 use std::borrow::Cow;

@@ -96,9 +96,9 @@ impl World {
                     3 => RetryAdvice::AtOnce,
                     _ => RetryAdvice::Backoff,
                 };
-                let kind = match bits / 5 % 5 {
-                    0 | 1 => ModelFailureKind::UnusableReply,
-                    2 => ModelFailureKind::InvalidRequest,
+                let kind = match bits / 5 % 10 {
+                    0..=7 => ModelFailureKind::UnusableReply,
+                    8 => ModelFailureKind::InvalidRequest,
                     _ => ModelFailureKind::Overloaded,
                 };
                 let failure = ModelFailure {
