@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::{JournalKind, MEMORY, OpenJournal, SQLITE};
 use crate::config::Config;
-use crate::near::did_you_mean;
+use crate::near::{DID_YOU_MEAN, did_you_mean};
 use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::registry::{JournalFactory, JournalSettings, Registry};
 
@@ -97,13 +97,16 @@ impl Registry {
         let Some(factory) = self.journals.get(kind) else {
             let mut known = vec![MEMORY, SQLITE];
             known.extend(self.journals.keys().map(|kind| &**kind));
-            let message = format!(
-                "there is no kind of journal `{kind}`{}",
-                did_you_mean(kind, &known)
-            );
+            let near = did_you_mean(kind, &known);
+            let message = format!("there is no kind of journal `{kind}`{near}");
             let problem = ConfigProblem::new(kind_place(config), message);
-            let help = format!("there are: {}", known.join(", "));
-            return Err(vec![problem.with_help(help)]);
+            // Without a suggestion, the message lists the kinds.
+            let problem = if near.starts_with(DID_YOU_MEAN) {
+                problem.with_help(format!("there are: {}", known.join(", ")))
+            } else {
+                problem
+            };
+            return Err(vec![problem]);
         };
         let known = [&COMMON, factory.options()].concat();
         let options = config.journal.options.iter();
