@@ -1,9 +1,11 @@
 //! The setup of a turn: all decisions that were made before it began.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::caller::Caller;
+use crate::ids::ModelAttempt;
 use crate::limits::{Allowance, Limits};
 use crate::message::Message;
 use crate::note::NoteEffect;
@@ -13,7 +15,7 @@ use crate::request::ModelRef;
 use crate::rules::{self, RuleViolation};
 use crate::settings::Settings;
 use crate::system_prompt::SystemPrompt;
-use crate::target::Target;
+use crate::target::{AttemptTargets, Target};
 use crate::tool::{Catalog, ToolChoice};
 use crate::usage::Usage;
 
@@ -87,13 +89,17 @@ impl Setup {
         }
     }
 
-    /// The cost of model calls, each with its target and usage; `None` if a price is unknown, or if the prices
+    /// The cost of model calls, each by the price of its target; `None` if a price is unknown, or if the prices
     /// are in several currencies.
     #[must_use]
-    pub fn bill(&self, calls: impl IntoIterator<Item = (u32, Usage)>) -> Option<Cost> {
+    pub fn bill(
+        &self,
+        targets: &AttemptTargets,
+        usage_by_attempt: &BTreeMap<ModelAttempt, Usage>,
+    ) -> Option<Cost> {
         let mut cost: Option<Cost> = None;
-        for (target, usage) in calls {
-            let bill = self.price_of(target)?.bill(&usage);
+        for (attempt, usage) in usage_by_attempt {
+            let bill = self.price_of(targets.get(*attempt))?.bill(usage);
             match &mut cost {
                 None => cost = Some(bill),
                 Some(cost) if cost.currency == bill.currency => {
@@ -107,12 +113,6 @@ impl Setup {
             Some(cost) => Some(cost),
             None => Some(self.price.as_ref()?.bill(&Usage::default())),
         }
-    }
-
-    /// All models that the turn may call, in order.
-    pub fn models(&self) -> impl Iterator<Item = &ModelRef> {
-        let fallbacks = self.fallbacks.iter().map(|target| &target.model);
-        std::iter::once(&self.model).chain(fallbacks)
     }
 
     fn fallback(&self, target: u32) -> Option<&Target> {

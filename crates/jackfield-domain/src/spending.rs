@@ -11,6 +11,7 @@ use crate::ids::{ModelAttempt, ToolCallId, TurnId};
 use crate::price::Price;
 use crate::request::ModelRef;
 use crate::setup::Setup;
+use crate::target::AttemptTargets;
 use crate::time::WallTime;
 use crate::tool::ToolOrigin;
 use crate::usage::Usage;
@@ -98,8 +99,7 @@ struct SpendingFold {
     /// The calls of the current turn, with their last start and number of starts.
     calls: BTreeMap<ToolCallId, (Arc<ToolCall>, Option<WallTime>, u32)>,
     setup: Option<Arc<Setup>>,
-    /// The target of each model call that was not sent to the first one.
-    targets: BTreeMap<ModelAttempt, u32>,
+    targets: AttemptTargets,
     turns: Vec<TurnSpending>,
 }
 
@@ -116,7 +116,7 @@ impl SpendingFold {
                 ..
             } => {
                 self.calls.clear();
-                self.targets.clear();
+                self.targets = AttemptTargets::default();
                 self.setup = Some(Arc::clone(setup));
                 self.turns.push(TurnSpending {
                     at,
@@ -127,13 +127,7 @@ impl SpendingFold {
                     turn: turn.clone(),
                 });
             }
-            Fact::ModelCallStarted {
-                attempt, target, ..
-            } => {
-                if *target > 0 {
-                    self.targets.insert(*attempt, *target);
-                }
-            }
+            Fact::ModelCallStarted { .. } => self.targets.apply(fact),
             Fact::ReplyReceived { reply, .. } => {
                 for call in reply.message.calls() {
                     self.calls
@@ -196,7 +190,7 @@ impl SpendingFold {
         match known {
             Some(known) => known.usage = known.usage.merge(usage),
             None => {
-                let target = self.targets.get(&attempt).copied().unwrap_or(0);
+                let target = self.targets.get(attempt);
                 turn.replies.push(ReplySpending {
                     at,
                     attempt,

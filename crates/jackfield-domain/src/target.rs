@@ -1,7 +1,10 @@
 //! Targets: the models that a turn may call, and why an attempt called one of them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::fact::Fact;
+use crate::ids::ModelAttempt;
 use crate::price::{Money, Price};
 use crate::request::ModelRef;
 use crate::time::WallTime;
@@ -13,6 +16,32 @@ pub struct Target {
     pub model: ModelRef,
     /// Its price; `None` if unknown.
     pub price: Option<Price>,
+}
+
+/// The target of each model call of a turn.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct AttemptTargets {
+    /// Those that were not sent to the first target.
+    later: BTreeMap<ModelAttempt, u32>,
+}
+
+impl AttemptTargets {
+    /// Adds the target that this fact names, if it starts a model call.
+    pub fn apply(&mut self, fact: &Fact) {
+        if let Fact::ModelCallStarted {
+            attempt, target, ..
+        } = fact
+            && *target > 0
+        {
+            self.later.insert(*attempt, *target);
+        }
+    }
+
+    /// The index of the target that an attempt was sent to.
+    #[must_use]
+    pub fn get(&self, attempt: ModelAttempt) -> u32 {
+        self.later.get(&attempt).copied().unwrap_or(0)
+    }
 }
 
 /// Why an attempt called its target.

@@ -16,6 +16,7 @@ use crate::outcome::{ToolOutcome, ToolResult};
 use crate::reply::Reply;
 use crate::restrictions::Restrictions;
 use crate::setup::{Opening, Setup};
+use crate::target::AttemptTargets;
 use crate::time::WallTime;
 use crate::tool::ToolDefinition;
 use crate::usage::Usage;
@@ -71,8 +72,7 @@ pub struct Turn {
     pub(crate) stage: Stage,
     /// The index of the target of the last attempt.
     pub(crate) target: u32,
-    /// The target of each model call that was not sent to the first one.
-    targets: BTreeMap<ModelAttempt, u32>,
+    targets: AttemptTargets,
     /// The round in which a reply to its client last ended; 0 if none has.
     pub(crate) last_delivered_round: u32,
     tools: Definitions,
@@ -153,7 +153,7 @@ impl Turn {
             setup: Arc::clone(setup),
             stage: Stage::Ready,
             target: 0,
-            targets: BTreeMap::new(),
+            targets: AttemptTargets::default(),
             last_delivered_round: 0,
             tools: Definitions::default(),
             tool_use: ToolUse::Allowed,
@@ -271,9 +271,7 @@ impl Turn {
                     self.failures = 0;
                     self.had_unusable_reply = false;
                 }
-                if *target > 0 {
-                    self.targets.insert(*attempt, *target);
-                }
+                self.targets.apply(fact);
                 self.target = *target;
                 self.active = *active;
                 self.round = attempt.round;

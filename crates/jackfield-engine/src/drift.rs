@@ -7,8 +7,8 @@ use jackfield_domain::block::RanBy;
 use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::policy::{Permission, Policy};
 use jackfield_domain::restrictions::{Restriction, Restrictions};
-use jackfield_domain::setup::Setup;
 use jackfield_domain::tool::{CatalogEntry, ToolOrigin};
+use jackfield_domain::turn::Turn;
 
 use crate::catalog::{self, RegisteredToolbox, ToolOffer, UnknownCallPolicy};
 use crate::engine::EngineState;
@@ -17,14 +17,14 @@ use crate::error::ParkReason;
 /// Compares a turn's setup with the effective configuration. Missing toolboxes park the turn; tools that
 /// changed or are now denied are restricted.
 ///
-/// `go_on` means that a person wants the turn to continue without the missing tools.
+/// `force` means that a person wants the turn to continue without the missing tools.
 pub(crate) async fn restrictions(
     shared: &EngineState,
-    setup: &Setup,
+    turn: &Turn,
     policy: &Policy,
     force: bool,
 ) -> Result<Restrictions, ParkReason> {
-    let provider = &setup.model.provider;
+    let (setup, provider) = (turn.setup(), &turn.model().provider);
     if !shared.models.contains_key(provider) {
         return Err(ParkReason::NoProvider {
             known: shared.models.keys().map(ToString::to_string).collect(),

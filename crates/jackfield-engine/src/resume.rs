@@ -202,8 +202,7 @@ impl Engine {
             let times = turn.resumes_without_progress();
             return Err(parked(ParkReason::NoProgress { times }));
         } else {
-            let setup = turn.setup();
-            drift::restrictions(&self.shared, setup, &resume.policy, resume.force)
+            drift::restrictions(&self.shared, turn, &resume.policy, resume.force)
                 .await
                 .map_err(parked)?
         };

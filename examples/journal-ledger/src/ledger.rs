@@ -1,4 +1,4 @@
-//! The journal: one table of sessions behind a lock, and one signal for whoever waits.
+//! The journal: one table of sessions behind a lock, and one signal for all waiting readers.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Definitions, Turn};
 use crate::fact::Compaction;
 use crate::message::Messages;
+use crate::request::ModelRef;
 use crate::tool::Catalog;
 
 impl Turn {
@@ -12,6 +13,13 @@ impl Turn {
     #[must_use]
     pub const fn backend_session(&self) -> Option<&Arc<str>> {
         self.backend_session.as_ref()
+    }
+
+    /// The model that was called last; before the first call, the model of the first target.
+    #[must_use]
+    pub fn model(&self) -> &ModelRef {
+        let model = self.setup.model_of(self.target);
+        model.unwrap_or(&self.setup.model)
     }
 
     /// Adds revealed tools to the catalog. A tool that the catalog has already stays as it is.

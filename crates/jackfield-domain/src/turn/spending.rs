@@ -19,11 +19,7 @@ impl Turn {
     /// The cost of that usage, if the called models have prices in one currency.
     #[must_use]
     pub fn cost(&self) -> Option<Cost> {
-        let calls = self.usage_by_call.iter().map(|(attempt, usage)| {
-            let target = self.targets.get(attempt).copied().unwrap_or(0);
-            (target, *usage)
-        });
-        self.setup.bill(calls)
+        self.setup.bill(&self.targets, &self.usage_by_call)
     }
 
     /// Adds the usage of a model call once. A count replaces an estimate, never the reverse.

@@ -9,6 +9,7 @@ use jackfield_domain::ids::{ModelAttempt, SessionId, ToolCallId, TurnId};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::setup::{Opening, Setup};
+use jackfield_domain::target::AttemptTargets;
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::usage::Usage;
@@ -38,8 +39,7 @@ pub(crate) struct TurnStory {
     setup: Arc<Setup>,
     /// Its id.
     pub(crate) turn: TurnId,
-    /// The target of each model call that was not sent to the first one.
-    targets: BTreeMap<ModelAttempt, u32>,
+    targets: AttemptTargets,
     usage_by_attempt: BTreeMap<ModelAttempt, Usage>,
     waits: Vec<Wait>,
 }
@@ -101,7 +101,7 @@ impl TurnStory {
             resumed: 0,
             rounds: 0,
             setup: Arc::clone(setup),
-            targets: BTreeMap::new(),
+            targets: AttemptTargets::default(),
             turn: turn.clone(),
             usage_by_attempt: BTreeMap::new(),
             waits: Vec::new(),
@@ -150,12 +150,8 @@ impl TurnStory {
                     self.apply_partial(*attempt, partial, why, now.wall);
                 }
             }
-            Fact::ModelCallStarted {
-                attempt, target, ..
-            } => {
-                if *target > 0 {
-                    self.targets.insert(*attempt, *target);
-                }
+            Fact::ModelCallStarted { attempt, .. } => {
+                self.targets.apply(fact);
                 self.is_calling_model = true;
                 self.rounds = attempt.round;
             }
@@ -210,11 +206,7 @@ impl TurnStory {
         self.usage_by_attempt
             .values()
             .for_each(|used| usage += *used);
-        let calls = self.usage_by_attempt.iter().map(|(attempt, usage)| {
-            let target = self.targets.get(attempt).copied().unwrap_or(0);
-            (target, *usage)
-        });
-        let cost = self.setup.bill(calls);
+        let cost = self.setup.bill(&self.targets, &self.usage_by_attempt);
         TurnView {
             id: self.turn.to_string(),
             session: session.to_string(),

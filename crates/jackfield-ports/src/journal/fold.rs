@@ -113,7 +113,7 @@ impl SessionFold {
         Ok(())
     }
 
-    /// When the session is due, if nobody owns it and there is something to do.
+    /// When the session is due if it has no owner; `None` if there is nothing to do.
     #[must_use]
     pub fn due(&self) -> Option<WallTime> {
         if self.summary.open.is_some() && self.seen < self.owner_inbox_end {

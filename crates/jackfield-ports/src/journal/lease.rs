@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::Epoch;
 
-/// The ownership of a session: its epoch, and the time until which nobody else is given the session.
+/// The ownership of a session: its epoch, and the time until which the journal gives it to no other process.
 #[derive(Clone, Debug)]
 pub struct Lease {
     /// The epoch, which each append names.

@@ -98,7 +98,7 @@ macro_rules! journal_clauses {
             an_older_owner_can_append_no_more
             /// What a former owner wrote is its successor's to act upon: even the repetition is refused.
             a_stale_owner_is_refused_even_what_it_wrote
-            /// Another process is given a session only once the lease of its owner has passed: until then it waits, or is told that the session is owned.
+            /// The journal gives a session to another process only once the lease of its owner has passed: until then the request waits, or fails as `Owned`.
             nobody_else_owns_before_a_lease_has_passed
             /// Once another process owns the session, an owner whose lease has passed is refused as stale, even what it wrote.
             an_owner_whose_lease_has_passed_can_append_no_more

@@ -334,7 +334,7 @@ struct ToyBody {
     body: Body,
     failed: Option<ModelFailure>,
     fault: Fault,
-    /// All of it, where it was read at once, and what came of that.
+    /// The whole body if it was read at once, and the result of reading it.
     kept: Option<(Vec<u8>, Result<(), ModelFailure>)>,
     started: bool,
 }
