@@ -9,6 +9,5 @@ mod journal;
 mod marks;
 mod record;
 mod session;
-mod waits;
 
 pub use self::journal::MemoryJournal;

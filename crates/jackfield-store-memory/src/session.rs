@@ -2,16 +2,17 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use jackfield_domain::digest::Digest;
-use jackfield_domain::ids::{DeliveryId, SessionId};
+use jackfield_domain::ids::{DeliveryId, SessionId, WaitId};
 use jackfield_domain::time::WallTime;
-use jackfield_domain::wait::{Delivery, DeliveryBody};
-use jackfield_ports::journal::marks;
+use jackfield_domain::wait::Delivery;
+use jackfield_ports::journal::fold::SessionFold;
 use jackfield_ports::journal::sessions::SessionRow;
-use jackfield_ports::journal::summary::{self, AT_ONCE, OpenTurnSummary, Summary};
-use jackfield_ports::journal::waits::{TakenDelivery, WaitRow};
+use jackfield_ports::journal::summary;
+use jackfield_ports::journal::waits::{WaitChange, WaitRow, WaitState, changes};
 use jackfield_ports::journal::{
     Append, AppendRefusal, DeliveryOutcome, Epoch, Lease, LeaseDeadline,
 };
@@ -20,7 +21,6 @@ use tokio::sync::Notify;
 
 use crate::marks::Marks;
 use crate::record::{NewSteps, Record, SharedTexts, StoredStep};
-use crate::waits::WaitTable;
 
 /// The data of a session.
 pub(crate) struct SessionRows {
@@ -34,18 +34,14 @@ pub(crate) struct SessionRows {
     epoch: u64,
     /// Notified of every append.
     append_notify: Arc<Notify>,
-    /// The index after the last delivery that an owner has to consume.
-    owner_inbox_end: u64,
+    /// All values that follow from its steps and deliveries.
+    fold: SessionFold,
     /// The places of its marks.
     mark_places: Vec<Digest>,
     owner: Option<Owner>,
-    /// Whether it was marked as restored from an older state since the last append.
-    restored: bool,
-    /// The number of deliveries that its owner had seen at the last append.
-    seen: u64,
     steps: Vec<StepRow>,
-    summary: Summary,
-    waits: WaitTable,
+    /// The waits, each with its place among all that were ever opened.
+    opened_waits: Vec<(u64, WaitId)>,
     /// The searchable text, by step.
     searchable_texts: Vec<String>,
 }
@@ -74,14 +70,11 @@ impl SessionRows {
             delivered: HashSet::new(),
             epoch,
             append_notify: Arc::default(),
-            owner_inbox_end: 0,
+            fold: SessionFold::default(),
             mark_places: Vec::new(),
             owner: None,
-            restored: false,
-            seen: 0,
             steps: Vec::new(),
-            summary: Summary::default(),
-            waits: WaitTable::default(),
+            opened_waits: Vec::new(),
             searchable_texts: Vec::new(),
         }
     }
@@ -133,12 +126,12 @@ impl SessionRows {
 
     /// Marks it as restored from an older state, until the next append.
     pub(crate) const fn mark_restored(&mut self) {
-        self.restored = true;
+        self.fold.restored = true;
     }
 
     /// Whether it is marked as restored.
     pub(crate) const fn is_restored(&self) -> bool {
-        self.restored
+        self.fold.restored
     }
 
     /// Whether it is owned, and its last epoch.
@@ -175,29 +168,36 @@ impl SessionRows {
         if append.epoch.0 != self.epoch || !self.is_owned() {
             return Err(AppendRefusal::StaleEpoch);
         }
-        let mut numbered = (0..).zip(&append.steps);
-        if !numbered.all(|(nth, step)| append.position.checked_add(nth) == Some(step.step)) {
-            return Err(AppendRefusal::Position);
-        }
-        if append.position != self.steps.len() as u64 {
+        if let Err(refusal) = self.fold.check(append) {
             return if self.is_repeated(append, &new_steps) {
                 Ok(())
             } else {
-                Err(AppendRefusal::Position)
+                Err(refusal)
             };
         }
-        self.waits.check(append)?;
+        let before = self.opened_waits.len();
+        for change in append.steps.iter().flat_map(changes) {
+            if let WaitChange::Opened(wait) = change
+                && self.fold.wait(&wait.id).is_none()
+                && !self
+                    .opened_waits
+                    .iter()
+                    .skip(before)
+                    .any(|(_, id)| *id == wait.id)
+            {
+                let nth = OPENED.fetch_add(1, Ordering::Relaxed);
+                self.opened_waits.push((nth, wait.id.clone()));
+            }
+        }
+        let marked = self.fold.apply(append);
+        self.mark_places
+            .extend(marked.iter().map(|mark| mark.place));
+        marks.insert(&append.session, &marked);
         let mut records = match new_steps {
             NewSteps::Records(records) => Some(records.into_iter()),
             NewSteps::Values => None,
         };
         for step in &append.steps {
-            self.waits.apply(step);
-            let marked = marks::step_marks(&self.summary, step);
-            self.mark_places
-                .extend(marked.iter().map(|mark| mark.place));
-            marks.insert(&append.session, &marked);
-            self.summary.apply(step);
             let stored = match records.as_mut().and_then(Iterator::next) {
                 Some(record) => {
                     self.searchable_texts.extend(summary::searchable_text(step));
@@ -210,8 +210,6 @@ impl SessionRows {
             self.steps.push(StepRow { epoch, stored });
         }
         self.changed = now;
-        self.restored = false;
-        self.seen = self.seen.max(append.seen);
         self.append_notify.notify_waiters();
         Ok(())
     }
@@ -247,24 +245,13 @@ impl SessionRows {
             return Ok(DeliveryOutcome::AlreadyThere);
         }
         let record = jackfield_record::encode_delivery(&delivery)?;
-        if let DeliveryBody::Answer { answer, wait } = &delivery.body {
-            let taken = TakenDelivery {
-                at: delivery.at,
-                by: Arc::clone(&delivery.by),
-                delivery: delivery.id.clone(),
-                index: self.deliveries.len() as u64,
-            };
-            if let Err(closed) = self.waits.answer(wait, answer, taken) {
-                return Ok(closed);
-            }
+        if let Err(closed) = self.fold.deliver(&delivery) {
+            return Ok(closed);
         }
         self.changed = delivery.at;
         self.bytes += record.len() as u64;
         self.delivered.insert(delivery.id);
         self.deliveries.push(Record::uncut(record));
-        if summary::is_for_owner(&delivery.body) {
-            self.owner_inbox_end = self.deliveries.len() as u64;
-        }
         self.delivery_notify.notify_waiters();
         Ok(DeliveryOutcome::Accepted)
     }
@@ -312,41 +299,39 @@ impl SessionRows {
 
     /// Its open waits.
     pub(crate) fn open_waits(&self) -> impl Iterator<Item = (u64, &WaitRow)> {
-        self.waits.open()
+        let rows = self.opened_waits.iter();
+        let rows = rows.filter_map(|(nth, id)| Some((*nth, self.fold.wait(id)?)));
+        rows.filter(|(_, row)| row.state == WaitState::Open)
     }
 
     /// When it is due, if it has no owner and something to do.
     pub(crate) fn due(&self) -> Option<WallTime> {
         if self.is_owned() {
             None
-        } else if self.summary.open.is_some() && self.seen < self.owner_inbox_end {
-            Some(AT_ONCE)
-        } else if self.restored {
-            None
         } else {
-            self.summary.due()
+            self.fold.due()
         }
     }
 
     /// Its row in a list.
     pub(crate) fn to_row(&self, session: SessionId, held: bool) -> SessionRow {
-        let mut open = self.summary.open.as_ref().map(OpenTurnSummary::to_row);
-        if let Some(open) = &mut open {
-            open.parked |= self.restored;
-        }
+        let summary = &self.fold.summary;
         SessionRow {
             bytes: self.bytes,
             changed: self.changed,
             created: self.created,
             held,
-            open,
+            open: self.fold.open_turn(),
             owned: self.is_owned(),
-            principal: self.summary.principal.clone(),
+            principal: summary.principal.clone(),
             session,
             steps: self.steps.len() as u64,
-            title: Arc::clone(&self.summary.title),
-            turns: self.summary.turns,
+            title: Arc::clone(&summary.title),
+            turns: summary.turns,
             unreadable: None,
         }
     }
 }
+
+/// The number of waits that were ever opened, in all journals of the process.
+static OPENED: AtomicU64 = AtomicU64::new(0);

@@ -3,6 +3,7 @@
 //! A store in memory keeps a [`SessionFold`] per session. A store elsewhere keeps the derived values in columns of
 //! its own, or folds them anew from the records.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jackfield_domain::fact::Envelope;
@@ -13,7 +14,7 @@ use jackfield_domain::wait::{Delivery, DeliveryBody};
 use super::marks::{StepMarks, step_marks};
 use super::sessions::OpenTurn;
 use super::summary::{self, AT_ONCE, OpenTurnSummary, Summary};
-use super::waits::{TakenDelivery, WaitChange, WaitRow, WaitState, changes};
+use super::waits::{TakenDelivery, WaitChange, WaitRow, changes};
 use super::{Append, AppendRefusal, DeliveryOutcome};
 
 /// What a journal derives of one session.
@@ -31,8 +32,8 @@ pub struct SessionFold {
     owner_inbox_end: u64,
     /// The number of deliveries that its owner had seen at the last append.
     seen: u64,
-    /// All waits that were ever opened, in order.
-    waits: Vec<WaitRow>,
+    /// All waits that were ever opened.
+    waits: HashMap<WaitId, WaitRow>,
 }
 
 impl SessionFold {
@@ -73,12 +74,12 @@ impl SessionFold {
     fn apply_step(&mut self, step: &Envelope) -> Vec<StepMarks> {
         for change in changes(step) {
             match change {
-                WaitChange::Opened(wait) if self.wait(&wait.id).is_none() => {
-                    self.waits.push(WaitRow::opened(wait.clone()));
+                WaitChange::Opened(wait) => {
+                    let row = || WaitRow::opened(wait.clone());
+                    self.waits.entry(wait.id.clone()).or_insert_with(row);
                 }
-                WaitChange::Opened(_) => {}
                 WaitChange::Closed { at, end, wait } => {
-                    if let Some(row) = self.wait_mut(wait) {
+                    if let Some(row) = self.waits.get_mut(wait) {
                         row.close(end, at);
                     }
                 }
@@ -103,7 +104,10 @@ impl SessionFold {
                 delivery: delivery.id.clone(),
                 index: self.deliveries,
             };
-            let row = self.wait_mut(wait).ok_or(DeliveryOutcome::NoSuchWait)?;
+            let row = self
+                .waits
+                .get_mut(wait)
+                .ok_or(DeliveryOutcome::NoSuchWait)?;
             row.answer(answer, taken)?;
         }
         self.deliveries += 1;
@@ -133,19 +137,9 @@ impl SessionFold {
         Some(open)
     }
 
-    /// The waits without an answer, in the order in which they were opened.
-    pub fn open_waits(&self) -> impl Iterator<Item = &WaitRow> {
-        let waits = self.waits.iter();
-        waits.filter(|row| row.state == WaitState::Open)
-    }
-
     /// The row of a wait, if it was ever opened.
     #[must_use]
     pub fn wait(&self, id: &WaitId) -> Option<&WaitRow> {
-        self.waits.iter().find(|row| row.wait.id == *id)
-    }
-
-    fn wait_mut(&mut self, id: &WaitId) -> Option<&mut WaitRow> {
-        self.waits.iter_mut().find(|row| row.wait.id == *id)
+        self.waits.get(id)
     }
 }
