@@ -28,6 +28,11 @@ pub(crate) enum Verb {
         after_help = "The clauses are in crates/jackfield-testkit/src/contract, the adapters with mistakes in its tests.\n\nExamples:\n  cargo xtask contracts\n  cargo xtask contracts --mutants"
     )]
     Contracts(Contracts),
+    /// Check the properties of the loop in worlds of new seeds; CI always plays those of one seed.
+    #[command(
+        after_help = "Prints each seed, and stops at the first that violates a property.\n\nExamples:\n  cargo xtask explore --times 20\n  cargo xtask explore --seed 12345"
+    )]
+    Explore(Explore),
     /// Make the journal of this version that the tests of every later version read: tests/fixtures/journal-VERSION.db.
     #[command(
         after_help = "For a release, once; one that is there is never rewritten. Sets JACKFIELD_FIXTURE for the test that makes it.\n\nExample:\n  cargo xtask fixture"
@@ -77,6 +82,17 @@ pub(crate) struct Contracts {
     /// Run every clause against an adapter with the mistake that it is there for; fail if one survives.
     #[arg(long)]
     pub(crate) mutants: bool,
+}
+
+/// Which worlds are explored.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Explore {
+    /// Play the worlds of this seed alone.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+    /// How many new seeds are drawn.
+    #[arg(long, default_value_t = 10, value_name = "NUMBER")]
+    pub(crate) times: u32,
 }
 
 /// What the mutants can be told.

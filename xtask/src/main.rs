@@ -11,6 +11,7 @@ mod bench;
 mod ci;
 mod contracts;
 mod deny;
+mod explore;
 mod fixture;
 mod mutants;
 mod run;
@@ -44,6 +45,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Bench(bench) => bench::run(&root, &bench.args),
         Verb::Ci => ci::run(&root),
         Verb::Contracts(contracts) => contracts::run(&root, contracts.mutants),
+        Verb::Explore(explore) => explore::run(&root, explore.seed, explore.times),
         Verb::Fixture => fixture::run(&root),
         Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),
         Verb::Slices => slices::run(&root),

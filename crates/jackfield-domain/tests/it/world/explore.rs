@@ -127,14 +127,14 @@ pub(crate) struct Explored {
     pub(crate) violations: BTreeMap<Property, String>,
 }
 
-/// Explores, once for all tests. Deterministic.
+/// Explores, once for all tests. Deterministic for a [`seed`].
 pub(crate) fn explored() -> &'static Explored {
     static EXPLORED: OnceLock<Explored> = OnceLock::new();
     EXPLORED.get_or_init(explore)
 }
 
 fn explore() -> Explored {
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed());
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let scenarios = (setups(), ops());
     let mut classes = BTreeMap::new();
@@ -186,6 +186,17 @@ fn explore() -> Explored {
         replays,
         violations: violations.collect(),
     }
+}
+
+/// The seed of all scenarios: fixed, unless `JACKFIELD_WORLD_SEED` is a number, as `cargo xtask explore` sets it.
+fn seed() -> [u8; 32] {
+    let Ok(number) = std::env::var("JACKFIELD_WORLD_SEED") else {
+        return [7; 32];
+    };
+    let number: u64 = number.parse().expect("JACKFIELD_WORLD_SEED is a number");
+    let mut seed = [7; 32];
+    seed[..8].copy_from_slice(&number.to_le_bytes());
+    seed
 }
 
 fn play(setup: &Arc<Setup>, ops: &[Op]) -> World {
