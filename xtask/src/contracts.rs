@@ -200,7 +200,13 @@ fn width<'a>(title: &str, words: impl Iterator<Item = &'a str>) -> usize {
 }
 
 /// The ports that have a contract.
-const CONTRACTS: &[&str] = &["ChatModel", "Toolbox", "Journal", "Upstream"];
+const CONTRACTS: &[&str] = &[
+    "ChatModel",
+    "Toolbox",
+    "ToolboxSource",
+    "Journal",
+    "Upstream",
+];
 
 /// What the tests are called that write the clauses, one for each port.
 const CLAUSES: &str = "every_clause_says_what_it_demands";

@@ -9,6 +9,7 @@ use jackfield_engine::{EngineBuilder, ToolboxStatus};
 use jackfield_ports::chat_model::{BoxError, ChatModel};
 use jackfield_ports::journal::Journal;
 use jackfield_ports::toolbox::Toolbox;
+use jackfield_ports::toolbox_source::ToolboxSource;
 use jackfield_ports::upstream::Upstream;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::Transport;
@@ -120,6 +121,7 @@ pub struct Registry {
     pub(crate) guarded: bool,
     pub(crate) journals: BTreeMap<Arc<str>, Arc<dyn JournalFactory>>,
     pub(crate) providers: BTreeMap<Arc<str>, Arc<dyn ProviderFactory>>,
+    pub(crate) sources: Vec<Arc<dyn ToolboxSource>>,
     pub(crate) toolboxes: Vec<Arc<dyn Toolbox>>,
 }
 
@@ -132,6 +134,7 @@ impl Registry {
             guarded: false,
             journals: BTreeMap::new(),
             providers: BTreeMap::new(),
+            sources: Vec::new(),
             toolboxes: Vec::new(),
         }
     }
@@ -181,7 +184,15 @@ impl Registry {
         self
     }
 
-    /// Adds the program's own toolboxes to an engine, and reports conflicting ids.
+    /// Adds a source of toolboxes that depend on the principal, such as the servers of each user. They come after all
+    /// other toolboxes. A toolbox with the id of another one is skipped, and reported as a problem of the turn.
+    #[must_use]
+    pub fn toolbox_source(mut self, source: Arc<dyn ToolboxSource>) -> Self {
+        self.sources.push(source);
+        self
+    }
+
+    /// Adds the program's own toolboxes and sources to an engine, and reports conflicting ids.
     pub(crate) fn join(
         &self,
         config: &Config,
@@ -207,6 +218,9 @@ impl Registry {
             };
             builder = builder.toolbox_as(Arc::clone(toolbox), status);
         }
+        for source in &self.sources {
+            builder = builder.toolbox_source(Arc::clone(source));
+        }
         (builder, problems)
     }
 }
@@ -231,6 +245,7 @@ impl fmt::Debug for Registry {
             .field("guarded", &self.guarded)
             .field("journals", &self.journals.keys())
             .field("providers", &self.providers.keys())
+            .field("sources", &self.sources.len())
             .field("toolboxes", &self.toolboxes.len())
             .finish()
     }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use jackfield_domain::fact::{Fact, InputKind};
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_ports::journal::{JournalError, Loaded};
+use jackfield_ports::toolbox_source::ToolboxProblem;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use crate::catalog::ToolboxProblem;
 use crate::driven_sessions::SessionProgress;
 use crate::driver::Driver;
 use crate::engine::Engine;
@@ -146,11 +146,11 @@ impl Engine {
             driven_guard: busy,
             loaded,
             now,
-            ownership: owned,
+            owned,
             problems,
             step,
-            turn,
         } = prepared;
+        let turn = &owned.turn;
         let (session, id) = (turn.session().clone(), turn.turn().id().clone());
         let feed_writer = self.shared.feeds.begin(&session, &loaded.steps);
         let started = StartedTurn {
@@ -175,7 +175,6 @@ impl Engine {
             let driven = {
                 let mut driver = Driver::new(
                     &shared,
-                    turn,
                     owned,
                     &loaded,
                     feed_writer,

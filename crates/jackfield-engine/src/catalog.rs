@@ -9,35 +9,17 @@ use jackfield_domain::approval::Grants;
 use jackfield_domain::block::RanBy;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{ToolName, ToolboxId};
-use jackfield_domain::naming::{bare_tool_name, prefixed_tool_name, tool_name};
+use jackfield_domain::naming::{prefixed_tool_name, tool_name};
 use jackfield_domain::policy::{Permission, Policy, UnknownRule};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart};
 use jackfield_domain::tool::{
     Catalog, CatalogEntry, InputFormat, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy,
 };
-use jackfield_ports::toolbox::Toolbox;
+use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxProblem};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
 use crate::validate::{self, schema::limit_violation};
-
-/// A toolbox that is registered with the engine.
-#[derive(Clone)]
-pub(crate) struct RegisteredToolbox {
-    /// Whether it is a built-in toolbox: its tools have bare names and are trusted.
-    pub(crate) builtin: bool,
-    pub(crate) status: ToolboxStatus,
-    pub(crate) toolbox: Arc<dyn Toolbox>,
-}
-
-/// How the tools of a toolbox are named and trusted.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct ToolboxStatus {
-    /// The prefix of its tools' names, in place of the toolbox id; may be empty.
-    pub prefix: Option<Arc<str>>,
-    /// Whether its read-only tools run in non-interactive turns, where no approval is possible.
-    pub trusted: bool,
-}
 
 /// The tools that a turn offers to its model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,15 +30,6 @@ pub struct ToolOffer {
     pub instructions: Vec<SystemPart>,
     /// The toolboxes whose tools are unavailable. The other toolboxes are offered all the same.
     pub problems: Vec<ToolboxProblem>,
-}
-
-/// A toolbox that is unavailable, or that has an unusable tool.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ToolboxProblem {
-    /// The problem, in a sentence.
-    pub message: String,
-    /// The toolbox.
-    pub toolbox: ToolboxId,
 }
 
 /// The results of the last checks, by toolbox.
@@ -359,11 +332,9 @@ fn entry(
     };
     let status = &registered.status;
     let name = match &status.prefix {
-        _ if registered.builtin => bare_tool_name(&tool.name),
         Some(prefix) => prefixed_tool_name(prefix, toolbox, &tool.name),
         None => tool_name(toolbox, &tool.name),
     };
-    let trusted = registered.builtin || status.trusted;
     let when_unknown = UnknownRule::resolve(unknown.rules, &origin).unwrap_or(unknown.otherwise);
     CatalogEntry {
         definition: Arc::new(ToolDefinition {
@@ -376,7 +347,7 @@ fn entry(
         }),
         digest,
         icon: tool.icon,
-        permission: policy.permission(&origin, tool.safety, trusted),
+        permission: policy.permission(&origin, tool.safety, status.trusted),
         origin,
         ran_by: RanBy::Engine,
         safety: tool.safety,

@@ -9,8 +9,9 @@ use jackfield_domain::policy::{Permission, Policy};
 use jackfield_domain::restrictions::{Restriction, Restrictions};
 use jackfield_domain::tool::{CatalogEntry, ToolOrigin};
 use jackfield_domain::turn::Turn;
+use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxSet};
 
-use crate::catalog::{self, RegisteredToolbox, ToolOffer, UnknownCallPolicy};
+use crate::catalog::{self, ToolOffer, UnknownCallPolicy};
 use crate::engine::EngineState;
 use crate::error::ParkReason;
 
@@ -21,6 +22,7 @@ use crate::error::ParkReason;
 pub(crate) async fn restrictions(
     shared: &EngineState,
     turn: &Turn,
+    toolboxes: &ToolboxSet,
     policy: &Policy,
     force: bool,
 ) -> Result<Restrictions, ParkReason> {
@@ -36,20 +38,20 @@ pub(crate) async fn restrictions(
         tools.filter(|tool| tool.ran_by == RanBy::Engine)
     };
     let needed: BTreeSet<&ToolboxId> = tools().map(|tool| &tool.origin.toolbox).collect();
-    let available: Vec<RegisteredToolbox> = shared
+    let available: Vec<RegisteredToolbox> = toolboxes
         .toolboxes
         .iter()
         .filter(|registered| needed.contains(registered.toolbox.id()))
         .cloned()
         .collect();
     let is_available = |id: &ToolboxId| available.iter().any(|here| here.toolbox.id() == id);
-    let missing: Vec<String> = needed
+    let missing: Vec<&ToolboxId> = needed
         .iter()
+        .copied()
         .filter(|id| !is_available(id))
-        .map(ToString::to_string)
         .collect();
-    if !missing.is_empty() && !force {
-        return Err(ParkReason::NoToolboxes { missing });
+    if let (Some(first), false) = (missing.first(), force) {
+        return Err(missing_reason(first, &missing, toolboxes));
     }
     // Approvals stay open even in a non-interactive process, so they are not denied here.
     let policy = Policy {
@@ -88,6 +90,22 @@ pub(crate) async fn restrictions(
     });
     let tools: BTreeMap<ToolName, Restriction> = tools.collect();
     Ok(Restrictions { tools })
+}
+
+/// Why a turn is parked without these toolboxes. After a problem of a source, which may have hidden them, they may be
+/// back later.
+fn missing_reason(first: &ToolboxId, missing: &[&ToolboxId], toolboxes: &ToolboxSet) -> ParkReason {
+    let mut problems = toolboxes.problems.iter();
+    let own = problems.clone().find(|problem| problem.toolbox == *first);
+    match own.or_else(|| problems.next()) {
+        Some(problem) => ParkReason::ToolboxDown {
+            message: problem.message.clone(),
+            toolbox: first.clone(),
+        },
+        None => ParkReason::NoToolboxes {
+            missing: missing.iter().map(ToString::to_string).collect(),
+        },
+    }
 }
 
 /// A needed toolbox that lists no tools and reports a problem: its tools are unknown.

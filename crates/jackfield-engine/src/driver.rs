@@ -22,7 +22,7 @@ use crate::engine::EngineState;
 use crate::error::EngineError;
 use crate::events::TaskEvent;
 use crate::news::{Observer, ObserverEvent};
-use crate::ownership::SessionOwnership;
+use crate::ownership::{OwnedTurn, SessionOwnership};
 use crate::perform::{Workers, chain};
 use crate::report::{Reporter, TurnReport};
 use crate::resume::{DriveOutcome, WaitingTurn};
@@ -60,20 +60,22 @@ enum DriverEvent {
 impl<'o> Driver<'o> {
     pub(crate) fn new(
         shared: &Arc<EngineState>,
-        turn: ToolLoop,
-        ownership: SessionOwnership,
+        OwnedTurn {
+            ownership,
+            toolboxes,
+            turn,
+        }: OwnedTurn,
         loaded: &Loaded,
         feed_writer: FeedWriter,
         observer: &'o mut dyn Observer,
         driven_guard: &DrivenGuard,
     ) -> Self {
         let shared = Arc::clone(shared);
-        let ledger = Ledger::new(&shared, turn.session(), ownership, loaded);
-        let workers = Workers::new(Arc::clone(&shared), &turn);
+        let workers = Workers::new(Arc::clone(&shared), toolboxes, &turn);
         Self {
             alarm: Alarm::default(),
             inbox: None,
-            ledger,
+            ledger: Ledger::new(&shared, turn.session(), ownership, loaded),
             observer,
             progress: driven_guard.progress.clone(),
             reloads: 0,
@@ -428,7 +430,7 @@ impl<'o> Driver<'o> {
         refusal: Option<AppendRefusal>,
         why: Arc<str>,
     ) -> Result<StepBatch, EngineError> {
-        let workers = Workers::new(Arc::clone(&self.shared), &self.turn);
+        let workers = self.workers.renewed(&self.turn);
         std::mem::replace(&mut self.workers, workers).stop().await;
         self.inbox = None;
         self.last_wake = None;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::caller::Caller;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::opaque::StateOwner;
@@ -14,10 +15,13 @@ use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::journal::{DeliveryOutcome, Journal, JournalError};
 use jackfield_ports::toolbox::Toolbox;
+use jackfield_ports::toolbox_source::{
+    FixedToolboxes, RegisteredToolbox, ToolboxSet, ToolboxSource, ToolboxStatus,
+};
 use serde_json::{Map, Value};
 
 use crate::approver::{Approver, ToolApprover};
-use crate::catalog::{self, RegisteredToolbox, ToolOffer, ToolboxStatus};
+use crate::catalog::{self, ToolOffer};
 use crate::clients;
 use crate::clock::{Clock, SystemClock};
 use crate::delivered_cache::DeliveredCache;
@@ -28,10 +32,11 @@ use crate::error::EngineError;
 use crate::in_flight::InFlightRequests;
 use crate::late;
 use crate::notices::SessionNotices;
-use crate::options::TurnOptions;
+use crate::options::{ServerTools, TurnOptions};
 use crate::queues::Queues;
 use crate::shutdown::Shutdown;
 use crate::subscribers::Subscribers;
+use crate::toolboxes;
 use crate::validate::Validators;
 use crate::watch::Feeds;
 use crate::writes::WriteHealth;
@@ -68,7 +73,7 @@ pub(crate) struct EngineState {
     pub(crate) ephemeral: Option<Ephemeral>,
     pub(crate) delivered: DeliveredCache,
     pub(crate) feeds: Arc<Feeds>,
-    pub(crate) toolboxes: Arc<Vec<RegisteredToolbox>>,
+    pub(crate) toolbox_sources: Arc<Vec<Arc<dyn ToolboxSource>>>,
     /// Finished turns of ephemeral sessions whose answers are undelivered.
     pub(crate) undelivered: UndeliveredAnswers,
     pub(crate) validators: Arc<Validators>,
@@ -76,6 +81,11 @@ pub(crate) struct EngineState {
 }
 
 impl EngineState {
+    /// The toolboxes of a client's principal, from all sources.
+    pub(crate) async fn toolboxes_of(&self, client: Option<&Caller>) -> Arc<ToolboxSet> {
+        toolboxes::of_client(&self.toolbox_sources, client).await
+    }
+
     /// Converts a write error, and records a journal failure in the write health.
     pub(crate) fn write_error(&self, error: JournalError) -> EngineError {
         if matches!(error, JournalError::Unreachable { .. }) {
@@ -100,6 +110,7 @@ pub struct EngineBuilder {
     clock: Arc<dyn Clock>,
     journal: Arc<dyn Journal>,
     models: BTreeMap<Arc<str>, Arc<dyn ChatModel>>,
+    sources: Vec<Arc<dyn ToolboxSource>>,
     toolboxes: Vec<RegisteredToolbox>,
 }
 
@@ -132,21 +143,23 @@ impl EngineBuilder {
     /// Adds a toolbox with this prefix and trust. If two tools share a name, the tool of the toolbox that was
     /// added first is used.
     pub fn toolbox_as(mut self, toolbox: Arc<dyn Toolbox>, status: ToolboxStatus) -> Self {
-        self.toolboxes.push(RegisteredToolbox {
-            builtin: false,
-            status,
-            toolbox,
-        });
+        self.toolboxes.push(RegisteredToolbox { status, toolbox });
         self
     }
 
     /// Adds a built-in toolbox: its tools have bare names, and are trusted in non-interactive turns.
-    pub fn builtins(mut self, toolbox: Arc<dyn Toolbox>) -> Self {
-        self.toolboxes.push(RegisteredToolbox {
-            builtin: true,
-            status: ToolboxStatus::default(),
-            toolbox,
-        });
+    pub fn builtins(self, toolbox: Arc<dyn Toolbox>) -> Self {
+        let status = ToolboxStatus {
+            prefix: Some("".into()),
+            trusted: true,
+        };
+        self.toolbox_as(toolbox, status)
+    }
+
+    /// Adds a source of toolboxes, which can depend on the principal. The toolboxes that were added to the builder
+    /// come first, then those of the sources, in the order in which they were added.
+    pub fn toolbox_source(mut self, source: Arc<dyn ToolboxSource>) -> Self {
+        self.sources.push(source);
         self
     }
 
@@ -182,23 +195,24 @@ impl EngineBuilder {
             clock,
             journal,
             models,
+            sources,
             toolboxes,
         } = self;
         let (approver, approver_tool) = match approver {
             None => (None, None),
             Some(FirstApprover::Approver(approver)) => (Some(approver), None),
             Some(FirstApprover::Tool(tool, limit)) => {
-                let found = |known: &&RegisteredToolbox| *known.toolbox.id() == tool.toolbox;
-                let toolbox = toolboxes.iter().find(found);
+                let toolbox = toolboxes::find(&toolboxes, &tool.toolbox);
                 let approver: Arc<dyn Approver> = Arc::new(ToolApprover {
                     limit,
                     name: format!("{}/{}", tool.toolbox, tool.tool).into(),
                     tool: tool.clone(),
-                    toolbox: toolbox.map(|known| Arc::clone(&known.toolbox)),
+                    toolbox: toolbox.cloned(),
                 });
                 (Some(approver), Some(tool))
             }
         };
+        let fixed: Arc<dyn ToolboxSource> = Arc::new(FixedToolboxes::new(toolboxes));
         Engine {
             shared: Arc::new(EngineState {
                 result_queues: Queues::default(),
@@ -218,7 +232,7 @@ impl EngineBuilder {
                 ephemeral: None,
                 delivered: DeliveredCache::default(),
                 feeds: Arc::default(),
-                toolboxes: Arc::new(toolboxes),
+                toolbox_sources: Arc::new([fixed].into_iter().chain(sources).collect()),
                 undelivered: UndeliveredAnswers::default(),
                 validators: Arc::default(),
                 write_health: Arc::default(),
@@ -235,6 +249,7 @@ impl Engine {
             clock: Arc::new(SystemClock::default()),
             journal,
             models: BTreeMap::new(),
+            sources: Vec::new(),
             toolboxes: Vec::new(),
         }
     }
@@ -274,7 +289,7 @@ impl Engine {
                 ephemeral,
                 delivered: DeliveredCache::default(),
                 feeds: Arc::default(),
-                toolboxes: Arc::clone(&shared.toolboxes),
+                toolbox_sources: Arc::clone(&shared.toolbox_sources),
                 undelivered: UndeliveredAnswers::default(),
                 validators: Arc::clone(&shared.validators),
                 write_health: Arc::default(),
@@ -334,15 +349,24 @@ impl Engine {
     ///
     /// Empty for a model that cannot call tools.
     pub async fn tools(&self, options: &TurnOptions) -> ToolOffer {
-        let takes_tools = self
-            .capabilities(&options.model.provider)
-            .is_none_or(|can| can.tools);
+        let toolboxes = self.toolboxes(options).await;
+        self.offer(options, &toolboxes).await
+    }
+
+    /// The toolboxes of a turn with these options; no source is asked if the turn has no server tools.
+    pub(crate) async fn toolboxes(&self, options: &TurnOptions) -> Arc<ToolboxSet> {
+        if options.server_tools == ServerTools::None || !self.takes_tools(options) {
+            return Arc::default();
+        }
+        self.shared.toolboxes_of(options.caller.as_deref()).await
+    }
+
+    /// The tools that a turn with these options and toolboxes offers.
+    pub(crate) async fn offer(&self, options: &TurnOptions, toolboxes: &ToolboxSet) -> ToolOffer {
         let server_tools = &options.server_tools;
-        let toolboxes = self.shared.toolboxes.iter();
-        let toolboxes = toolboxes.filter(|registered| {
-            takes_tools && server_tools.may_offer_from(registered.toolbox.id())
-        });
-        let toolboxes: Vec<RegisteredToolbox> = toolboxes.cloned().collect();
+        let asked = toolboxes.toolboxes.iter();
+        let asked = asked.filter(|registered| server_tools.may_offer_from(registered.toolbox.id()));
+        let asked: Vec<RegisteredToolbox> = asked.cloned().collect();
         let checked_tools = &self.shared.checked_tools;
         let unknown = catalog::UnknownCallPolicy {
             otherwise: options.when_unknown,
@@ -353,11 +377,19 @@ impl Engine {
         };
         let policy = &options.policy;
         let mut offered =
-            catalog::build_offer(&toolboxes, &is_offered, policy, unknown, checked_tools).await;
-        if takes_tools && !options.client_tools.is_empty() {
+            catalog::build_offer(&asked, &is_offered, policy, unknown, checked_tools).await;
+        let mut problems = toolboxes.problems.clone();
+        problems.append(&mut offered.problems);
+        offered.problems = problems;
+        if self.takes_tools(options) && !options.client_tools.is_empty() {
             clients::add_client_tools(&mut offered.catalog, &options.client_tools);
         }
         offered
+    }
+
+    fn takes_tools(&self, options: &TurnOptions) -> bool {
+        self.capabilities(&options.model.provider)
+            .is_none_or(|can| can.tools)
     }
 
     /// Whether there is an approver. With one, approvals are possible even in non-interactive turns.
@@ -415,14 +447,15 @@ impl Engine {
         tool: &CatalogEntry,
         call: DirectCall,
     ) -> DirectOutcome {
-        crate::perform::call_direct(&self.shared, tool, call, &options.limits).await
+        let toolboxes = self.shared.toolboxes_of(options.caller.as_deref()).await;
+        crate::perform::call_direct(&self.shared, toolboxes, tool, call, &options.limits).await
     }
 
-    /// The hints of all tools, from the last lists of their servers, for forwarding to other programs.
-    #[must_use]
-    pub fn hints(&self) -> BTreeMap<ToolOrigin, ToolHints> {
-        let toolboxes = self.shared.toolboxes.iter();
-        let hints = toolboxes.flat_map(|registered| {
+    /// The hints of all tools of these options' client, from the last lists of their servers, for forwarding to other
+    /// programs.
+    pub async fn hints(&self, options: &TurnOptions) -> BTreeMap<ToolOrigin, ToolHints> {
+        let toolboxes = self.shared.toolboxes_of(options.caller.as_deref()).await;
+        let hints = toolboxes.toolboxes.iter().flat_map(|registered| {
             let toolbox = registered.toolbox.id();
             let hints = registered.toolbox.hints().into_iter();
             hints.map(|(tool, hints)| {

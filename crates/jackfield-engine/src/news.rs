@@ -5,7 +5,7 @@ use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, ToolCallId, WaitId};
 use jackfield_domain::time::Now;
 
-use crate::catalog::ToolboxProblem;
+use jackfield_ports::toolbox_source::ToolboxProblem;
 
 /// An event for an observer.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,9 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use jackfield_domain::ids::SessionId;
+use jackfield_domain::tool_loop::ToolLoop;
 use jackfield_ports::journal::{Epoch, Journal, JournalError, Lease};
+use jackfield_ports::toolbox_source::ToolboxSet;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
@@ -22,6 +24,13 @@ pub(crate) struct SessionOwnership {
     session: Option<SessionId>,
     /// The engine that owns it.
     shared: Weak<EngineState>,
+}
+
+/// A turn of a session that is owned here, with the toolboxes of its client.
+pub(crate) struct OwnedTurn {
+    pub(crate) ownership: SessionOwnership,
+    pub(crate) toolboxes: Arc<ToolboxSet>,
+    pub(crate) turn: ToolLoop,
 }
 
 impl SessionOwnership {

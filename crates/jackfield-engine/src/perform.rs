@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
-use jackfield_domain::ids::{
-    IdempotencyKey, SessionId, ToolAttempt, ToolCallId, ToolboxId, TurnId,
-};
+use jackfield_domain::ids::{IdempotencyKey, SessionId, ToolAttempt, ToolCallId, TurnId};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::{Attempt, ToolRun};
@@ -16,7 +14,8 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::{Catalog, CatalogEntry, ToolOrigin};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::tool_loop::{Action, Input, ToolLoop};
-use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
+use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents};
+use jackfield_ports::toolbox_source::ToolboxSet;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::Instant;
@@ -28,6 +27,7 @@ use crate::events::{TaskEvent, ToolEventSender, send};
 use crate::late::LateOutcomeSender;
 use crate::model_call::ModelCall;
 use crate::pending_approvals::PendingApprovals;
+use crate::toolboxes;
 
 /// The model call and the tasks of one turn. Dropping it aborts all of them.
 pub(crate) struct Workers {
@@ -44,6 +44,7 @@ pub(crate) struct Workers {
     /// Whether to stream replies from the model, regardless of the turn's setup.
     pub(crate) streams: bool,
     tasks: JoinSet<()>,
+    toolboxes: Arc<ToolboxSet>,
 }
 
 /// The session and turn that the workers run for, for log messages.
@@ -54,7 +55,11 @@ pub(crate) struct TurnRef {
 }
 
 impl Workers {
-    pub(crate) fn new(shared: Arc<EngineState>, turn: &ToolLoop) -> Self {
+    pub(crate) fn new(
+        shared: Arc<EngineState>,
+        toolboxes: Arc<ToolboxSet>,
+        turn: &ToolLoop,
+    ) -> Self {
         let (sender, events) = mpsc::channel(QUEUE);
         let turn_ref = TurnRef {
             session: turn.session().clone(),
@@ -73,7 +78,13 @@ impl Workers {
             shared,
             streams: false,
             tasks: JoinSet::new(),
+            toolboxes,
         }
+    }
+
+    /// Workers for the same turn, without any tasks.
+    pub(crate) fn renewed(&self, turn: &ToolLoop) -> Self {
+        Self::new(Arc::clone(&self.shared), Arc::clone(&self.toolboxes), turn)
     }
 
     /// Aborts all tasks, and waits briefly for them to end.
@@ -194,14 +205,14 @@ impl Workers {
             } => {
                 let task_attempt = attempt.clone();
                 let (entry, late) = (self.entry(&tool), self.late.clone());
-                let turn_ref = self.turn_ref.clone();
+                let (toolboxes, turn_ref) = (Arc::clone(&self.toolboxes), self.turn_ref.clone());
                 let task = self.tasks.spawn(async move {
                     let mut events = ToolEventSender {
                         attempt: attempt.clone(),
                         late,
                         sender: sender.clone(),
                     };
-                    let ended = match toolbox(&shared, &tool.toolbox) {
+                    let ended = match toolboxes::find_or_fail(&toolboxes, &tool.toolbox) {
                         Ok(toolbox) => toolbox.resume(&handle, answer.as_ref(), &mut events).await,
                         // The call was handed over before, so a missing toolbox does not prove that it had no
                         // effect.
@@ -218,7 +229,7 @@ impl Workers {
             Action::RunTool(run) => {
                 let task_attempt = run.attempt.clone();
                 let (tool, late) = (self.entry(&run.tool), self.late.clone());
-                let turn_ref = self.turn_ref.clone();
+                let (toolboxes, turn_ref) = (Arc::clone(&self.toolboxes), self.turn_ref.clone());
                 let task = self.tasks.spawn(async move {
                     let attempt = run.attempt.clone();
                     let mut events = ToolEventSender {
@@ -226,7 +237,8 @@ impl Workers {
                         late,
                         sender: sender.clone(),
                     };
-                    let ended = run_tool(&shared, tool.as_ref(), &run, &mut events).await;
+                    let ended =
+                        run_tool(&shared, &toolboxes, tool.as_ref(), &run, &mut events).await;
                     send(&sender, ended_input(&turn_ref, attempt, ended)).await;
                 });
                 (task_attempt, task)
@@ -295,12 +307,13 @@ fn attempt_of(action: &Action) -> Option<Attempt> {
 /// Validates the arguments, runs the tool, and validates its outcome.
 async fn run_tool(
     shared: &EngineState,
+    toolboxes: &ToolboxSet,
     tool: Option<&CatalogEntry>,
     run: &ToolRun,
     events: &mut dyn ToolEvents,
 ) -> Result<ToolEnd, ToolError> {
     let deadline = Instant::now() + run.time_limit.min(A_DAY);
-    let toolbox = toolbox(shared, &run.tool.toolbox)?;
+    let toolbox = toolboxes::find_or_fail(toolboxes, &run.tool.toolbox)?;
     if let Some(tool) = tool {
         // Shorter than the call's limit, so that a slow schema is distinguished from a slow tool.
         let limit = run.time_limit.min(LONGEST_CHECK).mul_f64(CHECK_SHARE);
@@ -337,6 +350,7 @@ async fn check_outcome(
 /// Runs one tool outside any turn, within its time limit. Dropping the future aborts the tool.
 pub(crate) async fn call_direct(
     shared: &Arc<EngineState>,
+    toolboxes: Arc<ToolboxSet>,
     tool: &CatalogEntry,
     call: DirectCall,
     limits: &Limits,
@@ -367,7 +381,7 @@ pub(crate) async fn call_direct(
             original: Vec::new(),
             progress,
         };
-        let running = run_tool(&shared, Some(&tool), &run, &mut events);
+        let running = run_tool(&shared, &toolboxes, Some(&tool), &run, &mut events);
         let ended = tokio::time::timeout(time_limit, running).await;
         (ended, events.original)
     });
@@ -391,20 +405,6 @@ fn direct_call_id(now: WallTime) -> String {
     let nth = CALLS.fetch_add(1, Ordering::Relaxed);
     let process = std::process::id();
     format!("hand_{:x}_{process:x}_{nth:x}", now.as_millis())
-}
-
-fn toolbox<'a>(
-    shared: &'a EngineState,
-    id: &ToolboxId,
-) -> Result<&'a Arc<dyn Toolbox>, ToolFailure> {
-    let found = shared
-        .toolboxes
-        .iter()
-        .find(|registered| registered.toolbox.id() == id);
-    found.map(|registered| &registered.toolbox).ok_or_else(|| {
-        let message = format!("there is no toolbox `{id}`");
-        ToolFailure::not_sent(ToolFailureKind::UnknownTool, message)
-    })
 }
 
 fn ended_input(

@@ -1,5 +1,7 @@
 //! Resumes a turn that another process left open, or that only waits.
 
+use std::sync::Arc;
+
 use jackfield_domain::fact::InputKind;
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::policy::Policy;
@@ -9,6 +11,7 @@ use jackfield_domain::time::{Now, WallTime};
 use jackfield_domain::tool_loop::{Step, ToolLoop};
 use jackfield_domain::wait::{Delivery, DeliveryBody, Wait};
 use jackfield_ports::journal::{JournalError, Loaded};
+use jackfield_ports::toolbox_source::ToolboxSet;
 
 use crate::drift;
 use crate::driven_sessions::DrivenGuard;
@@ -16,7 +19,7 @@ use crate::driver::Driver;
 use crate::engine::Engine;
 use crate::error::{EngineError, ParkReason};
 use crate::news::Observer;
-use crate::ownership::SessionOwnership;
+use crate::ownership::{OwnedTurn, SessionOwnership};
 use crate::report::TurnReport;
 use crate::send::PreparedTurn;
 
@@ -132,10 +135,13 @@ impl Engine {
                 driven_guard,
                 loaded: recovered.loaded,
                 now: recovered.now,
-                ownership,
+                owned: OwnedTurn {
+                    ownership,
+                    toolboxes: recovered.toolboxes,
+                    turn: recovered.turn,
+                },
                 problems: Vec::new(),
                 step: recovered.step,
-                turn: recovered.turn,
             }),
             Err(error) => {
                 ownership.release().await;
@@ -156,6 +162,7 @@ impl Engine {
             loaded,
             now,
             step,
+            toolboxes,
             turn,
         } = match self.recover(&resume).await {
             Ok(recovered) => recovered,
@@ -167,8 +174,11 @@ impl Engine {
         let feed_writer = self.shared.feeds.begin(&resume.session, &loaded.steps);
         let mut driver = Driver::new(
             &self.shared,
-            turn,
-            ownership,
+            OwnedTurn {
+                ownership,
+                toolboxes,
+                turn,
+            },
             &loaded,
             feed_writer,
             observer,
@@ -194,7 +204,9 @@ impl Engine {
             turn: turn.id().clone(),
             why: Box::new(why),
         };
+        let mut toolboxes = Arc::default();
         let restrictions = if is_cancelled(turn.id(), &loaded.deliveries) {
+            // It ends without another call, so it needs no toolboxes.
             Restrictions::default()
         } else if loaded.restored && !resume.force {
             return Err(parked(ParkReason::Restored));
@@ -202,7 +214,9 @@ impl Engine {
             let times = turn.resumes_without_progress();
             return Err(parked(ParkReason::NoProgress { times }));
         } else {
-            drift::restrictions(&self.shared, turn, &resume.policy, resume.force)
+            let client = turn.setup().caller.as_deref();
+            toolboxes = self.shared.toolboxes_of(client).await;
+            drift::restrictions(&self.shared, turn, &toolboxes, &resume.policy, resume.force)
                 .await
                 .map_err(parked)?
         };
@@ -215,6 +229,7 @@ impl Engine {
             loaded,
             now,
             step,
+            toolboxes,
             turn,
         })
     }
@@ -225,6 +240,7 @@ struct RecoveredTurn {
     loaded: Loaded,
     now: Now,
     step: Step,
+    toolboxes: Arc<ToolboxSet>,
     turn: ToolLoop,
 }
 

@@ -11,20 +11,21 @@ use jackfield_domain::session::Session;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::target::Target;
 use jackfield_domain::time::Now;
-use jackfield_domain::tool_loop::{Step, ToolLoop};
+use jackfield_domain::tool_loop::Step;
 use jackfield_domain::turn::Turn;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_ports::journal::{JournalError, Loaded};
+use jackfield_ports::toolbox_source::ToolboxProblem;
 use tokio::time::Instant;
 
-use crate::catalog::{self, ToolOffer, ToolboxProblem};
+use crate::catalog::{self, ToolOffer};
 use crate::driven_sessions::{DrivenGuard, SessionProgress};
 use crate::driver::Driver;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::news::{Observer, ObserverEvent};
 use crate::options::{SendMessage, TurnOptions};
-use crate::ownership::SessionOwnership;
+use crate::ownership::{OwnedTurn, SessionOwnership};
 use crate::report::TurnReport;
 use crate::resume::{DriveOutcome, ResumeSession};
 
@@ -66,25 +67,16 @@ impl Engine {
             driven_guard: busy,
             loaded,
             now,
-            ownership: owned,
+            owned,
             problems,
             step,
-            turn,
         } = self.prepare(message, observer).await?;
         for problem in &problems {
             observer.on_event(ObserverEvent::Unavailable { problem });
         }
-        let session = turn.session().clone();
+        let session = owned.turn.session().clone();
         let feed_writer = self.shared.feeds.begin(&session, &loaded.steps);
-        let mut driver = Driver::new(
-            &self.shared,
-            turn,
-            owned,
-            &loaded,
-            feed_writer,
-            observer,
-            &busy,
-        );
+        let mut driver = Driver::new(&self.shared, owned, &loaded, feed_writer, observer, &busy);
         match driver.run(step, InputKind::Began, now, true).await? {
             DriveOutcome::Finished(report) => Ok(*report),
             // Not expected: with `stay`, `run` does not return while the turn waits.
@@ -119,12 +111,13 @@ impl Engine {
             was_notified: false,
         };
         let driven_guard = self.acquire_session(&session, &mut busy_policy).await?;
-        let mut offered = self.tools(&options).await;
+        let toolboxes = self.toolboxes(&options).await;
+        let mut offered = self.offer(&options, &toolboxes).await;
         let problems = std::mem::take(&mut offered.problems);
         let IdleSession {
             folded,
             loaded,
-            ownership: owned,
+            ownership,
         } = self
             .own_idle(&session, &mut busy_policy, &driven_guard)
             .await?;
@@ -144,10 +137,13 @@ impl Engine {
             driven_guard,
             loaded,
             now,
-            ownership: owned,
+            owned: OwnedTurn {
+                ownership,
+                toolboxes,
+                turn,
+            },
             problems,
             step,
-            turn,
         })
     }
 
@@ -360,10 +356,9 @@ pub(crate) struct PreparedTurn {
     pub(crate) driven_guard: DrivenGuard,
     pub(crate) loaded: Loaded,
     pub(crate) now: Now,
-    pub(crate) ownership: SessionOwnership,
+    pub(crate) owned: OwnedTurn,
     pub(crate) problems: Vec<ToolboxProblem>,
     pub(crate) step: Step,
-    pub(crate) turn: ToolLoop,
 }
 
 /// The setup of a turn.

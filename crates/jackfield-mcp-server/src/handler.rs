@@ -131,7 +131,7 @@ impl ServerHandler for RequestHandler {
             () = self.life.grace_expired(self.settings.grace) => return Err(ending_error()),
             () = context.ct.cancelled() => return Err(cancelled_error()),
         };
-        let hints = self.engine.hints();
+        let hints = self.engine.hints(&self.options).await;
         let tools = offer.tools.iter();
         let tools = tools.map(|tool| definition::tool(tool, hints.get(&tool.origin), legacy));
         let tools = tools.collect();

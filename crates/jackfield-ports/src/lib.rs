@@ -6,4 +6,5 @@ pub mod chat_model;
 pub mod delta_sink;
 pub mod journal;
 pub mod toolbox;
+pub mod toolbox_source;
 pub mod upstream;

@@ -5,4 +5,5 @@ pub mod clause;
 pub mod journal;
 mod spans;
 pub mod toolbox;
+pub mod toolbox_source;
 pub mod upstream;

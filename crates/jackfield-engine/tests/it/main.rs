@@ -38,6 +38,7 @@ mod schemas;
 mod script;
 mod second;
 mod slow_toolbox;
+mod toolbox_sources;
 mod unheard;
 mod vast;
 mod watching;

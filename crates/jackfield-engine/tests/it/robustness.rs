@@ -233,8 +233,9 @@ async fn what_a_toolbox_says_of_its_list_is_told() {
 #[tokio::test]
 async fn a_trusted_toolbox_reads_where_nobody_can_be_asked_and_a_name_is_the_firsts() {
     let log = Log::default();
-    let reading = || {
+    let reading = |id: &str| {
         let mut tool = OneTool::new(&log, |_| async { ToolResult::text("here") });
+        tool.id = ToolboxId::parse(id).expect("a valid id");
         tool.spec.safety = Safety::ReadOnly;
         Arc::new(tool)
     };
@@ -244,8 +245,8 @@ async fn a_trusted_toolbox_reads_where_nobody_can_be_asked_and_a_name_is_the_fir
             trusted,
         };
         let engine = Engine::builder(Arc::new(MemoryJournal::default()))
-            .toolbox_as(reading(), standing.clone())
-            .toolbox_as(reading(), standing)
+            .toolbox_as(reading("box"), standing.clone())
+            .toolbox_as(reading("other"), standing)
             .build();
         let mut options = options();
         options.policy.rules.clear();
@@ -329,11 +330,16 @@ async fn without_anybody_to_ask_a_tool_that_is_not_ours_is_denied_with_the_setti
 async fn of_two_tools_with_one_name_the_first_runs_and_the_other_is_reported() {
     let log = Log::default();
     let first = OneTool::new(&log, |_| async { ToolResult::text("the first") });
-    let second = OneTool::new(&log, |_| async { ToolResult::text("the second") });
+    let mut second = OneTool::new(&log, |_| async { ToolResult::text("the second") });
+    second.id = ToolboxId::parse("other").expect("a valid id");
+    let same_prefix = ToolboxStatus {
+        prefix: Some("box__".into()),
+        trusted: false,
+    };
     let engine = Engine::builder(Arc::new(MemoryJournal::default()))
         .model("provider", Arc::new(model(&log, "box__act")))
         .toolbox(Arc::new(first))
-        .toolbox(Arc::new(second))
+        .toolbox_as(Arc::new(second), same_prefix)
         .build();
     let offered = engine.tools(&options()).await;
     assert_eq!(offered.catalog.iter().len(), 1);

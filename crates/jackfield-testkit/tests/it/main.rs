@@ -11,4 +11,5 @@ mod mutants;
 mod outline;
 mod server;
 mod toolbox_contract;
+mod toolbox_source_contract;
 mod upstream_contract;

@@ -1,0 +1,73 @@
+//! The toolboxes of a turn, from all sources.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::caller::Caller;
+use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
+use jackfield_domain::ids::ToolboxId;
+use jackfield_ports::toolbox::Toolbox;
+use jackfield_ports::toolbox_source::{
+    RegisteredToolbox, ToolboxProblem, ToolboxSet, ToolboxSource,
+};
+
+/// Asks all sources for the toolboxes of a client's principal. Of two toolboxes with one id, the first one is used: a
+/// later source cannot replace the toolbox of an earlier one.
+pub(crate) async fn of_client(
+    sources: &[Arc<dyn ToolboxSource>],
+    client: Option<&Caller>,
+) -> Arc<ToolboxSet> {
+    let principal = client.map(|client| &*client.principal);
+    let mut all = ToolboxSet::default();
+    for source in sources {
+        let Ok(set) = tokio::time::timeout(SOURCE_LIMIT, source.toolboxes(principal)).await else {
+            all.problems.extend(timeout_problem());
+            continue;
+        };
+        all.problems.extend(set.problems);
+        for registered in set.toolboxes {
+            let id = registered.toolbox.id();
+            if find(&all.toolboxes, id).is_some() {
+                let message = format!("skipped: there is another toolbox of the id `{id}`");
+                let toolbox = id.clone();
+                all.problems.push(ToolboxProblem { message, toolbox });
+            } else {
+                all.toolboxes.push(registered);
+            }
+        }
+    }
+    Arc::new(all)
+}
+
+/// The problem of a source that does not answer.
+fn timeout_problem() -> Option<ToolboxProblem> {
+    Some(ToolboxProblem {
+        message: format!("no list of toolboxes within {} s", SOURCE_LIMIT.as_secs()),
+        toolbox: ToolboxId::parse(SOURCE).ok()?,
+    })
+}
+
+/// The toolbox with this id.
+pub(crate) fn find<'a>(
+    toolboxes: &'a [RegisteredToolbox],
+    id: &ToolboxId,
+) -> Option<&'a Arc<dyn Toolbox>> {
+    let mut all = toolboxes.iter().map(|registered| &registered.toolbox);
+    all.find(|toolbox| toolbox.id() == id)
+}
+
+/// The toolbox with this id, or the failure of a call that needs it.
+pub(crate) fn find_or_fail<'a>(
+    toolboxes: &'a ToolboxSet,
+    id: &ToolboxId,
+) -> Result<&'a Arc<dyn Toolbox>, ToolFailure> {
+    find(&toolboxes.toolboxes, id).ok_or_else(|| {
+        let message = format!("there is no toolbox `{id}`");
+        ToolFailure::not_sent(ToolFailureKind::UnknownTool, message)
+    })
+}
+
+/// The time limit for one source.
+const SOURCE_LIMIT: Duration = Duration::from_secs(30);
+/// The id of problems of a whole source.
+const SOURCE: &str = "toolboxes";
