@@ -1,13 +1,17 @@
-//! The use case of sending a message, which begins a turn.
+//! The use case of sending a message: how a turn begins, and how it is recovered after a crash.
 
 use std::sync::Arc;
 
 use crate::approval::Grants;
+use crate::fact::Fact;
 use crate::ids::SessionId;
 use crate::message::Message;
+use crate::restrictions::Restrictions;
+use crate::session::Session;
 use crate::setup::{Opening, Setup};
 use crate::time::Now;
 use crate::tool_loop::{Step, ToolLoop};
+use crate::wait::Delivery;
 
 /// The basis of a turn.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +26,7 @@ pub struct TurnBase {
     pub session: SessionId,
 }
 
-/// Sends a message and gets an answer, in as many rounds as it takes.
+/// Sends a message and gets an answer, in as many rounds as it takes: the only way to a [`ToolLoop`].
 #[derive(Clone, Copy, Debug)]
 pub struct SendMessageUseCase;
 
@@ -35,5 +39,27 @@ impl SendMessageUseCase {
         now: Now,
     ) -> (ToolLoop, Step) {
         ToolLoop::begin(base, opening, setup, now)
+    }
+
+    /// Recovers the open turn of these facts, which another process left; `None` if no turn is open.
+    ///
+    /// The first fact of the step records the recovery, before any work. Deliveries are consumed before anything
+    /// else is decided: an answer that arrived in time wins over an expiry, and a cancel wins over all work.
+    pub fn recover<'a>(
+        session: &SessionId,
+        facts: impl IntoIterator<Item = &'a Fact>,
+        deliveries: &[Delivery],
+        now: Now,
+        restrictions: Restrictions,
+    ) -> Option<(ToolLoop, Step)> {
+        let folded = Session::fold(session.clone(), facts);
+        let turn = folded.open_turn()?.clone();
+        Some(ToolLoop::recover_turn(
+            session,
+            turn,
+            deliveries,
+            now,
+            restrictions,
+        ))
     }
 }

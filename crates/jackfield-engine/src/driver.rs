@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jackfield_domain::fact::{Envelope, Fact, InputKind, TurnEnd};
 use jackfield_domain::restrictions::Restrictions;
+use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_loop::{Input, LONGEST_SLEEP, Step, ToolLoop};
 use jackfield_domain::wait::{Delivery, in_processing_order};
@@ -465,7 +466,8 @@ impl<'o> Driver<'o> {
         // Restrictions are kept: a tool that was denied when the turn was resumed stays denied.
         let restrictions = Restrictions::clone(self.turn.turn().restrictions());
         let now = self.shared.clock.now();
-        let recovered = ToolLoop::recover(&session, facts, &loaded.deliveries, now, restrictions);
+        let recovered =
+            SendMessageUseCase::recover(&session, facts, &loaded.deliveries, now, restrictions);
         let mut batch = StepBatch::default();
         match recovered {
             Some((turn, step)) => {

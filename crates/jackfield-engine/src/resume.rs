@@ -6,6 +6,7 @@ use jackfield_domain::fact::InputKind;
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::policy::Policy;
 use jackfield_domain::restrictions::Restrictions;
+use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::session::Session;
 use jackfield_domain::time::{Now, WallTime};
 use jackfield_domain::tool_loop::{Step, ToolLoop};
@@ -221,7 +222,8 @@ impl Engine {
                 .map_err(parked)?
         };
         let now = self.shared.clock.now();
-        let recovered = ToolLoop::recover(&session, facts(), &loaded.deliveries, now, restrictions);
+        let recovered =
+            SendMessageUseCase::recover(&session, facts(), &loaded.deliveries, now, restrictions);
         let Some((turn, step)) = recovered else {
             return Err(EngineError::NothingOpen { session });
         };

@@ -9,7 +9,6 @@ use crate::failure::{
 };
 use crate::ids::{SessionId, ToolCallId, ToolName};
 use crate::restrictions::{Restriction, Restrictions};
-use crate::session::Session;
 use crate::time::Now;
 use crate::tool::UnknownPolicy;
 use crate::tool_loop::action::Action;
@@ -20,30 +19,7 @@ use crate::turn::{CallState, RunningCall, Stage, Turn};
 use crate::wait::{Delivery, in_processing_order};
 
 impl ToolLoop {
-    /// Recovers the open turn of these facts; `None` if there is none.
-    ///
-    /// The first fact of the step records the recovery, before any work. Deliveries are consumed before
-    /// anything else is decided: an answer that arrived in time wins over an expiry, and a cancel wins over all
-    /// work.
-    pub fn recover<'a>(
-        session: &SessionId,
-        facts: impl IntoIterator<Item = &'a Fact>,
-        deliveries: &[Delivery],
-        now: Now,
-        restrictions: Restrictions,
-    ) -> Option<(Self, Step)> {
-        let folded = Session::fold(session.clone(), facts);
-        let turn = folded.open_turn()?.clone();
-        Some(Self::recover_turn(
-            session,
-            turn,
-            deliveries,
-            now,
-            restrictions,
-        ))
-    }
-
-    /// Resumes this open turn.
+    /// Recovers this open turn.
     pub(crate) fn recover_turn(
         session: &SessionId,
         turn: Turn,

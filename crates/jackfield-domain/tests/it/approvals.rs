@@ -9,11 +9,12 @@ use jackfield_domain::ids::{DeliveryId, SessionId, ToolName, ToolboxId, WaitId};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::policy::Permission;
 use jackfield_domain::restrictions::Restrictions;
+use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::session::Session;
 use jackfield_domain::time::{Now, WallTime};
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
-use jackfield_domain::tool_loop::{Action, ToolLoop};
+use jackfield_domain::tool_loop::Action;
 use jackfield_domain::wait::{Answer, Approval, Delivery, DeliveryBody, WaitEnd};
 use jackfield_testkit::arb;
 use proptest::prelude::*;
@@ -185,7 +186,7 @@ fn a_denial_that_is_there_wins_over_what_was_allowed_for_the_session() {
     );
     // Whichever came first: both were told that they are accepted.
     for deliveries in [[granted.clone(), denied.clone()], [denied, granted]] {
-        let recovered = ToolLoop::recover(
+        let recovered = SendMessageUseCase::recover(
             &session(),
             &scene.facts,
             &deliveries,
@@ -229,7 +230,8 @@ fn what_was_allowed_is_all_that_runs_whatever_a_journal_says() {
             change(subject);
         }
         let now = Now::default();
-        let recovered = ToolLoop::recover(&session(), &facts, &[], now, Restrictions::default());
+        let recovered =
+            SendMessageUseCase::recover(&session(), &facts, &[], now, Restrictions::default());
         let (_, step) = recovered.expect("an open turn");
         let runs = |action: &Action| matches!(action, Action::RunTool(_));
         let ends = step.facts.iter().filter_map(|fact| match fact {

@@ -90,7 +90,8 @@ impl Hand {
     }
 
     fn crash(&mut self, restrictions: Restrictions) -> Vec<Action> {
-        let recovered = ToolLoop::recover(&session(), &self.facts, &[], self.now, restrictions);
+        let recovered =
+            SendMessageUseCase::recover(&session(), &self.facts, &[], self.now, restrictions);
         let (machine, step) = recovered.expect("an open turn");
         self.machine = machine;
         self.keep(step)
@@ -240,7 +241,7 @@ fn an_ended_turn_is_not_taken_up() {
         end,
     });
     let none = Restrictions::default();
-    assert!(ToolLoop::recover(&session(), &hand.facts, &[], hand.now, none).is_none());
+    assert!(SendMessageUseCase::recover(&session(), &hand.facts, &[], hand.now, none).is_none());
 }
 
 /// An environment that answers by what it is asked alone: three rounds of calls, then an answer.

@@ -404,7 +404,8 @@ impl Recorder {
     fn recover(&mut self, restrictions: Restrictions) {
         let facts = self.steps.iter().flat_map(|step| &step.facts);
         let (machine, step) =
-            ToolLoop::recover(&session(), facts, &[], self.now, restrictions).expect("a turn");
+            SendMessageUseCase::recover(&session(), facts, &[], self.now, restrictions)
+                .expect("a turn");
         self.machine = machine;
         self.record(step, InputKind::Recovered);
     }

@@ -145,8 +145,13 @@ impl Scene {
             It::Crashes(restrictions) => {
                 self.gone.append(&mut self.asked);
                 self.now.mono = MonoTime::from_start(Duration::from_secs(1));
-                let recovered =
-                    ToolLoop::recover(&session(), &self.facts, &[], self.now, restrictions);
+                let recovered = SendMessageUseCase::recover(
+                    &session(),
+                    &self.facts,
+                    &[],
+                    self.now,
+                    restrictions,
+                );
                 let (machine, step) = recovered.expect("an open turn");
                 self.machine = machine;
                 self.keep(step)

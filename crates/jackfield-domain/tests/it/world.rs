@@ -366,7 +366,7 @@ impl World {
             return;
         }
         self.now.mono = MonoTime::from_start(Duration::from_secs(1));
-        let recovered = ToolLoop::recover(
+        let recovered = SendMessageUseCase::recover(
             &self.session,
             &self.committed,
             &self.inbox,

@@ -189,6 +189,7 @@ fn explore() -> Explored {
 }
 
 /// The seed of all scenarios: fixed, unless `JACKFIELD_WORLD_SEED` is a number, as `cargo xtask explore` sets it.
+#[expect(clippy::disallowed_methods, reason = "a test has no arguments")]
 fn seed() -> [u8; 32] {
     let Ok(number) = std::env::var("JACKFIELD_WORLD_SEED") else {
         return [7; 32];
