@@ -17,7 +17,7 @@ use jackfield_ports::toolbox::{ToolEnd, Toolbox};
 use serde_json::{Map, Value, json};
 
 use self::once::UniqueKeyValue;
-use crate::perform::chain;
+use crate::error::chain;
 
 /// Decides whether a tool call may run. An approver can deny a call that needs approval, or approve it in place
 /// of a person. It is not asked about calls that the policy denies.

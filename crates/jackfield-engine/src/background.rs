@@ -11,15 +11,15 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use crate::connection::Connection;
+use crate::drive_outcome::DriveOutcome;
 use crate::driven_sessions::SessionProgress;
 use crate::driver::Driver;
-use crate::engine::Engine;
-use crate::error::EngineError;
+use crate::error::{EngineError, chain};
 use crate::options::{Disconnect, SendMessage};
-use crate::perform::chain;
-use crate::resume::{DriveOutcome, ResumeSession};
-use crate::send::PreparedTurn;
-use crate::subscribers::Connection;
+use crate::ownership::PreparedTurn;
+use crate::resume::ResumeSession;
+use crate::state::Engine;
 use crate::watch::Watcher;
 
 /// A turn that is or was driven in the background, with a subscription to it.

@@ -19,10 +19,10 @@ use jackfield_domain::wait::{Answer, ClientResult, DeliveryBody, WaitEnd, WaitEn
 use jackfield_ports::journal::{DeliveryOutcome, Loaded};
 
 use crate::background::{AnswerSpec, StartedTurn};
-use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::options::{Disconnect, ServerTools, TurnOptions};
 use crate::resume::ResumeSession;
+use crate::state::Engine;
 
 /// The toolbox id of client tools.
 pub const CLIENT: &str = "client";

@@ -9,10 +9,9 @@ use jackfield_ports::journal::{Append, AppendRefusal, Appended, Journal, Loaded}
 use tokio::task::JoinSet;
 
 use crate::crash;
-use crate::engine::EngineState;
-use crate::error::EngineError;
+use crate::error::{EngineError, chain};
 use crate::ownership::SessionOwnership;
-use crate::perform::chain;
+use crate::state::EngineState;
 use crate::writes::WriteHealth;
 
 /// The result of committing a batch.

@@ -12,8 +12,8 @@ use jackfield_domain::turn::Turn;
 use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxSet};
 
 use crate::catalog::{self, ToolOffer, UnknownCallPolicy};
-use crate::engine::EngineState;
 use crate::error::ParkReason;
+use crate::state::EngineState;
 
 /// Compares a turn's setup with the effective configuration. Missing toolboxes park the turn; tools that
 /// changed or are now denied are restricted.

@@ -18,16 +18,16 @@ use crate::alarm::Alarm;
 use crate::batch::{BatchEvent, BatchUndo, StepBatch, notices_only};
 use crate::commit::{CommitOutcome, Ledger};
 use crate::crash;
+use crate::drive_outcome::{DriveOutcome, WaitingTurn};
 use crate::driven_sessions::{DrivenGuard, SessionProgress};
-use crate::engine::EngineState;
-use crate::error::EngineError;
+use crate::error::{EngineError, chain};
 use crate::events::TaskEvent;
+use crate::feeds::FeedWriter;
 use crate::news::{Observer, ObserverEvent};
 use crate::ownership::{OwnedTurn, SessionOwnership};
-use crate::perform::{Workers, chain};
+use crate::perform::Workers;
 use crate::report::{Reporter, TurnReport};
-use crate::resume::{DriveOutcome, WaitingTurn};
-use crate::watch::FeedWriter;
+use crate::state::EngineState;
 
 /// Drives one turn to its end.
 pub(crate) struct Driver<'o> {
@@ -138,11 +138,7 @@ impl<'o> Driver<'o> {
             }
             let can_release = !stay && self.turn.only_waits();
             if can_release && !self.is_overdue() && !self.workers.has_pending_approvals() {
-                return Ok(DriveOutcome::Waiting(WaitingTurn {
-                    session: self.turn.session().clone(),
-                    turn: self.turn.turn().id().clone(),
-                    waits: self.turn.turn().waits().cloned().collect(),
-                }));
+                return Ok(DriveOutcome::Waiting(WaitingTurn::of(&self.turn)));
             }
             batch = self.next_batch().await;
         }

@@ -5,7 +5,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::caller::Caller;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::opaque::StateOwner;
@@ -13,7 +12,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::tool::{CatalogEntry, ToolHints, ToolOrigin};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
-use jackfield_ports::journal::{DeliveryOutcome, Journal, JournalError};
+use jackfield_ports::journal::{DeliveryOutcome, Journal};
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_ports::toolbox_source::{
     FixedToolboxes, RegisteredToolbox, ToolboxSet, ToolboxSource, ToolboxStatus,
@@ -26,82 +25,15 @@ use crate::clients;
 use crate::clock::{Clock, SystemClock};
 use crate::delivered_cache::DeliveredCache;
 use crate::direct::{DirectCall, DirectOutcome};
-use crate::driven_sessions::DrivenSessions;
 use crate::ephemeral::{Ephemeral, UndeliveredAnswers};
 use crate::error::EngineError;
-use crate::in_flight::InFlightRequests;
-use crate::late;
+use crate::in_flight::LateLimit;
 use crate::notices::SessionNotices;
 use crate::options::{ServerTools, TurnOptions};
 use crate::queues::Queues;
 use crate::shutdown::Shutdown;
-use crate::subscribers::Subscribers;
+use crate::state::{Engine, EngineState};
 use crate::toolboxes;
-use crate::validate::Validators;
-use crate::watch::Feeds;
-use crate::writes::WriteHealth;
-
-/// Models, toolboxes and a journal, and the turns that run on them. Clones share all of it.
-#[derive(Clone)]
-pub struct Engine {
-    pub(crate) shared: Arc<EngineState>,
-}
-
-pub(crate) struct EngineState {
-    /// Serialises the client tool results of a session.
-    pub(crate) result_queues: Queues<SessionId>,
-    pub(crate) approver: Option<Arc<dyn Approver>>,
-    /// The tool that acts as the approver; models may not call it.
-    pub(crate) approver_tool: Option<ToolOrigin>,
-    /// Serialises requests of one principal with one idempotency key.
-    pub(crate) claim_queues: Queues<(Arc<str>, Arc<str>)>,
-    pub(crate) clock: Arc<dyn Clock>,
-    /// Tracks the turns in flight, for shutdown.
-    pub(crate) shutdown: Shutdown,
-    pub(crate) journal: Arc<dyn Journal>,
-    /// Limits the late outcomes in flight.
-    pub(crate) late_limit: late::LateLimit,
-    pub(crate) subscribers: Arc<Subscribers>,
-    pub(crate) checked_tools: Arc<catalog::CheckedTools>,
-    pub(crate) models: Arc<BTreeMap<Arc<str>, Arc<dyn ChatModel>>>,
-    /// Notices for keepers.
-    pub(crate) notices: SessionNotices,
-    pub(crate) driven_sessions: Arc<DrivenSessions>,
-    /// Requests whose turns have not begun yet.
-    pub(crate) in_flight: Arc<InFlightRequests>,
-    /// When the sessions of an ephemeral journal are deleted; `None` for a durable one.
-    pub(crate) ephemeral: Option<Ephemeral>,
-    pub(crate) delivered: DeliveredCache,
-    pub(crate) feeds: Arc<Feeds>,
-    pub(crate) toolbox_sources: Arc<Vec<Arc<dyn ToolboxSource>>>,
-    /// Finished turns of ephemeral sessions whose answers are undelivered.
-    pub(crate) undelivered: UndeliveredAnswers,
-    pub(crate) validators: Arc<Validators>,
-    pub(crate) write_health: Arc<WriteHealth>,
-}
-
-impl EngineState {
-    /// The toolboxes of a client's principal, from all sources.
-    pub(crate) async fn toolboxes_of(&self, client: Option<&Caller>) -> Arc<ToolboxSet> {
-        toolboxes::of_client(&self.toolbox_sources, client).await
-    }
-
-    /// Converts a write error, and records a journal failure in the write health.
-    pub(crate) fn write_error(&self, error: JournalError) -> EngineError {
-        if matches!(error, JournalError::Unreachable { .. }) {
-            self.write_health.record_failure();
-        }
-        error.into()
-    }
-}
-
-impl fmt::Debug for Engine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine")
-            .field("models", &self.shared.models.keys())
-            .finish_non_exhaustive()
-    }
-}
 
 /// Builds an [`Engine`].
 #[must_use]
@@ -222,7 +154,7 @@ impl EngineBuilder {
                 clock,
                 shutdown: Shutdown::default(),
                 journal,
-                late_limit: late::LateLimit::default(),
+                late_limit: LateLimit::default(),
                 subscribers: Arc::default(),
                 checked_tools: Arc::default(),
                 models: Arc::new(models),
@@ -279,7 +211,7 @@ impl Engine {
                 clock: Arc::clone(&shared.clock),
                 shutdown: Shutdown::default(),
                 journal,
-                late_limit: late::LateLimit::default(),
+                late_limit: LateLimit::default(),
                 subscribers: Arc::default(),
                 checked_tools: Arc::clone(&shared.checked_tools),
                 models: Arc::clone(&shared.models),
@@ -464,15 +396,5 @@ impl Engine {
             })
         });
         hints.collect()
-    }
-
-    pub(crate) fn model(&self, provider: &Arc<str>) -> Result<&Arc<dyn ChatModel>, EngineError> {
-        self.shared
-            .models
-            .get(provider)
-            .ok_or_else(|| EngineError::UnknownProvider {
-                known: self.shared.models.keys().map(ToString::to_string).collect(),
-                name: Arc::clone(provider),
-            })
     }
 }

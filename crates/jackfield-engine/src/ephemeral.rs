@@ -5,12 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use jackfield_domain::ids::{SessionId, TurnId};
-use jackfield_ports::journal::JournalError;
 use tokio::sync::Notify;
-
-use crate::engine::Engine;
-use crate::perform::chain;
 
 /// The retention of ephemeral sessions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -39,7 +34,7 @@ pub(crate) struct UndeliveredAnswers(Mutex<VecDeque<Arc<Notify>>>);
 
 impl UndeliveredAnswers {
     /// Adds a turn. The returned `Notify` fires when the turn has to be deleted to make room.
-    fn push(&self, most: usize) -> Arc<Notify> {
+    pub(crate) fn push(&self, most: usize) -> Arc<Notify> {
         let evicted = Arc::new(Notify::new());
         let mut queue = self.lock();
         queue.push_back(Arc::clone(&evicted));
@@ -51,43 +46,11 @@ impl UndeliveredAnswers {
         evicted
     }
 
-    fn remove(&self, evicted: &Arc<Notify>) {
+    pub(crate) fn remove(&self, evicted: &Arc<Notify>) {
         self.lock().retain(|other| !Arc::ptr_eq(other, evicted));
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Notify>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Engine {
-    /// Deletes an ephemeral session whose turn is over, once its answer was written or has expired. Does
-    /// nothing for durable sessions.
-    pub(crate) async fn delete_when_delivered(&self, session: &SessionId, turn: &TurnId) {
-        let Some(ephemeral) = self.shared.ephemeral else {
-            return;
-        };
-        let (subscribers, undelivered) = (&self.shared.subscribers, &self.shared.undelivered);
-        let delivered_or_expired = async {
-            if subscribers.wait_disconnected(turn).await {
-                return;
-            }
-            let evicted = undelivered.push(ephemeral.max_sessions);
-            tokio::select! {
-                () = subscribers.wait_delivered(turn) => {}
-                () = evicted.notified() => {}
-                () = tokio::time::sleep(ephemeral.retain_for) => {}
-            }
-            undelivered.remove(&evicted);
-        };
-        delivered_or_expired.await;
-        subscribers.forget(turn);
-        match self.shared.journal.delete(session).await {
-            Ok(()) | Err(JournalError::UnknownSession { .. }) => {}
-            Err(error) => {
-                let error = chain(&error);
-                tracing::warn!(%session, %error, "a session in passing could not be deleted");
-            }
-        }
     }
 }

@@ -240,3 +240,15 @@ pub enum ParkReason {
         toolbox: ToolboxId,
     },
 }
+
+/// An error with its causes, in one line.
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}

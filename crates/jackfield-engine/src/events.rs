@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jackfield_domain::ids::{ToolAttempt, WaitId};
+use jackfield_domain::ids::{SessionId, ToolAttempt, TurnId, WaitId};
 use jackfield_domain::tool_loop::Input;
 use jackfield_domain::wait::JobHandle;
 use jackfield_ports::toolbox::{Afterwards, ToolEvents};
@@ -12,6 +12,13 @@ use tokio::sync::mpsc;
 use crate::crash;
 use crate::late::LateOutcomeSender;
 use crate::news::{self, Observer};
+
+/// The session and turn of a task, for log messages.
+#[derive(Clone)]
+pub(crate) struct TurnRef {
+    pub(crate) session: SessionId,
+    pub(crate) turn: TurnId,
+}
 
 /// An event from a task of a turn to its driver.
 pub(crate) enum TaskEvent {

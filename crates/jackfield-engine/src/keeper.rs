@@ -16,13 +16,13 @@ use tokio::sync::oneshot;
 use tokio::task::{Id, JoinError, JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-use crate::engine::Engine;
-use crate::error::EngineError;
+use crate::drive_outcome::DriveOutcome;
+use crate::error::{EngineError, chain};
 use crate::news::{Observer, ObserverEvent};
 use crate::notices::SessionNotice;
 use crate::patience::retry_until_reachable;
-use crate::perform::chain;
-use crate::resume::{DriveOutcome, ResumeSession, is_cancelled};
+use crate::resume::{ResumeSession, is_cancelled};
+use crate::state::Engine;
 
 /// The options of a keeper.
 #[derive(Clone, Debug)]

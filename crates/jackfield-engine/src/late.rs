@@ -11,27 +11,16 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_ports::journal::JournalError;
 use jackfield_ports::toolbox::Afterwards;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
 
-use crate::engine::EngineState;
+use crate::error::chain;
 use crate::patience::retry_until_reachable;
-use crate::perform::chain;
+use crate::state::EngineState;
 
 /// Delivers the late outcomes of a session's calls.
 #[derive(Clone)]
 pub(crate) struct LateOutcomeSender {
     session: SessionId,
     shared: Weak<EngineState>,
-}
-
-/// Limits the late outcomes in flight.
-#[derive(Debug)]
-pub(crate) struct LateLimit(Arc<Semaphore>);
-
-impl Default for LateLimit {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(MOST_AT_ONCE)))
-    }
 }
 
 impl LateOutcomeSender {
@@ -86,5 +75,3 @@ impl LateOutcomeSender {
 
 /// The name of the sender in the delivery.
 const BY: &str = "the tool";
-/// The maximum number of late outcomes in flight.
-const MOST_AT_ONCE: usize = 64;

@@ -13,8 +13,8 @@ use jackfield_domain::setup::Setup;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::{JournalError, Loaded};
 
-use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::state::Engine;
 
 /// The session that a request continues, with its state.
 #[derive(Clone, Debug)]

@@ -20,9 +20,9 @@ use jackfield_ports::delta_sink::DeltaSink;
 use tokio::sync::mpsc;
 
 use crate::crash;
-use crate::engine::EngineState;
-use crate::events::TaskEvent;
-use crate::perform::{TurnRef, chain};
+use crate::error::chain;
+use crate::events::{TaskEvent, TurnRef};
+use crate::state::EngineState;
 
 /// The model call in flight, if any, and its events that the driver has not taken. Dropping it aborts the call.
 pub(crate) struct ModelCall {

@@ -15,8 +15,6 @@ use jackfield_domain::setup::Opening;
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::tool::{ToolChoice, ToolDefinition, ToolOrigin, UnknownPolicy};
 
-use crate::send::SecondMessage;
-
 /// The options of a turn: everything except its opening.
 #[derive(Clone, Debug)]
 pub struct TurnOptions {
@@ -157,4 +155,17 @@ pub enum Disconnect {
     /// It continues.
     #[default]
     Finish,
+}
+
+/// What happens to a message to a session with a running turn. A turn that only waits for external answers is
+/// superseded in any case.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum SecondMessage {
+    /// The running turn is cancelled, and the message begins the next one.
+    Cancel,
+    /// The message waits until the turn is over, behind earlier messages.
+    Queue,
+    /// The message is refused with [`EngineError::Busy`](crate::EngineError::Busy), which names the turn.
+    #[default]
+    Refuse,
 }

@@ -5,15 +5,18 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use jackfield_domain::ids::SessionId;
-use jackfield_domain::tool_loop::ToolLoop;
-use jackfield_ports::journal::{Epoch, Journal, JournalError, Lease};
-use jackfield_ports::toolbox_source::ToolboxSet;
+use jackfield_domain::time::Now;
+use jackfield_domain::tool_loop::{Step, ToolLoop};
+use jackfield_ports::journal::{Epoch, Journal, JournalError, Lease, Loaded};
+use jackfield_ports::toolbox_source::{ToolboxProblem, ToolboxSet};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
-use crate::engine::EngineState;
+use crate::driven_sessions::DrivenGuard;
+use crate::error::chain;
 use crate::patience::retry_until_reachable;
-use crate::perform::{chain, stop};
+use crate::shutdown::stop;
+use crate::state::EngineState;
 
 /// A session that this process owns. Dropping it releases the session in the background; without a runtime, the
 /// session stays owned until the process ends. The release is retried while the journal fails, because no other
@@ -31,6 +34,16 @@ pub(crate) struct OwnedTurn {
     pub(crate) ownership: SessionOwnership,
     pub(crate) toolboxes: Arc<ToolboxSet>,
     pub(crate) turn: ToolLoop,
+}
+
+/// A turn that begins or resumes, with its first step, which is not committed yet.
+pub(crate) struct PreparedTurn {
+    pub(crate) driven_guard: DrivenGuard,
+    pub(crate) loaded: Loaded,
+    pub(crate) now: Now,
+    pub(crate) owned: OwnedTurn,
+    pub(crate) problems: Vec<ToolboxProblem>,
+    pub(crate) step: Step,
 }
 
 impl SessionOwnership {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jackfield_ports::journal::JournalError;
 
-use crate::perform::chain;
+use crate::error::chain;
 
 /// Retries a journal operation, with pauses, until the journal can be reached. Stops when `is_over` returns
 /// true, because the result is no longer needed.

@@ -12,9 +12,9 @@ use tokio::task::JoinSet;
 use tracing::Instrument as _;
 
 use crate::approver::{ApprovalRequest, Approver, Decision};
-use crate::engine::EngineState;
+use crate::error::chain;
 use crate::events::{TaskEvent, ToolNotice};
-use crate::perform::chain;
+use crate::state::EngineState;
 
 /// The approvals that the approver is deciding. Dropping this aborts them; recovery asks again.
 pub(crate) struct PendingApprovals {

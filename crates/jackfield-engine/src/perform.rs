@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
-use jackfield_domain::ids::{IdempotencyKey, SessionId, ToolAttempt, ToolCallId, TurnId};
+use jackfield_domain::ids::{IdempotencyKey, ToolAttempt, ToolCallId};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::{Attempt, ToolRun};
@@ -22,11 +22,13 @@ use tokio::time::Instant;
 
 use crate::crash;
 use crate::direct::{DirectCall, DirectOutcome, ProgressSink};
-use crate::engine::EngineState;
-use crate::events::{TaskEvent, ToolEventSender, send};
+use crate::error::chain;
+use crate::events::{TaskEvent, ToolEventSender, TurnRef, send};
 use crate::late::LateOutcomeSender;
 use crate::model_call::ModelCall;
 use crate::pending_approvals::PendingApprovals;
+use crate::shutdown::stop;
+use crate::state::EngineState;
 use crate::toolboxes;
 
 /// The model call and the tasks of one turn. Dropping it aborts all of them.
@@ -45,13 +47,6 @@ pub(crate) struct Workers {
     pub(crate) streams: bool,
     tasks: JoinSet<()>,
     toolboxes: Arc<ToolboxSet>,
-}
-
-/// The session and turn that the workers run for, for log messages.
-#[derive(Clone)]
-pub(crate) struct TurnRef {
-    pub(crate) session: SessionId,
-    pub(crate) turn: TurnId,
 }
 
 impl Workers {
@@ -285,16 +280,6 @@ impl Workers {
     }
 }
 
-/// Aborts tasks, and waits briefly for them to end.
-pub(crate) async fn stop(tasks: &mut JoinSet<()>) {
-    if tokio::time::timeout(STOPPING, tasks.shutdown())
-        .await
-        .is_err()
-    {
-        tracing::warn!("a task does not heed that it was aborted");
-    }
-}
-
 fn attempt_of(action: &Action) -> Option<Attempt> {
     match action {
         Action::CallModel { attempt, .. } => Some(Attempt::Model(*attempt)),
@@ -431,18 +416,6 @@ fn ended_input(
     }
 }
 
-/// An error with its causes, in one line.
-pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
-}
-
 /// The maximum time limit of a tool.
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The share of a tool's time limit that validating its arguments may take.
@@ -454,5 +427,3 @@ const LONGEST_CHECK: Duration = Duration::from_secs(8);
 const LONGEST_LAST_CHECK: Duration = Duration::from_secs(2);
 /// The capacity of the event channel; network readers wait when it is full.
 const QUEUE: usize = 256;
-/// How long aborted tasks have to end.
-const STOPPING: Duration = Duration::from_secs(1);

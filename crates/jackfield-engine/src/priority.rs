@@ -6,8 +6,8 @@ use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::journal::Loaded;
 use jackfield_ports::journal::summary::{CallPlace, OpenTurnSummary, Summary};
 
-use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::state::Engine;
 
 impl Engine {
     /// Asks a keeper of this engine to resume a turn before all others, because its client is waiting. Only for

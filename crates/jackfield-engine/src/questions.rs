@@ -14,8 +14,8 @@ use jackfield_domain::wait::{DeliveryBody, Wait, WaitEnd, WaitKind};
 use jackfield_ports::journal::sessions::{SessionQuery, WaitQuery};
 use jackfield_ports::journal::{JournalError, Loaded};
 
-use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::state::Engine;
 
 /// An approval or another yes-or-no question of a session, with its context.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,11 +14,12 @@ use jackfield_ports::journal::{JournalError, Loaded};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::background::StartedTurn;
-use crate::engine::Engine;
+use crate::connection::was_cancelled_by_disconnect;
 use crate::error::EngineError;
 use crate::in_flight::{InFlight, RequestKey};
 use crate::options::Disconnect;
-use crate::subscribers::{DeliveryState, was_cancelled_by_disconnect};
+use crate::state::Engine;
+use crate::subscribers::DeliveryState;
 
 /// The identity of a request, by which a retry is recognised.
 #[derive(Clone, Debug)]

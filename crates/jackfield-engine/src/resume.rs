@@ -8,21 +8,20 @@ use jackfield_domain::policy::Policy;
 use jackfield_domain::restrictions::Restrictions;
 use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::session::Session;
-use jackfield_domain::time::{Now, WallTime};
+use jackfield_domain::time::Now;
 use jackfield_domain::tool_loop::{Step, ToolLoop};
-use jackfield_domain::wait::{Delivery, DeliveryBody, Wait};
+use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::{JournalError, Loaded};
 use jackfield_ports::toolbox_source::ToolboxSet;
 
 use crate::drift;
+use crate::drive_outcome::DriveOutcome;
 use crate::driven_sessions::DrivenGuard;
 use crate::driver::Driver;
-use crate::engine::Engine;
 use crate::error::{EngineError, ParkReason};
 use crate::news::Observer;
-use crate::ownership::{OwnedTurn, SessionOwnership};
-use crate::report::TurnReport;
-use crate::send::PreparedTurn;
+use crate::ownership::{OwnedTurn, PreparedTurn, SessionOwnership};
+use crate::state::Engine;
 
 /// The options for resuming a session's open turn.
 #[derive(Clone, Debug)]
@@ -48,35 +47,6 @@ impl ResumeSession {
             session,
             stay: false,
         }
-    }
-}
-
-/// How far a turn was driven.
-#[derive(Clone, Debug, PartialEq)]
-pub enum DriveOutcome {
-    /// To its end.
-    Finished(Box<TurnReport>),
-    /// Until it only waits for external answers. The session is released; an answer in its inbox is consumed
-    /// when the turn is resumed.
-    Waiting(WaitingTurn),
-}
-
-/// A turn that only waits.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WaitingTurn {
-    /// The session.
-    pub session: SessionId,
-    /// The turn.
-    pub turn: TurnId,
-    /// Its waits, in the order of the calls.
-    pub waits: Vec<Wait>,
-}
-
-impl WaitingTurn {
-    /// When the first of its waits expires.
-    #[must_use]
-    pub fn next_deadline(&self) -> Option<WallTime> {
-        self.waits.iter().map(|wait| wait.deadline).min()
     }
 }
 

@@ -8,9 +8,9 @@ use jackfield_ports::journal::JournalError;
 use jackfield_ports::journal::sessions::{SessionQuery, SessionRow};
 use tokio::task::JoinHandle;
 
-use crate::engine::Engine;
-use crate::error::EngineError;
-use crate::perform::chain;
+use crate::error::{EngineError, chain};
+use crate::state::Engine;
+use jackfield_domain::ids::{SessionId, TurnId};
 
 /// The retention of sessions at rest. Sessions that have an open turn, are owned or held by a process, or
 /// cannot be read are always kept.
@@ -62,6 +62,36 @@ impl Retention {
 }
 
 impl Engine {
+    /// Deletes an ephemeral session whose turn is over, once its answer was written or has expired. Does
+    /// nothing for durable sessions.
+    pub(crate) async fn delete_when_delivered(&self, session: &SessionId, turn: &TurnId) {
+        let Some(ephemeral) = self.shared.ephemeral else {
+            return;
+        };
+        let (subscribers, undelivered) = (&self.shared.subscribers, &self.shared.undelivered);
+        let delivered_or_expired = async {
+            if subscribers.wait_disconnected(turn).await {
+                return;
+            }
+            let evicted = undelivered.push(ephemeral.max_sessions);
+            tokio::select! {
+                () = subscribers.wait_delivered(turn) => {}
+                () = evicted.notified() => {}
+                () = tokio::time::sleep(ephemeral.retain_for) => {}
+            }
+            undelivered.remove(&evicted);
+        };
+        delivered_or_expired.await;
+        subscribers.forget(turn);
+        match self.shared.journal.delete(session).await {
+            Ok(()) | Err(JournalError::UnknownSession { .. }) => {}
+            Err(error) => {
+                let error = chain(&error);
+                tracing::warn!(%session, %error, "a session in passing could not be deleted");
+            }
+        }
+    }
+
     /// Deletes up to `most` expired sessions, or only lists them if `dry_run` is set.
     ///
     /// # Errors

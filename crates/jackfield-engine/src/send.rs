@@ -10,37 +10,22 @@ use jackfield_domain::send_message::{SendMessageUseCase, TurnBase};
 use jackfield_domain::session::Session;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::target::Target;
-use jackfield_domain::time::Now;
-use jackfield_domain::tool_loop::Step;
 use jackfield_domain::turn::Turn;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_ports::journal::{JournalError, Loaded};
-use jackfield_ports::toolbox_source::ToolboxProblem;
 use tokio::time::Instant;
 
 use crate::catalog::{self, ToolOffer};
+use crate::drive_outcome::DriveOutcome;
 use crate::driven_sessions::{DrivenGuard, SessionProgress};
 use crate::driver::Driver;
-use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::news::{Observer, ObserverEvent};
-use crate::options::{SendMessage, TurnOptions};
-use crate::ownership::{OwnedTurn, SessionOwnership};
+use crate::options::{SecondMessage, SendMessage, TurnOptions};
+use crate::ownership::{OwnedTurn, PreparedTurn, SessionOwnership};
 use crate::report::TurnReport;
-use crate::resume::{DriveOutcome, ResumeSession};
-
-/// What happens to a message to a session with a running turn. A turn that only waits for external answers is
-/// superseded in any case.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub enum SecondMessage {
-    /// The running turn is cancelled, and the message begins the next one.
-    Cancel,
-    /// The message waits until the turn is over, behind earlier messages.
-    Queue,
-    /// The message is refused with [`EngineError::Busy`], which names the turn.
-    #[default]
-    Refuse,
-}
+use crate::resume::ResumeSession;
+use crate::state::Engine;
 
 impl Engine {
     /// Sends a message and drives its turn to the end.
@@ -349,16 +334,6 @@ struct IdleSession {
     folded: Session,
     loaded: Loaded,
     ownership: SessionOwnership,
-}
-
-/// A turn that begins or resumes, with its first step, which is not committed yet.
-pub(crate) struct PreparedTurn {
-    pub(crate) driven_guard: DrivenGuard,
-    pub(crate) loaded: Loaded,
-    pub(crate) now: Now,
-    pub(crate) owned: OwnedTurn,
-    pub(crate) problems: Vec<ToolboxProblem>,
-    pub(crate) step: Step,
 }
 
 /// The setup of a turn.

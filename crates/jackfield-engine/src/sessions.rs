@@ -11,9 +11,9 @@ use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_ports::journal::sessions::{SessionQuery, SessionRow};
 use jackfield_ports::journal::{Append, Appended, Hold, JournalError, Loaded};
 
-use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::ownership::SessionOwnership;
+use crate::state::Engine;
 
 impl Engine {
     /// The stored steps and deliveries of a session.

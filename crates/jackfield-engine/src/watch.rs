@@ -4,25 +4,22 @@
 //! has no queue, only a position in the feed. Sessions that other processes drive are read from the journal,
 //! and their text appears when the reply is recorded.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::cursor::Cursor;
-use jackfield_domain::delta::Delta;
 use jackfield_domain::fact::{Envelope, Fact};
-use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
+use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::session::Session;
 use jackfield_domain::session_events::{EventStream, SessionEvent};
 use jackfield_ports::journal::JournalError;
 use tokio::sync::watch;
 
-use crate::engine::{Engine, EngineState};
 use crate::error::EngineError;
-use crate::perform::chain;
+use crate::feeds::{Feed, count};
+use crate::state::{Engine, EngineState};
 
 impl Engine {
     /// Watches a session from a cursor on: [`Cursor::START`], or a cursor from a watcher of any process.
@@ -243,155 +240,5 @@ impl EngineState {
     }
 }
 
-/// The feeds of the sessions that are driven in this process.
-#[derive(Debug, Default)]
-pub(crate) struct Feeds(Mutex<BTreeMap<SessionId, watch::Receiver<Feed>>>);
-
-/// The committed steps of a driver, and the reply in flight.
-#[derive(Debug, Default)]
-pub(crate) struct Feed {
-    /// Why the driver stopped, if the journal failed.
-    stop_reason: Option<Arc<str>>,
-    /// The number of the session's facts when the attempt began.
-    facts: u64,
-    /// The number of the first of the steps.
-    first: u64,
-    /// The provider's id of the newest model request.
-    provider_request: Option<Arc<str>>,
-    reply: Option<ReplyAccumulator>,
-    /// All steps since the driver began, so that watchers in this process need not read the journal.
-    steps: Vec<Arc<Envelope>>,
-}
-
-impl Feed {
-    /// The steps from this number on; `None` if earlier ones are missing.
-    fn steps_from(&self, number: u64) -> Option<&[Arc<Envelope>]> {
-        let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
-        self.steps.get(place..)
-    }
-}
-
-impl Feeds {
-    /// Creates the feed of a session that has these steps.
-    pub(crate) fn begin(self: &Arc<Self>, session: &SessionId, steps: &[Envelope]) -> FeedWriter {
-        let (sender, receiver) = watch::channel(Feed {
-            first: steps.len() as u64,
-            ..Feed::default()
-        });
-        self.lock().insert(session.clone(), receiver);
-        FeedWriter {
-            facts: count(steps),
-            sender,
-            session: session.clone(),
-            feeds: Arc::clone(self),
-        }
-    }
-
-    fn subscribe(&self, session: &SessionId) -> Option<watch::Receiver<Feed>> {
-        self.lock().get(session).cloned()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, watch::Receiver<Feed>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The driver's side of a feed: publishes committed steps and the reply in flight to watchers. Never blocks.
-#[derive(Debug)]
-pub(crate) struct FeedWriter {
-    facts: u64,
-    sender: watch::Sender<Feed>,
-    session: SessionId,
-    feeds: Arc<Feeds>,
-}
-
-impl FeedWriter {
-    /// Publishes a committed step.
-    pub(crate) fn step(&mut self, step: &Envelope, turn: &TurnId) {
-        let facts = &mut self.facts;
-        self.sender.send_modify(|speech| {
-            for fact in &step.facts {
-                *facts += 1;
-                speech.apply(fact, *facts, turn);
-            }
-            speech.steps.push(Arc::new(step.clone()));
-        });
-    }
-
-    /// Publishes a piece of the reply in flight.
-    pub(crate) fn push(&self, attempt: ModelAttempt, delta: &Delta) {
-        self.sender.send_modify(|speech| {
-            if let Some(reply) = &mut speech.reply
-                && reply.attempt() == attempt
-            {
-                // The loop has accepted the piece, so the accumulator does, too.
-                let _taken = reply.push(delta);
-            }
-        });
-    }
-
-    /// Publishes the provider's id of the model request in flight. It is no event, so it wakes no watcher.
-    pub(crate) fn provider_request(&self, id: Arc<str>) {
-        self.sender.send_if_modified(|speech| {
-            speech.provider_request = Some(id);
-            false
-        });
-    }
-
-    /// The driver stops because of this error. If the journal fails, it is unknown when the turn continues:
-    /// current watchers get the error instead of waiting, and new ones read the journal.
-    pub(crate) fn close_on_error(&mut self, error: &EngineError) {
-        if error.is_journal_failure() {
-            self.feeds.lock().remove(&self.session);
-            let why = chain(error).into();
-            self.sender
-                .send_modify(|speech| speech.stop_reason = Some(why));
-        }
-    }
-
-    /// The driver has reloaded the session.
-    pub(crate) fn reloaded(&mut self, steps: &[Envelope]) {
-        self.facts = count(steps);
-    }
-}
-
-impl Feed {
-    /// Applies a committed fact; `facts` is the number of facts including it.
-    fn apply(&mut self, fact: &Fact, facts: u64, turn: &TurnId) {
-        match fact {
-            Fact::ModelCallStarted { attempt, .. } => {
-                self.facts = facts;
-                self.reply = Some(ReplyAccumulator::new(turn.clone(), *attempt));
-            }
-            // From here on the reply is in a step, or discarded.
-            Fact::ModelCallEnded { .. } | Fact::ReplyReceived { .. } => self.reply = None,
-            Fact::BackendSession { .. }
-            | Fact::Compacted(_)
-            | Fact::CallAccepted { .. }
-            | Fact::CallClosed { .. }
-            | Fact::CallLost { .. }
-            | Fact::CallStarted { .. }
-            | Fact::Late(_)
-            | Fact::SessionForked { .. }
-            | Fact::TurnEnded { .. }
-            | Fact::TurnOpened { .. }
-            | Fact::TurnResumed { .. }
-            | Fact::WaitClosed { .. }
-            | Fact::WaitOpened { .. } => {}
-        }
-    }
-}
-
-impl Drop for FeedWriter {
-    fn drop(&mut self) {
-        // Removed before the channel closes, so that no watcher finds a closed feed.
-        self.feeds.lock().remove(&self.session);
-    }
-}
-
 /// The pause between checks of a stalled turn.
 const STALLED_POLL: Duration = Duration::from_secs(1);
-
-fn count(steps: &[Envelope]) -> u64 {
-    steps.iter().map(|step| step.facts.len() as u64).sum()
-}

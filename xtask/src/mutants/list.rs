@@ -90,7 +90,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "an-end-does-not-wait-for-what-was-written",
-        file: "crates/jackfield-engine/src/subscribers.rs",
+        file: "crates/jackfield-engine/src/connection.rs",
         from: "receipts.spawn_on(record, &runtime);",
         to: "drop((receipts, runtime.spawn(record)));",
         package: "jackfield-engine",

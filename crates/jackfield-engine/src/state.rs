@@ -1,0 +1,103 @@
+//! The state of an engine, which everything that drives turns shares.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use jackfield_domain::caller::Caller;
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::tool::ToolOrigin;
+use jackfield_ports::chat_model::ChatModel;
+use jackfield_ports::journal::{Journal, JournalError};
+use jackfield_ports::toolbox_source::{ToolboxSet, ToolboxSource};
+
+use crate::approver::Approver;
+use crate::catalog;
+use crate::clock::Clock;
+use crate::delivered_cache::DeliveredCache;
+use crate::driven_sessions::DrivenSessions;
+use crate::ephemeral::{Ephemeral, UndeliveredAnswers};
+use crate::error::EngineError;
+use crate::feeds::Feeds;
+use crate::in_flight::{InFlightRequests, LateLimit};
+use crate::notices::SessionNotices;
+use crate::queues::Queues;
+use crate::shutdown::Shutdown;
+use crate::subscribers::Subscribers;
+use crate::toolboxes;
+use crate::validate::Validators;
+use crate::writes::WriteHealth;
+
+/// Models, toolboxes and a journal, and the turns that run on them. Clones share all of it.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) shared: Arc<EngineState>,
+}
+
+pub(crate) struct EngineState {
+    /// Serialises the client tool results of a session.
+    pub(crate) result_queues: Queues<SessionId>,
+    pub(crate) approver: Option<Arc<dyn Approver>>,
+    /// The tool that acts as the approver; models may not call it.
+    pub(crate) approver_tool: Option<ToolOrigin>,
+    /// Serialises requests of one principal with one idempotency key.
+    pub(crate) claim_queues: Queues<(Arc<str>, Arc<str>)>,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Tracks the turns in flight, for shutdown.
+    pub(crate) shutdown: Shutdown,
+    pub(crate) journal: Arc<dyn Journal>,
+    /// Limits the late outcomes in flight.
+    pub(crate) late_limit: LateLimit,
+    pub(crate) subscribers: Arc<Subscribers>,
+    pub(crate) checked_tools: Arc<catalog::CheckedTools>,
+    pub(crate) models: Arc<BTreeMap<Arc<str>, Arc<dyn ChatModel>>>,
+    /// Notices for keepers.
+    pub(crate) notices: SessionNotices,
+    pub(crate) driven_sessions: Arc<DrivenSessions>,
+    /// Requests whose turns have not begun yet.
+    pub(crate) in_flight: Arc<InFlightRequests>,
+    /// When the sessions of an ephemeral journal are deleted; `None` for a durable one.
+    pub(crate) ephemeral: Option<Ephemeral>,
+    pub(crate) delivered: DeliveredCache,
+    pub(crate) feeds: Arc<Feeds>,
+    pub(crate) toolbox_sources: Arc<Vec<Arc<dyn ToolboxSource>>>,
+    /// Finished turns of ephemeral sessions whose answers are undelivered.
+    pub(crate) undelivered: UndeliveredAnswers,
+    pub(crate) validators: Arc<Validators>,
+    pub(crate) write_health: Arc<WriteHealth>,
+}
+
+impl EngineState {
+    /// The toolboxes of a client's principal, from all sources.
+    pub(crate) async fn toolboxes_of(&self, client: Option<&Caller>) -> Arc<ToolboxSet> {
+        toolboxes::of_client(&self.toolbox_sources, client).await
+    }
+
+    /// Converts a write error, and records a journal failure in the write health.
+    pub(crate) fn write_error(&self, error: JournalError) -> EngineError {
+        if matches!(error, JournalError::Unreachable { .. }) {
+            self.write_health.record_failure();
+        }
+        error.into()
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("models", &self.shared.models.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    pub(crate) fn model(&self, provider: &Arc<str>) -> Result<&Arc<dyn ChatModel>, EngineError> {
+        self.shared
+            .models
+            .get(provider)
+            .ok_or_else(|| EngineError::UnknownProvider {
+                known: self.shared.models.keys().map(ToString::to_string).collect(),
+                name: Arc::clone(provider),
+            })
+    }
+}
