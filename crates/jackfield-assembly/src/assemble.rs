@@ -17,12 +17,12 @@ use jackfield_store_memory::MemoryJournal;
 use jackfield_tools_builtin::Builtins;
 
 use crate::config::{Config, KeySource, ProviderConfig};
-use crate::near::did_you_mean;
 use crate::place::{ConfigError, ConfigProblem, Origin};
 use crate::registry::{ProviderFactory, ProviderSettings, Registry};
 use crate::servers::{ServerPaths, ServerToolbox};
 use crate::surroundings::{Environment, read_small};
 use crate::web;
+use jackfield_engine::near::did_you_mean;
 
 /// An engine with the default options of its turns.
 #[derive(Debug)]

@@ -18,12 +18,12 @@ use serde_json::Value;
 use crate::approvals::ApprovalsConfig;
 use crate::file::prices::{self, CURRENCY, Prices};
 use crate::journal::JournalConfig;
-use crate::near::did_you_mean;
 use crate::openai::PRESETS;
 use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::serve::ServeConfig;
 use crate::servers::McpServerEntry;
 use crate::web::Web;
+use jackfield_engine::near::did_you_mean;
 
 /// The validated configuration, with all defaults.
 #[derive(Clone, Debug)]

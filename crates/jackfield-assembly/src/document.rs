@@ -9,9 +9,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::form::{Form, ValueForm};
-use crate::near::did_you_mean;
 use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::values::any;
+use jackfield_engine::near::did_you_mean;
 
 /// Reads one file, and collects all problems in it.
 pub(crate) struct DocumentReader<'a> {

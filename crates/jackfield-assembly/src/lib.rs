@@ -26,7 +26,6 @@ mod form;
 mod init;
 mod journal;
 mod load;
-mod near;
 mod openai;
 mod others;
 mod place;
@@ -53,7 +52,6 @@ pub use self::journal::{
     JournalConfig, JournalKind, JournalOpenError, NoJournalReason, OpenJournal, ReadOnly,
 };
 pub use self::load::{Flags, load};
-pub use self::near::did_you_mean;
 pub use self::others::{FoundServers, found_servers};
 pub use self::place::{ConfigError, ConfigProblem, Origin, ValueSource};
 pub use self::registry::{
@@ -62,8 +60,7 @@ pub use self::registry::{
 pub use self::schema::servers_schema;
 pub use self::searched_files::{FileState, SearchedFile, searched_files};
 pub use self::serve::{
-    ApprovalsMode, DisconnectSetting, LogFormat, ServeConfig, ServeLimits, TokenConfig,
-    TokenSource, ToolsUsed,
+    ApprovalsMode, DisconnectSetting, LogFormat, ServeConfig, ServeLimits, TokenConfig, TokenSource,
 };
 pub use self::servers::{
     AcceptError, ChangedTool, McpServerEntry, ServerStatus, ServerTest, ServerToolbox, guard,
@@ -72,6 +69,7 @@ pub use self::servers::{
 pub use self::surroundings::{Environment, Surroundings};
 pub use self::values::{length_of_time, size_in_bytes};
 pub use self::web::{Web, WebApi};
+pub use jackfield_engine::near::did_you_mean;
 
 /// Compiles the example in the README.
 #[cfg(doctest)]

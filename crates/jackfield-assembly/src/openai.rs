@@ -10,9 +10,9 @@ use jackfield_provider_openai::config::{Api, Endpoint, OpenAiConfig};
 use jackfield_provider_openai::profile::Profile;
 use jackfield_provider_openai::upstream::upstream;
 
-use crate::near::did_you_mean;
 use crate::quirks;
 use crate::registry::{ProviderFactory, ProviderSettings};
+use jackfield_engine::near::did_you_mean;
 
 /// The presets of one kind of server.
 #[derive(Debug)]

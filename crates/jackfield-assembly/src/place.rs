@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::near::DID_YOU_MEAN;
+use jackfield_engine::near::DID_YOU_MEAN;
 
 /// The source of a value.
 #[derive(Clone, Debug, Eq, PartialEq)]

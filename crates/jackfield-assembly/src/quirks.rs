@@ -35,7 +35,7 @@ use jackfield_ports::chat_model::BoxError;
 use jackfield_provider_kit::by_model::ByModel;
 use serde_json::Value;
 
-use crate::near::did_you_mean;
+use jackfield_engine::near::did_you_mean;
 
 /// A field of a profile.
 pub(crate) struct Quirk<P> {

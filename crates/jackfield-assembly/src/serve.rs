@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
+use jackfield_engine::ServerTools;
 
 use crate::place::{ConfigProblem, ValueSource};
 use crate::surroundings::{Environment, read_small};
@@ -42,7 +43,7 @@ pub struct ServeConfig {
     /// The tokens, by name.
     pub tokens: BTreeMap<Arc<str>, TokenConfig>,
     /// The server tools that a request may use.
-    pub tools: ToolsUsed,
+    pub tools: ServerTools,
     /// Whether the provider is asked for a reply without streaming if the client wants it so and no one else can
     /// follow the turn.
     pub whole_replies: bool,
@@ -106,18 +107,6 @@ pub enum LogFormat {
     Text,
 }
 
-/// A selection of server tools.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub enum ToolsUsed {
-    /// All tools.
-    #[default]
-    All,
-    /// None.
-    None,
-    /// The tools of these patterns, as in `[policy.tools]`.
-    Only(Vec<Arc<str>>),
-}
-
 /// A token of a client.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -131,7 +120,7 @@ pub struct TokenConfig {
     /// The source of its secret.
     pub source: Option<TokenSource>,
     /// The server tools that it may use; by default, those of the gateway.
-    pub tools: Option<ToolsUsed>,
+    pub tools: Option<ServerTools>,
 }
 
 /// The source of a token's secret.
@@ -161,7 +150,7 @@ impl Default for ServeConfig {
             show_tools: true,
             stream_arguments: true,
             tokens: BTreeMap::new(),
-            tools: ToolsUsed::default(),
+            tools: ServerTools::default(),
             whole_replies: true,
         }
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use crate::document::with_article;
-use crate::near::did_you_mean;
+use jackfield_engine::near::did_you_mean;
 
 /// Parses a string.
 pub(crate) fn text(value: &DeValue<'_>) -> Result<String, String> {

@@ -71,7 +71,7 @@ pub fn main_with(registry: &Registry) -> ExitCode {
 fn runtime(command: &Command) -> std::io::Result<Runtime> {
     #[cfg(feature = "serve")]
     if matches!(command, Command::Serve(_)) {
-        return jackfield_http::runtime();
+        return jackfield_server::runtime();
     }
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(2).enable_all().build()

@@ -32,6 +32,7 @@ mod keeper;
 mod late;
 mod locate;
 mod model_call;
+pub mod near;
 mod news;
 mod notices;
 mod options;

@@ -12,7 +12,6 @@ mod document;
 mod events;
 mod extract;
 mod health;
-mod keys;
 mod listing;
 mod owner;
 mod page;
@@ -30,10 +29,8 @@ use axum::routing::{get, post};
 use http::{Method, Uri};
 use jackfield_dialect_kit::serve::ServeError;
 
-pub(crate) use self::health::WriteProbe;
-pub(crate) use self::keys::IdempotencyKeys;
 use self::problem::{ProblemDetails, ProblemKind};
-use crate::gateway::Gateway;
+use jackfield_gateway::Gateway;
 
 /// Whether a path belongs to this API or to the health endpoints.
 pub(crate) fn owns_path(path: &str) -> bool {

@@ -6,9 +6,9 @@ use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Body as _;
-use jackfield_assembly::ServeLimits;
 use jackfield_dialect_kit::encoding::Encoding;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_gateway::GatewayLimits;
 
 /// Reads a body, and decompresses it by its `content-encoding` (`gzip`, `deflate` or `zstd`). The size limit
 /// applies before and after decompression.
@@ -19,7 +19,7 @@ use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 pub(crate) async fn read(
     headers: &HeaderMap,
     body: Body,
-    limits: &ServeLimits,
+    limits: &GatewayLimits,
 ) -> Result<Bytes, ServeError> {
     let encoding = encoding(headers)?;
     // Refused by its declared length, before any of it is read.
@@ -51,7 +51,7 @@ pub(crate) async fn read(
     Ok(bytes)
 }
 
-fn too_large(limits: &ServeLimits) -> ServeError {
+fn too_large(limits: &GatewayLimits) -> ServeError {
     let message = format!("the body is larger than {} bytes", limits.body);
     ServeError::new(ServeErrorKind::TooLarge, message)
 }
@@ -74,7 +74,7 @@ fn encoding(headers: &HeaderMap) -> Result<Option<Encoding>, ServeError> {
     })
 }
 
-fn decoded(encoding: Encoding, bytes: &[u8], limits: &ServeLimits) -> Result<Bytes, ServeError> {
+fn decoded(encoding: Encoding, bytes: &[u8], limits: &GatewayLimits) -> Result<Bytes, ServeError> {
     match encoding.decode(bytes, limits.body) {
         Ok(decoded) if decoded.len() > limits.body => Err(too_large(limits)),
         Ok(decoded) => Ok(decoded.into()),

@@ -11,12 +11,12 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use jackfield_gateway::Gateway;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Sleep, sleep};
 
 use crate::front;
-use crate::gateway::Gateway;
 use crate::receipt::ReceiptLedger;
 
 /// Serves the requests of a connection until it ends or the server shuts down.
@@ -28,7 +28,7 @@ pub(crate) async fn serve(
 ) {
     // Events are small and must not wait for more data.
     let _may_be_slow = stream.set_nodelay(true);
-    let limits = gateway.shared.config.serve.limits;
+    let limits = gateway.config().limits;
     set_socket_limits(&stream, limits.write_time);
     let ledger = ReceiptLedger::default();
     let io = CountedConnection {

@@ -5,11 +5,11 @@ use axum::extract::State;
 use axum::response::Response;
 use http::Request;
 use jackfield_dialect_kit::serve::ServeDialect as _;
+use jackfield_gateway::Gateway;
 
+use crate::auth::authenticate;
 use crate::dialects::CLAUDE;
-use crate::flow::owner_of;
-use crate::gateway::Gateway;
-use crate::router::{self, HttpRefusal};
+use crate::refusal::{self, HttpRefusal};
 use crate::{body, notes};
 
 /// Answers with the token count of a request, estimated locally without a call to the provider.
@@ -17,19 +17,19 @@ pub(crate) async fn answer(
     State(gateway): State<Gateway>,
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
-    gateway.authenticate(request.headers())?;
+    authenticate(&gateway, request.headers())?;
     let (head, body) = request.into_parts();
-    let body = body::read(&head.headers, body, &gateway.shared.config.serve.limits).await?;
+    let body = body::read(&head.headers, body, &gateway.config().limits).await?;
     let header = |name: &str| {
         let value = head.headers.get(name).and_then(|value| value.to_str().ok());
         value.map(str::to_owned)
     };
-    let owner = |model: &str| owner_of(&gateway, CLAUDE.name(), model);
+    let owner = |model: &str| gateway.owner_of(CLAUDE.name(), model);
     let incoming = CLAUDE.count_request(&header, &body, &owner)?;
     gateway.model(&incoming.model)?;
     let (body, mut lost) = CLAUDE.count_response(&incoming);
     lost.extend(incoming.notes);
-    let mut response = router::json(body);
+    let mut response = refusal::json(body);
     notes::insert(response.headers_mut(), notes::header(&lost));
     Ok(response)
 }

@@ -1,32 +1,20 @@
 //! Handles a request for a reply from its first byte to its last, in any dialect.
 
-mod opening;
-mod parsed_request;
-pub(crate) mod previous;
-mod stream;
-pub(crate) mod tools;
-mod turn_reply;
-mod whole;
-
 use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderValue, Request};
-use jackfield_dialect_kit::serve::{ReplyInfo, ServeDialect, ServeError, ServeErrorKind};
+use jackfield_dialect_kit::serve::{ReplyInfo, ServeDialect};
 use jackfield_domain::note::Note;
 use jackfield_engine::StartedTurn;
-use tokio::sync::OwnedSemaphorePermit;
+use jackfield_gateway::{AnsweringTurn, Gateway, ParsedRequest, resolve_references};
 
-use self::opening::AnsweringTurn;
-use self::parsed_request::ParsedRequest;
-pub(crate) use self::parsed_request::owner_of;
-pub(crate) use self::stream::{answer as stream, replay};
-pub(crate) use self::turn_reply::{HeldUntilSent, TurnReply};
 use crate::access::Access;
+use crate::auth::authenticate;
 use crate::dialects::RESPONSES;
-use crate::gateway::Gateway;
 use crate::ids::RequestId;
 use crate::receipt::ReceiptLedger;
-use crate::router::HttpRefusal;
+use crate::refusal::HttpRefusal;
+use crate::reply::{HeldUntilSent, TurnReply, stream, whole};
 use crate::{body, notes, stored};
 
 /// Answers a request for a reply.
@@ -51,7 +39,7 @@ pub(crate) async fn answer(
         RequestStart::Accepted(response) => return Ok(*response),
     };
     let mut response = if is_stream {
-        let keep_alive = gateway.shared.config.serve.keep_alive;
+        let keep_alive = gateway.config().keep_alive;
         let encoder = reply.encoder();
         let mut response = stream(reply, encoder, held, keep_alive, ledger).await?;
         notes::insert(response.headers_mut(), notes::header(&notes));
@@ -91,23 +79,32 @@ async fn begin(
 ) -> Result<RequestStart, HttpRefusal> {
     let id = request.extensions().get::<RequestId>().cloned();
     let id = id.map(|id| id.0).unwrap_or_default();
-    let client = gateway.authenticate(request.headers())?;
-    let slot = acquire_slot(gateway)?;
+    let client = authenticate(gateway, request.headers())?;
+    let slot = gateway.acquire_slot()?;
     let (head, body) = request.into_parts();
-    let body = body::read(&head.headers, body, &gateway.shared.config.serve.limits).await?;
+    let body = body::read(&head.headers, body, &gateway.config().limits).await?;
     let ledger = head.extensions.get::<ReceiptLedger>().cloned();
     let access = head.extensions.get::<Access>().cloned();
     let body = if dialect.name() == RESPONSES.name() {
-        stored::resolve_references(gateway, &client, body).await?
+        resolve_references(gateway, &client, body).await?
     } else {
         body
     };
-    let parsed = ParsedRequest::parse(gateway, dialect, &client, &head.headers, &body)?;
+    let header = |name: &str| {
+        // A list may be spread over several header lines. Invalid UTF-8 is left for the parser of the header to
+        // refuse.
+        let values = head.headers.get_all(name).iter();
+        let values: Vec<_> = values
+            .map(|value| String::from_utf8_lossy(value.as_bytes()))
+            .collect();
+        (!values.is_empty()).then(|| values.join(","))
+    };
+    let parsed = ParsedRequest::parse(gateway, dialect, &client, &header, &body)?;
     drop(body);
     let AnsweringTurn {
         started,
         is_durable,
-    } = opening::open(gateway, &parsed).await?;
+    } = gateway.open(&parsed).await?;
     let StartedTurn {
         connection,
         problems,
@@ -154,37 +151,5 @@ async fn begin(
     })))
 }
 
-/// A slot of the limit on concurrent requests, held until the last byte was sent.
-pub(crate) fn acquire_slot(gateway: &Gateway) -> Result<OwnedSemaphorePermit, ServeError> {
-    let slots = std::sync::Arc::clone(&gateway.shared.slots);
-    slots.try_acquire_owned().map_err(|_| {
-        let most = gateway.shared.config.serve.limits.streams;
-        let message = format!("{most} requests are being answered already; come again in a moment");
-        ServeError::new(ServeErrorKind::TooMany { retry_after: 1 }, message)
-    })
-}
-
-/// Refuses a new turn at the limit. Turns whose client disconnected and background turns keep running, and share
-/// the limit on concurrent requests. Recovered turns have a limit of their own, and keep no request out.
-pub(crate) fn check_turn_limit(gateway: &Gateway) -> Result<(), ServeError> {
-    let most = gateway.shared.config.serve.limits.streams;
-    let in_flight = [true, false].map(|is_durable| {
-        let engine = gateway.engine_of(is_durable);
-        engine
-            .turns_in_flight()
-            .saturating_sub(engine.keeper_turns_in_flight())
-    });
-    if in_flight.iter().sum::<usize>() < most {
-        return Ok(());
-    }
-    let message = format!("{most} turns are under way already; come again in a moment");
-    Err(ServeError::new(
-        ServeErrorKind::TooMany { retry_after: 1 },
-        message,
-    ))
-}
-
 /// The header that names a session.
 pub(crate) const SESSION: &str = "x-session-id";
-/// The header with the provider's id of the model request that failed or that produced the reply.
-pub(crate) const PROVIDER_REQUEST: &str = "x-jackfield-provider-request-id";

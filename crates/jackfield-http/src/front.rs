@@ -9,17 +9,16 @@ use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue, Request};
 use hyper::body::Incoming;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_gateway::{Gateway, failures};
 use tower::ServiceExt as _;
 use tracing::Instrument as _;
 
 use crate::access::{Access, UnansweredGuard};
 use crate::content::{BodySide, LoggedBody};
-use crate::gateway::Gateway;
 use crate::ids::RequestId;
 use crate::linger::LingerBody;
 use crate::receipt::ReceiptLedger;
-use crate::router::HttpRefusal;
-use crate::{api, dialects, failures};
+use crate::refusal::{HttpRefusal, RefusalForm};
 
 /// Answers a request.
 pub(crate) async fn answer(
@@ -36,9 +35,7 @@ pub(crate) async fn answer(
         method = %request.method(),
         path = request.uri().path(),
     );
-    let dialect = dialects::for_request(request.uri().path(), request.headers());
-    let is_api = api::owns_path(request.uri().path());
-    let log_content = gateway.shared.config.serve.log_content;
+    let log_content = gateway.config().log_content;
     let mut request = LingerBody::wrap(request).map(|body| {
         if log_content {
             LoggedBody::wrap(body, &id.0, BodySide::Request)
@@ -48,7 +45,7 @@ pub(crate) async fn answer(
     });
     request.extensions_mut().insert(id.clone());
     request.extensions_mut().insert(ledger);
-    let access = gateway.shared.config.serve.access_log.then(|| {
+    let access = gateway.config().access_log.then(|| {
         let access = Access::new(&id.0, request.method(), request.uri().path());
         request.extensions_mut().insert(access.clone());
         access
@@ -57,16 +54,11 @@ pub(crate) async fn answer(
     let unanswered = UnansweredGuard::new(access);
     let answered = async {
         let response = match check_origin(gateway, request.headers()) {
-            Err(error) => HttpRefusal::from(error).into_response(),
+            Err(error) => RefusalForm::of(&request).write(HttpRefusal::from(error).into_response()),
             Ok(()) => match router.oneshot(request).await {
                 Ok(response) => response,
                 Err(never) => match never {},
             },
-        };
-        let response = if is_api {
-            HttpRefusal::write_problem(response)
-        } else {
-            HttpRefusal::write(response, dialect, &id.0)
         };
         if !is_logged && response.status().is_server_error() {
             let (status, took) = (response.status().as_u16(), begun.elapsed());

@@ -1,15 +1,11 @@
-//! Unguessable ids of sessions and requests.
+//! The id of a request, and its idempotency key.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::HeaderMap;
-use jackfield_domain::digest::Digest;
-use jackfield_domain::ids::{InvalidId, SessionId};
+use jackfield_gateway::ids;
 
-/// The idempotency key of a request, if it has one. The key is kept with the turn.
+/// The idempotency key of a request, if it has one.
 ///
 /// # Errors
 ///
@@ -18,12 +14,8 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<Arc<str>>, S
     let Some(key) = headers.get("idempotency-key") else {
         return Ok(None);
     };
-    match key.to_str().map(str::trim) {
-        Ok(key) if (1..=LONGEST_KEY).contains(&key.len()) => Ok(Some(key.into())),
-        Ok(_) | Err(_) => Err(format!(
-            "1 to {LONGEST_KEY} visible ASCII characters are expected"
-        )),
-    }
+    // Text beyond ASCII is refused like an invalid character.
+    ids::idempotency_key(key.to_str().unwrap_or_default()).map(Some)
 }
 
 /// The id of a request, which its response repeats.
@@ -32,53 +24,6 @@ pub(crate) struct RequestId(pub(crate) String);
 
 impl RequestId {
     pub(crate) fn new() -> Self {
-        Self(format!("req_{}", random()))
+        Self(format!("req_{}", ids::random()))
     }
 }
-
-/// A new random session id.
-///
-/// # Errors
-///
-/// None: letters and digits are a valid id.
-pub(crate) fn session() -> Result<SessionId, InvalidId> {
-    SessionId::parse(&random())
-}
-
-/// A new session id for this principal. It is 24 random digits and a digest of those with the principal, so it
-/// proves the owner before the session has any steps.
-///
-/// # Errors
-///
-/// None: letters, digits and `-` are a valid id.
-pub(crate) fn session_for(principal: &str) -> Result<SessionId, InvalidId> {
-    let random = random();
-    SessionId::parse(&format!("{random}-{}", tag(&random, principal)))
-}
-
-/// Whether a session id was made for this principal.
-pub(crate) fn is_issued_to(session: &SessionId, principal: &str) -> bool {
-    let parts = session.as_str().rsplit_once('-');
-    parts.is_some_and(|(random, actual)| actual == tag(random, principal))
-}
-
-fn tag(random: &str, principal: &str) -> String {
-    let mut tag = Digest::of_parts(["session", principal, random]).to_hex();
-    tag.truncate(12);
-    tag
-}
-
-/// 24 random hexadecimal digits.
-///
-/// The hasher states are keyed by the operating system's random numbers, once per thread; a counter separates the
-/// numbers of one process.
-pub(crate) fn random() -> String {
-    let nth = NEXT.fetch_add(1, Ordering::Relaxed);
-    let [one, other] = [0_u8, 1].map(|word| RandomState::new().hash_one((word, nth)));
-    format!("{one:016x}{:08x}", other >> 32)
-}
-
-/// The maximum length of an idempotency key.
-const LONGEST_KEY: usize = 255;
-
-static NEXT: AtomicU64 = AtomicU64::new(0);

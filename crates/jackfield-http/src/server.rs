@@ -4,12 +4,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_gateway::Gateway;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::connection;
-use crate::gateway::Gateway;
 use crate::router::router;
 
 /// Serves requests until `shutdown`. Then it accepts no more connections, and the open ones have
@@ -21,7 +21,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
     at_once: impl Future<Output = ()>,
 ) {
-    let limits = gateway.shared.config.serve.limits;
+    let limits = gateway.config().limits;
     let router = router(&gateway);
     let places = Arc::new(Semaphore::new(limits.connections));
     let (close, closing) = watch::channel(false);

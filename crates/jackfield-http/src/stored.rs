@@ -2,9 +2,6 @@
 //!
 //! A response is found by its id, and only with the token that received it; for others, it does not exist.
 
-mod references;
-mod response;
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -19,17 +16,16 @@ use jackfield_domain::client_view::ClientEvent;
 use jackfield_domain::ids::DeliveryId;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_engine::{Connection, Disconnect, StartedTurn, Watcher};
+use jackfield_gateway::failures::{self, from_engine_error};
+use jackfield_gateway::{Gateway, StoredResponse, not_found};
 use tokio::time::timeout;
 
-pub(crate) use self::references::resolve_references;
-use self::response::StoredResponse;
+use crate::auth::authenticate;
 use crate::dialects::RESPONSES;
-use crate::failures::{self, from_engine_error};
-use crate::flow::{self, HeldUntilSent, TurnReply, previous};
-use crate::gateway::Gateway;
 use crate::ids::RequestId;
 use crate::receipt::ReceiptLedger;
-use crate::router::{self, HttpRefusal, PathTail};
+use crate::refusal::{self, HttpRefusal, PathTail};
+use crate::reply::{self, HeldUntilSent, TurnReply};
 
 /// How long a cancel waits for the end of the turn.
 const CANCELLED_WITHIN: Duration = Duration::from_secs(10);
@@ -58,7 +54,7 @@ pub(crate) async fn show(
                     .await;
                 asked.map_err(|error| from_engine_error(&error))?;
             }
-            Ok(router::json(stored.body()))
+            Ok(refusal::json(stored.body()))
         }
         Some("true") => stream(&gateway, stored, &query, &extensions).await,
         Some(_) => Err(invalid("stream", "it is `true` or `false`").into()),
@@ -75,7 +71,7 @@ pub(crate) async fn withdraw(
     let turn = stored.turn.clone();
     let body = DeliveryBody::Withdrawn { turn };
     deliver(&gateway, &stored, "withdrawn", body).await?;
-    Ok(router::json(responses::deletion_body(&stored.about.id)))
+    Ok(refusal::json(responses::deletion_body(&stored.about.id)))
 }
 
 /// `POST /v1/responses/{id}/cancel`: ends a background turn. A finished response stays as it is.
@@ -90,7 +86,7 @@ pub(crate) async fn cancel(
         return Err(ServeError::new(ServeErrorKind::Invalid, reason).into());
     }
     if stored.is_over() {
-        return Ok(router::json(stored.body()));
+        return Ok(refusal::json(stored.body()));
     }
     let turn = stored.turn.clone();
     let cause = CancelCause::Asked;
@@ -101,7 +97,7 @@ pub(crate) async fn cancel(
         over?;
     }
     let stored = find_for_client(&gateway, &headers, &id).await?;
-    Ok(router::json(stored.body()))
+    Ok(refusal::json(stored.body()))
 }
 
 /// `GET /v1/responses/{id}/input_items`: the input of the request.
@@ -114,12 +110,12 @@ pub(crate) async fn input_items(
     let stored = find_for_client(&gateway, &headers, &id).await?;
     let asked = InputItemsQuery::read(|name| query.get(name).cloned())?;
     let body = responses::input_items(&stored.about.id, &stored.input, &asked)?;
-    Ok(router::json(body))
+    Ok(refusal::json(body))
 }
 
 /// The body of an accepted background response.
 pub(crate) fn queued_response(about: &ReplyInfo) -> Response {
-    router::json(responses::incomplete_body(
+    refusal::json(responses::incomplete_body(
         about,
         [],
         &IncompleteStatus::Queued,
@@ -135,7 +131,7 @@ pub(crate) async fn wait_until_stored(
     watcher: &mut Watcher,
 ) {
     let there = async {
-        while response::find(gateway, principal, id).await.is_err() {
+        while StoredResponse::find(gateway, principal, id).await.is_err() {
             if watcher.next().await.is_err() {
                 return;
             }
@@ -151,9 +147,9 @@ async fn find_for_client(
     headers: &HeaderMap,
     id: &str,
 ) -> Result<StoredResponse, ServeError> {
-    let client = gateway.authenticate(headers)?;
-    let about = responses::reply_id(id).ok_or_else(|| previous::not_found(id))?;
-    response::find(gateway, &client.principal, about).await
+    let client = authenticate(gateway, headers)?;
+    let about = responses::reply_id(id).ok_or_else(|| not_found(id))?;
+    StoredResponse::find(gateway, &client.principal, about).await
 }
 
 async fn deliver(
@@ -190,14 +186,14 @@ async fn stream(
         let reason = "it is the `sequence_number` of an event";
         invalid("starting_after", reason)
     })?;
-    let slot = flow::acquire_slot(gateway)?;
+    let slot = gateway.acquire_slot()?;
     let encoder = responses::encoder_after(&stored.about, after);
     let request_id = extensions.get::<RequestId>().map(|id| id.0.clone());
     let (connection, reply) = replay(gateway, &stored, request_id.unwrap_or_default()).await?;
     let held = HeldUntilSent { connection, slot };
     let ledger = extensions.get::<ReceiptLedger>().cloned();
-    let keep_alive = gateway.shared.config.serve.keep_alive;
-    Ok(flow::replay(reply, encoder, held, keep_alive, ledger))
+    let keep_alive = gateway.config().keep_alive;
+    Ok(reply::replay(reply, encoder, held, keep_alive, ledger))
 }
 
 /// Reads a response again from its beginning.

@@ -132,9 +132,9 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-domain",
             "jackfield-engine",
             "jackfield-export",
-            "jackfield-http",
             "jackfield-mcp-server",
             "jackfield-record",
+            "jackfield-server",
         ],
     ),
     (
@@ -167,15 +167,26 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("jackfield-engine", &["jackfield-domain", "jackfield-ports"]),
     ("jackfield-export", &["jackfield-domain"]),
     (
+        "jackfield-gateway",
+        &[
+            "jackfield-dialect-kit",
+            "jackfield-dialect-openai",
+            "jackfield-domain",
+            "jackfield-engine",
+            "jackfield-ports",
+        ],
+    ),
+    (
         "jackfield-http",
         &[
-            "jackfield-assembly",
             "jackfield-dialect-claude",
             "jackfield-dialect-kit",
             "jackfield-dialect-openai",
             "jackfield-domain",
             "jackfield-engine",
             "jackfield-export",
+            "jackfield-gateway",
+            "jackfield-ports",
         ],
     ),
     // Not a part of it: what to copy.
@@ -233,6 +244,16 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("jackfield-record", &["jackfield-domain"]),
+    (
+        "jackfield-server",
+        &[
+            "jackfield-assembly",
+            "jackfield-domain",
+            "jackfield-engine",
+            "jackfield-gateway",
+            "jackfield-http",
+        ],
+    ),
     (
         "jackfield-store-memory",
         &["jackfield-domain", "jackfield-ports", "jackfield-record"],

@@ -6,8 +6,8 @@ use jackfield_domain::settings::ResponseFormat;
 use serde_json::Value;
 use toml::de::DeValue;
 
-use crate::near::did_you_mean;
 use crate::values::{any, one_of};
+use jackfield_engine::near::did_you_mean;
 
 /// Reads `"text"`, `"json_object"`, or a table with a schema.
 pub(crate) fn read(value: &DeValue<'_>) -> Result<ResponseFormat, String> {

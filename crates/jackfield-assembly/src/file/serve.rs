@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::ToolboxId;
+use jackfield_engine::ServerTools;
 use toml::de::DeValue;
 
 use crate::document::Section;
@@ -15,7 +16,7 @@ use crate::form::{self, ValueForm};
 use crate::place::ConfigProblem;
 use crate::serve::{
     ApprovalsMode, DisconnectSetting, LogFormat, SOURCES, ServeConfig, ServeLimits, TokenConfig,
-    TokenSource, ToolsUsed,
+    TokenSource,
 };
 use crate::values::{at_least_one, duration, filled, one_of, text, texts};
 
@@ -157,11 +158,11 @@ fn principal(value: &DeValue<'_>) -> Result<Arc<str>, String> {
 }
 
 /// Parses a selection of tools: a word, or patterns.
-fn tools(value: &DeValue<'_>) -> Result<ToolsUsed, String> {
+fn tools(value: &DeValue<'_>) -> Result<ServerTools, String> {
     if value.as_array().is_some() {
-        return texts(value).map(ToolsUsed::Only);
+        return texts(value).map(ServerTools::Only);
     }
-    one_of(&[("all", ToolsUsed::All), ("none", ToolsUsed::None)])(value)
+    one_of(&[("all", ServerTools::All), ("none", ServerTools::None)])(value)
 }
 
 /// An example of a digest.

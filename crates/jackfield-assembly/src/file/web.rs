@@ -14,10 +14,10 @@ use crate::config::Config;
 use crate::document::{Section, TableEntry};
 use crate::file::{Trust, trust_help};
 use crate::form::{self, ValueForm};
-use crate::near::did_you_mean;
 use crate::place::{ConfigProblem, ValueSource};
 use crate::values::{any, filled, flag, text};
 use crate::web::{Web, WebApi};
+use jackfield_engine::near::did_you_mean;
 
 /// Reads `[web]`. A tool replaces an earlier one of the same name entirely.
 pub(crate) fn read(web: &mut Web, mut section: Section<'_>, trust: Trust) {

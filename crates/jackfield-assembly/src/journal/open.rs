@@ -8,9 +8,9 @@ use thiserror::Error;
 
 use super::{JournalKind, MEMORY, OpenJournal, SQLITE};
 use crate::config::Config;
-use crate::near::{DID_YOU_MEAN, did_you_mean};
 use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::registry::{JournalFactory, JournalSettings, Registry};
+use jackfield_engine::near::{DID_YOU_MEAN, did_you_mean};
 
 /// The error for a configured journal that cannot be opened.
 #[derive(Debug, Error)]

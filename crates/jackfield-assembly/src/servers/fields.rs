@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::near::did_you_mean;
 use crate::place::{ConfigProblem, Origin, ValueSource};
 use crate::servers::lines::KeyLines;
 use crate::values::length_of_time;
+use jackfield_engine::near::did_you_mean;
 
 /// A file and its problems.
 pub(crate) struct FileProblems {

@@ -3,8 +3,8 @@
 use jackfield_tools_mcp::Patterns;
 use serde_json::Value;
 
-use crate::near::did_you_mean;
 use crate::servers::fields::{ServerFields, text, texts};
+use jackfield_engine::near::did_you_mean;
 
 /// Why a server cannot be used.
 pub(crate) enum UnsupportedServer {

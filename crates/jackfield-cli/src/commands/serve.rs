@@ -3,7 +3,7 @@
 use std::error::Error as _;
 
 use jackfield_assembly::{LogFormat, Registry};
-use jackfield_http::{
+use jackfield_server::{
     RunError, RunningGateway, immediate_shutdown_signal, shutdown_signal, start_log,
 };
 

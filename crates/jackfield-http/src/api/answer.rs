@@ -10,6 +10,7 @@ use jackfield_domain::cursor::Cursor;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_engine::{Connection, StartedTurn, Watcher};
+use jackfield_gateway::Gateway;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout};
 
@@ -19,7 +20,6 @@ use super::problem::ProblemDetails;
 use super::session_events::SessionEvents;
 use super::turns::find;
 use super::wire::request::Mode;
-use crate::gateway::Gateway;
 
 /// Answers with an existing turn.
 pub(super) async fn replay_turn(

@@ -8,6 +8,8 @@ use jackfield_domain::wait::{
     Answer, Approval, DeliveryBody, UnknownAnswer, WaitEnd, WaitEndKind, WaitKind,
 };
 use jackfield_engine::{DeliveryOutcome, OpenQuestion};
+use jackfield_gateway::Gateway;
+use jackfield_gateway::Principal;
 use serde::Deserialize;
 
 use super::extract::{ApprovalPath, OptionalJsonBody, Parameters, Requester};
@@ -17,8 +19,6 @@ use super::turns::delivery_id;
 use super::wire::approval::{ApprovalList, ApprovalView};
 use super::wire::request::{Allow, Deny};
 use super::wire::words;
-use crate::auth::Principal;
-use crate::gateway::Gateway;
 
 /// Which questions are listed.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]

@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderValue};
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::ids::TurnId;
 use jackfield_engine::{Connection, EngineError, Watcher};
+use jackfield_gateway::Gateway;
 use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout};
@@ -22,8 +23,6 @@ use super::extract::{OwnedSession, Parameters};
 use super::problem::{ProblemDetails, Problems};
 use super::session_events::SessionEvents;
 use super::wire::events::EventView;
-use crate::flow;
-use crate::gateway::Gateway;
 
 /// From where on, and how long.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -63,7 +62,7 @@ pub(crate) async fn watch(
 ) -> Result<Response, ProblemDetails> {
     let cursor = cursor(&headers, query.after.as_deref())?;
     let engine = gateway.engine();
-    let slot = flow::acquire_slot(&gateway)?;
+    let slot = gateway.acquire_slot()?;
     // Before the steps are loaded, so that no event is missed in between.
     let watcher = engine.watch(own.session.clone(), cursor).await?;
     let steps = if cursor == Cursor::START {
@@ -156,7 +155,7 @@ impl Stream {
 
     /// The next chunk; `None` at the end.
     async fn next(&mut self) -> Option<EventChunk> {
-        let keep_alive = self.gateway.shared.config.serve.keep_alive;
+        let keep_alive = self.gateway.config().keep_alive;
         loop {
             if self.is_over().await {
                 if let Some(connection) = self.connection.take() {

@@ -10,13 +10,14 @@ use http::request::Parts;
 use http::{HeaderMap, Request};
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_gateway::Gateway;
+use jackfield_gateway::Principal;
 use serde::de::DeserializeOwned;
 
 use super::owner;
 use super::problem::{ProblemDetails, ProblemKind};
-use crate::auth::Principal;
+use crate::auth::authenticate;
 use crate::body;
-use crate::gateway::Gateway;
 
 /// The authenticated client.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ impl FromRequestParts<Gateway> for Requester {
         parts: &mut Parts,
         gateway: &Gateway,
     ) -> Result<Self, ProblemDetails> {
-        Ok(Self(gateway.authenticate(&parts.headers)?))
+        Ok(Self(authenticate(gateway, &parts.headers)?))
     }
 }
 
@@ -184,7 +185,7 @@ async fn path_parameter(
 async fn read(request: Request<Body>, gateway: &Gateway) -> Result<Bytes, ProblemDetails> {
     let (parts, body) = request.into_parts();
     check_content_type(&parts.headers)?;
-    Ok(body::read(&parts.headers, body, &gateway.shared.config.serve.limits).await?)
+    Ok(body::read(&parts.headers, body, &gateway.config().limits).await?)
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), ProblemDetails> {

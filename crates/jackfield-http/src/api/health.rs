@@ -7,15 +7,11 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
-use jackfield_engine::Engine;
+use jackfield_gateway::Gateway;
 use serde::Serialize;
-use tokio::sync::Mutex;
-use tokio::time::Instant;
 use utoipa::ToSchema;
 
 use super::problem::{ProblemDetails, ProblemKind, Problems};
-use crate::failures::chain;
-use crate::gateway::Gateway;
 
 /// How the gateway is.
 #[derive(Debug, Serialize, ToSchema)]
@@ -47,34 +43,11 @@ pub(crate) async fn ready(State(gateway): State<Gateway>) -> Response {
         let detail = "the gateway is ending: it takes no requests any more";
         return unavailable(detail);
     }
-    if !gateway.shared.write_probe.is_writable(engine).await {
+    if !gateway.is_writable().await {
         let detail = "the journal cannot be written; the log says why";
         return unavailable(detail);
     }
     ok()
-}
-
-/// Caches whether the journal is writable. The endpoint is public, so frequent probes must not cause frequent
-/// writes.
-#[derive(Debug, Default)]
-pub(crate) struct WriteProbe(Mutex<Option<(Instant, bool)>>);
-
-impl WriteProbe {
-    async fn is_writable(&self, engine: &Engine) -> bool {
-        let mut last = self.0.lock().await;
-        if let Some((at, is_writable)) = *last
-            && at.elapsed() < GOOD_FOR
-        {
-            // A write failure of a turn since then is newer than the cached result.
-            return is_writable && !engine.is_journal_failing();
-        }
-        let tried = engine.check_writable().await;
-        if let Err(error) = &tried {
-            tracing::warn!(error = %chain(error), "the journal cannot be written");
-        }
-        *last = Some((Instant::now(), tried.is_ok()));
-        tried.is_ok()
-    }
 }
 
 fn unavailable(detail: &str) -> Response {
@@ -89,6 +62,3 @@ fn ok() -> Response {
     };
     (StatusCode::OK, Json(health)).into_response()
 }
-
-/// How long a result stays valid.
-const GOOD_FOR: Duration = Duration::from_secs(2);

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use jackfield_gateway::Gateway;
 
 use super::extract::Requester;
 use super::problem::{ProblemDetails, Problems};
@@ -11,7 +12,6 @@ use super::wire::listing::{
 };
 use super::wire::words;
 use super::{approver, owner};
-use crate::gateway::Gateway;
 
 /// The tools of the gateway that the token may use, and what policy says of each.
 #[utoipa::path(
@@ -22,11 +22,11 @@ pub(crate) async fn tools(
     Requester(client): Requester,
     State(gateway): State<Gateway>,
 ) -> Result<Json<ToolList>, ProblemDetails> {
-    let config = &gateway.shared.config;
-    let provider = &config.options.model.provider;
-    let mut options = match gateway.shared.options.get(provider) {
+    let config = gateway.config();
+    let provider = &config.default_options.model.provider;
+    let mut options = match config.options.get(provider) {
         Some(options) => options.clone(),
-        None => config.options.clone(),
+        None => config.default_options.clone(),
     };
     options.server_tools = owner::server_tools(&client, None, false)?;
     approver::enable_approvals(gateway.engine(), &mut options).await;
@@ -46,8 +46,8 @@ pub(crate) async fn servers(
     Requester(client): Requester,
     State(gateway): State<Gateway>,
 ) -> Json<ServerList> {
-    let servers = gateway.shared.servers.iter();
-    let servers = servers.map(|server| ServerView::from_toolbox(server, client.admin));
+    let servers = gateway.config().servers.servers().into_iter();
+    let servers = servers.map(|server| ServerView::from_summary(server, client.admin));
     Json(ServerList {
         servers: servers.collect(),
     })
@@ -63,7 +63,7 @@ pub(crate) async fn providers(
     State(gateway): State<Gateway>,
 ) -> Json<ProviderList> {
     let engine = gateway.engine();
-    let providers = gateway.shared.providers.iter();
+    let providers = gateway.config().providers.iter();
     let providers =
         providers.map(|(name, state)| ProviderView::new(name, state, engine.capabilities(name)));
     Json(ProviderList {
@@ -81,14 +81,14 @@ pub(crate) async fn models(
     Requester(_asker): Requester,
     State(gateway): State<Gateway>,
 ) -> Json<ModelList> {
-    let config = &gateway.shared.config;
+    let config = gateway.config();
     let catalog = gateway.model_catalog().await;
     let models = catalog.entries.iter().map(|model| {
         let alias_of = config.aliases.get(&model.id).map(words::model);
         ModelView::new(model, alias_of)
     });
     Json(ModelList {
-        default: words::model(&config.options.model),
+        default: words::model(&config.default_options.model),
         models: models.collect(),
     })
 }

@@ -7,12 +7,11 @@ use std::sync::Arc;
 
 use jackfield_domain::ids::SessionId;
 use jackfield_engine::{EngineError, ServerTools, SessionRow};
+use jackfield_gateway::Gateway;
+use jackfield_gateway::Principal;
+use jackfield_gateway::tools;
 
 use super::problem::{ProblemDetails, ProblemKind};
-use crate::auth::Principal;
-use crate::flow::tools;
-use crate::gateway::Gateway;
-use crate::ids;
 
 /// Whether the session exists and this client sees it.
 pub(crate) async fn can_see(
@@ -29,7 +28,7 @@ pub(crate) fn can_see_row(client: &Principal, row: &SessionRow) -> bool {
     client.admin
         || match &row.principal {
             Some(principal) => is_own_principal(client, principal),
-            None => ids::is_issued_to(&row.session, &client.principal),
+            None => jackfield_gateway::ids::is_issued_to(&row.session, &client.principal),
         }
 }
 
@@ -68,11 +67,11 @@ pub(crate) fn server_tools(
         }
     };
     let used = tools::select(&client.tools, requested.as_deref(), has_client_tools)?;
-    Ok(tools::to_server_tools(used))
+    Ok(used)
 }
 
 /// A new session id for this client.
 pub(crate) fn new_session(client: &Principal) -> Result<SessionId, ProblemDetails> {
-    ids::session_for(&client.principal)
+    jackfield_gateway::ids::session_for(&client.principal)
         .map_err(|error| ProblemDetails::new(ProblemKind::Internal, error.to_string()))
 }

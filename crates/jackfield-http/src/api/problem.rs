@@ -11,13 +11,13 @@ use http::{HeaderValue, StatusCode};
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
 use jackfield_engine::{EngineError, JournalError};
+use jackfield_gateway::failures::log;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::openapi::{Content, Ref, RefOr, Response as Described, ResponseBuilder};
 use utoipa::{IntoResponses, ToSchema};
 
 use crate::access::RefusalCode;
-use crate::failures::log;
 use crate::retry_headers;
 
 /// An error of the API.

@@ -9,6 +9,7 @@ use jackfield_domain::session_events::{
 };
 use jackfield_domain::time::Now;
 use jackfield_domain::wait::WaitEnd;
+use jackfield_gateway::Gateway;
 
 use jackfield_engine::EngineError;
 
@@ -21,7 +22,6 @@ use super::wire::events::{
 use super::wire::session::ForkedView;
 use super::wire::turn::{FailureView, NoteView, UsageView, WaitView};
 use super::wire::words;
-use crate::gateway::Gateway;
 
 /// Converts the events of one session. It tracks the current turn, which later events refer to.
 #[derive(Debug)]

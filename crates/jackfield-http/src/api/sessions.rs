@@ -13,6 +13,7 @@ use jackfield_domain::history::History;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{EngineError, JournalError, SessionQuery, SessionRow};
+use jackfield_gateway::Gateway;
 use serde::Deserialize;
 
 use super::extract::{OptionalJsonBody, OwnedSession, Parameters, Requester};
@@ -23,7 +24,6 @@ use super::wire::blocks::MessageView;
 use super::wire::request::{CreateSession, Fork};
 use super::wire::session::{ExportView, ForkedView, SessionPage, SessionView, TurnPage};
 use super::wire::turn::TurnView;
-use crate::gateway::Gateway;
 
 /// Which sessions are listed.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]

@@ -7,7 +7,6 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, StatusCode};
-use jackfield_assembly::DisconnectSetting as OnDisconnect;
 use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::digest::Digest;
@@ -19,6 +18,8 @@ use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_engine::{
     ClientResultsOptions, Disconnect, Engine, EngineError, SecondMessage, SendMessage, TurnOptions,
 };
+use jackfield_gateway::Gateway;
+use jackfield_gateway::Principal;
 use tokio::time::timeout;
 
 use super::answer::{AnswerOptions, replay_turn};
@@ -30,9 +31,6 @@ use super::wire::events::EventView;
 use super::wire::request::{IfBusy, Mode, PostResults, PostTurn};
 use super::wire::turn::TurnView;
 use super::{approver, owner};
-use crate::auth::Principal;
-use crate::flow;
-use crate::gateway::Gateway;
 use crate::ids;
 
 /// Posts a message, and gets it answered: as `mode` says when the turn has ended, as events, or later.
@@ -61,7 +59,7 @@ pub(crate) async fn post(
     let mode = request.mode;
     let key = ids::idempotency_key(&headers);
     let key = key.map_err(|why| ProblemDetails::parameter("Idempotency-Key", why))?;
-    let slot = flow::acquire_slot(&gateway)?;
+    let slot = gateway.acquire_slot()?;
     let user = user(request.user.take())?;
     let principal = owner::principal(&own.client, user.as_deref());
     let opening = Opening::UserMessage(Arc::new(request.take_message()?));
@@ -69,7 +67,7 @@ pub(crate) async fn post(
     let engine = gateway.engine();
     // Of two concurrent requests with one key, the second finds the turn of the first.
     let key_lock = match &key {
-        Some(_) => Some(gateway.shared.keys.lock_session(&own.session).await),
+        Some(_) => Some(gateway.lock_session(&own.session).await),
         None => None,
     };
     if let Some(key) = &key
@@ -78,7 +76,7 @@ pub(crate) async fn post(
         drop(key_lock);
         return replay_turn(gateway.clone(), slot, own.session, turn, mode).await;
     }
-    flow::check_turn_limit(&gateway)?;
+    gateway.check_turn_limit()?;
     options.caller = Some(Arc::new(Caller {
         body: Some(digest),
         dialect: DIALECT.into(),
@@ -126,7 +124,7 @@ pub(crate) async fn results(
 ) -> Result<Response, ProblemDetails> {
     let mode = value.mode;
     let results = value.into_results()?;
-    let slot = flow::acquire_slot(&gateway)?;
+    let slot = gateway.acquire_slot()?;
     let engine = gateway.engine();
     let loaded = engine.load(&own.session).await?;
     let stories = story::turns(&loaded.steps);
@@ -238,9 +236,9 @@ async fn options(
     mut request: PostTurn,
     mode: Mode,
 ) -> Result<TurnOptions, ProblemDetails> {
-    let config = &gateway.shared.config;
+    let config = gateway.config();
     let model = match request.model.as_deref() {
-        None => config.options.model.clone(),
+        None => config.default_options.model.clone(),
         Some(name) => gateway.model(name)?,
     };
     let known = gateway.options_of(&model.provider);
@@ -286,9 +284,9 @@ async fn options(
 
 /// The effect of a client disconnect on a turn. A background turn continues.
 fn disconnect(gateway: &Gateway, mode: Mode) -> Disconnect {
-    match (mode, gateway.shared.config.serve.disconnect) {
-        (Mode::Stream | Mode::Wait, OnDisconnect::Cancel) => Disconnect::Cancel(Duration::ZERO),
-        (Mode::Background, _) | (_, OnDisconnect::Finish) => Disconnect::Finish,
+    match mode {
+        Mode::Stream | Mode::Wait => gateway.config().disconnect,
+        Mode::Background => Disconnect::Finish,
     }
 }
 
@@ -349,7 +347,7 @@ fn user(user: Option<String>) -> Result<Option<String>, ProblemDetails> {
 
 /// A new id for a delivery from this API.
 pub(crate) fn delivery_id(what: &str) -> Result<DeliveryId, ProblemDetails> {
-    DeliveryId::parse(&format!("api-{}-{what}", ids::random()))
+    DeliveryId::parse(&format!("api-{}-{what}", jackfield_gateway::ids::random()))
         .map_err(|error| ProblemDetails::new(ProblemKind::Internal, error.to_string()))
 }
 

@@ -10,6 +10,7 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::spending::{self, CallSpending, TurnSpending};
 use jackfield_domain::usage::Usage;
 use jackfield_engine::{EngineError, JournalError, SessionQuery};
+use jackfield_gateway::Gateway;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -18,7 +19,6 @@ use super::owner;
 use super::problem::{ProblemDetails, Problems};
 use super::wire::turn::{CostView, UsageView};
 use super::wire::words;
-use crate::gateway::Gateway;
 
 /// Of what, and by what.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]

@@ -3,14 +3,16 @@
 use axum::body::Body;
 use http::Request;
 use http_body_util::BodyExt as _;
-use jackfield_assembly::{Config, Environment, Registry};
-use jackfield_http::{Gateway, router};
+use jackfield_gateway::Gateway;
+use jackfield_http::router;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
+
+use super::harness::gateway;
 
 /// A gateway without a key: nothing is asked of any model.
 struct Here {
@@ -21,13 +23,7 @@ struct Here {
 impl Here {
     fn new() -> Self {
         let runtime = Runtime::new().expect("a runtime");
-        let environment = Environment::from_iter([("", "")]);
-        let config = Config::default();
-        let gateway = runtime.block_on(async {
-            let assembled = Registry::default().assemble(&config, &environment);
-            let assembled = assembled.expect("the defaults hold");
-            Gateway::new(assembled, config, &environment).expect("no token is needed")
-        });
+        let gateway = gateway([], |_| {});
         Self { gateway, runtime }
     }
 

@@ -65,7 +65,7 @@ async fn a_compressed_body_is_read_as_what_it_holds() {
 
 #[tokio::test]
 async fn a_body_that_cannot_be_decompressed_is_refused_with_the_reason() {
-    let server = Server::start(|config| config.serve.limits.body = 100_000).await;
+    let server = Server::start(|config| config.limits.body = 100_000).await;
     let long = vec![b' '; 200_000];
     let cut = |mut body: Vec<u8>| {
         body.truncate(body.len() / 2);
@@ -114,7 +114,7 @@ async fn a_body_of_too_many_values_is_refused_before_they_are_built() {
 
 #[tokio::test]
 async fn an_early_answer_reaches_a_client_that_still_sends() {
-    let server = Server::start(|config| config.serve.limits.body = 1000).await;
+    let server = Server::start(|config| config.limits.body = 1000).await;
     let body = vec![b' '; 16 << 20];
     for (path, status) in [("/nothing", "404"), ("/v1/responses", "413")] {
         let head = format!(

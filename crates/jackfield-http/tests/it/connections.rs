@@ -4,12 +4,14 @@ use std::net::SocketAddr;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use jackfield_assembly::{Config, Environment, Registry};
-use jackfield_http::{Gateway, serve};
+use jackfield_gateway::GatewayConfig;
+use jackfield_http::serve;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+
+use super::harness::gateway;
 
 /// A server, and what ends it.
 pub(crate) struct Server {
@@ -19,12 +21,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) async fn start(change: impl FnOnce(&mut Config)) -> Self {
-        let mut config = Config::default();
-        change(&mut config);
-        let environment = Environment::from_iter([("", "")]);
-        let assembled = Registry::default().assemble(&config, &environment).unwrap();
-        let gateway = Gateway::new(assembled, config, &environment).unwrap();
+    pub(crate) async fn start(change: impl FnOnce(&mut GatewayConfig)) -> Self {
+        let gateway = gateway([], change);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (end, ended) = oneshot::channel();
@@ -91,7 +89,7 @@ const NOTHING: &str = "GET /nothing HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 #[tokio::test]
 async fn whoever_finds_no_place_waits_until_there_is_one() {
-    let server = Server::start(|config| config.serve.limits.connections = 1).await;
+    let server = Server::start(|config| config.limits.connections = 1).await;
     let mut first = server.connect().await;
     assert!(asked(&mut first, NOTHING).await.starts_with("HTTP/1.1 404"));
     let mut second = server.connect().await;
@@ -108,7 +106,7 @@ async fn whoever_finds_no_place_waits_until_there_is_one() {
 
 #[tokio::test]
 async fn heads_are_bounded() {
-    let server = Server::start(|config| config.serve.limits.headers = 10).await;
+    let server = Server::start(|config| config.limits.headers = 10).await;
     let request =
         |headers: &str| format!("GET /nothing HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n");
     let some: String = (0..9).map(|n| format!("x-{n}: 1\r\n")).collect();
@@ -147,8 +145,8 @@ async fn heads_are_bounded() {
 #[tokio::test]
 async fn slow_senders_are_let_go() {
     let server = Server::start(|config| {
-        config.serve.limits.body_time = Duration::from_millis(50);
-        config.serve.limits.header_time = Duration::from_millis(50);
+        config.limits.body_time = Duration::from_millis(50);
+        config.limits.header_time = Duration::from_millis(50);
     })
     .await;
     let mut silent = server.connect().await;
@@ -204,7 +202,7 @@ async fn an_address_that_is_no_text_is_refused_as_the_dialect_refuses() {
 
 #[tokio::test]
 async fn a_body_that_is_announced_too_large_is_not_waited_for() {
-    let server = Server::start(|config| config.serve.limits.body = 1000).await;
+    let server = Server::start(|config| config.limits.body = 1000).await;
     let mut stream = server.connect().await;
     let request =
         "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1001\r\n\r\n";
@@ -240,8 +238,8 @@ async fn deaf(server: &Server) -> (TcpStream, usize) {
 #[tokio::test]
 async fn who_reads_nothing_of_its_answer_gives_its_place_to_another() {
     let server = Server::start(|config| {
-        config.serve.limits.connections = 1;
-        config.serve.limits.write_time = Duration::from_millis(50);
+        config.limits.connections = 1;
+        config.limits.write_time = Duration::from_millis(50);
     })
     .await;
     let (mut deaf, expected) = deaf(&server).await;
@@ -268,7 +266,7 @@ async fn who_reads_slowly_is_not_let_go() {
     let blocking = tokio::task::spawn_blocking(move || {
         let _released = blocks.recv_timeout(PATIENCE);
     });
-    let server = Server::start(|config| config.serve.limits.write_time = PATIENT).await;
+    let server = Server::start(|config| config.limits.write_time = PATIENT).await;
     let (mut slow, expected) = deaf(&server).await;
     let mut buffer = vec![0; STEP];
     let steps = expected / STEP;

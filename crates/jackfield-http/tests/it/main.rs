@@ -9,4 +9,5 @@
 mod api_bytes;
 mod bodies;
 mod connections;
-mod program;
+mod harness;
+mod routes;

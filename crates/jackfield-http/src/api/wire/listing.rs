@@ -1,10 +1,10 @@
 //! Wire types of listings: tools, servers, providers, models.
 
-use jackfield_assembly::{KeyState, ProviderState, ServerStatus, ServerToolbox};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::policy::Permission;
 use jackfield_domain::tool::{CatalogEntry, InputFormat};
 use jackfield_engine::{Capabilities, ToolboxProblem};
+use jackfield_gateway::{KeySummary, ProviderSummary, ServerSummary, ServerSummaryState};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -195,39 +195,38 @@ impl From<&ToolboxProblem> for MissingView {
 impl ServerView {
     /// Converts a server. Its error is only included on request, as it may name files and variables of this
     /// machine.
-    pub(crate) fn from_toolbox(server: &ServerToolbox, with_reason: bool) -> Self {
-        let config = &server.config;
-        let (state, reason, protocol) = match server.state() {
-            ServerStatus::Failed { reason, .. } => ("failed", Some(reason), None),
-            ServerStatus::Off => ("off", None, None),
-            ServerStatus::Ready { protocol, .. } => ("ready", None, Some(protocol)),
-            ServerStatus::Starting => ("starting", None, None),
-            ServerStatus::Stopped => ("stopped", None, None),
+    pub(crate) fn from_summary(server: ServerSummary, with_reason: bool) -> Self {
+        let (state, reason, protocol) = match server.state {
+            ServerSummaryState::Failed(reason) => ("failed", Some(reason), None),
+            ServerSummaryState::Off => ("off", None, None),
+            ServerSummaryState::Ready(protocol) => ("ready", None, Some(protocol)),
+            ServerSummaryState::Starting => ("starting", None, None),
+            ServerSummaryState::Stopped => ("stopped", None, None),
         };
         Self {
-            id: config.id.to_string(),
-            name: config.name.as_deref().map(str::to_owned),
-            description: config.description.as_deref().map(str::to_owned),
+            id: server.id.to_string(),
+            name: server.name.as_deref().map(str::to_owned),
+            description: server.description.as_deref().map(str::to_owned),
             state: state.to_owned(),
             reason: reason.filter(|_| with_reason),
             protocol,
-            trusted: config.trusted,
+            trusted: server.trusted,
         }
     }
 }
 
 impl ProviderView {
     /// Converts a provider.
-    pub(crate) fn new(name: &str, state: &ProviderState, can: Option<Capabilities>) -> Self {
+    pub(crate) fn new(name: &str, state: &ProviderSummary, can: Option<Capabilities>) -> Self {
         Self {
             name: name.to_owned(),
             kind: state.kind.to_string(),
             dialect: state.dialect.to_string(),
             configured: state.configured,
             key: match state.key {
-                KeyState::Found(_) => "found",
-                KeyState::Missing(_) => "missing",
-                KeyState::NotNeeded => "not_needed",
+                KeySummary::Found => "found",
+                KeySummary::Missing => "missing",
+                KeySummary::NotNeeded => "not_needed",
             }
             .to_owned(),
             can: can.map(|can| CapabilitiesView {

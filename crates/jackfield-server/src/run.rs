@@ -12,13 +12,13 @@ use jackfield_assembly::{
 use jackfield_engine::{
     DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, Pruner, Retention,
 };
+use jackfield_gateway::Gateway;
+use jackfield_gateway::failures::chain;
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
 
-use crate::failures::chain;
-use crate::gateway::Gateway;
-use crate::server;
+use crate::gateway::gateway;
 
 /// Why a gateway does not start.
 #[derive(Debug, Error)]
@@ -67,6 +67,7 @@ pub struct RunningGateway {
     keepers: [Keeper; 2],
     listener: TcpListener,
     pruner: Option<Pruner>,
+    servers: Vec<ServerToolbox>,
 }
 
 impl RunningGateway {
@@ -127,12 +128,16 @@ impl RunningGateway {
             min_age: RECENT,
             ..config.journal.retention()
         };
-        let gateway = Gateway::new(assembled, config, environment)?;
+        let servers = assembled.servers.clone();
+        let recovered_turns = config.serve.limits.recovered_turns;
+        let gateway = gateway(assembled, &config, environment)?;
         let pruner =
             (!retention.keeps_everything()).then(|| gateway.engine().spawn_pruner(retention));
         let listener = socket.listen(BACKLOG).map_err(cannot)?;
-        let keepers =
-            [true, false].map(|is_durable| spawn_keeper(&gateway, gateway.engine_of(is_durable)));
+        let keepers = [true, false].map(|is_durable| {
+            let engine = gateway.engine_of(is_durable);
+            spawn_keeper(&gateway, engine, recovered_turns)
+        });
         Ok(Self {
             address,
             gateway,
@@ -140,6 +145,7 @@ impl RunningGateway {
             keepers,
             listener,
             pruner,
+            servers,
         })
     }
 
@@ -162,12 +168,13 @@ impl RunningGateway {
             keepers,
             listener,
             pruner,
+            servers,
             ..
         } = self;
-        server::serve(listener, gateway.clone(), shutdown, at_once).await;
+        jackfield_http::serve(listener, gateway.clone(), shutdown, at_once).await;
         drop((keepers, pruner));
         let _late = tokio::time::timeout(FAREWELL, gateway.engine().flush_receipts()).await;
-        stop(&gateway.shared.servers).await;
+        stop(&servers).await;
         let _late = tokio::time::timeout(FAREWELL, journal.close()).await;
         tracing::info!("ended");
     }
@@ -207,9 +214,9 @@ fn raise_open_files() {
     }
 }
 
-fn spawn_keeper(gateway: &Gateway, engine: &Engine) -> Keeper {
+fn spawn_keeper(gateway: &Gateway, engine: &Engine, recovered_turns: usize) -> Keeper {
     let options = KeeperOptions {
-        max_concurrent: gateway.shared.config.serve.limits.recovered_turns,
+        max_concurrent: recovered_turns,
         ..KeeperOptions::new(gateway.policy().clone())
     };
     engine.spawn_keeper(options, |kept| {

@@ -27,7 +27,7 @@ fn nearest<'a>(name: &str, known: &'a [impl AsRef<str>]) -> Option<&'a str> {
 }
 
 /// The text before a suggestion.
-pub(crate) const DID_YOU_MEAN: &str = "; did you mean ";
+pub const DID_YOU_MEAN: &str = "; did you mean ";
 
 /// The similarity of `roundz` and `rounds` is above this; that of `top_p` and `model` is far below.
 const NEAR_ENOUGH: f64 = 0.8;

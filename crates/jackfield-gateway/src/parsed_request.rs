@@ -2,60 +2,56 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use http::HeaderMap;
-use jackfield_assembly::{self as assembly, ToolsUsed};
 use jackfield_dialect_kit::incoming::Incoming;
 use jackfield_dialect_kit::serve::{ReplyInfo, ServeDialect, ServeError, ServeErrorKind};
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{SessionId, ToolName};
 use jackfield_domain::locate::sort_by_call_order;
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_domain::tool::ToolChoice;
-use jackfield_engine::{Disconnect, TurnOptions};
+use jackfield_engine::{Disconnect, ServerTools, TurnOptions};
 
-use super::tools;
-use crate::auth::Principal;
+use crate::api_keys::Principal;
 use crate::gateway::Gateway;
-use crate::ids;
+use crate::{ids, tools};
 
 /// A parsed request.
-pub(crate) struct ParsedRequest {
+pub struct ParsedRequest {
     /// Whether it may continue the session that it names, and take it over if the session has no owner.
-    pub(crate) may_adopt: bool,
+    pub may_adopt: bool,
     /// The metadata of its reply, except for the id.
-    pub(crate) about: ReplyInfo,
+    pub about: ReplyInfo,
     /// The digest of its body, which identifies a repeat.
-    pub(crate) body: Digest,
+    pub body: Digest,
     /// Whether its client sees calls of client tools while the model still writes them.
-    pub(crate) calls_as_written: bool,
+    pub calls_as_written: bool,
     /// The name of its dialect.
-    pub(crate) dialect: &'static str,
+    pub dialect: &'static str,
     /// The request as its dialect parsed it.
-    pub(crate) incoming: Incoming,
+    pub incoming: Incoming,
     /// Whether it is marked as a retry.
-    pub(crate) is_repeat: bool,
+    pub is_repeat: bool,
     /// Whether its turn is kept after its end.
-    pub(crate) is_durable: bool,
+    pub is_durable: bool,
     /// Its idempotency key.
-    pub(crate) key: Option<Arc<str>>,
+    pub key: Option<Arc<str>>,
     /// The options of its turn.
-    pub(crate) options: TurnOptions,
+    pub options: TurnOptions,
     /// The principal whose conversations it sees.
-    pub(crate) principal: Arc<str>,
+    pub principal: Arc<str>,
     /// The session that it names.
-    pub(crate) session: Option<SessionId>,
+    pub session: Option<SessionId>,
     /// Whether its client sees the calls of server tools.
-    pub(crate) shows_tools: bool,
+    pub shows_tools: bool,
     /// The server tools that its token may use.
-    pub(crate) tools: ToolsUsed,
+    pub tools: ServerTools,
     /// Whether the request itself selects server tools.
-    pub(crate) selects_tools: bool,
+    pub selects_tools: bool,
 }
 
 impl ParsedRequest {
@@ -64,36 +60,28 @@ impl ParsedRequest {
     /// # Errors
     ///
     /// The request is invalid, or something would be lost although it is strict.
-    pub(crate) fn parse(
+    pub fn parse(
         gateway: &Gateway,
         dialect: &'static dyn ServeDialect,
         client: &Principal,
-        headers: &HeaderMap,
+        header: &dyn Fn(&str) -> Option<String>,
         body: &[u8],
     ) -> Result<Self, ServeError> {
         let config = &gateway.shared.config;
-        let header = |name: &str| {
-            // A list may be spread over several header lines. Invalid UTF-8 is left for the parser of the header
-            // to refuse.
-            let values = headers.get_all(name).iter();
-            let values: Vec<_> = values
-                .map(|value| String::from_utf8_lossy(value.as_bytes()))
-                .collect();
-            (!values.is_empty()).then(|| values.join(","))
-        };
-        let key = ids::idempotency_key(headers).map_err(|why| {
+        let key = header("idempotency-key").map(|key| ids::idempotency_key(&key));
+        let key = key.transpose().map_err(|why| {
             let message = format!("the header `idempotency-key`: {why}");
             ServeError::new(ServeErrorKind::Invalid, message)
         })?;
-        let owner = |model: &str| owner_of(gateway, dialect.name(), model);
-        let mut incoming = dialect.request(&header, body, &owner)?;
+        let owner = |model: &str| gateway.owner_of(dialect.name(), model);
+        let mut incoming = dialect.request(header, body, &owner)?;
         sort_by_call_order(&mut incoming.messages);
         let model = gateway.model(&incoming.model)?;
         check_calls(&incoming, dialect.name())?;
-        check_tools(&incoming, config.serve.limits.tools)?;
+        check_tools(&incoming, config.limits.tools)?;
         let strict = strict(
             header("x-jackfield-strict").as_deref(),
-            config.options.strict,
+            config.default_options.strict,
         )?;
         if let Some(least) = strict {
             refuse_losses(&incoming, least)?;
@@ -126,8 +114,7 @@ impl ParsedRequest {
         let about = ReplyInfo {
             created: now(),
             dialect: gateway
-                .shared
-                .durable_engine
+                .engine()
                 .state_owner(&model.provider, &model.model)
                 .map(|owner| owner.dialect),
             echo: incoming.echo.clone(),
@@ -138,7 +125,7 @@ impl ParsedRequest {
             about,
             may_adopt,
             body: Digest::of(body),
-            calls_as_written: incoming.stream && config.serve.stream_arguments,
+            calls_as_written: incoming.stream && config.stream_arguments,
             dialect: dialect.name(),
             is_repeat: retried.is_some_and(|count| count.parse::<u32>().is_ok_and(|n| n > 0)),
             is_durable,
@@ -146,27 +133,12 @@ impl ParsedRequest {
             options: options(gateway, model, &incoming, used, strict, is_durable),
             principal: client.principal_for(incoming.settings.end_user.as_deref()),
             session,
-            shows_tools: config.serve.show_tools && dialect.shows_server_tools(),
+            shows_tools: config.show_tools && dialect.shows_server_tools(),
             tools: client.tools.clone(),
             selects_tools: selection.is_some(),
             incoming,
         })
     }
-}
-
-/// The owner of provider state in a request: the model's provider if it speaks the request's dialect, and none
-/// otherwise. Errors in the body are left to the dialect.
-pub(crate) fn owner_of(gateway: &Gateway, dialect: &str, model: &str) -> StateOwner {
-    let own = gateway.model(model).ok().and_then(|model| {
-        let engine = &gateway.shared.durable_engine;
-        engine.state_owner(&model.provider, &model.model)
-    });
-    own.filter(|owner| *owner.dialect == *dialect)
-        .unwrap_or_else(|| StateOwner {
-            dialect: dialect.into(),
-            endpoint: "".into(),
-            model: "".into(),
-        })
 }
 
 /// Refuses two calls of one reply with the same id, whose results could not be told apart.
@@ -287,11 +259,11 @@ fn options(
     gateway: &Gateway,
     model: ModelRef,
     incoming: &Incoming,
-    used: ToolsUsed,
+    used: ServerTools,
     strict: Option<NoteEffect>,
     is_durable: bool,
 ) -> TurnOptions {
-    let shared = &gateway.shared;
+    let config = gateway.config();
     let mut options = gateway
         .options_of(&model.provider)
         .unwrap_or_else(|| TurnOptions::new(model.clone()));
@@ -311,15 +283,14 @@ fn options(
         .parts
         .extend(incoming.system.parts.iter().cloned());
     options.client_tools.clone_from(&incoming.tools);
-    options.server_tools = tools::to_server_tools(used);
+    options.server_tools = used;
     // Only this client sees the reply, and only when it is whole.
-    let serve = &shared.config.serve;
-    let is_whole = serve.whole_replies && !is_durable && !incoming.stream;
-    options.whole_reply_limit = is_whole.then_some(serve.limits.whole_reply);
-    options.disconnect = match shared.config.serve.disconnect {
-        _ if incoming.background => Disconnect::Finish,
-        assembly::DisconnectSetting::Cancel => Disconnect::Cancel(Duration::ZERO),
-        assembly::DisconnectSetting::Finish => Disconnect::Finish,
+    let is_whole = config.whole_replies && !is_durable && !incoming.stream;
+    options.whole_reply_limit = is_whole.then_some(config.limits.whole_reply);
+    options.disconnect = if incoming.background {
+        Disconnect::Finish
+    } else {
+        config.disconnect
     };
     options
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use jackfield_assembly::ToolsUsed;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_engine::ServerTools;
 
@@ -12,42 +11,31 @@ use jackfield_engine::ServerTools;
 /// # Errors
 ///
 /// The header cannot be parsed.
-pub(crate) fn select(
-    permitted: &ToolsUsed,
+pub fn select(
+    permitted: &ServerTools,
     header: Option<&str>,
     has_client_tools: bool,
-) -> Result<ToolsUsed, ServeError> {
+) -> Result<ServerTools, ServeError> {
     match header {
-        None if has_client_tools => Ok(ToolsUsed::None),
+        None if has_client_tools => Ok(ServerTools::None),
         None => Ok(permitted.clone()),
         Some(text) => Ok(intersect(permitted, &parse_selection(text)?)),
     }
 }
 
-/// Converts a selection to the server tools of a turn setup.
-pub(crate) fn to_server_tools(used: ToolsUsed) -> ServerTools {
-    match used {
-        ToolsUsed::All => ServerTools::All,
-        ToolsUsed::None => ServerTools::None,
-        ToolsUsed::Only(patterns) => ServerTools::Only(patterns),
-    }
-}
-
 /// Restricts server tools to those that a token may use.
-pub(crate) fn restrict(permitted: &ToolsUsed, selected: ServerTools) -> ServerTools {
+pub fn restrict(permitted: &ServerTools, selected: ServerTools) -> ServerTools {
     match selected {
-        ServerTools::All => to_server_tools(permitted.clone()),
+        ServerTools::All => permitted.clone(),
         ServerTools::None => ServerTools::None,
-        ServerTools::Only(patterns) => {
-            to_server_tools(intersect(permitted, &ToolsUsed::Only(patterns)))
-        }
+        ServerTools::Only(patterns) => intersect(permitted, &ServerTools::Only(patterns)),
     }
 }
 
-fn parse_selection(text: &str) -> Result<ToolsUsed, ServeError> {
+fn parse_selection(text: &str) -> Result<ServerTools, ServeError> {
     match text.trim() {
-        "all" => Ok(ToolsUsed::All),
-        "none" => Ok(ToolsUsed::None),
+        "all" => Ok(ServerTools::All),
+        "none" => Ok(ServerTools::None),
         text => {
             let patterns: Vec<Arc<str>> = text.split(',').map(|one| one.trim().into()).collect();
             if patterns.iter().any(|pattern| pattern.is_empty()) {
@@ -55,18 +43,18 @@ fn parse_selection(text: &str) -> Result<ToolsUsed, ServeError> {
                     format!("the header `{HEADER}` is `all`, `none`, or patterns with commas");
                 return Err(ServeError::new(ServeErrorKind::Invalid, message));
             }
-            Ok(ToolsUsed::Only(patterns))
+            Ok(ServerTools::Only(patterns))
         }
     }
 }
 
 /// The intersection of two selections. A pattern counts if a pattern of the other side covers it completely, so
 /// nothing is used that only one side permits.
-fn intersect(one: &ToolsUsed, other: &ToolsUsed) -> ToolsUsed {
+fn intersect(one: &ServerTools, other: &ServerTools) -> ServerTools {
     match (one, other) {
-        (ToolsUsed::None, _) | (_, ToolsUsed::None) => ToolsUsed::None,
-        (ToolsUsed::All, rest) | (rest, ToolsUsed::All) => rest.clone(),
-        (ToolsUsed::Only(one), ToolsUsed::Only(other)) => {
+        (ServerTools::None, _) | (_, ServerTools::None) => ServerTools::None,
+        (ServerTools::All, rest) | (rest, ServerTools::All) => rest.clone(),
+        (ServerTools::Only(one), ServerTools::Only(other)) => {
             let held =
                 |pattern: &&Arc<str>, by: &[Arc<str>]| by.iter().any(|wide| covers(wide, pattern));
             let narrow = one.iter().filter(|pattern| held(pattern, other));
@@ -75,9 +63,9 @@ fn intersect(one: &ToolsUsed, other: &ToolsUsed) -> ToolsUsed {
             patterns.sort_unstable();
             patterns.dedup();
             if patterns.is_empty() {
-                ToolsUsed::None
+                ServerTools::None
             } else {
-                ToolsUsed::Only(patterns)
+                ServerTools::Only(patterns)
             }
         }
     }
@@ -103,4 +91,4 @@ fn covers(wide: &str, narrow: &str) -> bool {
 }
 
 /// The header that selects server tools.
-pub(crate) const HEADER: &str = "x-jackfield-tools";
+pub const HEADER: &str = "x-jackfield-tools";

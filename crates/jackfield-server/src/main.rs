@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use jackfield_assembly::{Flags, Registry, Surroundings, load};
-use jackfield_http::{RunningGateway, immediate_shutdown_signal, shutdown_signal, start_log};
+use jackfield_server::{RunningGateway, immediate_shutdown_signal, shutdown_signal, start_log};
 
 fn main() -> ExitCode {
     // Before anything else: a guard process has its own arguments, which are not a command line.
@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     if let Some(code) = handle_flag(std::env::args_os().nth(1)) {
         return code;
     }
-    match jackfield_http::runtime() {
+    match jackfield_server::runtime() {
         Ok(runtime) => {
             let code = runtime.block_on(serve());
             // A stuck thread must not keep the process alive.
@@ -65,7 +65,7 @@ async fn serve() -> ExitCode {
         Ok(config) => config,
         Err(error) => {
             start_log(jackfield_assembly::LogFormat::default());
-            tracing::error!("{}", jackfield_http::told(&error));
+            tracing::error!("{}", jackfield_server::chain(&error));
             return ExitCode::from(WRONG);
         }
     };
@@ -81,7 +81,7 @@ async fn serve() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            tracing::error!("{}", jackfield_http::told(&error));
+            tracing::error!("{}", jackfield_server::chain(&error));
             ExitCode::from(WRONG)
         }
     }

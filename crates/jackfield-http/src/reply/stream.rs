@@ -15,12 +15,12 @@ use http_body_util::StreamBody;
 use hyper::body::Frame;
 use jackfield_dialect_kit::encode::SseEvent;
 use jackfield_dialect_kit::serve::{EncodeReply, ServeError};
+use jackfield_gateway::failures;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
-use super::PROVIDER_REQUEST;
 use super::turn_reply::{HeldUntilSent, TurnReply};
-use crate::failures;
 use crate::receipt::{ReceiptBody, ReceiptLedger};
+use crate::refusal::PROVIDER_REQUEST;
 use jackfield_domain::client_view::{ClientEvent, SegmentEnd};
 
 /// Answers with a stream of events, with a keep-alive at regular intervals.

@@ -9,7 +9,7 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
 use jackfield_engine::{EngineError, JournalError};
 
 /// The client's error for an error of the engine. Errors that only an operator can fix are logged.
-pub(crate) fn from_engine_error(error: &EngineError) -> ServeError {
+pub fn from_engine_error(error: &EngineError) -> ServeError {
     let kind = match error {
         EngineError::Busy { .. } | EngineError::LeftOpen { .. } => ServeErrorKind::Busy,
         EngineError::Journal(JournalError::UnknownSession { .. }) => ServeErrorKind::NoSuchSession,
@@ -48,7 +48,7 @@ fn journal_unavailable(error: &EngineError) -> ServeError {
 }
 
 /// Logs an error that only an operator can fix, with the id of the current request if there is one.
-pub(crate) fn log(error: &(dyn Error + 'static), what: &str) {
+pub fn log(error: &(dyn Error + 'static), what: &str) {
     let error = chain(error);
     let request = REQUEST.try_with(Clone::clone).ok();
     let request = request.map(tracing::field::display);
@@ -56,7 +56,7 @@ pub(crate) fn log(error: &(dyn Error + 'static), what: &str) {
 }
 
 /// Logs why a requested provider has no key.
-pub(crate) fn log_missing_key(provider: &str, why: &str) {
+pub fn log_missing_key(provider: &str, why: &str) {
     let request = REQUEST.try_with(Clone::clone).ok();
     let request = request.map(tracing::field::display);
     tracing::warn!(
@@ -68,10 +68,7 @@ pub(crate) fn log_missing_key(provider: &str, why: &str) {
 }
 
 /// Runs the handler of a request with this id as the task-local request id.
-pub(crate) fn with_request_id<F: Future>(
-    id: &str,
-    answering: F,
-) -> impl Future<Output = F::Output> {
+pub fn with_request_id<F: Future>(id: &str, answering: F) -> impl Future<Output = F::Output> {
     REQUEST.scope(id.into(), answering)
 }
 
@@ -81,14 +78,14 @@ tokio::task_local! {
 }
 
 /// The client's error for an internal invariant violation.
-pub(crate) fn internal(error: &(dyn Error + 'static)) -> ServeError {
+pub fn internal(error: &(dyn Error + 'static)) -> ServeError {
     log(error, "a request could not be answered");
     let message = "the gateway could not answer this; its log says why";
     ServeError::new(ServeErrorKind::Internal, message)
 }
 
 /// The client's error for a turn that ended without an answer.
-pub(crate) fn from_turn_end(end: &TurnEnd) -> ServeError {
+pub fn from_turn_end(end: &TurnEnd) -> ServeError {
     let (kind, message) = match end {
         TurnEnd::Answered(_)
         | TurnEnd::Limited {

@@ -19,54 +19,56 @@ use jackfield_domain::wait::{Answer, WaitEnd};
 use serde_json::{Map, Value};
 
 use crate::failures::from_turn_end;
-use crate::flow::previous;
 use crate::gateway::Gateway;
+use crate::previous;
 
 /// A stored response.
-pub(super) struct StoredResponse {
-    pub(super) about: ReplyInfo,
+#[derive(Debug)]
+pub struct StoredResponse {
+    /// The metadata of the response.
+    pub about: ReplyInfo,
     /// The messages of its request.
-    pub(super) input: Vec<Message>,
+    pub input: Vec<Message>,
     /// Its principal, with the end user.
-    pub(super) principal: Option<Arc<str>>,
-    pub(super) segment: u32,
-    pub(super) session: SessionId,
-    pub(super) turn: TurnId,
+    pub principal: Option<Arc<str>>,
+    /// Its segment of the turn.
+    pub segment: u32,
+    /// Its session.
+    pub session: SessionId,
+    /// Its turn.
+    pub turn: TurnId,
     /// The end of the segment, if it has ended.
     end: Option<SegmentEnd>,
     pieces: Vec<(Delta, Option<ToolCallId>)>,
 }
 
-/// Loads the response of this id, without its prefix, for the client that received it.
-///
-/// # Errors
-///
-/// [`NoSuchReply`](jackfield_dialect_kit::serve::ServeErrorKind): it does not exist, or belongs to another
-/// client.
-pub(super) async fn find(
-    gateway: &Gateway,
-    principal: &str,
-    id: &str,
-) -> Result<StoredResponse, ServeError> {
-    let found = previous::find(gateway.engine(), principal, id).await?;
-    let folded = ResponseFold::fold(found.loaded.steps, &found.turn, found.segment);
-    let about = about(gateway, &folded, found.echo, &found.model);
-    let about = about.ok_or_else(|| previous::not_found(id))?;
-    Ok(StoredResponse {
-        about,
-        input: folded.input,
-        end: folded.end,
-        pieces: folded.pieces,
-        principal: folded.principal,
-        segment: found.segment,
-        session: found.session,
-        turn: found.turn,
-    })
-}
-
 impl StoredResponse {
+    /// Loads the response of this id, without its prefix, for the client that received it.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchReply`](jackfield_dialect_kit::serve::ServeErrorKind): it does not exist, or belongs to another
+    /// client.
+    pub async fn find(gateway: &Gateway, principal: &str, id: &str) -> Result<Self, ServeError> {
+        let found = previous::find(gateway.engine(), principal, id).await?;
+        let folded = ResponseFold::fold(found.loaded.steps, &found.turn, found.segment);
+        let about = about(gateway, &folded, found.echo, &found.model);
+        let about = about.ok_or_else(|| previous::not_found(id))?;
+        Ok(Self {
+            about,
+            input: folded.input,
+            end: folded.end,
+            pieces: folded.pieces,
+            principal: folded.principal,
+            segment: found.segment,
+            session: found.session,
+            turn: found.turn,
+        })
+    }
+
     /// The body of its current state.
-    pub(super) fn body(&self) -> Vec<u8> {
+    #[must_use]
+    pub fn body(&self) -> Vec<u8> {
         let pieces = self.pieces.iter();
         let pieces = pieces.map(|(delta, call)| (delta, call.as_ref()));
         let standing = match &self.end {
@@ -83,12 +85,14 @@ impl StoredResponse {
     }
 
     /// Whether it is a background response.
-    pub(super) fn is_in_background(&self) -> bool {
+    #[must_use]
+    pub fn is_in_background(&self) -> bool {
         self.about.echo.get("background") == Some(&Value::Bool(true))
     }
 
     /// Whether it is finished.
-    pub(super) const fn is_over(&self) -> bool {
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
         self.end.is_some()
     }
 }

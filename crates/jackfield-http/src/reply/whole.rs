@@ -11,12 +11,12 @@ use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::accumulator::ProtocolViolation;
 use jackfield_domain::client_view::{ClientEvent, Gather, SegmentEnd};
 use jackfield_domain::note::Note;
+use jackfield_gateway::failures;
 
-use super::PROVIDER_REQUEST;
 use super::turn_reply::{HeldUntilSent, TurnReply};
-use crate::failures;
 use crate::notes;
 use crate::receipt::{ReceiptBody, ReceiptLedger};
+use crate::refusal::PROVIDER_REQUEST;
 
 /// Answers with the whole reply, once it is complete.
 ///

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError, ServeErrorKind};
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_dialect_openai::responses::DIALECT as RESPONSES;
 use jackfield_domain::block::RanBy;
 use jackfield_domain::caller::{Caller, Display, Repeats};
 use jackfield_domain::digest::Digest;
@@ -22,18 +23,18 @@ use jackfield_engine::{
 };
 use serde_json::Value;
 
-use super::parsed_request::ParsedRequest;
-use super::{previous, tools};
-use crate::dialects::RESPONSES;
 use crate::failures::{self, from_engine_error};
 use crate::gateway::Gateway;
-use crate::ids;
+use crate::parsed_request::ParsedRequest;
+use crate::{ids, previous, tools};
 
 /// The turn that answers a request.
-pub(crate) struct AnsweringTurn {
-    pub(crate) started: StartedTurn,
+#[derive(Debug)]
+pub struct AnsweringTurn {
+    /// The turn.
+    pub started: StartedTurn,
     /// Whether its session can be continued by its id.
-    pub(crate) is_durable: bool,
+    pub is_durable: bool,
 }
 
 /// The position of a request in the conversations, and the state there.
@@ -55,15 +56,18 @@ impl From<Destination> for RequestPlace {
     }
 }
 
-/// Finds or begins the turn that answers a request.
-///
-/// # Errors
-///
-/// The conversation or the session does not allow it.
-pub(crate) async fn open(
-    gateway: &Gateway,
-    request: &ParsedRequest,
-) -> Result<AnsweringTurn, ServeError> {
+impl Gateway {
+    /// Finds or begins the turn that answers a request.
+    ///
+    /// # Errors
+    ///
+    /// The conversation or the session does not allow it.
+    pub async fn open(&self, request: &ParsedRequest) -> Result<AnsweringTurn, ServeError> {
+        open(self, request).await
+    }
+}
+
+async fn open(gateway: &Gateway, request: &ParsedRequest) -> Result<AnsweringTurn, ServeError> {
     let mut claims: Vec<Claim> = Vec::new();
     let journals = journals(request);
     for is_durable in journals.iter().copied() {
@@ -285,7 +289,7 @@ impl TurnOpener<'_> {
                 })
             }
             Some(_) | None => {
-                let is_input = self.request.dialect == RESPONSES.name();
+                let is_input = self.request.dialect == RESPONSES;
                 let field = if is_input { "input" } else { "messages" };
                 let ends_wrongly = matches!(
                     error,
@@ -308,7 +312,7 @@ impl TurnOpener<'_> {
         opening: Opening,
         inherited: Option<Arc<Setup>>,
     ) -> Result<StartedTurn, ServeError> {
-        super::check_turn_limit(self.gateway)?;
+        self.gateway.check_turn_limit()?;
         let mut options = self.request.options.clone();
         options.caller = Some(Arc::new(self.caller()));
         if let Some(setup) = inherited {
@@ -334,7 +338,7 @@ impl TurnOpener<'_> {
             .iter()
             .map(|outcome| (outcome.call.clone(), outcome.result.clone()));
         // Only Responses has replies that are fetched later.
-        let can_fetch_later = self.request.dialect == RESPONSES.name();
+        let can_fetch_later = self.request.dialect == RESPONSES;
         let options = ClientResultsOptions {
             by: Arc::clone(&self.request.principal),
             disconnect: self.request.options.disconnect,

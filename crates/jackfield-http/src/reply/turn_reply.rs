@@ -9,10 +9,10 @@ use jackfield_domain::ids::TurnId;
 use jackfield_domain::note::Note;
 use jackfield_domain::reply::Reply;
 use jackfield_engine::{Connection, Watcher};
+use jackfield_gateway::failures;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::access::Access;
-use crate::failures;
 use crate::receipt::Receipt;
 use jackfield_domain::client_view::{ClientEvent, ClientView};
 

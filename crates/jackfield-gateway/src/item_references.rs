@@ -8,9 +8,9 @@ use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_dialect_openai::responses::serve::response_of_item;
 use serde_json::{Map, Value};
 
-use super::response;
-use crate::auth::Principal;
+use crate::api_keys::Principal;
 use crate::gateway::Gateway;
+use crate::stored_response::StoredResponse;
 
 /// The body with its item references resolved.
 ///
@@ -20,7 +20,7 @@ use crate::gateway::Gateway;
 /// # Errors
 ///
 /// [`ServeErrorKind::Invalid`] for an item that is not stored or belongs to another client.
-pub(crate) async fn resolve_references(
+pub async fn resolve_references(
     gateway: &Gateway,
     client: &Principal,
     body: Bytes,
@@ -94,7 +94,7 @@ impl ReferencedItems {
         if self.responses.len() >= MOST || !self.responses.insert(id.to_owned()) {
             return Ok(());
         }
-        let stored = match response::find(gateway, principal, id).await {
+        let stored = match StoredResponse::find(gateway, principal, id).await {
             Ok(kept) => kept,
             Err(error) if error.kind == ServeErrorKind::NoSuchReply => return Ok(()),
             Err(error) => return Err(error),

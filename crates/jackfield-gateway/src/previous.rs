@@ -13,8 +13,8 @@ use jackfield_domain::wait::DeliveryBody;
 use jackfield_engine::{Destination, Engine, Loaded, Mark};
 use serde_json::{Map, Value};
 
-use super::parsed_request::ParsedRequest;
 use crate::failures::from_engine_error;
+use crate::parsed_request::ParsedRequest;
 
 /// A reply that was found by its id.
 pub(crate) struct PreviousReply {
@@ -114,7 +114,8 @@ fn stored_repeats(
 pub(crate) const CREATED: &str = "created_at";
 
 /// The error for an id without a reply.
-pub(crate) fn not_found(id: &str) -> ServeError {
+#[must_use]
+pub fn not_found(id: &str) -> ServeError {
     let id = id.strip_prefix("resp_").unwrap_or(id);
     let message = format!("there is no response `resp_{id}`, or it is not kept");
     ServeError::new(ServeErrorKind::NoSuchReply, message)

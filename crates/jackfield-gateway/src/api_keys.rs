@@ -1,0 +1,91 @@
+//! The clients of a gateway, by their API keys.
+
+use std::sync::Arc;
+
+use jackfield_domain::digest::Digest;
+use jackfield_engine::ServerTools;
+use subtle::{Choice, ConstantTimeEq as _};
+
+/// An authenticated client.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Principal {
+    /// Whether it sees the sessions of all principals.
+    pub admin: bool,
+    /// The name of the token.
+    pub name: Arc<str>,
+    /// The principal whose sessions it sees.
+    pub principal: Arc<str>,
+    /// The server tools that it may use.
+    pub tools: ServerTools,
+}
+
+impl Principal {
+    /// The principal of a request made for an end user. The token's own principal and each end user have separate
+    /// conversations. Token names contain no `/`, so the two cannot collide.
+    #[must_use]
+    pub fn principal_for(&self, end_user: Option<&str>) -> Arc<str> {
+        match end_user {
+            None => Arc::clone(&self.principal),
+            Some(user) => format!("{}/{user}", self.principal).into(),
+        }
+    }
+}
+
+/// The API keys of the clients.
+#[derive(Clone, Debug)]
+pub struct ApiKeys {
+    /// The principal of requests without a token, where no token is required.
+    pub(crate) anonymous: Option<Arc<Principal>>,
+    tokens: Vec<(Digest, Arc<Principal>)>,
+}
+
+impl ApiKeys {
+    /// One client, which needs no key and is an admin: for an address that only its owner reaches.
+    #[must_use]
+    pub fn open(tools: ServerTools) -> Self {
+        Self {
+            anonymous: Some(Arc::new(Principal {
+                admin: true,
+                name: ANYBODY.into(),
+                principal: ANYBODY.into(),
+                tools,
+            })),
+            tokens: Vec::new(),
+        }
+    }
+
+    /// Clients with keys, by the digest of each key.
+    #[must_use]
+    pub fn new(clients: impl IntoIterator<Item = (Digest, Principal)>) -> Self {
+        let clients = clients.into_iter();
+        Self {
+            anonymous: None,
+            tokens: clients
+                .map(|(digest, client)| (digest, Arc::new(client)))
+                .collect(),
+        }
+    }
+
+    /// Whether every client that reaches the address is accepted.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.anonymous.is_some()
+    }
+
+    /// The principal of this token. Runs in constant time, regardless of which token matches and whether one
+    /// does.
+    pub(crate) fn find(&self, token: &str) -> Option<&Arc<Principal>> {
+        let digest = Digest::of(token.as_bytes());
+        let mut found = None;
+        for (stored, client) in &self.tokens {
+            let same: Choice = stored.as_bytes().ct_eq(digest.as_bytes());
+            if bool::from(same) {
+                found = Some(client);
+            }
+        }
+        found
+    }
+}
+
+/// The principal where no token is required.
+const ANYBODY: &str = "local";

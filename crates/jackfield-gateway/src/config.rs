@@ -1,0 +1,198 @@
+//! The values that a gateway is made of.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::request::ModelRef;
+use jackfield_engine::{Disconnect, TurnOptions};
+
+use crate::api_keys::ApiKeys;
+
+/// The values that a gateway is made of, besides its engine.
+#[derive(Clone)]
+pub struct GatewayConfig {
+    /// Whether each request is logged.
+    pub access_log: bool,
+    /// The models of the names that clients may use.
+    pub aliases: BTreeMap<Arc<str>, ModelRef>,
+    /// The clients.
+    pub api_keys: ApiKeys,
+    /// The options of turns, with the default model.
+    pub default_options: TurnOptions,
+    /// The effect of a client disconnect on a turn that is not in the background.
+    pub disconnect: Disconnect,
+    /// Whether Chat Completions includes Jackfield's extension fields.
+    pub extensions: bool,
+    /// Whether there are server tools.
+    pub has_tools: bool,
+    /// The keep-alive interval of streams.
+    pub keep_alive: Duration,
+    /// The limits of clients.
+    pub limits: GatewayLimits,
+    /// Whether bodies are logged, too.
+    pub log_content: bool,
+    /// The providers without the key that they need, each with the reason in one sentence.
+    pub missing_keys: BTreeMap<Arc<str>, String>,
+    /// The options of turns, by provider.
+    pub options: BTreeMap<Arc<str>, TurnOptions>,
+    /// The providers, for the listing.
+    pub providers: BTreeMap<Arc<str>, ProviderSummary>,
+    /// The MCP servers, for the listing.
+    pub servers: Arc<dyn ServerDirectory>,
+    /// Whether clients see the calls of server tools, where their dialect supports it.
+    pub show_tools: bool,
+    /// Whether streaming clients see calls of client tools while the model writes them.
+    pub stream_arguments: bool,
+    /// Whether the provider is asked for a reply without streaming if the client wants it so and no one else can
+    /// follow the turn.
+    pub whole_replies: bool,
+}
+
+impl GatewayConfig {
+    /// The defaults for a gateway whose turns have these options: one client, which is an admin, and no server tools.
+    #[must_use]
+    pub fn new(default_options: TurnOptions) -> Self {
+        let provider = Arc::clone(&default_options.model.provider);
+        Self {
+            access_log: true,
+            aliases: BTreeMap::new(),
+            api_keys: ApiKeys::open(default_options.server_tools.clone()),
+            disconnect: Disconnect::Finish,
+            extensions: false,
+            has_tools: false,
+            keep_alive: Duration::from_secs(10),
+            limits: GatewayLimits::default(),
+            log_content: false,
+            missing_keys: BTreeMap::new(),
+            options: BTreeMap::from([(provider, default_options.clone())]),
+            providers: BTreeMap::new(),
+            servers: Arc::new(()),
+            show_tools: true,
+            stream_arguments: true,
+            whole_replies: true,
+            default_options,
+        }
+    }
+}
+
+impl fmt::Debug for GatewayConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GatewayConfig")
+            .field("aliases", &self.aliases)
+            .field("limits", &self.limits)
+            .field("providers", &self.providers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The limits of clients.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct GatewayLimits {
+    /// The maximum size of a body, in bytes.
+    pub body: usize,
+    /// The time limit of receiving a body.
+    pub body_time: Duration,
+    /// The maximum number of open connections; more wait.
+    pub connections: usize,
+    /// How long the shutdown waits for work in flight.
+    pub drain: Duration,
+    /// The time limit of receiving a request head, and of an idle connection between requests.
+    pub header_time: Duration,
+    /// The maximum number of headers of a request.
+    pub headers: usize,
+    /// The maximum number of concurrent requests; more are refused with a time to retry.
+    pub streams: usize,
+    /// The maximum number of client tools of a request.
+    pub tools: usize,
+    /// The time limit of a reply without streaming.
+    pub whole_reply: Duration,
+    /// How long a client may not read an available response.
+    pub write_time: Duration,
+}
+
+impl Default for GatewayLimits {
+    fn default() -> Self {
+        Self {
+            body: 32 << 20,
+            body_time: Duration::from_secs(60),
+            connections: 4096,
+            drain: Duration::from_secs(25),
+            header_time: Duration::from_secs(30),
+            headers: 100,
+            streams: 2048,
+            tools: 1024,
+            // As long as the timeout of the vendors' own clients (`openai` and `anthropic` for Python, 2026-11).
+            whole_reply: Duration::from_secs(600),
+            write_time: Duration::from_secs(60),
+        }
+    }
+}
+
+/// A provider, as clients see it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ProviderSummary {
+    /// Whether a file configures it.
+    pub configured: bool,
+    /// Its dialect.
+    pub dialect: Arc<str>,
+    /// The state of its key.
+    pub key: KeySummary,
+    /// Its kind.
+    pub kind: Arc<str>,
+}
+
+/// The state of a provider's key, as clients see it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum KeySummary {
+    /// It is present.
+    Found,
+    /// It is required and missing.
+    Missing,
+    /// It is not required.
+    NotNeeded,
+}
+
+/// The MCP servers, whose states change.
+pub trait ServerDirectory: Send + Sync {
+    /// The servers with their present states.
+    fn servers(&self) -> Vec<ServerSummary>;
+}
+
+/// No servers.
+impl ServerDirectory for () {
+    fn servers(&self) -> Vec<ServerSummary> {
+        Vec::new()
+    }
+}
+
+/// An MCP server, as clients see it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ServerSummary {
+    /// Its description, from the configuration.
+    pub description: Option<Arc<str>>,
+    /// Its id.
+    pub id: Arc<str>,
+    /// Its name, from the configuration.
+    pub name: Option<Arc<str>>,
+    /// Its state.
+    pub state: ServerSummaryState,
+    /// Whether its safety hints are trusted.
+    pub trusted: bool,
+}
+
+/// The state of an MCP server, as clients see it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ServerSummaryState {
+    /// It cannot be used, for this reason, which only admins see.
+    Failed(String),
+    /// It is disabled.
+    Off,
+    /// It runs, and speaks this revision of the protocol.
+    Ready(String),
+    /// It starts.
+    Starting,
+    /// It was stopped.
+    Stopped,
+}

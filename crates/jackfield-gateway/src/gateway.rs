@@ -1,0 +1,220 @@
+//! The gateway: engines, models and limits, in one value that all handlers share.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::policy::Policy;
+use jackfield_engine::{Engine, Ephemeral, ServerTools, TurnOptions};
+use jackfield_ports::journal::Journal;
+use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
+
+use crate::api_keys::Principal;
+use crate::catalog::{ListingCache, ModelCatalog};
+use crate::config::GatewayConfig;
+use crate::failures;
+use crate::idempotency_keys::IdempotencyKeys;
+use crate::write_probe::WriteProbe;
+
+/// The shared state of a gateway. Clones share it.
+#[derive(Clone)]
+pub struct Gateway {
+    pub(crate) shared: Arc<GatewayState>,
+}
+
+pub(crate) struct GatewayState {
+    pub(crate) config: GatewayConfig,
+    /// The engine of the durable journal.
+    durable_engine: Engine,
+    /// The engine of the journal in memory, for requests that are not stored.
+    ephemeral_engine: Engine,
+    /// Locks for requests with an idempotency key, which begin one turn at a time.
+    keys: IdempotencyKeys,
+    pub(crate) listing_cache: ListingCache,
+    /// One permit for each request in progress.
+    slots: Arc<Semaphore>,
+    /// Whether the journal was writable at the last check.
+    write_probe: WriteProbe,
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway")
+            .field("engine", &self.shared.durable_engine)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Gateway {
+    /// A gateway in front of an engine. Turns that are not kept run in the other journal, which is in memory and
+    /// belongs to this gateway alone.
+    #[must_use]
+    pub fn new(engine: Engine, memory: Arc<dyn Journal>, config: GatewayConfig) -> Self {
+        let ephemeral_engine = engine.with_ephemeral_journal(memory, Ephemeral::default());
+        let slots = Arc::new(Semaphore::new(config.limits.streams));
+        Self {
+            shared: Arc::new(GatewayState {
+                config,
+                durable_engine: engine,
+                ephemeral_engine,
+                keys: IdempotencyKeys::default(),
+                listing_cache: ListingCache::default(),
+                slots,
+                write_probe: WriteProbe::default(),
+            }),
+        }
+    }
+
+    /// Its configuration.
+    #[must_use]
+    pub fn config(&self) -> &GatewayConfig {
+        &self.shared.config
+    }
+
+    /// The tool policy, which is the same for all models.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.shared.config.default_options.policy
+    }
+
+    /// Whether every client that reaches the address is accepted.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.shared.config.api_keys.is_open()
+    }
+
+    /// Whether a turn with these server tools may run one of them.
+    #[must_use]
+    pub fn offers(&self, used: &ServerTools, provider: &str) -> bool {
+        let can = || self.shared.durable_engine.capabilities(provider);
+        self.shared.config.has_tools
+            && *used != ServerTools::None
+            && can().is_none_or(|can| can.tools)
+    }
+
+    /// The configured options of turns of this provider. A missing key is only logged for the operator, so that
+    /// clients do not learn where keys are stored.
+    #[must_use]
+    pub fn options_of(&self, provider: &str) -> Option<TurnOptions> {
+        let config = &self.shared.config;
+        if let Some(reason) = config.missing_keys.get(provider) {
+            failures::log_missing_key(provider, reason);
+        }
+        config.options.get(provider).cloned()
+    }
+
+    /// The engine of turns that are kept, or of those that are not.
+    #[must_use]
+    pub fn engine_of(&self, is_durable: bool) -> &Engine {
+        if is_durable {
+            &self.shared.durable_engine
+        } else {
+            &self.shared.ephemeral_engine
+        }
+    }
+
+    /// The engine of the durable journal.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.shared.durable_engine
+    }
+
+    /// The owner of provider state in a request: the model's provider if it speaks the request's dialect, and none
+    /// otherwise. Errors in the body are left to the dialect.
+    #[must_use]
+    pub fn owner_of(&self, dialect: &str, model: &str) -> StateOwner {
+        let own = self.model(model).ok().and_then(|model| {
+            let engine = &self.shared.durable_engine;
+            engine.state_owner(&model.provider, &model.model)
+        });
+        own.filter(|owner| *owner.dialect == *dialect)
+            .unwrap_or_else(|| StateOwner {
+                dialect: dialect.into(),
+                endpoint: "".into(),
+                model: "".into(),
+            })
+    }
+
+    /// A slot of the limit on concurrent requests, to be held until the last byte was sent.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeErrorKind::TooMany`] at the limit.
+    pub fn acquire_slot(&self) -> Result<OwnedSemaphorePermit, ServeError> {
+        let slots = Arc::clone(&self.shared.slots);
+        slots.try_acquire_owned().map_err(|_| {
+            let most = self.shared.config.limits.streams;
+            let message =
+                format!("{most} requests are being answered already; come again in a moment");
+            ServeError::new(ServeErrorKind::TooMany { retry_after: 1 }, message)
+        })
+    }
+
+    /// Refuses a new turn at the limit. Turns whose client disconnected and background turns keep running, and
+    /// share the limit on concurrent requests. Recovered turns have a limit of their own, and keep no request out.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeErrorKind::TooMany`] at the limit.
+    pub fn check_turn_limit(&self) -> Result<(), ServeError> {
+        let most = self.shared.config.limits.streams;
+        let in_flight = [true, false].map(|is_durable| {
+            let engine = self.engine_of(is_durable);
+            engine
+                .turns_in_flight()
+                .saturating_sub(engine.keeper_turns_in_flight())
+        });
+        if in_flight.iter().sum::<usize>() < most {
+            return Ok(());
+        }
+        let message = format!("{most} turns are under way already; come again in a moment");
+        Err(ServeError::new(
+            ServeErrorKind::TooMany { retry_after: 1 },
+            message,
+        ))
+    }
+
+    /// Waits until no other request with an idempotency key is about to begin a turn in this session.
+    pub async fn lock_session(&self, session: &SessionId) -> OwnedMutexGuard<()> {
+        self.shared.keys.lock_session(session).await
+    }
+
+    /// Whether the journal can be written. The result is cached for two seconds.
+    pub async fn is_writable(&self) -> bool {
+        let engine = &self.shared.durable_engine;
+        self.shared.write_probe.is_writable(engine).await
+    }
+
+    /// The client of a request with this key, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeErrorKind::Unauthenticated`] without a key, or with an unknown one.
+    pub fn authenticate(&self, key: Option<&str>) -> Result<Arc<Principal>, ServeError> {
+        let keys = &self.shared.config.api_keys;
+        if let Some(anonymous) = &keys.anonymous {
+            return Ok(Arc::clone(anonymous));
+        }
+        let Some(key) = key else {
+            let message =
+                "there is no token: send one as `Authorization: Bearer` or as `x-api-key`";
+            return Err(ServeError::new(ServeErrorKind::Unauthenticated, message));
+        };
+        keys.find(key.trim()).map(Arc::clone).ok_or_else(|| {
+            let message = "this token is not one of those that the gateway knows";
+            ServeError::new(ServeErrorKind::Unauthenticated, message)
+        })
+    }
+
+    /// The models that clients may name: the aliases first, then the models of each provider with a key. A
+    /// provider that cannot be reached is left out. The listing is cached for a minute.
+    pub async fn model_catalog(&self) -> Arc<ModelCatalog> {
+        let shared = &self.shared;
+        let listing = shared
+            .listing_cache
+            .models(&shared.durable_engine, &shared.config);
+        listing.await
+    }
+}

@@ -1,0 +1,75 @@
+//! Unguessable ids, and idempotency keys.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use jackfield_domain::digest::Digest;
+use jackfield_domain::ids::{InvalidId, SessionId};
+
+/// Validates the idempotency key of a request. The key is kept with the turn.
+///
+/// # Errors
+///
+/// Why the key is invalid, as text for people.
+pub fn idempotency_key(key: &str) -> Result<Arc<str>, String> {
+    let key = key.trim();
+    let is_visible = key
+        .bytes()
+        .all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte));
+    if is_visible && (1..=LONGEST_KEY).contains(&key.len()) {
+        Ok(key.into())
+    } else {
+        Err(format!(
+            "1 to {LONGEST_KEY} visible ASCII characters are expected"
+        ))
+    }
+}
+
+/// A new random session id.
+///
+/// # Errors
+///
+/// None: letters and digits are a valid id.
+pub fn session() -> Result<SessionId, InvalidId> {
+    SessionId::parse(&random())
+}
+
+/// A new session id for this principal. It is 24 random digits and a digest of those with the principal, so it
+/// proves the owner before the session has any steps.
+///
+/// # Errors
+///
+/// None: letters, digits and `-` are a valid id.
+pub fn session_for(principal: &str) -> Result<SessionId, InvalidId> {
+    let random = random();
+    SessionId::parse(&format!("{random}-{}", tag(&random, principal)))
+}
+
+/// Whether a session id was made for this principal.
+pub fn is_issued_to(session: &SessionId, principal: &str) -> bool {
+    let parts = session.as_str().rsplit_once('-');
+    parts.is_some_and(|(random, actual)| actual == tag(random, principal))
+}
+
+fn tag(random: &str, principal: &str) -> String {
+    let mut tag = Digest::of_parts(["session", principal, random]).to_hex();
+    tag.truncate(12);
+    tag
+}
+
+/// 24 random hexadecimal digits.
+///
+/// The hasher states are keyed by the operating system's random numbers, once per thread; a counter separates the
+/// numbers of one process.
+pub fn random() -> String {
+    let nth = NEXT.fetch_add(1, Ordering::Relaxed);
+    let [one, other] = [0_u8, 1].map(|word| RandomState::new().hash_one((word, nth)));
+    format!("{one:016x}{:08x}", other >> 32)
+}
+
+/// The maximum length of an idempotency key.
+const LONGEST_KEY: usize = 255;
+
+static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -1,0 +1,45 @@
+//! The business of a gateway, without any transport: which turn answers a client's request, who the client is, what
+//! it may use, and what it gets back.
+//!
+//! A client's request is one *segment* of a turn: from the user's message, or from client results, until the turn
+//! ends or waits for the client. A delivery app reads a request, calls [`Gateway::open`], and renders the events of
+//! the turn. It needs no configuration files: a [`Gateway`] is made of an engine and a [`GatewayConfig`].
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `config` | the values that a gateway is made of |
+//! | `api_keys` | the clients, by their API keys |
+//! | `models`, `catalog` | the names that clients may use for models |
+//! | `parsed_request` | a request with its effective options |
+//! | `opening` | the turn that answers a request |
+//! | `previous`, `stored_response`, `item_references` | replies that are fetched later, by their ids |
+//! | `failures` | the client's error for each internal error |
+
+mod api_keys;
+mod catalog;
+mod config;
+pub mod failures;
+mod gateway;
+mod idempotency_keys;
+pub mod ids;
+mod item_references;
+mod models;
+mod opening;
+mod parsed_request;
+mod previous;
+mod stored_response;
+pub mod tools;
+mod write_probe;
+
+pub use self::api_keys::{ApiKeys, Principal};
+pub use self::catalog::ModelCatalog;
+pub use self::config::{
+    GatewayConfig, GatewayLimits, KeySummary, ProviderSummary, ServerDirectory, ServerSummary,
+    ServerSummaryState,
+};
+pub use self::gateway::Gateway;
+pub use self::item_references::resolve_references;
+pub use self::opening::AnsweringTurn;
+pub use self::parsed_request::ParsedRequest;
+pub use self::previous::not_found;
+pub use self::stored_response::StoredResponse;

@@ -1,0 +1,114 @@
+//! The routes, with a model in memory behind them.
+
+use axum::body::Body;
+use axum::response::Response;
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::BodyExt as _;
+use jackfield_domain::digest::Digest;
+use jackfield_engine::ServerTools;
+use jackfield_gateway::{ApiKeys, Gateway, Principal};
+use jackfield_http::router;
+use jackfield_testkit::fakes::ScriptedReply;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+use super::harness::gateway;
+
+async fn post(gateway: &Gateway, path: &str, headers: &[(&str, &str)], body: &Value) -> Response {
+    let mut request = Request::post(path).header("content-type", "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Body::from(body.to_string()));
+    let answered = router(gateway).oneshot(request.expect("a request")).await;
+    answered.expect("an answer")
+}
+
+async fn text(response: Response) -> (StatusCode, HeaderMap, String) {
+    let (head, body) = response.into_parts();
+    let body = body.collect().await.expect("a body").to_bytes();
+    let text = String::from_utf8(body.to_vec()).expect("text");
+    (head.status, head.headers, text)
+}
+
+async fn json(response: Response) -> (StatusCode, Value) {
+    let (status, _, text) = text(response).await;
+    (status, serde_json::from_str(&text).expect("JSON"))
+}
+
+fn chat(stream: bool) -> Value {
+    json!({
+        "model": "claude/model",
+        "messages": [{"role": "user", "content": "Hello"}],
+        "stream": stream,
+    })
+}
+
+#[tokio::test]
+async fn each_language_gets_the_models_reply() {
+    let replies = [(); 3].map(|()| ScriptedReply::text("Good day"));
+    let gateway = gateway(replies, |_| {});
+    let (status, answer) =
+        json(post(&gateway, "/v1/chat/completions", &[], &chat(false)).await).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    assert_eq!(answer["choices"][0]["message"]["content"], "Good day");
+    let request = json!({"model": "claude/model", "input": "Hello"});
+    let (status, answer) = json(post(&gateway, "/v1/responses", &[], &request).await).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    assert_eq!(answer["output"][0]["content"][0]["text"], "Good day");
+    let request = json!({
+        "model": "claude/model",
+        "max_tokens": 100,
+        "messages": [{"role": "user", "content": "Hello"}],
+    });
+    let (status, answer) = json(post(&gateway, "/v1/messages", &[], &request).await).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    assert_eq!(answer["content"][0]["text"], "Good day");
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_its_last_event() {
+    let gateway = gateway([ScriptedReply::text("Good day")], |_| {});
+    let response = post(&gateway, "/v1/chat/completions", &[], &chat(true)).await;
+    let (status, headers, events) = text(response).await;
+    assert_eq!(status, StatusCode::OK, "{events}");
+    assert_eq!(headers["content-type"], "text/event-stream; charset=utf-8");
+    assert!(events.contains("Good day"), "{events}");
+    assert!(events.trim_end().ends_with("data: [DONE]"), "{events}");
+}
+
+#[tokio::test]
+async fn a_turn_of_the_own_api_ends_with_its_answer() {
+    let gateway = gateway([ScriptedReply::text("Good day")], |_| {});
+    let (status, session) = json(post(&gateway, "/api/v1/sessions", &[], &json!({})).await).await;
+    assert_eq!(status, StatusCode::CREATED, "{session}");
+    let id = session["id"].as_str().expect("an id");
+    let path = format!("/api/v1/sessions/{id}/turns");
+    let request = json!({"message": "Hello", "mode": "wait"});
+    let (status, turn) = json(post(&gateway, &path, &[], &request).await).await;
+    assert!(status.is_success(), "{turn}");
+    assert!(turn.to_string().contains("Good day"), "{turn}");
+}
+
+#[tokio::test]
+async fn a_client_needs_one_of_the_keys() {
+    let client = Principal {
+        admin: false,
+        name: "ann".into(),
+        principal: "ann".into(),
+        tools: ServerTools::All,
+    };
+    let reply = ScriptedReply::text("Good day");
+    let gateway = gateway([reply], |config| {
+        config.api_keys = ApiKeys::new([(Digest::of(b"right"), client)]);
+    });
+    for headers in [&[][..], &[("authorization", "Bearer wrong")]] {
+        let response = post(&gateway, "/v1/chat/completions", headers, &chat(false)).await;
+        let (status, refusal) = json(response).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED, "{headers:?}");
+        assert_eq!(refusal["error"]["code"], "invalid_api_key", "{refusal}");
+    }
+    let headers = [("authorization", "bearer right")];
+    let response = post(&gateway, "/v1/chat/completions", &headers, &chat(false)).await;
+    assert_eq!(response.status(), StatusCode::OK);
+}

@@ -1,0 +1,148 @@
+//! The gateway of an assembly and its configuration.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_assembly::{
+    ApprovalsMode, Assembly, Config, ConfigError, DisconnectSetting, Environment, KeyState,
+    OpenJournal, ProviderState, ServeConfig, ServeLimits, ServerStatus, ServerToolbox,
+};
+use jackfield_domain::request::ModelRef;
+use jackfield_engine::Disconnect;
+use jackfield_gateway::{
+    ApiKeys, Gateway, GatewayConfig, GatewayLimits, KeySummary, Principal, ProviderSummary,
+    ServerDirectory, ServerSummary, ServerSummaryState,
+};
+
+/// Makes the gateway.
+///
+/// # Errors
+///
+/// [`ConfigError`] if a token cannot be read.
+pub(crate) fn gateway(
+    mut assembled: Assembly,
+    config: &Config,
+    environment: &Environment,
+) -> Result<Gateway, ConfigError> {
+    let serve = &config.serve;
+    // An approver may allow a call even where no person can be asked.
+    let can_ask = serve.approvals == ApprovalsMode::Wait;
+    assembled.options.policy.can_ask = can_ask || assembled.engine.has_approver();
+    let default_options = assembled.options.clone();
+    let mut options = BTreeMap::new();
+    let names: Vec<Arc<str>> = assembled.providers.keys().cloned().collect();
+    for provider in names {
+        let model = ModelRef {
+            model: Arc::clone(&default_options.model.model),
+            provider: Arc::clone(&provider),
+        };
+        assembled.switch(config, model);
+        options.insert(provider, assembled.options.clone());
+    }
+    let has_tools = config.builtins
+        || config.servers.values().any(|server| server.enabled)
+        || !(config.web.tools.is_empty() && config.web.found.is_empty());
+    let missing_keys = assembled.missing_keys.into_iter();
+    let providers = assembled.providers.iter();
+    let config = GatewayConfig {
+        access_log: serve.access_log,
+        aliases: config.aliases.clone(),
+        api_keys: api_keys(serve, environment)?,
+        disconnect: match serve.disconnect {
+            DisconnectSetting::Cancel => Disconnect::Cancel(Duration::ZERO),
+            DisconnectSetting::Finish => Disconnect::Finish,
+        },
+        extensions: serve.extensions,
+        has_tools,
+        keep_alive: serve.keep_alive,
+        limits: limits(&serve.limits),
+        log_content: serve.log_content,
+        missing_keys: missing_keys
+            .map(|(name, missing)| (name, missing.reason))
+            .collect(),
+        options,
+        providers: providers
+            .map(|(name, state)| (Arc::clone(name), provider(state)))
+            .collect(),
+        servers: Arc::new(ConfiguredServers(assembled.servers)),
+        show_tools: serve.show_tools,
+        stream_arguments: serve.stream_arguments,
+        whole_replies: serve.whole_replies,
+        ..GatewayConfig::new(default_options)
+    };
+    let memory = OpenJournal::ephemeral().journal;
+    Ok(Gateway::new(assembled.engine, memory, config))
+}
+
+/// The clients; without tokens, the gateway only listens on this machine, so every client is its owner.
+fn api_keys(serve: &ServeConfig, environment: &Environment) -> Result<ApiKeys, ConfigError> {
+    if serve.tokens.is_empty() {
+        return Ok(ApiKeys::open(serve.tools.clone()));
+    }
+    let mut clients = Vec::new();
+    let digests = serve.digests(environment).into_iter();
+    for ((name, token), (_, digest)) in serve.tokens.iter().zip(digests) {
+        let client = Principal {
+            admin: token.admin,
+            name: Arc::clone(name),
+            principal: Arc::clone(token.principal.as_ref().unwrap_or(name)),
+            tools: token.tools.as_ref().unwrap_or(&serve.tools).clone(),
+        };
+        clients.push((digest?, client));
+    }
+    Ok(ApiKeys::new(clients))
+}
+
+const fn limits(limits: &ServeLimits) -> GatewayLimits {
+    GatewayLimits {
+        body: limits.body,
+        body_time: limits.body_time,
+        connections: limits.connections,
+        drain: limits.drain,
+        header_time: limits.header_time,
+        headers: limits.headers,
+        streams: limits.streams,
+        tools: limits.tools,
+        whole_reply: limits.whole_reply,
+        write_time: limits.write_time,
+    }
+}
+
+fn provider(state: &ProviderState) -> ProviderSummary {
+    ProviderSummary {
+        configured: state.configured,
+        dialect: Arc::clone(&state.dialect),
+        key: match state.key {
+            KeyState::Found(_) => KeySummary::Found,
+            KeyState::Missing(_) => KeySummary::Missing,
+            KeyState::NotNeeded => KeySummary::NotNeeded,
+        },
+        kind: Arc::clone(&state.kind),
+    }
+}
+
+/// The configured MCP servers.
+struct ConfiguredServers(Vec<ServerToolbox>);
+
+impl ServerDirectory for ConfiguredServers {
+    fn servers(&self) -> Vec<ServerSummary> {
+        let servers = self.0.iter().map(|server| {
+            let config = &server.config;
+            ServerSummary {
+                description: config.description.clone(),
+                id: config.id.as_str().into(),
+                name: config.name.clone(),
+                state: match server.state() {
+                    ServerStatus::Failed { reason, .. } => ServerSummaryState::Failed(reason),
+                    ServerStatus::Off => ServerSummaryState::Off,
+                    ServerStatus::Ready { protocol, .. } => ServerSummaryState::Ready(protocol),
+                    ServerStatus::Starting => ServerSummaryState::Starting,
+                    ServerStatus::Stopped => ServerSummaryState::Stopped,
+                },
+                trusted: config.trusted,
+            }
+        });
+        servers.collect()
+    }
+}
