@@ -11,6 +11,7 @@ use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease, Loaded,
@@ -142,5 +143,9 @@ impl<J: Journal> Journal for Counting<J> {
 
     fn admin(&self) -> Option<&dyn JournalAdmin> {
         self.journal.admin()
+    }
+
+    fn spending(&self) -> Option<&dyn SpendingLog> {
+        self.journal.spending()
     }
 }

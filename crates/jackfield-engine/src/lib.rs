@@ -50,6 +50,7 @@ mod retention;
 mod send;
 mod sessions;
 mod shutdown;
+mod spending;
 mod state;
 mod subscribers;
 mod toolboxes;
@@ -60,6 +61,7 @@ mod writes;
 pub use jackfield_ports::chat_model::Capabilities;
 pub use jackfield_ports::journal::marks::{FoundTurn, Mark};
 pub use jackfield_ports::journal::sessions::{OpenTurn, SessionQuery, SessionRow};
+pub use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
 pub use jackfield_ports::journal::{DeliveryOutcome, Hold, JournalError, Loaded};
 pub use jackfield_ports::toolbox_source::{ToolboxProblem, ToolboxStatus};
 

@@ -5,6 +5,7 @@ pub mod fold;
 mod lease;
 pub mod marks;
 pub mod sessions;
+pub mod spending;
 pub mod summary;
 pub mod waits;
 
@@ -22,6 +23,7 @@ use self::admin::JournalAdmin;
 pub use self::lease::{Lease, LeaseDeadline};
 use self::marks::{FoundTurn, Mark};
 use self::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use self::spending::SpendingLog;
 use self::waits::WaitRow;
 use crate::chat_model::BoxError;
 
@@ -225,6 +227,11 @@ pub trait Journal: Send + Sync {
 
     /// The journal as a whole, for people who look after it. The default is `None`: there is nothing to look over.
     fn admin(&self) -> Option<&dyn JournalAdmin> {
+        None
+    }
+
+    /// The log of spending records. The default is `None`: no spending record is stored.
+    fn spending(&self) -> Option<&dyn SpendingLog> {
         None
     }
 }

@@ -12,6 +12,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::summary::normalize;
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
@@ -24,6 +25,7 @@ use crate::holds::MemoryHolds;
 use crate::marks::{Marks, shrink};
 use crate::record::{NewSteps, Record, SharedTexts, StoredStep};
 use crate::session::SessionRows;
+use crate::spending::SpendingRows;
 
 /// Stores the facts and the inbox of every session in memory.
 ///
@@ -39,6 +41,7 @@ pub struct MemoryJournal {
     /// The number of the process that this stands for.
     process: u64,
     sessions: Arc<Mutex<SessionTable>>,
+    spending: Arc<Mutex<SpendingRows>>,
 }
 
 #[derive(Default)]
@@ -69,11 +72,12 @@ impl MemoryJournal {
             lease: None,
             process: 0,
             sessions: Arc::default(),
+            spending: Arc::default(),
         }
     }
 
     /// Makes the journal ephemeral: its sessions are deleted soon, and never listed or searched. Steps are
-    /// stored as values, which saves encoding and decoding them.
+    /// stored as values, which saves encoding and decoding them. It has no log of spending records.
     #[must_use]
     pub fn ephemeral(self) -> Self {
         Self {
@@ -104,6 +108,7 @@ impl MemoryJournal {
             lease: self.lease,
             process: sessions.processes,
             sessions: Arc::clone(&self.sessions),
+            spending: Arc::clone(&self.spending),
         }
     }
 
@@ -138,6 +143,10 @@ impl MemoryJournal {
 
     fn lock(&self) -> MutexGuard<'_, SessionTable> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn spending_rows(&self) -> MutexGuard<'_, SpendingRows> {
+        self.spending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -380,6 +389,10 @@ impl Journal for MemoryJournal {
 
     fn is_durable(&self) -> bool {
         false
+    }
+
+    fn spending(&self) -> Option<&dyn SpendingLog> {
+        (!self.is_ephemeral).then_some(self)
     }
 }
 

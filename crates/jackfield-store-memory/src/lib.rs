@@ -9,5 +9,6 @@ mod journal;
 mod marks;
 mod record;
 mod session;
+mod spending;
 
 pub use self::journal::MemoryJournal;

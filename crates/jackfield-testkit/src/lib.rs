@@ -9,6 +9,7 @@ mod gate;
 pub mod mocks;
 pub mod outline;
 pub mod server;
+pub mod spending;
 
 /// The examples of the guide: they must compile, and those that need no network must pass.
 #[cfg(doctest)]

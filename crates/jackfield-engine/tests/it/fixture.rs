@@ -25,6 +25,7 @@ use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease, Loaded,
@@ -375,6 +376,10 @@ impl Journal for Watched {
 
     fn is_durable(&self) -> bool {
         self.inner.is_durable()
+    }
+
+    fn spending(&self) -> Option<&dyn SpendingLog> {
+        self.inner.spending()
     }
 }
 

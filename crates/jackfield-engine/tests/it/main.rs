@@ -38,6 +38,7 @@ mod schemas;
 mod script;
 mod second;
 mod slow_toolbox;
+mod spending;
 mod toolbox_sources;
 mod unheard;
 mod vast;

@@ -39,6 +39,7 @@ mod listing;
 mod loading;
 mod owning;
 mod scene;
+mod spending;
 mod story;
 mod waits;
 
@@ -252,6 +253,20 @@ macro_rules! journal_clauses {
             what_was_not_written_is_not_found
             /// Nothing of a deleted session is found, also if there is another one of its name.
             what_is_deleted_is_not_found
+            /// A spending record comes back equal, with every field.
+            a_spending_record_comes_back_equal
+            /// A spending record that is recorded again, by any process, is no error, and is stored once.
+            a_spending_record_is_stored_once
+            /// The first spending record of an id stays: a later one changes nothing, whatever else is in it.
+            the_first_spending_record_of_an_id_stays
+            /// `records` is ordered by the time of the records, and by the bytes of their ids where the time is the same.
+            spending_records_are_ordered_by_time_and_id
+            /// Pages that continue each other have every record that was there before the first of them, and none twice, whatever is recorded meanwhile; no page is longer than its limit.
+            pages_of_spending_records_have_each_once
+            /// `records` begins with the records of the time that was asked for, or after the place that was asked for, whichever comes later.
+            spending_records_begin_at_a_time
+            /// The next process finds every spending record, and recognises a repetition.
+            a_restart_keeps_spending_records
         }
     };
 }
@@ -324,5 +339,6 @@ mod all {
     pub(super) use super::listing::*;
     pub(super) use super::loading::*;
     pub(super) use super::owning::*;
+    pub(super) use super::spending::*;
     pub(super) use super::waits::*;
 }

@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
+use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::chat_model::BoxError;
 use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
@@ -70,10 +72,14 @@ pub enum JournalRequest {
     OpenWaits,
     /// `own`.
     Own,
+    /// `record` of the log of spending records.
+    RecordSpending,
     /// `release`.
     Release,
     /// `sessions`.
     Sessions,
+    /// `records` of the log of spending records.
+    SpendingRecords,
 }
 
 /// A fault of one append.
@@ -177,6 +183,14 @@ impl FaultyJournal {
             return Err(JournalError::Unreachable { source: lost() });
         }
         Ok(())
+    }
+
+    /// The log of the wrapped journal, without which this one has none either.
+    fn inner_log(&self) -> Result<&dyn SpendingLog, JournalError> {
+        let log = self.inner.spending();
+        log.ok_or_else(|| JournalError::Unreachable {
+            source: "there is no log of spending records".into(),
+        })
     }
 }
 
@@ -336,6 +350,23 @@ impl Journal for FaultyJournal {
 
     fn admin(&self) -> Option<&dyn JournalAdmin> {
         self.inner.admin()
+    }
+
+    fn spending(&self) -> Option<&dyn SpendingLog> {
+        self.inner.spending().map(|_| self as &dyn SpendingLog)
+    }
+}
+
+#[async_trait]
+impl SpendingLog for FaultyJournal {
+    async fn record(&self, record: &SpendingRecord) -> Result<(), JournalError> {
+        self.check_reachable(JournalRequest::RecordSpending)?;
+        self.inner_log()?.record(record).await
+    }
+
+    async fn records(&self, query: &SpendingQuery) -> Result<SpendingPage, JournalError> {
+        self.check_reachable(JournalRequest::SpendingRecords)?;
+        self.inner_log()?.records(query).await
     }
 }
 

@@ -309,4 +309,42 @@ const MISTAKES: &[(Mistake, &str)] = &[
         "what_was_not_written_is_not_found",
     ),
     (Mistake::DeletedFound, "what_is_deleted_is_not_found"),
+    (
+        Mistake::SpendingRounded,
+        "a_spending_record_comes_back_equal",
+    ),
+    (Mistake::SpendingTwice, "a_spending_record_is_stored_once"),
+    (
+        Mistake::SpendingRepetitionRefused,
+        "a_spending_record_is_stored_once",
+    ),
+    (
+        Mistake::SpendingOverwritten,
+        "the_first_spending_record_of_an_id_stays",
+    ),
+    (
+        Mistake::SpendingUnordered,
+        "spending_records_are_ordered_by_time_and_id",
+    ),
+    (
+        Mistake::SpendingLimitIgnored,
+        "pages_of_spending_records_have_each_once",
+    ),
+    (
+        Mistake::SpendingPagesRepeat,
+        "pages_of_spending_records_have_each_once",
+    ),
+    (
+        Mistake::SpendingPagesSkip,
+        "pages_of_spending_records_have_each_once",
+    ),
+    (
+        Mistake::SpendingSinceExcluded,
+        "spending_records_begin_at_a_time",
+    ),
+    (
+        Mistake::SpendingPlaceIgnored,
+        "spending_records_begin_at_a_time",
+    ),
+    (Mistake::Forgetful, "a_restart_keeps_spending_records"),
 ];

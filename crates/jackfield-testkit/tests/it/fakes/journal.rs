@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::Now;
+use jackfield_ports::journal::spending::SpendingQuery;
 use jackfield_ports::journal::{Append, AppendRefusal, Appended, Epoch, Journal as _};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{AppendFault, FaultyJournal, Gate, JournalRequest};
@@ -113,6 +114,8 @@ async fn a_journal_that_cannot_be_reached_answers_nothing() {
     assert!(journal.own(&session()).await.is_err());
     assert!(journal.load(&session()).await.is_err());
     assert!(journal.inbox(&session(), 0).await.is_err());
+    let log = journal.spending().unwrap_or_else(|| panic!("a log"));
+    assert!(log.records(&SpendingQuery::default()).await.is_err());
     assert!(matches!(
         journal.append(&append).await,
         Appended::Unknown(_)

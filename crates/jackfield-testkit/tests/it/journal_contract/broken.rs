@@ -9,6 +9,7 @@ mod finding;
 mod leases;
 mod lists;
 mod mistake;
+mod spending;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
@@ -18,10 +19,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
+use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::{MonoTime, WallTime};
 use jackfield_domain::wait::{CancelCause, Delivery, DeliveryBody, WaitEnd, WaitEndKind};
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{DueSessions, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
@@ -52,6 +55,8 @@ struct Mistaken {
     refused: AtomicUsize,
     /// Whether an append came again.
     repeated: AtomicBool,
+    /// Every spending record that came, in the order in which they came.
+    spent: Mutex<Vec<SpendingRecord>>,
     taken: AtomicBool,
     written: Mutex<Vec<Append>>,
 }
@@ -105,6 +110,7 @@ impl Mistaken {
             reading: AtomicBool::new(false),
             refused: AtomicUsize::new(0),
             repeated: AtomicBool::new(false),
+            spent: Mutex::default(),
             taken: AtomicBool::new(false),
             written: Mutex::default(),
         }
@@ -427,6 +433,10 @@ impl Journal for Mistaken {
 
     async fn close(&self) {
         self.end_all().await;
+    }
+
+    fn spending(&self) -> Option<&dyn SpendingLog> {
+        Some(self)
     }
 }
 

@@ -1,0 +1,50 @@
+//! Spending records: what requests used that were passed through to a provider without a turn.
+
+use jackfield_domain::spending_record::SpendingRecord;
+use jackfield_domain::time::WallTime;
+use jackfield_ports::journal::spending::{SpendingLog, SpendingQuery};
+
+use crate::error::EngineError;
+use crate::state::Engine;
+
+impl Engine {
+    /// The journal's log of spending records; `None` if the journal stores none.
+    #[must_use]
+    pub fn spending(&self) -> Option<&dyn SpendingLog> {
+        self.shared.journal.spending()
+    }
+
+    /// Passes each stored spending record of a time and later to `read`, the oldest first. Returns how many records
+    /// cannot be read: a newer version wrote them, or they are damaged.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the journal cannot be read.
+    pub async fn read_spending(
+        &self,
+        since: Option<WallTime>,
+        mut read: impl FnMut(&SpendingRecord) + Send,
+    ) -> Result<u64, EngineError> {
+        let Some(log) = self.spending() else {
+            return Ok(0);
+        };
+        let mut query = SpendingQuery {
+            after: None,
+            limit: PAGE,
+            since,
+        };
+        let mut unreadable = 0;
+        loop {
+            let page = log.records(&query).await?;
+            page.records.iter().for_each(&mut read);
+            unreadable += page.unreadable.len() as u64;
+            query.after = page.next;
+            if query.after.is_none() {
+                return Ok(unreadable);
+            }
+        }
+    }
+}
+
+/// How many records are read at once.
+const PAGE: usize = 500;
