@@ -17,6 +17,7 @@ use crate::error::JobError;
 use crate::marks;
 use crate::parts;
 use crate::rows::{self, StoredSession};
+use crate::spending::{self, SpendingFault};
 
 /// Checks the file for at most `limit`.
 pub(crate) fn check(
@@ -26,7 +27,8 @@ pub(crate) fn check(
 ) -> CheckReport {
     run_within(connection, limit, |check| {
         check.check_pages()?;
-        check.check_sessions(&mut progress)
+        check.check_sessions(&mut progress)?;
+        check.check_spending()
     })
 }
 
@@ -134,13 +136,32 @@ impl CheckRun<'_> {
                 self.report.newer.push(session);
             }
             Some(Err(SessionFault::Record(error))) => {
-                let why = std::error::Error::source(&error).map(ToString::to_string);
-                let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
-                self.report.damage.push(format!("{what}: {error}{why}"));
+                self.report.damage.push(record_damage(&what, &error));
             }
             Some(Err(SessionFault::Row(why))) => self.report.damage.push(format!("{what}: {why}")),
         }
         Ok(())
+    }
+
+    /// Reads all spending records.
+    fn check_spending(&mut self) -> Result<(), TimeUp> {
+        let CheckReport {
+            damage,
+            newer_spending,
+            ..
+        } = &mut self.report;
+        let read = spending::for_each(self.connection, |id, record| {
+            let what = format!("spending record {id:?}");
+            match record {
+                Ok(_) => {}
+                Err(SpendingFault::Different) => {
+                    damage.push(format!("{what}: its row does not say what its record says"));
+                }
+                Err(SpendingFault::Newer) => *newer_spending += 1,
+                Err(SpendingFault::Record(error)) => damage.push(record_damage(&what, &error)),
+            }
+        });
+        self.record("the spending records", read).map(drop)
     }
 
     /// Reads all rows and records of a session.
@@ -243,6 +264,13 @@ impl CheckRun<'_> {
             }
         }
     }
+}
+
+/// The sentence about a record that cannot be decoded.
+fn record_damage(what: &str, error: &DecodeError) -> String {
+    let why = std::error::Error::source(error).map(ToString::to_string);
+    let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+    format!("{what}: {error}{why}")
 }
 
 /// The damage of one session.

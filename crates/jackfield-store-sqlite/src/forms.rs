@@ -1,7 +1,7 @@
 //! The forms (schema versions) of the file, and the migrations between them.
 
 /// The current form; [`MIGRATIONS`] leads up to it from each earlier one.
-pub(crate) const FORM: i64 = 5;
+pub(crate) const FORM: i64 = 6;
 
 /// The statements that set up an empty file. The result equals the first form after all [`MIGRATIONS`].
 pub(crate) const NEWEST: &str = "
@@ -101,6 +101,17 @@ CREATE TABLE marks (
 
 CREATE INDEX places_of_marks ON marks (place);
 CREATE INDEX marks_of_sessions ON marks (session);
+
+-- What requests used that were passed through without a turn; they belong to no session.
+CREATE TABLE spending (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    at INTEGER NOT NULL,
+    vocabulary INTEGER NOT NULL,
+    record BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX spending_by_time ON spending (at, id);
 ";
 
 /// The statements from each form to the next, from the first on. A released entry never changes: a new form is a
@@ -228,4 +239,15 @@ ALTER TABLE steps_anew RENAME TO steps;
 DROP TABLE sessions;
 ALTER TABLE sessions_anew RENAME TO sessions;
 CREATE INDEX due_sessions ON sessions (due) WHERE due IS NOT NULL;
+","
+-- What requests used that were passed through without a turn; they belong to no session.
+CREATE TABLE spending (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    at INTEGER NOT NULL,
+    vocabulary INTEGER NOT NULL,
+    record BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX spending_by_time ON spending (at, id);
 "];

@@ -2,6 +2,7 @@
 
 pub(crate) mod errors;
 mod inspection;
+mod spending;
 
 use std::fmt;
 use std::io;
@@ -17,6 +18,7 @@ use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::admin::JournalAdmin;
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{self, DueSessions, SessionQuery, WaitQuery};
+use jackfield_ports::journal::spending::SpendingLog;
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Hold, Journal, JournalError, Lease,
@@ -487,6 +489,10 @@ impl Journal for SqliteJournal {
     }
 
     fn admin(&self) -> Option<&dyn JournalAdmin> {
+        Some(self)
+    }
+
+    fn spending(&self) -> Option<&dyn SpendingLog> {
         Some(self)
     }
 }

@@ -12,10 +12,11 @@
 //!   log or an older copy of the file.
 //! - **Held.** A held session is not deleted: each held session has a file beside the database, which its holders
 //!   lock.
+//! - **Beside the sessions.** Spending records have a table of their own, and belong to no session.
 //! - **Notified.** A delivery of another process is noticed within [`POLL_INTERVAL`].
 //!
-//! Only the steps and deliveries are records of `jackfield-record`; the other columns exist for search and
-//! comparison.
+//! Only the steps, deliveries and spending records are records of `jackfield-record`; the other columns exist for
+//! search and comparison.
 
 mod arrivals;
 mod chain;
@@ -43,6 +44,7 @@ mod requests;
 mod restored;
 mod rows;
 mod schema;
+mod spending;
 mod witness;
 mod writer;
 

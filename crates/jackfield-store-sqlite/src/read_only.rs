@@ -17,10 +17,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
+use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{self, DueSessions, SessionQuery, WaitQuery};
+use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, AppendRefusal, Appended, DeliveryOutcome, Epoch, Journal, JournalError, Lease, Loaded,
@@ -41,6 +43,7 @@ use crate::records::{deliveries, steps};
 use crate::restored::RestoredMarks;
 use crate::rows::{self, StoredSession};
 use crate::schema;
+use crate::spending;
 
 /// Reads the sessions of a file that cannot be written. Every request that would write is refused.
 pub struct ReadOnlyJournal {
@@ -261,6 +264,23 @@ impl Journal for ReadOnlyJournal {
     /// Closes the file. All later requests fail.
     async fn close(&self) {
         self.readers.close();
+    }
+
+    fn spending(&self) -> Option<&dyn SpendingLog> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl SpendingLog for ReadOnlyJournal {
+    async fn record(&self, _: &SpendingRecord) -> Result<(), JournalError> {
+        Err(self.refused())
+    }
+
+    async fn records(&self, query: &SpendingQuery) -> Result<SpendingPage, JournalError> {
+        let query = query.clone();
+        self.read(move |connection| spending::page(connection, &query))
+            .await
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! SQLite silently drops the end of a log that was truncated or overwritten, and an older copy of the file looks as
 //! complete as the newer one. Either way the newest commits are lost, in all tables alike. So one line outside of
-//! the database is enough to detect it: if the last append is there, everything is.
+//! the database is enough to detect it: if the last append is there, everything before it is. Spending records that
+//! were written after it may be lost unnoticed: a sum is too low then, but no call is made again.
 //!
 //! The line is written after the sync of each append and before its answer, and is not synced itself. A killed
 //! process loses nothing of it. A loss of power may leave it older than the database, never newer: then it may miss

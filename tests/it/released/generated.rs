@@ -11,6 +11,7 @@ use jackfield_domain::ids::{DeliveryId, SessionId, ToolCallId, TurnId, WaitId};
 use jackfield_domain::message::Message;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::setup::{Opening, Setup};
+use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::LOOP_VERSION;
 use jackfield_domain::wait::{
@@ -33,6 +34,10 @@ pub(crate) async fn add_missing(file: &Path, seen: Seen) -> Kinds {
         runner: TestRunner::deterministic(),
         seen,
     };
+    let log = journal.spending().expect("a log");
+    for record in maker.spending() {
+        log.record(&record).await.expect("it can be recorded");
+    }
     let plain = maker.plain_setup();
     let (forks, facts): (Vec<_>, Vec<_>) = maker
         .facts()
@@ -68,6 +73,17 @@ impl Maker {
     fn one<T: Strategy>(&mut self, strategy: &T) -> T::Value {
         let tree = strategy.new_tree(&mut self.runner);
         tree.expect("a strategy without filters").current()
+    }
+
+    /// Records of requests that were passed through.
+    fn spending(&mut self) -> Vec<SpendingRecord> {
+        self.seen.spending();
+        let strategy = arb::spending_record();
+        let records = (0..8).map(|nth| SpendingRecord {
+            id: format!("generated-{nth}").into(),
+            ..self.one(&strategy)
+        });
+        records.collect()
     }
 
     /// A setup without tools and without a client, for turns in which something else matters.

@@ -60,8 +60,8 @@ macro_rules! kinds {
     };
 }
 
-/// Fields that may be missing; each has to be there once.
-const FIELDS: [&str; 29] = [
+/// Fields that may be missing, and the record beside the sessions; each has to be there once.
+const FIELDS: [&str; 30] = [
     "field.annotation",
     "field.approval",
     "field.assistant",
@@ -91,6 +91,7 @@ const FIELDS: [&str; 29] = [
     "field.view",
     "field.whole",
     "field.withdrawn",
+    "record.spending",
 ];
 
 kinds! {

@@ -42,6 +42,11 @@ impl Seen {
         }
     }
 
+    /// A spending record.
+    pub(crate) fn spending(&mut self) {
+        self.field("record.spending", true);
+    }
+
     pub(crate) fn fact(&mut self, fact: &Fact) {
         self.kind(fact);
         match fact {

@@ -10,6 +10,7 @@ use jackfield_domain::fact::Fact;
 use jackfield_domain::message::Message;
 use jackfield_domain::setup::Opening;
 use jackfield_ports::journal::sessions::{SessionQuery, SessionRow};
+use jackfield_ports::journal::spending::SpendingQuery;
 use jackfield_ports::journal::{Journal as _, Loaded};
 use jackfield_store_sqlite::{Options, SqliteJournal};
 
@@ -36,6 +37,22 @@ pub(crate) async fn read(file: &Path) -> (String, Seen) {
         loaded.steps.iter().for_each(|step| seen.step(step));
         let deliveries = loaded.deliveries.iter();
         deliveries.for_each(|delivery| seen.delivery(delivery));
+    }
+    let all = SpendingQuery {
+        limit: 1_000,
+        ..SpendingQuery::default()
+    };
+    let log = journal.spending().expect("a log");
+    let page = log.records(&all).await.expect("a list");
+    assert_eq!(page.unreadable, []);
+    for record in &page.records {
+        seen.spending();
+        let (principal, usage) = (short(&record.principal), &record.usage);
+        let used = format!("{} in, {} out", usage.input, usage.output);
+        line(
+            &mut text,
+            &format!("spending {}: {principal}, {used}", record.id),
+        );
     }
     journal.close().await;
     text.push('\n');

@@ -75,6 +75,8 @@ pub struct CheckReport {
     pub is_complete: bool,
     /// Sessions with records of a newer version, which this one cannot fully read. They are not damaged.
     pub newer: Vec<SessionId>,
+    /// The number of spending records of a newer version, which this one cannot read. They are not damaged.
+    pub newer_spending: u64,
     /// The number of sessions checked.
     pub sessions: u64,
     /// The number of steps read.

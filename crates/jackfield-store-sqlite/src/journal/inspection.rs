@@ -49,7 +49,7 @@ impl SqliteJournal {
     }
 
     /// Reads from the file as a whole.
-    async fn inspect<T: Send + 'static>(
+    pub(super) async fn inspect<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, JournalError> {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
+use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::{Now, WallTime};
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_ports::journal::{Append, Epoch};
@@ -80,4 +81,10 @@ pub(crate) fn append(session: &SessionId, epoch: Epoch, position: u64) -> Append
         session: session.clone(),
         steps: vec![step(position)],
     }
+}
+
+/// A spending record of this id, so many milliseconds after the start.
+pub(crate) fn spending(id: &str, millis: i64) -> SpendingRecord {
+    let at = WallTime::from_millis(START.as_millis() + millis);
+    jackfield_testkit::spending::record(id, at)
 }

@@ -20,4 +20,5 @@ mod parts;
 mod processes;
 mod reading;
 mod recent;
+mod spending;
 mod writing;

@@ -196,6 +196,15 @@ async fn check_integrity(opened: &OpenJournal, shown: &str) -> Vec<DoctorCheck> 
                 .with_page(TroubleshootingSection::Sessions),
         );
     }
+    if checked.newer_spending > 0 {
+        let many = counted(checked.newer_spending, "spending record");
+        let says = format!("a newer version wrote {many} in {shown}, which this one cannot read");
+        let help = "use that version for `jackfield usage`";
+        checks.push(
+            DoctorCheck::warning(Area::Sessions, says, help)
+                .with_page(TroubleshootingSection::Sessions),
+        );
+    }
     let read = counted(checked.sessions, "session");
     if !checked.is_complete {
         let says = format!("not all of it was looked over in {MAX_CHECK_TIME:?}: {read}");
