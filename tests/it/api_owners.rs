@@ -1,5 +1,10 @@
 //! The gateway's own API: whose a session is, and who may answer its questions.
 
+use jackfield_domain::spending_record::SpendingRecord;
+use jackfield_domain::time::WallTime;
+use jackfield_ports::journal::Journal as _;
+use jackfield_store_sqlite::{Options, SqliteJournal};
+use jackfield_testkit::spending::record;
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
@@ -113,6 +118,31 @@ async fn two_tokens_never_meet_and_an_admin_sees_all() {
         is_problem(&refused, 401, "unauthenticated");
     }
     assert_eq!(gateway.get("/healthz").answered().await.status, 200);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn requests_that_were_passed_through_are_seen_by_their_principal_and_an_admin() {
+    let files = Kept::new();
+    let claude = ScriptedClaude::start(Vec::<ScriptTurn>::new()).await;
+    let gateway = started(&files, &claude).await;
+    // As another process of the gateway, beside this one.
+    let journal = SqliteJournal::open(files.file(), Options::default()).expect("a journal");
+    let log = journal.spending().expect("a log");
+    for principal in ["ann", "ann/user", "anna", "ben"] {
+        let record = SpendingRecord {
+            principal: principal.into(),
+            ..record(principal, WallTime::from_millis(0))
+        };
+        log.record(&record).await.expect("recorded");
+    }
+    let replies = async |token: &str| {
+        let used = ask(&gateway, token, "GET", "/api/v1/usage", &json!({})).await;
+        used.is(200)["total"]["replies"].clone()
+    };
+    let all = [replies(ANN).await, replies(BEN).await, replies(ROOT).await];
+    assert_eq!(all, [2, 1, 4]);
+    journal.close().await;
     gateway.end().await;
 }
 

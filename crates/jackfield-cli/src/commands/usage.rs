@@ -13,7 +13,7 @@ use crate::commands::sessions::find;
 use crate::commands::{ask, printed, session_journal, since};
 use crate::exit::Exit;
 use crate::fault::CommandError;
-use crate::render::usage as show;
+use crate::render::{self, usage as show, words};
 
 /// Prints the usage.
 ///
@@ -54,6 +54,15 @@ async fn gather(
             &spending::by_turn(&loaded.steps),
         );
         return Ok(lines);
+    }
+    let unreadable = engine
+        .read_spending(from, |record| lines.add_record(record))
+        .await?;
+    if unreadable > 0 {
+        let many = words::counted(unreadable, "spending record");
+        render::remark(&format!(
+            "warning: {many} cannot be read and count for nothing (`jackfield doctor` says more)"
+        ));
     }
     let mut every = AllSessions::new(engine);
     while let Some(row) = every.next().await? {

@@ -21,5 +21,6 @@ mod rendering;
 mod scene;
 mod starting;
 mod tools;
+mod usage;
 mod wording;
 mod wrapping;

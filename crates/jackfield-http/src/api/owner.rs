@@ -25,17 +25,18 @@ pub(crate) async fn can_see(
 
 /// Whether this client sees a listed session.
 pub(crate) fn can_see_row(client: &Principal, row: &SessionRow) -> bool {
-    client.admin
-        || match &row.principal {
-            Some(principal) => is_own_principal(client, principal),
-            None => jackfield_gateway::ids::is_issued_to(&row.session, &client.principal),
+    match &row.principal {
+        Some(principal) => can_see_principal(client, principal),
+        None => {
+            client.admin || jackfield_gateway::ids::is_issued_to(&row.session, &client.principal)
         }
+    }
 }
 
-/// Whether a principal is the client's own, or an end user of it.
-fn is_own_principal(client: &Principal, principal: &str) -> bool {
+/// Whether this client sees what belongs to a principal: its own, or an end user of it.
+pub(crate) fn can_see_principal(client: &Principal, principal: &str) -> bool {
     let behind = principal.strip_prefix(&*client.principal);
-    behind.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    client.admin || behind.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The client's principal, or that of one of its end users. Their conversations are found separately. Token names

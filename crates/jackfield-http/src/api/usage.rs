@@ -1,4 +1,4 @@
-//! Usage and cost, summed over the client's sessions.
+//! Usage and cost, summed over the client's sessions and the requests that were passed through for it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,6 +8,8 @@ use axum::extract::State;
 use jackfield_domain::price::{Cost, Money, Price};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::spending::{self, CallSpending, TurnSpending};
+use jackfield_domain::spending_record::SpendingRecord;
+use jackfield_domain::time::WallTime;
 use jackfield_domain::usage::Usage;
 use jackfield_engine::{EngineError, JournalError, SessionQuery};
 use jackfield_gateway::Gateway;
@@ -63,7 +65,8 @@ pub(crate) struct UsageReport {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = UsageLine)]
 pub(crate) struct LineView {
-    /// What it is about.
+    /// What it is about. By session, `passed through` is the line of all requests that were passed through to a
+    /// provider, as they belong to no session.
     about: String,
     #[serde(flatten)]
     sums: SumsView,
@@ -117,8 +120,17 @@ pub(crate) async fn usage(
     let engine = gateway.engine();
     let mut aggregate = UsageAggregate {
         by,
+        since,
         ..UsageAggregate::default()
     };
+    // Records that cannot be read are left out, like the sessions that cannot be read.
+    let _unreadable = engine
+        .read_spending(since, |record| {
+            if owner::can_see_principal(&client, &record.principal) {
+                aggregate.add_record(record);
+            }
+        })
+        .await?;
     let mut before = None;
     'pages: loop {
         let query = SessionQuery {
@@ -130,8 +142,7 @@ pub(crate) async fn usage(
         let is_last = rows.len() < PAGE;
         for row in rows {
             // Rows are ordered by last change, newest first.
-            let is_older = since.is_some_and(|since| *row.changed.to_rfc3339() < *since);
-            if is_older {
+            if since.is_some_and(|since| row.changed < since) {
                 break 'pages;
             }
             before = Some((row.changed, row.session.clone()));
@@ -141,7 +152,7 @@ pub(crate) async fn usage(
             match engine.load(&row.session).await {
                 Ok(loaded) => {
                     for turn in spending::by_turn(&loaded.steps) {
-                        aggregate.add(row.session.as_str(), &turn, since);
+                        aggregate.add(row.session.as_str(), &turn);
                     }
                 }
                 // Deleted in the meantime, or written by a newer version.
@@ -165,6 +176,7 @@ struct UsageAggregate {
     all: UsageSums,
     by: UsageGroup,
     lines: BTreeMap<String, UsageSums>,
+    since: Option<WallTime>,
     tools: BTreeMap<String, Tool>,
 }
 
@@ -187,32 +199,21 @@ struct Tool {
 }
 
 impl UsageAggregate {
-    fn add(&mut self, session: &str, turn: &TurnSpending, since: Option<&str>) {
-        let counts = |at: &str| since.is_none_or(|since| at >= since);
-        let about = |by: UsageGroup, at: &str, model: &ModelRef| match by {
-            UsageGroup::Day => at.chars().take(DAY).collect(),
-            UsageGroup::Model | UsageGroup::Tool => words::model(model),
-            UsageGroup::Session => session.to_owned(),
-        };
-        let began = turn.at.to_rfc3339();
-        if counts(&began) {
-            let line = about(self.by, &began, &turn.model);
-            self.lines.entry(line).or_default().turns += 1;
+    fn add(&mut self, session: &str, turn: &TurnSpending) {
+        let since = self.since;
+        let counts = |at: WallTime| since.is_none_or(|since| at >= since);
+        if counts(turn.at) {
+            self.line(session, turn.at, &turn.model).turns += 1;
             self.all.turns += 1;
         }
-        for reply in &turn.replies {
-            let at = reply.at.to_rfc3339();
-            if counts(&at) {
-                let line = self
-                    .lines
-                    .entry(about(self.by, &at, &reply.model))
-                    .or_default();
-                line.add(&reply.usage, reply.price.as_ref());
-                self.all.add(&reply.usage, reply.price.as_ref());
-            }
+        for reply in turn.replies.iter().filter(|reply| counts(reply.at)) {
+            let price = reply.price.as_ref();
+            self.line(session, reply.at, &reply.model)
+                .add(&reply.usage, price);
+            self.all.add(&reply.usage, price);
         }
         for call in &turn.calls {
-            if counts(&call.at.to_rfc3339()) {
+            if counts(call.at) {
                 let name = call.origin.as_ref().map_or_else(
                     || call.name.to_string(),
                     |origin| format!("{}/{}", origin.toolbox, origin.tool),
@@ -220,6 +221,26 @@ impl UsageAggregate {
                 self.tools.entry(name).or_default().add(call);
             }
         }
+    }
+
+    /// Adds the usage of a request that was passed through without a turn, if it used any.
+    fn add_record(&mut self, record: &SpendingRecord) {
+        if record.usage.total() > 0 {
+            let price = record.price.as_ref();
+            self.line(PASSED_THROUGH, record.at, &record.model)
+                .add(&record.usage, price);
+            self.all.add(&record.usage, price);
+        }
+    }
+
+    /// The line of this session, time or model.
+    fn line(&mut self, session: &str, at: WallTime, model: &ModelRef) -> &mut UsageSums {
+        let about = match self.by {
+            UsageGroup::Day => at.to_rfc3339().chars().take(DAY).collect(),
+            UsageGroup::Model | UsageGroup::Tool => words::model(model),
+            UsageGroup::Session => session.to_owned(),
+        };
+        self.lines.entry(about).or_default()
     }
 
     fn report(self) -> UsageReport {
@@ -298,22 +319,20 @@ impl Tool {
     }
 }
 
-/// Validates a date. Timestamps compare to it as text.
-fn day(text: &str) -> Result<&str, ProblemDetails> {
-    let mut bytes = text.bytes().enumerate();
-    let fits = bytes.all(|(at, byte)| match at {
-        4 | 7 => byte == b'-',
-        _ => byte.is_ascii_digit(),
-    });
-    if fits && text.len() == DAY {
-        Ok(text)
-    } else {
+/// The beginning of a day.
+fn day(text: &str) -> Result<WallTime, ProblemDetails> {
+    let midnight = WallTime::from_rfc3339(&format!("{text}T00:00:00Z"));
+    // A day that its month does not have is one of the next month.
+    let midnight = midnight.filter(|at| at.to_rfc3339().get(..DAY) == Some(text));
+    midnight.ok_or_else(|| {
         let why = "a day such as `2026-11-01` is expected";
-        Err(ProblemDetails::parameter("since", why))
-    }
+        ProblemDetails::parameter("since", why)
+    })
 }
 
 /// The length of a date.
 const DAY: usize = 10;
 /// How many rows are read at once.
 const PAGE: usize = 200;
+/// The line of requests without a session. No session id has a space.
+const PASSED_THROUGH: &str = "passed through";

@@ -11,3 +11,4 @@ mod bodies;
 mod connections;
 mod harness;
 mod routes;
+mod usage;

@@ -8,6 +8,7 @@ use jackfield_domain::ids::SessionId;
 use jackfield_domain::price::{Cost, Money, Price};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::spending::{CallSpending, TurnSpending};
+use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::usage::Usage;
 
@@ -110,6 +111,27 @@ impl UsageTable {
         }
     }
 
+    /// Adds the usage of a request that was passed through without a turn, if it used any.
+    pub fn add_record(&mut self, record: &SpendingRecord) {
+        let SpendingRecord {
+            at, price, usage, ..
+        } = record;
+        if usage.total() == 0 || self.from.is_some_and(|from| *at < from) {
+            return;
+        }
+        let (order, about) = match self.by {
+            UsageGrouping::Day => (0, since::day(*at)),
+            UsageGrouping::Model | UsageGrouping::Tool => (0, model_name(&record.model)),
+            UsageGrouping::Reply | UsageGrouping::Session | UsageGrouping::Turn => {
+                (i64::MAX, PASSED_THROUGH.to_owned())
+            }
+        };
+        self.all.add(usage, price.as_ref());
+        let line = self.lines.entry((order, about.clone())).or_default();
+        line.about = about;
+        line.sums.add(usage, price.as_ref());
+    }
+
     /// The rows, in order; empty when grouped by tool.
     pub fn lines(&self) -> impl Iterator<Item = &UsageRow> {
         self.lines
@@ -137,9 +159,7 @@ impl UsageTable {
         let began = turn.at.as_millis();
         let (order, about, session) = match self.by {
             UsageGrouping::Day => (0, since::day(at), None),
-            UsageGrouping::Model | UsageGrouping::Tool => {
-                (0, format!("{}/{}", model.provider, model.model), None)
-            }
+            UsageGrouping::Model | UsageGrouping::Tool => (0, model_name(model), None),
             UsageGrouping::Reply => {
                 let (round, attempt) = place.unwrap_or((1, 1));
                 let about = format!("{session} {ordinal}.{round}.{attempt}");
@@ -184,3 +204,10 @@ impl ToolLine {
         self.duration = self.duration.saturating_add(call.took);
     }
 }
+
+fn model_name(model: &ModelRef) -> String {
+    format!("{}/{}", model.provider, model.model)
+}
+
+/// The label of requests without a session, where rows are about parts of sessions. No id has a space.
+const PASSED_THROUGH: &str = "passed through";
