@@ -6,6 +6,7 @@
 //! | purpose | item |
 //! |---|---|
 //! | notes on losses | [`Notes`](notes::Notes) |
+//! | settings that a vendor does not take | [`drop_all_but`](settings::drop_all_but) |
 //! | requests that a dialect cannot express | [`Unsupported`](outgoing::Unsupported) |
 //! | refusal of unacceptable losses | [`check`](strict::check) |
 //! | ids of calls, ours and the client's | [`WireIds`](ids::WireIds), [`ClientIds`](client_ids::ClientIds) |
@@ -43,6 +44,7 @@ pub mod outgoing;
 pub mod pointer;
 pub mod schema;
 pub mod serve;
+pub mod settings;
 pub mod state;
 pub mod strict;
 pub mod whole_number;

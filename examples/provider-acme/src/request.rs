@@ -1,16 +1,15 @@
 //! A request, as acme wants it, and notes on what it does not take.
 
 use jackfield_dialect_kit::ids::{IdForm, WireIds};
-use jackfield_dialect_kit::media_text;
-use jackfield_dialect_kit::notes::{ExtensionPath, Notes};
+use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::outgoing::Unsupported;
+use jackfield_dialect_kit::{media_text, settings};
 use jackfield_domain::block::{Block, Content, RanBy};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::{Note, NoteEffect};
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome};
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::settings::{ResponseFormat, Settings};
 use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
 use jackfield_domain::tool_input::ToolInput;
 use serde_json::json;
@@ -34,7 +33,7 @@ pub(crate) fn to_wire(
     for (n, message) in request.messages.iter().enumerate() {
         outward.message(n, message, &mut turns)?;
     }
-    outward.settings(&request.settings);
+    settings::drop_all_but(TAKEN, &request.settings, &mut outward.notes);
     let tools = outward.tools(request);
     let body = wire::Request {
         limit: request.settings.max_output_tokens,
@@ -59,6 +58,7 @@ impl Outward {
         turns: &mut Vec<wire::Turn>,
     ) -> Result<(), Unsupported> {
         let (mut calls, mut texts) = (Vec::new(), Vec::new());
+        let mut is_moved = false;
         for (k, _) in message.opaque.iter().enumerate() {
             let path = format_args!("messages[{n}].opaque[{k}]");
             self.notes
@@ -74,6 +74,7 @@ impl Outward {
                         self.notes
                             .dropped(NoteEffect::Quality, "annotation_not_sent", path);
                     }
+                    is_moved |= !calls.is_empty();
                     texts.push((*text.text).to_owned());
                 }
                 // Another provider's own, with an outcome that acme has no place for.
@@ -122,6 +123,12 @@ impl Outward {
                     return Err(Unsupported { path: at, reason });
                 }
             }
+        }
+        if is_moved {
+            // The words of a turn stand before its calls.
+            let path = format_args!("messages[{n}].blocks");
+            self.notes
+                .approximated(NoteEffect::Cosmetic, "blocks_rearranged", path);
         }
         let text = texts.join("\n\n");
         match message.role {
@@ -252,42 +259,7 @@ impl Outward {
             takes,
         }
     }
-
-    /// Acme's models have one setting: how long the answer may be.
-    fn settings(&mut self, settings: &Settings) {
-        let unknown = [
-            ("effort", settings.effort.is_some()),
-            ("end_user", settings.end_user.is_some()),
-            ("frequency_penalty", settings.frequency_penalty.is_some()),
-            ("parallel_calls", settings.parallel_calls.is_some()),
-            ("presence_penalty", settings.presence_penalty.is_some()),
-            ("seed", settings.seed.is_some()),
-            ("service_tier", settings.service_tier.is_some()),
-            ("stop", !settings.stop.is_empty()),
-            ("temperature", settings.temperature.is_some()),
-            ("thinking", settings.thinking.is_some()),
-            ("thinking_shown", settings.thinking_shown.is_some()),
-            ("top_k", settings.top_k.is_some()),
-            ("top_p", settings.top_p.is_some()),
-            ("verbosity", settings.verbosity.is_some()),
-        ];
-        for (name, _) in unknown.iter().filter(|(_, is_set)| *is_set) {
-            let path = format_args!("settings.{name}");
-            self.notes
-                .dropped(NoteEffect::Quality, "setting_not_taken", path);
-        }
-        if settings.response_format != ResponseFormat::Text {
-            let path = "settings.response_format";
-            self.notes
-                .dropped(NoteEffect::Meaning, "response_format_not_taken", path);
-        }
-        for extension in &settings.extensions {
-            let path = ExtensionPath {
-                extension,
-                parent: "settings",
-            };
-            let code = "extension_of_another_dialect";
-            self.notes.dropped(NoteEffect::Quality, code, path);
-        }
-    }
 }
+
+/// Acme's models have one setting: how long the answer may be.
+const TAKEN: &[&str] = &["max_output_tokens"];

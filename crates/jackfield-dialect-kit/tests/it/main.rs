@@ -12,6 +12,7 @@ mod media_text;
 mod notes;
 mod pointer;
 mod schema;
+mod settings;
 mod strict;
 mod whole_number;
 
