@@ -215,7 +215,7 @@ const CLAUSES: &str = "every_clause_says_what_it_demands";
 /// adapter without a mistake is not caught.
 const MUTANTS: &[&str] = &[
     "every_clause_catches_its_mutant",
-    "chat_model_contract::kept::",
+    "chat_model_contract::kept",
     "upstream_contract::kept::",
     "without_a_mistake_keeps_every_clause",
 ];

@@ -8,13 +8,13 @@ use jackfield_provider_claude::config::ClaudeConfig;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_testkit::contract::chat_model::{
-    BlockKind, ChatModelHarness, Echo, Manner, Recording, ScriptedBlock, ScriptedFailure,
-    ScriptedFailureKind, VendorReply, WireReply,
+    BlockKind, ChatModelHarness, Echo, Manner, Recording, RequestPart, ScriptedBlock,
+    ScriptedFailure, ScriptedFailureKind, VendorReply, WireReply,
 };
 use jackfield_testkit::server::RecordedRequest;
 use serde_json::{Value, json};
 
-use crate::rendering;
+use crate::{echo, rendering};
 
 pub(crate) struct ClaudeHarness;
 
@@ -103,11 +103,16 @@ impl ChatModelHarness for ClaudeHarness {
                 BlockKind::Refusal,
                 "a refusal is a reason to end, and its words are text",
             ),
+            (BlockKind::TextWithState, "a text has citations alone"),
         ]
     }
 
+    fn never_takes(&self) -> &[(RequestPart, &str)] {
+        &[(RequestPart::OutcomeTool, "a result goes by its call's id")]
+    }
+
     fn echo(&self, request: &RecordedRequest) -> Echo {
-        rendering::echo(&request.json())
+        echo::read(&request.json())
     }
 
     fn recordings(&self) -> Vec<Recording> {

@@ -10,6 +10,7 @@
 mod bytes;
 mod config;
 mod connections;
+mod echo;
 mod harness;
 mod rendering;
 mod requests;

@@ -1,9 +1,7 @@
-//! Replies on Claude's wire in every manner, and what its requests give back, by the documentation of 2026-10-21.
+//! Replies on Claude's wire in every manner, by the documentation of 2026-10-21.
 
 use jackfield_domain::reply::FinishReason;
-use jackfield_testkit::contract::chat_model::{
-    Echo, EchoedCall, EchoedOutcome, EchoedReasoning, Manner, ScriptedBlock, VendorReply, WireReply,
-};
+use jackfield_testkit::contract::chat_model::{Manner, ScriptedBlock, VendorReply, WireReply};
 use serde_json::{Map, Value, json};
 
 use crate::harness::{MODEL, event};
@@ -103,39 +101,6 @@ pub(crate) fn render(reply: &VendorReply) -> Option<WireReply> {
     Some(wire.header("request-id", "req_1"))
 }
 
-/// What a request gives back of the conversation.
-pub(crate) fn echo(request: &Value) -> Echo {
-    let mut echo = Echo::default();
-    let messages = request["messages"].as_array().unwrap();
-    let blocks = messages
-        .iter()
-        .flat_map(|message| message["content"].as_array().into_iter());
-    for block in blocks.flatten() {
-        let text = |name: &str| block[name].as_str().unwrap_or_default().to_owned();
-        match block["type"].as_str().unwrap() {
-            "thinking" => echo.reasoning.push(EchoedReasoning {
-                state: Some(text("signature")),
-                text: Some(text("thinking")),
-            }),
-            "tool_result" => {
-                let parts = block["content"].as_array().into_iter().flatten();
-                let texts = parts.filter_map(|part| part["text"].as_str());
-                echo.outcomes.push(EchoedOutcome {
-                    id: text("tool_use_id"),
-                    text: text("content") + &texts.collect::<String>(),
-                });
-            }
-            "tool_use" => echo.calls.push(EchoedCall {
-                arguments: block["input"].to_string(),
-                id: text("id"),
-                name: text("name"),
-            }),
-            _ => {}
-        }
-    }
-    echo
-}
-
 /// A block as it is told.
 struct Told {
     begin: Value,
@@ -158,7 +123,7 @@ impl Told {
                 let begin = json!({ "type": "thinking", "thinking": "", "signature": "" });
                 Self { begin, deltas }
             }
-            ScriptedBlock::Text(pieces) => Self {
+            ScriptedBlock::Text { pieces, .. } => Self {
                 begin: json!({ "type": "text", "text": "" }),
                 deltas: deltas("text_delta", "text", pieces),
             },
@@ -166,8 +131,13 @@ impl Told {
                 arguments,
                 id,
                 name,
+                state,
             } => {
                 let mut begin = json!({ "type": "tool_use", "id": id, "name": name, "input": {} });
+                if let Some(state) = state {
+                    let kind = "code_execution_20260120";
+                    begin["caller"] = json!({ "type": kind, "tool_id": state });
+                }
                 let mut deltas = deltas("input_json_delta", "partial_json", arguments);
                 let whole = arguments.concat();
                 match manner {

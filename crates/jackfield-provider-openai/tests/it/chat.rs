@@ -2,6 +2,7 @@
 //! official SDK's types (openai-python 3.54.0); what only other servers do, from what their users report
 //! (2026-11).
 
+mod echo;
 mod message;
 
 use bytes::Bytes;
@@ -11,11 +12,11 @@ use jackfield_provider_kit::by_model::ByModel;
 use jackfield_provider_openai::client::OpenAi;
 use jackfield_provider_openai::config::{Api, Profile};
 use jackfield_testkit::contract::chat_model::{
-    BlockKind, ChatModelHarness, Echo, EchoedCall, EchoedOutcome, EchoedReasoning, Manner,
-    Recording, ScriptedBlock, ScriptedFailure, VendorReply, WireReply,
+    BlockKind, ChatModelHarness, Echo, Manner, Recording, RequestPart, ScriptedBlock,
+    ScriptedFailure, VendorReply, WireReply,
 };
 use jackfield_testkit::server::RecordedRequest;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::message::{streamed, whole};
 use crate::harness::{self, MODEL, connect, data, failed};
@@ -77,23 +78,31 @@ impl ChatModelHarness for ChatHarness {
     }
 
     fn impossible(&self) -> &[(Manner, &str)] {
+        &[AT_END]
+    }
+
+    fn usual(&self) -> &[Manner] {
         match self {
-            Self::DeepSeek => &[AT_END],
-            Self::OpenAi => &[
-                AT_END,
-                (Manner::UsageApart, "that is the usual manner here"),
-            ],
+            Self::DeepSeek => &[Manner::ArgumentsEmpty],
+            Self::OpenAi => &[Manner::ArgumentsEmpty, Manner::UsageApart],
         }
     }
 
     fn never_sends(&self) -> &[(BlockKind, &str)] {
         match self {
-            Self::DeepSeek => &[(BlockKind::CustomCall, "it does not know free text")],
+            Self::DeepSeek => &[
+                (BlockKind::CustomCall, "it does not know free text"),
+                (BlockKind::TextWithState, "a text is a text alone"),
+            ],
             Self::OpenAi => &[(
                 BlockKind::Reasoning,
                 "reasoning is counted here and never shown",
             )],
         }
+    }
+
+    fn never_takes(&self) -> &[(RequestPart, &str)] {
+        &[(RequestPart::OutcomeTool, "a result goes by its call's id")]
     }
 
     fn recordings(&self) -> Vec<Recording> {
@@ -119,7 +128,7 @@ impl ChatModelHarness for ChatHarness {
                 ScriptedBlock::CustomCall { .. }
                 | ScriptedBlock::Reasoning { .. }
                 | ScriptedBlock::Refusal(_)
-                | ScriptedBlock::Text(_)
+                | ScriptedBlock::Text { .. }
                 | ScriptedBlock::ToolCall { .. } => {}
             }
         }
@@ -149,36 +158,7 @@ impl ChatModelHarness for ChatHarness {
     }
 
     fn echo(&self, request: &RecordedRequest) -> Echo {
-        let body = request.json();
-        let mut echo = Echo::default();
-        for message in body["messages"].as_array().unwrap() {
-            for call in message["tool_calls"].as_array().into_iter().flatten() {
-                let what = if call["type"] == "custom" {
-                    &call["custom"]
-                } else {
-                    &call["function"]
-                };
-                let arguments = what.get("arguments").unwrap_or_else(|| &what["input"]);
-                echo.calls.push(EchoedCall {
-                    arguments: text(arguments),
-                    id: text(&call["id"]),
-                    name: text(&what["name"]),
-                });
-            }
-            if message["role"] == "tool" {
-                echo.outcomes.push(EchoedOutcome {
-                    id: text(&message["tool_call_id"]),
-                    text: text(&message["content"]),
-                });
-            }
-            if let Some(words) = message["reasoning_content"].as_str() {
-                echo.reasoning.push(EchoedReasoning {
-                    state: None,
-                    text: Some(words.to_owned()),
-                });
-            }
-        }
-        echo
+        echo::read(&request.json())
     }
 
     fn render_failure(&self, failure: &ScriptedFailure) -> WireReply {
@@ -208,10 +188,4 @@ impl ChatModelHarness for ChatHarness {
     fn broken_event(&self) -> Option<Bytes> {
         Some("data: {\"choices\":[{\"ind\n\n".into())
     }
-}
-
-/// The text, or the JSON of anything else.
-fn text(json: &Value) -> String {
-    json.as_str()
-        .map_or_else(|| json.to_string(), str::to_owned)
 }

@@ -10,6 +10,7 @@ mod bytes;
 mod chat;
 mod config;
 mod connections;
+mod echo;
 mod harness;
 mod recordings;
 mod requests;

@@ -2,6 +2,7 @@
 //! official SDK's types (openai-python 3.54.0); what only other servers do, from what their users report
 //! (2026-11).
 
+mod echo;
 mod item;
 
 use bytes::Bytes;
@@ -10,8 +11,8 @@ use jackfield_ports::chat_model::Capabilities;
 use jackfield_provider_openai::client::OpenAi;
 use jackfield_provider_openai::config::Api;
 use jackfield_testkit::contract::chat_model::{
-    ChatModelHarness, Echo, EchoedCall, EchoedOutcome, EchoedReasoning, Manner, Recording,
-    ScriptedBlock, ScriptedFailure, ScriptedFailureKind, VendorReply, WireReply,
+    ChatModelHarness, Echo, Manner, Recording, RequestPart, ScriptedBlock, ScriptedFailure,
+    ScriptedFailureKind, VendorReply, WireReply,
 };
 use jackfield_testkit::server::RecordedRequest;
 use serde_json::{Value, json};
@@ -89,6 +90,14 @@ impl ChatModelHarness for ResponsesHarness {
         IMPOSSIBLE
     }
 
+    fn usual(&self) -> &[Manner] {
+        &[Manner::ArgumentsEmpty]
+    }
+
+    fn never_takes(&self) -> &[(RequestPart, &str)] {
+        &[(RequestPart::OutcomeTool, "an output goes by its call's id")]
+    }
+
     fn recordings(&self) -> Vec<Recording> {
         recordings::responses()
     }
@@ -127,29 +136,7 @@ impl ChatModelHarness for ResponsesHarness {
     }
 
     fn echo(&self, request: &RecordedRequest) -> Echo {
-        let body = request.json();
-        let mut echo = Echo::default();
-        for item in body["input"].as_array().unwrap() {
-            match item["type"].as_str().unwrap_or("message") {
-                "custom_tool_call" | "function_call" => echo.calls.push(EchoedCall {
-                    arguments: text(item.get("arguments").unwrap_or_else(|| &item["input"])),
-                    id: text(&item["call_id"]),
-                    name: text(&item["name"]),
-                }),
-                "custom_tool_call_output" | "function_call_output" => {
-                    echo.outcomes.push(EchoedOutcome {
-                        id: text(&item["call_id"]),
-                        text: words(&item["output"]),
-                    });
-                }
-                "reasoning" => echo.reasoning.push(EchoedReasoning {
-                    state: item["encrypted_content"].as_str().map(str::to_owned),
-                    text: Some(words(&item["summary"])),
-                }),
-                _ => {}
-            }
-        }
-        echo
+        echo::read(&request.json())
     }
 
     fn render_failure(&self, failure: &ScriptedFailure) -> WireReply {
@@ -198,21 +185,6 @@ impl ChatModelHarness for ResponsesHarness {
 pub(crate) fn event(data: &Value) -> Bytes {
     let name = data["type"].as_str().unwrap();
     format!("event: {name}\ndata: {data}\n\n").into()
-}
-
-/// The text, or the JSON of anything else.
-fn text(json: &Value) -> String {
-    json.as_str()
-        .map_or_else(|| json.to_string(), str::to_owned)
-}
-
-/// The words of a text, or of a list of parts.
-fn words(json: &Value) -> String {
-    let Some(parts) = json.as_array() else {
-        return text(json);
-    };
-    let words = parts.iter().filter_map(|part| part["text"].as_str());
-    words.collect()
 }
 
 /// The response as the last event has it.
@@ -277,7 +249,7 @@ fn streamed(reply: &VendorReply, items: &[Item<'_>], response: Value) -> WireRep
             ScriptedBlock::CustomCall { .. } | ScriptedBlock::ToolCall { .. } => true,
             ScriptedBlock::Reasoning { .. }
             | ScriptedBlock::Refusal(_)
-            | ScriptedBlock::Text(_) => false,
+            | ScriptedBlock::Text { .. } => false,
         };
         let before = items.iter().take_while(|item| !is_call(item)).count();
         events.extend(told.drain(..before).flatten());

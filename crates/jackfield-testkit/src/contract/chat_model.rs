@@ -21,8 +21,8 @@
 //!
 //! Servers that claim to speak a vendor's dialect send the same reply in many [manners](Manner). One renderer per
 //! dialect produces all of them: [`ChatModelHarness::render`] is called for each reply in each manner, and every
-//! manner that it does not render has to be named with a reason, so that none is skipped silently. The table lists
-//! the manners that have caused bugs elsewhere, and the clause that tests each:
+//! manner that it does not render has to be named, with a reason or as the vendor's usual form, so that none is skipped
+//! silently. The table lists the manners that have caused bugs elsewhere, and the clause that tests each:
 //!
 //! | deviation of a server | manner | clause |
 //! |---|---|---|
@@ -50,18 +50,31 @@
 //! | reasoning or state is required back in the next request | usual | `reasoning_goes_back_as_it_came`, `state_of_another_owner_is_withheld_and_noted` |
 //! | a result is required for each call under its own id | usual | `calls_and_outcomes_go_back_in_pairs` |
 //! | usage with cached input and reasoning | usual | `usage_totals_hold_their_parts` |
+//! | state on texts or calls is required back | usual | `state_of_texts_and_calls_goes_back_as_it_came` |
 //! | the server goes on after the client has gone | usual | `dropping_the_call_closes_the_connection` |
+//!
+//! # What a request says
+//!
+//! [`ChatModelHarness::echo`] reads a recorded request back into an [`Echo`]: the conversation as one list of parts in
+//! the order of the wire, the system prompt, the tools, the choice among them, and each setting. Several clauses compare
+//! it with the request. What the vendor cannot express, the adapter notes; where nothing is lost without it, the
+//! harness names the part in [`ChatModelHarness::never_takes`].
 
 mod bench;
 mod clauses;
+mod comparison;
 mod echo;
 mod harness;
 mod manner;
 mod reply_meaning;
 mod rounds;
 mod script;
+mod settings;
 
-pub use self::echo::{Echo, EchoedCall, EchoedOutcome, EchoedReasoning};
+pub use self::echo::{
+    Echo, EchoedCall, EchoedOutcome, EchoedPart, EchoedReasoning, EchoedText, EchoedTool,
+    RequestPart,
+};
 pub use self::harness::ChatModelHarness;
 pub use self::manner::Manner;
 pub use self::script::{
@@ -83,9 +96,10 @@ use super::spans;
 /// If the clause is not satisfied and no exception names it, or if it is satisfied although one does; also if there
 /// is no such clause, or an exception names one of [`VITAL`], or no clause at all.
 pub fn check<H: ChatModelHarness>(harness: &H, clause: &str, exceptions: &[(&str, &str)]) {
-    clause::check(CLAUSES, VITAL, clause, exceptions, || {
-        perform(harness, clause)
-    });
+    let perform = || perform(harness, clause);
+    let report = bench::last_response;
+    bench::clear_report();
+    clause::check(CLAUSES, VITAL, clause, exceptions, perform, report);
 }
 
 /// The clauses that have no exceptions: without them the others prove nothing.
@@ -133,8 +147,12 @@ macro_rules! chat_model_clauses {
             calls_with_unusable_ids_are_kept_apart
             /// A connection that does not come about is `Transport`, and proved not to have been sent.
             connect_failure_is_before_send
+            /// Texts, calls and outcomes stand in the order of the conversation, each text by its author and unchanged; or a note at the blocks of a message says that its texts come first.
+            conversations_keep_their_order_and_authors
             /// The input of a tool that takes text is that text, even if it looks like JSON.
             custom_calls_come_as_text
+            /// Media that the adapter declares are sent with their data and their type.
+            declared_media_are_sent
             /// Dropping the call closes the connection, before the answer as well as within it.
             dropping_the_call_closes_the_connection
             /// A call without arguments is a call with the arguments `{}`.
@@ -145,6 +163,8 @@ macro_rules! chat_model_clauses {
             every_change_of_a_request_is_sent_or_noted
             /// The harness renders every manner and every kind of block, or says why the provider has none.
             every_manner_is_rendered_or_said_to_be_impossible
+            /// The outcome of a tool that failed is marked as an error, and no other is; or a note says that there is no mark.
+            failed_outcomes_are_marked_or_noted
             /// Fields that are null, missing or repeated and say nothing new change nothing.
             fields_that_say_nothing_change_nothing
             /// Every finish reason is mapped as the dialect's documentation says; an unknown one is kept as text.
@@ -161,6 +181,8 @@ macro_rules! chat_model_clauses {
             names_in_any_manner_come_whole_and_once
             /// One call makes one HTTP request, whether it succeeds or fails.
             one_call_makes_one_http_request
+            /// An outcome has the name of its tool, if the vendor has a place for it.
+            outcomes_name_their_tools
             /// A provider that has too much to do may be asked again.
             overload_is_retryable
             /// A rate limit comes with the delay that the server asks for, and without one where it asks for none.
@@ -177,6 +199,8 @@ macro_rules! chat_model_clauses {
             secrets_never_reach_debug_or_errors
             /// A server that fails, or a gateway before it, may be asked again.
             server_errors_are_retryable
+            /// Each setting is sent with its own value, alone and together with others, and none that was not set; or it is noted or refused.
+            settings_are_sent_with_their_values
             /// A stream may take its time between any two pieces, and what has come is pushed at once.
             slow_stream_is_not_an_error
             /// A call has a span with `gen_ai.provider.name`, `gen_ai.request.model` and `gen_ai.operation.name`.
@@ -185,14 +209,22 @@ macro_rules! chat_model_clauses {
             split_arguments_are_joined
             /// State of another dialect, server or model is not sent, and a note says so.
             state_of_another_owner_is_withheld_and_noted
+            /// State that came with a text or a call goes back with it, unchanged, and with no other.
+            state_of_texts_and_calls_goes_back_as_it_came
             /// What would be noted is refused instead where the request is strict about it: before it is sent, and with the place.
             strict_requests_are_refused_where_others_are_noted
             /// Words that come after a call are part of the reply.
             text_after_calls_is_kept
             /// The words of the reply come whole and in order.
             text_arrives_in_order
+            /// Which tools may or must be called is sent as it is; or it is noted or refused, unless the adapter declares it.
+            the_choice_of_tools_is_sent_or_noted
+            /// The system prompt has a place of its own, with all of its parts in order, and is not in the conversation.
+            the_system_prompt_is_sent_as_such
             /// Calls keep the provider's ids, the tools' names and their order.
             tool_calls_keep_upstream_ids_names_and_order
+            /// Each tool has its name, its description and its schema; only what some vendor lacks may be noted or refused instead.
+            tools_are_sent_whole
             /// Arguments that the token limit cut off are kept as they came, and the reply ends with `Length`.
             truncated_arguments_are_not_repaired
             /// What the model cannot be asked is refused before anything is sent, or noted.
@@ -225,7 +257,7 @@ macro_rules! chat_model_contract {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! chat_model_tests {
-    ({ [$harness:expr] $except:tt } $($(#[doc = $text:literal])+ $name:ident)+) => {
+    ({ [$harness:expr] $except:tt } $(#[doc = $text:literal] $name:ident)+) => {
         $(
             #[test]
             fn $name() {
@@ -236,10 +268,10 @@ macro_rules! chat_model_tests {
 }
 
 macro_rules! dispatch {
-    ({} $($(#[doc = $text:literal])+ $name:ident)+) => {
+    ({} $(#[doc = $text:literal] $name:ident)+) => {
         /// The clauses of the contract, by name.
         pub const CLAUSES: &[Clause] = &[
-            $(Clause { name: stringify!($name), text: concat!($($text),+).trim_ascii() }),+
+            $(Clause { name: stringify!($name), text: $text.trim_ascii() }),+
         ];
 
         fn perform<'a, H: ChatModelHarness>(

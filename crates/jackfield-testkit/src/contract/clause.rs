@@ -1,5 +1,6 @@
 //! Clauses of a contract, and exceptions to them.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tokio::runtime::Builder;
@@ -14,13 +15,15 @@ pub struct Clause {
 }
 
 /// Checks a clause in a runtime of its own, and that the exceptions name clauses that are not satisfied, each once.
-/// The `vital` clauses have no exceptions, because without them the others prove nothing.
+/// The `vital` clauses have no exceptions, because without them the others prove nothing. A failure ends with the
+/// report of what happened last.
 pub(super) fn check<F: Future<Output = ()>>(
     clauses: &[Clause],
     vital: &[&str],
     clause: &str,
     exceptions: &[(&str, &str)],
     perform: impl FnOnce() -> F,
+    report: fn() -> String,
 ) {
     for (n, (name, reason)) in exceptions.iter().enumerate() {
         assert!(
@@ -48,8 +51,12 @@ pub(super) fn check<F: Future<Output = ()>>(
         Err(error) => panic!("no runtime: {error}"),
     };
     let Some((_, reason)) = exceptions.iter().find(|(name, _)| *name == clause) else {
-        if catch_unwind(AssertUnwindSafe(perform_clause)).is_err() {
-            panic!("{}", failure_message(clauses, vital, clause));
+        if let Err(cause) = catch_unwind(AssertUnwindSafe(perform_clause)) {
+            let summary = summary(&*cause);
+            panic!(
+                "{}",
+                failure_message(clauses, vital, clause, summary, &report())
+            );
         }
         return;
     };
@@ -59,8 +66,15 @@ pub(super) fn check<F: Future<Output = ()>>(
     );
 }
 
-/// The message for a clause that fails: its requirement and what to do. Its own panic has reported the details.
-fn failure_message(clauses: &[Clause], vital: &[&str], clause: &str) -> String {
+/// The message for a clause that fails: the first line of its own panic, which has reported the details; its
+/// requirement, what happened last, and what to do.
+fn failure_message(
+    clauses: &[Clause],
+    vital: &[&str],
+    clause: &str,
+    summary: &str,
+    report: &str,
+) -> String {
     let known = clauses.iter().find(|known| known.name == clause);
     let text = known.map_or("there is no such clause", |known| known.text);
     let advice = if vital.contains(&clause) {
@@ -68,5 +82,21 @@ fn failure_message(clauses: &[Clause], vital: &[&str], clause: &str) -> String {
     } else {
         format!("where it cannot be kept, say why: `except: {{ {clause} => \"why\" }}`")
     };
-    format!("the contract is not kept, as told above: {text}\n{advice}")
+    let lines = [
+        "the contract is not kept, as told above",
+        summary,
+        text,
+        report,
+        &advice,
+    ];
+    let lines = lines.iter().filter(|line| !line.is_empty());
+    lines.copied().collect::<Vec<_>>().join("\n")
+}
+
+/// The first line of a panic.
+fn summary(cause: &(dyn Any + Send)) -> &str {
+    let text = cause.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| cause.downcast_ref::<&str>().copied());
+    text.and_then(|text| text.lines().next())
+        .unwrap_or_default()
 }

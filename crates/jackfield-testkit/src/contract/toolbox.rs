@@ -104,7 +104,8 @@ impl SampleCall {
 /// If the clause is not satisfied and no exception names it, or if it is satisfied although one does; also if there
 /// is no such clause.
 pub fn check<H: ToolboxHarness>(clause: &str, exceptions: &[(&str, &str)]) {
-    clause::check(CLAUSES, &[], clause, exceptions, || perform::<H>(clause));
+    let perform = || perform::<H>(clause);
+    clause::check(CLAUSES, &[], clause, exceptions, perform, String::new);
 }
 
 /// The only list of the clauses: passes them to a macro, after the arguments for that macro.

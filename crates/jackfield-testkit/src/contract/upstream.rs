@@ -37,9 +37,8 @@ use super::clause::{self, Clause};
 /// If the clause is not satisfied and no exception names it, or if it is satisfied although one does; also if there
 /// is no such clause.
 pub fn check<H: UpstreamHarness>(harness: &H, clause: &str, exceptions: &[(&str, &str)]) {
-    clause::check(CLAUSES, VITAL, clause, exceptions, || {
-        perform(harness, clause)
-    });
+    let perform = || perform(harness, clause);
+    clause::check(CLAUSES, VITAL, clause, exceptions, perform, String::new);
 }
 
 /// The clauses that have no exceptions: without them the others prove nothing, or clients get at the key.

@@ -204,20 +204,55 @@ impl Response {
         self.cut_off()
     }
 
+    /// The framing, the head and the bytes of each step, for a person. Very many pieces are shown as one.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let mut text = format!("{:?}, status {}", self.framing, self.status);
+        for (name, value) in &self.headers {
+            text.push_str(&format!(", {name}: {value}"));
+        }
+        let is_piece = |step: &ResponseStep| step.bytes().is_some();
+        let merged = self.steps.iter().filter(|step| is_piece(step)).count() > MOST_PIECES;
+        let runs = self
+            .steps
+            .chunk_by(|one, next| merged && is_piece(one) && is_piece(next));
+        let mut from = 0;
+        for run in runs {
+            let bytes: Vec<u8> = run
+                .iter()
+                .filter_map(ResponseStep::bytes)
+                .flatten()
+                .copied()
+                .collect();
+            let to = from + bytes.len();
+            let many = match run.len() {
+                1 => String::new(),
+                many => format!(" in {many} pieces"),
+            };
+            let what = match run.first() {
+                Some(ResponseStep::CutOff) => "the connection is closed".to_owned(),
+                Some(ResponseStep::Pause(_)) => "a pause".to_owned(),
+                Some(ResponseStep::Reset) => "the connection is reset".to_owned(),
+                Some(ResponseStep::Stall) => "nothing more, on an open connection".to_owned(),
+                Some(ResponseStep::Send(_)) | None => {
+                    format!("bytes {from} to {to}{many}: \"{}\"", visible(&bytes))
+                }
+            };
+            text.push_str("\n  ");
+            text.push_str(&what);
+            from = to;
+        }
+        text
+    }
+
     fn step(mut self, step: ResponseStep) -> Self {
         self.steps.push(step);
         self
     }
 
     fn body_length(&self) -> usize {
-        let lengths = self.steps.iter().map(|step| match step {
-            ResponseStep::Send(bytes) => bytes.len(),
-            ResponseStep::CutOff
-            | ResponseStep::Pause(_)
-            | ResponseStep::Reset
-            | ResponseStep::Stall => 0,
-        });
-        lengths.sum()
+        let sends = self.steps.iter().filter_map(ResponseStep::bytes);
+        sends.map(Bytes::len).sum()
     }
 
     /// The status line and the headers on the wire; empty if raw.
@@ -275,6 +310,29 @@ impl Response {
             Framing::CloseDelimited | Framing::Raw => false,
         }
     }
+}
+
+impl ResponseStep {
+    /// The bytes that it sends.
+    const fn bytes(&self) -> Option<&Bytes> {
+        match self {
+            Self::Send(bytes) => Some(bytes),
+            Self::CutOff | Self::Pause(_) | Self::Reset | Self::Stall => None,
+        }
+    }
+}
+
+/// The most pieces that are shown one by one.
+const MOST_PIECES: usize = 20;
+
+/// Bytes as a text on one line: whole characters as they are, all others escaped.
+fn visible(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        text.extend(chunk.valid().escape_debug());
+        text.push_str(&chunk.invalid().escape_ascii().to_string());
+    }
+    text
 }
 
 /// The reason phrase of a status, which clients ignore.

@@ -9,30 +9,47 @@
 
 mod acme;
 mod calls;
+mod echo;
 mod harness;
 mod wire;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
+use std::time::Instant;
 
 use jackfield_testkit::contract::chat_model::{CLAUSES, VITAL, check};
+use jackfield_testkit::server::PATIENCE;
 
-use self::acme::Fault;
+use self::acme::{Fault, Form};
 use self::harness::AcmeHarness;
 use crate::mutants::{Mutant, check_clauses, check_mutants};
 
 /// An adapter without faults keeps every clause.
 mod kept {
-    use super::{AcmeHarness, Fault};
+    use super::{AcmeHarness, Fault, Form};
 
-    jackfield_testkit::chat_model_contract!(AcmeHarness(Fault::None));
+    jackfield_testkit::chat_model_contract!(AcmeHarness(Fault::None, Form::Lines));
+}
+
+/// So does one whose server ends lines with CRLF and has words in its last event.
+mod kept_with_crlf {
+    use super::{AcmeHarness, Fault, Form};
+
+    jackfield_testkit::chat_model_contract!(AcmeHarness(Fault::None, Form::Crlf));
+}
+
+/// So does one that can do nothing but answer in words, in one document.
+mod kept_with_words_alone {
+    use super::{AcmeHarness, Fault, Form};
+
+    jackfield_testkit::chat_model_contract!(AcmeHarness(Fault::None, Form::Words));
 }
 
 /// A fault can be excepted, with a reason.
 mod excepted {
-    use super::{AcmeHarness, Fault};
+    use super::{AcmeHarness, Fault, Form};
 
-    jackfield_testkit::chat_model_contract!(AcmeHarness(Fault::ForgetsDelay), except: {
+    jackfield_testkit::chat_model_contract!(AcmeHarness(Fault::ForgetsDelay, Form::Lines), except: {
         rate_limit_reports_the_servers_delay => "this one has no sense of time",
     });
 }
@@ -102,16 +119,97 @@ fn every_clause_says_what_it_demands() {
     check_clauses("ChatModel", CLAUSES);
 }
 
+#[test]
+fn a_server_with_crlf_does_not_excuse_a_fault() {
+    for (fault, clause) in [
+        (Fault::BuffersAll, "slow_stream_is_not_an_error"),
+        (Fault::DropsLastWords, "text_arrives_in_order"),
+        (Fault::TakesAnyEnd, "ending_without_finish_is_an_error"),
+    ] {
+        assert!(
+            failure(&AcmeHarness(fault, Form::Crlf), clause, &[]).is_some(),
+            "{fault:?}"
+        );
+    }
+}
+
+#[test]
+fn a_failure_shows_the_place_the_framing_and_the_bytes() {
+    let harness = AcmeHarness(Fault::LosesNewlines, Form::Lines);
+    let clause = "a_cut_at_every_byte_gives_the_same_reply";
+    let message = failure(&harness, clause, &[]).unwrap();
+    let known = CLAUSES.iter().find(|known| known.name == clause).unwrap();
+    let first = r#"bytes 0 to 16: "{\"from\":\"anvil\"}""#;
+    for expected in [known.text, "Chunked, status 200", first] {
+        assert!(message.contains(expected), "{expected}: {message}");
+    }
+}
+
+#[test]
+fn all_manners_that_are_missing_or_usual_are_named_at_once() {
+    let clause = "every_manner_is_rendered_or_said_to_be_impossible";
+    for (fault, expected) in [
+        (
+            Fault::SkipsManners,
+            "[IndexReused, NameLate] are neither rendered nor named",
+        ),
+        (
+            Fault::SkipsUsual,
+            "[ArgumentsMissing] look like the usual form on the wire",
+        ),
+        (
+            Fault::NamesUsual,
+            "NameLate is said to be usual, and rendered in another form",
+        ),
+    ] {
+        let message = failure(&AcmeHarness(fault, Form::Lines), clause, &[]).unwrap();
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn the_cause_of_a_failure_comes_before_any_time_out() {
+    // It ends while the server still waits to go on.
+    let harness = AcmeHarness(Fault::MindsRoles, Form::Lines);
+    let started = Instant::now();
+    let message = failure(&harness, "slow_stream_is_not_an_error", &[]).unwrap();
+    assert!(
+        message.contains("an event that acme does not send"),
+        "{message}"
+    );
+    assert!(started.elapsed() < PATIENCE);
+}
+
 fn fails(fault: Fault, clause: &str, exceptions: &[(&str, &str)]) -> bool {
-    let run = || check(&AcmeHarness(fault), clause, exceptions);
-    catch_unwind(AssertUnwindSafe(run)).is_err()
+    failure(&AcmeHarness(fault, Form::Lines), clause, exceptions).is_some()
+}
+
+/// The message with which a clause fails.
+fn failure(harness: &AcmeHarness, clause: &str, exceptions: &[(&str, &str)]) -> Option<String> {
+    let run = || check(harness, clause, exceptions);
+    let payload = catch_unwind(AssertUnwindSafe(run)).err()?;
+    Some(
+        payload
+            .downcast_ref::<String>()
+            .cloned()
+            .unwrap_or_default(),
+    )
 }
 
 /// Each fault, and the clause that is there for it.
 const BROKEN: &[(Fault, &str)] = &[
     (Fault::AddsCached, "usage_totals_hold_their_parts"),
+    (
+        Fault::AddsTemperature,
+        "settings_are_sent_with_their_values",
+    ),
+    (
+        Fault::AsksOneModel,
+        "every_change_of_a_request_is_sent_or_noted",
+    ),
     (Fault::AsksTwice, "one_call_makes_one_http_request"),
     (Fault::BuffersAll, "slow_stream_is_not_an_error"),
+    (Fault::ChoosesFirst, "the_choice_of_tools_is_sent_or_noted"),
     (Fault::ClaimsMuch, "undeclared_capability_is_refused"),
     (
         Fault::CountsRequests,
@@ -122,8 +220,55 @@ const BROKEN: &[(Fault, &str)] = &[
         Fault::CutsNames,
         "every_change_of_a_request_is_sent_or_noted",
     ),
+    (
+        Fault::CutsOutcomes,
+        "conversations_keep_their_order_and_authors",
+    ),
+    (Fault::DropsImages, "declared_media_are_sent"),
     (Fault::DropsLateWords, "text_after_calls_is_kept"),
+    (
+        Fault::DropsRefusals,
+        "conversations_keep_their_order_and_authors",
+    ),
+    (Fault::DropsTogether, "settings_are_sent_with_their_values"),
+    (Fault::DropsZeros, "settings_are_sent_with_their_values"),
+    (
+        Fault::EditsState,
+        "state_of_texts_and_calls_goes_back_as_it_came",
+    ),
+    (Fault::EmptiesTypes, "tools_are_sent_whole"),
+    (
+        Fault::EscapesWords,
+        "conversations_keep_their_order_and_authors",
+    ),
+    (
+        Fault::ExchangesAuthors,
+        "conversations_keep_their_order_and_authors",
+    ),
+    (
+        Fault::ExchangesChoices,
+        "the_choice_of_tools_is_sent_or_noted",
+    ),
+    (Fault::ExchangesDescriptions, "tools_are_sent_whole"),
+    (
+        Fault::ExchangesOutcomes,
+        "calls_and_outcomes_go_back_in_pairs",
+    ),
+    (
+        Fault::ExchangesSampling,
+        "settings_are_sent_with_their_values",
+    ),
+    (Fault::ForcesCalls, "the_choice_of_tools_is_sent_or_noted"),
+    (
+        Fault::ForgetsCallState,
+        "state_of_texts_and_calls_goes_back_as_it_came",
+    ),
     (Fault::ForgetsDelay, "rate_limit_reports_the_servers_delay"),
+    (Fault::ForgetsDescriptions, "tools_are_sent_whole"),
+    (
+        Fault::ForgetsHistory,
+        "conversations_keep_their_order_and_authors",
+    ),
     (
         Fault::ForgetsIds,
         "tool_calls_keep_upstream_ids_names_and_order",
@@ -134,16 +279,30 @@ const BROKEN: &[(Fault, &str)] = &[
         Fault::ForgetsSystem,
         "every_change_of_a_request_is_sent_or_noted",
     ),
+    (Fault::ForgetsSystem, "the_system_prompt_is_sent_as_such"),
+    (
+        Fault::ForgetsTextState,
+        "state_of_texts_and_calls_goes_back_as_it_came",
+    ),
     (Fault::GivesUp, "overload_is_retryable"),
     (Fault::GivesUp, "server_errors_are_retryable"),
+    (
+        Fault::HalvesTemperature,
+        "settings_are_sent_with_their_values",
+    ),
     (
         Fault::HidesFailures,
         "every_change_of_a_request_is_sent_or_noted",
     ),
+    (Fault::HidesFailures, "failed_outcomes_are_marked_or_noted"),
     (Fault::HoldsOn, "dropping_the_call_closes_the_connection"),
     (
         Fault::IgnoresSettings,
         "every_change_of_a_request_is_sent_or_noted",
+    ),
+    (
+        Fault::IgnoresSettings,
+        "settings_are_sent_with_their_values",
     ),
     (
         Fault::IgnoresStrict,
@@ -152,6 +311,7 @@ const BROKEN: &[(Fault, &str)] = &[
     (Fault::Insists, "auth_failure_is_never_retryable"),
     (Fault::Insists, "refused_requests_are_never_retryable"),
     (Fault::JoinsNames, "names_in_any_manner_come_whole_and_once"),
+    (Fault::KeepsFirstStop, "settings_are_sent_with_their_values"),
     (
         Fault::KeepsLastName,
         "names_in_any_manner_come_whole_and_once",
@@ -159,9 +319,15 @@ const BROKEN: &[(Fault, &str)] = &[
     (Fault::KeepsLastPiece, "split_arguments_are_joined"),
     (Fault::KeepsLastPiece, "text_arrives_in_order"),
     (Fault::ListsNothing, "models_are_listed_whole_or_not_at_all"),
+    (Fault::LosesItems, "tools_are_sent_whole"),
     (
         Fault::LosesNewlines,
         "a_cut_at_every_byte_gives_the_same_reply",
+    ),
+    (Fault::MarksAllFailed, "failed_outcomes_are_marked_or_noted"),
+    (
+        Fault::MarksFirstFailed,
+        "failed_outcomes_are_marked_or_noted",
     ),
     (
         Fault::MendsArguments,
@@ -169,9 +335,29 @@ const BROKEN: &[(Fault, &str)] = &[
     ),
     (Fault::MindsExtras, "recorded_replies_say_what_they_said"),
     (Fault::MindsNulls, "fields_that_say_nothing_change_nothing"),
+    (Fault::MovesReasoning, "reasoning_goes_back_as_it_came"),
+    (
+        Fault::MovesState,
+        "state_of_texts_and_calls_goes_back_as_it_came",
+    ),
+    (
+        Fault::MovesTexts,
+        "conversations_keep_their_order_and_authors",
+    ),
+    (Fault::NamesCalls, "outcomes_name_their_tools"),
+    (Fault::NamesFirstTool, "outcomes_name_their_tools"),
     (
         Fault::NamesManners,
         "every_manner_is_rendered_or_said_to_be_impossible",
+    ),
+    (Fault::NamesParts, "outcomes_name_their_tools"),
+    (
+        Fault::NamesUsual,
+        "every_manner_is_rendered_or_said_to_be_impossible",
+    ),
+    (
+        Fault::PutsSystemIntoWords,
+        "the_system_prompt_is_sent_as_such",
     ),
     (
         Fault::ReadsPiecesOnly,
@@ -218,7 +404,16 @@ const BROKEN: &[(Fault, &str)] = &[
         Fault::RepeatsPages,
         "html_instead_of_json_is_a_clear_failure",
     ),
+    (Fault::RepeatsSystem, "the_system_prompt_is_sent_as_such"),
+    (
+        Fault::RoundsNumbers,
+        "conversations_keep_their_order_and_authors",
+    ),
     (Fault::SaysStop, "finish_reasons_map_as_documented"),
+    (
+        Fault::SendsAnyMark,
+        "state_of_another_owner_is_withheld_and_noted",
+    ),
     (
         Fault::SendsAnyState,
         "state_of_another_owner_is_withheld_and_noted",
@@ -228,6 +423,10 @@ const BROKEN: &[(Fault, &str)] = &[
     (Fault::SkipsBroken, "broken_events_are_a_protocol_violation"),
     (
         Fault::SkipsManners,
+        "every_manner_is_rendered_or_said_to_be_impossible",
+    ),
+    (
+        Fault::SkipsUsual,
         "every_manner_is_rendered_or_said_to_be_impossible",
     ),
     (Fault::StopsAtEnd, "usage_in_any_manner_is_counted_once"),
@@ -244,6 +443,10 @@ const BROKEN: &[(Fault, &str)] = &[
         "mid_stream_error_event_is_classified",
     ),
     (Fault::TakesFirstCall, "calls_in_one_piece_are_all_taken"),
+    (
+        Fault::TakesRulesForWords,
+        "conversations_keep_their_order_and_authors",
+    ),
     (Fault::TellsNothing, "spans_carry_provider_and_model"),
     (Fault::TrustsIds, "calls_with_unusable_ids_are_kept_apart"),
     (
@@ -255,6 +458,10 @@ const BROKEN: &[(Fault, &str)] = &[
         "calls_count_whatever_the_finish_reason_says",
     ),
     (Fault::TurnsOutcomes, "calls_and_outcomes_go_back_in_pairs"),
+    (
+        Fault::TurnsOutcomes,
+        "conversations_keep_their_order_and_authors",
+    ),
     (Fault::WantsKnownEvents, "unknown_events_are_ignored"),
     (Fault::WantsMarkers, "a_missing_end_marker_loses_nothing"),
 ];

@@ -1,14 +1,16 @@
 //! What acme sends, written by hand: the adapter's own mappers would only agree with themselves.
 
 use bytes::Bytes;
+use jackfield_domain::message::Role;
 use jackfield_domain::reply::FinishReason;
+use jackfield_domain::settings::Settings;
 use jackfield_ports::chat_model::Capabilities;
 use jackfield_provider_acme::Acme;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_testkit::contract::chat_model::{
-    BlockKind, ChatModelHarness, Echo, EchoedCall, EchoedOutcome, Manner, ScriptedBlock,
-    ScriptedFailure, ScriptedFailureKind, VendorReply, WireReply,
+    BlockKind, ChatModelHarness, Echo, EchoedCall, EchoedOutcome, EchoedPart, EchoedTool, Manner,
+    RequestPart, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, VendorReply, WireReply,
 };
 use jackfield_testkit::server::RecordedRequest;
 use serde_json::{Value, json};
@@ -46,13 +48,14 @@ impl ChatModelHarness for AcmeHarness {
         let mut events = Vec::new();
         for block in &reply.blocks {
             match block {
-                ScriptedBlock::Text(pieces) => {
+                ScriptedBlock::Text { pieces, .. } => {
                     events.extend(pieces.iter().map(|piece| json!({ "text": piece })));
                 }
                 ScriptedBlock::ToolCall {
                     arguments,
                     id,
                     name,
+                    ..
                 } => call(reply.manner, (id, name, arguments), &mut events),
                 ScriptedBlock::CustomCall { .. }
                 | ScriptedBlock::Reasoning { .. }
@@ -87,6 +90,10 @@ impl ChatModelHarness for AcmeHarness {
         IMPOSSIBLE
     }
 
+    fn usual(&self) -> &[Manner] {
+        &[Manner::ArgumentsMissing]
+    }
+
     fn never_sends(&self) -> &[(BlockKind, &str)] {
         &[
             (BlockKind::CustomCall, "acme's tools take JSON"),
@@ -94,24 +101,50 @@ impl ChatModelHarness for AcmeHarness {
         ]
     }
 
+    fn never_takes(&self) -> &[(RequestPart, &str)] {
+        &[(RequestPart::OutcomeTool, "an outcome has its call's id")]
+    }
+
     fn echo(&self, request: &RecordedRequest) -> Echo {
-        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let body = request.json();
         let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
-        let mut echo = Echo::default();
-        for turn in body["turns"].as_array().into_iter().flatten() {
-            for call in turn["calls"].as_array().into_iter().flatten() {
-                echo.calls.push(EchoedCall {
-                    arguments: text(call, "args"),
-                    id: text(call, "id"),
-                    name: text(call, "tool"),
-                });
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        let mut echo = Echo {
+            settings: Settings {
+                max_output_tokens: body["limit"]
+                    .as_u64()
+                    .and_then(|limit| limit.try_into().ok()),
+                ..Settings::default()
+            },
+            system: text(&body, "system"),
+            ..Echo::default()
+        };
+        for turn in list(&body["turns"]) {
+            match turn["who"].as_str() {
+                Some("model") => echo.say(Role::Assistant, text(&turn, "text")),
+                Some("tool") => echo.parts.push(EchoedPart::Outcome(EchoedOutcome {
+                    id: text(&turn, "call"),
+                    text: text(&turn, "text"),
+                    ..EchoedOutcome::default()
+                })),
+                _ => echo.say(Role::User, text(&turn, "text")),
             }
-            if turn["who"] == "tool" {
-                echo.outcomes.push(EchoedOutcome {
-                    id: text(turn, "call"),
-                    text: text(turn, "text"),
-                });
+            for call in list(&turn["calls"]) {
+                echo.parts.push(EchoedPart::Call(EchoedCall {
+                    arguments: text(&call, "args"),
+                    id: text(&call, "id"),
+                    name: text(&call, "tool"),
+                    state: None,
+                }));
             }
+        }
+        for tool in list(&body["tools"]) {
+            echo.tools.push(EchoedTool {
+                description: text(&tool, "about"),
+                name: text(&tool, "name"),
+                schema: Some(tool["takes"].clone()),
+                strict: None,
+            });
         }
         echo
     }

@@ -19,18 +19,50 @@ fn usage(reply: &VendorReply) -> Value {
     })
 }
 
-/// The calls of a reply: whether JSON is wanted, the id, the name, and the pieces of the arguments.
-fn calls(reply: &VendorReply) -> Vec<(bool, &str, &str, &[String])> {
+/// A call of a reply.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    id: &'a str,
+    /// Whether it has JSON, or free text.
+    json: bool,
+    name: &'a str,
+    pieces: &'a [String],
+    /// What a server wants back with it, as Google's do.
+    state: Option<&'a str>,
+}
+
+impl Call<'_> {
+    fn set_state(&self, call: &mut Value) {
+        let signature = |state| json!({ "google": { "thought_signature": state } });
+        set(call, "extra_content", self.state.map(signature));
+    }
+}
+
+/// The calls of a reply.
+fn calls(reply: &VendorReply) -> Vec<Call<'_>> {
     let calls = reply.blocks.iter().filter_map(|block| match block {
-        ScriptedBlock::CustomCall { id, input, name } => Some((false, &**id, &**name, &**input)),
+        ScriptedBlock::CustomCall { id, input, name } => Some(Call {
+            id,
+            json: false,
+            name,
+            pieces: input,
+            state: None,
+        }),
         ScriptedBlock::ToolCall {
             arguments,
             id,
             name,
-        } => Some((true, &**id, &**name, &**arguments)),
-        ScriptedBlock::Reasoning { .. } | ScriptedBlock::Refusal(_) | ScriptedBlock::Text(_) => {
-            None
-        }
+            state,
+        } => Some(Call {
+            id,
+            json: true,
+            name,
+            pieces: arguments,
+            state: state.as_deref(),
+        }),
+        ScriptedBlock::Reasoning { .. }
+        | ScriptedBlock::Refusal(_)
+        | ScriptedBlock::Text { .. } => None,
     });
     calls.collect()
 }
@@ -42,7 +74,7 @@ pub(super) fn whole(reply: &VendorReply, finish: &str) -> Value {
         let (place, pieces) = match block {
             ScriptedBlock::Reasoning { pieces, .. } => (&mut reasoning, pieces),
             ScriptedBlock::Refusal(pieces) => (&mut refusal, pieces),
-            ScriptedBlock::Text(pieces) => (&mut content, pieces),
+            ScriptedBlock::Text { pieces, .. } => (&mut content, pieces),
             ScriptedBlock::CustomCall { .. } | ScriptedBlock::ToolCall { .. } => continue,
         };
         place
@@ -51,14 +83,17 @@ pub(super) fn whole(reply: &VendorReply, finish: &str) -> Value {
     }
     let calls: Vec<Value> = calls(reply)
         .into_iter()
-        .map(|(json, id, name, pieces)| {
-            if json {
-                let function = json!({ "name": name, "arguments": pieces.concat() });
+        .map(|call| {
+            let (id, name, all) = (call.id, call.name, call.pieces.concat());
+            let mut whole = if call.json {
+                let function = json!({ "name": name, "arguments": all });
                 json!({ "id": id, "type": "function", "function": function })
             } else {
-                let custom = json!({ "name": name, "input": pieces.concat() });
+                let custom = json!({ "name": name, "input": all });
                 json!({ "id": id, "type": "custom", "custom": custom })
-            }
+            };
+            call.set_state(&mut whole);
+            whole
         })
         .collect();
     let mut message = json!({
@@ -87,13 +122,13 @@ pub(super) fn streamed(reply: &VendorReply, finish: &str, usage_apart: bool) -> 
         let (field, pieces) = match block {
             ScriptedBlock::Reasoning { pieces, .. } => ("reasoning_content", pieces),
             ScriptedBlock::Refusal(pieces) => ("refusal", pieces),
-            ScriptedBlock::Text(pieces) => ("content", pieces),
+            ScriptedBlock::Text { pieces, .. } => ("content", pieces),
             ScriptedBlock::CustomCall { .. } | ScriptedBlock::ToolCall { .. } => continue,
         };
         deltas.extend(pieces.iter().map(|piece| json!({ field: piece })));
     }
     let calls = calls(reply);
-    let first = calls.first().map_or("", |(_, id, ..)| id);
+    let first = calls.first().map_or("", |call| call.id);
     let mut pieces: Vec<Vec<Value>> = (0..)
         .zip(&calls)
         .map(|(place, call)| fragments(manner, place, first, *call))
@@ -161,12 +196,14 @@ fn chunk(choices: Value) -> Value {
 }
 
 /// The pieces of a call.
-fn fragments(
-    manner: Manner,
-    place: usize,
-    first: &str,
-    (json, own, name, pieces): (bool, &str, &str, &[String]),
-) -> Vec<Value> {
+fn fragments(manner: Manner, place: usize, first: &str, call: Call<'_>) -> Vec<Value> {
+    let Call {
+        id: own,
+        json,
+        name,
+        pieces,
+        ..
+    } = call;
     let (kind, field) = if json {
         ("function", "arguments")
     } else {
@@ -216,6 +253,7 @@ fn fragments(
     }
     let mut begin = json!({ "type": kind, kind: what });
     set(&mut begin, "id", id(manner, first, own));
+    call.set_state(&mut begin);
     let mut fragments = vec![begin];
     for mut what in rest {
         let mut fragment = json!({});

@@ -16,9 +16,9 @@ pub(super) struct Item<'a> {
 pub(super) fn item<'a>(reply: &'a VendorReply, block: &'a ScriptedBlock) -> Item<'a> {
     let own = |block: &'a ScriptedBlock| match block {
         ScriptedBlock::CustomCall { id, .. } | ScriptedBlock::ToolCall { id, .. } => Some(&**id),
-        ScriptedBlock::Reasoning { .. } | ScriptedBlock::Refusal(_) | ScriptedBlock::Text(_) => {
-            None
-        }
+        ScriptedBlock::Reasoning { .. }
+        | ScriptedBlock::Refusal(_)
+        | ScriptedBlock::Text { .. } => None,
     };
     let first = reply.blocks.iter().find_map(own).unwrap_or_default();
     let call_id = own(block).and_then(|own| id(reply.manner, first, own));
@@ -38,15 +38,23 @@ impl Item<'_> {
                 "summary": summary(pieces), "encrypted_content": state,
             }),
             ScriptedBlock::Refusal(pieces) => message(place, refusal(&pieces.concat())),
-            ScriptedBlock::Text(pieces) => message(place, output_text(&pieces.concat())),
+            ScriptedBlock::Text { pieces, state } => {
+                let mut item = message(place, output_text(&pieces.concat()));
+                set(&mut item, "id", state.clone());
+                item
+            }
             ScriptedBlock::ToolCall {
-                arguments, name, ..
+                arguments,
+                name,
+                state,
+                ..
             } => {
                 let all = arguments.concat();
                 let mut item = json!({
                     "id": format!("fc_{place}"), "type": "function_call", "status": "completed",
                     "name": name,
                 });
+                set(&mut item, "id", state.clone());
                 set(&mut item, "arguments", said(manner, &all));
                 item
             }
@@ -78,7 +86,7 @@ impl Item<'_> {
                 // It may be there already, and not be whole.
                 item["encrypted_content"] = json!("gAAA");
             }
-            ScriptedBlock::Refusal(_) | ScriptedBlock::Text(_) => item["content"] = json!([]),
+            ScriptedBlock::Refusal(_) | ScriptedBlock::Text { .. } => item["content"] = json!([]),
             ScriptedBlock::ToolCall { .. } if manner != Manner::ArgumentsAtOnce => {
                 set(&mut item, "arguments", said(manner, ""));
                 if said(manner, "").is_none() {
@@ -133,7 +141,7 @@ impl Item<'_> {
                 json!({ "type": "response.refusal.done", "refusal": pieces.concat() }),
                 &refusal(&pieces.concat()),
             ),
-            ScriptedBlock::Text(pieces) => part(
+            ScriptedBlock::Text { pieces, .. } => part(
                 &output_text(""),
                 deltas("response.output_text.delta", pieces),
                 json!({

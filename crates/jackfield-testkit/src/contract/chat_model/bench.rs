@@ -1,16 +1,18 @@
 //! The test bench of the clauses: a server, the adapter that connects to it, and requests.
 
+use std::cell::RefCell;
 use std::error::Error as _;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::block::Content;
 use jackfield_domain::delta::Delta;
-use jackfield_domain::failure::{ModelFailure, Phase};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::ids::{ModelAttempt, ToolName, TurnId};
 use jackfield_domain::message::Message;
+use jackfield_domain::note::Note;
 use jackfield_domain::reply::{Reply, ReplyEnd};
 use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::settings::Settings;
@@ -18,10 +20,10 @@ use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::tool::{Catalog, InputFormat, ToolChoice, ToolDefinition};
 use jackfield_ports::chat_model::{ChatModel as _, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::{BlockKind, ChatModelHarness, VendorReply, WireReply};
+use super::{BlockKind, ChatModelHarness, Echo, Manner, ScriptedBlock, VendorReply, WireReply};
 use crate::server::{PATIENCE, Response, TestServer};
 
 /// The key that every adapter is configured with.
@@ -60,6 +62,9 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
     #[track_caller]
     pub(super) fn render_if_possible(&self, reply: &VendorReply) -> Option<WireReply> {
         let manner = reply.manner;
+        if self.harness.usual().contains(&manner) {
+            return Some(self.render(&reply.clone().with_manner(Manner::Usual)));
+        }
         let mut impossible = self.harness.impossible().iter();
         let exception = impossible.find(|(known, _)| *known == manner);
         match (self.harness.render(reply), exception) {
@@ -69,34 +74,47 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
                 panic!("{manner:?} is rendered, although it is said to be impossible: {reason}")
             }
             (None, None) => panic!(
-                "{manner:?} is neither rendered nor impossible: render it, or name it in `impossible` \
-                 with the reason: {reply:?}"
+                "{manner:?} is neither rendered nor named: render it, or name it in `usual` or `impossible`: {reply:?}"
             ),
         }
     }
 
-    /// The wire form of a reply with a block of this kind; `None` if the harness has a reason against it.
+    /// The wire form of a reply with blocks of this kind; `None` if the harness has a reason against it.
     #[track_caller]
     pub(super) fn with_block(&self, kind: BlockKind, reply: &VendorReply) -> Option<WireReply> {
+        match self.block(kind, reply) {
+            Ok(wire) => wire,
+            Err(fault) => panic!("{fault}: {reply:?}"),
+        }
+    }
+
+    /// As [`with_block`](Self::with_block), with what is wrong with the harness as an error.
+    pub(super) fn block(
+        &self,
+        kind: BlockKind,
+        reply: &VendorReply,
+    ) -> Result<Option<WireReply>, String> {
         let capabilities = self.harness.capabilities();
         let ruled_out = match kind {
+            BlockKind::CallWithState => !capabilities.tools || !capabilities.reasoning,
             BlockKind::CustomCall => !capabilities.tools,
-            BlockKind::Reasoning => !capabilities.reasoning,
+            BlockKind::Reasoning | BlockKind::TextWithState => !capabilities.reasoning,
             BlockKind::Refusal => false,
         };
         let mut never = self.harness.never_sends().iter();
         let exception = never.find(|(known, _)| *known == kind);
-        match (self.harness.render(reply), exception) {
-            (Some(wire), None) => Some(wire),
-            (None, Some(_)) => None,
-            (None, None) if ruled_out => None,
-            (Some(_), Some((_, reason))) => {
-                panic!("{kind:?} is rendered, although the vendor never sends it: {reason}")
-            }
-            (None, None) => panic!(
-                "{kind:?} is neither rendered nor never sent: render it, or name it in `never_sends` \
-                 with the reason: {reply:?}"
-            ),
+        let wire = self.harness.render(reply);
+        let wire = wire.filter(|wire| states(kind, reply).all(|state| wire.contains(state)));
+        match (wire, exception) {
+            (Some(wire), None) => Ok(Some(wire)),
+            (None, Some(_)) => Ok(None),
+            (None, None) if ruled_out => Ok(None),
+            (Some(_), Some((_, reason))) => Err(format!(
+                "{kind:?} is rendered, although the vendor never sends it: {reason}"
+            )),
+            (None, None) => Err(format!(
+                "{kind:?} is neither rendered nor never sent: render it, or name it in `never_sends` with the reason"
+            )),
         }
     }
 
@@ -105,10 +123,46 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
         request(self.harness.model(), self.harness.capabilities().tools)
     }
 
+    /// Queues the response to the next request, and keeps it for the report of a failure.
+    pub(super) fn answer(&self, response: Response) {
+        LAST.set(Some(response.clone()));
+        self.server.answer(response);
+    }
+
     /// Sends the usual request, which gets this response.
     pub(super) async fn call(&self, response: Response) -> CallResult {
-        self.server.answer(response);
+        self.answer(response);
         self.call_with(&self.request()).await
+    }
+
+    /// Sends a request, and returns it as it was sent, with its notes; `None` if it is refused as unsupported.
+    pub(super) async fn sent(&self, request: &ModelRequest) -> Option<SentRequest> {
+        let before = self.server.requests().len();
+        let fine = self.render(&VendorReply::text(&["fine"]));
+        self.answer(fine.response());
+        let asked = self.call_with(request).await;
+        if asked.result.is_err() {
+            let failure = asked.failure();
+            assert_eq!(failure.kind, ModelFailureKind::Unsupported, "{failure:?}");
+            assert_eq!(failure.phase, Phase::BeforeSend, "{failure:?}");
+            return None;
+        }
+        let notes = asked.reply().end.notes;
+        let recorded = self.server.request(before).await;
+        let text = format!("{} {}\n{}", recorded.method, recorded.path, recorded.text());
+        let echo = self.harness.echo(&recorded);
+        let mut words = vec![recorded.path.clone()];
+        match serde_json::from_slice(&recorded.body) {
+            Ok(json) => collect_strings(&json, &mut words),
+            Err(_) => words.push(recorded.text()),
+        }
+        for claimed in echo.claims() {
+            assert!(
+                words.iter().any(|word| word.contains(claimed)),
+                "the harness reads {claimed:?}, which is not in the request: {text}"
+            );
+        }
+        Some(SentRequest { echo, notes, text })
     }
 
     /// Sends a request, and waits for the end.
@@ -132,6 +186,38 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
             Ok(result) => result,
             Err(_) => panic!("the call did not end within {} s", PATIENCE.as_secs()),
         }
+    }
+}
+
+/// A request as it was sent.
+#[derive(Debug, PartialEq)]
+pub(super) struct SentRequest {
+    pub(super) echo: Echo,
+    pub(super) notes: Vec<Note>,
+    /// The method, the path and the body.
+    pub(super) text: String,
+}
+
+impl fmt::Display for SentRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { echo, notes, text } = self;
+        write!(f, "{text}\nnotes: {notes:?}\nas read: {echo:?}")
+    }
+}
+
+impl SentRequest {
+    /// Whether a note is about this path, or about a part of it.
+    pub(super) fn is_noted(&self, path: &str) -> bool {
+        let mut below = self
+            .notes
+            .iter()
+            .filter_map(|one| one.path.strip_prefix(path));
+        below.any(|rest| rest.is_empty() || rest.starts_with(['.', '[', '#']))
+    }
+
+    /// Whether a note is about exactly this path.
+    pub(super) fn is_noted_at(&self, path: &str) -> bool {
+        self.notes.iter().any(|note| note.path == path)
     }
 }
 
@@ -252,6 +338,52 @@ impl CallResult {
             Ok(end) => panic!("a failure was expected, not {end:?}"),
             Err(error) => error,
         }
+    }
+}
+
+/// Forgets the responses of earlier clauses.
+pub(super) fn clear_report() {
+    LAST.set(None);
+}
+
+/// The last response that the clause of this thread has sent, for a person; empty if there was none.
+pub(super) fn last_response() -> String {
+    let report = |last: &Response| format!("the last response: {}", last.describe());
+    LAST.with_borrow(|last| last.as_ref().map_or_else(String::new, report))
+}
+
+thread_local! {
+    /// A clause runs on one thread, that of its test.
+    static LAST: RefCell<Option<Response>> = const { RefCell::new(None) };
+}
+
+/// The states in a reply that make its blocks those of this kind.
+fn states(kind: BlockKind, reply: &VendorReply) -> impl Iterator<Item = &str> {
+    reply.blocks.iter().filter_map(move |block| match block {
+        ScriptedBlock::Text { state, .. } if kind == BlockKind::TextWithState => state.as_deref(),
+        ScriptedBlock::ToolCall { state, .. } if kind == BlockKind::CallWithState => {
+            state.as_deref()
+        }
+        ScriptedBlock::CustomCall { .. }
+        | ScriptedBlock::Reasoning { .. }
+        | ScriptedBlock::Refusal(_)
+        | ScriptedBlock::Text { .. }
+        | ScriptedBlock::ToolCall { .. } => None,
+    })
+}
+
+/// All strings in a document, including keys.
+fn collect_strings(json: &Value, texts: &mut Vec<String>) {
+    match json {
+        Value::Array(items) => items.iter().for_each(|item| collect_strings(item, texts)),
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                texts.push(key.clone());
+                collect_strings(value, texts);
+            }
+        }
+        Value::String(text) => texts.push(text.clone()),
+        Value::Bool(_) | Value::Null | Value::Number(_) => {}
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod calls;
 mod changes;
+mod conversations;
 mod echoes;
 mod failures;
 mod listing;
@@ -9,7 +10,9 @@ mod manners;
 mod replies;
 mod requests;
 mod scripts;
+mod settings;
 mod streams;
+mod tools;
 
 pub(super) use self::calls::{
     empty_arguments_are_an_empty_object, malformed_arguments_are_kept_as_text,
@@ -17,9 +20,14 @@ pub(super) use self::calls::{
     truncated_arguments_are_not_repaired,
 };
 pub(super) use self::changes::every_change_of_a_request_is_sent_or_noted;
+pub(super) use self::conversations::{
+    conversations_keep_their_order_and_authors, failed_outcomes_are_marked_or_noted,
+    outcomes_name_their_tools, the_system_prompt_is_sent_as_such,
+};
 pub(super) use self::echoes::{
     calls_and_outcomes_go_back_in_pairs, calls_with_unusable_ids_are_kept_apart,
     reasoning_goes_back_as_it_came, state_of_another_owner_is_withheld_and_noted,
+    state_of_texts_and_calls_goes_back_as_it_came,
     strict_requests_are_refused_where_others_are_noted,
 };
 pub(super) use self::failures::{
@@ -43,9 +51,12 @@ pub(super) use self::replies::{
     text_arrives_in_order, usage_is_reported_once, usage_totals_hold_their_parts,
 };
 pub(super) use self::requests::{
-    dropping_the_call_closes_the_connection, one_call_makes_one_http_request,
-    secrets_never_reach_debug_or_errors, spans_carry_provider_and_model,
-    undeclared_capability_is_refused,
+    declared_media_are_sent, dropping_the_call_closes_the_connection,
+    one_call_makes_one_http_request, secrets_never_reach_debug_or_errors,
+    spans_carry_provider_and_model, undeclared_capability_is_refused,
+};
+pub(super) use self::settings::{
+    settings_are_sent_with_their_values, the_choice_of_tools_is_sent_or_noted,
 };
 pub(super) use self::streams::{
     a_cut_at_every_byte_gives_the_same_reply, any_chunking_gives_the_same_reply,
@@ -53,3 +64,4 @@ pub(super) use self::streams::{
     ending_without_finish_is_an_error, mid_stream_error_event_is_classified,
     slow_stream_is_not_an_error, unknown_events_are_ignored,
 };
+pub(super) use self::tools::tools_are_sent_whole;

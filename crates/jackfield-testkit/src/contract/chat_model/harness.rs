@@ -5,7 +5,9 @@ use std::fmt;
 use bytes::Bytes;
 use jackfield_ports::chat_model::{Capabilities, ChatModel};
 
-use super::{BlockKind, Echo, Manner, Recording, ScriptedFailure, VendorReply, WireReply};
+use super::{
+    BlockKind, Echo, Manner, Recording, RequestPart, ScriptedFailure, VendorReply, WireReply,
+};
 use crate::server::RecordedRequest;
 
 /// Configures an adapter, and renders its vendor's wire format.
@@ -34,32 +36,43 @@ pub trait ChatModelHarness: Sync {
     /// Plain text, and calls if the adapter declares tools, must be rendered in the usual manner. So must malformed
     /// or truncated arguments; a vendor that cannot send those needs exceptions for
     /// `malformed_arguments_are_kept_as_text` and `truncated_arguments_are_not_repaired`. Of the other manners and
-    /// blocks, exactly those in [`impossible`](Self::impossible) and [`never_sends`](Self::never_sends) are `None`.
+    /// blocks, exactly those in [`impossible`](Self::impossible) and [`never_sends`](Self::never_sends) are `None`;
+    /// the [usual](Self::usual) ones are not asked for.
     fn render(&self, reply: &VendorReply) -> Option<WireReply>;
 
     /// The manners that this dialect cannot express, or that none of its servers is known to use, each with the
     /// reason.
     ///
-    /// A manner that is both listed and rendered, or neither, fails.
+    /// A manner that is both listed and rendered, or neither, fails, unless it is [usual](Self::usual).
     fn impossible(&self) -> &[(Manner, &str)] {
+        &[]
+    }
+
+    /// The manners that are this vendor's usual form.
+    fn usual(&self) -> &[Manner] {
         &[]
     }
 
     /// The kinds of blocks that the vendor never sends, each with the reason.
     ///
     /// Kinds that the [capabilities](Self::capabilities) exclude need not be listed. A kind that is both listed and
-    /// rendered, or neither, fails.
+    /// rendered, or neither, fails. A block with state is rendered if its state is in the bytes.
     fn never_sends(&self) -> &[(BlockKind, &str)] {
         &[]
     }
 
-    /// Reads the parts of a request that repeat earlier replies.
+    /// The parts of a request for which the vendor has no place, each with the reason.
     ///
-    /// Needed if the adapter declares tools or reasoning. Return what the request contains, without judging it.
-    /// Ids, names and state that are missing from the request fail.
-    fn echo(&self, _request: &RecordedRequest) -> Echo {
-        Echo::default()
+    /// A part that is both listed and in an [`echo`](Self::echo), or neither, fails.
+    fn never_takes(&self) -> &[(RequestPart, &str)] {
+        &[]
     }
+
+    /// Reads what a request says.
+    ///
+    /// Return what the request contains, without judging it, and nothing that it does not contain: ids, names and
+    /// state that are missing from the request fail.
+    fn echo(&self, request: &RecordedRequest) -> Echo;
 
     /// Recorded replies of the vendor's servers with their meaning; may be empty.
     fn recordings(&self) -> Vec<Recording> {

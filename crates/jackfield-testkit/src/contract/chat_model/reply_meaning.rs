@@ -49,7 +49,7 @@ impl ReplyMeaning {
                     meaning.reasoning.push_str(&pieces.concat());
                 }
                 ScriptedBlock::Refusal(pieces) => meaning.refusal.push_str(&pieces.concat()),
-                ScriptedBlock::Text(pieces) => meaning.text.push_str(&pieces.concat()),
+                ScriptedBlock::Text { pieces, .. } => meaning.text.push_str(&pieces.concat()),
                 ScriptedBlock::ToolCall {
                     arguments, name, ..
                 } => meaning.calls.push(SaidCall {

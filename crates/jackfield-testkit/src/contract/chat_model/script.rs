@@ -44,8 +44,13 @@ pub enum ScriptedBlock {
     },
     /// The model's explanation of a refusal, in the fragments to send.
     Refusal(Vec<String>),
-    /// Text, in the fragments to send.
-    Text(Vec<String>),
+    /// Text.
+    Text {
+        /// The text, in the fragments to send.
+        pieces: Vec<String>,
+        /// State that the vendor needs back with this text, as for [`Reasoning`](Self::Reasoning).
+        state: Option<String>,
+    },
     /// A call of a tool with JSON arguments.
     ToolCall {
         /// The arguments as the model writes them, in the fragments to send.
@@ -54,6 +59,8 @@ pub enum ScriptedBlock {
         id: String,
         /// The tool.
         name: String,
+        /// State that the vendor needs back with this call, as for [`Reasoning`](Self::Reasoning).
+        state: Option<String>,
     },
 }
 
@@ -61,12 +68,16 @@ pub enum ScriptedBlock {
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum BlockKind {
+    /// [`ScriptedBlock::ToolCall`] with state.
+    CallWithState,
     /// [`ScriptedBlock::CustomCall`].
     CustomCall,
     /// [`ScriptedBlock::Reasoning`].
     Reasoning,
     /// [`ScriptedBlock::Refusal`].
     Refusal,
+    /// [`ScriptedBlock::Text`] with state.
+    TextWithState,
 }
 
 impl ScriptedBlock {
@@ -98,7 +109,10 @@ impl ScriptedBlock {
     /// Text in fragments.
     #[must_use]
     pub fn text(pieces: &[&str]) -> Self {
-        Self::Text(owned(pieces))
+        Self::Text {
+            pieces: owned(pieces),
+            state: None,
+        }
     }
 
     /// A call with its arguments in fragments.
@@ -108,7 +122,21 @@ impl ScriptedBlock {
             arguments: owned(arguments),
             id: id.to_owned(),
             name: name.to_owned(),
+            state: None,
         }
+    }
+
+    /// The same block with this state, for blocks that may have some.
+    #[must_use]
+    pub fn with_state(mut self, text: &str) -> Self {
+        match &mut self {
+            Self::Reasoning { state, .. } => text.clone_into(state),
+            Self::Text { state, .. } | Self::ToolCall { state, .. } => {
+                *state = Some(text.to_owned());
+            }
+            Self::CustomCall { .. } | Self::Refusal(_) => {}
+        }
+        self
     }
 }
 
@@ -120,7 +148,7 @@ impl VendorReply {
             ScriptedBlock::CustomCall { .. } | ScriptedBlock::ToolCall { .. } => true,
             ScriptedBlock::Reasoning { .. }
             | ScriptedBlock::Refusal(_)
-            | ScriptedBlock::Text(_) => false,
+            | ScriptedBlock::Text { .. } => false,
         });
         Self {
             blocks,
@@ -298,17 +326,43 @@ impl WireReply {
         changed
     }
 
-    /// The length in bytes of the pieces that must arrive.
+    /// The length in bytes of the part that must arrive.
     pub(super) fn length_to_ending(&self) -> usize {
-        let pieces = || self.pieces.iter().take(self.ending);
-        let length: usize = pieces().map(Bytes::len).sum();
-        // An event must end, but a last line need not.
+        let body = self.first_bytes(self.ending);
         let is_events = self
             .headers
             .iter()
-            .any(|(_, value)| value == "text/event-stream");
-        let is_line = !is_events && pieces().last().is_some_and(|last| last.ends_with(b"\n"));
-        length - usize::from(is_line)
+            .any(|(_, value)| value.starts_with("text/event-stream"));
+        let without_feed = body.strip_suffix(b"\n").unwrap_or(&body);
+        let without_break = without_feed.strip_suffix(b"\r").unwrap_or(without_feed);
+        if !is_events {
+            // A last line need not end.
+            return without_break.len();
+        }
+        // An event ends with a blank line, which a carriage return alone completes.
+        if without_break.len() < without_feed.len() {
+            without_feed.len()
+        } else {
+            body.len()
+        }
+    }
+
+    /// The first of these words, as far as they stand in the first pieces.
+    pub(super) fn words_in_first(&self, count: usize, words: &[&str]) -> String {
+        let body = self.first_bytes(count);
+        let body = String::from_utf8_lossy(&body);
+        let sent = words.iter().take_while(|word| body.contains(word.trim()));
+        sent.copied().collect()
+    }
+
+    fn first_bytes(&self, count: usize) -> Vec<u8> {
+        let pieces = self.pieces.iter().take(count);
+        pieces.flatten().copied().collect()
+    }
+
+    /// Whether the body contains this text.
+    pub(super) fn contains(&self, text: &str) -> bool {
+        String::from_utf8_lossy(&self.pieces.concat()).contains(text)
     }
 }
 

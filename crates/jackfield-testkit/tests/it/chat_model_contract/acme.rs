@@ -1,6 +1,7 @@
 //! The adapter for a toy vendor, with a switch for every mistake that an adapter can make.
 
 mod decoder;
+mod mistakes;
 mod request;
 
 use std::fmt;
@@ -14,7 +15,6 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::settings::ResponseFormat;
-use jackfield_domain::tool::ToolChoice;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use serde_json::Value;
@@ -25,41 +25,100 @@ use super::wire::{self, Answer};
 pub(super) struct Acme {
     pub(super) address: String,
     pub(super) fault: Fault,
+    pub(super) form: Form,
     pub(super) key: String,
+}
+
+/// How the server writes the events of a stream.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Form {
+    /// As server-sent events with CRLF, and the last words in the event with the reason to end. Its requests have no
+    /// ids: an outcome belongs to the call at its place.
+    Crlf,
+    /// Each on a line.
+    Lines,
+    /// In one document, and of text alone.
+    Words,
+}
+
+impl Form {
+    /// What a server of this form can do.
+    pub(super) const fn capabilities(self) -> Capabilities {
+        match self {
+            Self::Crlf | Self::Lines => CAPABILITIES,
+            Self::Words => Capabilities::NONE,
+        }
+    }
 }
 
 /// What is wrong with the adapter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Fault {
     AddsCached,
+    AddsTemperature,
+    AsksOneModel,
     AsksTwice,
     BuffersAll,
+    ChoosesFirst,
     ClaimsMuch,
     CountsRequests,
     CutsCharacters,
     CutsNames,
+    CutsOutcomes,
+    DropsImages,
+    DropsLastWords,
     DropsLateWords,
+    DropsRefusals,
+    DropsTogether,
+    DropsZeros,
+    EditsState,
+    EmptiesTypes,
+    EscapesWords,
+    ExchangesAuthors,
+    ExchangesChoices,
+    ExchangesDescriptions,
+    ExchangesOutcomes,
+    ExchangesSampling,
+    ForcesCalls,
+    ForgetsCallState,
     ForgetsDelay,
+    ForgetsDescriptions,
+    ForgetsHistory,
     ForgetsIds,
     ForgetsPhase,
     ForgetsState,
     ForgetsSystem,
+    ForgetsTextState,
     GivesUp,
+    HalvesTemperature,
     HidesFailures,
     HoldsOn,
     IgnoresSettings,
     IgnoresStrict,
     Insists,
     JoinsNames,
+    KeepsFirstStop,
     KeepsLastName,
     KeepsLastPiece,
     ListsNothing,
+    LosesItems,
     LosesNewlines,
+    MarksAllFailed,
+    MarksFirstFailed,
     MendsArguments,
     MindsExtras,
     MindsNulls,
+    MindsRoles,
+    MovesReasoning,
+    MovesState,
+    MovesTexts,
+    NamesCalls,
+    NamesFirstTool,
     NamesManners,
+    NamesParts,
+    NamesUsual,
     None,
+    PutsSystemIntoWords,
     ReadsPiecesOnly,
     ReadsStreamsOnly,
     RefusesIfStrict,
@@ -70,12 +129,16 @@ pub(super) enum Fault {
     RendersNothing,
     RepairsArguments,
     RepeatsPages,
+    RepeatsSystem,
+    RoundsNumbers,
     SaysStop,
+    SendsAnyMark,
     SendsAnyState,
     SendsNull,
     ShowsKey,
     SkipsBroken,
     SkipsManners,
+    SkipsUsual,
     StopsAtEnd,
     SumsUsage,
     TakesAllForJson,
@@ -83,6 +146,7 @@ pub(super) enum Fault {
     TakesCallsForEnds,
     TakesErrorsForEnds,
     TakesFirstCall,
+    TakesRulesForWords,
     TellsNothing,
     TrustsIds,
     TrustsNumbers,
@@ -92,8 +156,10 @@ pub(super) enum Fault {
     WantsMarkers,
 }
 
-pub(super) const CAPABILITIES: Capabilities = {
+const CAPABILITIES: Capabilities = {
     let mut can = Capabilities::NONE;
+    can.forced_tools = true;
+    can.images = true;
     can.parallel_calls = true;
     can.reasoning = true;
     can.streaming = true;
@@ -104,7 +170,7 @@ pub(super) const CAPABILITIES: Capabilities = {
 #[async_trait]
 impl ChatModel for Acme {
     fn capabilities(&self) -> Capabilities {
-        CAPABILITIES
+        self.form.capabilities()
     }
 
     fn state_owner(&self, model: &str) -> StateOwner {
@@ -202,12 +268,12 @@ impl Acme {
         let unsupported =
             |message: String| ModelFailure::new(Kind::Unsupported, Phase::BeforeSend, message);
         let plain = request.settings.response_format == ResponseFormat::Text
-            && request.choice == ToolChoice::Auto;
+            && (request.tools.is_empty() || self.form.capabilities().tools);
         if !plain && !self.has(Fault::ClaimsMuch) {
             return Err(unsupported("acme takes words and tools only".to_owned()));
         }
         let owner = self.state_owner(&request.model.model);
-        let (body, notes) = match request::body(request, &owner, self.fault) {
+        let (body, notes) = match request::body(request, &owner, self.fault, self.form) {
             Ok(made) => made,
             Err(_) if self.has(Fault::ClaimsMuch) => (Value::Null, Vec::new()),
             Err(place) => return Err(unsupported(format!("acme takes words only ({place})"))),
@@ -231,7 +297,9 @@ impl Acme {
         answer: Answer,
         telling: &mut Telling<'_>,
     ) -> Result<ReplyEnd, ModelFailure> {
-        let body = serde_json::from_str::<Value>(&answer.rest().await);
+        let (body, end) = answer.rest().await;
+        end.map_err(|_| interrupted())?;
+        let body = serde_json::from_str::<Value>(&body);
         let events = body
             .ok()
             .and_then(|body| body["events"].as_array().cloned());
@@ -250,10 +318,12 @@ impl Acme {
         answer.loses_newlines(self.has(Fault::LosesNewlines));
         let mut held = Vec::new();
         loop {
-            let line = if self.has(Fault::CutsCharacters) {
-                answer.bytes().await
-            } else {
-                answer.line().await
+            let line = match self.form {
+                Form::Crlf => answer.event().await,
+                Form::Lines | Form::Words if self.has(Fault::CutsCharacters) => {
+                    answer.bytes().await
+                }
+                Form::Lines | Form::Words => answer.line().await,
             };
             let over = match line {
                 Ok(Some(line)) if self.has(Fault::BuffersAll) => {
@@ -294,7 +364,7 @@ impl Acme {
 
     async fn classify(&self, answer: Answer) -> ModelFailure {
         let (status, headers) = (answer.status, answer.headers.clone());
-        let body = answer.rest().await;
+        let (body, _) = answer.rest().await;
         let kind = match status {
             401 => Kind::Unauthenticated,
             403 => Kind::Forbidden,

@@ -30,22 +30,27 @@ impl Calls {
 
     /// Takes the block if it is a call.
     pub(super) fn take(&mut self, block: &ScriptedBlock) -> bool {
-        let (id, name, pieces, free) = match block {
-            ScriptedBlock::CustomCall { id, input, name } => (id, name, input, true),
+        let (id, name, pieces) = match block {
+            ScriptedBlock::CustomCall { id, input, name } => (id, name, input),
             ScriptedBlock::ToolCall {
                 arguments,
                 id,
                 name,
-            } => (id, name, arguments, false),
+                ..
+            } => (id, name, arguments),
             ScriptedBlock::Reasoning { .. }
             | ScriptedBlock::Refusal(_)
-            | ScriptedBlock::Text(_) => return false,
+            | ScriptedBlock::Text { .. } => return false,
         };
         let manner = self.manner;
         let whole = pieces.concat();
         let mut call = json!({ "name": name });
-        if free {
-            call["free"] = json!(true);
+        match block {
+            ScriptedBlock::CustomCall { .. } => call["free"] = json!(true),
+            ScriptedBlock::ToolCall {
+                state: Some(state), ..
+            } => call["mark"] = json!(state),
+            _ => {}
         }
         match manner {
             Manner::IdEmpty => call["id"] = json!(""),

@@ -1,19 +1,20 @@
-//! How acme puts things on the wire: one JSON value per line, and nothing else.
+//! How acme puts things on the wire: one JSON value per line or event, and nothing else.
 
 use bytes::Bytes;
 use jackfield_domain::reply::FinishReason;
 use jackfield_ports::chat_model::Capabilities;
 use jackfield_testkit::contract::chat_model::{
-    BlockKind, ChatModelHarness, Echo, EchoedCall, EchoedOutcome, EchoedReasoning, Manner,
-    Recording, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, VendorReply, WireReply,
+    BlockKind, ChatModelHarness, Echo, EchoedCall, EchoedPart, Manner, Recording, RequestPart,
+    ScriptedBlock, ScriptedFailure, ScriptedFailureKind, VendorReply, WireReply,
 };
 use jackfield_testkit::server::RecordedRequest;
 use serde_json::{Value, json};
 
-use super::acme::{Acme, Fault};
+use super::acme::{Acme, Fault, Form};
 use super::calls::Calls;
+use super::echo;
 
-pub(super) struct AcmeHarness(pub(super) Fault);
+pub(super) struct AcmeHarness(pub(super) Fault, pub(super) Form);
 
 impl ChatModelHarness for AcmeHarness {
     type Model = Acme;
@@ -22,12 +23,13 @@ impl ChatModelHarness for AcmeHarness {
         Acme {
             address: base_url.trim_start_matches("http://").to_owned(),
             fault: self.0,
+            form: self.1,
             key: key.to_owned(),
         }
     }
 
     fn capabilities(&self) -> Capabilities {
-        super::acme::CAPABILITIES
+        self.1.capabilities()
     }
 
     fn model(&self) -> &str {
@@ -51,7 +53,15 @@ impl ChatModelHarness for AcmeHarness {
         }
         let reply = usual.as_ref().unwrap_or(reply);
         let manner = reply.manner;
-        if self.0 == Fault::SkipsManners && manner == Manner::NameLate {
+        let skipped = [Manner::IndexReused, Manner::NameLate];
+        if self.0 == Fault::SkipsManners && skipped.contains(&manner) {
+            return None;
+        }
+        let is_word = |block: &ScriptedBlock| match block {
+            ScriptedBlock::Text { state, .. } => state.is_none(),
+            _ => false,
+        };
+        if self.1 == Form::Words && !reply.blocks.iter().all(is_word) {
             return None;
         }
         let mut lines = Vec::new();
@@ -73,7 +83,13 @@ impl ChatModelHarness for AcmeHarness {
                     lines.push(json!({ "seal": state }));
                 }
                 ScriptedBlock::Refusal(pieces) => lines.extend(told("refuse", pieces)),
-                ScriptedBlock::Text(pieces) => lines.extend(told("text", pieces)),
+                ScriptedBlock::Text { pieces, state } => {
+                    let first = lines.len();
+                    lines.extend(told("text", pieces));
+                    if let Some(state) = state {
+                        lines[first]["mark"] = json!(state);
+                    }
+                }
                 ScriptedBlock::CustomCall { .. } | ScriptedBlock::ToolCall { .. } => {}
             }
         }
@@ -109,7 +125,17 @@ impl ChatModelHarness for AcmeHarness {
         if manner != Manner::UsageMissing && manner != Manner::UsageApart {
             lines.push(json!({ "usage": usage(reply.usage.output) }));
         }
-        lines.push(json!({ "end": why }));
+        let mut end = json!({ "end": why });
+        let is_text = |line: &Value| line["text"].is_string();
+        let last_words = lines.iter().rposition(is_text);
+        if let (Form::Crlf, Some(ScriptedBlock::Text { .. }), Some(place)) =
+            (self.1, reply.blocks.last(), last_words)
+        {
+            let words = lines.remove(place);
+            end["text"] = words["text"].clone();
+            end["mark"] = words["mark"].clone();
+        }
+        lines.push(end);
         let ending = lines.len();
         if manner == Manner::UsageApart {
             lines.push(json!({ "usage": usage(reply.usage.output) }));
@@ -127,11 +153,11 @@ impl ChatModelHarness for AcmeHarness {
                 }
             }
         }
-        if manner == Manner::NotStreamed {
+        if manner == Manner::NotStreamed || self.1 == Form::Words {
             let document = json!({ "events": lines }).to_string();
             return Some(WireReply::json(200, document));
         }
-        let mut wire = WireReply::events(lines.iter().map(line));
+        let mut wire = WireReply::events(lines.iter().map(|line| self.piece(line)));
         wire.ending = ending;
         Some(wire)
     }
@@ -143,45 +169,43 @@ impl ChatModelHarness for AcmeHarness {
         &[]
     }
 
+    fn usual(&self) -> &[Manner] {
+        match self.0 {
+            Fault::NamesUsual => &[Manner::ArgumentsMissing, Manner::NameLate],
+            Fault::SkipsUsual => &[],
+            _ => &[Manner::ArgumentsMissing],
+        }
+    }
+
     fn never_sends(&self) -> &[(BlockKind, &str)] {
-        &[]
+        match self.1 {
+            Form::Crlf | Form::Lines => &[],
+            Form::Words => &[(BlockKind::Refusal, "it refuses in words")],
+        }
+    }
+
+    fn never_takes(&self) -> &[(RequestPart, &str)] {
+        if self.0 == Fault::NamesParts {
+            return &[(RequestPart::OutcomeTool, "an outcome has an id")];
+        }
+        match self.1 {
+            Form::Crlf => &[(RequestPart::CallId, "an outcome stands at its call's place")],
+            Form::Lines | Form::Words => &[],
+        }
     }
 
     fn echo(&self, request: &RecordedRequest) -> Echo {
-        let mut echo = Echo::default();
-        let body = request.json();
         if self.0 == Fault::RemembersReplies {
             // What it hopes for, whatever was sent.
-            let one = |id: &str| EchoedCall {
-                arguments: String::new(),
-                id: id.to_owned(),
-                name: "weather".to_owned(),
-            };
-            echo.calls.push(one("call_of_another_dream"));
+            let mut echo = echo::read(&request.json());
+            for part in &mut echo.parts {
+                if let EchoedPart::Call(EchoedCall { id, .. }) = part {
+                    "call_of_another_dream".clone_into(id);
+                }
+            }
             return echo;
         }
-        let messages = body["messages"].as_array().into_iter().flatten();
-        for part in messages.flat_map(|parts| parts.as_array().into_iter().flatten()) {
-            let text = |name: &str| part[name].as_str().map(str::to_owned);
-            if let Some(id) = text("call") {
-                echo.calls.push(EchoedCall {
-                    arguments: text("args").unwrap(),
-                    id,
-                    name: text("name").unwrap(),
-                });
-            }
-            if let Some(id) = text("outcome") {
-                let text = text("say").unwrap();
-                echo.outcomes.push(EchoedOutcome { id, text });
-            }
-            if let Some(words) = text("think") {
-                echo.reasoning.push(EchoedReasoning {
-                    state: text("seal"),
-                    text: Some(words),
-                });
-            }
-        }
-        echo
+        echo::read(&request.json())
     }
 
     fn recordings(&self) -> Vec<Recording> {
@@ -196,7 +220,7 @@ impl ChatModelHarness for AcmeHarness {
         vec![Recording {
             name: "the weather in Oslo".to_owned(),
             meaning: VendorReply::text(&["Kaldt, −3 °C 🌨"]),
-            wire: WireReply::events(lines.map(|line| format!("{line}\n"))),
+            wire: WireReply::events(lines.map(|line| self.framed(line))),
         }]
     }
 
@@ -211,21 +235,39 @@ impl ChatModelHarness for AcmeHarness {
     }
 
     fn render_failure_event(&self, failure: &ScriptedFailure) -> Option<Bytes> {
-        if self.0 == Fault::RendersNothing {
+        if self.0 == Fault::RendersNothing || self.1 == Form::Words {
             return None;
         }
         let (_, what) = name(failure.kind);
-        Some(line(
-            &json!({ "error": { "what": what, "say": failure.message } }),
-        ))
+        let error = json!({ "error": { "what": what, "say": failure.message } });
+        Some(self.piece(&error))
     }
 
     fn unknown_events(&self) -> Vec<Bytes> {
-        vec![line(&json!({ "weather": "fine" })), "\n".into()]
+        let blank = match self.1 {
+            Form::Crlf => ": a comment\r\n\r\n",
+            Form::Lines => "\n",
+            Form::Words => return Vec::new(),
+        };
+        vec![self.piece(&json!({ "weather": "fine" })), blank.into()]
     }
 
     fn broken_event(&self) -> Option<Bytes> {
-        Some("{\"text\": \"on\n".into())
+        (self.1 != Form::Words).then(|| self.framed("{\"text\": \"on"))
+    }
+}
+
+impl AcmeHarness {
+    fn piece(&self, value: &Value) -> Bytes {
+        self.framed(&value.to_string())
+    }
+
+    fn framed(&self, text: &str) -> Bytes {
+        let framed = match self.1 {
+            Form::Crlf => format!("data: {text}\r\n\r\n"),
+            Form::Lines | Form::Words => format!("{text}\n"),
+        };
+        framed.into()
     }
 }
 
@@ -239,10 +281,6 @@ fn is_broken(reply: &VendorReply) -> bool {
         }
         _ => false,
     })
-}
-
-fn line(value: &Value) -> Bytes {
-    format!("{value}\n").into()
 }
 
 fn name(kind: ScriptedFailureKind) -> (u16, &'static str) {

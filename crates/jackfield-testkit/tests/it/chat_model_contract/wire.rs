@@ -10,6 +10,37 @@ pub(super) struct Answer {
     pub(super) headers: String,
     pub(super) status: u16,
     body: Body,
+    event: Event,
+}
+
+/// A server-sent event that is still coming. A carriage return ends a line, whatever follows.
+#[derive(Default)]
+struct Event {
+    after_return: bool,
+    data: Vec<u8>,
+    line: Vec<u8>,
+}
+
+impl Event {
+    /// Takes a byte; whether the event is whole.
+    fn take(&mut self, byte: u8) -> bool {
+        let is_second = self.after_return && byte == b'\n';
+        self.after_return = byte == b'\r';
+        match byte {
+            _ if is_second => false,
+            b'\r' | b'\n' if self.line.is_empty() => !self.data.is_empty(),
+            b'\r' | b'\n' => {
+                self.data
+                    .extend(self.line.strip_prefix(b"data: ").unwrap_or_default());
+                self.line.clear();
+                false
+            }
+            _ => {
+                self.line.push(byte);
+                false
+            }
+        }
+    }
 }
 
 /// A body that is still coming, and how it is framed.
@@ -61,6 +92,7 @@ pub(super) async fn ask(mut stream: TcpStream, key: &str, body: &str) -> io::Res
             stream,
             whole: false,
         },
+        event: Event::default(),
         headers,
     })
 }
@@ -86,16 +118,37 @@ impl Answer {
         }
     }
 
+    /// The data of the next event; none at the end, whatever stands after the last one.
+    pub(super) async fn event(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            let plain = &mut self.body.plain;
+            if let Some(end) = plain.iter().position(|byte| self.event.take(*byte)) {
+                plain.drain(..=end);
+                return Ok(Some(std::mem::take(&mut self.event.data)));
+            }
+            plain.clear();
+            if !self.body.more().await? {
+                return Ok(None);
+            }
+        }
+    }
+
     /// The next bytes as they come, wherever they are cut.
     pub(super) async fn bytes(&mut self) -> io::Result<Option<Vec<u8>>> {
         let more = self.body.more().await?;
         Ok(more.then(|| std::mem::take(&mut self.body.plain)))
     }
 
-    /// All of the body, as far as it comes.
-    pub(super) async fn rest(mut self) -> String {
-        while matches!(self.body.more().await, Ok(true)) {}
-        String::from_utf8_lossy(&self.body.plain).into_owned()
+    /// All of the body, as far as it comes, and whether it broke off.
+    pub(super) async fn rest(mut self) -> (String, io::Result<()>) {
+        let end = loop {
+            match self.body.more().await {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        (String::from_utf8_lossy(&self.body.plain).into_owned(), end)
     }
 }
 

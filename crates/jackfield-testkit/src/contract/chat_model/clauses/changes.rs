@@ -4,11 +4,10 @@
 
 use std::sync::Arc;
 
-use jackfield_domain::block::{Block, Content, ToolCall};
-use jackfield_domain::failure::{ModelFailureKind, Phase};
+use jackfield_domain::block::{Block, CachePoint, Content, ToolCall};
 use jackfield_domain::media::{Image, MediaSource};
 use jackfield_domain::message::Message;
-use jackfield_domain::note::Note;
+use jackfield_domain::opaque::Extension;
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode, Verbosity};
@@ -19,19 +18,18 @@ use serde_json::json;
 
 use super::super::bench::{Bench, tool};
 use super::super::rounds::Talk;
-use super::super::{ChatModelHarness, ScriptedBlock, VendorReply, WireReply};
+use super::super::{ChatModelHarness, ScriptedBlock, VendorReply};
 
 pub(in super::super) async fn every_change_of_a_request_is_sent_or_noted<H: ChatModelHarness>(
     harness: &H,
 ) {
     let bench = Bench::new(harness).await;
-    let fine = bench.render(&VendorReply::text(&["fine"]));
     let asked = conversation(&bench).await;
-    let Some(before) = send(&bench, &fine, &asked).await else {
+    let Some(before) = bench.sent(&asked).await else {
         panic!("a plain conversation is refused");
     };
     assert!(
-        send(&bench, &fine, &asked).await.as_ref() == Some(&before),
+        bench.sent(&asked).await.as_ref() == Some(&before),
         "the same request is not the same bytes, which no provider finds in its cache"
     );
     for (what, change) in changes(harness.capabilities().tools) {
@@ -39,35 +37,15 @@ pub(in super::super) async fn every_change_of_a_request_is_sent_or_noted<H: Chat
         change(&mut changed);
         assert!(changed != asked, "{what}: nothing is changed");
         // A refusal reports the change as well.
-        if let Some(after) = send(&bench, &fine, &changed).await {
+        if let Some(after) = bench.sent(&changed).await {
             // A setting that is never sent may be noted whether it is set or not.
-            let noted = after.1.iter().any(|note| note.path == what);
             assert!(
-                after != before || noted,
+                after != before || after.is_noted_at(what),
                 "{what}: it is changed, and neither the wire nor a note tells of it: {}",
-                after.0
+                after.text
             );
         }
     }
-}
-
-/// The request on the wire, and its notes; `None` if it is refused.
-async fn send<H: ChatModelHarness>(
-    bench: &Bench<'_, H>,
-    fine: &WireReply,
-    request: &ModelRequest,
-) -> Option<(String, Vec<Note>)> {
-    let before = bench.server.requests().len();
-    bench.server.answer(fine.response());
-    let asked = bench.call_with(request).await;
-    if asked.result.is_err() {
-        let failure = asked.failure();
-        assert_eq!(failure.kind, ModelFailureKind::Unsupported, "{failure:?}");
-        assert_eq!(failure.phase, Phase::BeforeSend, "{failure:?}");
-        return None;
-    }
-    let body = bench.server.request(before).await.text();
-    Some((body, asked.reply().end.notes))
 }
 
 /// The conversation that is changed: text and, with tools, two calls with their outcomes.
@@ -97,6 +75,9 @@ type RequestChange = (&'static str, Box<dyn Fn(&mut ModelRequest) + Send + Sync>
 /// The changes, one at a time.
 fn changes(tools: bool) -> Vec<RequestChange> {
     let mut changes: Vec<RequestChange> = vec![
+        change("the model", |request| {
+            request.model.model = "another-model".into();
+        }),
         change("the first part of the system prompt", |request| {
             request.system = system(&["Be long.", "Be kind."]);
         }),
@@ -106,6 +87,11 @@ fn changes(tools: bool) -> Vec<RequestChange> {
         change("what the user says", |request| {
             messages(request, |messages| {
                 messages[0] = Message::user("What is the weather in Rome?");
+            });
+        }),
+        change("a cache point", |request| {
+            messages(request, |messages| {
+                messages[0].blocks[0].cache = Some(CachePoint { seconds: None });
             });
         }),
         change("what the user says besides", |request| {
@@ -141,6 +127,13 @@ fn of_settings() -> Vec<RequestChange> {
         }),
         set("settings.end_user", |settings| {
             settings.end_user = Some("user-1".into());
+        }),
+        set("settings.extensions", |settings| {
+            settings.extensions = vec![Extension {
+                dialect: "elsewhere".into(),
+                path: "/mood".to_owned(),
+                json: json!("fine"),
+            }];
         }),
         set("settings.frequency_penalty", |settings| {
             settings.frequency_penalty = Some(0.5);

@@ -10,9 +10,12 @@ use jackfield_ports::chat_model::ChatModel as _;
 use serde_json::json;
 
 use super::super::bench::{Bench, request as request_of, request_with};
+use super::super::comparison::has_part;
 use super::super::reply_meaning::ReplyMeaning;
 use super::super::rounds::Talk;
-use super::super::{BlockKind, ChatModelHarness, Manner, ScriptedBlock, VendorReply, WireReply};
+use super::super::{
+    BlockKind, ChatModelHarness, EchoedPart, Manner, RequestPart, ScriptedBlock, VendorReply,
+};
 use super::scripts::{for_manner, with_calls};
 
 pub(in super::super) async fn calls_and_outcomes_go_back_in_pairs<H: ChatModelHarness>(
@@ -22,11 +25,15 @@ pub(in super::super) async fn calls_and_outcomes_go_back_in_pairs<H: ChatModelHa
     for script in with_calls(harness) {
         let mut talk = Talk::new(&bench);
         talk.round(&bench.render(&script)).await;
-        let echo = talk.echo().await;
-        talk.check_pairs(&echo);
-        let sent: Vec<&str> = ids(&script);
-        let back: Vec<&str> = echo.calls.iter().map(|call| &*call.id).collect();
-        assert_eq!(back, sent, "the vendor's own ids go back to it");
+        let sent = talk.sent_in_pairs().await;
+        let back: Vec<&str> = sent.echo.calls().map(|call| &*call.id).collect();
+        if has_part(
+            harness,
+            RequestPart::CallId,
+            back.iter().any(|id| !id.is_empty()),
+        ) {
+            assert_eq!(back, ids(&script), "the vendor's own ids go back to it");
+        }
     }
 }
 
@@ -46,7 +53,7 @@ pub(in super::super) async fn calls_with_unusable_ids_are_kept_apart<H: ChatMode
                 ReplyMeaning::from_script(&script),
                 "{script:?}"
             );
-            talk.check_pairs(&talk.echo().await);
+            let _sent = talk.sent_in_pairs().await;
         }
     }
     // A vendor that numbers the calls of each reply from the start.
@@ -56,7 +63,7 @@ pub(in super::super) async fn calls_with_unusable_ids_are_kept_apart<H: ChatMode
         for _ in 0..3 {
             talk.round(&wire).await;
         }
-        talk.check_pairs(&talk.echo().await);
+        let _sent = talk.sent_in_pairs().await;
     }
 }
 
@@ -84,26 +91,113 @@ pub(in super::super) async fn reasoning_goes_back_as_it_came<H: ChatModelHarness
         let Some(wire) = bench.with_block(BlockKind::Reasoning, &script) else {
             return;
         };
-        let has_state = contains(&wire, state);
+        let has_state = wire.contains(state);
         talk.round(&wire).await;
         let told = ReplyMeaning::from_reply(&talk.replies[nth]);
         assert_eq!(told.reasoning, pieces.concat());
         expected.push((pieces.concat(), has_state.then_some(state)));
     }
-    let echo = talk.echo().await;
-    if harness.capabilities().tools {
-        talk.check_pairs(&echo);
-    }
-    assert_eq!(echo.reasoning.len(), expected.len(), "{echo:?}");
-    for (back, (text, state)) in echo.reasoning.iter().zip(expected) {
-        assert_eq!(back.state.as_deref(), state, "{echo:?}");
+    let sent = talk.sent_in_pairs().await;
+    assert_eq!(
+        sent.echo.reasoning().count(),
+        expected.len(),
+        "the blocks of reasoning\n{sent}"
+    );
+    for (back, (text, state)) in sent.echo.reasoning().zip(expected) {
+        assert_eq!(
+            back.state.as_deref(),
+            state,
+            "the state of reasoning\n{sent}"
+        );
         assert!(
             back.text
                 .as_ref()
                 .map_or_else(|| state.is_some(), |back| *back == text),
-            "reasoning without state goes back in words, and unchanged: {echo:?}"
+            "reasoning without state goes back in words, and unchanged\n{sent}"
         );
     }
+    let mut reasoned = false;
+    for part in &sent.echo.parts {
+        match part {
+            EchoedPart::Reasoning(_) => reasoned = true,
+            EchoedPart::Call(_) => {
+                assert!(reasoned, "reasoning stands before its call\n{sent}");
+                reasoned = false;
+            }
+            EchoedPart::Outcome(_) | EchoedPart::Text(_) => {}
+        }
+    }
+}
+
+pub(in super::super) async fn state_of_texts_and_calls_goes_back_as_it_came<H: ChatModelHarness>(
+    harness: &H,
+) {
+    let bench = Bench::new(harness).await;
+    for kind in [BlockKind::CallWithState, BlockKind::TextWithState] {
+        let Some((talk, expected)) = talk_with_state(&bench, kind).await else {
+            continue;
+        };
+        let sent = talk.sent_in_pairs().await;
+        let calls = sent.echo.calls().map(|call| call.state.as_deref());
+        let texts = sent.echo.model_texts().map(|text| text.state.as_deref());
+        let said: Vec<Option<&str>> = if kind == BlockKind::CallWithState {
+            calls.collect()
+        } else {
+            texts.collect()
+        };
+        assert_eq!(said.len(), expected.len(), "the number of {kind:?}\n{sent}");
+        for (said, expected) in said.into_iter().zip(expected) {
+            // A vendor may have state of its own where none was scripted.
+            let own = expected.is_none() && said.is_some_and(|state| !state.contains("st4te"));
+            assert!(
+                said == expected || own,
+                "the state {expected:?} went back as {said:?}\n{sent}"
+            );
+        }
+    }
+}
+
+/// A conversation in which some blocks of a kind have state, and these states in order; `None` if the vendor has none.
+async fn talk_with_state<'a, 'b, H: ChatModelHarness>(
+    bench: &'a Bench<'b, H>,
+    kind: BlockKind,
+) -> Option<(Talk<'a, 'b, H>, Vec<Option<&'static str>>)> {
+    let mut talk = Talk::new(bench);
+    let mut expected = Vec::new();
+    for (nth, state) in [
+        Some("st4te-of-the-first+/=="),
+        None,
+        Some("st4te-of-the-last"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut blocks = blocks_for(bench.harness, kind, nth);
+        expected.push(state);
+        expected.resize(expected.len() + blocks.len() - 1, None);
+        if let Some(state) = state {
+            blocks[0] = blocks[0].clone().with_state(state);
+        }
+        let wire = bench.with_block(kind, &VendorReply::from_blocks(blocks))?;
+        talk.round(&wire).await;
+    }
+    Some((talk, expected))
+}
+
+/// The blocks of a reply, of which the first may have state.
+fn blocks_for<H: ChatModelHarness>(harness: &H, kind: BlockKind, nth: usize) -> Vec<ScriptedBlock> {
+    if kind != BlockKind::CallWithState {
+        return vec![ScriptedBlock::text(&["I shall ", "look."])];
+    }
+    let call = |tool| {
+        let id = format!("call_{tool}_{nth}");
+        ScriptedBlock::call(&id, tool, &[r#"{"city":"Oslo"}"#])
+    };
+    let mut blocks = vec![call("weather")];
+    if harness.capabilities().parallel_calls {
+        blocks.push(call("clock"));
+    }
+    blocks
 }
 
 pub(in super::super) async fn state_of_another_owner_is_withheld_and_noted<H: ChatModelHarness>(
@@ -121,25 +215,30 @@ pub(in super::super) async fn state_of_another_owner_is_withheld_and_noted<H: Ch
         of(|owner| owner.endpoint = "https://elsewhere.example".into()),
         of(|owner| owner.model = "another-model".into()),
     ];
-    for other in others {
-        let request = with_state_of(&bench, &other).await;
-        let fine = bench.render(&VendorReply::text(&["fine"]));
-        bench.server.answer(fine.response());
-        let before = bench.server.requests().len();
-        let reply = bench.call_with(&request).await.reply();
-        let sent = bench.server.request(before).await.text();
+    let mut requests = vec![with_reasoning(&bench).await];
+    for kind in [BlockKind::CallWithState, BlockKind::TextWithState] {
+        requests.extend(
+            talk_with_state(&bench, kind)
+                .await
+                .map(|(talk, _)| talk.request()),
+        );
+    }
+    for (request, other) in requests
+        .iter()
+        .flat_map(|one| others.iter().map(move |other| (one, other)))
+    {
+        let Some(sent) = bench.sent(&owned_by(request, other)).await else {
+            panic!("a conversation with another owner's state is refused");
+        };
         assert!(
-            !sent.contains(STATE),
-            "the state of {other:?} was sent: {sent}"
+            !sent.text.contains("st4te"),
+            "the state of {other:?} was sent\n{sent}"
         );
         assert!(
-            reply
-                .end
-                .notes
+            sent.notes
                 .iter()
                 .any(|note| note.path.starts_with("messages")),
-            "the state of {other:?} was withheld without a note: {:?}",
-            reply.end.notes
+            "the state of {other:?} was withheld without a note\n{sent}"
         );
     }
 }
@@ -156,8 +255,8 @@ pub(in super::super) async fn strict_requests_are_refused_where_others_are_noted
         endpoint: "https://elsewhere.example".into(),
         model: "another-model".into(),
     };
-    let mut request = with_state_of(&bench, &elsewhere).await;
-    bench.server.answer(fine.response());
+    let mut request = owned_by(&with_reasoning(&bench).await, &elsewhere);
+    bench.answer(fine.response());
     let noted = bench.call_with(&request).await.reply().end.notes;
     let worst = noted.iter().map(|note| note.effect).max();
     assert!(worst.is_some(), "what was left out has to be noted");
@@ -172,7 +271,7 @@ pub(in super::super) async fn strict_requests_are_refused_where_others_are_noted
             continue;
         }
         request.strict = Some(least);
-        bench.server.answer(fine.response());
+        bench.answer(fine.response());
         let failure = bench.call_with(&request).await.failure();
         assert_eq!(failure.kind, ModelFailureKind::Unsupported, "{failure:?}");
         assert_eq!(failure.phase, Phase::BeforeSend, "{failure:?}");
@@ -191,16 +290,13 @@ pub(in super::super) async fn strict_requests_are_refused_where_others_are_noted
     let _reply = bench.call_with(&plain).await.reply();
     if worst < Some(NoteEffect::Meaning) {
         request.strict = Some(NoteEffect::Meaning);
-        bench.server.answer(fine.response());
+        bench.answer(fine.response());
         let _reply = bench.call_with(&request).await.reply();
     }
 }
 
-/// A conversation with reasoning of this owner: the vendor's own if it sends any.
-async fn with_state_of<H: ChatModelHarness>(
-    bench: &Bench<'_, H>,
-    owner: &StateOwner,
-) -> ModelRequest {
+/// A conversation with reasoning: the vendor's own if it sends any with state.
+async fn with_reasoning<H: ChatModelHarness>(bench: &Bench<'_, H>) -> ModelRequest {
     let own = bench.model.state_owner(bench.harness.model());
     let reasoning = ScriptedBlock::reasoning(&["Let me see."], STATE);
     let script = VendorReply::from_blocks(vec![reasoning, ScriptedBlock::text(&["It is cold."])]);
@@ -208,7 +304,7 @@ async fn with_state_of<H: ChatModelHarness>(
         opaque: vec![OpaqueState {
             kind: "signature".into(),
             json: json!(STATE),
-            owner: own.clone(),
+            owner: own,
             scope: StateScope::Block,
         }],
         ..Content::Thinking(Thinking {
@@ -219,13 +315,9 @@ async fn with_state_of<H: ChatModelHarness>(
     };
     let mut answer = Message::new(Role::Assistant, vec![block, Block::text("It is cold.")]);
     if let Some(wire) = bench.with_block(BlockKind::Reasoning, &script)
-        && contains(&wire, STATE)
+        && wire.contains(STATE)
     {
         answer = Message::clone(&bench.call(wire.response()).await.reply().message);
-    }
-    let of_blocks = answer.blocks.iter_mut().flat_map(|block| &mut block.opaque);
-    for state in of_blocks.chain(&mut answer.opaque) {
-        state.owner = owner.clone();
     }
     let messages = [
         Message::user("What is the weather in Oslo?"),
@@ -235,18 +327,33 @@ async fn with_state_of<H: ChatModelHarness>(
     request_with(bench.harness.model(), &[], messages)
 }
 
+/// The request, with all state as that of this owner.
+fn owned_by(request: &ModelRequest, owner: &StateOwner) -> ModelRequest {
+    let messages = request.messages.iter().map(|message| {
+        let mut message = Message::clone(message);
+        let of_blocks = message
+            .blocks
+            .iter_mut()
+            .flat_map(|block| &mut block.opaque);
+        for state in of_blocks.chain(&mut message.opaque) {
+            state.owner = owner.clone();
+        }
+        message
+    });
+    ModelRequest {
+        messages: messages.collect(),
+        ..request.clone()
+    }
+}
+
 fn ids(script: &VendorReply) -> Vec<&str> {
     let ids = script.blocks.iter().filter_map(|block| match block {
         ScriptedBlock::CustomCall { id, .. } | ScriptedBlock::ToolCall { id, .. } => Some(&**id),
-        ScriptedBlock::Reasoning { .. } | ScriptedBlock::Refusal(_) | ScriptedBlock::Text(_) => {
-            None
-        }
+        ScriptedBlock::Reasoning { .. }
+        | ScriptedBlock::Refusal(_)
+        | ScriptedBlock::Text { .. } => None,
     });
     ids.collect()
-}
-
-fn contains(wire: &WireReply, text: &str) -> bool {
-    String::from_utf8_lossy(&wire.pieces.concat()).contains(text)
 }
 
 /// A vendor's state that appears in no other text.

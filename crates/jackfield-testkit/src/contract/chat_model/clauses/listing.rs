@@ -25,7 +25,7 @@ pub(in super::super) async fn models_are_listed_whole_or_not_at_all<H: ChatModel
         return;
     };
     for page in &pages {
-        bench.server.answer(page.response());
+        bench.answer(page.response());
     }
     match bench.model.models().await {
         Ok(listed) => {
@@ -41,7 +41,7 @@ pub(in super::super) async fn models_are_listed_whole_or_not_at_all<H: ChatModel
     let bench = Bench::new(harness).await;
     let refused = ScriptedFailure::new(ScriptedFailureKind::Unauthenticated);
     let refusal = harness.render_failure(&refused).response();
-    bench.server.answer(refusal);
+    bench.answer(refusal);
     match bench.model.models().await {
         Ok(models) => panic!("the key is refused, and {models:?} is listed"),
         Err(error) => {

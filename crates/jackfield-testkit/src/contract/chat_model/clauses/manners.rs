@@ -14,62 +14,75 @@ pub(in super::super) async fn every_manner_is_rendered_or_said_to_be_impossible<
 >(
     harness: &H,
 ) {
-    let mut named = BTreeSet::new();
-    for (manner, reason) in harness.impossible() {
-        assert!(!reason.trim().is_empty(), "{manner:?} has no reason");
-        assert!(*manner != Manner::Usual, "the usual manner is possible");
-        assert!(named.insert(manner), "{manner:?} is named twice");
-    }
-    let mut named = BTreeSet::new();
-    for (kind, reason) in harness.never_sends() {
-        assert!(!reason.trim().is_empty(), "{kind:?} has no reason");
-        assert!(named.insert(kind), "{kind:?} is named twice");
-    }
+    let mut faults = naming_faults(harness);
+    let (mut missing, mut like_usual) = (Vec::new(), Vec::new());
+    let mut seen: Vec<(Manner, Vec<WireReply>)> = Vec::new();
     let bench = Bench::new(harness).await;
-    let mut nothing_given = Vec::new();
-    let mut known: Vec<(&Manner, Vec<WireReply>)> = Vec::new();
-    for manner in Manner::HOSTILE {
-        let calls: Option<Vec<WireReply>> = with_calls(harness)
-            .into_iter()
-            .map(|one| harness.render(&one.with_manner(*manner)))
-            .collect();
-        if let Some(calls) = calls.filter(|calls| {
-            let usual = as_usual(&bench, with_calls(harness));
-            *calls != usual
-        }) {
-            let same = known.iter().find(|(_, wires)| *wires == calls);
-            assert!(
-                same.is_none(),
-                "{manner:?} looks like {:?} on the wire: render what each names, or name one in `impossible`",
-                same.map(|(other, _)| other)
-            );
-            known.push((manner, calls));
-        }
-        let scripts = for_manner(harness, *manner);
-        let sent: Option<Vec<WireReply>> = scripts
-            .iter()
-            .map(|one| bench.render_if_possible(one))
-            .collect();
-        if sent.is_none_or(|sent| sent.is_empty() || sent != as_usual(&bench, scripts)) {
+    for &manner in Manner::HOSTILE {
+        let scripts = for_manner(harness, manner);
+        if scripts.is_empty() {
             continue;
         }
-        let one_is_usual = [
-            Manner::ArgumentsEmpty,
-            Manner::ArgumentsMissing,
-            Manner::ArgumentsNull,
-        ];
-        assert!(
-            one_is_usual.contains(manner),
-            "{manner:?} looks like the usual manner on the wire: render what it names, or name it in \
-             `impossible` and render `None`"
-        );
-        nothing_given.push(manner);
+        let wires: Vec<Option<WireReply>> = scripts.iter().map(|one| harness.render(one)).collect();
+        let usual = as_usual(&bench, scripts);
+        let is_rendered = wires.iter().any(Option::is_some);
+        let is_usual = wires
+            .iter()
+            .flatten()
+            .zip(&usual)
+            .all(|(wire, usual)| wire == usual);
+        let reason = harness
+            .impossible()
+            .iter()
+            .find(|(known, _)| *known == manner);
+        if let Some((_, reason)) = reason {
+            if is_rendered {
+                faults.push(format!(
+                    "{manner:?} is rendered, although it is said to be impossible: {reason}"
+                ));
+            }
+        } else if harness.usual().contains(&manner) {
+            if !is_usual {
+                faults.push(format!(
+                    "{manner:?} is said to be usual, and rendered in another form"
+                ));
+            }
+        } else if wires.iter().any(Option::is_none) {
+            missing.push(manner);
+        } else if is_usual {
+            like_usual.push(manner);
+        }
+        // Compared by the same replies.
+        let calls = with_calls(harness).into_iter();
+        let wires = calls.map(|one| harness.render(&one.with_manner(manner)));
+        if let Some(wires) = wires.collect::<Option<Vec<WireReply>>>()
+            && wires != as_usual(&bench, with_calls(harness))
+        {
+            if let Some((other, _)) = seen.iter().find(|(_, known)| *known == wires) {
+                faults.push(format!(
+                    "{manner:?} looks like {other:?} on the wire: render what each names, or name one in `impossible`"
+                ));
+            }
+            seen.push((manner, wires));
+        }
     }
-    assert!(
-        nothing_given.len() < 2,
-        "{nothing_given:?} look the same on the wire"
-    );
+    if !missing.is_empty() {
+        faults.push(format!(
+            "{missing:?} are neither rendered nor named: render what each names, or name it in `usual` if it is the \
+             vendor's usual form, or in `impossible` with the reason"
+        ));
+    }
+    if !like_usual.is_empty() {
+        faults.push(format!(
+            "{like_usual:?} look like the usual form on the wire: render what each names, or name it in `usual` if \
+             that is the vendor's usual form, or in `impossible` with the reason, and render `None`"
+        ));
+    }
     for (kind, block) in [
+        (
+            BlockKind::CallWithState,
+            ScriptedBlock::call("call_1", "clock", &["{}"]).with_state("st4te"),
+        ),
         (
             BlockKind::CustomCall,
             ScriptedBlock::custom("call_1", "note", &["a b"]),
@@ -79,11 +92,43 @@ pub(in super::super) async fn every_manner_is_rendered_or_said_to_be_impossible<
             ScriptedBlock::reasoning(&["Hm."], "state"),
         ),
         (BlockKind::Refusal, ScriptedBlock::refusal(&["No."])),
+        (
+            BlockKind::TextWithState,
+            ScriptedBlock::text(&["Yes."]).with_state("st4te"),
+        ),
     ] {
-        let _checked = bench
-            .with_block(kind, &VendorReply::from_blocks(vec![block]))
-            .is_some();
+        let reply = VendorReply::from_blocks(vec![block]);
+        faults.extend(bench.block(kind, &reply).err());
     }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What is wrong with the names of manners, blocks and parts alone.
+fn naming_faults<H: ChatModelHarness>(harness: &H) -> Vec<String> {
+    let impossible = harness.impossible().iter();
+    let usual = harness.usual().iter();
+    let never_sends = harness.never_sends().iter();
+    let never_takes = harness.never_takes().iter();
+    let named: Vec<(String, &str)> = impossible
+        .map(|(manner, reason)| (format!("{manner:?}"), *reason))
+        .chain(usual.map(|manner| (format!("{manner:?}"), "usual")))
+        .chain(never_sends.map(|(kind, reason)| (format!("{kind:?}"), *reason)))
+        .chain(never_takes.map(|(part, reason)| (format!("{part:?}"), *reason)))
+        .collect();
+    let mut faults = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (name, reason) in named {
+        if reason.trim().is_empty() {
+            faults.push(format!("{name} has no reason"));
+        }
+        if name == "Usual" {
+            faults.push("the usual manner is neither named as usual nor impossible".to_owned());
+        }
+        if !seen.insert(name.clone()) {
+            faults.push(format!("{name} is named twice"));
+        }
+    }
+    faults
 }
 
 pub(in super::super) async fn arguments_in_any_manner_are_the_same<H: ChatModelHarness>(

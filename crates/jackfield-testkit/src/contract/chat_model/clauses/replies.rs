@@ -145,7 +145,7 @@ pub(in super::super) async fn custom_calls_come_as_text<H: ChatModelHarness>(har
             ..ToolDefinition::clone(&tool("note"))
         };
         Arc::make_mut(&mut request.tools).push(Arc::new(note));
-        bench.server.answer(wire.response());
+        bench.answer(wire.response());
         let said = ReplyMeaning::from_reply(&bench.call_with(&request).await.reply());
         assert_eq!(said, ReplyMeaning::from_script(&script));
     }

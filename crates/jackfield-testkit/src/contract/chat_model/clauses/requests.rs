@@ -10,7 +10,7 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode};
 use jackfield_domain::tool::ToolChoice;
-use jackfield_ports::chat_model::ChatModel as _;
+use jackfield_ports::chat_model::{Capabilities, ChatModel as _};
 use serde_json::json;
 
 use super::super::bench::{Bench, KEY, WatchedSink, error_text, request, tool};
@@ -54,7 +54,7 @@ pub(in super::super) async fn dropping_the_call_closes_the_connection<H: ChatMod
     let within = wire.first_pieces(wire.ending - 1).pause(&inside);
     for (response, gate) in [(Response::raw().pause(&before), before), (within, inside)] {
         let bench = Bench::new(harness).await;
-        bench.server.answer(response);
+        bench.answer(response);
         let request = bench.request();
         let mut sink = WatchedSink::new();
         tokio::select! {
@@ -73,43 +73,10 @@ pub(in super::super) async fn undeclared_capability_is_refused<H: ChatModelHarne
     assert_eq!(bench.model.capabilities(), can, "as documented");
     let plain = || request(harness.model(), false);
     let mut cases: Vec<(&str, ModelRequest)> = Vec::new();
-    if !can.audio {
-        cases.push((
-            "audio",
-            with_content(
-                plain(),
-                Content::Audio(Audio {
-                    source: base64("audio/wav"),
-                    transcript: None,
-                }),
-            ),
-        ));
-    }
-    if !can.documents {
-        cases.push((
-            "documents",
-            with_content(
-                plain(),
-                Content::Document(Document {
-                    cite: false,
-                    context: None,
-                    source: base64("application/pdf"),
-                    title: None,
-                }),
-            ),
-        ));
-    }
-    if !can.images {
-        cases.push((
-            "images",
-            with_content(
-                plain(),
-                Content::Image(Image {
-                    detail: None,
-                    source: base64("image/png"),
-                }),
-            ),
-        ));
+    for (media_type, content) in media() {
+        if !takes(can, &content) {
+            cases.push((media_type, with_content(plain(), content)));
+        }
     }
     if !can.tools {
         cases.push(("tools", request(harness.model(), true)));
@@ -146,7 +113,7 @@ pub(in super::super) async fn undeclared_capability_is_refused<H: ChatModelHarne
     for (what, request) in cases {
         let bench = Bench::new(harness).await;
         let wire = bench.render(&VendorReply::text(&["fine"]));
-        bench.server.answer(wire.response());
+        bench.answer(wire.response());
         let asked = bench.call_with(&request).await;
         if let Ok(end) = &asked.result {
             assert!(
@@ -156,7 +123,7 @@ pub(in super::super) async fn undeclared_capability_is_refused<H: ChatModelHarne
             // A strict request fails in place of a note.
             let mut strict = request;
             strict.strict = Some(NoteEffect::Cosmetic);
-            bench.server.answer(wire.response());
+            bench.answer(wire.response());
             let failure = bench.call_with(&strict).await.failure();
             assert_eq!(
                 (failure.kind, failure.phase),
@@ -178,6 +145,26 @@ pub(in super::super) async fn undeclared_capability_is_refused<H: ChatModelHarne
     }
 }
 
+pub(in super::super) async fn declared_media_are_sent<H: ChatModelHarness>(harness: &H) {
+    let can = harness.capabilities();
+    let bench = Bench::new(harness).await;
+    for (media_type, content) in media()
+        .into_iter()
+        .filter(|(_, content)| takes(can, content))
+    {
+        let request = with_content(request(harness.model(), false), content);
+        let Some(sent) = bench.sent(&request).await else {
+            panic!("{media_type} is declared and refused");
+        };
+        for part in [media_type, MEDIA] {
+            assert!(
+                sent.text.contains(part),
+                "{media_type} is declared, and {part} is not sent\n{sent}"
+            );
+        }
+    }
+}
+
 pub(in super::super) async fn secrets_never_reach_debug_or_errors<H: ChatModelHarness>(
     harness: &H,
 ) {
@@ -187,6 +174,7 @@ pub(in super::super) async fn secrets_never_reach_debug_or_errors<H: ChatModelHa
     let wire = bench.render(&VendorReply::text(&["one ", "two"]));
     let reply = bench.call(wire.response()).await;
     assert_secret_hidden("the reply", &format!("{reply:?}"));
+    let _reply = reply.reply();
     let seen = bench.server.request(0).await;
     assert_secret_hidden("the URL", &seen.path);
     assert!(
@@ -251,12 +239,56 @@ fn assert_secret_hidden(what: &str, text: &str) {
     assert!(!text.contains(KEY), "{what} tells the key: {text}");
 }
 
-fn base64(media_type: &str) -> MediaSource {
-    MediaSource::Base64 {
-        data: "AAAA".into(),
+/// One of each kind of media, with its type.
+fn media() -> [(&'static str, Content); 3] {
+    let source = |media_type: &str| MediaSource::Base64 {
+        data: MEDIA.into(),
         media_type: media_type.into(),
+    };
+    [
+        (
+            "audio/wav",
+            Content::Audio(Audio {
+                source: source("audio/wav"),
+                transcript: None,
+            }),
+        ),
+        (
+            "application/pdf",
+            Content::Document(Document {
+                cite: false,
+                context: None,
+                source: source("application/pdf"),
+                title: None,
+            }),
+        ),
+        (
+            "image/png",
+            Content::Image(Image {
+                detail: None,
+                source: source("image/png"),
+            }),
+        ),
+    ]
+}
+
+/// Whether these capabilities include this content.
+const fn takes(can: Capabilities, content: &Content) -> bool {
+    match content {
+        Content::Audio(_) => can.audio,
+        Content::Document(_) => can.documents,
+        Content::Image(_) => can.images,
+        Content::Opaque(_)
+        | Content::Refusal(_)
+        | Content::Text(_)
+        | Content::Thinking(_)
+        | Content::ToolCall(_)
+        | Content::ToolOutcome(_) => true,
     }
 }
+
+/// The data of all media.
+const MEDIA: &str = "Y29udHJhY3Q=";
 
 /// The request, with a further message that contains this content.
 fn with_content(mut request: ModelRequest, content: Content) -> ModelRequest {

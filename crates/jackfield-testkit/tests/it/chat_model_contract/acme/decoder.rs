@@ -29,6 +29,7 @@ struct Call {
     arguments: String,
     free: bool,
     id: Option<String>,
+    mark: Option<String>,
     name: String,
     number: Option<i64>,
 }
@@ -75,6 +76,7 @@ impl Decoder {
         let faulty = match self.fault {
             Fault::MindsExtras => fields().any(|(name, _)| name == "at"),
             Fault::MindsNulls => event["text"].is_null() && event.get("text").is_some(),
+            Fault::MindsRoles => event["from"].is_string(),
             Fault::WantsKnownEvents => !fields().any(|(name, _)| known(name)),
             _ => false,
         };
@@ -103,19 +105,15 @@ impl Decoder {
         }
         if let Some(seal) = event["seal"].as_str() {
             self.words(Open::Thinking, "")?;
-            self.deltas.push(Delta::StateSet {
-                index: self.index,
-                state: OpaqueState {
-                    kind: "seal".into(),
-                    json: json!(seal),
-                    owner: self.owner.clone(),
-                    scope: StateScope::Block,
-                },
-            });
+            self.state("seal", seal);
             self.close();
         }
-        if let Some(text) = event["text"].as_str() {
+        let last = event["end"].is_string() && self.fault == Fault::DropsLastWords;
+        if let Some(text) = event["text"].as_str().filter(|_| !last) {
             self.words(Open::Text, text)?;
+            if let Some(mark) = event["mark"].as_str() {
+                self.state("mark", mark);
+            }
         }
         if let Some(text) = event["refuse"].as_str() {
             let open = if self.fault == Fault::RefusesInWords {
@@ -243,6 +241,7 @@ impl Decoder {
             arguments: String::new(),
             free: call["free"] == json!(true),
             id: text("id"),
+            mark: text("mark"),
             name: text("name").unwrap_or_default(),
             number: call["n"].as_i64(),
         };
@@ -293,6 +292,19 @@ impl Decoder {
         }
     }
 
+    /// State of the open block.
+    fn state(&mut self, kind: &str, text: &str) {
+        self.deltas.push(Delta::StateSet {
+            index: self.index,
+            state: OpaqueState {
+                kind: kind.into(),
+                json: json!(text),
+                owner: self.owner.clone(),
+                scope: StateScope::Block,
+            },
+        });
+    }
+
     fn close(&mut self) {
         if self.open.take().is_some() {
             self.deltas.push(Delta::BlockEnded { index: self.index });
@@ -326,8 +338,11 @@ impl Decoder {
             self.deltas.extend([
                 Delta::BlockStarted { index, start },
                 Delta::ArgumentsAppended { index, text },
-                Delta::BlockEnded { index },
             ]);
+            if let Some(mark) = &call.mark {
+                self.state("mark", mark);
+            }
+            self.deltas.push(Delta::BlockEnded { index });
             self.index += 1;
         }
         Ok(())
@@ -354,6 +369,6 @@ pub(super) fn violation(message: &str) -> ModelFailure {
 }
 
 const KNOWN: &[&str] = &[
-    "args", "call", "called", "calls", "end", "error", "from", "name", "over", "refuse", "seal",
-    "text", "think", "usage",
+    "args", "call", "called", "calls", "end", "error", "from", "mark", "name", "over", "refuse",
+    "seal", "text", "think", "usage",
 ];
