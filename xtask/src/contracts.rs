@@ -64,6 +64,7 @@ struct Contract {
 struct Clause {
     name: String,
     text: String,
+    why: String,
 }
 
 /// An adapter with one mistake, and the clause that is there for it.
@@ -91,12 +92,16 @@ impl Contract {
     }
 
     fn parse(port: &str, clauses: &str, mutants: &str) -> anyhow::Result<Self> {
-        let clauses = clauses.lines().map(|row| match row.split_once('\t') {
-            Some((name, text)) => Ok(Clause {
+        let clauses = clauses.lines().map(|row| {
+            let fields: Vec<&str> = row.split('\t').collect();
+            let [name, text, why] = fields[..] else {
+                bail!("this is no clause: {row}");
+            };
+            Ok(Clause {
                 name: name.to_owned(),
                 text: text.to_owned(),
-            }),
-            None => bail!("this is no clause: {row}"),
+                why: why.to_owned(),
+            })
         });
         let mutants = mutants.lines().map(|row| {
             let fields: Vec<&str> = row.split('\t').collect();
@@ -124,14 +129,15 @@ impl Contract {
     }
 }
 
-/// Every contract with its clauses and what they demand.
+/// Every contract with its clauses, what they demand, and why.
 fn listed(contracts: &[Contract]) -> String {
     let mut list = String::new();
     for contract in contracts {
         let count = contract.clauses.len();
         list.push_str(&format!("{}: {count} clauses\n", contract.port));
         for clause in &contract.clauses {
-            list.push_str(&format!("  {}\n      {}\n", clause.name, clause.text));
+            let Clause { name, text, why } = clause;
+            list.push_str(&format!("  {name}\n      {text}\n      {why}\n"));
         }
     }
     list
@@ -224,18 +230,19 @@ const MUTANTS: &[&str] = &[
 mod tests {
     use super::{Contract, faults, listed, table};
 
-    const CLAUSES: &str =
-        "a_call_runs_once\tA call runs its tool once.\nlists_stay\tA list stays.\n";
+    const CLAUSES: &str = "a_call_runs_once\tA call runs its tool once.\tA mail goes out twice.\n\
+                           lists_stay\tA list stays.\tTools come and go.\n";
 
     fn contract(mutants: &str) -> Contract {
         Contract::parse("Toolbox", CLAUSES, mutants).unwrap()
     }
 
     #[test]
-    fn the_list_has_every_clause_with_what_it_demands() {
+    fn the_list_has_every_clause_with_what_it_demands_and_why() {
         assert_eq!(
             listed(&[contract("")]),
-            "Toolbox: 2 clauses\n  a_call_runs_once\n      A call runs its tool once.\n  lists_stay\n      A list stays.\n"
+            "Toolbox: 2 clauses\n  a_call_runs_once\n      A call runs its tool once.\n      A mail goes out twice.\n  \
+             lists_stay\n      A list stays.\n      Tools come and go.\n"
         );
     }
 
@@ -276,6 +283,7 @@ mod tests {
     #[test]
     fn what_is_no_row_is_an_error() {
         assert!(Contract::parse("Toolbox", "no text", "").is_err());
+        assert!(Contract::parse("Toolbox", "no\twhy", "").is_err());
         assert!(Contract::parse("Toolbox", CLAUSES, "a\tb\tperhaps").is_err());
         assert!(Contract::parse("Toolbox", CLAUSES, "a\tcaught").is_err());
     }

@@ -12,6 +12,8 @@ pub struct Clause {
     pub name: &'static str,
     /// Its requirement.
     pub text: &'static str,
+    /// Why it is there: the failure of users that it prevents.
+    pub why: &'static str,
 }
 
 /// Checks a clause in a runtime of its own, and that the exceptions name clauses that are not satisfied, each once.
@@ -67,7 +69,7 @@ pub(super) fn check<F: Future<Output = ()>>(
 }
 
 /// The message for a clause that fails: the first line of its own panic, which has reported the details; its
-/// requirement, what happened last, and what to do.
+/// requirement, why it is there, what happened last, and what to do.
 fn failure_message(
     clauses: &[Clause],
     vital: &[&str],
@@ -77,6 +79,7 @@ fn failure_message(
 ) -> String {
     let known = clauses.iter().find(|known| known.name == clause);
     let text = known.map_or("there is no such clause", |known| known.text);
+    let why = known.map_or("", |known| known.why);
     let advice = if vital.contains(&clause) {
         "this clause has no exceptions".to_owned()
     } else {
@@ -86,6 +89,7 @@ fn failure_message(
         "the contract is not kept, as told above",
         summary,
         text,
+        why,
         report,
         &advice,
     ];

@@ -116,32 +116,46 @@ macro_rules! toolbox_clauses {
         $callback! {
             { $($context)* }
             /// `list` gives each tool once, by its own name.
+            /// A name that stands twice runs now one tool and now the other.
             the_list_gives_each_tool_once
             /// The schema of each tool's arguments, and that of its structured results if it has one, is a JSON object.
+            /// A provider refuses the whole request for one schema that is none.
             every_schema_is_a_json_object
             /// Two lists in a row say the same, so that digests of definitions can be compared.
+            /// An approval is asked for again and again, because the definition seems to change.
             the_list_stays_the_same
             /// `call` runs the tool once.
+            /// A mail goes out twice.
             a_call_runs_its_tool_once
             /// A call that failed is not tried again.
+            /// A payment that failed after it had been made is made twice.
             a_failed_call_is_not_tried_again
             /// What a tool says about its own failure is a result with `is_error`, in words.
+            /// The model cannot correct a mistake that it is not shown.
             a_failure_of_the_tools_own_is_a_result
             /// A tool that does not exist is `NotSent` and `UnknownTool`, and nothing runs.
+            /// A call that ran nowhere counts as one that may have had an effect, and a person has to look after it.
             an_unknown_tool_is_proved_not_to_have_run
             /// An outcome of exactly `max_bytes` is whole.
+            /// A file that just fits arrives without its end.
             an_outcome_at_the_limit_is_whole
             /// An outcome above `max_bytes` is cut to it, with a marker that says so.
+            /// A huge outcome fills the model's context, or looks whole although it was cut.
             an_outcome_above_the_limit_is_cut_with_a_marker
             /// Dropping a call cancels it.
+            /// A cancelled command goes on deleting files.
             dropping_a_call_cancels_it
             /// The outcome of a call that was dropped is handed on when it comes after all, once.
+            /// A call whose effect is known in the end is asked about as unknown.
             an_outcome_after_the_drop_is_handed_on
             /// An outcome that the call came back with is not handed on besides.
+            /// One call has two outcomes in the record.
             an_outcome_that_came_back_does_not_come_late
             /// After a panic or a crash of a tool the call has ended, without a claim that it was not run, and the toolbox goes on.
+            /// One broken tool takes the whole program along, or its call seems never to have run.
             a_crash_of_a_tool_ends_its_call_alone
             /// Taking up a call that the toolbox does not know runs nothing, and is not `NotSent`.
+            /// A call that ran before a crash runs a second time after it.
             what_cannot_be_taken_up_is_not_run
         }
     };
@@ -163,7 +177,7 @@ macro_rules! toolbox_contract {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! toolbox_tests {
-    ({ [$harness:ty] $except:tt } $(#[doc = $text:literal] $name:ident)+) => {
+    ({ [$harness:ty] $except:tt } $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
         $crate::toolbox_tests!(@each [$harness] $except $($name)+);
     };
     (@each [$harness:ty] $except:tt) => {};
@@ -178,10 +192,16 @@ macro_rules! toolbox_tests {
 }
 
 macro_rules! dispatch {
-    ({} $(#[doc = $text:literal] $name:ident)+) => {
-        /// The clauses of the contract, by name.
+    ({} $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
+        /// The clauses of the contract, by name: what each requires, and which failure of users it prevents.
+        ///
+        $(#[doc = concat!("- `", stringify!($name), "`:", $text, $why)])+
         pub const CLAUSES: &[Clause] = &[
-            $(Clause { name: stringify!($name), text: $text.trim_ascii() }),+
+            $(Clause {
+                name: stringify!($name),
+                text: $text.trim_ascii(),
+                why: $why.trim_ascii(),
+            }),+
         ];
 
         /// Runs a clause in the caller's runtime. It panics if the clause is not satisfied.

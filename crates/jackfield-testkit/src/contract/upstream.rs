@@ -56,46 +56,67 @@ macro_rules! upstream_clauses {
         $callback! {
             { $($context)* }
             /// A body that breaks off at any byte is `Interrupted` after the bytes before, and never looks complete.
+            /// Half a response looks whole to the client.
             a_body_that_breaks_off_is_an_error
             /// A body is the same bytes however it is framed and cut.
+            /// Clients cannot read a response that the provider has sent correctly.
             a_body_is_the_same_bytes_however_it_is_cut
             /// A connection that breaks before the response is `Interrupted`, and may have been sent.
+            /// A request is sent twice and paid for twice.
             a_connection_that_breaks_before_the_reply_may_have_been_sent
             /// After an error, a body has no piece and no end.
+            /// A client that reads on takes the rest for the end of its response.
             an_error_of_a_body_is_final
             /// Dropping the wait for a piece loses nothing of the body.
+            /// A response has a gap wherever the gateway did something else for a moment.
             an_abandoned_wait_loses_nothing
             /// A path that is not served, and the methods CONNECT and TRACE, are `Unsupported` before anything is sent.
+            /// A client reaches parts of the provider's API that the operator has not opened.
             an_unserved_request_is_refused_before_it_is_sent
             /// A response is returned with any status; a redirect is not followed.
+            /// The client does not see what the provider says about its own mistake.
             any_status_is_a_reply
             /// Chunks with a broken framing are `Interrupted`, and not an end.
+            /// Half a response looks whole to the client.
             broken_framing_is_an_error
             /// Cookies and credentials of the client are not sent.
+            /// A client's password reaches the provider.
             client_credentials_and_cookies_stay_behind
             /// A web page, a compressed body and bytes without a type come as they are.
+            /// A client gets bytes that do not match their headers.
             compressed_and_foreign_bodies_stay_as_they_are
             /// A connection that does not come about is `Transport`, and proved not to have been sent.
+            /// A request that was never sent counts as one that may have cost money.
             connect_failure_is_before_send
             /// The headers of the client's connection are not sent, nor those that it names.
+            /// The connection to the provider breaks because of a header that was meant for ours.
             connection_headers_stay_behind
             /// Dropping the call or the body closes the connection.
+            /// An answer without a reader goes on at the provider, and is paid for.
             dropping_the_call_closes_the_connection
             /// All other headers arrive with their values, those of one name in order, and none besides.
+            /// A beta that the client asks for is never switched on.
             headers_arrive_but_for_the_named_ones
             /// One call makes one HTTP request, whatever comes of it.
+            /// Hidden retries multiply cost and load.
             one_call_makes_one_http_request
             /// Each piece of a body is returned as soon as it arrives.
+            /// Users see nothing until the answer is whole.
             pieces_come_as_they_arrive
             /// Headers of the response come with their values, without those of its connection and without cookies.
+            /// A client misses its rate limits, or gets cookies that are not meant for it.
             reply_headers_come_but_for_those_of_the_connection
             /// Method, query and body arrive unchanged, at the resource of the endpoint.
+            /// The provider answers something else than what the client asked.
             requests_arrive_unchanged
             /// Keys of the adapter and of the client are in no `Debug`, error, span, event or URL.
+            /// A key gets into logs and bug reports, where strangers find it.
             secrets_never_reach_debug_or_errors
             /// The adapter's headers replace the client's, are added to its lists, or are added if it sent none.
+            /// The provider refuses every request for want of a key or a version.
             the_adapters_headers_are_added
             /// The endpoints are those of the adapter's documentation, each once.
+            /// A path that the documentation promises is refused.
             the_documented_endpoints_are_served
         }
     };
@@ -116,7 +137,7 @@ macro_rules! upstream_contract {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! upstream_tests {
-    ({ [$harness:expr] $except:tt } $(#[doc = $text:literal] $name:ident)+) => {
+    ({ [$harness:expr] $except:tt } $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
         $(
             #[test]
             fn $name() {
@@ -127,10 +148,16 @@ macro_rules! upstream_tests {
 }
 
 macro_rules! dispatch {
-    ({} $(#[doc = $text:literal] $name:ident)+) => {
-        /// The clauses of the contract, by name.
+    ({} $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
+        /// The clauses of the contract, by name: what each requires, and which failure of users it prevents.
+        ///
+        $(#[doc = concat!("- `", stringify!($name), "`:", $text, $why)])+
         pub const CLAUSES: &[Clause] = &[
-            $(Clause { name: stringify!($name), text: $text.trim_ascii() }),+
+            $(Clause {
+                name: stringify!($name),
+                text: $text.trim_ascii(),
+                why: $why.trim_ascii(),
+            }),+
         ];
 
         fn perform<'a, H: UpstreamHarness>(

@@ -134,13 +134,13 @@ fn a_server_with_crlf_does_not_excuse_a_fault() {
 }
 
 #[test]
-fn a_failure_shows_the_place_the_framing_and_the_bytes() {
+fn a_failure_says_why_and_shows_the_place_the_framing_and_the_bytes() {
     let harness = AcmeHarness(Fault::LosesNewlines, Form::Lines);
     let clause = "a_cut_at_every_byte_gives_the_same_reply";
     let message = failure(&harness, clause, &[]).unwrap();
     let known = CLAUSES.iter().find(|known| known.name == clause).unwrap();
     let first = r#"bytes 0 to 16: "{\"from\":\"anvil\"}""#;
-    for expected in [known.text, "Chunked, status 200", first] {
+    for expected in [known.text, known.why, "Chunked, status 200", first] {
         assert!(message.contains(expected), "{expected}: {message}");
     }
 }

@@ -15,14 +15,16 @@ pub(crate) struct Mutant {
     pub(crate) name: String,
 }
 
-/// Checks that every clause says what it demands.
+/// Checks that every clause says what it demands, and why.
 pub(crate) fn check_clauses(contract: &str, clauses: &[Clause]) {
     let rows = clauses
         .iter()
-        .map(|clause| [clause.name, clause.text].join("\t"));
+        .map(|clause| [clause.name, clause.text, clause.why].join("\t"));
     tell(contract, "clauses", rows.collect());
     for clause in clauses {
-        assert!(clause.text.ends_with('.'), "{clause:?}");
+        for sentence in [clause.text, clause.why] {
+            assert!(sentence.ends_with('.'), "{clause:?}");
+        }
     }
 }
 
