@@ -335,18 +335,25 @@ macro_rules! journal_clauses {
             /// A deleted answer is delivered once more.
             what_is_deleted_is_not_found
             /// A spending record comes back equal, with every field.
+            /// A report loses cost, or counts it for the wrong client or model.
             a_spending_record_comes_back_equal
             /// A spending record that is recorded again, by any process, is no error, and is stored once.
+            /// A retry after a lost acknowledgement is paid for twice in every report.
             a_spending_record_is_stored_once
             /// The first spending record of an id stays: a later one changes nothing, whatever else is in it.
+            /// A sum that a budget has decided by changes afterwards.
             the_first_spending_record_of_an_id_stays
             /// `records` is ordered by the time of the records, and by the bytes of their ids where the time is the same.
+            /// A report has its lines in another order each time.
             spending_records_are_ordered_by_time_and_id
             /// Pages that continue each other have every record that was there before the first of them, and none twice, whatever is recorded meanwhile; no page is longer than its limit.
+            /// A report of a busy gateway counts some requests twice and others never.
             pages_of_spending_records_have_each_once
             /// `records` begins with the records of the time that was asked for, or after the place that was asked for, whichever comes later.
+            /// A monthly budget counts the month before.
             spending_records_begin_at_a_time
             /// The next process finds every spending record, and recognises a repetition.
+            /// After a restart a spent budget is full again.
             a_restart_keeps_spending_records
         }
     };

@@ -57,7 +57,8 @@ pub trait ToolboxSourceHarness: Send + Sync + Sized + 'static {
 /// If the clause is not satisfied and no exception names it, or if it is satisfied although one does; also if there
 /// is no such clause.
 pub fn check<H: ToolboxSourceHarness>(clause: &str, exceptions: &[(&str, &str)]) {
-    clause::check(CLAUSES, VITAL, clause, exceptions, || perform::<H>(clause));
+    let perform = || perform::<H>(clause);
+    clause::check(CLAUSES, VITAL, clause, exceptions, perform, String::new);
 }
 
 /// The clauses that have no exceptions: without them one user calls the tools of another.
@@ -71,16 +72,22 @@ macro_rules! toolbox_source_clauses {
         $callback! {
             { $($context)* }
             /// Dropping a request loses nothing: the next one returns everything.
+            /// After a client disconnects, its servers are missing for the next request.
             a_dropped_request_loses_nothing
             /// A toolbox that was returned before is returned as the same instance.
+            /// Each turn starts all servers again.
             a_toolbox_is_the_same_instance_again
             /// An unavailable toolbox leaves the others available, and is a problem or stays in the set.
+            /// One broken server of a user takes all of its tools away, or vanishes without a reason.
             an_unavailable_toolbox_leaves_the_others
             /// Each id occurs once.
+            /// A call reaches another server than the one whose tool the model saw.
             each_id_occurs_once
             /// A principal gets its own toolboxes and no others, whoever asks before or at the same time.
+            /// A user's turn calls another user's tools, with that user's credentials.
             each_principal_gets_its_own_toolboxes
             /// The ids of a principal's toolboxes are the same after a restart.
+            /// After a crash no turn finds its tools again, and all of them stay parked.
             the_ids_are_the_same_after_a_restart
         }
     };
@@ -101,7 +108,7 @@ macro_rules! toolbox_source_contract {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! toolbox_source_tests {
-    ({ [$harness:ty] $except:tt } $(#[doc = $text:literal] $name:ident)+) => {
+    ({ [$harness:ty] $except:tt } $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
         $crate::toolbox_source_tests!(@each [$harness] $except $($name)+);
     };
     (@each [$harness:ty] $except:tt) => {};
@@ -116,10 +123,16 @@ macro_rules! toolbox_source_tests {
 }
 
 macro_rules! dispatch {
-    ({} $(#[doc = $text:literal] $name:ident)+) => {
-        /// The clauses of the contract, by name.
+    ({} $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
+        /// The clauses of the contract, by name: what each requires, and which failure of users it prevents.
+        ///
+        $(#[doc = concat!("- `", stringify!($name), "`:", $text, $why)])+
         pub const CLAUSES: &[Clause] = &[
-            $(Clause { name: stringify!($name), text: $text.trim_ascii() }),+
+            $(Clause {
+                name: stringify!($name),
+                text: $text.trim_ascii(),
+                why: $why.trim_ascii(),
+            }),+
         ];
 
         fn perform<H: ToolboxSourceHarness>(clause: &str) -> Pin<Box<dyn Future<Output = ()>>> {
