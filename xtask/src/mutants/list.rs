@@ -49,6 +49,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         test: "loop_properties::a_call_is_started_only_when_a_slot_is_free",
     },
     Mutant {
+        name: "a-log-keeps-waits-open",
+        file: "crates/jackfield-domain/src/turn_log/entries.rs",
+        from: "open.closed = Some((at, end.clone()));",
+        to: "open.answered = Some((at, end.clone()));",
+        package: "jackfield-domain",
+        test: "loop_properties::the_log_of_a_turn_agrees_with_its_state",
+    },
+    Mutant {
         name: "unknown-taken-as-not-started",
         file: "crates/jackfield-domain/src/tool_loop/recover.rs",
         from: "if running.may_repeat && may_start {",

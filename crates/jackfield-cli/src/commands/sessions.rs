@@ -12,7 +12,7 @@ mod resume;
 mod watch;
 
 use jackfield_assembly::Registry;
-use jackfield_domain::history::History;
+use jackfield_domain::turn_log::SessionLog;
 use jackfield_engine::SessionQuery;
 
 use crate::args::SessionsCommand;
@@ -117,8 +117,8 @@ async fn perform(
             let id = find::session(engine, &session).await?;
             let loaded = engine.load(&id).await?;
             let row = find::row(engine, &id).await?;
-            let history = History::from_steps(&loaded.steps, &loaded.deliveries);
-            let shown = show::show(out, &id, row.as_ref(), &history, json, verbose);
+            let log = SessionLog::from_steps(&loaded.steps, &loaded.deliveries);
+            let shown = show::show(out, &id, row.as_ref(), &log, json, verbose);
             printed::finish(shown, Exit::Answered)
         }
         SessionsCommand::Watch(asked) => {

@@ -2,7 +2,7 @@
 
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::ModelFailureKind;
-use jackfield_domain::history::History;
+use jackfield_domain::turn_log::SessionLog;
 use jackfield_engine::{Engine, TurnReport};
 
 use crate::render::sessions::place;
@@ -17,13 +17,13 @@ pub(crate) async fn remedy(engine: &Engine, report: &TurnReport) -> Option<Strin
     }
     let session = &report.session;
     let loaded = engine.load(session).await.ok()?;
-    let history = History::from_steps(&loaded.steps, &loaded.deliveries);
-    let fits = history
+    let log = SessionLog::from_steps(&loaded.steps, &loaded.deliveries);
+    let fits = log
         .turns
         .iter()
         // A cancelled or otherwise failed turn does not prove that its context fits.
-        .rfind(|turn| matches!(turn.end, Some((TurnEnd::Answered(_), _))));
-    let from = match (fits, &history.forked) {
+        .rfind(|turn| matches!(turn.end(), Some((_, TurnEnd::Answered(_)))));
+    let from = match (fits, &log.forked) {
         (Some(turn), _) => Some((session, place(turn.ordinal, None))),
         (None, Some(forked)) => {
             let at = place(forked.at.ordinal, forked.at.round);

@@ -28,6 +28,7 @@ properties! {
     every_fork_is_a_conversation_that_can_go_on => ForksAreValid,
     folding_the_facts_gives_the_live_state => FactsFoldIntoTheLiveState,
     late_answers_cost_but_never_speak => LateAnswersNeverSpeak,
+    the_log_of_a_turn_agrees_with_its_state => LogsAgreeWithTurns,
     messages_are_valid_for_every_provider_at_every_instant => MessagesAreValid,
     nothing_is_asked_for_that_is_not_committed => ActsOnlyOnWhatIsCommitted,
     nothing_starts_that_the_day_forbids => ForbiddenIsNotStarted,

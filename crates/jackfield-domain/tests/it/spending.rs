@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
-use jackfield_domain::history::History;
 use jackfield_domain::ids::ModelAttempt;
 use jackfield_domain::limits::Limits;
 use jackfield_domain::price::{Money, Price, PriceList};
@@ -14,6 +13,7 @@ use jackfield_domain::setup::Setup;
 use jackfield_domain::spending;
 use jackfield_domain::time::Now;
 use jackfield_domain::tool_loop::{Input, LOOP_VERSION, Restrictions};
+use jackfield_domain::turn_log::SessionLog;
 use jackfield_domain::usage::Usage;
 use jackfield_domain::wait::CancelCause;
 use proptest::prelude::*;
@@ -362,11 +362,11 @@ fn a_count_that_comes_late_takes_the_place_of_its_estimate() {
     assert_eq!(turns[0].usage(), settled);
     assert_eq!(turns[0].replies.len(), 1);
     // Whoever reads the session is told the same, what broke off included.
-    let history = History::from_steps(&steps(&scene.facts), &[]);
-    assert_eq!(history.turns[0].usage, settled);
+    let log = SessionLog::from_steps(&steps(&scene.facts), &[]);
+    assert_eq!(log.turns[0].usage(), settled);
     let cancelled = scene.facts.len() - 1;
-    let history = History::from_steps(&steps(&scene.facts[..cancelled]), &[]);
-    assert!(history.turns[0].usage.estimated() > 0);
+    let log = SessionLog::from_steps(&steps(&scene.facts[..cancelled]), &[]);
+    assert!(log.turns[0].usage().estimated() > 0);
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod explore;
 mod forks;
 mod inbox;
 mod ledger;
+mod logs;
 mod oracle;
 mod replayed;
 mod scenario;

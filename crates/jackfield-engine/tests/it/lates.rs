@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use jackfield_domain::audit::{self, AuditEntry};
 use jackfield_domain::fact::{CallEnd, Envelope, Fact, Late, TurnEnd};
-use jackfield_domain::history::History;
 use jackfield_domain::ids::{DeliveryId, ToolboxId, TurnId};
 use jackfield_domain::late::LateOutcome;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::tool::{Safety, UnknownPolicy};
+use jackfield_domain::turn_log::SessionLog;
 use jackfield_domain::usage::Usage;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_engine::{Engine, Ephemeral, TurnOptions};
@@ -91,8 +91,8 @@ async fn an_outcome_that_comes_when_its_turn_is_over_is_kept_and_changes_nothing
         (1, false, 19)
     );
     assert_eq!(late.text.as_deref(), Some("it was done by then"));
-    let history = History::from_steps(&after.steps, &after.deliveries);
-    assert_eq!(history.turns[0].late[0].outcome, *late);
+    let log = SessionLog::from_steps(&after.steps, &after.deliveries);
+    assert_eq!(log.turns[0].calls[0].late[0], *late);
     // Nothing is left to be done, and the next turn says nothing of it.
     let due = journal.due(late.at, 10).await.expect("a list");
     assert!(due.sessions.is_empty(), "{due:?}");
@@ -270,6 +270,6 @@ async fn a_count_that_comes_while_a_cancel_is_being_committed_takes_the_place_of
     let reply = ScriptedReply::text("a long answer");
     model.push_reply(reply.held_after(2, &gate).with_usage(counted));
     let loaded = cancelled(&model, &toolbox, &gate).await;
-    let history = History::from_steps(&loaded.steps, &loaded.deliveries);
-    assert_eq!(history.turns[0].usage, counted);
+    let log = SessionLog::from_steps(&loaded.steps, &loaded.deliveries);
+    assert_eq!(log.turns[0].usage(), counted);
 }

@@ -9,9 +9,9 @@ use axum::response::{IntoResponse as _, Response};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, LOCATION};
 use http::{HeaderValue, StatusCode};
 use jackfield_domain::fact::Envelope;
-use jackfield_domain::history::History;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
+use jackfield_domain::turn_log::SessionLog;
 use jackfield_engine::{EngineError, JournalError, SessionQuery, SessionRow};
 use jackfield_gateway::Gateway;
 use serde::Deserialize;
@@ -284,7 +284,7 @@ fn json(own: &OwnedSession, steps: &[Envelope], redacted: bool) -> Vec<u8> {
     } else {
         Cow::Borrowed(steps)
     };
-    let forked = History::from_steps(&steps, &[]).forked;
+    let forked = SessionLog::from_steps(&steps, &[]).forked;
     let stories = story::turns(&steps);
     let document = ExportView {
         format: "jackfield.session.api",
@@ -333,7 +333,7 @@ async fn view(gateway: &Gateway, session: &SessionId) -> Result<SessionView, Pro
     let mut view = SessionView::from(&row);
     if row.unreadable.is_none() {
         let loaded = engine.load(session).await?;
-        let forked = History::from_steps(&loaded.steps, &loaded.deliveries).forked;
+        let forked = SessionLog::from_steps(&loaded.steps, &loaded.deliveries).forked;
         view.forked_from = forked.as_ref().map(ForkedView::from);
     }
     Ok(view)

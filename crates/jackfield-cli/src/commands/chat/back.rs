@@ -1,6 +1,6 @@
 //! Resuming a session: shows the last turns, and continues an open turn.
 
-use jackfield_domain::history::History;
+use jackfield_domain::turn_log::SessionLog;
 use jackfield_engine::ResumeSession;
 
 use super::Conversation;
@@ -15,15 +15,11 @@ impl Conversation {
         self.has_messages = true;
         let engine = &self.assembled.engine;
         let loaded = engine.load(&self.session).await?;
-        let history = History::from_steps(&loaded.steps, &loaded.deliveries);
-        self.snapshot.mark_shown(&loaded, &history);
-        let turns = history.turns.iter().filter(|turn| turn.end.is_some());
+        let log = SessionLog::from_steps(&loaded.steps, &loaded.deliveries);
+        self.snapshot.mark_shown(&loaded, &log);
+        let turns = log.turns.iter().filter(|turn| turn.end().is_some());
         let turns: Vec<_> = turns.collect();
-        if let Some(forked) = history
-            .forked
-            .as_ref()
-            .filter(|_| turns.len() < SHOWN_TURNS)
-        {
+        if let Some(forked) = log.forked.as_ref().filter(|_| turns.len() < SHOWN_TURNS) {
             self.print(|out| {
                 render::sessions::forked_history(out, forked, SHOWN_MESSAGES, self.verbose)
             });
@@ -31,7 +27,7 @@ impl Conversation {
         for turn in turns.iter().rev().take(SHOWN_TURNS).rev() {
             self.print(|out| render::sessions::past(out, turn, self.verbose));
         }
-        let Some(open) = history.turns.last().filter(|turn| turn.end.is_none()) else {
+        let Some(open) = log.turns.last().filter(|turn| turn.end().is_none()) else {
             return Ok(());
         };
         let row = self.assembled.engine.session(&self.session).await?;

@@ -1,8 +1,8 @@
 //! Shows turns that other processes add to the session while a chat is open.
 
 use anstream::AutoStream;
-use jackfield_domain::history::{History, PastTurn};
 use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::turn_log::{SessionLog, TurnLog};
 use jackfield_engine::{Engine, Loaded};
 
 use super::Conversation;
@@ -25,9 +25,9 @@ pub(super) struct ChatSnapshot {
 
 impl ChatSnapshot {
     /// Marks everything as shown, except for an open turn.
-    pub(super) fn mark_shown(&mut self, loaded: &Loaded, history: &History) {
+    pub(super) fn mark_shown(&mut self, loaded: &Loaded, log: &SessionLog) {
         self.steps = loaded.steps.len() as u64;
-        let mut ended = history.turns.iter().filter(|turn| turn.end.is_some());
+        let mut ended = log.turns.iter().filter(|turn| turn.end().is_some());
         self.turns = ended.next_back().map_or(self.turns, |turn| turn.ordinal);
     }
 
@@ -49,17 +49,17 @@ impl ChatSnapshot {
     }
 
     /// The turns to show now.
-    fn unseen_turns<'h>(&mut self, history: &'h History) -> Vec<&'h PastTurn> {
+    fn unseen_turns<'h>(&mut self, log: &'h SessionLog) -> Vec<&'h TurnLog> {
         let mut unseen = Vec::new();
-        for turn in &history.turns {
+        for turn in &log.turns {
             let (is_ours, waits) = (
                 self.own_turn.as_ref() == Some(&turn.turn),
-                !turn.waits.is_empty(),
+                turn.open_waits().next().is_some(),
             );
             if turn.ordinal <= self.turns || is_ours {
                 continue;
             }
-            if turn.end.is_some() {
+            if turn.end().is_some() {
                 unseen.push(turn);
             } else if waits && self.waiting_turn.as_ref() != Some(&turn.turn) {
                 self.waiting_turn = Some(turn.turn.clone());
@@ -79,14 +79,14 @@ impl Conversation {
         if loaded.steps.len() as u64 == self.snapshot.steps {
             return;
         }
-        let history = History::from_steps(&loaded.steps, &loaded.deliveries);
+        let log = SessionLog::from_steps(&loaded.steps, &loaded.deliveries);
         let choice = AutoStream::choice(&std::io::stderr());
         let mut out = AutoStream::new(Vec::new(), choice);
-        for turn in self.snapshot.unseen_turns(&history) {
+        for turn in self.snapshot.unseen_turns(&log) {
             // Writing to memory cannot fail.
             let _written = render::sessions::elsewhere(&mut out, turn, self.verbose);
         }
-        self.snapshot.mark_shown(&loaded, &history);
+        self.snapshot.mark_shown(&loaded, &log);
         let text = String::from_utf8_lossy(&out.into_inner()).into_owned();
         if !text.is_empty() {
             self.has_messages = true;

@@ -2,9 +2,10 @@
 
 use jackfield_domain::block::{Content, ToolCall};
 use jackfield_domain::fact::ModelCallEnd;
-use jackfield_domain::history::{ForkOrigin, History, HistoryEntry, PastLate, PastTurn};
 use jackfield_domain::ids::SessionId;
+use jackfield_domain::late::LateOutcome;
 use jackfield_domain::message::{Message, Role};
+use jackfield_domain::turn_log::{ForkOrigin, LogEntry, SessionLog, TurnLog, WaitLog};
 use jackfield_engine::SessionRow;
 use jackfield_export::values;
 use serde_json::{Value, json};
@@ -17,9 +18,9 @@ use crate::render::{json, spent};
 pub(super) fn session_json(
     session: &SessionId,
     row: Option<&SessionRow>,
-    history: &History,
+    log: &SessionLog,
 ) -> Value {
-    let forked = history
+    let forked = log
         .forked
         .as_ref()
         .map(|ForkOrigin { at, from, messages }| {
@@ -35,12 +36,15 @@ pub(super) fn session_json(
         "title": row.map(|row| row.title.to_string()),
         "state": row.map(|row| SessionStatus::of(row).code()),
         "forked": forked,
-        "turns": history.turns.iter().map(turn).collect::<Vec<_>>(),
+        "turns": log.turns.iter().map(turn).collect::<Vec<_>>(),
     })
 }
 
-fn turn(turn: &PastTurn) -> Value {
-    let waits = turn.waits.iter().map(|wait| {
+fn turn(turn: &TurnLog) -> Value {
+    let opening = turn.new_messages();
+    let opening = opening.iter().flat_map(|message| message_entries(message));
+    let messages = opening.chain(turn.entries.iter().filter_map(entry));
+    let waits = turn.open_waits().map(|WaitLog { wait, .. }| {
         json!({
             "id": wait.id.as_str(),
             "call": wait.call.as_str(),
@@ -48,47 +52,48 @@ fn turn(turn: &PastTurn) -> Value {
             "until": time(wait.deadline),
         })
     });
+    let late = turn.calls.iter().flat_map(|known| {
+        let one = |outcome| late(&known.call, outcome);
+        known.late.iter().map(one)
+    });
     json!({
         "turn": turn.turn.as_str(),
         "ordinal": turn.ordinal,
-        "model": json::model(&turn.model),
+        "model": json::model(&turn.setup.model),
         "began": time(turn.began),
-        "ended": turn.end.as_ref().map(|(_, at)| time(*at)),
-        "end": turn.end.as_ref().map(|(end, _)| json::end(end)),
-        "resumed": turn.entries.iter().filter(|entry| matches!(entry, HistoryEntry::Resumed { .. })).count(),
-        "usage": spent::of_usage(&turn.usage),
-        "messages": turn.entries.iter().flat_map(entry).collect::<Vec<_>>(),
+        "ended": turn.end().map(|(at, _)| time(at)),
+        "end": turn.end().map(|(_, end)| json::end(end)),
+        "resumed": turn.entries.iter().filter(|entry| matches!(entry, LogEntry::Resumed { .. })).count(),
+        "usage": spent::of_usage(&turn.usage()),
+        "messages": messages.collect::<Vec<_>>(),
         "lost": turn.entries.iter().filter_map(lost).collect::<Vec<_>>(),
         "waits": waits.collect::<Vec<_>>(),
-        "late": turn.late.iter().map(late).collect::<Vec<_>>(),
+        "late": late.collect::<Vec<_>>(),
     })
 }
 
 /// A failed attempt at a call, and its handling.
-fn lost(entry: &HistoryEntry) -> Option<Value> {
-    let HistoryEntry::Lost {
-        at,
+fn lost(entry: &LogEntry) -> Option<Value> {
+    let LogEntry::CallLost {
         attempt,
         call,
-        message,
-        then,
+        loss,
     } = entry
     else {
         return None;
     };
     Some(json!({
-        "at": time(*at),
+        "at": time(loss.at),
         "call": call.id.as_str(),
         "name": call.name.as_str(),
         "attempt": attempt,
-        "message": message,
-        "then": values::after_loss(*then),
+        "message": loss.message,
+        "then": values::after_loss(loss.then),
     }))
 }
 
 /// A late result of a call. Models do not see it.
-fn late(late: &PastLate) -> Value {
-    let PastLate { call, outcome } = late;
+fn late(call: &ToolCall, outcome: &LateOutcome) -> Value {
     json!({
         "at": time(outcome.at),
         "call": call.id.as_str(),
@@ -100,16 +105,17 @@ fn late(late: &PastLate) -> Value {
     })
 }
 
-fn entry(entry: &HistoryEntry) -> Vec<Value> {
+fn entry(entry: &LogEntry) -> Option<Value> {
     match entry {
-        HistoryEntry::Opening(message) => message_entries(message),
-        HistoryEntry::Failed { at, partial, why } => {
+        LogEntry::ModelCallEnded {
+            at, partial, why, ..
+        } => {
             let (why, failure) = match why {
                 ModelCallEnd::Cancelled => ("cancelled", None),
                 ModelCallEnd::Failed(failure) => ("failed", Some(json::failure(failure))),
                 ModelCallEnd::Lost => ("lost", None),
             };
-            vec![json!({
+            Some(json!({
                 "role": "assistant",
                 "at": time(*at),
                 "text": partial.as_ref().map(|partial| partial.to_text()),
@@ -117,36 +123,34 @@ fn entry(entry: &HistoryEntry) -> Vec<Value> {
                 "finish_reason": null,
                 "why": why,
                 "failure": failure,
-            })]
+            }))
         }
         // Included elsewhere in the document.
-        HistoryEntry::Lost { .. } | HistoryEntry::Resumed { .. } => Vec::new(),
-        HistoryEntry::Outcome {
-            at,
-            call,
-            end,
-            result,
-            took,
-        } => {
-            let outcome = json!({
+        LogEntry::CallLost { .. }
+        | LogEntry::LateUsage { .. }
+        | LogEntry::Resumed { .. }
+        | LogEntry::TurnEnded { .. } => None,
+        LogEntry::CallClosed { call, outcome } => {
+            let result = &outcome.result;
+            let closed = json!({
                 "role": "tool",
-                "at": time(*at),
+                "at": time(outcome.at),
                 "call": call.id.as_str(),
                 "name": call.name.as_str(),
-                "status": Status::from_end(*end, result.is_error).code(),
-                "duration_ms": took.map(json::millis),
+                "status": Status::from_end(outcome.end, result.is_error).code(),
+                "duration_ms": outcome.took.map(json::millis),
             });
-            vec![json::merge(outcome, json::outcome(result))]
+            Some(json::merge(closed, json::outcome(result)))
         }
-        HistoryEntry::Reply { at, reply, round } => vec![json!({
+        LogEntry::Reply { at, attempt, reply } => Some(json!({
             "role": "assistant",
             "at": time(*at),
-            "round": round,
+            "round": attempt.round,
             "text": reply.message.to_text(),
             "calls": reply.message.calls().map(|call| call_entry(call)).collect::<Vec<_>>(),
             "finish_reason": json::finish(&reply.end.finish),
             "usage": reply.end.usage.as_ref().map(spent::of_usage),
-        })],
+        })),
     }
 }
 

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use jackfield_domain::block::Content;
 use jackfield_domain::fact::{AfterLoss, ModelCallEnd, TurnEnd};
-use jackfield_domain::history::{ForkOrigin, History, HistoryEntry, PastLate, PastTurn};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::{Message, Role};
+use jackfield_domain::turn_log::{ForkOrigin, LogEntry, SessionLog, TurnLog, WaitLog};
 use jackfield_domain::wait::{Wait, WaitKind};
 use jackfield_engine::SessionRow;
 
@@ -28,14 +28,14 @@ pub fn show(
     out: &mut impl Write,
     session: &SessionId,
     row: Option<&SessionRow>,
-    history: &History,
+    log: &SessionLog,
     as_json: bool,
     verbose: bool,
 ) -> io::Result<()> {
     if as_json {
-        return document(out, &session_json(session, row, history));
+        return document(out, &session_json(session, row, log));
     }
-    let mut facts = vec![words::counted(history.turns.len() as u64, "turn")];
+    let mut facts = vec![words::counted(log.turns.len() as u64, "turn")];
     if let Some(row) = row {
         facts.push(SessionStatus::of(row).words().to_owned());
         facts.push(format!("changed {} ago", age(now().since(row.changed))));
@@ -44,10 +44,10 @@ pub fn show(
     let title = row.map(title).unwrap_or_default();
     writeln!(out, "{NAME}{session}{NAME:#}  {}", words::one_line(&title))?;
     writeln!(out, "{DIM}{}{DIM:#}", facts.join(" · "))?;
-    if let Some(forked) = &history.forked {
+    if let Some(forked) = &log.forked {
         forked_history(out, forked, usize::MAX, verbose)?;
     }
-    for turn in &history.turns {
+    for turn in &log.turns {
         past(out, turn, verbose)?;
     }
     out.flush()
@@ -83,17 +83,15 @@ pub(crate) fn forked_history(
 /// # Errors
 ///
 /// The stream cannot be written.
-pub(crate) fn opening(out: &mut impl Write, turn: &PastTurn, is_left: bool) -> io::Result<()> {
+pub(crate) fn opening(out: &mut impl Write, turn: &TurnLog, is_left: bool) -> io::Result<()> {
     let status = if is_left {
         "which was left open"
     } else {
         "which is at work elsewhere"
     };
     writeln!(out, "\n{DIM}── turn {}, {status}{DIM:#}", turn.ordinal)?;
-    for entry in &turn.entries {
-        if let HistoryEntry::Opening(brought) = entry {
-            message(out, brought, false)?;
-        }
+    for brought in turn.new_messages() {
+        message(out, &brought, false)?;
     }
     Ok(())
 }
@@ -103,7 +101,7 @@ pub(crate) fn opening(out: &mut impl Write, turn: &PastTurn, is_left: bool) -> i
 /// # Errors
 ///
 /// The stream cannot be written.
-pub(crate) fn past(out: &mut impl Write, turn: &PastTurn, verbose: bool) -> io::Result<()> {
+pub(crate) fn past(out: &mut impl Write, turn: &TurnLog, verbose: bool) -> io::Result<()> {
     turn_with_origin(out, turn, "", verbose)
 }
 
@@ -112,25 +110,27 @@ pub(crate) fn past(out: &mut impl Write, turn: &PastTurn, verbose: bool) -> io::
 /// # Errors
 ///
 /// The stream cannot be written.
-pub(crate) fn elsewhere(out: &mut impl Write, turn: &PastTurn, verbose: bool) -> io::Result<()> {
+pub(crate) fn elsewhere(out: &mut impl Write, turn: &TurnLog, verbose: bool) -> io::Result<()> {
     turn_with_origin(out, turn, " from elsewhere", verbose)
 }
 
 fn turn_with_origin(
     out: &mut impl Write,
-    turn: &PastTurn,
+    turn: &TurnLog,
     origin: &str,
     verbose: bool,
 ) -> io::Result<()> {
-    let model = json::model(&turn.model);
+    let model = json::model(&turn.setup.model);
     let began = time(turn.began);
     let (ordinal, model) = (turn.ordinal, words::one_line(&model));
     let line = format!("{DIM}── turn {ordinal}{origin} · {model} · {began}{DIM:#}");
     writeln!(out, "\n{}", wrapped(&line, crate::render::columns()))?;
+    for brought in turn.new_messages() {
+        message(out, &brought, verbose)?;
+    }
     for entry in &turn.entries {
         match entry {
-            HistoryEntry::Opening(message) => self::message(out, message, verbose)?,
-            HistoryEntry::Failed { partial, why, .. } => {
+            LogEntry::ModelCallEnded { partial, why, .. } => {
                 if let Some(partial) = partial {
                     message(out, partial, verbose)?;
                 }
@@ -141,13 +141,8 @@ fn turn_with_origin(
                 };
                 writeln!(out, "{WARM}!{WARM:#} {}", words::printable(&why))?;
             }
-            HistoryEntry::Lost {
-                call,
-                message,
-                then,
-                ..
-            } => {
-                let then = match then {
+            LogEntry::CallLost { call, loss, .. } => {
+                let then = match loss.then {
                     AfterLoss::Ask => "somebody was asked what to do",
                     AfterLoss::Repeat => "it was called again",
                     // The result of the call reports it.
@@ -155,19 +150,14 @@ fn turn_with_origin(
                 };
                 let (name, why) = (
                     words::one_line(call.name.as_str()),
-                    words::one_line(message),
+                    words::one_line(&loss.message),
                 );
                 writeln!(out, "  {WARM}!{WARM:#} {name}: {why}; {then}")?;
             }
-            HistoryEntry::Outcome {
-                call,
-                end,
-                result,
-                took,
-                ..
-            } => {
-                let status = Status::from_end(*end, result.is_error);
-                let took = took.map(|took| format!(" ({})", words::time(took)));
+            LogEntry::CallClosed { call, outcome } => {
+                let result = &outcome.result;
+                let status = Status::from_end(outcome.end, result.is_error);
+                let took = outcome.took.map(|took| format!(" ({})", words::time(took)));
                 let text = if verbose {
                     words::printable(&result.to_text()).into_owned()
                 } else {
@@ -182,30 +172,30 @@ fn turn_with_origin(
                     took.unwrap_or_default()
                 )?;
             }
-            HistoryEntry::Reply { reply, .. } => message(out, &reply.message, verbose)?,
-            HistoryEntry::Resumed { at, .. } => {
+            LogEntry::Reply { reply, .. } => message(out, &reply.message, verbose)?,
+            LogEntry::Resumed { at } => {
                 writeln!(out, "{DIM}── taken up again · {}{DIM:#}", time(*at))?;
             }
+            LogEntry::LateUsage { .. } | LogEntry::TurnEnded { .. } => {}
         }
     }
-    for PastLate { call, outcome } in &turn.late {
-        let (name, told) = (words::one_line(call.name.as_str()), words::late(outcome));
-        let text = outcome
-            .text
-            .as_deref()
-            .map(words::one_line)
-            .unwrap_or_default();
-        writeln!(out, "  {WARM}late{WARM:#} {name}: {told} {text}")?;
+    for call in &turn.calls {
+        for late in &call.late {
+            let (name, told) = (words::one_line(call.call.name.as_str()), words::late(late));
+            let text = late.text.as_deref().map(words::one_line);
+            let text = text.unwrap_or_default();
+            writeln!(out, "  {WARM}late{WARM:#} {name}: {told} {text}")?;
+        }
     }
-    match &turn.end {
-        None if turn.waits.is_empty() => writeln!(out, "{WARM}…{WARM:#} not over")?,
+    match turn.end() {
+        None if turn.open_waits().next().is_none() => writeln!(out, "{WARM}…{WARM:#} not over")?,
         None => {
-            for wait in &turn.waits {
+            for WaitLog { wait, .. } in turn.open_waits() {
                 let (what, until) = (wait_text(turn, wait), time(wait.deadline));
                 writeln!(out, "{WARM}?{WARM:#} {what} (until {until})")?;
             }
         }
-        Some((end, _)) => {
+        Some((_, end)) => {
             if let Some((words, is_bad)) = end_text(end) {
                 let style = if is_bad { BAD } else { DIM };
                 writeln!(out, "{style}!{style:#} {}", words::printable(&words))?;
@@ -290,20 +280,10 @@ fn end_text(end: &TurnEnd) -> Option<(String, bool)> {
 }
 
 /// The open question, and where to answer it.
-fn wait_text(turn: &PastTurn, wait: &Wait) -> String {
-    let replies = turn.entries.iter().filter_map(|entry| {
-        if let HistoryEntry::Reply { reply, .. } = entry {
-            Some(&reply.message)
-        } else {
-            None
-        }
-    });
-    let call = replies
-        .flat_map(|message| message.calls())
-        .find(|call| call.id == wait.call);
-    let name = call.map_or_else(
+fn wait_text(turn: &TurnLog, wait: &Wait) -> String {
+    let name = turn.call(&wait.call).map_or_else(
         || "a call".into(),
-        |call| words::one_line(call.name.as_str()),
+        |known| words::one_line(known.call.name.as_str()),
     );
     let id = short(&wait.id);
     match &wait.kind {

@@ -30,6 +30,7 @@ pub(crate) enum Property {
     ForksAreValid,
     GrantsStayGranted,
     LateAnswersNeverSpeak,
+    LogsAgreeWithTurns,
     MessagesAreValid,
     NothingAfterTheEnd,
     OutcomesKeepCallOrder,
@@ -59,6 +60,7 @@ impl World {
         self.check_messages();
         self.check_facts(step);
         self.check_forks(step);
+        self.check_log(step);
         self.check_paid(step);
         self.check_targets(step);
         self.check_today(step);

@@ -1,6 +1,6 @@
 //! Wire types of sessions.
 
-use jackfield_domain::history::ForkOrigin;
+use jackfield_domain::turn_log::ForkOrigin;
 use jackfield_engine::SessionRow;
 use serde::Serialize;
 use utoipa::ToSchema;
