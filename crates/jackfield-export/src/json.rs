@@ -3,28 +3,31 @@
 use jackfield_domain::block::{Annotation, Block, Content};
 use jackfield_domain::fact::ModelCallEnd;
 use jackfield_domain::failure::{Disposition, ToolFailureKind};
+use jackfield_domain::ids::SessionId;
 use jackfield_domain::media::MediaSource;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
+use jackfield_domain::turn_log::{
+    AttemptLog, CallLog, ForkOrigin, LogEntry, SessionLog, TurnLog, WaitLog,
+};
 use jackfield_domain::wait::{
     Answer, Approval, ElicitationAnswer, UnknownAnswer, WaitEnd, WaitKind,
 };
 use serde_json::{Value, json};
 
 use super::secrets::without_secrets_in;
-use super::story::{Story, StoryCall, StoryMessage, StoryOrigin, StoryTurn, TryStory, WaitStory};
 use super::values::{self, merge};
 use super::words::{self, Status};
 
 /// The document.
-pub(super) fn document(story: &Story, redacted: bool) -> String {
+pub(super) fn document(session: &SessionId, log: &SessionLog, redacted: bool) -> String {
     let mut document = json!({
         "format": "jackfield.session",
         "version": 1,
         "redacted": redacted,
-        "session": story.session.as_str(),
-        "forked_from": story.forked.as_ref().map(forked),
-        "turns": story.turns.iter().map(turn).collect::<Vec<_>>(),
+        "session": session.as_str(),
+        "forked_from": log.forked.as_ref().map(forked),
+        "turns": log.turns.iter().map(turn).collect::<Vec<_>>(),
     });
     if redacted {
         without_secrets_in(&mut document);
@@ -33,44 +36,43 @@ pub(super) fn document(story: &Story, redacted: bool) -> String {
     words::escaped(text) + "\n"
 }
 
-fn forked(forked: &StoryOrigin) -> Value {
+fn forked(forked: &ForkOrigin) -> Value {
     json!({
         "session": forked.from.as_str(),
-        "turn": forked.ordinal,
-        "round": forked.round,
+        "turn": forked.at.ordinal,
+        "round": forked.at.round,
         "messages": forked.messages.iter().map(|one| message(one)).collect::<Vec<_>>(),
     })
 }
 
-fn turn(turn: &StoryTurn) -> Value {
+fn turn(turn: &TurnLog) -> Value {
     let tools = turn.setup.catalog.iter();
     let tools: Vec<&str> = tools.map(|tool| tool.definition.name.as_str()).collect();
-    let (ended, end) = match &turn.ended {
-        Some((at, end)) => (Some(at.to_rfc3339()), Some(values::end(end))),
-        None => (None, None),
-    };
+    let opening = turn.opening_messages();
+    let opening = opening.iter().map(|brought| message(brought));
+    let messages = opening.chain(turn.entries.iter().filter_map(reply));
     json!({
         "turn": turn.turn.as_str(),
         "number": turn.ordinal,
         "began": turn.began.to_rfc3339(),
-        "ended": ended,
-        "end": end,
+        "ended": turn.end().map(|(at, _)| at.to_rfc3339()),
+        "end": turn.end().map(|(_, end)| values::end(end)),
         "resumed": turn.resumed,
         "model": values::model(&turn.setup.model),
-        "system": turn.system,
+        "system": turn.setup.system.render(),
         "tools": tools,
         "usage": values::usage(&turn.usage()),
-        "messages": turn.messages.iter().map(story_message).collect::<Vec<_>>(),
-        "calls": turn.calls.iter().map(call).collect::<Vec<_>>(),
+        "messages": messages.collect::<Vec<_>>(),
+        "calls": turn.calls.iter().map(|known| call(turn, known)).collect::<Vec<_>>(),
     })
 }
 
-fn story_message(entry: &StoryMessage) -> Value {
+/// A reply of the model, or what there is of it.
+fn reply(entry: &LogEntry) -> Option<Value> {
     match entry {
-        StoryMessage::Opening(opening) => message(opening),
-        StoryMessage::Reply { at, attempt, reply } => {
+        LogEntry::Reply { at, attempt, reply } => {
             let end = &reply.end;
-            merge(
+            Some(merge(
                 message(&reply.message),
                 json!({
                     "at": at.to_rfc3339(),
@@ -81,9 +83,9 @@ fn story_message(entry: &StoryMessage) -> Value {
                     "usage": end.usage.as_ref().map(values::usage),
                     "notes": end.notes.iter().map(values::note).collect::<Vec<_>>(),
                 }),
-            )
+            ))
         }
-        StoryMessage::Ended {
+        LogEntry::ModelCallEnded {
             at,
             attempt,
             partial,
@@ -96,7 +98,7 @@ fn story_message(entry: &StoryMessage) -> Value {
                 ModelCallEnd::Lost => ("lost", None),
             };
             let blocks = partial.iter().flat_map(|message| &message.blocks);
-            json!({
+            Some(json!({
                 "role": "assistant",
                 "at": at.to_rfc3339(),
                 "round": attempt.round,
@@ -106,8 +108,13 @@ fn story_message(entry: &StoryMessage) -> Value {
                 "why": why,
                 "failure": failure,
                 "blocks": blocks.map(block).collect::<Vec<_>>(),
-            })
+            }))
         }
+        LogEntry::CallClosed { .. }
+        | LogEntry::CallLost { .. }
+        | LogEntry::LateUsage { .. }
+        | LogEntry::Resumed { .. }
+        | LogEntry::TurnEnded { .. } => None,
     }
 }
 
@@ -177,8 +184,8 @@ fn media(source: &MediaSource) -> Value {
     }
 }
 
-fn call(story: &StoryCall) -> Value {
-    let closed = story.closed.as_ref();
+fn call(turn: &TurnLog, known: &CallLog) -> Value {
+    let closed = known.closed.as_ref();
     let status = closed.map(|closed| Status::from_end(closed.end, closed.result.is_error).code());
     let outcome = closed.map(|closed| {
         merge(
@@ -186,7 +193,7 @@ fn call(story: &StoryCall) -> Value {
             result(&closed.result),
         )
     });
-    let late = story.late.iter().map(|late| {
+    let late = known.late.iter().map(|late| {
         json!({
             "at": late.at.to_rfc3339(),
             "attempt": late.attempt.attempt,
@@ -196,19 +203,19 @@ fn call(story: &StoryCall) -> Value {
         })
     });
     json!({
-        "id": story.call.id.as_str(),
-        "name": story.call.name.as_str(),
-        "toolbox": story.origin.as_ref().map(|origin| origin.toolbox.as_str()),
-        "arguments": values::arguments(&story.call.input),
+        "id": known.call.id.as_str(),
+        "name": known.call.name.as_str(),
+        "toolbox": turn.tool(&known.call).map(|tool| tool.origin.toolbox.as_str()),
+        "arguments": values::arguments(&known.call.input),
         "status": status,
-        "attempts": story.attempts.iter().map(attempt).collect::<Vec<_>>(),
-        "questions": story.waits.iter().map(wait).collect::<Vec<_>>(),
+        "attempts": known.attempts.iter().map(attempt).collect::<Vec<_>>(),
+        "questions": turn.waits_of(&known.call.id).map(wait).collect::<Vec<_>>(),
         "outcome": outcome,
         "late_outcomes": late.collect::<Vec<_>>(),
     })
 }
 
-fn attempt(this: &TryStory) -> Value {
+fn attempt(this: &AttemptLog) -> Value {
     let lost = this.lost.as_ref().map(|lost| {
         json!({
             "at": lost.at.to_rfc3339(),
@@ -231,20 +238,24 @@ fn attempt(this: &TryStory) -> Value {
         })
     });
     json!({
-        "attempt": this.attempt,
-        "started": this.started.to_rfc3339(),
+        "attempt": this.number,
+        "started": this.at.to_rfc3339(),
         "edited_arguments": this.edited.as_deref().map(values::arguments),
         "accepted": this.accepted,
         "lost": lost,
     })
 }
 
-fn wait(story: &WaitStory) -> Value {
-    let question = match &story.wait.kind {
+fn wait(
+    WaitLog {
+        at, closed, wait, ..
+    }: &WaitLog,
+) -> Value {
+    let question = match &wait.kind {
         WaitKind::Elicitation { question, .. } => Some(&question.message),
         WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::UnknownOutcome => None,
     };
-    let ended = story.ended.as_ref().map(|(at, end)| {
+    let ended = closed.as_ref().map(|(at, end)| {
         let how = json!({ "at": at.to_rfc3339(), "how": values::wait_end(end.kind()) });
         match end {
             WaitEnd::Answered { answer, by, .. } => {
@@ -254,11 +265,11 @@ fn wait(story: &WaitStory) -> Value {
         }
     });
     json!({
-        "id": story.wait.id.as_str(),
-        "kind": values::wait_kind(&story.wait.kind),
+        "id": wait.id.as_str(),
+        "kind": values::wait_kind(&wait.kind),
         "question": question,
-        "opened": story.opened.to_rfc3339(),
-        "expires": story.wait.deadline.to_rfc3339(),
+        "opened": at.to_rfc3339(),
+        "expires": wait.deadline.to_rfc3339(),
         "ended": ended,
     })
 }

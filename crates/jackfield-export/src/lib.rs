@@ -7,7 +7,6 @@ mod json;
 mod markdown;
 mod redact;
 mod secrets;
-mod story;
 pub mod values;
 pub mod words;
 
@@ -15,9 +14,8 @@ use std::borrow::Cow;
 
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
+use jackfield_domain::turn_log::SessionLog;
 use jackfield_domain::wait::Delivery;
-
-use self::story::Story;
 
 pub use self::redact::steps as without_private;
 pub use self::secrets::{without_secrets, without_secrets_in};
@@ -46,12 +44,12 @@ pub fn document(
     } else {
         Cow::Borrowed(steps)
     };
-    let mut story = Story::from_steps(session, &steps, deliveries);
+    let mut log = SessionLog::from_steps(&steps, deliveries);
     if redacted {
-        redact::redact_late(&mut story);
+        redact::redact_late(&mut log);
     }
     match format {
-        Format::Json => json::document(&story, redacted),
-        Format::Markdown => markdown::document(&story, redacted),
+        Format::Json => json::document(session, &log, redacted),
+        Format::Markdown => markdown::document(session, &log, redacted),
     }
 }

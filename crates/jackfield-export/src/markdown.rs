@@ -7,40 +7,41 @@ use std::fmt::Write as _;
 
 use jackfield_domain::block::{Block, Content};
 use jackfield_domain::fact::{AfterLoss, ModelCallEnd, TurnEnd};
+use jackfield_domain::ids::SessionId;
 use jackfield_domain::media::MediaSource;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::turn_log::{CallLog, LogEntry, SessionLog, TurnLog, WaitLog};
 use jackfield_domain::wait::{
     Answer, Approval, CancelCause, ElicitationAnswer, UnknownAnswer, WaitEnd, WaitKind,
 };
 
 use super::inert::neutralize;
 use super::secrets::without_secrets;
-use super::story::{Story, StoryCall, StoryMessage, StoryTurn, WaitStory};
 use super::words::{self, Status};
 
 /// The document.
-pub(super) fn document(story: &Story, redacted: bool) -> String {
-    let mut page = MarkdownPage(format!("# Conversation {}\n", story.session));
+pub(super) fn document(session: &SessionId, log: &SessionLog, redacted: bool) -> String {
+    let mut page = MarkdownPage(format!("# Conversation {session}\n"));
     if redacted {
         page.line(
             "*Redacted: without what tools were given and gave back, files, reasoning and keys.*",
         );
     }
-    if let Some(forked) = &story.forked {
-        let round = forked.round.map(|round| format!(", round {round}"));
+    if let Some(forked) = &log.forked {
+        let round = forked.at.round.map(|round| format!(", round {round}"));
         page.line(&format!(
             "Forked from {}, turn {}{}.",
             forked.from,
-            forked.ordinal,
+            forked.at.ordinal,
             round.unwrap_or_default()
         ));
-        for message in &forked.messages {
+        for message in forked.messages.iter() {
             page.message(message, None);
         }
     }
-    for turn in &story.turns {
+    for turn in &log.turns {
         page.turn(turn);
     }
     let text = neutralize(words::printable(&page.0).into_owned());
@@ -62,7 +63,7 @@ impl MarkdownPage {
         self.0.push('\n');
     }
 
-    fn turn(&mut self, turn: &StoryTurn) {
+    fn turn(&mut self, turn: &TurnLog) {
         self.line(&format!("## Turn {}", turn.ordinal));
         let model = format!("{}/{}", turn.setup.model.provider, turn.setup.model.model);
         let mut facts = format!("{}, {}", turn.began.to_rfc3339(), code(&model));
@@ -70,11 +71,13 @@ impl MarkdownPage {
             let _infallible = write!(facts, ", taken up again {} times", turn.resumed);
         }
         self.line(&facts);
-        for entry in &turn.messages {
+        for message in turn.opening_messages() {
+            self.message(&message, None);
+        }
+        for entry in &turn.entries {
             match entry {
-                StoryMessage::Opening(message) => self.message(message, None),
-                StoryMessage::Reply { reply, .. } => self.message(&reply.message, Some(turn)),
-                StoryMessage::Ended {
+                LogEntry::Reply { reply, .. } => self.message(&reply.message, Some(turn)),
+                LogEntry::ModelCallEnded {
                     partial,
                     retry_at,
                     why,
@@ -97,10 +100,15 @@ impl MarkdownPage {
                         }
                     });
                 }
+                LogEntry::CallClosed { .. }
+                | LogEntry::CallLost { .. }
+                | LogEntry::LateUsage { .. }
+                | LogEntry::Resumed { .. }
+                | LogEntry::TurnEnded { .. } => {}
             }
         }
         let usage = turn.usage();
-        let mut end = match &turn.ended {
+        let mut end = match turn.end() {
             None => "*Not over.*".to_owned(),
             Some((at, end)) => format!("*{}, {}.*", describe_end(end), at.to_rfc3339()),
         };
@@ -110,7 +118,7 @@ impl MarkdownPage {
         self.line(&end);
     }
 
-    fn message(&mut self, message: &Message, turn: Option<&StoryTurn>) {
+    fn message(&mut self, message: &Message, turn: Option<&TurnLog>) {
         let heading = match message.role {
             Role::Assistant => "### Model",
             Role::System => "### System",
@@ -123,7 +131,7 @@ impl MarkdownPage {
         }
     }
 
-    fn block(&mut self, block: &Block, turn: Option<&StoryTurn>) {
+    fn block(&mut self, block: &Block, turn: Option<&TurnLog>) {
         match &block.content {
             Content::Audio(audio) => self.line(&describe_media("sound", &audio.source)),
             Content::Document(document) => {
@@ -152,23 +160,20 @@ impl MarkdownPage {
             Content::ToolCall(call) => {
                 self.line(&format!("#### Tool call {}", code(call.name.as_str())));
                 self.arguments(&call.input);
-                let story = turn.and_then(|turn| {
-                    let mut calls = turn.calls.iter();
-                    calls.find(|story| story.call.id == call.id)
-                });
-                if let Some(story) = story {
-                    self.call(story);
+                let known = turn.and_then(|turn| Some((turn, turn.call(&call.id)?)));
+                if let Some((turn, known)) = known {
+                    self.call(turn, known);
                 }
             }
             Content::ToolOutcome(outcome) => self.result("Result", &outcome.result),
         }
     }
 
-    fn call(&mut self, story: &StoryCall) {
-        for wait in &story.waits {
+    fn call(&mut self, turn: &TurnLog, known: &CallLog) {
+        for wait in turn.waits_of(&known.call.id) {
             self.wait(wait);
         }
-        for attempt in &story.attempts {
+        for attempt in &known.attempts {
             if let Some(edited) = &attempt.edited {
                 self.line("Run with other arguments:");
                 self.arguments(edited);
@@ -182,18 +187,18 @@ impl MarkdownPage {
                 let message = code(&lost.message);
                 self.line(&format!(
                     "Try {} came to no outcome: {message}; {then}.",
-                    attempt.attempt
+                    attempt.number
                 ));
             }
         }
-        match &story.closed {
+        match &known.closed {
             None => self.line("*No outcome yet.*"),
             Some(closed) => {
                 let status = Status::from_end(closed.end, closed.result.is_error);
                 self.result(&format!("Outcome: {}", status.words()), &closed.result);
             }
         }
-        for late in &story.late {
+        for late in &known.late {
             let excerpt = late.text.as_deref().filter(|text| !text.is_empty());
             let excerpt = excerpt.map(|text| format!(" It began: {}", code(text)));
             self.line(&format!(
@@ -206,8 +211,8 @@ impl MarkdownPage {
         }
     }
 
-    fn wait(&mut self, story: &WaitStory) {
-        let prompt = match &story.wait.kind {
+    fn wait(&mut self, log: &WaitLog) {
+        let prompt = match &log.wait.kind {
             WaitKind::Approval { .. } => "May it run?".to_owned(),
             WaitKind::ClientResult => "Its caller was to send the result.".to_owned(),
             WaitKind::Elicitation { question, .. } => {
@@ -215,7 +220,7 @@ impl MarkdownPage {
             }
             WaitKind::UnknownOutcome => "Nobody knew whether it took effect: what now?".to_owned(),
         };
-        let Some((at, end)) = &story.ended else {
+        let Some((at, end)) = &log.closed else {
             return self.line(&format!("{prompt} *Not answered yet.*"));
         };
         let answer = match end {

@@ -14,12 +14,11 @@ use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
 use jackfield_domain::reply::Reply;
 use jackfield_domain::setup::{Opening, Transcript};
 use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::turn_log::SessionLog;
 use jackfield_domain::wait::{
     Answer, Approval, ElicitationAnswer, UnknownAnswer, WaitEnd, WaitKind,
 };
 use serde_json::{Map, Value};
-
-use super::story::Story;
 
 /// The steps with private content redacted.
 #[must_use]
@@ -32,8 +31,8 @@ pub fn steps(steps: &[Envelope]) -> Vec<Envelope> {
 }
 
 /// Redacts the texts of late results, which are in no fact.
-pub(super) fn redact_late(story: &mut Story) {
-    let calls = story.turns.iter_mut().flat_map(|turn| &mut turn.calls);
+pub(super) fn redact_late(log: &mut SessionLog) {
+    let calls = log.turns.iter_mut().flat_map(|turn| &mut turn.calls);
     for late in calls.flat_map(|call| &mut call.late) {
         late.text = late.text.as_deref().map(|text| placeholder(text.len()));
     }
