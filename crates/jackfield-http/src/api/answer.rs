@@ -18,6 +18,7 @@ use super::events::{Stream, StreamEnd};
 use super::extract::no_turn;
 use super::problem::ProblemDetails;
 use super::session_events::SessionEvents;
+use super::story;
 use super::turns::find;
 use super::wire::request::Mode;
 
@@ -117,7 +118,7 @@ impl AnswerOptions {
             Mode::Wait => {
                 let _held = slot;
                 wait_until_idle(&gateway, &mut watcher, &mut events, &turn).await?;
-                let view = events.turn().map(|story| story.view(&session));
+                let view = events.turn().map(|turn| story::view(turn, &session));
                 if let Some(connection) = connection {
                     connection.mark_written();
                 }

@@ -8,12 +8,13 @@ use jackfield_domain::session_events::{
     SessionEvent, TextEvent, TextEventKind, TextKind, TextStart,
 };
 use jackfield_domain::time::Now;
+use jackfield_domain::turn_log::TurnLog;
 use jackfield_domain::wait::WaitEnd;
 use jackfield_gateway::Gateway;
 
 use jackfield_engine::EngineError;
 
-use super::story::TurnStory;
+use super::story;
 use super::wire::blocks::{BlockView, MessageView};
 use super::wire::events::{
     BlockEnded, BlockStarted, CallEnded, CallLost, CallMoved, EventView, ReplyBroken, ReplyTold,
@@ -29,7 +30,7 @@ pub(crate) struct SessionEvents {
     /// Whether all events of the last step were received: only then is the tracked state stable.
     step_complete: bool,
     session: SessionId,
-    turn: Option<TurnStory>,
+    turn: Option<TurnLog>,
     /// Calls that must be closed before the turn counts as at rest: those that were just answered.
     awaited_calls: Vec<ToolCallId>,
 }
@@ -48,7 +49,7 @@ impl SessionEvents {
             .iter()
             .flat_map(|step| step.facts.iter().map(|fact| (fact, step.now)));
         for (fact, now) in facts.take(known) {
-            events.track(fact, now);
+            TurnLog::track(&mut events.turn, fact, now);
         }
         events
     }
@@ -70,16 +71,18 @@ impl SessionEvents {
     }
 
     /// The current turn.
-    pub(crate) const fn turn(&self) -> Option<&TurnStory> {
+    pub(crate) const fn turn(&self) -> Option<&TurnLog> {
         self.turn.as_ref()
     }
 
     /// Whether the current turn is this one and at rest: it is over, or only waits for an answer from outside.
     pub(crate) fn is_idle(&self, turn: &TurnId) -> bool {
-        let its = self.turn.as_ref().filter(|story| story.turn == *turn);
-        its.is_some_and(|story| {
-            let are_closed = || self.awaited_calls.iter().all(|call| story.is_closed(call));
-            story.is_over() || (self.step_complete && story.only_waits() && are_closed())
+        let its = self.turn.as_ref().filter(|log| log.turn == *turn);
+        its.is_some_and(|log| {
+            // An unknown call counts as closed.
+            let is_closed = |call| log.call(call).is_none_or(story::is_closed);
+            let are_closed = || self.awaited_calls.iter().all(is_closed);
+            log.end().is_some() || (self.step_complete && story::only_waits(log) && are_closed())
         })
     }
 
@@ -87,8 +90,8 @@ impl SessionEvents {
     /// has left the decision to a person.
     pub(crate) async fn is_left_to_person(&self, gateway: &Gateway) -> Result<bool, EngineError> {
         let engine = gateway.engine();
-        let is_over = self.turn.as_ref().is_some_and(TurnStory::is_over);
-        if is_over || !engine.has_approver() {
+        let is_over = |turn: &TurnLog| turn.end().is_some();
+        if self.turn.as_ref().is_some_and(is_over) || !engine.has_approver() {
             return Ok(true);
         }
         let row = engine.session(&self.session).await?;
@@ -100,22 +103,14 @@ impl SessionEvents {
         match event {
             SessionEvent::Fact { fact, is_last, now } => {
                 self.step_complete = is_last;
-                self.track(&fact, now);
+                TurnLog::track(&mut self.turn, &fact, now);
                 self.convert_fact(&fact, now)
             }
             SessionEvent::Superseded { fact, now, .. } => {
-                self.track(&fact, now);
+                TurnLog::track(&mut self.turn, &fact, now);
                 broken_reply(&fact, now).map(EventView::Superseded)
             }
             SessionEvent::Text { attempt, piece } => Some(text_event(attempt, piece)),
-        }
-    }
-
-    fn track(&mut self, fact: &Fact, now: Now) {
-        if let Some(opened) = TurnStory::from_opening(fact, now.wall) {
-            self.turn = Some(opened);
-        } else if let Some(turn) = &mut self.turn {
-            turn.apply(fact, now);
         }
     }
 
@@ -126,7 +121,7 @@ impl SessionEvents {
                 attempt: attempt.attempt,
             }),
             Fact::CallClosed { call, .. } => {
-                let call = self.turn.as_ref()?.find_call(call)?;
+                let call = story::find_call(self.turn.as_ref()?, call)?;
                 EventView::CallEnded(CallEnded { call })
             }
             Fact::CallLost {
@@ -182,10 +177,10 @@ impl SessionEvents {
                 round: at.round,
             }),
             Fact::TurnEnded { .. } => EventView::TurnEnded(TurnEnded {
-                turn: self.turn.as_ref()?.view(&self.session),
+                turn: story::view(self.turn.as_ref()?, &self.session),
             }),
             Fact::TurnOpened { setup, .. } => {
-                let turn = self.turn.as_ref()?.view(&self.session);
+                let turn = story::view(self.turn.as_ref()?, &self.session);
                 let tools = setup.catalog.iter();
                 EventView::TurnStarted(TurnStarted {
                     turn: turn.id,

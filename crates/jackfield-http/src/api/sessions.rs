@@ -230,10 +230,10 @@ pub(crate) async fn turns(
     let limit = self::limit(limit)?;
     let loaded = gateway.engine().load(&own.session).await?;
     let after = after.unwrap_or(0);
-    let stories = story::turns(&loaded.steps);
-    let mut later = stories.iter().filter(|story| story.ordinal > after);
+    let log = SessionLog::from_steps(&loaded.steps, &[]);
+    let mut later = log.turns.iter().filter(|turn| turn.ordinal > after);
     let turns = later.by_ref().take(limit);
-    let turns: Vec<TurnView> = turns.map(|story| story.view(&own.session)).collect();
+    let turns: Vec<TurnView> = turns.map(|turn| story::view(turn, &own.session)).collect();
     let next = later
         .next()
         .and_then(|_| turns.last())
@@ -284,8 +284,7 @@ fn json(own: &OwnedSession, steps: &[Envelope], redacted: bool) -> Vec<u8> {
     } else {
         Cow::Borrowed(steps)
     };
-    let forked = SessionLog::from_steps(&steps, &[]).forked;
-    let stories = story::turns(&steps);
+    let SessionLog { forked, turns } = SessionLog::from_steps(&steps, &[]);
     let document = ExportView {
         format: "jackfield.session.api",
         version: 1,
@@ -297,9 +296,9 @@ fn json(own: &OwnedSession, steps: &[Envelope], redacted: bool) -> Vec<u8> {
             .flat_map(|forked| forked.messages.iter())
             .map(|message| MessageView::from_message(message))
             .collect(),
-        turns: stories
+        turns: turns
             .iter()
-            .map(|story| story.view(&own.session))
+            .map(|turn| story::view(turn, &own.session))
             .collect(),
     };
     let written = if redacted {

@@ -1,19 +1,14 @@
-//! Rebuilds turns from the facts of a session, including turns in progress.
+//! Turns as API views, including turns in progress.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
-use jackfield_domain::block::{Block, Content, RanBy, ToolCall};
-use jackfield_domain::fact::{CallEnd, Envelope, Fact, ModelCallEnd, TurnEnd};
-use jackfield_domain::ids::{ModelAttempt, SessionId, ToolCallId, TurnId};
+use jackfield_domain::block::RanBy;
+use jackfield_domain::fact::{CallEnd, ModelCallEnd};
+use jackfield_domain::ids::{SessionId, ToolCallId};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::ToolResult;
-use jackfield_domain::setup::{Opening, Setup};
-use jackfield_domain::target::AttemptTargets;
-use jackfield_domain::time::{MonoTime, Now, WallTime};
-use jackfield_domain::tool_input::ToolInput;
-use jackfield_domain::usage::Usage;
-use jackfield_domain::wait::Wait;
+use jackfield_domain::setup::Opening;
+use jackfield_domain::turn_log::{CallLog, LogEntry, TurnLog};
 
 use super::wire::blocks::{BlockView, MessageView, ResultView, arguments};
 use super::wire::turn::{
@@ -21,332 +16,184 @@ use super::wire::turn::{
 };
 use super::wire::words;
 
-/// The state of one turn so far.
-#[derive(Debug)]
-pub(crate) struct TurnStory {
-    answer: String,
-    began: WallTime,
-    calls: Vec<CallStory>,
-    end: Option<(TurnEnd, WallTime)>,
-    is_calling_model: bool,
-    messages: Vec<MessageView>,
-    notes: Vec<NoteView>,
-    seen_notes: BTreeSet<(String, String)>,
-    /// Its place in the session, from 1.
-    pub(crate) ordinal: u32,
-    resumed: u32,
-    rounds: u32,
-    setup: Arc<Setup>,
-    /// Its id.
-    pub(crate) turn: TurnId,
-    targets: AttemptTargets,
-    usage_by_attempt: BTreeMap<ModelAttempt, Usage>,
-    waits: Vec<Wait>,
-}
-
-#[derive(Debug)]
-struct CallStory {
-    attempts: u32,
-    call: Arc<ToolCall>,
-    closed: Option<ClosedCall>,
-    edited: Option<Arc<ToolInput>>,
-    round: u32,
-    started: Option<MonoTime>,
-}
-
-#[derive(Debug)]
-struct ClosedCall {
-    end: CallEnd,
-    result: Arc<ToolResult>,
-    took: Option<u64>,
-}
-
-/// The turns in these steps.
-pub(crate) fn turns(steps: &[Envelope]) -> Vec<TurnStory> {
-    let mut turns: Vec<TurnStory> = Vec::new();
-    for step in steps {
-        for fact in &step.facts {
-            if let Some(opened) = TurnStory::from_opening(fact, step.now.wall) {
-                turns.push(opened);
-            } else if let Some(turn) = turns.last_mut() {
-                turn.apply(fact, step.now);
-            }
-        }
-    }
-    turns
-}
-
-impl TurnStory {
-    /// The turn that a fact opens, if any.
-    pub(crate) fn from_opening(fact: &Fact, at: WallTime) -> Option<Self> {
-        let Fact::TurnOpened {
-            opening,
-            ordinal,
-            setup,
-            turn,
-        } = fact
-        else {
-            return None;
-        };
-        Some(Self {
-            answer: String::new(),
-            began: at,
-            calls: Vec::new(),
-            end: None,
-            is_calling_model: false,
-            messages: input_messages(opening, *ordinal),
-            notes: Vec::new(),
-            seen_notes: BTreeSet::new(),
-            ordinal: *ordinal,
-            resumed: 0,
-            rounds: 0,
-            setup: Arc::clone(setup),
-            targets: AttemptTargets::default(),
-            turn: turn.clone(),
-            usage_by_attempt: BTreeMap::new(),
-            waits: Vec::new(),
-        })
-    }
-
-    /// Applies a fact of the turn.
-    pub(crate) fn apply(&mut self, fact: &Fact, now: Now) {
-        if let Some((attempt, usage)) = fact.usage() {
-            let used = self.usage_by_attempt.entry(attempt).or_insert(usage);
-            *used = used.merge(usage);
-        }
-        match fact {
-            Fact::CallClosed {
-                call, end, result, ..
-            } => {
-                if let Some(known) = self.call(call) {
-                    let took = known.started.map(|started| now.mono.since(started));
-                    known.closed = Some(ClosedCall {
-                        end: *end,
-                        result: Arc::clone(result),
-                        took: took.map(words::millis),
-                    });
-                    let message = outcome(call, result);
-                    self.messages.push(message);
-                }
-            }
-            Fact::CallStarted {
-                attempt, edited, ..
-            } => {
-                if let Some(known) = self.call(&attempt.call) {
-                    known.attempts = attempt.attempt;
-                    known.edited.clone_from(edited);
-                    known.started = Some(now.mono);
-                }
-            }
-            Fact::ModelCallEnded {
-                attempt,
-                partial,
-                retry_at,
-                why,
-                ..
-            } => {
-                self.is_calling_model = retry_at.is_some();
-                if let (Some(partial), None) = (partial, retry_at) {
-                    self.apply_partial(*attempt, partial, why, now.wall);
-                }
-            }
-            Fact::ModelCallStarted { attempt, .. } => {
-                self.targets.apply(fact);
-                self.is_calling_model = true;
-                self.rounds = attempt.round;
-            }
-            Fact::ReplyReceived { attempt, reply, .. } => {
-                self.is_calling_model = false;
-                self.calls
-                    .extend(reply.message.calls().map(|call| CallStory {
-                        attempts: 0,
-                        call: Arc::clone(call),
-                        closed: provider_result(call, &reply.message.blocks),
-                        edited: None,
-                        round: attempt.round,
-                        started: None,
-                    }));
-                self.answer = reply.message.to_text();
-                for note in &reply.end.notes {
-                    if self
-                        .seen_notes
-                        .insert((note.code.to_string(), note.path.clone()))
-                    {
-                        self.notes.push(note.into());
-                    }
-                }
-                self.messages.push(MessageView {
-                    at: Some(now.wall.to_rfc3339()),
-                    round: Some(attempt.round),
-                    finish: Some(words::finish(&reply.end.finish).to_owned()),
-                    ..MessageView::from_message(&reply.message)
-                });
-            }
-            Fact::TurnEnded { end, .. } => self.end = Some((end.clone(), now.wall)),
-            Fact::TurnResumed { nth, .. } => {
-                self.resumed = *nth;
-                // Start times of another process are on another monotonic clock.
-                self.calls.iter_mut().for_each(|call| call.started = None);
-            }
-            Fact::WaitClosed { wait, .. } => self.waits.retain(|open| open.id != *wait),
-            Fact::WaitOpened { wait } => self.waits.push(wait.clone()),
-            Fact::BackendSession { .. }
-            | Fact::Compacted(_)
-            | Fact::CallAccepted { .. }
-            | Fact::CallLost { .. }
-            | Fact::Late(_)
-            | Fact::SessionForked { .. }
-            | Fact::TurnOpened { .. } => {}
-        }
-    }
-
-    /// The turn as an API view.
-    pub(crate) fn view(&self, session: &SessionId) -> TurnView {
-        let mut usage = Usage::default();
-        self.usage_by_attempt
-            .values()
-            .for_each(|used| usage += *used);
-        let cost = self.setup.bill(&self.targets, &self.usage_by_attempt);
-        TurnView {
-            id: self.turn.to_string(),
-            session: session.to_string(),
-            number: self.ordinal,
-            status: self.status().to_owned(),
-            end: self.end.as_ref().map(|(end, _)| EndView::from_end(end)),
-            answer: self.answer.clone(),
-            model: words::model(&self.setup.model),
-            began: self.began.to_rfc3339(),
-            ended: self.end.as_ref().map(|(_, at)| at.to_rfc3339()),
-            rounds: self.rounds,
-            resumed: self.resumed,
-            messages: self.messages.clone(),
-            calls: self.calls.iter().map(|call| self.call_view(call)).collect(),
-            waits: self.waits.iter().map(WaitView::from_wait).collect(),
-            usage: UsageView::from(&usage),
-            cost: cost.as_ref().map(CostView::from),
-            notes: self.notes.clone(),
-        }
-    }
-
-    /// Whether it has ended.
-    pub(crate) const fn is_over(&self) -> bool {
-        self.end.is_some()
-    }
-
-    /// Whether it is open and only waits for answers from outside.
-    pub(crate) fn only_waits(&self) -> bool {
-        let open = || self.calls.iter().filter(|call| call.closed.is_none());
-        let is_asked = |call: &CallStory| self.waits.iter().any(|wait| wait.call == call.call.id);
-        !self.is_over() && !self.is_calling_model && open().next().is_some() && open().all(is_asked)
-    }
-
-    /// Whether a call has its result. An unknown call counts as closed.
-    pub(crate) fn is_closed(&self, id: &ToolCallId) -> bool {
-        let mut calls = self.calls.iter();
-        calls.all(|known| known.call.id != *id || known.closed.is_some())
-    }
-
-    /// One call as an API view.
-    pub(crate) fn find_call(&self, id: &ToolCallId) -> Option<CallView> {
-        let known = self.calls.iter().rev().find(|known| known.call.id == *id);
-        known.map(|known| self.call_view(known))
-    }
-
-    fn status(&self) -> &'static str {
-        if self.is_over() {
-            "ended"
-        } else if self.only_waits() {
-            "waiting"
-        } else {
-            "running"
-        }
-    }
-
-    fn call_view(&self, story: &CallStory) -> CallView {
-        let call = &story.call;
-        let tool = self.setup.catalog.tool(call.name.as_str());
-        let origin = tool.map(|tool| &tool.origin);
-        let ran_by = tool.map_or(call.ran_by, |tool| match call.ran_by {
-            RanBy::Provider => RanBy::Provider,
-            RanBy::Client | RanBy::Engine => tool.ran_by,
-        });
-        let asked = self.waits.iter().any(|wait| wait.call == call.id);
-        let status = match &story.closed {
-            Some(closed) => words::status(closed.end, closed.result.is_error),
-            None if asked => "waiting",
-            None if story.attempts > 0 => "running",
-            None => "queued",
-        };
-        let closed = story.closed.as_ref();
-        CallView {
-            id: call.id.to_string(),
-            name: call.name.as_str().to_owned(),
-            source: OriginView {
-                ran_by: words::ran_by(ran_by).to_owned(),
-                server: origin.map(|origin| origin.toolbox.to_string()),
-                tool: origin.map(|origin| origin.tool.to_string()),
-            },
-            round: story.round,
-            arguments: arguments(&call.input),
-            edited_arguments: story.edited.as_deref().map(arguments),
-            status: status.to_owned(),
-            success: closed.map(|_| status == "done"),
-            attempts: story.attempts,
-            duration_ms: closed.and_then(|closed| closed.took),
-            result: closed.map(|closed| ResultView::from_result(&closed.result)),
-        }
-    }
-
-    fn call(&mut self, id: &ToolCallId) -> Option<&mut CallStory> {
-        let mut calls = self.calls.iter_mut().rev();
-        calls.find(|known| known.call.id == *id)
-    }
-
-    /// Applies a reply that broke off and whose text is kept.
-    fn apply_partial(
-        &mut self,
-        attempt: ModelAttempt,
-        partial: &Message,
-        why: &ModelCallEnd,
-        at: WallTime,
-    ) {
-        let how = match why {
-            ModelCallEnd::Cancelled => "cancelled",
-            ModelCallEnd::Failed(_) => "failed",
-            // The call is repeated.
-            ModelCallEnd::Lost => return,
-        };
-        self.answer = partial.to_text();
-        self.messages.push(MessageView {
-            at: Some(at.to_rfc3339()),
-            round: Some(attempt.round),
-            finish: Some(how.to_owned()),
-            ..MessageView::from_message(partial)
-        });
+/// The turn as an API view.
+pub(crate) fn view(turn: &TurnLog, session: &SessionId) -> TurnView {
+    let (end, cost) = (turn.end(), turn.cost());
+    let waits = turn.open_waits();
+    TurnView {
+        id: turn.turn.to_string(),
+        session: session.to_string(),
+        number: turn.ordinal,
+        status: status(turn).to_owned(),
+        end: end.map(|(_, end)| EndView::from_end(end)),
+        answer: answer(turn),
+        model: words::model(&turn.setup.model),
+        began: turn.began.to_rfc3339(),
+        ended: end.map(|(at, _)| at.to_rfc3339()),
+        rounds: turn.rounds,
+        resumed: turn.resumed,
+        messages: messages(turn),
+        calls: turn
+            .calls
+            .iter()
+            .map(|call| call_view(turn, call))
+            .collect(),
+        waits: waits.map(|open| WaitView::from_wait(&open.wait)).collect(),
+        usage: UsageView::from(&turn.usage()),
+        cost: cost.as_ref().map(CostView::from),
+        notes: notes(turn),
     }
 }
 
-/// The result of a call that the provider ran: it is in the same reply.
-fn provider_result(call: &ToolCall, blocks: &[Block]) -> Option<ClosedCall> {
-    if call.ran_by != RanBy::Provider {
-        return None;
+/// Whether a turn is open and only waits for answers from outside.
+pub(crate) fn only_waits(turn: &TurnLog) -> bool {
+    let open = || turn.calls.iter().filter(|call| !is_closed(call));
+    turn.end().is_none()
+        && !turn.is_calling_model
+        && open().next().is_some()
+        && open().all(|call| is_asked(turn, call))
+}
+
+/// Whether a call has its result.
+pub(crate) const fn is_closed(call: &CallLog) -> bool {
+    call.closed.is_some() || call.provided.is_some()
+}
+
+/// A call of a turn as an API view.
+pub(crate) fn find_call(turn: &TurnLog, id: &ToolCallId) -> Option<CallView> {
+    turn.call(id).map(|call| call_view(turn, call))
+}
+
+fn is_asked(turn: &TurnLog, call: &CallLog) -> bool {
+    turn.open_waits().any(|open| open.wait.call == call.call.id)
+}
+
+fn status(turn: &TurnLog) -> &'static str {
+    if turn.end().is_some() {
+        "ended"
+    } else if only_waits(turn) {
+        "waiting"
+    } else {
+        "running"
     }
-    blocks.iter().find_map(|block| match &block.content {
-        Content::ToolOutcome(outcome) if outcome.call == call.id => Some(ClosedCall {
-            end: CallEnd::Ran,
-            result: Arc::new(outcome.result.clone()),
-            took: None,
-        }),
-        Content::Audio(_)
-        | Content::Document(_)
-        | Content::Image(_)
-        | Content::Opaque(_)
-        | Content::Refusal(_)
-        | Content::Text(_)
-        | Content::Thinking(_)
-        | Content::ToolCall(_)
-        | Content::ToolOutcome(_) => None,
-    })
+}
+
+fn call_view(turn: &TurnLog, log: &CallLog) -> CallView {
+    let call = &log.call;
+    let tool = turn.tool(call);
+    let origin = tool.map(|tool| &tool.origin);
+    let ran_by = tool.map_or(call.ran_by, |tool| match call.ran_by {
+        RanBy::Provider => RanBy::Provider,
+        RanBy::Client | RanBy::Engine => tool.ran_by,
+    });
+    let closed = log.closed.as_ref();
+    let (end, result) = match (closed, &log.provided) {
+        (Some(closed), _) => (closed.end, Some(&*closed.result)),
+        (None, provided) => (CallEnd::Ran, provided.as_ref().map(|given| &given.result)),
+    };
+    let status = match result {
+        Some(result) => words::status(end, result.is_error),
+        None if is_asked(turn, log) => "waiting",
+        None if !log.attempts.is_empty() => "running",
+        None => "queued",
+    };
+    CallView {
+        id: call.id.to_string(),
+        name: call.name.as_str().to_owned(),
+        source: OriginView {
+            ran_by: words::ran_by(ran_by).to_owned(),
+            server: origin.map(|origin| origin.toolbox.to_string()),
+            tool: origin.map(|origin| origin.tool.to_string()),
+        },
+        round: log.round,
+        arguments: arguments(&call.input),
+        edited_arguments: log.edited().map(|edited| arguments(edited)),
+        status: status.to_owned(),
+        success: result.map(|_| status == "done"),
+        attempts: log.attempts.last().map_or(0, |last| last.number),
+        duration_ms: closed.and_then(|closed| closed.took).map(words::millis),
+        result: result.map(ResultView::from_result),
+    }
+}
+
+/// The text of the last reply that stands.
+fn answer(turn: &TurnLog) -> String {
+    let mut replies = turn.entries.iter().rev().filter_map(standing_reply);
+    replies
+        .next()
+        .map(|(message, _)| message.to_text())
+        .unwrap_or_default()
+}
+
+/// The message of a reply that stands, and its finish. A reply that is retried or was lost does not.
+fn standing_reply(entry: &LogEntry) -> Option<(&Message, &str)> {
+    match entry {
+        LogEntry::ModelCallEnded {
+            partial,
+            retry_at: None,
+            why,
+            ..
+        } => {
+            let how = match why {
+                ModelCallEnd::Cancelled => "cancelled",
+                ModelCallEnd::Failed(_) => "failed",
+                ModelCallEnd::Lost => return None,
+            };
+            partial.as_deref().map(|partial| (partial, how))
+        }
+        LogEntry::Reply { reply, .. } => Some((&reply.message, words::finish(&reply.end.finish))),
+        LogEntry::CallClosed { .. }
+        | LogEntry::CallLost { .. }
+        | LogEntry::LateUsage { .. }
+        | LogEntry::ModelCallEnded { .. }
+        | LogEntry::Resumed { .. }
+        | LogEntry::TurnEnded { .. } => None,
+    }
+}
+
+/// The messages of a turn: its input, replies and results.
+fn messages(turn: &TurnLog) -> Vec<MessageView> {
+    let mut messages = match &turn.opening {
+        Opening::ClientResults(results) => {
+            let results = results.iter();
+            results.map(|one| outcome(&one.call, &one.result)).collect()
+        }
+        Opening::Transcript(_) | Opening::UserMessage(_) => {
+            let new = turn.new_messages();
+            new.iter()
+                .map(|message| MessageView::from_message(message))
+                .collect::<Vec<_>>()
+        }
+    };
+    messages.extend(turn.entries.iter().filter_map(|entry| match entry {
+        LogEntry::CallClosed {
+            call,
+            outcome: closed,
+        } => Some(outcome(&call.id, &closed.result)),
+        LogEntry::ModelCallEnded { at, attempt, .. } | LogEntry::Reply { at, attempt, .. } => {
+            let (message, finish) = standing_reply(entry)?;
+            Some(MessageView {
+                at: Some(at.to_rfc3339()),
+                round: Some(attempt.round),
+                finish: Some(finish.to_owned()),
+                ..MessageView::from_message(message)
+            })
+        }
+        LogEntry::CallLost { .. }
+        | LogEntry::LateUsage { .. }
+        | LogEntry::Resumed { .. }
+        | LogEntry::TurnEnded { .. } => None,
+    }));
+    messages
+}
+
+/// The notes of all replies, each once.
+fn notes(turn: &TurnLog) -> Vec<NoteView> {
+    let mut seen = BTreeSet::new();
+    let replies = turn.entries.iter().filter_map(LogEntry::reply);
+    let notes = replies.flat_map(|reply| &reply.end.notes);
+    let new = notes.filter(|note| seen.insert((note.code.to_string(), &note.path)));
+    new.map(NoteView::from).collect()
 }
 
 /// A tool result as a message.
@@ -361,27 +208,5 @@ fn outcome(call: &ToolCallId, result: &ToolResult) -> MessageView {
         at: None,
         round: None,
         finish: None,
-    }
-}
-
-/// The input of a turn. A client that sends the whole conversation adds only its new messages.
-fn input_messages(opening: &Opening, ordinal: u32) -> Vec<MessageView> {
-    match opening {
-        Opening::ClientResults(results) => results
-            .iter()
-            .map(|one| outcome(&one.call, &one.result))
-            .collect(),
-        Opening::Transcript(transcript) => {
-            let all = transcript.messages();
-            let known = if ordinal > 1 {
-                all.len().saturating_sub(1)
-            } else {
-                0
-            };
-            let new = all.iter().skip(known);
-            new.map(|message| MessageView::from_message(message))
-                .collect()
-        }
-        Opening::UserMessage(message) => vec![MessageView::from_message(message)],
     }
 }

@@ -14,6 +14,7 @@ use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{DeliveryId, SessionId, ToolCallId, TurnId};
 use jackfield_domain::setup::Opening;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
+use jackfield_domain::turn_log::SessionLog;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_engine::{
     ClientResultsOptions, Disconnect, Engine, EngineError, SecondMessage, SendMessage, TurnOptions,
@@ -127,8 +128,10 @@ pub(crate) async fn results(
     let slot = gateway.acquire_slot()?;
     let engine = gateway.engine();
     let loaded = engine.load(&own.session).await?;
-    let stories = story::turns(&loaded.steps);
-    if !stories.iter().any(|story| story.turn == turn) {
+    if SessionLog::from_steps(&loaded.steps, &[])
+        .turn(&turn)
+        .is_none()
+    {
         return Err(no_turn(turn.as_str()));
     }
     let calls: Vec<ToolCallId> = results.iter().map(|(call, _)| call.clone()).collect();
@@ -210,7 +213,7 @@ pub(crate) async fn cancel(
     let over = async {
         while !events
             .turn()
-            .is_some_and(|story| story.turn == turn && story.is_over())
+            .is_some_and(|log| log.turn == turn && log.end().is_some())
         {
             let (_, event) = watcher.next().await?;
             events.convert(event);
@@ -328,9 +331,8 @@ pub(super) async fn find(
     turn: &TurnId,
 ) -> Result<TurnView, ProblemDetails> {
     let loaded = engine.load(session).await?;
-    let stories = story::turns(&loaded.steps);
-    let story = stories.iter().find(|story| story.turn == *turn);
-    let view = story.map(|story| story.view(session));
+    let log = SessionLog::from_steps(&loaded.steps, &[]);
+    let view = log.turn(turn).map(|turn| story::view(turn, session));
     view.ok_or_else(|| no_turn(turn.as_str()))
 }
 
