@@ -4,11 +4,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::fact::{Envelope, Fact, InputKind, TurnEnd};
+use jackfield_domain::fact::{Envelope, InputKind, TurnEnd};
 use jackfield_domain::restrictions::Restrictions;
 use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_loop::{Input, LONGEST_SLEEP, Step, ToolLoop};
+use jackfield_domain::turn_log::TurnLog;
 use jackfield_domain::wait::{Delivery, in_processing_order};
 use jackfield_ports::journal::{AppendRefusal, JournalError, Loaded};
 use tokio::sync::watch;
@@ -26,7 +27,7 @@ use crate::feeds::FeedWriter;
 use crate::news::{Observer, ObserverEvent};
 use crate::ownership::{OwnedTurn, SessionOwnership};
 use crate::perform::Workers;
-use crate::report::{Reporter, TurnReport};
+use crate::report::TurnReport;
 use crate::state::EngineState;
 
 /// Drives one turn to its end.
@@ -34,11 +35,12 @@ pub(crate) struct Driver<'o> {
     alarm: Alarm,
     inbox: Option<Inbox>,
     ledger: Ledger,
+    /// The log of the turn so far, for its report.
+    log: Option<TurnLog>,
     observer: &'o mut dyn Observer,
     /// Publishes the turn's progress within the process.
     progress: watch::Sender<SessionProgress>,
     reloads: u32,
-    reporter: Reporter,
     shared: Arc<EngineState>,
     feed_writer: FeedWriter,
     turn: ToolLoop,
@@ -77,10 +79,10 @@ impl<'o> Driver<'o> {
             alarm: Alarm::default(),
             inbox: None,
             ledger: Ledger::new(&shared, turn.session(), ownership, loaded),
+            log: None,
             observer,
             progress: driven_guard.progress.clone(),
             reloads: 0,
-            reporter: Reporter::default(),
             shared,
             feed_writer,
             turn,
@@ -94,10 +96,7 @@ impl<'o> Driver<'o> {
     pub(crate) fn report_earlier_steps(&mut self, steps: &[Envelope]) {
         for step in steps {
             for fact in &step.facts {
-                if matches!(fact, Fact::TurnOpened { .. }) {
-                    self.reporter = Reporter::default();
-                }
-                self.reporter.record(fact, step.now);
+                TurnLog::track(&mut self.log, fact, step.now);
             }
         }
     }
@@ -173,8 +172,7 @@ impl<'o> Driver<'o> {
 
     fn finish(&mut self, end: TurnEnd) -> TurnReport {
         let session = self.turn.session().clone();
-        let reporter = std::mem::take(&mut self.reporter);
-        reporter.finish(session, self.turn.turn(), end)
+        TurnReport::new(session, self.turn.turn(), self.log.as_ref(), end)
     }
 
     /// Commits a batch, then performs its actions, then notifies observers.
@@ -238,7 +236,7 @@ impl<'o> Driver<'o> {
                     };
                     self.feed_writer.step(step, self.turn.turn().id());
                     for fact in &step.facts {
-                        self.reporter.record(fact, step.now);
+                        TurnLog::track(&mut self.log, fact, step.now);
                         self.observer.on_event(ObserverEvent::Fact {
                             fact,
                             now: step.now,

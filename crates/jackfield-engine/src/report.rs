@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use jackfield_domain::block::ToolCall;
 use jackfield_domain::fact::{CallEnd, Envelope, Fact, TurnEnd};
-use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
+use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::Note;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::price::Cost;
 use jackfield_domain::session::Session;
-use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::turn::Turn;
+use jackfield_domain::turn_log::{LogEntry, TurnLog};
 use jackfield_domain::usage::Usage;
 
 /// The report of a finished turn.
@@ -40,6 +40,41 @@ pub struct TurnReport {
 }
 
 impl TurnReport {
+    pub(crate) fn new(
+        session: SessionId,
+        turn: &Turn,
+        log: Option<&TurnLog>,
+        end: TurnEnd,
+    ) -> Self {
+        let calls = log.iter().flat_map(|log| &log.calls);
+        let calls = calls.filter_map(|known| {
+            let closed = known.closed.as_ref()?;
+            let tool = turn.setup().catalog.tool(known.call.name.as_str());
+            Some(CallReport {
+                call: Arc::clone(&known.call),
+                end: closed.end,
+                origin: tool.map(|tool| tool.origin.clone()),
+                result: Arc::clone(&closed.result),
+                took: closed.took,
+            })
+        });
+        let entries = log.iter().flat_map(|log| &log.entries);
+        let notes = entries
+            .filter_map(LogEntry::reply)
+            .flat_map(|reply| &reply.end.notes);
+        Self {
+            calls: calls.collect(),
+            cost: turn.cost(),
+            end,
+            messages: turn.messages_for_model().turn_messages().to_vec(),
+            notes: notes.cloned().collect(),
+            rounds: turn.rounds(),
+            session,
+            turn: turn.id().clone(),
+            usage: turn.usage(),
+        }
+    }
+
     /// The text of the answer: that of the last message if the model wrote it, else empty.
     #[must_use]
     pub fn answer(&self) -> String {
@@ -57,21 +92,18 @@ impl TurnReport {
 pub fn reports(session: &SessionId, steps: &[Envelope]) -> Vec<TurnReport> {
     let mut reports = Vec::new();
     let mut folded = Session::new(session.clone());
-    let mut open: Option<Reporter> = None;
+    let mut log = None;
     for (fact, now) in steps
         .iter()
         .flat_map(|step| step.facts.iter().map(|fact| (fact, step.now)))
     {
         folded.apply(fact);
-        if matches!(fact, Fact::TurnOpened { .. }) {
-            open = Some(Reporter::default());
-        } else if let Some(reporter) = &mut open {
-            reporter.record(fact, now);
-        }
+        TurnLog::track(&mut log, fact, now);
         if let Fact::TurnEnded { end, .. } = fact
-            && let (Some(reporter), Some(turn)) = (open.take(), folded.last_turn())
+            && let Some(turn) = folded.last_turn()
         {
-            reports.push(reporter.finish(session.clone(), turn, end.clone()));
+            let (session, log) = (session.clone(), log.as_ref());
+            reports.push(TurnReport::new(session, turn, log, end.clone()));
         }
     }
     reports
@@ -90,100 +122,4 @@ pub struct CallReport {
     pub result: Arc<ToolResult>,
     /// The time from its last start to its outcome; `None` if it did not run.
     pub took: Option<Duration>,
-}
-
-/// Builds the report while a turn runs.
-#[derive(Debug, Default)]
-pub(crate) struct Reporter {
-    calls: Vec<OpenAttempt>,
-    notes: Vec<Note>,
-}
-
-#[derive(Debug)]
-struct OpenAttempt {
-    call: Arc<ToolCall>,
-    closed: Option<(CallEnd, Arc<ToolResult>, Option<Duration>)>,
-    started: Option<MonoTime>,
-}
-
-impl Reporter {
-    pub(crate) fn record(&mut self, fact: &Fact, now: Now) {
-        match fact {
-            Fact::ReplyReceived { reply, .. } => {
-                self.notes.extend(reply.end.notes.iter().cloned());
-                self.calls
-                    .extend(reply.message.calls().map(|call| OpenAttempt {
-                        call: Arc::clone(call),
-                        closed: None,
-                        started: None,
-                    }));
-            }
-            Fact::CallStarted { attempt, .. } => {
-                if let Some(open) = self.find(&attempt.call) {
-                    open.started = Some(now.mono);
-                }
-            }
-            Fact::CallClosed {
-                call, end, result, ..
-            } => {
-                if let Some(open) = self.find(call) {
-                    let took = open.started.map(|started| now.mono.since(started));
-                    open.closed = Some((*end, Arc::clone(result), took));
-                }
-            }
-            // The duration in another process is unknown to this process's clock.
-            Fact::TurnResumed { .. } => {
-                for open in self.calls.iter_mut().filter(|open| open.closed.is_none()) {
-                    open.started = None;
-                }
-            }
-            Fact::BackendSession { .. }
-            | Fact::Compacted(_)
-            | Fact::CallAccepted { .. }
-            | Fact::CallLost { .. }
-            | Fact::Late(_)
-            | Fact::ModelCallEnded { .. }
-            | Fact::ModelCallStarted { .. }
-            | Fact::SessionForked { .. }
-            | Fact::TurnEnded { .. }
-            | Fact::TurnOpened { .. }
-            | Fact::WaitClosed { .. }
-            | Fact::WaitOpened { .. } => {}
-        }
-    }
-
-    pub(crate) fn finish(self, session: SessionId, turn: &Turn, end: TurnEnd) -> TurnReport {
-        let catalog = &turn.setup().catalog;
-        let calls = self.calls.into_iter().filter_map(|open| {
-            let (end, result, took) = open.closed?;
-            let origin = catalog
-                .tool(open.call.name.as_str())
-                .map(|tool| tool.origin.clone());
-            Some(CallReport {
-                call: open.call,
-                end,
-                origin,
-                result,
-                took,
-            })
-        });
-        TurnReport {
-            calls: calls.collect(),
-            cost: turn.cost(),
-            end,
-            messages: turn.messages_for_model().turn_messages().to_vec(),
-            notes: self.notes,
-            rounds: turn.rounds(),
-            session,
-            turn: turn.id().clone(),
-            usage: turn.usage(),
-        }
-    }
-
-    fn find(&mut self, call: &ToolCallId) -> Option<&mut OpenAttempt> {
-        self.calls
-            .iter_mut()
-            .rev()
-            .find(|open| open.call.id == *call)
-    }
 }
