@@ -6,7 +6,6 @@ use std::sync::Arc;
 use jackfield_domain::block::RanBy;
 use jackfield_domain::caller::Repeats;
 use jackfield_domain::digest::{Digest, canonical_json};
-use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{DeliveryId, SessionId, ToolCallId, ToolboxId, TurnId, WaitId};
 use jackfield_domain::media::MediaSource;
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
@@ -15,6 +14,7 @@ use jackfield_domain::setup::Setup;
 use jackfield_domain::tool::{
     Catalog, CatalogEntry, Safety, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy,
 };
+use jackfield_domain::turn_log::SessionLog;
 use jackfield_domain::wait::{Answer, ClientResult, DeliveryBody, WaitEnd, WaitEndKind, WaitKind};
 use jackfield_ports::journal::{DeliveryOutcome, Loaded};
 
@@ -150,52 +150,33 @@ impl Engine {
 
 /// The client tool calls of a turn.
 fn collect_client_calls(turn: &TurnId, loaded: &Loaded) -> BTreeMap<ToolCallId, ClientCall> {
-    let mut client_calls: BTreeMap<ToolCallId, ClientCall> = BTreeMap::new();
-    let (mut in_turn, mut segment, mut is_new) = (false, 0, false);
-    for fact in loaded.steps.iter().flat_map(|step| &step.facts) {
-        match fact {
-            Fact::TurnOpened { turn: opened, .. } => in_turn = opened == turn,
-            Fact::ReplyReceived { .. } => is_new = true,
-            Fact::WaitOpened { wait } if in_turn && wait.kind == WaitKind::ClientResult => {
-                segment += u32::from(std::mem::take(&mut is_new));
-                let opened = ClientCall {
-                    answer: None,
-                    end: None,
-                    segment,
-                    wait: wait.id.clone(),
-                };
-                client_calls.insert(wait.call.clone(), opened);
-            }
-            Fact::WaitClosed { end, wait, .. } => {
-                if let Some(left) = client_calls.values_mut().find(|left| left.wait == *wait) {
-                    left.end = Some(end.kind());
-                    if let WaitEnd::Answered { delivery, .. } = end {
-                        left.answer = Some(delivery.clone());
-                    }
-                }
-            }
-            Fact::BackendSession { .. }
-            | Fact::Compacted(_)
-            | Fact::CallAccepted { .. }
-            | Fact::CallClosed { .. }
-            | Fact::CallLost { .. }
-            | Fact::CallStarted { .. }
-            | Fact::Late(_)
-            | Fact::ModelCallEnded { .. }
-            | Fact::ModelCallStarted { .. }
-            | Fact::SessionForked { .. }
-            | Fact::TurnEnded { .. }
-            | Fact::TurnResumed { .. }
-            | Fact::WaitOpened { .. } => {}
+    let log = SessionLog::from_steps(&loaded.steps, &loaded.deliveries);
+    let mut client_calls = BTreeMap::new();
+    let (mut segment, mut round) = (0, 0);
+    let Some(turn) = log.turn(turn) else {
+        return client_calls;
+    };
+    for asked in &turn.waits {
+        let Some(call) = turn.call(&asked.wait.call) else {
+            continue;
+        };
+        if asked.wait.kind != WaitKind::ClientResult {
+            continue;
         }
-    }
-    for delivery in &loaded.deliveries {
-        if let DeliveryBody::Answer { wait, .. } = &delivery.body
-            && let Some(left) = client_calls.values_mut().find(|left| left.wait == *wait)
-            && left.end.is_none()
-        {
-            left.answer.get_or_insert_with(|| delivery.id.clone());
+        if call.round != round {
+            (segment, round) = (segment + 1, call.round);
         }
+        let answer = match asked.decided() {
+            Some((_, WaitEnd::Answered { delivery, .. })) => Some(delivery.clone()),
+            Some((_, WaitEnd::Cancelled | WaitEnd::Expired | WaitEnd::Superseded)) | None => None,
+        };
+        let known = ClientCall {
+            answer,
+            end: asked.closed.as_ref().map(|(_, end)| end.kind()),
+            segment,
+            wait: asked.wait.id.clone(),
+        };
+        client_calls.insert(asked.wait.call.clone(), known);
     }
     client_calls
 }

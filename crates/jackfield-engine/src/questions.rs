@@ -1,16 +1,13 @@
 //! The approvals of all sessions, queried from the journal.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use jackfield_domain::block::ToolCall;
-use jackfield_domain::fact::Fact;
-use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
-use jackfield_domain::setup::Setup;
+use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::ToolInput;
-use jackfield_domain::wait::{DeliveryBody, Wait, WaitEnd, WaitKind};
+use jackfield_domain::turn_log::SessionLog;
+use jackfield_domain::wait::{Wait, WaitEnd, WaitKind};
 use jackfield_ports::journal::sessions::{SessionQuery, WaitQuery};
 use jackfield_ports::journal::{JournalError, Loaded};
 
@@ -111,78 +108,25 @@ impl Engine {
 }
 
 fn questions(session: &SessionId, loaded: &Loaded) -> Vec<OpenQuestion> {
-    let mut questions: Vec<OpenQuestion> = Vec::new();
-    let mut calls: BTreeMap<ToolCallId, Arc<ToolCall>> = BTreeMap::new();
-    let mut edited: BTreeMap<ToolCallId, Arc<ToolInput>> = BTreeMap::new();
-    let mut opened: Option<(&TurnId, &Setup)> = None;
-    for step in &loaded.steps {
-        for fact in &step.facts {
-            match fact {
-                Fact::TurnOpened { setup, turn, .. } => opened = Some((turn, setup)),
-                Fact::ReplyReceived { reply, .. } => {
-                    let new = reply.message.calls();
-                    calls.extend(new.map(|call| (call.id.clone(), Arc::clone(call))));
-                }
-                Fact::CallStarted {
-                    attempt,
-                    edited: Some(input),
-                    ..
-                } => {
-                    edited.insert(attempt.call.clone(), Arc::clone(input));
-                }
-                Fact::WaitOpened { wait } if is_yes_or_no(&wait.kind) => {
-                    let call = calls.get(&wait.call);
-                    let sent = edited.get(&wait.call).map(|input| &**input);
-                    questions.push(OpenQuestion {
-                        end: None,
-                        input: sent.or_else(|| call.map(|call| &call.input)).cloned(),
-                        session: session.clone(),
-                        tool: opened.zip(call).and_then(|((_, setup), call)| {
-                            setup.catalog.tool(call.name.as_str()).cloned()
-                        }),
-                        turn: opened.map(|(turn, _)| turn.clone()),
-                        wait: wait.clone(),
-                    });
-                }
-                Fact::WaitClosed { end, wait, .. } => {
-                    if let Some(known) = questions.iter_mut().find(|known| known.wait.id == *wait) {
-                        known.end = Some((step.now.wall, end.clone()));
-                    }
-                }
-                Fact::BackendSession { .. }
-                | Fact::Compacted(_)
-                | Fact::CallAccepted { .. }
-                | Fact::CallClosed { .. }
-                | Fact::CallLost { .. }
-                | Fact::CallStarted { .. }
-                | Fact::Late(_)
-                | Fact::ModelCallEnded { .. }
-                | Fact::ModelCallStarted { .. }
-                | Fact::SessionForked { .. }
-                | Fact::TurnEnded { .. }
-                | Fact::TurnResumed { .. }
-                | Fact::WaitOpened { .. } => {}
-            }
+    let log = SessionLog::from_steps(&loaded.steps, &loaded.deliveries);
+    let waits = log
+        .turns
+        .iter()
+        .flat_map(|turn| turn.waits.iter().map(move |asked| (turn, asked)));
+    let questions = waits.filter(|(_, asked)| is_yes_or_no(&asked.wait.kind));
+    let questions = questions.map(|(turn, asked)| {
+        let call = turn.call(&asked.wait.call).map(|known| &known.call);
+        let input = asked.edited.as_deref();
+        OpenQuestion {
+            end: asked.decided().cloned(),
+            input: input.or_else(|| call.map(|call| &call.input)).cloned(),
+            session: session.clone(),
+            tool: call.and_then(|call| turn.tool(call)).cloned(),
+            turn: Some(turn.turn.clone()),
+            wait: asked.wait.clone(),
         }
-    }
-    for delivery in &loaded.deliveries {
-        if let DeliveryBody::Answer { answer, wait } = &delivery.body
-            && let Some(known) = questions.iter_mut().find(|known| known.wait.id == *wait)
-        {
-            let end = WaitEnd::Answered {
-                answer: answer.clone(),
-                by: Arc::clone(&delivery.by),
-                delivery: delivery.id.clone(),
-            };
-            match &mut known.end {
-                None => known.end = Some((delivery.at, end)),
-                // The time of the answer counts, not the time at which it was consumed.
-                Some((at, known)) if *known == end => *at = delivery.at,
-                Some(_) => {}
-            }
-        }
-    }
-    questions
+    });
+    questions.collect()
 }
 
 /// Whether the answer is yes or no.

@@ -8,6 +8,7 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::{Fact, TurnEnd};
 use jackfield_domain::failure::RetryAdvice;
 use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::turn_log::{SessionLog, TurnLog};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::journal::marks::Mark;
 use jackfield_ports::journal::{JournalError, Loaded};
@@ -286,68 +287,24 @@ fn is_withdrawn(turn: &TurnId, loaded: &Loaded) -> bool {
 /// Whether a turn ended before its model had replied, because of a transient failure or because all clients had
 /// disconnected. A retry then starts a new turn; nothing would be done twice.
 fn ended_without_reply(turn: &TurnId, loaded: &Loaded) -> bool {
-    let (mut is_its, mut has_replied) = (false, false);
-    for fact in loaded.steps.iter().flat_map(|step| &step.facts) {
-        match fact {
-            Fact::TurnOpened { turn: opened, .. } => is_its = opened == turn,
-            Fact::ReplyReceived { .. } => has_replied |= is_its,
-            Fact::TurnEnded { end, .. } if is_its => {
-                return !has_replied
-                    && match end {
-                        TurnEnd::Failed(failure) | TurnEnd::Interrupted(failure) => {
-                            failure.advice != RetryAdvice::Never
-                        }
-                        TurnEnd::Cancelled(_) => was_cancelled_by_disconnect(turn, loaded),
-                        TurnEnd::Answered(_) | TurnEnd::ClientExpired | TurnEnd::Limited { .. } => {
-                            false
-                        }
-                    };
+    let log = SessionLog::from_steps(&loaded.steps, &[]);
+    let log = log.turn(turn);
+    let has_replied = log.is_some_and(|log| log.entries.iter().any(|one| one.reply().is_some()));
+    !has_replied
+        && match log.and_then(TurnLog::end) {
+            Some((_, TurnEnd::Failed(failure) | TurnEnd::Interrupted(failure))) => {
+                failure.advice != RetryAdvice::Never
             }
-            Fact::BackendSession { .. }
-            | Fact::Compacted(_)
-            | Fact::CallAccepted { .. }
-            | Fact::CallClosed { .. }
-            | Fact::CallLost { .. }
-            | Fact::CallStarted { .. }
-            | Fact::Late(_)
-            | Fact::ModelCallEnded { .. }
-            | Fact::ModelCallStarted { .. }
-            | Fact::SessionForked { .. }
-            | Fact::TurnEnded { .. }
-            | Fact::TurnResumed { .. }
-            | Fact::WaitClosed { .. }
-            | Fact::WaitOpened { .. } => {}
+            Some((_, TurnEnd::Cancelled(_))) => was_cancelled_by_disconnect(turn, loaded),
+            Some((_, TurnEnd::Answered(_) | TurnEnd::ClientExpired | TurnEnd::Limited { .. }))
+            | None => false,
         }
-    }
-    false
 }
 
 /// The body digest of the request that began a turn.
 fn body_digest(turn: &TurnId, loaded: &Loaded) -> Option<Digest> {
-    let mut facts = loaded.steps.iter().flat_map(|step| &step.facts);
-    facts.find_map(|fact| match fact {
-        Fact::TurnOpened {
-            setup,
-            turn: opened,
-            ..
-        } if opened == turn => setup.caller.as_ref()?.body,
-        Fact::BackendSession { .. }
-        | Fact::Compacted(_)
-        | Fact::CallAccepted { .. }
-        | Fact::CallClosed { .. }
-        | Fact::CallLost { .. }
-        | Fact::CallStarted { .. }
-        | Fact::Late(_)
-        | Fact::ModelCallEnded { .. }
-        | Fact::ModelCallStarted { .. }
-        | Fact::ReplyReceived { .. }
-        | Fact::SessionForked { .. }
-        | Fact::TurnEnded { .. }
-        | Fact::TurnOpened { .. }
-        | Fact::TurnResumed { .. }
-        | Fact::WaitClosed { .. }
-        | Fact::WaitOpened { .. } => None,
-    })
+    let log = SessionLog::from_steps(&loaded.steps, &[]);
+    log.turn(turn)?.setup.caller.as_ref()?.body
 }
 
 /// The maximum number of turns with an equal body that are checked, the newest first.
