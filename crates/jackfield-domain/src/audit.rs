@@ -3,22 +3,20 @@
 //! It lacks what facts do not record: the rule that allowed a call. The reason of a rule that denied a call is
 //! recorded. A cancel names its sender if the inbox of the session is given, too.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use crate::block::{Block, Content, RanBy, ToolCall};
-use crate::fact::{AfterLoss, CallEnd, Envelope, Fact, Late, TurnEnd};
-use crate::failure::{Disposition, ToolFailureKind};
-use crate::ids::{IdempotencyKey, ModelAttempt, ToolCallId, TurnId, WaitId};
-use crate::late::{self, LateOutcome};
+use crate::block::ToolCall;
+use crate::fact::{CallEnd, Envelope, TurnEnd};
+use crate::ids::{IdempotencyKey, ModelAttempt, TurnId, WaitId};
+use crate::late::LateOutcome;
+use crate::outcome::ToolResult;
 use crate::policy::{self, Permission};
-use crate::setup::Setup;
 use crate::time::WallTime;
 use crate::tool::ToolOrigin;
 use crate::tool_input::{JsonInput, ToolInput};
+use crate::turn_log::{AttemptLog, CallLog, LogEntry, SessionLog, TurnLog, WaitLog};
 use crate::usage::Usage;
-use crate::wait::{Answer, Approval, CancelCause, Delivery, DeliveryBody, Wait, WaitEnd};
+use crate::wait::{Answer, Approval, CancelCause, Delivery, DeliveryBody, WaitEnd};
 
 /// An entry of an audit.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +57,7 @@ pub struct AuditedCall {
     /// When the model requested it.
     pub at: WallTime,
     /// Its attempts, in order.
-    pub attempts: Vec<AuditedTry>,
+    pub attempts: Vec<AttemptLog>,
     /// The call, with the name and arguments that the model wrote.
     pub call: Arc<ToolCall>,
     /// Its outcome, if it has one.
@@ -75,39 +73,11 @@ pub struct AuditedCall {
     /// The policy's permission for the tool when the turn began.
     pub permission: Option<Permission>,
     /// Its waits, in order.
-    pub questions: Vec<AuditedWait>,
+    pub questions: Vec<WaitLog>,
     /// The round of the turn in which it was made.
     pub round: u32,
     /// The turn.
     pub turn: TurnId,
-}
-
-/// An attempt at a call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AuditedTry {
-    /// When it was started.
-    pub at: WallTime,
-    /// How it was lost, if it was.
-    pub lost: Option<AuditedLoss>,
-    /// The number of the attempt, from 1.
-    pub number: u32,
-    /// Its time limit.
-    pub time_limit: Duration,
-}
-
-/// How an attempt ended without an outcome.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AuditedLoss {
-    /// When.
-    pub at: WallTime,
-    /// What is known of its effects.
-    pub disposition: Disposition,
-    /// The kind of failure.
-    pub kind: ToolFailureKind,
-    /// The failure, in a sentence.
-    pub message: Arc<str>,
-    /// The decision about it.
-    pub then: AfterLoss,
 }
 
 /// The outcome of a call.
@@ -127,18 +97,46 @@ pub struct AuditedEnd {
     pub text: String,
 }
 
-/// A wait, and how it ended.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AuditedWait {
-    /// When it was opened.
-    pub at: WallTime,
-    /// How and when it ended, if it has; an answer that is not yet consumed counts.
-    pub closed: Option<(WallTime, WaitEnd)>,
-    /// The wait.
-    pub wait: Wait,
-}
-
 impl AuditedCall {
+    fn new(turn: &TurnLog, log: &CallLog) -> Self {
+        let tool = turn.tool(&log.call);
+        let questions: Vec<WaitLog> = turn.waits_of(&log.call.id).cloned().collect();
+        let approvals = log.attempts.iter().rev();
+        let mut approvals = approvals.filter_map(|attempt| attempt.approval.as_ref());
+        let approval = approvals.clone().next();
+        let is_its_own = |wait: &WaitId| questions.iter().any(|asked| asked.wait.id == *wait);
+        let granted = approvals.find(|wait| !is_its_own(wait));
+        let granted = granted.and_then(|wait| turn.waits.iter().find(|one| one.wait.id == *wait));
+        let allowed_by = match granted.and_then(|wait| wait.closed.as_ref()) {
+            Some((_, WaitEnd::Answered { by, .. })) => Some(Arc::clone(by)),
+            Some((_, WaitEnd::Cancelled | WaitEnd::Expired | WaitEnd::Superseded)) | None => None,
+        };
+        let closed = match (&log.closed, &log.provided) {
+            (Some(closed), _) => Some(AuditedEnd {
+                shown: closed.shown,
+                ..AuditedEnd::new(closed.at, closed.end, &closed.result)
+            }),
+            (None, Some(given)) => Some(AuditedEnd::new(log.at, CallEnd::Ran, &given.result)),
+            (None, None) => None,
+        };
+        Self {
+            allowed_by,
+            approval: approval.cloned(),
+            at: log.at,
+            attempts: log.attempts.clone(),
+            call: Arc::clone(&log.call),
+            closed,
+            edited: edited(log, &questions),
+            key: IdempotencyKey::derive(&log.call.id),
+            late: log.late.clone(),
+            origin: tool.map(|tool| tool.origin.clone()),
+            permission: tool.map(|tool| tool.permission.clone()),
+            questions,
+            round: log.round,
+            turn: turn.turn.clone(),
+        }
+    }
+
     /// Whether its tool matches this pattern, as in a [`policy::PolicyRule`]; for an unknown tool, whether the
     /// name that the model used matches.
     #[must_use]
@@ -160,7 +158,7 @@ impl AuditedCall {
         }
         deciders.extend(self.allowed_by.clone());
         for question in &self.questions {
-            if let Some((_, WaitEnd::Answered { by, .. })) = &question.closed {
+            if let Some((_, WaitEnd::Answered { by, .. })) = question.decided() {
                 deciders.push(Arc::clone(by));
             }
         }
@@ -168,274 +166,91 @@ impl AuditedCall {
     }
 }
 
+impl AuditedEnd {
+    fn new(at: WallTime, end: CallEnd, result: &ToolResult) -> Self {
+        let text = result.to_text();
+        Self {
+            at,
+            end,
+            is_error: result.is_error,
+            shown: None,
+            size: result.size(),
+            text: text[..text.floor_char_boundary(BEGINNING)].to_owned(),
+        }
+    }
+}
+
 /// The audit entries of these steps and deliveries, in the order in which they began.
 #[must_use]
 pub fn entries(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<AuditEntry> {
-    let mut state = AuditFold {
-        deliveries,
-        ..AuditFold::default()
-    };
-    for step in steps {
-        for fact in &step.facts {
-            state.fold(fact, step.now.wall);
+    let log = SessionLog::from_steps(steps, deliveries);
+    let mut entries = Vec::new();
+    for turn in &log.turns {
+        let mut calls = turn.calls.iter();
+        for entry in &turn.entries {
+            match entry {
+                LogEntry::LateUsage { at, attempt, usage } => entries.push(AuditEntry::LateUsage {
+                    at: *at,
+                    attempt: *attempt,
+                    turn: turn.turn.clone(),
+                    usage: *usage,
+                }),
+                LogEntry::Reply { reply, .. } => {
+                    let requested = calls.by_ref().take(reply.message.calls().count());
+                    let audited = requested.map(|call| AuditedCall::new(turn, call));
+                    entries.extend(audited.map(|call| AuditEntry::Call(Box::new(call))));
+                }
+                LogEntry::TurnEnded {
+                    at,
+                    end: TurnEnd::Cancelled(cause),
+                } => entries.push(AuditEntry::Cancelled {
+                    at: *at,
+                    by: canceller(&turn.turn, deliveries),
+                    cause: *cause,
+                    turn: turn.turn.clone(),
+                }),
+                LogEntry::CallClosed { .. }
+                | LogEntry::CallLost { .. }
+                | LogEntry::ModelCallEnded { .. }
+                | LogEntry::Resumed { .. }
+                | LogEntry::TurnEnded { .. } => {}
+            }
         }
     }
-    for late in late::outcomes(steps, deliveries) {
-        if let Some(call) = state.call(&late.attempt.call) {
-            call.late.push(late);
-        }
-    }
-    for delivery in deliveries {
-        state.apply_delivery(delivery);
-    }
-    state.entries
+    entries
 }
 
-/// The state of the fold.
-#[derive(Default)]
-struct AuditFold<'a> {
-    /// The sender of the answer to each wait of the turn.
-    answered: BTreeMap<WaitId, Arc<str>>,
-    deliveries: &'a [Delivery],
-    /// The index of each call in `told`.
-    places: BTreeMap<ToolCallId, usize>,
-    setup: Option<(TurnId, Arc<Setup>)>,
-    entries: Vec<AuditEntry>,
-    /// The call of each wait.
-    waits: BTreeMap<WaitId, ToolCallId>,
+/// The sender of the cancel of a turn.
+fn canceller(turn: &TurnId, deliveries: &[Delivery]) -> Option<Arc<str>> {
+    let mut cancels = deliveries.iter().filter(
+        |delivery| matches!(&delivery.body, DeliveryBody::Cancel { turn: of, .. } if of == turn),
+    );
+    cancels.next().map(|delivery| Arc::clone(&delivery.by))
 }
 
-impl AuditFold<'_> {
-    fn fold(&mut self, fact: &Fact, at: WallTime) {
-        match fact {
-            Fact::TurnOpened { setup, turn, .. } => {
-                self.answered.clear();
-                self.setup = Some((turn.clone(), Arc::clone(setup)));
-            }
-            Fact::ReplyReceived { attempt, reply, .. } => {
-                for call in reply.message.calls() {
-                    self.record_call(call, attempt.round, &reply.message.blocks, at);
-                }
-            }
-            Fact::CallStarted {
-                approval,
-                attempt,
-                edited,
-                time_limit,
+/// The arguments in the place of the model's. An answer counts even if no process has consumed it yet.
+fn edited(call: &CallLog, questions: &[WaitLog]) -> Option<Arc<ToolInput>> {
+    let open = questions
+        .iter()
+        .filter(|question| question.closed.is_none());
+    let mut given = open.filter_map(|question| match &question.answered {
+        Some((
+            _,
+            WaitEnd::Answered {
+                answer:
+                    Answer::Approval(Approval::Granted {
+                        edited: Some(fields),
+                        ..
+                    }),
                 ..
-            } => {
-                let answered = approval.as_ref().and_then(|wait| self.answered.get(wait));
-                let answered = answered.cloned();
-                if let Some(call) = self.call(&attempt.call) {
-                    if let Some(approval) = approval {
-                        let is_its_own = |question: &AuditedWait| question.wait.id == *approval;
-                        if !call.questions.iter().any(is_its_own) {
-                            call.allowed_by = answered;
-                        }
-                        call.approval = Some(approval.clone());
-                    }
-                    call.edited.clone_from(edited);
-                    call.attempts.push(AuditedTry {
-                        at,
-                        lost: None,
-                        number: attempt.attempt,
-                        time_limit: *time_limit,
-                    });
-                }
-            }
-            Fact::CallLost {
-                attempt,
-                disposition,
-                kind,
-                message,
-                then,
-            } => {
-                let call = self.call(&attempt.call);
-                let tries = call.map(|call| &mut call.attempts);
-                if let Some(last) = tries.and_then(|tries| tries.last_mut()) {
-                    last.lost = Some(AuditedLoss {
-                        at,
-                        disposition: *disposition,
-                        kind: *kind,
-                        message: Arc::clone(message),
-                        then: *then,
-                    });
-                }
-            }
-            Fact::CallClosed {
-                call,
-                end,
-                result,
-                shown,
-                ..
-            } => {
-                if let Some(call) = self.call(call) {
-                    call.closed = Some(AuditedEnd {
-                        at,
-                        end: *end,
-                        is_error: result.is_error,
-                        shown: *shown,
-                        size: result.size(),
-                        text: excerpt(&result.to_text()),
-                    });
-                }
-            }
-            Fact::Late(Late::Usage { attempt, usage }) => {
-                if let Some((turn, _)) = &self.setup {
-                    self.entries.push(AuditEntry::LateUsage {
-                        at,
-                        attempt: *attempt,
-                        turn: turn.clone(),
-                        usage: *usage,
-                    });
-                }
-            }
-            Fact::WaitOpened { wait } => {
-                self.waits.insert(wait.id.clone(), wait.call.clone());
-                if let Some(call) = self.call(&wait.call) {
-                    call.questions.push(AuditedWait {
-                        at,
-                        closed: None,
-                        wait: wait.clone(),
-                    });
-                }
-            }
-            Fact::WaitClosed { end, wait, .. } => {
-                if let WaitEnd::Answered { by, .. } = end {
-                    self.answered.insert(wait.clone(), Arc::clone(by));
-                }
-                let call = self.waits.get(wait).cloned();
-                if let Some(call) = call.and_then(|call| self.call(&call))
-                    && let Some(question) = call.questions.iter_mut().find(|q| q.wait.id == *wait)
-                {
-                    question.closed = Some((at, end.clone()));
-                }
-            }
-            Fact::TurnEnded {
-                end: TurnEnd::Cancelled(cause),
-                ..
-            } => self.record_cancel(*cause, at),
-            Fact::CallAccepted { .. }
-            // Some late outcomes are deliveries, not facts; all are added when the whole session is folded.
-            | Fact::BackendSession { .. }
-            | Fact::Compacted(_)
-            | Fact::Late(Late::Outcome { .. })
-            | Fact::ModelCallEnded { .. }
-            | Fact::ModelCallStarted { .. }
-            | Fact::SessionForked { .. }
-            | Fact::TurnEnded { .. }
-            | Fact::TurnResumed { .. } => {}
-        }
-    }
-
-    /// An answer counts as a decision at once, even if no process has consumed it yet.
-    fn apply_delivery(&mut self, delivery: &Delivery) {
-        let DeliveryBody::Answer { answer, wait } = &delivery.body else {
-            return;
-        };
-        let end = WaitEnd::Answered {
-            answer: answer.clone(),
-            by: Arc::clone(&delivery.by),
-            delivery: delivery.id.clone(),
-        };
-        let call = self.waits.get(wait).cloned();
-        let Some(call) = call.and_then(|call| self.call(&call)) else {
-            return;
-        };
-        let Some(question) = call.questions.iter_mut().find(|q| q.wait.id == *wait) else {
-            return;
-        };
-        match &mut question.closed {
-            None => {
-                question.closed = Some((delivery.at, end));
-                if let Answer::Approval(Approval::Granted {
-                    edited: Some(fields),
-                    ..
-                }) = answer
-                {
-                    let input = JsonInput::from(fields.as_ref().clone());
-                    call.edited = Some(Arc::new(ToolInput::Json(input)));
-                }
-            }
-            // The time of the answer counts, not the time at which it was consumed.
-            Some((at, known)) if *known == end => *at = delivery.at,
-            Some(_) => {}
-        }
-    }
-
-    fn record_call(&mut self, call: &Arc<ToolCall>, round: u32, blocks: &[Block], at: WallTime) {
-        let Some((turn, setup)) = &self.setup else {
-            return;
-        };
-        let tool = setup.catalog.tool(call.name.as_str());
-        // For a provider tool, the outcome is in the same reply.
-        let ran = blocks.iter().find_map(|block| match &block.content {
-            Content::ToolOutcome(outcome) if outcome.call == call.id => Some(outcome),
-            Content::Audio(_)
-            | Content::Document(_)
-            | Content::Image(_)
-            | Content::Opaque(_)
-            | Content::Refusal(_)
-            | Content::Text(_)
-            | Content::Thinking(_)
-            | Content::ToolCall(_)
-            | Content::ToolOutcome(_) => None,
-        });
-        let closed = ran
-            .filter(|_| call.ran_by == RanBy::Provider)
-            .map(|outcome| AuditedEnd {
-                at,
-                end: CallEnd::Ran,
-                is_error: outcome.result.is_error,
-                shown: None,
-                size: outcome.result.size(),
-                text: excerpt(&outcome.result.to_text()),
-            });
-        self.places.insert(call.id.clone(), self.entries.len());
-        self.entries.push(AuditEntry::Call(Box::new(AuditedCall {
-            allowed_by: None,
-            approval: None,
-            at,
-            attempts: Vec::new(),
-            call: Arc::clone(call),
-            closed,
-            edited: None,
-            key: IdempotencyKey::derive(&call.id),
-            late: Vec::new(),
-            origin: tool.map(|tool| tool.origin.clone()),
-            permission: tool.map(|tool| tool.permission.clone()),
-            questions: Vec::new(),
-            round,
-            turn: turn.clone(),
-        })));
-    }
-
-    fn record_cancel(&mut self, cause: CancelCause, at: WallTime) {
-        let Some((turn, _)) = &self.setup else {
-            return;
-        };
-        let delivered = self.deliveries.iter().find(|delivery| {
-            matches!(&delivery.body, DeliveryBody::Cancel { turn: of, .. } if of == turn)
-        });
-        self.entries.push(AuditEntry::Cancelled {
-            at,
-            by: delivered.map(|delivery| Arc::clone(&delivery.by)),
-            cause,
-            turn: turn.clone(),
-        });
-    }
-
-    fn call(&mut self, id: &ToolCallId) -> Option<&mut AuditedCall> {
-        match self.entries.get_mut(*self.places.get(id)?)? {
-            AuditEntry::Call(call) => Some(call),
-            AuditEntry::Cancelled { .. } | AuditEntry::LateUsage { .. } => None,
-        }
-    }
-}
-
-/// The beginning of a text, cut at a character boundary.
-fn excerpt(text: &str) -> String {
-    text[..text.floor_char_boundary(BEGINNING)].to_owned()
+            },
+        )) => Some(JsonInput::from(fields.as_ref().clone())),
+        Some(_) | None => None,
+    });
+    let given = given
+        .next_back()
+        .map(|input| Arc::new(ToolInput::Json(input)));
+    given.or_else(|| call.edited().cloned())
 }
 
 /// The name of the decider if it was a rule.

@@ -1,10 +1,11 @@
 //! `jackfield audit`: every call and decision, with its author and outcome.
 
 use jackfield_assembly::Registry;
-use jackfield_domain::audit::{self, AuditEntry, AuditedCall, AuditedWait};
+use jackfield_domain::audit::{self, AuditEntry, AuditedCall};
 use jackfield_domain::fact::CallEnd;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
+use jackfield_domain::turn_log::WaitLog;
 use jackfield_domain::wait::WaitEnd;
 
 use crate::args::{Audit, AuditOutcome};
@@ -111,7 +112,7 @@ fn last_event_time(one: &AuditEntry) -> WallTime {
             let tries = call.attempts.iter().map(|one| one.at);
             let questions = call.questions.iter().map(|question| question.at);
             let answered = call.questions.iter();
-            let answered = answered.filter_map(|question| Some(question.closed.as_ref()?.0));
+            let answered = answered.filter_map(|question| Some(question.decided()?.0));
             let all = closed
                 .chain(late)
                 .chain(tries)
@@ -164,7 +165,7 @@ pub fn outcomes(call: &AuditedCall) -> Vec<AuditOutcome> {
         },
     };
     let mut all = vec![ended];
-    let expired = |question: &AuditedWait| matches!(question.closed, Some((_, WaitEnd::Expired)));
+    let expired = |question: &WaitLog| matches!(question.closed, Some((_, WaitEnd::Expired)));
     if ended != AuditOutcome::Expired && call.questions.iter().any(expired) {
         all.push(AuditOutcome::Expired);
     }

@@ -2,13 +2,14 @@
 
 use std::io::{self, Write};
 
-use jackfield_domain::audit::{AuditEntry, AuditedCall, AuditedLoss, AuditedTry, AuditedWait};
+use jackfield_domain::audit::{AuditEntry, AuditedCall};
 use jackfield_domain::block::RanBy;
 use jackfield_domain::failure::{Disposition, ToolFailureKind};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::policy::Permission;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::turn_log::{AttemptLog, AttemptLoss, WaitLog};
 use jackfield_domain::wait::{Answer, Approval, UnknownAnswer, WaitEnd, WaitKind};
 use jackfield_export::values;
 use serde_json::{Value, json};
@@ -146,7 +147,7 @@ fn decisions(call: &AuditedCall, now: WallTime) -> Vec<String> {
     }
     for question in &call.questions {
         let kind = kind(&question.wait.kind).replace('_', " ");
-        let Some((_, end)) = &question.closed else {
+        let Some((_, end)) = question.decided() else {
             // The next driver of the turn closes an overdue question.
             lines.push(if question.wait.deadline < now {
                 format!("{kind}: {IN_TIME}")
@@ -308,8 +309,8 @@ fn permission(permission: &Permission) -> Value {
     }
 }
 
-fn question(question: &AuditedWait) -> Value {
-    let closed = question.closed.as_ref().map(|(at, end)| {
+fn question(question: &WaitLog) -> Value {
+    let closed = question.decided().map(|(at, end)| {
         let (how, answer, by, reason) = match end {
             WaitEnd::Answered { answer, by, .. } => {
                 let reason = match answer {
@@ -336,9 +337,9 @@ fn question(question: &AuditedWait) -> Value {
     })
 }
 
-fn attempt_json(one: &AuditedTry) -> Value {
+fn attempt_json(one: &AttemptLog) -> Value {
     let lost = one.lost.as_ref().map(|lost| {
-        let AuditedLoss {
+        let AttemptLoss {
             at,
             disposition,
             kind,

@@ -98,7 +98,7 @@ fn an_answer_is_a_decision_before_anybody_acts_upon_it() {
             panic!("{told:?}");
         };
         assert_eq!(call.deciders(), ["somebody".into()]);
-        assert_eq!(call.questions[0].closed, Some((given.at, end.clone())));
+        assert_eq!(call.questions[0].decided(), Some(&(given.at, end.clone())));
         assert_eq!(call.closed, None);
     }
     // Of a question that ended otherwise, nothing was decided by it.
