@@ -25,28 +25,11 @@ pub(super) fn events(steps: &[Envelope]) -> PastTurnOutput {
     let mut past = PastTurnOutput::default();
     for step in steps {
         for fact in &step.facts {
-            match fact {
-                Fact::TurnOpened { setup, .. } => {
-                    past.events.clear();
-                    past.format = setup.settings.response_format.clone();
-                }
-                Fact::ReplyReceived { attempt, reply, .. } => {
-                    push_message(&mut past.events, *attempt, &reply.message);
-                }
-                Fact::BackendSession { .. }
-                | Fact::Compacted(_)
-                | Fact::CallAccepted { .. }
-                | Fact::CallClosed { .. }
-                | Fact::CallLost { .. }
-                | Fact::CallStarted { .. }
-                | Fact::Late(_)
-                | Fact::ModelCallEnded { .. }
-                | Fact::ModelCallStarted { .. }
-                | Fact::SessionForked { .. }
-                | Fact::TurnEnded { .. }
-                | Fact::TurnResumed { .. }
-                | Fact::WaitClosed { .. }
-                | Fact::WaitOpened { .. } => {}
+            if let Fact::TurnOpened { setup, .. } = fact {
+                past.events.clear();
+                past.format = setup.settings.response_format.clone();
+            } else if let Fact::ReplyReceived { attempt, reply, .. } = fact {
+                push_message(&mut past.events, *attempt, &reply.message);
             }
             past.events.push(RenderEvent::Fact {
                 fact: Box::new(fact.clone()),

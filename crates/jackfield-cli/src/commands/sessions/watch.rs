@@ -157,42 +157,25 @@ impl WatchedSession<'_> {
     }
 
     async fn handle_fact(&mut self, fact: Box<Fact>, now: Now) -> Result<(), WatchStop> {
-        match &*fact {
-            Fact::TurnOpened { opening, turn, .. } => {
-                self.turn = Some(turn.clone());
-                if let Opening::UserMessage(message) = opening {
-                    self.output.message(&message.to_text())?;
-                }
+        if let Fact::TurnOpened { opening, turn, .. } = &*fact {
+            self.turn = Some(turn.clone());
+            if let Opening::UserMessage(message) = opening {
+                self.output.message(&message.to_text())?;
             }
+        } else if let Fact::ModelCallEnded {
+            attempt,
+            partial: Some(partial),
+            retry_at: None,
+            ..
+        } = &*fact
+        {
             // The partial reply is stored, and may never have arrived as text events.
-            Fact::ModelCallEnded {
-                attempt,
-                partial: Some(partial),
-                retry_at: None,
-                ..
-            } => {
-                for event in self.replies.partial(*attempt, partial) {
-                    self.output.event(&event)?;
-                }
+            for event in self.replies.partial(*attempt, partial) {
+                self.output.event(&event)?;
             }
-            Fact::TurnEnded { .. } => {
-                self.output.event(&RenderEvent::Fact { fact, now })?;
-                return self.print_report().await;
-            }
-            Fact::BackendSession { .. }
-            | Fact::Compacted(_)
-            | Fact::CallAccepted { .. }
-            | Fact::CallClosed { .. }
-            | Fact::CallLost { .. }
-            | Fact::CallStarted { .. }
-            | Fact::Late(_)
-            | Fact::ModelCallEnded { .. }
-            | Fact::ModelCallStarted { .. }
-            | Fact::ReplyReceived { .. }
-            | Fact::SessionForked { .. }
-            | Fact::TurnResumed { .. }
-            | Fact::WaitClosed { .. }
-            | Fact::WaitOpened { .. } => {}
+        } else if matches!(*fact, Fact::TurnEnded { .. }) {
+            self.output.event(&RenderEvent::Fact { fact, now })?;
+            return self.print_report().await;
         }
         Ok(self.output.event(&RenderEvent::Fact { fact, now })?)
     }
