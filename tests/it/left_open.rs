@@ -57,12 +57,12 @@ async fn who_watches_it_is_told_and_what_was_tried_twice_is_shown() {
     let shown: Value = serde_json::from_str(&shown).expect("a document");
     let turn = &shown["turns"][0];
     assert_eq!(turn["resumed"], 1);
-    let lost = turn["lost"].as_array().expect("a list");
-    assert_eq!(lost.len(), 1, "{turn:#}");
-    assert_eq!(lost[0]["name"], "web__sky");
+    let call = &turn["calls"][0];
     assert_eq!(
-        (&lost[0]["attempt"], &lost[0]["then"]),
-        (&json!(1), &json!("repeat"))
+        (&call["name"], &call["attempts"]),
+        (&json!("web__sky"), &json!(2))
     );
+    let lost = &call["attempt_log"][0]["lost"];
+    assert_eq!(lost["then"], "repeat", "{turn:#}");
     kept(&claude);
 }

@@ -94,7 +94,7 @@ async fn a_turn_is_replayed_alone_and_each_step_can_be_looked_at() {
         serde_json::from_str(&ran.out).expect("JSON")
     };
     let shown = read(&["sessions", "show", "sums", "--json"]).await;
-    let second = shown["turns"][1]["turn"].as_str().expect("an id");
+    let second = shown["turns"][1]["id"].as_str().expect("an id");
     let steps = |told: &Value| {
         let steps = told["steps"].as_array().expect("steps").iter();
         let steps: Vec<u64> = steps.filter_map(|step| step["step"].as_u64()).collect();

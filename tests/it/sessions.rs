@@ -104,21 +104,23 @@ async fn s4_01_a_turn_is_kept_as_it_happened() {
     let shown = file.json(["sessions", "show", "sums"]).await;
     let messages = &shown["turns"][0]["messages"];
     assert_eq!(messages[0]["role"], "user", "{shown:#}");
-    assert_eq!(messages[0]["text"], "What is 6 * 7?");
+    assert_eq!(messages[0]["blocks"][0]["text"], "What is 6 * 7?");
     assert_eq!(messages[1]["role"], "assistant");
-    assert_eq!(messages[1]["text"], "First the sum.");
-    assert_eq!(messages[1]["finish_reason"], "tool_calls");
-    assert_eq!(messages[1]["calls"][0]["name"], "calculator");
+    assert_eq!(messages[1]["blocks"][0]["text"], "First the sum.");
+    assert_eq!(messages[1]["finish"], "tool_calls");
+    let called = &messages[1]["blocks"][1];
+    assert_eq!(called["name"], "calculator");
     assert_eq!(messages[2]["role"], "tool");
-    assert_eq!(messages[2]["call"], messages[1]["calls"][0]["id"]);
-    assert_eq!(
-        (&messages[2]["name"], &messages[2]["result"]),
-        (&json!("calculator"), &json!("42"))
-    );
-    assert_eq!(messages[3]["text"], "It is 42.");
-    assert_eq!(messages[3]["finish_reason"], "stop");
+    let result = &messages[2]["blocks"][0];
+    assert_eq!(result["id"], called["id"]);
+    assert_eq!(result["result"]["text"], "42");
+    assert_eq!(shown["turns"][0]["calls"][0]["result"], result["result"]);
+    assert_eq!(messages[3]["blocks"][0]["text"], "It is 42.");
+    assert_eq!(messages[3]["finish"], "stop");
+    assert_eq!(shown["turns"][0]["answer"], "It is 42.");
+    assert_eq!(shown["state"], "idle");
     let failed = &shown["turns"][1];
-    assert_eq!(failed["messages"][0]["text"], "And now?");
+    assert_eq!(failed["messages"][0]["blocks"][0]["text"], "And now?");
     assert_eq!(failed["end"]["kind"], "failed", "{shown:#}");
 }
 
@@ -336,8 +338,8 @@ async fn a_fork_goes_on_from_its_place_and_leaves_the_other_as_it_is() {
     );
     let shown = file.json(["sessions", "show", fork]).await;
     assert_eq!(
-        (&shown["forked"]["from"], &shown["forked"]["at"]),
-        (&json!("sums"), &json!("1.1"))
+        &shown["forked_from"],
+        &json!({ "session": "sums", "turn": 1, "round": 1 })
     );
     let other = file.json(["sessions", "show", "sums"]).await;
     assert_eq!(other["turns"].as_array().map(Vec::len), Some(2));
@@ -394,6 +396,8 @@ async fn an_export_is_json_for_those_who_say_so_and_goes_to_standard_output_by_i
     ask(&file, &claude, "trip", "Hi.").await.answers("Hello.\n");
     let said = file.json(["sessions", "export", "trip"]).await;
     assert_eq!(said["format"], "jackfield.session", "{said:#}");
+    let shown = file.json(["sessions", "show", "trip"]).await;
+    assert_eq!(shown["turns"], said["turns"]);
     let signed = file
         .json(["sessions", "export", "trip", "--output", "-"])
         .await;

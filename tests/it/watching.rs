@@ -271,7 +271,7 @@ async fn a_session_is_exported_whole_and_without_what_is_private() {
         turn["calls"][0]["arguments"],
         json!({ "expression": "6*7" })
     );
-    assert_eq!(turn["calls"][0]["outcome"]["content"][0]["text"], "42");
+    assert_eq!(turn["calls"][0]["result"]["text"], "42");
     let file = folder.path().join("session.md");
     let export = on(
         &db,

@@ -6,6 +6,7 @@
 
 mod call;
 mod entries;
+mod present;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

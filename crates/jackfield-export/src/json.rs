@@ -1,12 +1,13 @@
-//! Exports a session for programs: one JSON document, as docs/cli.md describes.
+//! A session for programs: one JSON form, as docs/cli.md describes. A turn has the fields of the API's `Turn`, by the
+//! same names, and more.
 
 use jackfield_domain::block::{Annotation, Block, Content};
 use jackfield_domain::fact::ModelCallEnd;
-use jackfield_domain::failure::{Disposition, ToolFailureKind};
-use jackfield_domain::ids::SessionId;
-use jackfield_domain::media::MediaSource;
+use jackfield_domain::ids::{SessionId, ToolCallId};
+use jackfield_domain::media::{Audio, Document, Image, MediaSource};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
+use jackfield_domain::setup::Opening;
 use jackfield_domain::turn_log::{
     AttemptLog, CallLog, ForkOrigin, LogEntry, SessionLog, TurnLog, WaitLog,
 };
@@ -21,14 +22,7 @@ use super::words::{self, Status};
 
 /// The document.
 pub(super) fn document(session: &SessionId, log: &SessionLog, redacted: bool) -> String {
-    let mut document = json!({
-        "format": "jackfield.session",
-        "version": 1,
-        "redacted": redacted,
-        "session": session.as_str(),
-        "forked_from": log.forked.as_ref().map(forked),
-        "turns": log.turns.iter().map(turn).collect::<Vec<_>>(),
-    });
+    let mut document = self::session(session, log, redacted);
     if redacted {
         without_secrets_in(&mut document);
     }
@@ -36,55 +30,79 @@ pub(super) fn document(session: &SessionId, log: &SessionLog, redacted: bool) ->
     words::escaped(text) + "\n"
 }
 
+/// A session as an object. `redacted` says whether private content was removed from the log.
+#[must_use]
+pub fn session(session: &SessionId, log: &SessionLog, redacted: bool) -> Value {
+    let before = log.forked.iter().flat_map(|forked| &**forked.messages);
+    let turns = log.turns.iter().map(|log| turn(session, log));
+    json!({
+        "format": "jackfield.session",
+        "version": 2,
+        "redacted": redacted,
+        "session": session.as_str(),
+        "forked_from": log.forked.as_ref().map(forked),
+        "before": before.map(|one| message(one)).collect::<Vec<_>>(),
+        "turns": turns.collect::<Vec<_>>(),
+    })
+}
+
 fn forked(forked: &ForkOrigin) -> Value {
     json!({
         "session": forked.from.as_str(),
         "turn": forked.at.ordinal,
         "round": forked.at.round,
-        "messages": forked.messages.iter().map(|one| message(one)).collect::<Vec<_>>(),
     })
 }
 
-fn turn(turn: &TurnLog) -> Value {
+fn turn(session: &SessionId, turn: &TurnLog) -> Value {
     let tools = turn.setup.catalog.iter();
-    let tools: Vec<&str> = tools.map(|tool| tool.definition.name.as_str()).collect();
-    let opening = turn.opening_messages();
-    let opening = opening.iter().map(|brought| message(brought));
-    let messages = opening.chain(turn.entries.iter().filter_map(reply));
+    let tools = tools.map(|tool| tool.definition.name.as_str());
+    let waits = turn.open_waits().map(|open| {
+        let call = json!({ "call": open.wait.call.as_str() });
+        merge(call, wait(open))
+    });
     json!({
-        "turn": turn.turn.as_str(),
+        "id": turn.turn.as_str(),
+        "session": session.as_str(),
         "number": turn.ordinal,
+        "status": values::turn_status(turn),
+        "end": turn.end().map(|(_, end)| values::end(end)),
+        "answer": turn.answer(),
+        "model": values::model(&turn.setup.model),
         "began": turn.began.to_rfc3339(),
         "ended": turn.end().map(|(at, _)| at.to_rfc3339()),
-        "end": turn.end().map(|(_, end)| values::end(end)),
+        "rounds": turn.rounds,
         "resumed": turn.resumed,
-        "model": values::model(&turn.setup.model),
         "system": turn.setup.system.render(),
-        "tools": tools,
-        "usage": values::usage(&turn.usage()),
-        "messages": messages.collect::<Vec<_>>(),
+        "tools": tools.collect::<Vec<_>>(),
+        "messages": messages(turn),
         "calls": turn.calls.iter().map(|known| call(turn, known)).collect::<Vec<_>>(),
+        "waits": waits.collect::<Vec<_>>(),
+        "usage": values::usage(&turn.usage()),
+        "cost": turn.cost().as_ref().map(values::cost),
+        "notes": turn.notes().into_iter().map(values::note).collect::<Vec<_>>(),
     })
 }
 
-/// A reply of the model, or what there is of it.
-fn reply(entry: &LogEntry) -> Option<Value> {
-    match entry {
-        LogEntry::Reply { at, attempt, reply } => {
-            let end = &reply.end;
-            Some(merge(
-                message(&reply.message),
-                json!({
-                    "at": at.to_rfc3339(),
-                    "round": attempt.round,
-                    "attempt": attempt.attempt,
-                    "finish": values::finish(&end.finish),
-                    "model": end.model,
-                    "usage": end.usage.as_ref().map(values::usage),
-                    "notes": end.notes.iter().map(values::note).collect::<Vec<_>>(),
-                }),
-            ))
+/// The messages of a turn: its input, replies and results.
+fn messages(turn: &TurnLog) -> Vec<Value> {
+    let mut messages: Vec<Value> = match &turn.opening {
+        Opening::ClientResults(results) => {
+            let results = results.iter();
+            results.map(|one| outcome(&one.call, &one.result)).collect()
         }
+        Opening::Transcript(_) | Opening::UserMessage(_) => {
+            let new = turn.new_messages();
+            new.iter().map(|one| message(one)).collect()
+        }
+    };
+    messages.extend(turn.entries.iter().filter_map(entry));
+    messages
+}
+
+fn entry(entry: &LogEntry) -> Option<Value> {
+    match entry {
+        LogEntry::CallClosed { call, outcome } => Some(self::outcome(&call.id, &outcome.result)),
         LogEntry::ModelCallEnded {
             at,
             attempt,
@@ -92,26 +110,37 @@ fn reply(entry: &LogEntry) -> Option<Value> {
             retry_at,
             why,
         } => {
-            let (why, failure) = match why {
-                ModelCallEnd::Cancelled => ("cancelled", None),
-                ModelCallEnd::Failed(failure) => ("failed", Some(values::failure(failure))),
-                ModelCallEnd::Lost => ("lost", None),
+            let failure = match why {
+                ModelCallEnd::Failed(failure) => Some(values::failure(failure)),
+                ModelCallEnd::Cancelled | ModelCallEnd::Lost => None,
             };
             let blocks = partial.iter().flat_map(|message| &message.blocks);
             Some(json!({
                 "role": "assistant",
+                "blocks": blocks.map(block).collect::<Vec<_>>(),
                 "at": at.to_rfc3339(),
                 "round": attempt.round,
                 "attempt": attempt.attempt,
-                // A reply that is retried or was lost is no part of the conversation.
-                "superseded": retry_at.is_some() || why == "lost",
-                "why": why,
+                "finish": values::model_call_end(why),
                 "failure": failure,
-                "blocks": blocks.map(block).collect::<Vec<_>>(),
+                // A reply that is retried or was lost is no part of the conversation.
+                "superseded": retry_at.is_some() || *why == ModelCallEnd::Lost,
             }))
         }
-        LogEntry::CallClosed { .. }
-        | LogEntry::CallLost { .. }
+        LogEntry::Reply { at, attempt, reply } => {
+            let end = &reply.end;
+            let more = json!({
+                "at": at.to_rfc3339(),
+                "round": attempt.round,
+                "attempt": attempt.attempt,
+                "finish": values::finish(&end.finish),
+                "model": end.model,
+                "usage": end.usage.as_ref().map(values::usage),
+                "notes": end.notes.iter().map(values::note).collect::<Vec<_>>(),
+            });
+            Some(merge(message(&reply.message), more))
+        }
+        LogEntry::CallLost { .. }
         | LogEntry::LateUsage { .. }
         | LogEntry::Resumed { .. }
         | LogEntry::TurnEnded { .. } => None,
@@ -120,27 +149,21 @@ fn reply(entry: &LogEntry) -> Option<Value> {
 
 fn message(message: &Message) -> Value {
     json!({
-        "role": match message.role {
-            Role::Assistant => "assistant",
-            Role::System => "system",
-            Role::Tool => "tool",
-            Role::User => "user",
-        },
+        "role": values::role(message.role),
         "blocks": message.blocks.iter().map(block).collect::<Vec<_>>(),
     })
 }
 
+/// A tool result as a message.
+fn outcome(call: &ToolCallId, result: &ToolResult) -> Value {
+    json!({ "role": values::role(Role::Tool), "blocks": [result_block(call, result)] })
+}
+
 fn block(block: &Block) -> Value {
     match &block.content {
-        Content::Audio(audio) => merge(
-            json!({ "type": "audio", "transcript": audio.transcript }),
-            media(&audio.source),
-        ),
-        Content::Document(document) => merge(
-            json!({ "type": "document", "title": document.title, "context": document.context }),
-            media(&document.source),
-        ),
-        Content::Image(image) => merge(json!({ "type": "image" }), media(&image.source)),
+        Content::Audio(sound) => audio(sound),
+        Content::Document(paper) => document_block(paper),
+        Content::Image(picture) => image(picture),
         Content::Opaque(opaque) => json!({
             "type": "other",
             "kind": opaque.kind,
@@ -161,38 +184,55 @@ fn block(block: &Block) -> Value {
             "id": call.id.as_str(),
             "name": call.name.as_str(),
             "arguments": values::arguments(&call.input),
+            "ran_by": values::ran_by(call.ran_by),
         }),
-        Content::ToolOutcome(outcome) => merge(
-            json!({ "type": "tool_result", "id": outcome.call.as_str() }),
-            result(&outcome.result),
-        ),
+        Content::ToolOutcome(outcome) => result_block(&outcome.call, &outcome.result),
     }
+}
+
+fn result_block(call: &ToolCallId, result: &ToolResult) -> Value {
+    json!({ "type": "tool_result", "id": call.as_str(), "result": self::result(result) })
 }
 
 fn source(annotation: &Annotation) -> Value {
     json!({ "title": annotation.title, "url": annotation.url })
 }
 
+fn audio(audio: &Audio) -> Value {
+    json!({ "type": "audio", "source": media(&audio.source), "transcript": audio.transcript })
+}
+
+fn document_block(document: &Document) -> Value {
+    json!({
+        "type": "document",
+        "source": media(&document.source),
+        "title": document.title,
+        "context": document.context,
+    })
+}
+
+fn image(image: &Image) -> Value {
+    json!({ "type": "image", "source": media(&image.source) })
+}
+
 fn media(source: &MediaSource) -> Value {
     match source {
         MediaSource::Base64 { data, media_type } => {
-            json!({ "media_type": media_type, "base64": data })
+            json!({ "media_type": media_type, "data": data })
         }
         MediaSource::File { id, .. } => json!({ "file": id }),
-        MediaSource::Text(text) => json!({ "media_type": "text/plain", "content": text }),
+        MediaSource::Text(text) => json!({ "text": text }),
         MediaSource::Url(url) => json!({ "url": url }),
     }
 }
 
 fn call(turn: &TurnLog, known: &CallLog) -> Value {
+    let call = &known.call;
+    let origin = turn.tool(call).map(|tool| &tool.origin);
+    let status = Status::of_call(turn, known);
+    let result = known.outcome().map(|(_, result)| result);
     let closed = known.closed.as_ref();
-    let status = closed.map(|closed| Status::from_end(closed.end, closed.result.is_error).code());
-    let outcome = closed.map(|closed| {
-        merge(
-            json!({ "at": closed.at.to_rfc3339(), "shown_bytes": closed.shown }),
-            result(&closed.result),
-        )
-    });
+    let took = closed.and_then(|closed| closed.took);
     let late = known.late.iter().map(|late| {
         json!({
             "at": late.at.to_rfc3339(),
@@ -203,14 +243,25 @@ fn call(turn: &TurnLog, known: &CallLog) -> Value {
         })
     });
     json!({
-        "id": known.call.id.as_str(),
-        "name": known.call.name.as_str(),
-        "toolbox": turn.tool(&known.call).map(|tool| tool.origin.toolbox.as_str()),
-        "arguments": values::arguments(&known.call.input),
-        "status": status,
-        "attempts": known.attempts.iter().map(attempt).collect::<Vec<_>>(),
-        "questions": turn.waits_of(&known.call.id).map(wait).collect::<Vec<_>>(),
-        "outcome": outcome,
+        "id": call.id.as_str(),
+        "name": call.name.as_str(),
+        "source": {
+            "ran_by": values::ran_by(turn.ran_by(call)),
+            "server": origin.map(|origin| origin.toolbox.as_str()),
+            "tool": origin.map(|origin| &*origin.tool),
+        },
+        "round": known.round,
+        "arguments": values::arguments(&call.input),
+        "edited_arguments": known.edited().map(|edited| values::arguments(edited)),
+        "status": status.code(),
+        "success": result.map(|_| status == Status::Done),
+        "attempts": known.attempts.last().map_or(0, |last| last.number),
+        "attempt_log": known.attempts.iter().map(attempt).collect::<Vec<_>>(),
+        "questions": turn.waits_of(&call.id).map(wait).collect::<Vec<_>>(),
+        "closed": closed.map(|closed| closed.at.to_rfc3339()),
+        "duration_ms": took.map(values::millis),
+        "shown_bytes": closed.and_then(|closed| closed.shown),
+        "result": result.map(self::result),
         "late_outcomes": late.collect::<Vec<_>>(),
     })
 }
@@ -219,20 +270,8 @@ fn attempt(this: &AttemptLog) -> Value {
     let lost = this.lost.as_ref().map(|lost| {
         json!({
             "at": lost.at.to_rfc3339(),
-            "disposition": match lost.disposition {
-                Disposition::Landed => "landed",
-                Disposition::NotSent => "not_sent",
-                Disposition::Unknown => "unknown",
-            },
-            "kind": match lost.kind {
-                ToolFailureKind::Cancelled => "cancelled",
-                ToolFailureKind::Crashed => "crashed",
-                ToolFailureKind::InvalidArguments => "invalid_arguments",
-                ToolFailureKind::ProtocolViolation => "protocol_violation",
-                ToolFailureKind::Timeout => "timeout",
-                ToolFailureKind::Unavailable => "unavailable",
-                ToolFailureKind::UnknownTool => "unknown_tool",
-            },
+            "disposition": values::disposition(lost.disposition),
+            "kind": values::tool_failure(lost.kind),
             "message": lost.message,
             "then": values::after_loss(lost.then),
         })
@@ -282,14 +321,16 @@ fn answer(answer: &Answer) -> Value {
         Answer::Approval(Approval::Granted { edited, .. }) => {
             json!({ "answer": "granted", "edited_arguments": edited.as_deref() })
         }
-        Answer::ClientResult(given) => merge(json!({ "answer": "result" }), result(&given.result)),
+        Answer::ClientResult(client) => {
+            json!({ "answer": "result", "result": result(&client.result) })
+        }
         Answer::Elicitation(ElicitationAnswer::Accepted(value)) => {
             json!({ "answer": "accepted", "value": &**value })
         }
         Answer::Elicitation(ElicitationAnswer::Declined) => json!({ "answer": "declined" }),
         Answer::Elicitation(ElicitationAnswer::Dismissed) => json!({ "answer": "dismissed" }),
         Answer::UnknownOutcome(UnknownAnswer::Landed(landed)) => {
-            merge(json!({ "answer": "landed" }), result(landed))
+            json!({ "answer": "landed", "result": result(landed) })
         }
         Answer::UnknownOutcome(UnknownAnswer::Report) => json!({ "answer": "report" }),
         Answer::UnknownOutcome(UnknownAnswer::Retry) => json!({ "answer": "retry" }),
@@ -297,18 +338,16 @@ fn answer(answer: &Answer) -> Value {
 }
 
 fn result(result: &ToolResult) -> Value {
-    let content = result.content.iter().map(|part| match part {
-        OutcomePart::Audio(audio) => merge(json!({ "type": "audio" }), media(&audio.source)),
-        OutcomePart::Document(document) => merge(
-            json!({ "type": "document", "title": document.title }),
-            media(&document.source),
-        ),
-        OutcomePart::Image(image) => merge(json!({ "type": "image" }), media(&image.source)),
-        OutcomePart::Text(text) => json!({ "type": "text", "text": text }),
+    let files = result.content.iter().filter_map(|part| match part {
+        OutcomePart::Audio(sound) => Some(audio(sound)),
+        OutcomePart::Document(paper) => Some(document_block(paper)),
+        OutcomePart::Image(picture) => Some(image(picture)),
+        OutcomePart::Text(_) => None,
     });
     json!({
         "is_error": result.is_error,
-        "content": content.collect::<Vec<_>>(),
+        "text": result.to_text(),
         "structured": result.structured.as_deref(),
+        "files": files.collect::<Vec<_>>(),
     })
 }

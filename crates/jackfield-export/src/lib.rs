@@ -17,6 +17,7 @@ use jackfield_domain::ids::SessionId;
 use jackfield_domain::turn_log::SessionLog;
 use jackfield_domain::wait::Delivery;
 
+pub use self::json::session;
 pub use self::redact::steps as without_private;
 pub use self::secrets::{without_secrets, without_secrets_in};
 

@@ -1,12 +1,18 @@
 //! JSON values for programs, the same in all documents and JSON lines.
 
-use jackfield_domain::fact::{AfterLoss, TurnEnd};
-use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
+use std::time::Duration;
+
+use jackfield_domain::block::RanBy;
+use jackfield_domain::fact::{AfterLoss, ModelCallEnd, TurnEnd};
+use jackfield_domain::failure::{Disposition, ModelFailure, ModelFailureKind, ToolFailureKind};
 use jackfield_domain::limits::LimitKind;
+use jackfield_domain::message::Role;
 use jackfield_domain::note::Note;
+use jackfield_domain::price::Cost;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::turn_log::TurnLog;
 use jackfield_domain::usage::Usage;
 use jackfield_domain::wait::{CancelCause, WaitEndKind, WaitKind};
 use serde_json::{Value, json};
@@ -52,12 +58,89 @@ pub const fn after_loss(then: AfterLoss) -> &'static str {
     }
 }
 
+/// The runner of a tool.
+#[must_use]
+pub const fn ran_by(ran_by: RanBy) -> &'static str {
+    match ran_by {
+        RanBy::Client => "client",
+        RanBy::Engine => "engine",
+        RanBy::Provider => "provider",
+    }
+}
+
+/// The author of a message.
+#[must_use]
+pub const fn role(role: Role) -> &'static str {
+    match role {
+        Role::Assistant => "assistant",
+        Role::System => "system",
+        Role::Tool => "tool",
+        Role::User => "user",
+    }
+}
+
+/// The kind of a tool failure.
+#[must_use]
+pub const fn tool_failure(kind: ToolFailureKind) -> &'static str {
+    match kind {
+        ToolFailureKind::Cancelled => "cancelled",
+        ToolFailureKind::Crashed => "crashed",
+        ToolFailureKind::InvalidArguments => "invalid_arguments",
+        ToolFailureKind::ProtocolViolation => "protocol_violation",
+        ToolFailureKind::Timeout => "timeout",
+        ToolFailureKind::Unavailable => "unavailable",
+        ToolFailureKind::UnknownTool => "unknown_tool",
+    }
+}
+
+/// What is known about the effects of a failed call.
+#[must_use]
+pub const fn disposition(disposition: Disposition) -> &'static str {
+    match disposition {
+        Disposition::Landed => "landed",
+        Disposition::NotSent => "not_sent",
+        Disposition::Unknown => "unknown",
+    }
+}
+
+/// The state of a turn.
+#[must_use]
+pub fn turn_status(turn: &TurnLog) -> &'static str {
+    if turn.end().is_some() {
+        "ended"
+    } else if turn.only_waits() {
+        "waiting"
+    } else {
+        "running"
+    }
+}
+
+/// A cost: exact decimal numbers, as texts.
+#[must_use]
+pub fn cost(cost: &Cost) -> Value {
+    json!({
+        "currency": cost.currency,
+        "amount": cost.amount.to_string(),
+        "estimated": cost.estimated.to_string(),
+    })
+}
+
 /// The cause of a cancelled turn.
 #[must_use]
 pub const fn cause(cause: CancelCause) -> &'static str {
     match cause {
         CancelCause::Asked => "asked",
         CancelCause::Superseded => "superseded",
+    }
+}
+
+/// How a model call ended without a reply.
+#[must_use]
+pub const fn model_call_end(end: &ModelCallEnd) -> &'static str {
+    match end {
+        ModelCallEnd::Cancelled => "cancelled",
+        ModelCallEnd::Failed(_) => "failed",
+        ModelCallEnd::Lost => "lost",
     }
 }
 
@@ -138,6 +221,12 @@ pub const fn wait_end(kind: WaitEndKind) -> &'static str {
         WaitEndKind::Expired => "expired",
         WaitEndKind::Superseded => "superseded",
     }
+}
+
+/// A duration in milliseconds.
+#[must_use]
+pub fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A note.

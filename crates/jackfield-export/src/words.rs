@@ -6,6 +6,7 @@ use jackfield_domain::fact::CallEnd;
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::note::{NoteEffect, NoteKind};
 use jackfield_domain::reply::FinishReason;
+use jackfield_domain::turn_log::{CallLog, TurnLog};
 use jackfield_domain::wait::CancelCause;
 
 /// The text for a cancelled turn.
@@ -75,6 +76,8 @@ pub enum Status {
     Failed,
     /// It was not run.
     NotRun,
+    /// It has not started.
+    Queued,
     /// It runs.
     Running,
     /// Whether it took effect is unknown.
@@ -84,6 +87,17 @@ pub enum Status {
 }
 
 impl Status {
+    /// The status of a call of a turn.
+    #[must_use]
+    pub fn of_call(turn: &TurnLog, call: &CallLog) -> Self {
+        match call.outcome() {
+            Some((end, result)) => Self::from_end(end, result.is_error),
+            None if turn.is_asked(call) => Self::Waiting,
+            None if call.attempts.is_empty() => Self::Queued,
+            None => Self::Running,
+        }
+    }
+
     /// The status of a closed call.
     #[must_use]
     pub const fn from_end(end: CallEnd, is_error: bool) -> Self {
@@ -111,6 +125,7 @@ impl Status {
             Self::Done => "done",
             Self::Failed => "failed",
             Self::NotRun => "not_run",
+            Self::Queued => "queued",
             Self::Running => "running",
             Self::Unknown => "unknown",
             Self::Waiting => "waiting",
@@ -127,6 +142,7 @@ impl Status {
             | Self::Denied
             | Self::Done
             | Self::Failed
+            | Self::Queued
             | Self::Running
             | Self::Waiting => self.code(),
         }
@@ -136,7 +152,7 @@ impl Status {
     #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {
-            Self::Cancelled | Self::NotRun => "-",
+            Self::Cancelled | Self::NotRun | Self::Queued => "-",
             Self::Denied | Self::Failed => "✗",
             Self::Done => "✓",
             Self::Running => "▸",

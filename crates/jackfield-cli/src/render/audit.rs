@@ -3,8 +3,6 @@
 use std::io::{self, Write};
 
 use jackfield_domain::audit::{AuditEntry, AuditedCall};
-use jackfield_domain::block::RanBy;
-use jackfield_domain::failure::{Disposition, ToolFailureKind};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::policy::Permission;
 use jackfield_domain::time::WallTime;
@@ -276,11 +274,7 @@ fn call_json(session: &SessionId, call: &AuditedCall) -> Value {
         "name": call.call.name.as_str(),
         "server": origin.map(|origin| origin.toolbox.as_str()),
         "tool": origin.map(|origin| &*origin.tool),
-        "ran_by": match call.call.ran_by {
-            RanBy::Client => "client",
-            RanBy::Engine => "engine",
-            RanBy::Provider => "provider",
-        },
+        "ran_by": values::ran_by(call.call.ran_by),
         "arguments": raw(&call.call.input),
         "arguments_edited": call.edited.as_deref().map(raw),
         "who": call.deciders(),
@@ -348,29 +342,13 @@ fn attempt_json(one: &AttemptLog) -> Value {
         } = lost;
         json!({
             "at": since::exact(*at),
-            "disposition": match disposition {
-                Disposition::Landed => "landed",
-                Disposition::NotSent => "not_sent",
-                Disposition::Unknown => "unknown",
-            },
-            "kind": failure(*kind),
+            "disposition": values::disposition(*disposition),
+            "kind": values::tool_failure(*kind),
             "message": message,
             "then": values::after_loss(*then),
         })
     });
     json!({ "number": one.number, "at": since::exact(one.at), "lost": lost })
-}
-
-const fn failure(kind: ToolFailureKind) -> &'static str {
-    match kind {
-        ToolFailureKind::Cancelled => "cancelled",
-        ToolFailureKind::Crashed => "crashed",
-        ToolFailureKind::InvalidArguments => "invalid_arguments",
-        ToolFailureKind::ProtocolViolation => "protocol_violation",
-        ToolFailureKind::Timeout => "timeout",
-        ToolFailureKind::Unavailable => "unavailable",
-        ToolFailureKind::UnknownTool => "unknown_tool",
-    }
 }
 
 fn raw(input: &ToolInput) -> &str {

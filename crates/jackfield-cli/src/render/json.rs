@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::time::Duration;
 
-use jackfield_domain::block::{Content, RanBy, ToolCall};
+use jackfield_domain::block::{Content, ToolCall};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{Fact, ModelCallEnd, ToolUse};
 use jackfield_domain::ids::{ModelAttempt, ToolCallId};
@@ -20,7 +19,8 @@ use crate::render::words::{self, Status};
 use crate::render::{PromptPlace, TurnRenderer, spent};
 
 pub(crate) use jackfield_export::values::{
-    arguments, end, failure, finish, limit_kind, merge, model, note, wait_end, wait_kind,
+    arguments, end, failure, limit_kind, merge, millis, model, model_call_end, note, ran_by,
+    wait_end, wait_kind,
 };
 
 /// Renders a turn for a program.
@@ -148,11 +148,11 @@ impl<O: Write + Send> Json<O> {
                 why,
                 ..
             } => {
-                let (why, failed) = match why {
-                    ModelCallEnd::Cancelled => ("cancelled", None),
-                    ModelCallEnd::Failed(failed) => ("failed", Some(failure(failed))),
-                    ModelCallEnd::Lost => ("lost", None),
+                let failed = match why {
+                    ModelCallEnd::Failed(failed) => Some(failure(failed)),
+                    ModelCallEnd::Cancelled | ModelCallEnd::Lost => None,
                 };
+                let why = model_call_end(why);
                 let wait = retry_at.map(|at| millis(at.since(now.wall)));
                 let event = if retry_at.is_some() {
                     "retry"
@@ -295,15 +295,10 @@ pub fn outcome(result: &ToolResult) -> Value {
 }
 
 fn call_event(attempt: ModelAttempt, block: u64, call: &ToolCall) -> Value {
-    let ran_by = match call.ran_by {
-        RanBy::Client => "client",
-        RanBy::Engine => "engine",
-        RanBy::Provider => "provider",
-    };
     json!({
         "event": "tool_call",
         "round": attempt.round, "block": block, "id": call.id.as_str(), "name": call.name.as_str(),
-        "arguments": arguments(&call.input), "ran_by": ran_by,
+        "arguments": arguments(&call.input), "ran_by": ran_by(call.ran_by),
     })
 }
 
@@ -330,8 +325,4 @@ fn wait_subject(kind: &WaitKind) -> Option<String> {
 /// The identity of a note: every round repeats it, but a turn reports it once.
 fn subject(note: &Note) -> (String, String) {
     (note.code.to_string(), note.path.clone())
-}
-
-pub(crate) fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

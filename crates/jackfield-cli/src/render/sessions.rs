@@ -1,6 +1,5 @@
 //! Sessions, for people and for programs.
 
-mod document;
 mod history;
 
 use std::io::{self, Write};

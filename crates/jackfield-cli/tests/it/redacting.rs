@@ -128,11 +128,15 @@ proptest! {
 }
 
 /// The fields of a redacted document that may have what was said, and names.
-const SAID: [&str; 19] = [
+const SAID: [&str; 23] = [
     "[text].text",
     "[refusal].text",
     "[tool_call].name",
+    ".answer",
     ".calls.name",
+    ".calls.source.server",
+    ".calls.source.tool",
+    ".cost.currency",
     ".questions.ended.by",
     ".questions.ended.reason",
     ".end.failure.message",

@@ -2,7 +2,7 @@
 //! each event exactly once.
 
 use jackfield_domain::cursor::Cursor;
-use jackfield_domain::fact::{AfterLoss, Envelope, Fact, ModelCallEnd};
+use jackfield_domain::fact::{Envelope, Fact, ModelCallEnd};
 use jackfield_domain::ids::{ModelAttempt, SessionId, ToolCallId, TurnId};
 use jackfield_domain::session_events::{
     SessionEvent, TextEvent, TextEventKind, TextKind, TextStart,
@@ -80,9 +80,9 @@ impl SessionEvents {
         let its = self.turn.as_ref().filter(|log| log.turn == *turn);
         its.is_some_and(|log| {
             // An unknown call counts as closed.
-            let is_closed = |call| log.call(call).is_none_or(story::is_closed);
+            let is_closed = |call| log.call(call).is_none_or(|call| call.outcome().is_some());
             let are_closed = || self.awaited_calls.iter().all(is_closed);
-            log.end().is_some() || (self.step_complete && story::only_waits(log) && are_closed())
+            log.end().is_some() || (self.step_complete && log.only_waits() && are_closed())
         })
     }
 
@@ -136,12 +136,7 @@ impl SessionEvents {
                 kind: words::tool_failure(*kind).to_owned(),
                 message: message.to_string(),
                 disposition: words::disposition(*disposition).to_owned(),
-                then: match then {
-                    AfterLoss::Ask => "ask",
-                    AfterLoss::Repeat => "repeat",
-                    AfterLoss::Report => "report",
-                }
-                .to_owned(),
+                then: words::after_loss(*then).to_owned(),
             }),
             Fact::CallStarted { attempt, .. } => EventView::CallStarted(CallMoved {
                 call: attempt.call.to_string(),
@@ -216,11 +211,11 @@ fn broken_reply(fact: &Fact, now: Now) -> Option<ReplyBroken> {
     else {
         return None;
     };
-    let (why, failure) = match why {
-        ModelCallEnd::Cancelled => ("cancelled", None),
-        ModelCallEnd::Failed(failure) => ("failed", Some(FailureView::from_failure(failure))),
-        ModelCallEnd::Lost => ("lost", None),
+    let failure = match why {
+        ModelCallEnd::Failed(failure) => Some(FailureView::from_failure(failure)),
+        ModelCallEnd::Cancelled | ModelCallEnd::Lost => None,
     };
+    let why = words::model_call_end(why);
     Some(ReplyBroken {
         round: attempt.round,
         attempt: attempt.attempt,

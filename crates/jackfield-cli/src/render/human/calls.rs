@@ -117,6 +117,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
             Status::Denied | Status::Failed => BAD,
             Status::Cancelled
             | Status::NotRun
+            | Status::Queued
             | Status::Running
             | Status::Unknown
             | Status::Waiting => WARM,

@@ -9,11 +9,11 @@ use jackfield_domain::message::{Message, Role};
 use jackfield_domain::turn_log::{ForkOrigin, LogEntry, SessionLog, TurnLog, WaitLog};
 use jackfield_domain::wait::{Wait, WaitKind};
 use jackfield_engine::SessionRow;
+use jackfield_export::values;
+use serde_json::json;
 
-use super::document::session_json;
 use super::{SessionStatus, age, now, place, size, time, title};
 use crate::render::approvals::short;
-use crate::render::json;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
 use crate::render::words::{self, Status};
@@ -33,7 +33,12 @@ pub fn show(
     verbose: bool,
 ) -> io::Result<()> {
     if as_json {
-        return document(out, &session_json(session, row, log));
+        let form = jackfield_export::session(session, log, false);
+        let more = json!({
+            "title": row.map(|row| row.title.to_string()),
+            "state": row.map(|row| SessionStatus::of(row).code()),
+        });
+        return document(out, &values::merge(form, more));
     }
     let mut facts = vec![words::counted(log.turns.len() as u64, "turn")];
     if let Some(row) = row {
@@ -120,7 +125,7 @@ fn turn_with_origin(
     origin: &str,
     verbose: bool,
 ) -> io::Result<()> {
-    let model = json::model(&turn.setup.model);
+    let model = values::model(&turn.setup.model);
     let began = time(turn.began);
     let (ordinal, model) = (turn.ordinal, words::one_line(&model));
     let line = format!("{DIM}── turn {ordinal}{origin} · {model} · {began}{DIM:#}");
