@@ -190,6 +190,9 @@ pub enum ToolChoiceForms {
     Subset,
 }
 
+/// The lifetimes of a cache point, in seconds.
+pub(crate) const LIFETIMES: [(u32, &str); 2] = [(1800, "30m"), (43200, "12h")];
+
 const EFFORTS: &[Effort] = &[
     Effort::None,
     Effort::Minimal,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_dialect_kit::media_text;
+use jackfield_dialect_kit::outgoing::BlockPath;
 use jackfield_domain::block::{
     Block, CalledName, Content, OpaqueBlock, RanBy, Text, Thinking, ToolCall,
 };
@@ -14,7 +15,7 @@ use jackfield_domain::tool_input::ToolInput;
 use serde_json::{Map, Value, json};
 
 use super::Unsupported;
-use super::conversation::{BlockPath, RequestWriter, plain};
+use super::conversation::{RequestWriter, plain};
 use crate::DIALECT;
 use crate::reply::{annotation_source, state};
 use crate::wire;
@@ -28,24 +29,24 @@ impl RequestWriter<'_> {
     ) -> Result<Option<wire::Block>, Unsupported> {
         Ok(match &block.content {
             Content::Audio(audio) => {
-                self.withhold(at, block, &[]);
+                self.notes.withheld(at, &block.opaque, &[]);
                 self.audio(at, audio)?
             }
             Content::Document(document) => {
-                self.withhold(at, block, &[]);
+                self.notes.withheld(at, &block.opaque, &[]);
                 self.document(at, document)?
             }
             Content::Image(image) => {
-                self.withhold(at, block, &[]);
+                self.notes.withheld(at, &block.opaque, &[]);
                 self.image(at, image)?
             }
             Content::Opaque(opaque) => self.opaque(at, block, opaque),
             Content::Refusal(text) => {
-                self.withhold(at, block, &[]);
+                self.notes.withheld(at, &block.opaque, &[]);
                 self.refusal(at, text)
             }
             Content::Text(text) => {
-                self.withhold(at, block, &[]);
+                self.notes.withheld(at, &block.opaque, &[]);
                 self.text(at, text)
             }
             Content::Thinking(thinking) => self.thinking(at, block, thinking),
@@ -57,27 +58,15 @@ impl RequestWriter<'_> {
                         .dropped(NoteEffect::Quality, "provider_outcome_withheld", at);
                     None
                 } else {
-                    self.withhold(at, block, &[]);
+                    self.notes.withheld(at, &block.opaque, &[]);
                     Some(self.outcome(at, outcome))
                 }
             }
         })
     }
 
-    /// Notes all opaque state of a block that is not sent: all but that at the indices `sent`.
-    pub(super) fn withhold(&mut self, at: BlockPath, block: &Block, sent: &[usize]) {
-        for k in (0..block.opaque.len()).filter(|k| !sent.contains(k)) {
-            self.notes.dropped(
-                NoteEffect::Quality,
-                "state_withheld",
-                format_args!("{at}.opaque[{k}]"),
-            );
-        }
-    }
-
     fn text(&mut self, at: BlockPath, text: &Text) -> Option<wire::Block> {
-        if text.text.trim().is_empty() {
-            self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
+        if self.notes.is_blank(at, &text.text) {
             return None;
         }
         let mut citations = Vec::new();
@@ -106,8 +95,7 @@ impl RequestWriter<'_> {
     }
 
     fn refusal(&mut self, at: BlockPath, text: &str) -> Option<wire::Block> {
-        if text.trim().is_empty() {
-            self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
+        if self.notes.is_blank(at, text) {
             return None;
         }
         self.notes
@@ -134,7 +122,7 @@ impl RequestWriter<'_> {
                 .dropped(NoteEffect::Quality, "thinking_withheld", at);
             return None;
         };
-        self.withhold(at, block, &[place]);
+        self.notes.withheld(at, &block.opaque, &[place]);
         if thinking.redacted {
             if !thinking.text.is_empty() {
                 let path = format_args!("{at}.text");
@@ -180,7 +168,7 @@ impl RequestWriter<'_> {
             .into_iter()
             .chain(toolset.map(|(place, _)| place))
             .collect();
-        self.withhold(at, block, &sent);
+        self.notes.withheld(at, &block.opaque, &sent);
         if let Some((_, toolset)) = toolset {
             self.toolsets.insert(call.id.clone(), toolset.to_owned());
         }
@@ -212,7 +200,8 @@ impl RequestWriter<'_> {
             return None;
         };
         let place = state::find(&block.opaque, self.owner, state::PROVIDER_CALL);
-        self.withhold(at, block, &[place.map_or(0, |(place, _)| place)]);
+        self.notes
+            .withheld(at, &block.opaque, &[place.map_or(0, |(place, _)| place)]);
         let mut fields = known.fields.clone();
         fields.insert(
             "input".to_owned(),
@@ -264,26 +253,12 @@ impl RequestWriter<'_> {
             state::result_of(&opaque.json).is_none_or(|id| self.complete_calls.contains(id));
         let is_own = opaque.owner == *self.owner && at.role != Role::System;
         let fields = state::fields_of(opaque).filter(|_| is_own && paired);
-        self.withhold(at, block, &[]);
+        self.notes.withheld(at, &block.opaque, &[]);
         if let Some(fields) = fields {
-            if opaque.fallback.is_some() {
-                let path = format_args!("{at}.fallback");
-                self.notes
-                    .dropped(NoteEffect::Cosmetic, "fallback_not_sent", path);
-            }
+            self.notes.fallback_lost(at, opaque);
             return Some(wire::Block::Other(fields.clone()));
         }
-        let fallback = opaque
-            .fallback
-            .as_deref()
-            .filter(|text| !text.trim().is_empty());
-        let Some(text) = fallback else {
-            self.notes
-                .dropped(NoteEffect::Quality, "opaque_withheld", at);
-            return None;
-        };
-        self.notes.opaque_as_text(at.role, at);
-        Some(plain(text))
+        self.notes.fallback(at, opaque).map(plain)
     }
 
     fn audio(&mut self, at: BlockPath, audio: &Audio) -> Result<Option<wire::Block>, Unsupported> {
@@ -308,8 +283,7 @@ impl RequestWriter<'_> {
         at: BlockPath,
         document: &Document,
     ) -> Result<Option<wire::Block>, Unsupported> {
-        if matches!(&document.source, MediaSource::Text(text) if text.trim().is_empty()) {
-            self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
+        if matches!(&document.source, MediaSource::Text(text) if self.notes.is_blank(at, text)) {
             return Ok(None);
         }
         let source = self.document_source(&document.source);
@@ -337,15 +311,6 @@ impl RequestWriter<'_> {
         self.notes
             .approximated(NoteEffect::Meaning, "media_as_text", at);
         Ok(Some(plain(words)))
-    }
-}
-
-impl BlockPath {
-    fn unsupported(self, reason: &'static str) -> Unsupported {
-        Unsupported {
-            path: self.to_string(),
-            reason,
-        }
     }
 }
 

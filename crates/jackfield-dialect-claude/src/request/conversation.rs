@@ -1,11 +1,11 @@
 //! Maps the conversation: domain messages as wire messages, and their cache points.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::sync::Arc;
 
 use jackfield_dialect_kit::ids::{IdForm, WireIds};
 use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::outgoing::BlockPath;
 use jackfield_domain::block::{Block, Content, RanBy};
 use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::message::{Message, Role};
@@ -50,20 +50,6 @@ pub(super) struct RequestWriter<'a> {
     pub(super) toolsets: HashMap<ToolCallId, String>,
 }
 
-/// A place in the conversation; its path is written out only when a note needs it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BlockPath {
-    pub(super) message: usize,
-    pub(super) block: usize,
-    pub(super) role: Role,
-}
-
-impl fmt::Display for BlockPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "messages[{}].blocks[{}]", self.message, self.block)
-    }
-}
-
 /// Maps the system prompt and the conversation.
 pub(super) fn to_wire(
     request: &ModelRequest,
@@ -75,28 +61,20 @@ pub(super) fn to_wire(
     let (mut system, mut cached_system) = (Vec::new(), Vec::new());
     // The client's own parts have a separate index, as others may precede them.
     let mut own = 0;
-    for (n, part) in request.system.parts.iter().enumerate() {
-        if part.text.trim().is_empty() {
-            notes.dropped(
-                NoteEffect::Cosmetic,
-                "blank_text",
-                format_args!("system.parts[{n}]"),
-            );
-        } else {
-            let mut block = plain(&part.text);
-            if part.origin == PartOrigin::Flag {
-                let path = format!("{SYSTEM}/{own}/cache_control");
-                own += 1;
-                if let (Some(place), Some(cache)) = (
-                    cache_control(&mut block),
-                    cache_point(&request.settings.extensions, &path),
-                ) {
-                    *place = Some(cache);
-                    cached_system.push(path);
-                }
+    for part in notes.system_parts(&request.system) {
+        let mut block = plain(&part.text);
+        if part.origin == PartOrigin::Flag {
+            let path = format!("{SYSTEM}/{own}/cache_control");
+            own += 1;
+            if let (Some(place), Some(cache)) = (
+                cache_control(&mut block),
+                cache_point(&request.settings.extensions, &path),
+            ) {
+                *place = Some(cache);
+                cached_system.push(path);
             }
-            system.push(block);
         }
+        system.push(block);
     }
     let mut outward = RequestWriter {
         cache_paths: Vec::new(),
@@ -301,12 +279,7 @@ impl RequestWriter<'_> {
 
     fn message(&mut self, n: usize, message: &Message) -> Result<Vec<wire::Block>, Unsupported> {
         let mut blocks = Vec::with_capacity(message.blocks.len());
-        for (b, block) in message.blocks.iter().enumerate() {
-            let at = BlockPath {
-                message: n,
-                block: b,
-                role: message.role,
-            };
+        for (at, block) in BlockPath::of(message, n) {
             if let Some(mut wire) = self.block(at, block)? {
                 self.set_cache_point(at, block, &mut wire);
                 blocks.push(wire);
@@ -328,26 +301,19 @@ impl RequestWriter<'_> {
     fn set_cache_point(&mut self, at: BlockPath, block: &Block, wire: &mut wire::Block) {
         let Some(point) = block.cache else { return };
         let Some(cache) = cache_control(wire) else {
-            let path = format_args!("{at}.cache");
-            self.notes
-                .dropped(NoteEffect::Cost, "cache_point_not_possible", path);
+            self.notes.cache_point_lost(at, block);
             return;
         };
-        let ttl = point
-            .seconds
-            .map(|seconds| if seconds <= 300 { "5m" } else { "1h" });
-        if !matches!(point.seconds, None | Some(300 | 3600)) {
-            let path = format_args!("{at}.cache");
-            self.notes
-                .approximated(NoteEffect::Cost, "cache_lifetime", path);
-        }
         *cache = Some(wire::CacheControl {
             kind: "ephemeral".to_owned(),
-            ttl: ttl.map(str::to_owned),
+            ttl: self.notes.cache_lifetime(at, point, LIFETIMES),
         });
         self.cache_paths.push(at.to_string());
     }
 }
+
+/// The lifetimes of a cache point, in seconds.
+const LIFETIMES: [(u32, &str); 2] = [(300, "5m"), (3600, "1h")];
 
 /// A text block.
 pub(super) fn plain(text: &str) -> wire::Block {

@@ -1,5 +1,6 @@
 //! Maps outcomes of tool calls to `tool_result` blocks, and the sources of media.
 
+use jackfield_dialect_kit::outgoing::BlockPath;
 use jackfield_dialect_kit::{json_text, media_text};
 use jackfield_domain::media::{Image, ImageDetail, MediaSource};
 use jackfield_domain::note::NoteEffect;
@@ -7,7 +8,7 @@ use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
 use serde_json::Value;
 
 use super::blocks::document_block;
-use super::conversation::{BlockPath, RequestWriter, plain};
+use super::conversation::{RequestWriter, plain};
 use crate::reply::state;
 use crate::wire;
 
@@ -16,11 +17,9 @@ impl RequestWriter<'_> {
         let echoed = state::find(&outcome.opaque, self.owner, state::TOOLSET)
             .and_then(|(place, json)| Some((place, json.as_str()?)))
             .filter(|_| !self.toolsets.contains_key(&outcome.call));
-        for k in (0..outcome.opaque.len()).filter(|k| Some(*k) != echoed.map(|(place, _)| place)) {
-            let path = format_args!("{at}.outcome.opaque[{k}]");
-            self.notes
-                .dropped(NoteEffect::Quality, "state_withheld", path);
-        }
+        let sent = echoed.map(|(place, _)| place);
+        let path = format_args!("{at}.outcome");
+        self.notes.withheld(path, &outcome.opaque, sent.as_slice());
         let known = self.toolsets.get(&outcome.call).cloned();
         wire::Block::ToolResult(wire::ToolResult {
             tool_use_id: self.ids.wire_id(&outcome.call),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jackfield_dialect_kit::outgoing::BlockPath;
 use jackfield_domain::block::{Block, CalledName, Content, RanBy, Thinking, ToolCall};
 use jackfield_domain::message::Message;
 use jackfield_domain::naming::bare_tool_name;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::Unsupported;
 use super::content::{in_words, text_part};
-use super::conversation::{BlockPath, RequestWriter};
+use super::conversation::RequestWriter;
 use super::tools::TEXT_FIELD;
 use crate::chat::reply::state;
 use crate::chat::wire;
@@ -51,12 +52,7 @@ impl RequestWriter<'_> {
             text_parts: Vec::new(),
         };
         self.details(n, message, &mut builder);
-        for (b, block) in message.blocks.iter().enumerate() {
-            let at = BlockPath {
-                message: n,
-                block: b,
-                role: message.role,
-            };
+        for (at, block) in BlockPath::of(message, n) {
             self.push_block(at, block, &mut builder)?;
         }
         if let Some(message) = self.finish_assistant(n, builder, calls) {
@@ -70,7 +66,9 @@ impl RequestWriter<'_> {
         let found = state::find(&message.opaque, self.owner, state::REASONING_DETAILS);
         let found = found.and_then(|(place, json)| Some((place, json.as_array()?)));
         let found = found.filter(|_| self.profile.reasoning_echo != ReasoningEcho::Never);
-        self.withhold_of_message(n, message, found.map(|(place, _)| place));
+        let sent = found.map(|(place, _)| place);
+        let path = format_args!("messages[{n}]");
+        self.notes.withheld(path, &message.opaque, sent.as_slice());
         builder.message.reasoning_details = found.map(|(_, details)| details.clone());
     }
 
@@ -82,13 +80,13 @@ impl RequestWriter<'_> {
     ) -> Result<(), Unsupported> {
         let part = match &block.content {
             Content::Audio(_) | Content::Document(_) | Content::Image(_) => {
-                self.withhold(at, block, None);
+                self.notes.withheld(at, &block.opaque, &[]);
                 self.notes
                     .approximated(NoteEffect::Meaning, "media_as_text", at);
                 in_words(&block.content).map(|words| text_part(&words))
             }
             Content::Opaque(opaque) => {
-                self.withhold(at, block, None);
+                self.notes.withheld(at, &block.opaque, &[]);
                 let id = opaque.json.get("id").and_then(Value::as_str);
                 match id.filter(|_| *opaque.kind == *state::AUDIO && opaque.owner == *self.owner) {
                     Some(id) if builder.message.audio.is_none() => {
@@ -105,13 +103,12 @@ impl RequestWriter<'_> {
                 }
             }
             Content::Refusal(text) => {
-                self.withhold(at, block, None);
-                if text.trim().is_empty() {
-                    self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
+                self.notes.withheld(at, &block.opaque, &[]);
+                if self.notes.is_blank(at, text) {
                     return Ok(());
                 }
                 if self.profile.refusals {
-                    self.note_lost_cache_point(at, block);
+                    self.notes.cache_point_lost(at, block);
                     let refusal = &mut builder.message.refusal;
                     refusal.get_or_insert_default().push_str(text);
                     builder.places.push(BlockPosition::Refusal);
@@ -122,7 +119,7 @@ impl RequestWriter<'_> {
                 Some(text_part(text))
             }
             Content::Text(text) => {
-                self.withhold(at, block, None);
+                self.notes.withheld(at, &block.opaque, &[]);
                 self.text(at, text)
             }
             Content::Thinking(thinking) => {
@@ -150,14 +147,6 @@ impl RequestWriter<'_> {
             builder.text_parts.push((part, apart));
         }
         Ok(())
-    }
-
-    pub(super) fn note_lost_cache_point(&mut self, at: BlockPath, block: &Block) {
-        if block.cache.is_some() {
-            let path = format_args!("{at}.cache");
-            self.notes
-                .dropped(NoteEffect::Cost, "cache_point_not_possible", path);
-        }
     }
 
     fn thinking(
@@ -194,8 +183,8 @@ impl RequestWriter<'_> {
                 .dropped(NoteEffect::Quality, "thinking_withheld", at);
             return;
         }
-        self.note_lost_cache_point(at, block);
-        self.withhold(at, block, sent);
+        self.notes.cache_point_lost(at, block);
+        self.notes.withheld(at, &block.opaque, sent.as_slice());
         builder.places.push(BlockPosition::Thinking);
     }
 
@@ -213,8 +202,9 @@ impl RequestWriter<'_> {
         }
         let extra = state::find(&block.opaque, self.owner, state::EXTRA_CONTENT)
             .filter(|(_, json)| !json.is_null());
-        self.withhold(at, block, extra.map(|(place, _)| place));
-        self.note_lost_cache_point(at, block);
+        let sent = extra.map(|(place, _)| place);
+        self.notes.withheld(at, &block.opaque, sent.as_slice());
+        self.notes.cache_point_lost(at, block);
         let name = self.called_name(at, &call.name);
         let mut wire = wire::ToolCall {
             id: Some(self.ids.wire_id(&call.id)),

@@ -1,6 +1,7 @@
 //! Maps the content of user, system and developer messages: blocks as parts.
 
 use jackfield_dialect_kit::media_text;
+use jackfield_dialect_kit::outgoing::BlockPath;
 use jackfield_domain::block::{Block, Content, OpaqueBlock, Text};
 use jackfield_domain::media::{Audio, Document, Image, ImageDetail, MediaSource};
 use jackfield_domain::message::Role;
@@ -8,7 +9,7 @@ use jackfield_domain::note::NoteEffect;
 use serde_json::{Map, Value};
 
 use super::Unsupported;
-use super::conversation::{BlockPath, RequestWriter};
+use super::conversation::RequestWriter;
 use crate::chat::wire;
 
 /// The image types that the vendor takes (2026-11); compatible servers generally take no others.
@@ -21,7 +22,7 @@ impl RequestWriter<'_> {
         at: BlockPath,
         block: &Block,
     ) -> Result<Option<wire::Part>, Unsupported> {
-        self.withhold(at, block, None);
+        self.notes.withheld(at, &block.opaque, &[]);
         Ok(match &block.content {
             Content::Audio(audio) => {
                 let part = self.audio(audio).filter(|_| at.role == Role::User);
@@ -63,15 +64,10 @@ impl RequestWriter<'_> {
     }
 
     pub(super) fn text(&mut self, at: BlockPath, text: &Text) -> Option<wire::Part> {
-        if text.text.trim().is_empty() {
-            self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
+        if self.notes.is_blank(at, &text.text) {
             return None;
         }
-        for k in 0..text.annotations.len() {
-            let path = format_args!("{at}.annotations[{k}]");
-            self.notes
-                .dropped(NoteEffect::Quality, "annotation_not_sent", path);
-        }
+        self.notes.annotations_lost(at, text);
         Some(text_part(&text.text))
     }
 
@@ -79,21 +75,10 @@ impl RequestWriter<'_> {
     pub(super) fn opaque(&mut self, at: BlockPath, opaque: &OpaqueBlock) -> Option<wire::Part> {
         let mine = opaque.owner == *self.owner && at.role != Role::System;
         if let Some(fields) = part_fields(opaque).filter(|_| mine) {
-            if opaque.fallback.is_some() {
-                let path = format_args!("{at}.fallback");
-                self.notes
-                    .dropped(NoteEffect::Cosmetic, "fallback_not_sent", path);
-            }
+            self.notes.fallback_lost(at, opaque);
             return Some(wire::Part::Other(fields.clone()));
         }
-        let fallback = opaque.fallback.as_deref();
-        let Some(text) = fallback.filter(|text| !text.trim().is_empty()) else {
-            self.notes
-                .dropped(NoteEffect::Quality, "opaque_withheld", at);
-            return None;
-        };
-        self.notes.opaque_as_text(at.role, at);
-        Some(text_part(text))
+        self.notes.fallback(at, opaque).map(text_part)
     }
 
     fn user_document(
@@ -102,8 +87,7 @@ impl RequestWriter<'_> {
         document: &Document,
     ) -> Result<Option<wire::Part>, Unsupported> {
         if let MediaSource::Text(text) = &document.source {
-            if text.trim().is_empty() {
-                self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
+            if self.notes.is_blank(at, text) {
                 return Ok(None);
             }
             self.notes

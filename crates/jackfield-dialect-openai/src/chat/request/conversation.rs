@@ -1,9 +1,8 @@
 //! The conversation: domain messages as wire messages, in an order that the server takes.
 
-use std::fmt;
-
 use jackfield_dialect_kit::ids::WireIds;
 use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::outgoing::BlockPath;
 use jackfield_domain::block::{Block, RanBy};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::NoteEffect;
@@ -15,7 +14,7 @@ use super::Unsupported;
 use super::content::{into_content, joined, text_part};
 use crate::chat::wire;
 use crate::json_word;
-use crate::profile::{MessageOrder, Profile, SystemRole};
+use crate::profile::{LIFETIMES, MessageOrder, Profile, SystemRole};
 
 /// The assistant message inserted where the order requires one between tools and the user.
 const ANSWER_AFTER_TOOLS: &str = "I have seen the results.";
@@ -28,29 +27,6 @@ pub(super) struct RequestWriter<'a> {
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
     pub(super) profile: &'a Profile,
-}
-
-/// A place in the conversation; its path is written out only when a note needs it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BlockPath {
-    pub(super) message: usize,
-    pub(super) block: usize,
-    pub(super) role: Role,
-}
-
-impl fmt::Display for BlockPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "messages[{}].blocks[{}]", self.message, self.block)
-    }
-}
-
-impl BlockPath {
-    pub(super) fn unsupported(self, reason: &'static str) -> Unsupported {
-        Unsupported {
-            path: self.to_string(),
-            reason,
-        }
-    }
 }
 
 /// Maps the system prompt and the conversation.
@@ -168,15 +144,8 @@ fn turns_with_calls(request: &ModelRequest) -> Vec<bool> {
 
 impl RequestWriter<'_> {
     fn system_prompt(&mut self, system: &SystemPrompt) {
-        let mut texts = Vec::new();
-        for (n, part) in system.parts.iter().enumerate() {
-            if part.text.trim().is_empty() {
-                let path = format_args!("system.parts[{n}]");
-                self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
-            } else {
-                texts.push(text_part(&part.text));
-            }
-        }
+        let parts = self.notes.system_parts(system).into_iter();
+        let texts: Vec<wire::Part> = parts.map(|part| text_part(&part.text)).collect();
         if texts.is_empty() {
             return;
         }
@@ -251,14 +220,10 @@ impl RequestWriter<'_> {
         n: usize,
         message: &Message,
     ) -> Result<Option<wire::Content>, Unsupported> {
-        self.withhold_of_message(n, message, None);
+        let path = format_args!("messages[{n}]");
+        self.notes.withheld(path, &message.opaque, &[]);
         let mut parts = Vec::with_capacity(message.blocks.len());
-        for (b, block) in message.blocks.iter().enumerate() {
-            let at = BlockPath {
-                message: n,
-                block: b,
-                role: message.role,
-            };
+        for (at, block) in BlockPath::of(message, n) {
             if let Some(mut part) = self.part(at, block)? {
                 self.set_cache_point(at, block, &mut part);
                 parts.push(part);
@@ -344,27 +309,8 @@ impl RequestWriter<'_> {
         });
     }
 
-    /// Notes all opaque state of a block that is not sent: all but the one at index `sent`.
-    pub(super) fn withhold(&mut self, at: BlockPath, block: &Block, sent: Option<usize>) {
-        for k in (0..block.opaque.len()).filter(|k| Some(*k) != sent) {
-            let path = format_args!("{at}.opaque[{k}]");
-            self.notes
-                .dropped(NoteEffect::Quality, "state_withheld", path);
-        }
-    }
-
-    /// The same for the state of a whole message.
-    pub(super) fn withhold_of_message(&mut self, n: usize, message: &Message, sent: Option<usize>) {
-        for k in (0..message.opaque.len()).filter(|k| Some(*k) != sent) {
-            let path = format_args!("messages[{n}].opaque[{k}]");
-            self.notes
-                .dropped(NoteEffect::Quality, "state_withheld", path);
-        }
-    }
-
     pub(super) fn set_cache_point(&mut self, at: BlockPath, block: &Block, part: &mut wire::Part) {
         let Some(point) = block.cache else { return };
-        let path = format_args!("{at}.cache");
         let place = match part {
             wire::Part::File {
                 prompt_cache_breakpoint,
@@ -388,21 +334,13 @@ impl RequestWriter<'_> {
             | wire::Part::Other(_)
             | wire::Part::Refusal { .. }
             | wire::Part::Text { .. } => {
-                self.notes
-                    .dropped(NoteEffect::Cost, "cache_point_not_possible", path);
+                self.notes.cache_point_lost(at, block);
                 return;
             }
         };
-        let ttl = point
-            .seconds
-            .map(|seconds| if seconds <= 1800 { "30m" } else { "12h" });
-        if !matches!(point.seconds, None | Some(1800 | 43200)) {
-            self.notes
-                .approximated(NoteEffect::Cost, "cache_lifetime", path);
-        }
         *place = Some(wire::CacheBreakpoint {
             mode: "explicit".to_owned(),
-            ttl: ttl.map(str::to_owned),
+            ttl: self.notes.cache_lifetime(at, point, LIFETIMES),
         });
     }
 }

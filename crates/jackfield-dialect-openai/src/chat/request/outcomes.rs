@@ -1,5 +1,6 @@
 //! Maps outcomes of tool calls: one text message each; their media follow separately.
 
+use jackfield_dialect_kit::outgoing::BlockPath;
 use jackfield_dialect_kit::{json_text, media_text};
 use jackfield_domain::block::Content;
 use jackfield_domain::media::MediaSource;
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 use super::Unsupported;
 use super::content::{document_text, into_content, text_part};
-use super::conversation::{BlockPath, RequestWriter};
+use super::conversation::RequestWriter;
 use crate::chat::wire;
 use crate::profile::MessageOrder;
 
@@ -20,22 +21,18 @@ const SILENT_ERROR: &str = "The tool failed and did not say why.";
 impl RequestWriter<'_> {
     /// Adds all outcomes of one reply, followed by their media.
     pub(super) fn outcomes(&mut self, n: usize, message: &Message) -> Result<(), Unsupported> {
-        self.withhold_of_message(n, message, None);
+        let path = format_args!("messages[{n}]");
+        self.notes.withheld(path, &message.opaque, &[]);
         let mut user_parts = Vec::new();
-        for (b, block) in message.blocks.iter().enumerate() {
-            let at = BlockPath {
-                message: n,
-                block: b,
-                role: message.role,
-            };
+        for (at, block) in BlockPath::of(message, n) {
             let Content::ToolOutcome(outcome) = &block.content else {
                 return Err(at.unsupported("tools have outcomes alone"));
             };
-            self.withhold(at, block, None);
+            self.notes.withheld(at, &block.opaque, &[]);
             let text = self.outcome(at, outcome, &mut user_parts);
             let mut part = text_part(&text);
             if text.is_empty() {
-                self.note_lost_cache_point(at, block);
+                self.notes.cache_point_lost(at, block);
             } else {
                 self.set_cache_point(at, block, &mut part);
             }
@@ -59,11 +56,8 @@ impl RequestWriter<'_> {
         outcome: &ToolOutcome,
         user_parts: &mut Vec<wire::Part>,
     ) -> String {
-        for k in 0..outcome.opaque.len() {
-            let path = format_args!("{at}.outcome.opaque[{k}]");
-            self.notes
-                .dropped(NoteEffect::Quality, "state_withheld", path);
-        }
+        let path = format_args!("{at}.outcome");
+        self.notes.withheld(path, &outcome.opaque, &[]);
         let result = &outcome.result;
         let name = self.ids.wire_id(&outcome.call);
         let mut texts = Vec::with_capacity(result.content.len());

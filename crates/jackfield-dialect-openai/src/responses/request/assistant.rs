@@ -1,13 +1,14 @@
 //! Maps the model's text, calls and reasoning to items.
 
 use jackfield_dialect_kit::media_text;
-use jackfield_domain::block::{Block, Content, OpaqueBlock, RanBy, Text, Thinking};
-use jackfield_domain::message::{Message, Role};
+use jackfield_dialect_kit::outgoing::BlockPath;
+use jackfield_domain::block::{Block, Content, OpaqueBlock, RanBy, Thinking};
+use jackfield_domain::message::Message;
 use jackfield_domain::note::NoteEffect;
 use serde_json::{Map, Value};
 
 use super::Unsupported;
-use super::conversation::{BlockPath, RequestWriter};
+use super::conversation::RequestWriter;
 use crate::responses::state::{self, MessagePart};
 use crate::responses::{DIALECT, wire};
 
@@ -44,12 +45,7 @@ impl RequestWriter<'_> {
                 .is_none_or(|(_, usable)| usable.is_some())
         });
         let mut items = ReplyItems::default();
-        for (b, block) in message.blocks.iter().enumerate() {
-            let at = BlockPath {
-                message: n,
-                block: b,
-                role: Role::Assistant,
-            };
+        for (at, block) in BlockPath::of(message, n) {
             self.block(at, block, ids_allowed, &mut items)?;
         }
         // The vendor refuses reasoning without the item that follows it.
@@ -147,8 +143,8 @@ impl RequestWriter<'_> {
                 place,
                 thinking,
             } = reasoning;
-            self.withhold(at, block, Some(place));
-            self.note_lost_cache_point(at, block);
+            self.notes.withheld(at, &block.opaque, &[place]);
+            self.notes.cache_point_lost(at, block);
             if *thinking.text != *state::reasoning_text(fields) {
                 let path = format_args!("{at}.text");
                 self.notes
@@ -197,14 +193,14 @@ impl RequestWriter<'_> {
         };
         let own_part = own_part.filter(|(_, mine)| mine.part == 0 || joins(mine));
         let Some((place, own_part)) = own_part else {
-            if let Some(text) = self.non_blank(at, text) {
+            if !self.notes.is_blank(at, text) {
                 let extra = self.without_item(at, block, found);
-                self.push(text_message(text, extra), items);
+                self.push(text_message(text.to_owned(), extra), items);
             }
             return;
         };
-        self.withhold(at, block, Some(place));
-        self.note_lost_cache_point(at, block);
+        self.notes.withheld(at, &block.opaque, &[place]);
+        self.notes.cache_point_lost(at, block);
         let part = self.annotated(at, block, part);
         if let Some(wire::Item::Message(message)) = items.sent.last_mut()
             && own_part.part > 0
@@ -234,21 +230,15 @@ impl RequestWriter<'_> {
             self.fields_without_id(at, block, (place, mine.item), same)
         });
         if kept_fields.is_none() {
-            self.withhold(at, block, None);
+            self.notes.withheld(at, &block.opaque, &[]);
         }
-        self.note_lost_cache_point(at, block);
+        self.notes.cache_point_lost(at, block);
         match &block.content {
             Content::Refusal(_) => {
                 self.notes
                     .approximated(NoteEffect::Cosmetic, "refusal_as_text", at);
             }
-            Content::Text(Text { annotations, .. }) => {
-                for k in 0..annotations.len() {
-                    let path = format_args!("{at}.annotations[{k}]");
-                    self.notes
-                        .dropped(NoteEffect::Quality, "annotation_not_sent", path);
-                }
-            }
+            Content::Text(text) => self.notes.annotations_lost(at, text),
             Content::Audio(_)
             | Content::Document(_)
             | Content::Image(_)
@@ -274,7 +264,8 @@ impl RequestWriter<'_> {
         } else {
             state::without_nulls(&state::without(item, &["id", "status"]))
         };
-        self.withhold(at, block, (!kept.is_empty()).then_some(place));
+        let sent = (!kept.is_empty()).then_some(place);
+        self.notes.withheld(at, &block.opaque, sent.as_slice());
         if !kept.is_empty() && !same {
             let path = format_args!("{at}.opaque[{place}]");
             self.notes
@@ -316,36 +307,20 @@ impl RequestWriter<'_> {
         let own_fields =
             state::fields_of(opaque).filter(|_| ids_allowed && opaque.owner == *self.owner);
         let Some(fields) = own_fields else {
-            match self.fallback(at, opaque) {
+            match self.notes.fallback(at, opaque) {
                 Some(text) => {
-                    self.withhold(at, block, None);
-                    self.note_lost_cache_point(at, block);
-                    self.push(text_message(text, Map::new()), items);
+                    self.notes.withheld(at, &block.opaque, &[]);
+                    self.notes.cache_point_lost(at, block);
+                    self.push(text_message(text.to_owned(), Map::new()), items);
                 }
                 None => self.drop_reasoning(items),
             }
             return;
         };
-        self.withhold(at, block, None);
-        self.note_lost_cache_point(at, block);
-        if opaque.fallback.is_some() {
-            let path = format_args!("{at}.fallback");
-            self.notes
-                .dropped(NoteEffect::Cosmetic, "fallback_not_sent", path);
-        }
+        self.notes.withheld(at, &block.opaque, &[]);
+        self.notes.cache_point_lost(at, block);
+        self.notes.fallback_lost(at, opaque);
         self.push(wire::Item::Other(fields.clone()), items);
-    }
-
-    /// The fallback text for a block that is not sent; noted either way.
-    pub(super) fn fallback(&mut self, at: BlockPath, opaque: &OpaqueBlock) -> Option<String> {
-        let text = opaque.fallback.as_deref();
-        let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
-            self.notes
-                .dropped(NoteEffect::Quality, "opaque_withheld", at);
-            return None;
-        };
-        self.notes.opaque_as_text(at.role, at);
-        Some(text.to_owned())
     }
 
     /// Adds text in place of a block of another kind.
@@ -356,8 +331,8 @@ impl RequestWriter<'_> {
         words: String,
         items: &mut ReplyItems<'a>,
     ) {
-        self.withhold(at, block, None);
-        self.note_lost_cache_point(at, block);
+        self.notes.withheld(at, &block.opaque, &[]);
+        self.notes.cache_point_lost(at, block);
         self.notes
             .approximated(NoteEffect::Meaning, "media_as_text", at);
         self.push(text_message(words, Map::new()), items);

@@ -1,12 +1,13 @@
 //! Maps the model's calls to items.
 
+use jackfield_dialect_kit::outgoing::BlockPath;
 use jackfield_domain::block::{Block, CalledName, ToolCall};
 use jackfield_domain::naming::bare_tool_name;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::tool_input::ToolInput;
 use serde_json::{Map, Value, json};
 
-use super::conversation::{BlockPath, RequestWriter, SentCall};
+use super::conversation::{RequestWriter, SentCall};
 use super::tools::TEXT_FIELD;
 use crate::responses::{state, wire};
 
@@ -27,11 +28,11 @@ impl RequestWriter<'_> {
         let extra = match found {
             Some(found) => self.fields_without_id(at, block, found, ids_allowed),
             None => {
-                self.withhold(at, block, None);
+                self.notes.withheld(at, &block.opaque, &[]);
                 Map::new()
             }
         };
-        self.note_lost_cache_point(at, block);
+        self.notes.cache_point_lost(at, block);
         let sent = SentCall {
             caller: extra
                 .get("caller")

@@ -1,11 +1,11 @@
 //! Maps the conversation: domain messages as items.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use jackfield_dialect_kit::ids::WireIds;
 use jackfield_dialect_kit::notes::Notes;
-use jackfield_domain::block::{Block, CachePoint, Content, Text};
+use jackfield_dialect_kit::outgoing::BlockPath;
+use jackfield_domain::block::{Block, Content};
 use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::NoteEffect;
@@ -14,7 +14,7 @@ use jackfield_domain::request::ModelRequest;
 use serde_json::{Map, Value};
 
 use super::Unsupported;
-use crate::profile::{Profile, SystemRole};
+use crate::profile::{LIFETIMES, Profile, SystemRole};
 use crate::responses::wire;
 
 /// The mapped conversation and system prompt.
@@ -44,29 +44,6 @@ pub(super) struct SentCall {
     pub(super) custom: bool,
 }
 
-/// A place in the conversation; its path is written out only when a note needs it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BlockPath {
-    pub(super) message: usize,
-    pub(super) block: usize,
-    pub(super) role: Role,
-}
-
-impl fmt::Display for BlockPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "messages[{}].blocks[{}]", self.message, self.block)
-    }
-}
-
-impl BlockPath {
-    pub(super) fn unsupported(self, reason: &'static str) -> Unsupported {
-        Unsupported {
-            path: self.to_string(),
-            reason,
-        }
-    }
-}
-
 /// Maps the system prompt and the conversation.
 pub(super) fn to_wire(
     request: &ModelRequest,
@@ -74,15 +51,8 @@ pub(super) fn to_wire(
     profile: &Profile,
     notes: &mut Notes,
 ) -> Result<MappedConversation, Unsupported> {
-    let mut system: Vec<String> = Vec::new();
-    for (n, part) in request.system.parts.iter().enumerate() {
-        if part.text.trim().is_empty() {
-            let path = format_args!("system.parts[{n}]");
-            notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
-        } else {
-            system.push((*part.text).to_owned());
-        }
-    }
+    let parts = notes.system_parts(&request.system).into_iter();
+    let mut system: Vec<String> = parts.map(|part| (*part.text).to_owned()).collect();
     let mut writer = RequestWriter {
         ids: WireIds::new(request, owner, profile.call_ids),
         notes,
@@ -93,9 +63,9 @@ pub(super) fn to_wire(
     let mut items: Vec<wire::Item> = Vec::new();
     let mut last = None;
     for (n, message) in request.messages.iter().enumerate() {
-        writer.withhold_of_message(n, message);
+        let path = format_args!("messages[{n}]");
+        writer.notes.withheld(path, &message.opaque, &[]);
         if message.blocks.is_empty() {
-            let path = format_args!("messages[{n}]");
             writer
                 .notes
                 .dropped(NoteEffect::Cosmetic, "empty_message", path);
@@ -116,7 +86,6 @@ pub(super) fn to_wire(
         // The wire format has no boundary between consecutive replies.
         let joins = matches!(message.role, Role::Assistant | Role::Tool);
         if joins && last == Some(message.role) {
-            let path = format_args!("messages[{n}]");
             writer
                 .notes
                 .approximated(NoteEffect::Cosmetic, "messages_merged", path);
@@ -134,58 +103,20 @@ pub(super) fn to_wire(
 }
 
 impl RequestWriter<'_> {
-    fn withhold_of_message(&mut self, n: usize, message: &Message) {
-        for (k, _) in message.opaque.iter().enumerate() {
-            let path = format_args!("messages[{n}].opaque[{k}]");
-            self.notes
-                .dropped(NoteEffect::Quality, "state_withheld", path);
-        }
-    }
-
-    /// Notes all opaque state of a block that is not sent: all but the one at index `sent`.
-    pub(super) fn withhold(&mut self, at: BlockPath, block: &Block, sent: Option<usize>) {
-        for k in (0..block.opaque.len()).filter(|k| Some(*k) != sent) {
-            let path = format_args!("{at}.opaque[{k}]");
-            self.notes
-                .dropped(NoteEffect::Quality, "state_withheld", path);
-        }
-    }
-
-    /// Notes a cache point that cannot be placed.
-    pub(super) fn note_lost_cache_point(&mut self, at: BlockPath, block: &Block) {
-        if block.cache.is_some() {
-            let path = format_args!("{at}.cache");
-            self.notes
-                .dropped(NoteEffect::Cost, "cache_point_not_possible", path);
-        }
-    }
-
     /// The cache point of a block, if the server supports cache points.
     pub(super) fn cache_point(
         &mut self,
         at: BlockPath,
         block: &Block,
     ) -> Option<wire::CacheBreakpoint> {
-        let CachePoint { seconds } = block.cache?;
+        let point = block.cache?;
         if !self.profile.cache_points {
-            self.note_lost_cache_point(at, block);
+            self.notes.cache_point_lost(at, block);
             return None;
         }
-        if !matches!(seconds, None | Some(HALF_AN_HOUR | TWELVE_HOURS)) {
-            let path = format_args!("{at}.cache");
-            self.notes
-                .approximated(NoteEffect::Cost, "cache_lifetime", path);
-        }
-        let ttl = seconds.map(|seconds| {
-            if seconds <= HALF_AN_HOUR {
-                "30m"
-            } else {
-                "12h"
-            }
-        });
         Some(wire::CacheBreakpoint {
             mode: "explicit".to_owned(),
-            ttl: ttl.map(str::to_owned),
+            ttl: self.notes.cache_lifetime(at, point, LIFETIMES),
         })
     }
 
@@ -241,14 +172,9 @@ impl RequestWriter<'_> {
             return Ok(items);
         }
         let mut user_parts = Vec::new();
-        for (b, block) in message.blocks.iter().enumerate() {
-            let at = BlockPath {
-                message: n,
-                block: b,
-                role: message.role,
-            };
+        for (at, block) in BlockPath::of(message, n) {
             if let Content::ToolOutcome(outcome) = &block.content {
-                self.withhold(at, block, None);
+                self.notes.withheld(at, &block.opaque, &[]);
                 items.push(self.outcome(at, block, outcome, &mut user_parts));
             } else {
                 items.extend(message_of(
@@ -263,12 +189,7 @@ impl RequestWriter<'_> {
 
     fn parts(&mut self, n: usize, message: &Message) -> Result<Vec<wire::Part>, Unsupported> {
         let mut parts = Vec::with_capacity(message.blocks.len());
-        for (b, block) in message.blocks.iter().enumerate() {
-            let at = BlockPath {
-                message: n,
-                block: b,
-                role: message.role,
-            };
+        for (at, block) in BlockPath::of(message, n) {
             parts.extend(self.part(at, block)?);
         }
         Ok(parts)
@@ -279,37 +200,33 @@ impl RequestWriter<'_> {
         let words = match &block.content {
             Content::Audio(_) => return Err(at.unsupported("this language has no sounds")),
             Content::Document(document) => {
-                self.withhold(at, block, None);
+                self.notes.withheld(at, &block.opaque, &[]);
                 let part = self.document(at, document)?;
                 return Ok(part.map(|part| self.cached(at, block, part)));
             }
             Content::Image(image) => {
-                self.withhold(at, block, None);
+                self.notes.withheld(at, &block.opaque, &[]);
                 let part = self.image(at, image)?;
                 return Ok(Some(self.cached(at, block, part)));
             }
-            Content::Opaque(opaque) => match self.fallback(at, opaque) {
+            Content::Opaque(opaque) => match self.notes.fallback(at, opaque) {
                 Some(text) => text,
                 None => return Ok(None),
             },
             Content::Refusal(text) => {
-                let Some(text) = self.non_blank(at, text) else {
+                if self.notes.is_blank(at, text) {
                     return Ok(None);
-                };
+                }
                 self.notes
                     .approximated(NoteEffect::Cosmetic, "refusal_as_text", at);
                 text
             }
-            Content::Text(Text { annotations, text }) => {
-                let Some(text) = self.non_blank(at, text) else {
+            Content::Text(text) => {
+                if self.notes.is_blank(at, &text.text) {
                     return Ok(None);
-                };
-                for k in 0..annotations.len() {
-                    let path = format_args!("{at}.annotations[{k}]");
-                    self.notes
-                        .dropped(NoteEffect::Quality, "annotation_not_sent", path);
                 }
-                text
+                self.notes.annotations_lost(at, text);
+                &text.text
             }
             Content::Thinking(_) => {
                 self.notes
@@ -321,21 +238,12 @@ impl RequestWriter<'_> {
                 return Err(at.unsupported("tool results stand in messages of their own"));
             }
         };
-        self.withhold(at, block, None);
+        self.notes.withheld(at, &block.opaque, &[]);
         let part = wire::Part::InputText {
-            text: words,
+            text: words.to_owned(),
             prompt_cache_breakpoint: None,
         };
         Ok(Some(self.cached(at, block, part)))
-    }
-
-    /// The text; blank text is noted and left out.
-    pub(super) fn non_blank(&mut self, at: BlockPath, text: &str) -> Option<String> {
-        if text.trim().is_empty() {
-            self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
-            return None;
-        }
-        Some(text.to_owned())
     }
 
     fn cached(&mut self, at: BlockPath, block: &Block, mut part: wire::Part) -> wire::Part {
@@ -384,8 +292,3 @@ fn message_of(mut parts: Vec<wire::Part>, role: wire::Role) -> Option<wire::Item
         extra: Map::new(),
     }))
 }
-
-/// Half an hour in seconds, the shorter of the two lifetimes.
-pub(super) const HALF_AN_HOUR: u32 = 1800;
-/// Twelve hours in seconds, the longer one.
-pub(super) const TWELVE_HOURS: u32 = 43200;

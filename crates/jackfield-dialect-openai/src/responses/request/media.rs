@@ -1,11 +1,12 @@
 //! Maps images and documents to parts.
 
+use jackfield_dialect_kit::outgoing::BlockPath;
 use jackfield_domain::media::{Document, Image, ImageDetail, MediaSource};
 use jackfield_domain::message::Role;
 use jackfield_domain::note::NoteEffect;
 
 use super::Unsupported;
-use super::conversation::{BlockPath, RequestWriter};
+use super::conversation::RequestWriter;
 use crate::chat;
 use crate::responses::{self, wire};
 
@@ -38,13 +39,13 @@ impl RequestWriter<'_> {
         document: &Document,
     ) -> Result<Option<wire::Part>, Unsupported> {
         if let MediaSource::Text(text) = &document.source {
-            let Some(text) = self.non_blank(at, text) else {
+            if self.notes.is_blank(at, text) {
                 return Ok(None);
-            };
+            }
             self.notes
                 .approximated(NoteEffect::Cosmetic, "document_as_text", at);
             return Ok(Some(wire::Part::InputText {
-                text: full_document_text(document, &text),
+                text: full_document_text(document, text),
                 prompt_cache_breakpoint: None,
             }));
         }

@@ -1,5 +1,6 @@
 //! Maps outcomes of tool calls to output items.
 
+use jackfield_dialect_kit::outgoing::BlockPath;
 use jackfield_dialect_kit::{json_text, media_text};
 use jackfield_domain::block::Block;
 use jackfield_domain::media::{Document, MediaSource};
@@ -7,7 +8,7 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
 use serde_json::Value;
 
-use super::conversation::{BlockPath, RequestWriter, breakpoint};
+use super::conversation::{RequestWriter, breakpoint};
 use super::media::full_document_text;
 use crate::responses::{state, wire};
 
@@ -28,11 +29,8 @@ impl RequestWriter<'_> {
             Some((place, state::fields(json, &state::FIELDS_OF_OUTPUT)?))
         });
         let place = found.map(|(place, _)| place);
-        for k in (0..outcome.opaque.len()).filter(|k| Some(*k) != place) {
-            let path = format_args!("{at}.outcome.opaque[{k}]");
-            self.notes
-                .dropped(NoteEffect::Quality, "state_withheld", path);
-        }
+        let path = format_args!("{at}.outcome");
+        self.notes.withheld(path, &outcome.opaque, place.as_slice());
         let mut extra = found
             .map(|(_, fields)| state::without_nulls(fields))
             .unwrap_or_default();

@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 
 use super::Invalid;
 use super::items::RequestReader;
-use crate::responses::request::conversation::{HALF_AN_HOUR, TWELVE_HOURS};
 use crate::responses::wire;
 
 impl RequestReader<'_> {
@@ -202,13 +201,7 @@ fn sound(fields: &Map<String, Value>) -> Option<Audio> {
 fn cache_point(point: Option<wire::CacheBreakpoint>) -> Option<CachePoint> {
     let ttl = point?.ttl;
     Some(CachePoint {
-        seconds: ttl.map(|ttl| {
-            if ttl == "12h" {
-                TWELVE_HOURS
-            } else {
-                HALF_AN_HOUR
-            }
-        }),
+        seconds: ttl.map(|ttl| if ttl == "12h" { 43200 } else { 1800 }),
     })
 }
 
