@@ -24,7 +24,6 @@ pub use incoming::{from_wire, parse};
 pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;
 pub use property_names::PropertyNames;
-pub(crate) use tools::TEXT_FIELD;
 
 /// The default `max_tokens`, which Claude always requires.
 pub const DEFAULT_MAX_TOKENS: u64 = 8192;

@@ -4,7 +4,10 @@
 //! place of a block, what stays behind with its note, names and arguments of calls, results, the offered tools,
 //! extensions. A dialect walks its request with them, and adds the vendor's forms.
 
+pub mod calls;
 pub mod losses;
+pub mod results;
+pub mod tools;
 
 use std::fmt::{self, Display, Formatter};
 

@@ -23,3 +23,4 @@ pub mod profile;
 pub mod responses;
 pub mod schema;
 mod serve_error;
+mod tools;

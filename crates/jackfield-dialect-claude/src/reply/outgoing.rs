@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::{annotation_source, server_calls, state, stop_reason, usage_to_wire};
 use crate::DIALECT;
-use crate::request::TEXT_FIELD;
 use crate::wire;
+use jackfield_dialect_kit::outgoing::tools::TEXT_FIELD;
 
 /// The message for a reply, and notes on what is lost or changed.
 ///

@@ -4,18 +4,16 @@ use std::sync::Arc;
 
 use jackfield_dialect_kit::media_text;
 use jackfield_dialect_kit::outgoing::BlockPath;
-use jackfield_domain::block::{
-    Block, CalledName, Content, OpaqueBlock, RanBy, Text, Thinking, ToolCall,
-};
+use jackfield_domain::block::{Block, Content, OpaqueBlock, RanBy, Text, Thinking, ToolCall};
 use jackfield_domain::media::{Audio, Document, Image, MediaSource};
 use jackfield_domain::message::Role;
-use jackfield_domain::naming::bare_tool_name;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::tool_input::ToolInput;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Unsupported;
 use super::conversation::{RequestWriter, plain};
+use super::outcomes::{document_source, image_source, note_detail};
 use crate::DIALECT;
 use crate::reply::{annotation_source, state};
 use crate::wire;
@@ -157,7 +155,7 @@ impl RequestWriter<'_> {
         if call.ran_by == RanBy::Provider {
             return Ok(self.provider_call(at, block, call));
         }
-        let name = self.called_name(at, &call.name);
+        let name = self.notes.called_name(at, &call.name, LONGEST_NAME);
         self.called_tools.push(name.clone());
         let caller = state::find(&block.opaque, self.owner, state::CALLER)
             .filter(|(_, json)| json.is_object());
@@ -212,35 +210,8 @@ impl RequestWriter<'_> {
 
     /// The arguments as an object, the only form that Claude accepts.
     fn input(&mut self, at: BlockPath, input: &ToolInput) -> Map<String, Value> {
-        let path = format_args!("{at}.input");
-        let (key, text) = match input {
-            ToolInput::Json(input) => match input.object() {
-                Ok(fields) => return (**fields).clone(),
-                Err(_) => {
-                    self.notes
-                        .approximated(NoteEffect::Quality, "malformed_arguments", path);
-                    ("_raw", input.raw())
-                }
-            },
-            ToolInput::Text(text) => {
-                self.notes
-                    .approximated(NoteEffect::Cosmetic, "text_arguments", path);
-                (super::tools::TEXT_FIELD, &**text)
-            }
-        };
-        Map::from_iter([(key.to_owned(), json!(text))])
-    }
-
-    fn called_name(&mut self, at: BlockPath, name: &CalledName) -> String {
-        let name = name.as_str();
-        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if (1..=128).contains(&name.len()) && name.chars().all(fits) {
-            return name.to_owned();
-        }
-        let path = format_args!("{at}.name");
-        self.notes
-            .approximated(NoteEffect::Cosmetic, "tool_name_changed", path);
-        bare_tool_name(name).as_str().to_owned()
+        let fields = self.notes.object_input(at, input);
+        fields.map_or_else(|wrapped| wrapped, |input| input.fields.clone())
     }
 
     fn opaque(
@@ -266,16 +237,13 @@ impl RequestWriter<'_> {
     }
 
     fn image(&mut self, at: BlockPath, image: &Image) -> Result<Option<wire::Block>, Unsupported> {
-        let source = self.image_source(&image.source);
+        let source = image_source(&image.source, self.owner);
         let Some(source) = source.filter(|_| matches!(at.role, Role::Tool | Role::User)) else {
             let reason = "Claude takes pictures as JPEG, PNG, GIF or WebP, from a user";
             return self.replacement_text(at, &media_text::source("image", &image.source), reason);
         };
-        self.image_detail(at, image);
-        Ok(Some(wire::Block::Image {
-            source,
-            cache_control: None,
-        }))
+        note_detail(at, image, self.notes);
+        Ok(Some(image_block(source)))
     }
 
     fn document(
@@ -286,7 +254,7 @@ impl RequestWriter<'_> {
         if matches!(&document.source, MediaSource::Text(text) if self.notes.is_blank(at, text)) {
             return Ok(None);
         }
-        let source = self.document_source(&document.source);
+        let source = document_source(&document.source, self.owner);
         let Some(source) = source.filter(|_| matches!(at.role, Role::Tool | Role::User)) else {
             let reason = "Claude takes documents as PDF or plain text, from a user";
             return self.replacement_text(
@@ -311,6 +279,17 @@ impl RequestWriter<'_> {
         self.notes
             .approximated(NoteEffect::Meaning, "media_as_text", at);
         Ok(Some(plain(words)))
+    }
+}
+
+/// The longest name of a tool (Claude Messages API).
+const LONGEST_NAME: usize = 128;
+
+/// An image block with this source.
+pub(super) fn image_block(source: wire::Source) -> wire::Block {
+    wire::Block::Image {
+        source,
+        cache_control: None,
     }
 }
 

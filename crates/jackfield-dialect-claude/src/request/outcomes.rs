@@ -1,13 +1,16 @@
 //! Maps outcomes of tool calls to `tool_result` blocks, and the sources of media.
 
+use std::fmt::{Arguments, Display};
+
+use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::outgoing::BlockPath;
-use jackfield_dialect_kit::{json_text, media_text};
+use jackfield_dialect_kit::outgoing::results::{self, Medium};
 use jackfield_domain::media::{Image, ImageDetail, MediaSource};
 use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
-use serde_json::Value;
 
-use super::blocks::document_block;
+use super::blocks::{document_block, image_block};
 use super::conversation::{RequestWriter, plain};
 use crate::reply::state;
 use crate::wire;
@@ -31,27 +34,22 @@ impl RequestWriter<'_> {
     }
 
     fn result(&mut self, at: BlockPath, result: &ToolResult) -> Option<wire::Content> {
-        let mut parts = Vec::with_capacity(result.content.len());
-        for (k, part) in result.content.iter().enumerate() {
-            parts.extend(self.part(at, k, part));
-        }
-        if let Some(json) = &result.structured {
-            if parts.is_empty() {
-                let path = format_args!("{at}.result");
-                self.notes
-                    .approximated(NoteEffect::Cosmetic, "structured_as_text", path);
-                parts.push(plain(&json.to_string()));
-            } else {
-                // Tools usually return the same value as text; otherwise the model does not get it.
-                let effect = if has_json_text(result, json) {
-                    NoteEffect::Cosmetic
-                } else {
-                    NoteEffect::Quality
-                };
-                let path = format_args!("{at}.result.structured");
-                self.notes.dropped(effect, "structured_not_sent", path);
-            }
-        }
+        let owner = self.owner;
+        let medium = |notes: &mut Notes, path: Arguments<'_>, part: &OutcomePart| match part {
+            OutcomePart::Audio(_) | OutcomePart::Text(_) => Medium::Unsupported,
+            OutcomePart::Document(document) => match document_source(&document.source, owner) {
+                Some(source) => Medium::Part(document_block(document, source)),
+                None => Medium::Unsupported,
+            },
+            OutcomePart::Image(image) => match image_source(&image.source, owner) {
+                Some(source) => {
+                    note_detail(path, image, notes);
+                    Medium::Part(image_block(source))
+                }
+                None => Medium::Unsupported,
+            },
+        };
+        let mut parts = results::parts(self.notes, at, result, |text| plain(&text), medium);
         let has_text = parts
             .iter()
             .any(|part| matches!(part, wire::Block::Text { .. }));
@@ -67,90 +65,58 @@ impl RequestWriter<'_> {
             _ => Some(wire::Content::Blocks(parts)),
         }
     }
+}
 
-    fn part(&mut self, at: BlockPath, k: usize, part: &OutcomePart) -> Option<wire::Block> {
-        let path = format_args!("{at}.result.content[{k}]");
-        let words = match part {
-            OutcomePart::Text(text) if text.trim().is_empty() => {
-                self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
-                return None;
-            }
-            OutcomePart::Text(text) => return Some(plain(text)),
-            OutcomePart::Audio(audio) => media_text::audio(audio),
-            OutcomePart::Document(document) => {
-                if matches!(&document.source, MediaSource::Text(text) if text.trim().is_empty()) {
-                    self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
-                    return None;
-                }
-                match self.document_source(&document.source) {
-                    Some(source) => return Some(document_block(document, source)),
-                    None => media_text::source("document", &document.source),
-                }
-            }
-            OutcomePart::Image(image) => match self.image_source(&image.source) {
-                Some(source) => {
-                    if let Some(effect) = detail_effect(image) {
-                        let path = format_args!("{at}.result.content[{k}].detail");
-                        self.notes.dropped(effect, "image_detail", path);
-                    }
-                    return Some(wire::Block::Image {
-                        source,
-                        cache_control: None,
-                    });
-                }
-                None => media_text::source("image", &image.source),
-            },
-        };
-        self.notes
-            .approximated(NoteEffect::Meaning, "media_as_text", path);
-        Some(plain(&words))
+/// Notes the level of detail of an image, which Claude has no field for.
+pub(super) fn note_detail(at: impl Display, image: &Image, notes: &mut Notes) {
+    let effect = match image.detail {
+        None => return,
+        Some(ImageDetail::Auto) => NoteEffect::Cosmetic,
+        Some(ImageDetail::Low) => NoteEffect::Cost,
+        Some(ImageDetail::High | ImageDetail::Original) => NoteEffect::Quality,
+    };
+    notes.dropped(effect, "image_detail", format_args!("{at}.detail"));
+}
+
+/// The source of an image, if Claude accepts it.
+pub(super) fn image_source(source: &MediaSource, owner: &StateOwner) -> Option<wire::Source> {
+    match source {
+        MediaSource::Base64 { media_type, data } => IMAGE_TYPES
+            .contains(&&**media_type)
+            .then(|| base64(media_type, data)),
+        MediaSource::Text(_) => None,
+        MediaSource::File { .. } | MediaSource::Url(_) => remote_source(source, owner),
     }
+}
 
-    pub(super) fn image_detail(&mut self, at: BlockPath, image: &Image) {
-        if let Some(effect) = detail_effect(image) {
-            let path = format_args!("{at}.detail");
-            self.notes.dropped(effect, "image_detail", path);
+/// The source of a document, if Claude accepts it.
+pub(super) fn document_source(source: &MediaSource, owner: &StateOwner) -> Option<wire::Source> {
+    match source {
+        MediaSource::Base64 { media_type, data } => {
+            (**media_type == *"application/pdf").then(|| base64(media_type, data))
         }
+        MediaSource::Text(text) => Some(wire::Source::Text {
+            media_type: "text/plain".to_owned(),
+            data: (**text).to_owned(),
+        }),
+        MediaSource::File { .. } | MediaSource::Url(_) => remote_source(source, owner),
     }
+}
 
-    /// The source of an image, if Claude accepts it.
-    pub(super) fn image_source(&self, source: &MediaSource) -> Option<wire::Source> {
-        match source {
-            MediaSource::Base64 { media_type, data } => IMAGE_TYPES
-                .contains(&&**media_type)
-                .then(|| base64(media_type, data)),
-            MediaSource::Text(_) => None,
-            MediaSource::File { .. } | MediaSource::Url(_) => self.remote_source(source),
+fn remote_source(source: &MediaSource, recipient: &StateOwner) -> Option<wire::Source> {
+    match source {
+        // A file belongs to an account, regardless of the model.
+        MediaSource::File { id, owner } => {
+            let is_there =
+                owner.dialect == recipient.dialect && owner.endpoint == recipient.endpoint;
+            is_there.then(|| wire::Source::File {
+                file_id: (**id).to_owned(),
+            })
         }
-    }
-
-    /// The source of a document, if Claude accepts it.
-    pub(super) fn document_source(&self, source: &MediaSource) -> Option<wire::Source> {
-        match source {
-            MediaSource::Base64 { media_type, data } => {
-                (**media_type == *"application/pdf").then(|| base64(media_type, data))
-            }
-            MediaSource::Text(text) => Some(wire::Source::Text {
-                media_type: "text/plain".to_owned(),
-                data: (**text).to_owned(),
-            }),
-            MediaSource::File { .. } | MediaSource::Url(_) => self.remote_source(source),
-        }
-    }
-
-    fn remote_source(&self, source: &MediaSource) -> Option<wire::Source> {
-        match source {
-            // A file belongs to an account, regardless of the model.
-            MediaSource::File { id, owner } => (owner.dialect == self.owner.dialect
-                && owner.endpoint == self.owner.endpoint)
-                .then(|| wire::Source::File {
-                    file_id: (**id).to_owned(),
-                }),
-            MediaSource::Url(url) => Some(wire::Source::Url {
-                url: (**url).to_owned(),
-            }),
-            MediaSource::Base64 { .. } | MediaSource::Text(_) => None,
-        }
+        MediaSource::Url(url) => Some(wire::Source::Url {
+            url: (**url).to_owned(),
+        }),
+        MediaSource::Base64 { .. } | MediaSource::Text(_) => None,
     }
 }
 
@@ -162,19 +128,4 @@ fn base64(media_type: &str, data: &str) -> wire::Source {
         media_type: media_type.to_owned(),
         data: data.to_owned(),
     }
-}
-
-/// The effect of omitting the level of detail.
-fn detail_effect(image: &Image) -> Option<NoteEffect> {
-    match image.detail? {
-        ImageDetail::Auto => Some(NoteEffect::Cosmetic),
-        ImageDetail::Low => Some(NoteEffect::Cost),
-        ImageDetail::High | ImageDetail::Original => Some(NoteEffect::Quality),
-    }
-}
-
-/// Whether a text part of the result equals this JSON value.
-fn has_json_text(result: &ToolResult, json: &Value) -> bool {
-    let mut texts = result.content.iter().filter_map(OutcomePart::as_text);
-    texts.any(|text| json_text::matches(text, json))
 }

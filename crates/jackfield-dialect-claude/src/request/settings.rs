@@ -268,10 +268,7 @@ fn format(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<w
         notes.dropped(NoteEffect::Meaning, "schema_not_enforceable", path);
         return None;
     };
-    for change in changes {
-        let path = format_args!("settings.response_format.schema#{}", change.pointer);
-        notes.approximated(change.effect, change.code, path);
-    }
+    notes.schema_changes(format_args!("{path}.schema"), changes);
     // Only the schema is sent; it is always enforced.
     for (field, lost, effect) in [
         ("description", description.is_some(), NoteEffect::Quality),

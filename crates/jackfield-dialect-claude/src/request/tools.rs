@@ -3,19 +3,17 @@
 use std::sync::Arc;
 
 use jackfield_dialect_kit::notes::{ExtensionPath, Notes};
+use jackfield_dialect_kit::outgoing::tools::{choice_without_tools, chosen, offered, text_input};
 use jackfield_dialect_kit::schema::{Change, object};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::tool::{Grammar, InputFormat, ToolChoice, ToolDefinition};
+use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
 use serde_json::{Map, Value, json};
 
 use super::{extensions, property_names, schema};
 use crate::options::Profile;
 use crate::{DIALECT, wire};
-
-/// The argument field that holds the text of a text tool.
-pub(crate) const TEXT_FIELD: &str = "input";
 
 /// The tools offered to the model.
 #[derive(Debug)]
@@ -26,20 +24,9 @@ pub(super) struct OfferedTools {
 
 /// The offered tools in the vendor's form.
 pub(super) fn to_wire(request: &ModelRequest, notes: &mut Notes) -> Vec<wire::Tool> {
-    let chosen = chosen_names(request);
-    let mut tools: Vec<wire::Tool> = Vec::with_capacity(request.tools.len());
-    for (n, definition) in request.tools.iter().enumerate() {
-        let name = definition.name.as_str();
-        let path = format_args!("tools[{n}]");
-        if tools.iter().any(|tool| tool.name.as_deref() == Some(name)) {
-            notes.dropped(NoteEffect::Meaning, "tool_name_twice", path);
-        } else if chosen.as_ref().is_some_and(|names| !names.contains(&name)) {
-            notes.dropped(NoteEffect::Cost, "tool_not_chosen", path);
-        } else {
-            tools.push(tool(n, definition, notes));
-        }
-    }
-    tools
+    let is_subset = matches!(request.choice, ToolChoice::Only { .. });
+    let permitted = chosen(request).filter(|_| is_subset);
+    offered(request, permitted.as_deref(), notes, tool)
 }
 
 /// The offered subset of these tools, and the choice among them.
@@ -73,22 +60,6 @@ pub(super) fn offer_tools(
     OfferedTools { choice, tools }
 }
 
-/// The tools of a subset; `None` if all are offered, also if the subset would be empty.
-fn chosen_names(request: &ModelRequest) -> Option<Vec<&str>> {
-    let ToolChoice::Only { tools, .. } = &request.choice else {
-        return None;
-    };
-    let names: Vec<&str> = tools
-        .iter()
-        .map(jackfield_domain::ids::ToolName::as_str)
-        .collect();
-    let some = request
-        .tools
-        .iter()
-        .any(|tool| names.contains(&tool.name.as_str()));
-    some.then_some(names)
-}
-
 /// Claude requires `tools` if the conversation has calls: stubs are offered, and the choice forbids calls.
 fn without_tools(request: &ModelRequest, called: &[String], notes: &mut Notes) -> OfferedTools {
     let told = if called.is_empty() {
@@ -96,15 +67,7 @@ fn without_tools(request: &ModelRequest, called: &[String], notes: &mut Notes) -
     } else {
         ToolChoice::Forbidden
     };
-    if request.choice != told {
-        let effect = match request.choice {
-            ToolChoice::Auto | ToolChoice::Forbidden => NoteEffect::Cosmetic,
-            ToolChoice::Named(_) | ToolChoice::Only { .. } | ToolChoice::Required => {
-                NoteEffect::Meaning
-            }
-        };
-        notes.approximated(effect, "choice_without_tools", "choice");
-    }
+    choice_without_tools(request, &told, notes);
     if called.is_empty() {
         return OfferedTools {
             choice: None,
@@ -188,10 +151,6 @@ fn has(tools: &[wire::Tool], name: &str) -> bool {
 }
 
 fn tool(n: usize, definition: &ToolDefinition, notes: &mut Notes) -> wire::Tool {
-    if definition.output.is_some() {
-        let path = format_args!("tools[{n}].output");
-        notes.dropped(NoteEffect::Cosmetic, "output_schema_not_sent", path);
-    }
     let mut strict = definition.strict;
     let mut names = None;
     let input_schema = match &definition.input {
@@ -308,20 +267,3 @@ fn note(n: usize, changes: Vec<Change>, notes: &mut Notes) {
 /// Keywords that are not permitted at the root of a schema (Claude Messages API: `input_schema` accepts none of
 /// them there).
 const NOT_AT_ROOT: [&str; 3] = ["allOf", "anyOf", "oneOf"];
-
-/// The schema for a text tool, which Claude lacks: one field holds the text.
-fn text_input(grammar: Option<&Grammar>) -> Value {
-    let description = match grammar {
-        Some(grammar) => format!(
-            "The whole input as text. It has to follow this {} grammar:\n{}",
-            grammar.syntax, grammar.definition
-        ),
-        None => "The whole input as text.".to_owned(),
-    };
-    json!({
-        "type": "object",
-        "properties": { TEXT_FIELD: { "type": "string", "description": description } },
-        "required": [TEXT_FIELD],
-        "additionalProperties": false,
-    })
-}

@@ -10,8 +10,9 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 use crate::reply::{annotation, state};
-use crate::request::{PropertyNames, TEXT_FIELD};
+use crate::request::PropertyNames;
 use crate::wire::IncomingDelta;
+use jackfield_dialect_kit::outgoing::tools::TEXT_FIELD;
 
 /// Why a block cannot be read.
 pub(super) type Fault = &'static str;

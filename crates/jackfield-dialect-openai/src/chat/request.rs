@@ -23,7 +23,6 @@ pub(crate) use extensions::acts;
 pub use incoming::{from_wire, parse};
 pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;
-pub(crate) use tools::TEXT_FIELD;
 
 /// The body for a request, and notes on everything that is lost or changed.
 ///

@@ -27,7 +27,7 @@ use crate::profile::Profile;
 pub use incoming::{from_wire, parse};
 pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;
-pub(crate) use tools::{CUSTOM, FUNCTION, TEXT_FIELD};
+pub(crate) use tools::{CUSTOM, FUNCTION};
 
 /// The items of messages, as a client of this dialect would send them; what cannot be expressed is left out.
 pub(crate) fn items(messages: &[Message]) -> Vec<wire::Item> {

@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::event;
 use crate::reply::{input, server_calls, state, text_of_media};
-use crate::request::TEXT_FIELD;
 use crate::wire::{Block, BlockDelta, Event, ToolUse};
+use jackfield_dialect_kit::outgoing::tools::TEXT_FIELD;
 
 /// A block that was not written completely.
 #[derive(Debug)]

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use jackfield_dialect_kit::outgoing::BlockPath;
-use jackfield_domain::block::{Block, CalledName, Content, RanBy, Thinking, ToolCall};
+use jackfield_domain::block::{Block, Content, RanBy, Thinking, ToolCall};
 use jackfield_domain::message::Message;
-use jackfield_domain::naming::bare_tool_name;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::tool_input::ToolInput;
 use serde_json::{Value, json};
@@ -13,7 +12,6 @@ use serde_json::{Value, json};
 use super::Unsupported;
 use super::content::{in_words, text_part};
 use super::conversation::RequestWriter;
-use super::tools::TEXT_FIELD;
 use crate::chat::reply::state;
 use crate::chat::wire;
 use crate::profile::{BlankContent, ReasoningEcho};
@@ -205,7 +203,7 @@ impl RequestWriter<'_> {
         let sent = extra.map(|(place, _)| place);
         self.notes.withheld(at, &block.opaque, sent.as_slice());
         self.notes.cache_point_lost(at, block);
-        let name = self.called_name(at, &call.name);
+        let name = self.notes.called_name(at, &call.name, LONGEST_NAME);
         let mut wire = wire::ToolCall {
             id: Some(self.ids.wire_id(&call.id)),
             extra_content: extra.map(|(_, json)| json.clone()),
@@ -237,36 +235,11 @@ impl RequestWriter<'_> {
 
     /// The arguments as a text that is a JSON object: several servers and templates parse it.
     fn arguments(&mut self, at: BlockPath, input: &ToolInput) -> String {
-        let path = format_args!("{at}.input");
-        let (key, text) = match input {
-            ToolInput::Json(input) => match input.object() {
-                Ok(_) if input.raw().trim().is_empty() => return "{}".to_owned(),
-                Ok(_) => return input.raw().to_owned(),
-                Err(_) => {
-                    self.notes
-                        .approximated(NoteEffect::Quality, "malformed_arguments", path);
-                    ("_raw", input.raw())
-                }
-            },
-            ToolInput::Text(text) => {
-                self.notes
-                    .approximated(NoteEffect::Cosmetic, "text_arguments", path);
-                (TEXT_FIELD, &**text)
-            }
-        };
-        json!({ key: text }).to_string()
-    }
-
-    fn called_name(&mut self, at: BlockPath, name: &CalledName) -> String {
-        let name = name.as_str();
-        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if (1..=64).contains(&name.len()) && name.chars().all(fits) {
-            return name.to_owned();
+        match self.notes.object_input(at, input) {
+            Ok(input) if input.raw.trim().is_empty() => "{}".to_owned(),
+            Ok(input) => input.raw.to_owned(),
+            Err(wrapped) => Value::Object(wrapped).to_string(),
         }
-        let path = format_args!("{at}.name");
-        self.notes
-            .approximated(NoteEffect::Cosmetic, "tool_name_changed", path);
-        bare_tool_name(name).as_str().to_owned()
     }
 
     /// The finished message, or `None` if nothing of it is left.
@@ -326,6 +299,9 @@ impl RequestWriter<'_> {
         Some(message)
     }
 }
+
+/// The longest name of a tool that the vendor takes.
+const LONGEST_NAME: usize = 64;
 
 fn is_plain(part: &wire::Part) -> bool {
     matches!(

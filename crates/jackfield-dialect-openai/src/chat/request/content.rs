@@ -6,11 +6,13 @@ use jackfield_domain::block::{Block, Content, OpaqueBlock, Text};
 use jackfield_domain::media::{Audio, Document, Image, ImageDetail, MediaSource};
 use jackfield_domain::message::Role;
 use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::StateOwner;
 use serde_json::{Map, Value};
 
 use super::Unsupported;
 use super::conversation::RequestWriter;
 use crate::chat::wire;
+use crate::profile::Profile;
 
 /// The image types that the vendor takes (2026-11); compatible servers generally take no others.
 pub(super) const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
@@ -25,7 +27,7 @@ impl RequestWriter<'_> {
         self.notes.withheld(at, &block.opaque, &[]);
         Ok(match &block.content {
             Content::Audio(audio) => {
-                let part = self.audio(audio).filter(|_| at.role == Role::User);
+                let part = audio_part(audio, self.profile).filter(|_| at.role == Role::User);
                 let reason =
                     "this server takes sounds only as WAV or MP3 from a user, or not at all";
                 let part = part.ok_or_else(|| at.unsupported(reason))?;
@@ -38,7 +40,7 @@ impl RequestWriter<'_> {
             }
             Content::Document(document) => self.user_document(at, document)?,
             Content::Image(image) => {
-                let part = self.image(image).filter(|_| at.role == Role::User);
+                let part = image_part(image, self.profile).filter(|_| at.role == Role::User);
                 let reason = "this server takes pictures only as JPEG, PNG, GIF or WebP from a user, or not at all";
                 Some(part.ok_or_else(|| at.unsupported(reason))?)
             }
@@ -94,7 +96,7 @@ impl RequestWriter<'_> {
                 .approximated(NoteEffect::Cosmetic, "document_as_text", at);
             return Ok(Some(text_part(&document_text(document, text))));
         }
-        let part = self.document(document).filter(|_| at.role == Role::User);
+        let part = file_part(document, self.profile, self.owner).filter(|_| at.role == Role::User);
         let reason =
             "this server takes documents only inline or uploaded to it, from a user, or not at all";
         let part = part.ok_or_else(|| at.unsupported(reason))?;
@@ -114,82 +116,85 @@ impl RequestWriter<'_> {
         }
         Ok(Some(part))
     }
+}
 
-    /// Audio, if the server takes it.
-    pub(super) fn audio(&self, audio: &Audio) -> Option<wire::Part> {
-        let MediaSource::Base64 { media_type, data } = &audio.source else {
-            return None;
-        };
-        let format = match &**media_type {
-            "audio/wav" | "audio/wave" | "audio/x-wav" => "wav",
-            "audio/mp3" | "audio/mpeg" => "mp3",
-            _ => return None,
-        };
-        self.profile.audio.then(|| wire::Part::InputAudio {
-            input_audio: wire::Audio {
-                data: (**data).to_owned(),
-                format: format.to_owned(),
-            },
-            prompt_cache_breakpoint: None,
-        })
-    }
+/// Audio, if the server takes it.
+pub(super) fn audio_part(audio: &Audio, profile: &Profile) -> Option<wire::Part> {
+    let MediaSource::Base64 { media_type, data } = &audio.source else {
+        return None;
+    };
+    let format = match &**media_type {
+        "audio/wav" | "audio/wave" | "audio/x-wav" => "wav",
+        "audio/mp3" | "audio/mpeg" => "mp3",
+        _ => return None,
+    };
+    profile.audio.then(|| wire::Part::InputAudio {
+        input_audio: wire::Audio {
+            data: (**data).to_owned(),
+            format: format.to_owned(),
+        },
+        prompt_cache_breakpoint: None,
+    })
+}
 
-    /// An image, if the server takes it.
-    pub(super) fn image(&self, image: &Image) -> Option<wire::Part> {
-        let url = match &image.source {
-            MediaSource::Base64 { media_type, data } => IMAGE_TYPES
-                .contains(&&**media_type)
-                .then(|| data_url(media_type, data)),
-            // A URL of another scheme might name a local file of the server.
-            MediaSource::Url(url) => (self.profile.image_addresses
-                && (url.starts_with("https://") || url.starts_with("http://")))
-            .then(|| (**url).to_owned()),
-            MediaSource::File { .. } | MediaSource::Text(_) => None,
-        };
-        let url = url.filter(|_| self.profile.images)?;
-        let detail = image.detail.map(|detail| match detail {
-            ImageDetail::Auto => "auto",
-            ImageDetail::High => "high",
-            ImageDetail::Low => "low",
-            ImageDetail::Original => "original",
-        });
-        Some(wire::Part::ImageUrl {
-            image_url: wire::ImageUrl {
-                url,
-                detail: detail.map(str::to_owned),
-            },
-            prompt_cache_breakpoint: None,
-        })
-    }
+/// An image, if the server takes it.
+pub(super) fn image_part(image: &Image, profile: &Profile) -> Option<wire::Part> {
+    let url = match &image.source {
+        MediaSource::Base64 { media_type, data } => IMAGE_TYPES
+            .contains(&&**media_type)
+            .then(|| data_url(media_type, data)),
+        // A URL of another scheme might name a local file of the server.
+        MediaSource::Url(url) => (profile.image_addresses
+            && (url.starts_with("https://") || url.starts_with("http://")))
+        .then(|| (**url).to_owned()),
+        MediaSource::File { .. } | MediaSource::Text(_) => None,
+    };
+    let url = url.filter(|_| profile.images)?;
+    let detail = image.detail.map(|detail| match detail {
+        ImageDetail::Auto => "auto",
+        ImageDetail::High => "high",
+        ImageDetail::Low => "low",
+        ImageDetail::Original => "original",
+    });
+    Some(wire::Part::ImageUrl {
+        image_url: wire::ImageUrl {
+            url,
+            detail: detail.map(str::to_owned),
+        },
+        prompt_cache_breakpoint: None,
+    })
+}
 
-    /// A document, if the server takes it.
-    pub(super) fn document(&self, document: &Document) -> Option<wire::Part> {
-        let file = match &document.source {
-            MediaSource::Base64 { media_type, data } => {
-                let title = document.title.as_deref();
-                wire::File {
-                    file_data: Some(data_url(media_type, data)),
-                    file_id: None,
-                    filename: Some(title.unwrap_or_else(|| file_name(media_type)).to_owned()),
-                }
+/// A document, if the server takes it.
+pub(super) fn file_part(
+    document: &Document,
+    profile: &Profile,
+    recipient: &StateOwner,
+) -> Option<wire::Part> {
+    let file = match &document.source {
+        MediaSource::Base64 { media_type, data } => {
+            let title = document.title.as_deref();
+            wire::File {
+                file_data: Some(data_url(media_type, data)),
+                file_id: None,
+                filename: Some(title.unwrap_or_else(|| file_name(media_type)).to_owned()),
             }
-            // A file belongs to an account, regardless of the model and of the vendor's dialect.
-            MediaSource::File { id, owner }
-                if owner.dialect.starts_with("openai-")
-                    && owner.endpoint == self.owner.endpoint =>
-            {
-                wire::File {
-                    file_id: Some((**id).to_owned()),
-                    ..wire::File::default()
-                }
+        }
+        // A file belongs to an account, regardless of the model and of the vendor's dialect.
+        MediaSource::File { id, owner }
+            if owner.dialect.starts_with("openai-") && owner.endpoint == recipient.endpoint =>
+        {
+            wire::File {
+                file_id: Some((**id).to_owned()),
+                ..wire::File::default()
             }
-            MediaSource::File { .. } | MediaSource::Text(_) | MediaSource::Url(_) => return None,
-        };
-        self.profile.files.then_some(wire::Part::File {
-            file,
-            prompt_cache_breakpoint: None,
-        })
-    }
+        }
+        MediaSource::File { .. } | MediaSource::Text(_) | MediaSource::Url(_) => return None,
+    };
+    profile.files.then_some(wire::Part::File {
+        file,
+        prompt_cache_breakpoint: None,
+    })
 }
 
 /// The fields of an opaque part; `None` if it is not an object of a part's form.

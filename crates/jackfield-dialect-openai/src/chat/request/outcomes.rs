@@ -1,16 +1,18 @@
 //! Maps outcomes of tool calls: one text message each; their media follow separately.
 
+use std::fmt::Arguments;
+
+use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::outgoing::BlockPath;
-use jackfield_dialect_kit::{json_text, media_text};
+use jackfield_dialect_kit::outgoing::results::{self, Medium};
 use jackfield_domain::block::Content;
 use jackfield_domain::media::MediaSource;
 use jackfield_domain::message::Message;
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
-use serde_json::Value;
+use jackfield_domain::outcome::{OutcomePart, ToolOutcome};
 
 use super::Unsupported;
-use super::content::{document_text, into_content, text_part};
+use super::content::{audio_part, document_text, file_part, image_part, into_content, text_part};
 use super::conversation::RequestWriter;
 use crate::chat::wire;
 use crate::profile::MessageOrder;
@@ -60,16 +62,34 @@ impl RequestWriter<'_> {
         self.notes.withheld(path, &outcome.opaque, &[]);
         let result = &outcome.result;
         let name = self.ids.wire_id(&outcome.call);
-        let mut texts = Vec::with_capacity(result.content.len());
+        let (profile, owner) = (self.profile, self.owner);
+        // If no user message may follow tool messages, media in outcomes cannot be sent.
+        let shows = profile.message_order != MessageOrder::AnswerAfterTools;
         let mut media = Vec::new();
-        for (k, part) in result.content.iter().enumerate() {
-            texts.extend(self.outcome_part(at, k, part, &mut media));
-        }
+        let medium = |notes: &mut Notes, path: Arguments<'_>, part: &OutcomePart| {
+            let part = match part {
+                OutcomePart::Audio(audio) => audio_part(audio, profile),
+                OutcomePart::Document(document) => {
+                    if let MediaSource::Text(text) = &document.source {
+                        notes.approximated(NoteEffect::Cosmetic, "document_as_text", path);
+                        return Medium::Text(document_text(document, text));
+                    }
+                    file_part(document, profile, owner)
+                }
+                OutcomePart::Image(image) => image_part(image, profile),
+                OutcomePart::Text(_) => None,
+            };
+            let Some(part) = part.filter(|_| shows) else {
+                return Medium::Unsupported;
+            };
+            media.push(part);
+            Medium::Shown
+        };
+        let texts = results::parts(self.notes, at, result, |text| text, medium);
         if !media.is_empty() {
             user_parts.push(text_part(&format!("[What the call {name} returned:]")));
             user_parts.extend(media);
         }
-        self.structured(at, result, &mut texts);
         if texts.len() > 1 {
             let path = format_args!("{at}.result.content");
             self.notes
@@ -91,84 +111,4 @@ impl RequestWriter<'_> {
         }
         format!("Error: {text}")
     }
-
-    fn structured(&mut self, at: BlockPath, result: &ToolResult, texts: &mut Vec<String>) {
-        let Some(json) = &result.structured else {
-            return;
-        };
-        if texts.is_empty() {
-            let path = format_args!("{at}.result");
-            self.notes
-                .approximated(NoteEffect::Cosmetic, "structured_as_text", path);
-            texts.push(json.to_string());
-            return;
-        }
-        // Tools usually return the same value as text; otherwise the model does not get it.
-        let effect = if has_json_text(result, json) {
-            NoteEffect::Cosmetic
-        } else {
-            NoteEffect::Quality
-        };
-        let path = format_args!("{at}.result.structured");
-        self.notes.dropped(effect, "structured_not_sent", path);
-    }
-
-    /// The text for a part; a medium that the server takes from users is appended to `media`.
-    fn outcome_part(
-        &mut self,
-        at: BlockPath,
-        k: usize,
-        part: &OutcomePart,
-        media: &mut Vec<wire::Part>,
-    ) -> Option<String> {
-        let path = format_args!("{at}.result.content[{k}]");
-        let (shown, words) = match part {
-            OutcomePart::Text(text) if text.trim().is_empty() => {
-                self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
-                return None;
-            }
-            OutcomePart::Text(text) => return Some((**text).to_owned()),
-            OutcomePart::Audio(audio) => (self.audio(audio), media_text::audio(audio)),
-            OutcomePart::Document(document) => match &document.source {
-                MediaSource::Text(text) if text.trim().is_empty() => {
-                    self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
-                    return None;
-                }
-                MediaSource::Text(text) => {
-                    self.notes
-                        .approximated(NoteEffect::Cosmetic, "document_as_text", path);
-                    return Some(document_text(document, text));
-                }
-                source @ (MediaSource::Base64 { .. }
-                | MediaSource::File { .. }
-                | MediaSource::Url(_)) => (
-                    self.document(document),
-                    media_text::source("document", source),
-                ),
-            },
-            OutcomePart::Image(image) => (
-                self.image(image),
-                media_text::source("image", &image.source),
-            ),
-        };
-        // If no user message may follow tool messages, media in outcomes cannot be sent.
-        let shown = shown.filter(|_| self.profile.message_order != MessageOrder::AnswerAfterTools);
-        match shown {
-            Some(part) => {
-                self.notes
-                    .approximated(NoteEffect::Quality, "media_shown_by_user", path);
-                media.push(part);
-            }
-            None => self
-                .notes
-                .approximated(NoteEffect::Meaning, "media_as_text", path),
-        }
-        Some(words)
-    }
-}
-
-/// Whether a text part of the result equals this JSON value.
-fn has_json_text(result: &ToolResult, json: &Value) -> bool {
-    let mut texts = result.content.iter().filter_map(OutcomePart::as_text);
-    texts.any(|text| json_text::matches(text, json))
 }

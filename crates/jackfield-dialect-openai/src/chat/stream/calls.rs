@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::arguments::Arguments;
 use super::json_fields::{BufferedBytes, Fault, field, number, text};
 use crate::chat::reply::state;
-use crate::chat::request::TEXT_FIELD;
+use jackfield_dialect_kit::outgoing::tools::TEXT_FIELD;
 
 /// The most calls of one reply.
 const MOST_CALLS: usize = 1024;

@@ -1,14 +1,11 @@
 //! Maps the model's calls to items.
 
 use jackfield_dialect_kit::outgoing::BlockPath;
-use jackfield_domain::block::{Block, CalledName, ToolCall};
-use jackfield_domain::naming::bare_tool_name;
-use jackfield_domain::note::NoteEffect;
+use jackfield_domain::block::{Block, ToolCall};
 use jackfield_domain::tool_input::ToolInput;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::conversation::{RequestWriter, SentCall};
-use super::tools::TEXT_FIELD;
 use crate::responses::{state, wire};
 
 impl RequestWriter<'_> {
@@ -20,7 +17,7 @@ impl RequestWriter<'_> {
         call: &ToolCall,
         ids_allowed: bool,
     ) -> wire::Item {
-        let name = self.called_name(at, &call.name);
+        let name = self.notes.called_name(at, &call.name, LONGEST_NAME);
         let call_id = self.ids.wire_id(&call.id);
         let found = state::find(&block.opaque, self.owner, state::CALL);
         let found = found
@@ -60,34 +57,13 @@ impl RequestWriter<'_> {
 
     /// The arguments as the text of a JSON object: several servers parse it, and refuse anything else.
     fn arguments(&mut self, at: BlockPath, input: &ToolInput) -> String {
-        let path = format_args!("{at}.input");
-        match input {
-            ToolInput::Json(input) => match input.object() {
-                Ok(fields) if fields.is_empty() => "{}".to_owned(),
-                Ok(_) => input.raw().to_owned(),
-                Err(_) => {
-                    self.notes
-                        .approximated(NoteEffect::Quality, "malformed_arguments", path);
-                    json!({ "_raw": input.raw() }).to_string()
-                }
-            },
-            ToolInput::Text(text) => {
-                self.notes
-                    .approximated(NoteEffect::Cosmetic, "text_arguments", path);
-                json!({ TEXT_FIELD: **text }).to_string()
-            }
+        match self.notes.object_input(at, input) {
+            Ok(input) if input.fields.is_empty() => "{}".to_owned(),
+            Ok(input) => input.raw.to_owned(),
+            Err(wrapped) => Value::Object(wrapped).to_string(),
         }
-    }
-
-    fn called_name(&mut self, at: BlockPath, name: &CalledName) -> String {
-        let name = name.as_str();
-        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if (1..=128).contains(&name.len()) && name.chars().all(fits) {
-            return name.to_owned();
-        }
-        let path = format_args!("{at}.name");
-        self.notes
-            .approximated(NoteEffect::Cosmetic, "tool_name_changed", path);
-        bare_tool_name(name).as_str().to_owned()
     }
 }
+
+/// The longest name of a tool that the vendor takes.
+const LONGEST_NAME: usize = 128;

@@ -1,15 +1,17 @@
 //! Maps outcomes of tool calls to output items.
 
+use std::fmt::Arguments;
+
+use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::outgoing::BlockPath;
-use jackfield_dialect_kit::{json_text, media_text};
+use jackfield_dialect_kit::outgoing::results::{self, Medium};
 use jackfield_domain::block::Block;
-use jackfield_domain::media::{Document, MediaSource};
+use jackfield_domain::media::MediaSource;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
-use serde_json::Value;
 
 use super::conversation::{RequestWriter, breakpoint};
-use super::media::full_document_text;
+use super::media::{file, full_document_text, note_detail, note_document, picture};
 use crate::responses::{state, wire};
 
 /// The prefix of an outcome that is an error, as the dialect has no field for it.
@@ -72,27 +74,39 @@ impl RequestWriter<'_> {
         result: &ToolResult,
         media: &mut Vec<wire::Part>,
     ) -> Vec<wire::Part> {
-        let mut parts = Vec::with_capacity(result.content.len());
-        for (k, part) in result.content.iter().enumerate() {
-            parts.extend(self.outcome_part(at, k, part, media));
-        }
-        if let Some(json) = &result.structured {
-            if parts.is_empty() {
-                let path = format_args!("{at}.result");
-                self.notes
-                    .approximated(NoteEffect::Cosmetic, "structured_as_text", path);
-                parts.push(text(&json.to_string()));
-            } else {
-                // Tools usually return the same value as text; otherwise the model does not get it.
-                let effect = if has_json_text(result, json) {
-                    NoteEffect::Cosmetic
-                } else {
-                    NoteEffect::Quality
-                };
-                let path = format_args!("{at}.result.structured");
-                self.notes.dropped(effect, "structured_not_sent", path);
+        let (profile, owner) = (self.profile, self.owner);
+        let medium = |notes: &mut Notes, path: Arguments<'_>, part: &OutcomePart| {
+            let part = match part {
+                OutcomePart::Audio(_) | OutcomePart::Text(_) => None,
+                OutcomePart::Document(document) => {
+                    if let MediaSource::Text(said) = &document.source {
+                        notes.approximated(NoteEffect::Cosmetic, "document_as_text", path);
+                        return Medium::Text(full_document_text(document, said));
+                    }
+                    let part = file(document, profile, owner);
+                    if part.is_some() && profile.output_media {
+                        note_document(path, document, notes);
+                    }
+                    part
+                }
+                OutcomePart::Image(image) => {
+                    let part = picture(image, profile, owner);
+                    if part.is_some() && profile.output_media {
+                        note_detail(path, image, notes);
+                    }
+                    part
+                }
+            };
+            match part {
+                Some(part) if profile.output_media => Medium::Part(part),
+                Some(part) => {
+                    media.push(part);
+                    Medium::Shown
+                }
+                None => Medium::Unsupported,
             }
-        }
+        };
+        let mut parts = results::parts(self.notes, at, result, |words| text(&words), medium);
         if result.is_error {
             let path = format_args!("{at}.result");
             self.notes
@@ -103,68 +117,6 @@ impl RequestWriter<'_> {
             }
         }
         parts
-    }
-
-    fn outcome_part(
-        &mut self,
-        at: BlockPath,
-        k: usize,
-        part: &OutcomePart,
-        media: &mut Vec<wire::Part>,
-    ) -> Option<wire::Part> {
-        let path = format_args!("{at}.result.content[{k}]");
-        let (shown, words) = match part {
-            OutcomePart::Text(words) if words.trim().is_empty() => {
-                self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
-                return None;
-            }
-            OutcomePart::Text(words) => return Some(text(words)),
-            OutcomePart::Audio(audio) => (None, media_text::audio(audio)),
-            OutcomePart::Document(Document {
-                source: MediaSource::Text(said),
-                ..
-            }) if said.trim().is_empty() => {
-                self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
-                return None;
-            }
-            OutcomePart::Document(
-                document @ Document {
-                    source: MediaSource::Text(said),
-                    ..
-                },
-            ) => {
-                self.notes
-                    .approximated(NoteEffect::Cosmetic, "document_as_text", path);
-                return Some(text(&full_document_text(document, said)));
-            }
-            OutcomePart::Document(document) => match self.file(document) {
-                Some(part) if self.profile.output_media => {
-                    self.note_document(&path.to_string(), document);
-                    return Some(part);
-                }
-                shown @ (Some(_) | None) => {
-                    (shown, media_text::source("document", &document.source))
-                }
-            },
-            OutcomePart::Image(image) => match self.picture(image) {
-                Some(part) if self.profile.output_media => {
-                    self.note_detail(&path.to_string(), image);
-                    return Some(part);
-                }
-                shown @ (Some(_) | None) => (shown, media_text::source("image", &image.source)),
-            },
-        };
-        match shown {
-            Some(part) => {
-                self.notes
-                    .approximated(NoteEffect::Quality, "media_shown_by_user", path);
-                media.push(part);
-            }
-            None => self
-                .notes
-                .approximated(NoteEffect::Meaning, "media_as_text", path),
-        }
-        Some(text(&words))
     }
 }
 
@@ -187,10 +139,4 @@ fn text(text: &str) -> wire::Part {
         text: text.to_owned(),
         prompt_cache_breakpoint: None,
     }
-}
-
-/// Whether a text part of the result equals this JSON value.
-fn has_json_text(result: &ToolResult, json: &Value) -> bool {
-    let mut texts = result.content.iter().filter_map(OutcomePart::as_text);
-    texts.any(|text| json_text::matches(text, json))
 }

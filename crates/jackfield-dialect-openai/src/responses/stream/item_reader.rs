@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use super::message::Message;
 use super::reasoning::Reasoning;
-use crate::responses::request::TEXT_FIELD;
 use crate::responses::state;
+use jackfield_dialect_kit::outgoing::tools::TEXT_FIELD;
 
 /// Why an item cannot be read.
 pub(super) type Fault = &'static str;
