@@ -5,6 +5,7 @@
 //! extensions. A dialect walks its request with them, and adds the vendor's forms.
 
 pub mod calls;
+pub mod extensions;
 pub mod losses;
 pub mod results;
 pub mod tools;

@@ -98,6 +98,16 @@ pub(crate) fn permitted(request: &ModelRequest, forms: ToolChoiceForms) -> Optio
     chosen(request).filter(|_| is_by_offer)
 }
 
+/// Fields of a tool that the mappers set.
+pub(crate) const OURS_OF_TOOL: [&str; 6] = [
+    "description",
+    "format",
+    "name",
+    "parameters",
+    "strict",
+    "type",
+];
+
 /// A choice among offered tools `T`.
 #[derive(Debug)]
 pub(crate) enum Choice<T> {

@@ -1,8 +1,8 @@
 //! Fields that this dialect knows and the domain does not.
 
-use jackfield_dialect_kit::notes::{ExtensionPath, Notes};
-use jackfield_dialect_kit::pointer::{set, tokens};
-use jackfield_domain::note::NoteEffect;
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::outgoing::extensions::{self, Placement, below};
+use jackfield_dialect_kit::pointer::set;
 use jackfield_domain::opaque::Extension;
 use serde_json::{Value, json};
 
@@ -49,32 +49,23 @@ pub(super) fn apply(
     cached: &[String],
     notes: &mut Notes,
 ) {
-    for extension in extensions {
-        let path = &ExtensionPath {
-            extension,
-            parent: "settings",
-        };
-        if *extension.dialect != *DIALECT {
-            notes.foreign(extension, path);
-            continue;
-        }
-        if is_set_elsewhere(extension, cached) {
-            continue;
-        }
-        let Some(tokens) = tokens(&extension.path) else {
-            notes.dropped(NoteEffect::Quality, "extension_path", path);
-            continue;
-        };
-        let first = tokens.first().map_or("", String::as_str);
-        if ACTING.contains(&first) {
-            notes.refused("provider_would_act", path);
-            continue;
-        }
-        let set = !OURS.contains(&first) && set_in_body(body, first, &tokens, &extension.json);
-        if !set {
-            notes.dropped(NoteEffect::Quality, "extension_path", path);
-        }
-    }
+    extensions::apply(
+        extensions,
+        DIALECT,
+        "settings",
+        notes,
+        |tokens, extension| {
+            let first = tokens.first().map_or("", String::as_str);
+            if is_set_elsewhere(extension, cached) {
+                Placement::Set
+            } else if ACTING.contains(&first) {
+                Placement::Refused
+            } else {
+                let is_free = !OURS.contains(&first);
+                (is_free && set_in_body(body, first, tokens, &extension.json)).into()
+            }
+        },
+    );
 }
 
 /// Sets the extensions of a tool.
@@ -84,56 +75,44 @@ pub(super) fn apply_to_tool(
     extensions: &[Extension],
     notes: &mut Notes,
 ) {
-    for extension in extensions {
-        let of = format_args!("tools[{n}]");
-        let path = &ExtensionPath {
-            extension,
-            parent: of,
-        };
-        if *extension.dialect != *DIALECT {
-            notes.foreign(extension, path);
-            continue;
-        }
-        let tokens = tokens(&extension.path).unwrap_or_default();
-        let free = match tokens.as_slice() {
+    let parent = format_args!("tools[{n}]");
+    extensions::apply(
+        extensions,
+        DIALECT,
+        parent,
+        notes,
+        |tokens, extension| match tokens {
             // The provider's code would call the tool.
             [first] if first == "allowed_callers" && extension.json != json!(["direct"]) => {
-                notes.refused("provider_would_act", path);
-                continue;
+                Placement::Refused
             }
-            [first] => !OURS_OF_TOOL.contains(&first.as_str()),
-            [] | [_, _, ..] => false,
-        };
-        if !(free && set(&mut tool.extra, &tokens, &extension.json)) {
-            notes.dropped(NoteEffect::Quality, "extension_path", path);
-        }
-    }
+            [first] if !OURS_OF_TOOL.contains(&first.as_str()) => {
+                set(&mut tool.extra, tokens, &extension.json).into()
+            }
+            [] | [_, ..] => Placement::NoPlace,
+        },
+    );
 }
 
 fn set_in_body(body: &mut wire::Request, first: &str, tokens: &[String], json: &Value) -> bool {
-    let below = tokens.get(1..).unwrap_or_default();
-    let second = below.first().map_or("", String::as_str);
     match first {
-        "metadata" => {
-            !matches!(second, "" | "user_id")
-                && set(
-                    &mut body.metadata.get_or_insert_default().extra,
-                    below,
-                    json,
-                )
-        }
-        "output_config" => {
-            !matches!(second, "" | "effort" | "format")
-                && set(
-                    &mut body.output_config.get_or_insert_default().extra,
-                    below,
-                    json,
-                )
-        }
+        "metadata" => below(tokens, &["user_id"]).is_some_and(|below| {
+            set(
+                &mut body.metadata.get_or_insert_default().extra,
+                below,
+                json,
+            )
+        }),
+        "output_config" => below(tokens, &["effort", "format"]).is_some_and(|below| {
+            let config = body.output_config.get_or_insert_default();
+            set(&mut config.extra, below, json)
+        }),
         "thinking" => match &mut body.thinking {
             Some(thinking) if thinking.kind == "disabled" => false,
             Some(thinking) => {
-                !matches!(second, "budget_tokens" | "display" | "type")
+                let below = tokens.get(1..).unwrap_or_default();
+                let name = below.first().map_or("", String::as_str);
+                !matches!(name, "budget_tokens" | "display" | "type")
                     && set(&mut thinking.extra, below, json)
             }
             None => false,

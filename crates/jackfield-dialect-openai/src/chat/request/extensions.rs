@@ -1,14 +1,13 @@
 //! Fields that this dialect knows and the domain does not.
 
-use std::fmt::Display;
-
-use jackfield_dialect_kit::notes::{ExtensionPath, Notes};
-use jackfield_dialect_kit::pointer::{set, tokens};
-use jackfield_domain::note::NoteEffect;
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::outgoing::extensions::{self, Placement, below};
+use jackfield_dialect_kit::pointer::set;
 use jackfield_domain::opaque::Extension;
 use serde_json::{Map, Value};
 
 use crate::chat::{DIALECT, wire};
+use crate::tools::OURS_OF_TOOL;
 
 /// Whether a field would make the provider act or store something; such fields are never passed on.
 pub(crate) fn acts(field: &str, json: &Value) -> bool {
@@ -58,46 +57,29 @@ const OURS: [&str; 24] = [
     "verbosity",
 ];
 
-/// Fields of a tool that the mapper sets.
-const OURS_OF_TOOL: [&str; 6] = [
-    "description",
-    "format",
-    "name",
-    "parameters",
-    "strict",
-    "type",
-];
-
 /// Sets the extensions of a request.
 pub(super) fn apply(body: &mut wire::Request, extensions: &[Extension], notes: &mut Notes) {
-    for extension in extensions {
-        let path = &ExtensionPath {
-            extension,
-            parent: "settings",
-        };
-        let Some(tokens) = known(extension, notes, path) else {
-            continue;
-        };
-        let first = tokens.first().map_or("", String::as_str);
-        if acts(first, &extension.json) {
-            notes.refused("provider_would_act", path);
-            continue;
-        }
-        let set = match (first, &mut body.stream_options) {
-            (first, _) if OURS.contains(&first) => false,
-            ("stream_options", Some(options)) => {
-                let below = tokens.get(1..).unwrap_or_default();
-                let second = below.first().map_or("", String::as_str);
-                !matches!(second, "" | "include_usage")
-                    && set(&mut options.extra, below, &extension.json)
+    extensions::apply(
+        extensions,
+        DIALECT,
+        "settings",
+        notes,
+        |tokens, extension| {
+            let first = tokens.first().map_or("", String::as_str);
+            let json = &extension.json;
+            if acts(first, json) {
+                return Placement::Refused;
             }
-            ("stream_options", None) => false,
-            (_, _) => set(&mut body.extra, &tokens, &extension.json),
-        };
-        if !set {
-            notes.dropped(NoteEffect::Quality, "extension_path", path);
-        }
-    }
+            let is_set = match (first, &mut body.stream_options) {
+                (first, _) if OURS.contains(&first) => false,
+                ("stream_options", Some(options)) => below(tokens, &["include_usage"])
+                    .is_some_and(|below| set(&mut options.extra, below, json)),
+                ("stream_options", None) => false,
+                (_, _) => set(&mut body.extra, tokens, json),
+            };
+            is_set.into()
+        },
+    );
 }
 
 /// Sets the extensions of a tool, beside its name and description.
@@ -107,34 +89,17 @@ pub(super) fn apply_to_tool(
     extensions: &[Extension],
     notes: &mut Notes,
 ) {
-    for extension in extensions {
-        let of = format_args!("tools[{n}]");
-        let path = &ExtensionPath {
-            extension,
-            parent: of,
-        };
-        let Some(tokens) = known(extension, notes, path) else {
-            continue;
-        };
-        let free = match tokens.as_slice() {
-            [first] => !OURS_OF_TOOL.contains(&first.as_str()),
-            [] | [_, _, ..] => false,
-        };
-        if !(free && set(fields, &tokens, &extension.json)) {
-            notes.dropped(NoteEffect::Quality, "extension_path", path);
-        }
-    }
-}
-
-/// The path of an extension, if it belongs to this dialect.
-fn known(extension: &Extension, notes: &mut Notes, path: impl Display) -> Option<Vec<String>> {
-    if *extension.dialect != *DIALECT {
-        notes.foreign(extension, path);
-        return None;
-    }
-    let tokens = tokens(&extension.path);
-    if tokens.is_none() {
-        notes.dropped(NoteEffect::Quality, "extension_path", path);
-    }
-    tokens
+    let parent = format_args!("tools[{n}]");
+    extensions::apply(
+        extensions,
+        DIALECT,
+        parent,
+        notes,
+        |tokens, extension| match tokens {
+            [first] if !OURS_OF_TOOL.contains(&first.as_str()) => {
+                set(fields, tokens, &extension.json).into()
+            }
+            [] | [_, ..] => Placement::NoPlace,
+        },
+    );
 }

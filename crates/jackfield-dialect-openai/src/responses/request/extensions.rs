@@ -1,13 +1,14 @@
 //! Fields that this dialect knows and the domain does not.
 
-use jackfield_dialect_kit::notes::{ExtensionPath, Notes};
-use jackfield_dialect_kit::pointer::{set, tokens};
-use jackfield_domain::note::NoteEffect;
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::outgoing::extensions::{self, Placement, below};
+use jackfield_dialect_kit::pointer::set;
 use jackfield_domain::opaque::Extension;
 use serde_json::{Value, json};
 
 use crate::profile::Profile;
 use crate::responses::{DIALECT, wire};
+use crate::tools::OURS_OF_TOOL;
 
 /// Fields that make the provider act or store something; they are never passed on.
 pub(crate) const ACTING: [&str; 7] = [
@@ -40,16 +41,6 @@ const OURS: [&str; 16] = [
     "user",
 ];
 
-/// Fields of a tool that the mapper sets.
-const OURS_OF_TOOL: [&str; 6] = [
-    "description",
-    "format",
-    "name",
-    "parameters",
-    "strict",
-    "type",
-];
-
 /// Sets the extensions of a request.
 pub(super) fn apply(
     body: &mut wire::Request,
@@ -59,30 +50,21 @@ pub(super) fn apply(
 ) {
     // Models without reasoning refuse all fields about it.
     let reasons = !profile.efforts.is_empty();
-    for extension in extensions {
-        let path = &ExtensionPath {
-            extension,
-            parent: "settings",
-        };
-        if *extension.dialect != *DIALECT {
-            notes.foreign(extension, path);
-            continue;
-        }
-        let Some(tokens) = tokens(&extension.path) else {
-            notes.dropped(NoteEffect::Quality, "extension_path", path);
-            continue;
-        };
-        let first = tokens.first().map_or("", String::as_str);
-        if ACTING.contains(&first) || offers_tools(first, &extension.json) {
-            notes.refused("provider_would_act", path);
-            continue;
-        }
-        let taken = !OURS.contains(&first) && (reasons || first != "reasoning");
-        let set = taken && set_in_body(body, first, &tokens, &extension.json);
-        if !set {
-            notes.dropped(NoteEffect::Quality, "extension_path", path);
-        }
-    }
+    extensions::apply(
+        extensions,
+        DIALECT,
+        "settings",
+        notes,
+        |tokens, extension| {
+            let first = tokens.first().map_or("", String::as_str);
+            let json = &extension.json;
+            if ACTING.contains(&first) || offers_tools(first, json) {
+                return Placement::Refused;
+            }
+            let is_free = !OURS.contains(&first) && (reasons || first != "reasoning");
+            (is_free && set_in_body(body, first, tokens, json)).into()
+        },
+    );
 }
 
 /// Sets the extensions of a tool.
@@ -92,29 +74,20 @@ pub(super) fn apply_to_tool(
     extensions: &[Extension],
     notes: &mut Notes,
 ) {
-    for extension in extensions {
-        let of = format_args!("tools[{n}]");
-        let path = &ExtensionPath {
-            extension,
-            parent: of,
-        };
-        if *extension.dialect != *DIALECT {
-            notes.foreign(extension, path);
-            continue;
-        }
-        let tokens = tokens(&extension.path).unwrap_or_default();
-        let free = match tokens.as_slice() {
-            [first, ..] if acts_in_tool(first, &extension.json) => {
-                notes.refused("provider_would_act", path);
-                continue;
+    let parent = format_args!("tools[{n}]");
+    extensions::apply(
+        extensions,
+        DIALECT,
+        parent,
+        notes,
+        |tokens, extension| match tokens {
+            [first, ..] if acts_in_tool(first, &extension.json) => Placement::Refused,
+            [first] if !OURS_OF_TOOL.contains(&first.as_str()) => {
+                set(&mut tool.extra, tokens, &extension.json).into()
             }
-            [first] => !OURS_OF_TOOL.contains(&first.as_str()),
-            [] | [_, _, ..] => false,
-        };
-        if !(free && set(&mut tool.extra, &tokens, &extension.json)) {
-            notes.dropped(NoteEffect::Quality, "extension_path", path);
-        }
-    }
+            [] | [_, ..] => Placement::NoPlace,
+        },
+    );
 }
 
 /// Whether a field of a tool lets the provider's code call it.
@@ -140,21 +113,13 @@ fn offers_tools(first: &str, json: &Value) -> bool {
 }
 
 fn set_in_body(body: &mut wire::Request, first: &str, tokens: &[String], json: &Value) -> bool {
-    let below = tokens.get(1..).unwrap_or_default();
-    let second = below.first().map_or("", String::as_str);
     match first {
-        "reasoning" => {
-            !matches!(second, "" | "effort" | "summary")
-                && set(
-                    &mut body.reasoning.get_or_insert_default().extra,
-                    below,
-                    json,
-                )
-        }
-        "text" => {
-            !matches!(second, "" | "format" | "verbosity")
-                && set(&mut body.text.get_or_insert_default().extra, below, json)
-        }
+        "reasoning" => below(tokens, &["effort", "summary"]).is_some_and(|below| {
+            let reasoning = body.reasoning.get_or_insert_default();
+            set(&mut reasoning.extra, below, json)
+        }),
+        "text" => below(tokens, &["format", "verbosity"])
+            .is_some_and(|below| set(&mut body.text.get_or_insert_default().extra, below, json)),
         _ => set(&mut body.extra, tokens, json),
     }
 }
