@@ -23,4 +23,5 @@ pub mod profile;
 pub mod responses;
 pub mod schema;
 mod serve_error;
+mod settings;
 mod tools;

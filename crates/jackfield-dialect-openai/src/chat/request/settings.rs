@@ -2,11 +2,11 @@
 
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode, Verbosity};
+use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode};
 
 use crate::chat::wire;
 use crate::profile::{EndUser, MaxTokens, Profile, StructuredOutput};
-use crate::schema;
+use crate::settings::{answer, effort as effort_word, sampled, verbosity};
 
 /// The most stop sequences that the vendor takes.
 const MOST_STOPS: usize = 4;
@@ -18,32 +18,24 @@ pub(super) fn apply(
     profile: &Profile,
     notes: &mut Notes,
 ) {
-    let mut sampled = |value: Option<f64>, takes: bool, (least, most): (f64, f64), path: &str| {
-        let taken = value.filter(|value| takes && value.is_finite());
-        let sent = taken.map(|value| value.clamp(least, most));
-        if value.is_some() && sent.is_none() {
-            notes.dropped(NoteEffect::Quality, "sampling_not_supported", path);
-        } else if sent != value {
-            notes.approximated(NoteEffect::Quality, "sampling_cut", path);
-        }
-        sent
-    };
     let (samples, penalizes) = (profile.sampling, profile.penalties);
     let temperature = settings.temperature;
-    body.temperature = sampled(temperature, samples, (0.0, 2.0), "settings.temperature");
-    body.top_p = sampled(settings.top_p, samples, (0.0, 1.0), "settings.top_p");
+    body.temperature = sampled(
+        temperature,
+        samples,
+        (0.0, 2.0),
+        "settings.temperature",
+        notes,
+    );
+    body.top_p = sampled(settings.top_p, samples, (0.0, 1.0), "settings.top_p", notes);
     let (frequency, presence) = (settings.frequency_penalty, settings.presence_penalty);
     let path = "settings.frequency_penalty";
-    body.frequency_penalty = sampled(frequency, penalizes, (-2.0, 2.0), path);
+    body.frequency_penalty = sampled(frequency, penalizes, (-2.0, 2.0), path, notes);
     let path = "settings.presence_penalty";
-    body.presence_penalty = sampled(presence, penalizes, (-2.0, 2.0), path);
+    body.presence_penalty = sampled(presence, penalizes, (-2.0, 2.0), path, notes);
     body.top_k = if_supported(settings.top_k, profile.top_k, "settings.top_k", notes);
     body.seed = if_supported(settings.seed, profile.seed, "settings.seed", notes);
-    let verbosity = settings.verbosity.map(|verbosity| match verbosity {
-        Verbosity::High => "high".to_owned(),
-        Verbosity::Low => "low".to_owned(),
-        Verbosity::Medium => "medium".to_owned(),
-    });
+    let verbosity = settings.verbosity.map(verbosity).map(str::to_owned);
     body.verbosity = if_supported(verbosity, profile.verbosity, "settings.verbosity", notes);
     let tier = settings.service_tier.as_deref();
     if !profile.service_tier || tier.is_none_or(|tier| TIERS.contains(&tier)) {
@@ -131,13 +123,13 @@ pub(super) fn effort(
                 notes.approximated(NoteEffect::Cosmetic, "thinking_by_field", path);
             }
         }
-        return Some(word(Effort::None).to_owned());
+        return Some(effort_word(Effort::None).to_owned());
     }
     if tools && profile.tools_without_effort {
         if requested != Some(Effort::None) {
             notes.approximated(NoteEffect::Quality, "effort_not_with_tools", path);
         }
-        return Some(word(Effort::None).to_owned());
+        return Some(effort_word(Effort::None).to_owned());
     }
     let requested = requested?;
     let Some(sent) = nearest(requested, profile.efforts) else {
@@ -149,7 +141,7 @@ pub(super) fn effort(
     if sent != requested {
         notes.approximated(NoteEffect::Quality, "effort_changed", path);
     }
-    Some(word(sent).to_owned())
+    Some(effort_word(sent).to_owned())
 }
 
 /// The requested effort, combined with whether thinking is on or off.
@@ -195,18 +187,6 @@ fn nearest(requested: Effort, levels: &[Effort]) -> Option<Effort> {
         .min_by_key(distance)
 }
 
-const fn word(effort: Effort) -> &'static str {
-    match effort {
-        Effort::None => "none",
-        Effort::Minimal => "minimal",
-        Effort::Low => "low",
-        Effort::Medium => "medium",
-        Effort::High => "high",
-        Effort::ExtraHigh => "xhigh",
-        Effort::Max => "max",
-    }
-}
-
 /// Maps the response format.
 pub(super) fn response_format(
     settings: &Settings,
@@ -242,30 +222,13 @@ pub(super) fn response_format(
             return None;
         }
     }
-    let mut sent = strict;
-    let schema = match schema::restrict(schema).filter(|_| strict == Some(true)) {
-        Some((restricted, changes)) => {
-            for change in changes {
-                let path = format_args!("{path}.schema#{}", change.pointer);
-                notes.approximated(change.effect, change.code, path);
-            }
-            restricted
-        }
-        None => {
-            if strict == Some(true) {
-                let path = format_args!("{path}.strict");
-                notes.approximated(NoteEffect::Quality, "schema_not_enforceable", path);
-                sent = Some(false);
-            }
-            (**schema).clone()
-        }
-    };
+    let (schema, strict) = answer(schema, strict, notes);
     Some(wire::ResponseFormat::JsonSchema {
         json_schema: wire::JsonSchema {
             name: (**name).to_owned(),
             description: description.as_deref().map(str::to_owned),
             schema: Some(schema),
-            strict: sent,
+            strict,
         },
     })
 }

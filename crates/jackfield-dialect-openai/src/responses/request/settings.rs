@@ -2,12 +2,12 @@
 
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode, Verbosity};
+use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode};
 use serde_json::{Map, Value, json};
 
 use crate::profile::{EndUser, Profile, StructuredOutput};
 use crate::responses::wire;
-use crate::schema;
+use crate::settings::{answer, effort as effort_word, sampled, verbosity as verbosity_word};
 
 /// The fields of the body for settings.
 #[derive(Debug)]
@@ -43,14 +43,20 @@ pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes)
         service_tier: service_tier(settings, profile, notes),
         temperature: sampled(
             settings.temperature,
-            2.0,
+            profile.sampling,
+            (0.0, 2.0),
             "settings.temperature",
-            profile,
             notes,
         ),
         text: (text != wire::TextConfig::default()).then_some(text),
         top_k: top_k(settings, profile, notes),
-        top_p: sampled(settings.top_p, 1.0, "settings.top_p", profile, notes),
+        top_p: sampled(
+            settings.top_p,
+            profile.sampling,
+            (0.0, 1.0),
+            "settings.top_p",
+            notes,
+        ),
         user,
     }
 }
@@ -88,26 +94,6 @@ fn drop_unknown(settings: &Settings, notes: &mut Notes) {
     }
 }
 
-/// A number, clamped to a range that starts at zero.
-fn sampled(
-    value: Option<f64>,
-    most: f64,
-    path: &str,
-    profile: &Profile,
-    notes: &mut Notes,
-) -> Option<f64> {
-    let value = value?;
-    if !profile.sampling || !value.is_finite() {
-        notes.dropped(NoteEffect::Quality, "sampling_not_supported", path);
-        return None;
-    }
-    let sent = value.clamp(0.0, most);
-    if sent != value {
-        notes.approximated(NoteEffect::Quality, "sampling_cut", path);
-    }
-    Some(sent)
-}
-
 fn top_k(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<u32> {
     let top_k = settings.top_k?;
     if profile.top_k {
@@ -133,7 +119,7 @@ fn effort(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<S
                 "thinking_as_effort",
                 "settings.effort",
             );
-            return Some(word(Effort::None).to_owned());
+            return Some(effort_word(Effort::None).to_owned());
         }
         (effort, thinking) => {
             if let Some(thinking) = thinking {
@@ -156,7 +142,7 @@ fn effort(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<S
     if nearest != requested {
         notes.approximated(NoteEffect::Quality, "effort_changed", path);
     }
-    Some(word(nearest).to_owned())
+    Some(effort_word(nearest).to_owned())
 }
 
 /// The nearest supported level, preferring a higher one; `None` only matches itself.
@@ -180,18 +166,6 @@ fn nearest(requested: Effort, known: &[Effort], off: bool) -> Option<Effort> {
     above.or(below).copied()
 }
 
-const fn word(effort: Effort) -> &'static str {
-    match effort {
-        Effort::ExtraHigh => "xhigh",
-        Effort::High => "high",
-        Effort::Low => "low",
-        Effort::Max => "max",
-        Effort::Medium => "medium",
-        Effort::Minimal => "minimal",
-        Effort::None => "none",
-    }
-}
-
 /// The thinking's text is summarised, or not sent at all, which is the default.
 fn summary(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<String> {
     let is_shown = settings.thinking_shown?;
@@ -210,12 +184,7 @@ fn verbosity(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Optio
         notes.dropped(NoteEffect::Quality, "setting_not_supported", path);
         return None;
     }
-    let word = match verbosity {
-        Verbosity::High => "high",
-        Verbosity::Low => "low",
-        Verbosity::Medium => "medium",
-    };
-    Some(word.to_owned())
+    Some(verbosity_word(verbosity).to_owned())
 }
 
 fn format(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<wire::TextFormat> {
@@ -255,24 +224,12 @@ fn format(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<w
 
 /// The schema of an answer, within the enforceable subset if it is strict.
 fn form(schema: &Value, strict: Option<bool>, notes: &mut Notes) -> (Value, Option<bool>) {
-    let path = "settings.response_format";
-    if strict == Some(true) {
-        if let Some((schema, changes)) = schema::restrict(schema) {
-            for change in changes {
-                let path = format_args!("{path}.schema#{}", change.pointer);
-                notes.approximated(change.effect, change.code, path);
-            }
-            return (schema, strict);
-        }
-        let path = format_args!("{path}.strict");
-        notes.approximated(NoteEffect::Quality, "schema_not_enforceable", path);
-    }
-    let strict = strict.map(|_| false);
+    let (schema, strict) = answer(schema, strict, notes);
     if schema.is_object() {
-        return (schema.clone(), strict);
+        return (schema, strict);
     }
     // `true` and `false` are valid schemas, but the vendor does not accept them.
-    let path = format_args!("{path}.schema");
+    let path = "settings.response_format.schema";
     notes.approximated(NoteEffect::Meaning, "schema_root_made_object", path);
     (json!({}), strict)
 }
