@@ -6,6 +6,7 @@ pub mod contract;
 pub mod facts;
 pub mod fakes;
 mod gate;
+pub mod laws;
 pub mod mocks;
 pub mod outline;
 pub mod server;

@@ -1,8 +1,8 @@
 //! Domain values as trees of named places, by which the tests of a dialect's mappers compare them.
 //!
 //! A request that is mapped out and back may differ only where a note says so. To test that, a dialect makes an
-//! outline of both, applies to the first one those notes that remove whole elements ([`remove`] and [`take`]), and
-//! calls [`check`] for the rest:
+//! outline of both, applies to the first one those notes that concern whole elements ([`apply_structure`]), and calls
+//! [`check`] for the rest, as the [laws](crate::laws) do:
 //!
 //! ```
 //! use std::collections::BTreeSet;
@@ -26,6 +26,7 @@
 
 mod conversation;
 mod settings;
+mod structure;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -33,6 +34,8 @@ use std::fmt;
 use jackfield_domain::block::Block;
 use jackfield_domain::note::{Note, NoteKind};
 use jackfield_domain::request::ModelRequest;
+
+pub use self::structure::apply_structure;
 
 use self::conversation::{Ids, of_block, of_message};
 use self::settings::{of_settings, of_tool};

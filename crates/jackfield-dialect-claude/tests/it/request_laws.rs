@@ -1,148 +1,115 @@
 //! The laws of the request mapper, for any valid request and any model.
 
-use std::collections::BTreeSet;
-
 use jackfield_dialect_claude::options::Profile;
 use jackfield_dialect_claude::request::{self, Incoming};
 use jackfield_dialect_claude::serve::ClaudeServer;
-use jackfield_dialect_claude::wire;
 use jackfield_dialect_kit::serve::ServeDialect as _;
 use jackfield_dialect_rules::claude;
 use jackfield_domain::note::Note;
+use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::{ModelRef, ModelRequest};
-use jackfield_testkit::outline::{self, Node};
-use jackfield_testkit::{arb as kit, arrays};
+use jackfield_testkit::laws::RequestMappers;
 use proptest::prelude::*;
-use proptest::strategy::ValueTree as _;
-use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
 use crate::arb::{self, owner};
 
-/// Fields that may hold anything.
-const ANYTHING: [&str; 7] = [
-    "caller",
-    "citations",
-    "custom_a",
-    "custom_b",
-    "input",
-    "input_schema",
-    "schema",
-];
+struct Claude;
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+impl RequestMappers for Claude {
+    type Profile = Profile;
 
-    #[test]
-    fn every_valid_request_gives_wire_or_a_refusal_of_a_block_that_is_there(
-        request in kit::model_request(),
-        profile in arb::profile(),
-    ) {
-        if let Err(refused) = request::to_wire(&request, &owner(), &profile, true) {
-            let mut tree = outline::of_request(&request);
-            prop_assert!(outline::take(&mut tree, &refused.path).is_some(), "{refused}");
+    const FREE_FIELDS: &'static [&'static str] = &[
+        "caller",
+        "citations",
+        "custom_a",
+        "custom_b",
+        "input",
+        "input_schema",
+        "schema",
+    ];
+    const NOTES: &'static [&'static str] = NOTES;
+
+    fn owner() -> StateOwner {
+        owner()
+    }
+
+    fn profiles() -> BoxedStrategy<Profile> {
+        arb::profile().boxed()
+    }
+
+    fn requests() -> BoxedStrategy<ModelRequest> {
+        arb::request().boxed()
+    }
+
+    fn write(
+        request: &ModelRequest,
+        owner: &StateOwner,
+        profile: &Profile,
+    ) -> Result<(Value, Vec<Note>), String> {
+        let made = request::to_wire(request, owner, profile, true);
+        let (body, notes) = made.map_err(|refused| refused.path)?;
+        Ok((serde_json::to_value(&body).expect("JSON"), notes))
+    }
+
+    fn read(body: &[u8]) -> Result<ModelRequest, String> {
+        let parsed = request::parse(body).map_err(|fault| fault.to_string())?;
+        let incoming = request::from_wire(parsed, &owner()).map_err(|fault| fault.to_string())?;
+        Ok(as_request(incoming))
+    }
+
+    fn serve(body: &[u8]) -> Result<(), Option<String>> {
+        let read = ClaudeServer.request(&|_| None, body, &|_| owner());
+        read.map(drop).map_err(|refused| refused.param)
+    }
+
+    /// The generators invent fields that no vendor has; they are sent as they are told.
+    fn faults(body: &Value, profile: &Profile) -> Vec<String> {
+        let mut body = body.clone();
+        let tools = body.get_mut("tools").and_then(Value::as_array_mut);
+        for tool in tools.into_iter().flatten() {
+            drop_custom_fields(tool);
         }
+        drop_custom_fields(&mut body);
+        let faults = claude::check(&body, profile);
+        faults.iter().map(|fault| format!("{fault:?}")).collect()
     }
 
-    #[test]
-    fn the_vendors_rules_accept_everything_that_is_made(
-        request in arb::request(),
-        profile in arb::profile(),
-    ) {
-        let (body, _) = made(&request, &profile)?;
-        let body = without_custom_fields(body);
-        let found = claude::check(&body, &profile);
-        prop_assert!(found.is_empty(), "{found:?}\n{body:#}");
-    }
-
-    #[test]
-    fn an_array_where_an_object_belongs_is_refused(request in arb::request(), profile in arb::profile()) {
-        let (body, _) = made(&request, &profile)?;
-        let mut body = serde_json::to_value(body).expect("JSON");
-        for tool in body["tools"].as_array_mut().into_iter().flatten() {
-            // All but their own fields is passed on as it is.
-            tool.as_object_mut().map(|tool| tool.remove("cache_control"));
+    /// All but a tool's own fields is passed on as it is.
+    fn without_free_objects(body: &Value) -> Value {
+        let mut body = body.clone();
+        let tools = body.get_mut("tools").and_then(Value::as_array_mut);
+        for tool in tools.into_iter().flatten() {
+            tool.as_object_mut()
+                .map(|tool| tool.remove("cache_control"));
         }
-        let read = |body: &Value| ClaudeServer.request(&|_| None, body.to_string().as_bytes(), &|_| owner());
-        if read(&body).is_ok() {
-            for (place, changed) in arrays::arrays_for_objects(&body, &ANYTHING) {
-                let Err(refused) = read(&changed) else {
-                    return Err(TestCaseError::fail(format!("{place}: {changed}")));
-                };
-                prop_assert!(refused.param.is_some(), "{}: {}", place, refused);
-            }
-        }
+        body
     }
 
-    #[test]
-    fn out_and_back_differs_exactly_where_notes_say(
-        request in arb::request(),
-        profile in arb::profile(),
-    ) {
-        let (body, notes) = made(&request, &profile)?;
-        let back = read(&body)?;
-        let mut original = outline::of_request(&request);
-        let done = apply_structure(&mut original, &notes);
-        let checked = outline::check(&original, &outline::of_request(&back), &notes, &done);
-        checked.map_err(|why| TestCaseError::fail(format!("{why}\n{body:#?}")))?;
+    fn state_in(body: &Value) -> Option<String> {
+        let text = body.to_string();
+        let mut kinds = [
+            "\"thinking\":\"",
+            "redacted_thinking",
+            "\"caller\"",
+            "server_tool_use",
+        ]
+        .into_iter();
+        kinds.find(|kind| text.contains(kind)).map(str::to_owned)
     }
 
-    #[test]
-    fn mapping_what_came_back_changes_nothing(
-        request in arb::request(),
-        profile in arb::profile(),
-    ) {
-        let (body, notes) = made(&request, &profile)?;
-        // Of a client nobody takes thinking that is not signed; only its own server is sent it.
-        prop_assume!(notes.iter().all(|note| note.code != "empty_signature"));
-        let back = read(&body)?;
-        let (again, notes) = made(&back, &profile)?;
-        prop_assert_eq!(json(&again), json(&body));
-        prop_assert!(notes.is_empty(), "{notes:#?}\n{body:#?}");
-    }
-
-    #[test]
-    fn another_owners_state_is_never_sent(request in kit::model_request(), profile in arb::profile()) {
-        let mut stranger = owner();
-        stranger.model = "nobody's".into();
-        stranger.endpoint = "https://elsewhere.example".into();
-        if let Ok((body, _)) = request::to_wire(&request, &stranger, &profile, true) {
-            let text = json(&body).to_string();
-            for kind in ["\"thinking\":\"", "redacted_thinking", "\"caller\"", "server_tool_use"] {
-                prop_assert!(!text.contains(kind), "{kind} in {text}");
-            }
-        }
-    }
-
-    #[test]
-    fn no_json_makes_the_server_side_panic(text in ".{0,80}", body in kit::json()) {
-        drop(request::parse(text.as_bytes()));
-        let bytes = body.to_string();
-        if let Ok(body) = request::parse(bytes.as_bytes()) {
-            drop(request::from_wire(body, &owner()));
-        }
-        drop(claude::check(&body, &Profile::NEWEST));
+    /// Of a client nobody takes thinking that is not signed; only its own server is sent it.
+    fn is_one_way(notes: &[Note]) -> bool {
+        notes.iter().any(|note| note.code == "empty_signature")
     }
 }
 
-type Failed = TestCaseError;
+jackfield_testkit::request_laws!(Claude);
 
-fn made(request: &ModelRequest, profile: &Profile) -> Result<(wire::Request, Vec<Note>), Failed> {
-    request::to_wire(request, &owner(), profile, true)
-        .map_err(|refused| Failed::fail(refused.to_string()))
-}
-
-fn json(body: &wire::Request) -> Value {
-    serde_json::to_value(body).expect("wire forms can be written")
-}
-
-/// Reads a body as a server does: from its bytes.
-fn read(body: &wire::Request) -> Result<ModelRequest, Failed> {
-    let bytes = serde_json::to_vec(body).expect("wire forms can be written");
-    let parsed = request::parse(&bytes).map_err(|fault| Failed::fail(fault.to_string()))?;
-    let incoming =
-        request::from_wire(parsed, &owner()).map_err(|fault| Failed::fail(fault.to_string()))?;
-    Ok(as_request(incoming))
+fn drop_custom_fields(object: &mut Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|key, _| !key.starts_with("custom_"));
+    }
 }
 
 pub(crate) fn as_request(incoming: Incoming) -> ModelRequest {
@@ -159,115 +126,6 @@ pub(crate) fn as_request(incoming: Incoming) -> ModelRequest {
         tools: std::sync::Arc::new(incoming.tools),
         whole: false,
     }
-}
-
-/// Does to the outline what notes say of whole elements; gives the notes that did something.
-fn apply_structure(tree: &mut Node, notes: &[Note]) -> BTreeSet<usize> {
-    let mut real = BTreeSet::new();
-    for (n, note) in notes.iter().enumerate() {
-        if outline::remove(tree, note) {
-            real.insert(n);
-        }
-    }
-    let mut moved = Vec::new();
-    {
-        let messages = outline::items(outline::field(tree, "messages"));
-        messages.retain(|(_, message)| {
-            let mut message = message.clone();
-            !outline::items(outline::field(&mut message, "blocks")).is_empty()
-        });
-    }
-    for (n, note) in notes.iter().enumerate() {
-        let code = &*note.code;
-        if !matches!(
-            code,
-            "messages_merged" | "system_message_as_user" | "system_message_moved"
-        ) {
-            continue;
-        }
-        real.insert(n);
-        let messages = outline::items(outline::field(tree, "messages"));
-        let place = messages
-            .iter()
-            .position(|(path, _)| *path == note.path)
-            .expect("a message");
-        if code == "system_message_moved" {
-            let (path, mut message) = messages.remove(place);
-            // The system prompt has text alone: what hung on the blocks is gone.
-            let below = notes
-                .iter()
-                .enumerate()
-                .filter(|(_, note)| outline::is_below(&note.path, &path));
-            real.extend(below.map(|(n, _)| n));
-            moved.append(outline::items(outline::field(&mut message, "blocks")));
-            continue;
-        }
-        if code == "system_message_as_user" {
-            *outline::field(&mut messages[place].1, "role") = Node::Leaf("User".to_owned());
-        }
-        let before = place.checked_sub(1);
-        let same = before.is_some_and(|before| {
-            outline::field(&mut messages[before].1.clone(), "role")
-                == outline::field(&mut messages[place].1.clone(), "role")
-        });
-        if same {
-            let (_, mut message) = messages.remove(place);
-            let mut blocks = std::mem::take(outline::items(outline::field(&mut message, "blocks")));
-            let into = &mut messages[place - 1].1;
-            outline::items(outline::field(into, "blocks")).append(&mut blocks);
-        }
-    }
-    let parts = outline::items(outline::field(outline::field(tree, "system"), "parts"));
-    for (path, mut block) in moved {
-        let text = outline::field(&mut block, "text").clone();
-        parts.push((path, Node::Fields(vec![("text", text)])));
-    }
-    real
-}
-
-/// The generators invent fields that no vendor has; they are sent as they are told.
-fn without_custom_fields(body: wire::Request) -> Value {
-    let mut body = json(&body);
-    let custom = |fields: &mut serde_json::Map<String, Value>| {
-        fields.retain(|key, _| !key.starts_with("custom_"));
-    };
-    let fields = body.as_object_mut().expect("an object");
-    custom(fields);
-    for tool in fields
-        .get_mut("tools")
-        .and_then(Value::as_array_mut)
-        .into_iter()
-        .flatten()
-    {
-        custom(tool.as_object_mut().expect("an object"));
-    }
-    body
-}
-
-/// A law about notes that never come says nothing: every note there is comes up.
-#[test]
-fn the_generators_reach_every_note() {
-    let mut runner = TestRunner::deterministic();
-    let strategy = (arb::request(), arb::profile());
-    let mut reached = BTreeSet::new();
-    for _ in 0..3000 {
-        let (request, profile) = strategy
-            .new_tree(&mut runner)
-            .expect("no filters")
-            .current();
-        let (_, notes) = made(&request, &profile).expect("it can be said");
-        reached.extend(notes.into_iter().map(|note| note.code.into_owned()));
-    }
-    let missed: Vec<&&str> = NOTES
-        .iter()
-        .filter(|code| !reached.contains(**code))
-        .collect();
-    assert!(missed.is_empty(), "{missed:?}");
-    let unknown: Vec<&String> = reached
-        .iter()
-        .filter(|code| !NOTES.contains(&code.as_str()))
-        .collect();
-    assert!(unknown.is_empty(), "{unknown:?}");
 }
 
 /// Every note but two: `empty_message`, which no valid conversation has, and `prefill_trimmed`, which

@@ -7,6 +7,7 @@
 
 mod chat;
 mod errors;
+mod laws;
 mod models;
 mod profiles;
 mod responses;

@@ -6,6 +6,7 @@ mod chat_model_contract;
 mod facts;
 mod fakes;
 mod journal_contract;
+mod laws;
 mod mocks;
 mod mutants;
 mod outline;

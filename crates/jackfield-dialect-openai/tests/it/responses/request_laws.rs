@@ -1,123 +1,126 @@
 //! The laws of the request mapper, for any valid request and any server.
 
-use std::collections::BTreeSet;
-
 use jackfield_dialect_kit::serve::ServeDialect as _;
 use jackfield_dialect_openai::profile::{Profile, SystemRole};
 use jackfield_dialect_openai::responses::request::{self, Incoming};
-use jackfield_dialect_openai::responses::serve::Responses;
-use jackfield_dialect_openai::responses::wire;
+use jackfield_dialect_openai::responses::{serve, wire};
 use jackfield_dialect_rules::openai;
-use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::Note;
+use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::{ModelRef, ModelRequest};
-use jackfield_testkit::outline::{self, Node};
-use jackfield_testkit::{arb as kit, arrays};
+use jackfield_testkit::arb as kit;
+use jackfield_testkit::laws::RequestMappers;
 use proptest::prelude::*;
-use proptest::strategy::ValueTree as _;
-use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
 use super::{arb, owner};
+use crate::laws::without_shown;
 
-/// Fields that may hold anything.
-const ANYTHING: [&str; 9] = [
-    "action",
-    "annotations",
-    "arguments",
-    "caller",
-    "custom_a",
-    "custom_b",
-    "parameters",
-    "schema",
-    "summary",
-];
+struct Responses;
+
+impl RequestMappers for Responses {
+    type Profile = Profile;
+
+    const FREE_FIELDS: &'static [&'static str] = &[
+        "action",
+        "annotations",
+        "arguments",
+        "caller",
+        "custom_a",
+        "custom_b",
+        "parameters",
+        "schema",
+        "summary",
+    ];
+    const NOTES: &'static [&'static str] = NOTES;
+    const REFUSES: bool = true;
+
+    fn owner() -> StateOwner {
+        owner()
+    }
+
+    fn profiles() -> BoxedStrategy<Profile> {
+        arb::profile().boxed()
+    }
+
+    fn requests() -> BoxedStrategy<ModelRequest> {
+        arb::request().boxed()
+    }
+
+    fn write(
+        request: &ModelRequest,
+        owner: &StateOwner,
+        profile: &Profile,
+    ) -> Result<(Value, Vec<Note>), String> {
+        let made = request::to_wire(request, owner, profile, true);
+        let (body, notes) = made.map_err(|refused| refused.path)?;
+        Ok((serde_json::to_value(&body).expect("JSON"), notes))
+    }
+
+    fn read(body: &[u8]) -> Result<ModelRequest, String> {
+        let parsed = request::parse(body).map_err(|fault| fault.to_string())?;
+        let incoming = request::from_wire(parsed, &owner()).map_err(|fault| fault.to_string())?;
+        Ok(as_request(incoming))
+    }
+
+    fn serve(body: &[u8]) -> Result<(), Option<String>> {
+        let read = serve::Responses.request(&|_| None, body, &|_| owner());
+        read.map(drop).map_err(|refused| refused.param)
+    }
+
+    /// The generators invent fields that no vendor has; they are sent as they are told.
+    fn faults(body: &Value, profile: &Profile) -> Vec<String> {
+        let mut body = body.clone();
+        drop_custom_fields(&mut body);
+        if let Some(text) = body.get_mut("text") {
+            drop_custom_fields(text);
+        }
+        let tools = body.get_mut("tools").and_then(Value::as_array_mut);
+        for tool in tools.into_iter().flatten() {
+            drop_custom_fields(tool);
+        }
+        let found = openai::responses::check(&body, profile);
+        found.iter().map(|fault| format!("{fault:?}")).collect()
+    }
+
+    fn state_in(body: &Value) -> Option<String> {
+        let text = body.get("input").map(Value::to_string).unwrap_or_default();
+        let mut kinds = [
+            "\"reasoning\"",
+            "encrypted_content",
+            "\"phase\"",
+            "web_search_call",
+            "\"caller\"",
+            "\"id\":\"fc_",
+            "\"id\":\"msg_",
+        ]
+        .into_iter();
+        kinds.find(|kind| text.contains(kind)).map(str::to_owned)
+    }
+
+    fn without_additions(
+        back: ModelRequest,
+        notes: &mut Vec<Note>,
+        profile: &Profile,
+    ) -> ModelRequest {
+        let mut back = without_shown(back);
+        let asked = notes
+            .iter()
+            .position(|note| note.code == "json_asked_in_words");
+        if let Some(asked) = asked.filter(|_| profile.system_role != SystemRole::OneSystem) {
+            // It stands before everything else.
+            notes.remove(asked);
+            let messages = back.messages.iter().skip(1);
+            back.messages = messages.map(|message| (**message).clone()).collect();
+        }
+        back
+    }
+}
+
+jackfield_testkit::request_laws!(Responses);
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
-
-    #[test]
-    fn every_valid_request_gives_wire_or_a_refusal_of_a_block_that_is_there(
-        request in kit::model_request(),
-        profile in arb::profile(),
-    ) {
-        if let Err(refused) = request::to_wire(&request, &owner(), &profile, true) {
-            let mut tree = outline::of_request(&request);
-            prop_assert!(outline::take(&mut tree, &refused.path).is_some(), "{refused}");
-        }
-    }
-
-    #[test]
-    fn the_vendors_rules_accept_everything_that_is_made(
-        request in arb::request(),
-        profile in arb::profile(),
-    ) {
-        let Some((body, _)) = made(&request, &profile) else { return Ok(()) };
-        let body = without_custom_fields(&body);
-        let found = openai::responses::check(&body, &profile);
-        prop_assert!(found.is_empty(), "{found:?}\n{body:#}");
-    }
-
-    #[test]
-    fn an_array_where_an_object_belongs_is_refused(request in arb::request(), profile in arb::profile()) {
-        let Some((body, _)) = made(&request, &profile) else { return Ok(()) };
-        let body = serde_json::to_value(body).expect("JSON");
-        let read = |body: &Value| Responses.request(&|_| None, body.to_string().as_bytes(), &|_| owner());
-        if read(&body).is_ok() {
-            for (place, changed) in arrays::arrays_for_objects(&body, &ANYTHING) {
-                let Err(refused) = read(&changed) else {
-                    return Err(TestCaseError::fail(format!("{place}: {changed}")));
-                };
-                prop_assert!(refused.param.is_some(), "{}: {}", place, refused);
-            }
-        }
-    }
-
-    #[test]
-    fn out_and_back_differs_exactly_where_notes_say(
-        request in arb::request(),
-        profile in arb::profile(),
-    ) {
-        let Some((body, notes)) = made(&request, &profile) else { return Ok(()) };
-        let mut back = without_shown(read(&body)?);
-        let mut original = outline::of_request(&request);
-        let mut done = apply_structure(&mut original, &notes);
-        let asked = notes.iter().position(|note| note.code == "json_asked_in_words");
-        if asked.is_some() && profile.system_role != SystemRole::OneSystem {
-            // It stands before everything else.
-            done.extend(asked);
-            back.messages = back.messages.iter().skip(1).map(|message| (**message).clone()).collect();
-        }
-        let checked = outline::check(&original, &outline::of_request(&back), &notes, &done);
-        checked.map_err(|why| TestCaseError::fail(format!("{why}\n{body:#?}")))?;
-    }
-
-    #[test]
-    fn mapping_what_came_back_changes_nothing(
-        request in arb::request(),
-        profile in arb::profile(),
-    ) {
-        let Some((body, _)) = made(&request, &profile) else { return Ok(()) };
-        let (again, notes) = made(&read(&body)?, &profile).expect("it was said before");
-        prop_assert_eq!(json(&again), json(&body));
-        prop_assert!(notes.is_empty(), "{notes:#?}\n{body:#?}");
-    }
-
-    #[test]
-    fn another_owners_state_is_never_sent(request in arb::request(), profile in arb::profile()) {
-        let mut stranger = owner();
-        stranger.model = "nobody's".into();
-        let Ok((body, _)) = request::to_wire(&request, &stranger, &profile, true) else {
-            return Ok(());
-        };
-        let wire::Input::Items(items) = &body.input else { return Ok(()) };
-        for item in items {
-            let text = serde_json::to_string(item).expect("JSON");
-            for kind in ["\"reasoning\"", "encrypted_content", "\"phase\"", "web_search_call", "\"caller\"", "\"id\":\"fc_", "\"id\":\"msg_"] {
-                prop_assert!(!text.contains(kind), "{kind} in {text}");
-            }
-        }
-    }
 
     #[test]
     fn reasoning_is_sent_whole_and_never_last(request in arb::request(), profile in arb::profile()) {
@@ -143,35 +146,21 @@ proptest! {
     }
 
     #[test]
-    fn no_json_makes_the_server_side_panic(text in ".{0,80}", body in kit::json(), item in kit::json_object()) {
-        drop(request::parse(text.as_bytes()));
-        let bodies = [body.to_string(), serde_json::json!({ "model": "m", "input": [item] }).to_string()];
-        for bytes in bodies {
-            if let Ok(body) = request::parse(bytes.as_bytes()) {
-                drop(request::from_wire(body, &owner()));
-            }
-        }
+    fn no_item_makes_the_server_side_panic(item in kit::json_object()) {
+        let body = serde_json::json!({ "model": "m", "input": [item] });
+        drop(Responses::read(body.to_string().as_bytes()));
     }
 }
 
-type Failed = TestCaseError;
+fn drop_custom_fields(object: &mut Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|key, _| !key.starts_with("custom_") && key != "odd");
+    }
+}
 
 /// The body; `None` where a user shows what this server does not take.
 fn made(request: &ModelRequest, profile: &Profile) -> Option<(wire::Request, Vec<Note>)> {
     request::to_wire(request, &owner(), profile, true).ok()
-}
-
-fn json(body: &wire::Request) -> Value {
-    serde_json::to_value(body).expect("wire forms can be written")
-}
-
-/// Reads a body as a server does: from its bytes.
-fn read(body: &wire::Request) -> Result<ModelRequest, Failed> {
-    let bytes = serde_json::to_vec(body).expect("wire forms can be written");
-    let parsed = request::parse(&bytes).map_err(|fault| Failed::fail(fault.to_string()))?;
-    let incoming =
-        request::from_wire(parsed, &owner()).map_err(|fault| Failed::fail(fault.to_string()))?;
-    Ok(as_request(incoming))
 }
 
 fn as_request(incoming: Incoming) -> ModelRequest {
@@ -188,117 +177,6 @@ fn as_request(incoming: Incoming) -> ModelRequest {
         tools: std::sync::Arc::new(incoming.tools),
         whole: false,
     }
-}
-
-/// Without the messages that show what calls returned: nobody said them.
-fn without_shown(request: ModelRequest) -> ModelRequest {
-    let shows = |message: &Message| {
-        message.role == Role::User && message.to_text().starts_with("[What the call ")
-    };
-    let messages = request.messages.iter().filter(|message| !shows(message));
-    ModelRequest {
-        messages: messages.map(|message| (**message).clone()).collect(),
-        ..request
-    }
-}
-
-/// Does to the outline what notes say of whole elements; gives the notes that did something.
-fn apply_structure(tree: &mut Node, notes: &[Note]) -> BTreeSet<usize> {
-    let mut real = BTreeSet::new();
-    for (n, note) in notes.iter().enumerate() {
-        if outline::remove(tree, note) {
-            real.insert(n);
-        }
-    }
-    let messages = outline::items(outline::field(tree, "messages"));
-    messages.retain(|(_, message)| {
-        let mut message = message.clone();
-        !outline::items(outline::field(&mut message, "blocks")).is_empty()
-    });
-    let mut moved = Vec::new();
-    for (n, note) in notes.iter().enumerate() {
-        let code = &*note.code;
-        if !matches!(code, "messages_merged" | "system_message_moved") {
-            continue;
-        }
-        real.insert(n);
-        let messages = outline::items(outline::field(tree, "messages"));
-        let place = messages
-            .iter()
-            .position(|(path, _)| *path == note.path)
-            .expect("a message");
-        let (path, mut message) = messages.remove(place);
-        let mut blocks = std::mem::take(outline::items(outline::field(&mut message, "blocks")));
-        if code == "system_message_moved" {
-            // The system prompt has text alone: what hung on the blocks is gone.
-            let below = notes.iter().enumerate();
-            let below = below.filter(|(_, note)| outline::is_below(&note.path, &path));
-            real.extend(below.map(|(n, _)| n));
-            moved.append(&mut blocks);
-            // Words at the end of the system prompt stand at the end of what was moved there.
-            let asked = |note: &Note| note.code == "json_asked_in_words";
-            real.extend(notes.iter().position(asked));
-        } else {
-            let into = &mut messages[place - 1].1;
-            outline::items(outline::field(into, "blocks")).append(&mut blocks);
-        }
-    }
-    let parts = outline::items(outline::field(outline::field(tree, "system"), "parts"));
-    for (path, mut block) in moved {
-        let text = outline::field(&mut block, "text").clone();
-        parts.push((path, Node::Fields(vec![("text", text)])));
-    }
-    real
-}
-
-/// The generators invent fields that no vendor has; they are sent as they are told.
-fn without_custom_fields(body: &wire::Request) -> Value {
-    let mut body = json(body);
-    let custom = |fields: &mut serde_json::Map<String, Value>| {
-        fields.retain(|key, _| !key.starts_with("custom_") && key != "odd");
-    };
-    let fields = body.as_object_mut().expect("an object");
-    custom(fields);
-    if let Some(text) = fields.get_mut("text").and_then(Value::as_object_mut) {
-        custom(text);
-    }
-    for tool in fields
-        .get_mut("tools")
-        .and_then(Value::as_array_mut)
-        .into_iter()
-        .flatten()
-    {
-        custom(tool.as_object_mut().expect("an object"));
-    }
-    body
-}
-
-/// A law about notes that never come says nothing: every note there is comes up.
-#[test]
-fn the_generators_reach_every_note() {
-    let mut runner = TestRunner::deterministic();
-    let strategy = (arb::request(), arb::profile());
-    let mut reached = BTreeSet::new();
-    for _ in 0..3000 {
-        let (request, profile) = strategy
-            .new_tree(&mut runner)
-            .expect("no filters")
-            .current();
-        let Some((_, notes)) = made(&request, &profile) else {
-            continue;
-        };
-        reached.extend(notes.into_iter().map(|note| note.code.into_owned()));
-    }
-    let missed: Vec<&&str> = NOTES
-        .iter()
-        .filter(|code| !reached.contains(**code))
-        .collect();
-    assert!(missed.is_empty(), "{missed:?}");
-    let unknown: Vec<&String> = reached
-        .iter()
-        .filter(|code| !NOTES.contains(&code.as_str()))
-        .collect();
-    assert!(unknown.is_empty(), "{unknown:?}");
 }
 
 /// Every note but `empty_message`, which no valid conversation has.
