@@ -7,11 +7,14 @@
 //! |---|---|
 //! | notes on losses | [`Notes`](notes::Notes) |
 //! | settings that a vendor does not take | [`drop_all_but`](settings::drop_all_but) |
-//! | requests that a dialect cannot express | [`Unsupported`](outgoing::Unsupported) |
+//! | requests that a dialect cannot express, and the place | [`Unsupported`](outgoing::Unsupported), [`BlockPath`](outgoing::BlockPath) |
+//! | what stays behind of a conversation | [`losses`](outgoing::losses) |
+//! | names and arguments of calls, results | [`calls`](outgoing::calls), [`results`](outgoing::results) |
+//! | the offered tools, text tools | [`tools`](outgoing::tools) |
 //! | refusal of unacceptable losses | [`check`](strict::check) |
 //! | ids of calls, ours and the client's | [`WireIds`](ids::WireIds), [`ClientIds`](client_ids::ClientIds) |
 //! | opaque state of an owner | [`find`](state::find) |
-//! | extensions of a dialect | [`set`](pointer::set) |
+//! | extensions of a dialect | [`apply`](outgoing::extensions::apply), [`set`](pointer::set) |
 //! | schemas that need repair, or that a vendor accepts in part | [`object`](schema::object), [`Changes`](schema::Changes) |
 //! | the rules of JSON Schema, for the vendors' rules | [`faults`](metaschema::faults) |
 //! | text in place of media | [`source`](media_text::source) |
