@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
+use jackfield_domain::ids::ToolName;
 use jackfield_domain::message::Message;
 use jackfield_domain::note::Note;
+use jackfield_domain::opaque::Extension;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::tool::{ToolChoice, ToolDefinition};
 use serde_json::{Map, Value};
 use thiserror::Error;
+
+use crate::schema::member;
 
 /// The contents of a client's request.
 ///
@@ -62,6 +66,25 @@ impl Invalid {
             path: path.into(),
             reason: reason.into(),
         }
+    }
+}
+
+/// The name of a tool.
+///
+/// # Errors
+///
+/// [`Invalid`] at this path if it does not have the form of one.
+pub fn tool_name(text: &str, path: impl Into<String>) -> Result<ToolName, Invalid> {
+    ToolName::parse(text).map_err(|invalid| Invalid::new(path, invalid.to_string()))
+}
+
+/// An extension for a field that the domain lacks, in the object at this JSON Pointer.
+#[must_use]
+pub fn extension(dialect: &str, below: &str, key: &str, json: Value) -> Extension {
+    Extension {
+        dialect: dialect.into(),
+        path: member(below, key),
+        json,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Settings that both dialects map alike.
 
+use jackfield_dialect_kit::incoming::Invalid;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::settings::{Effort, Verbosity};
@@ -57,6 +58,38 @@ pub(crate) const fn effort(effort: Effort) -> &'static str {
         Effort::ExtraHigh => "xhigh",
         Effort::Max => "max",
     }
+}
+
+/// The effort of a client's word.
+///
+/// # Errors
+///
+/// [`Invalid`] at this path if there is no such effort.
+pub(crate) fn effort_of(word: &str, path: &str) -> Result<Effort, Invalid> {
+    Ok(match word {
+        "none" => Effort::None,
+        "minimal" => Effort::Minimal,
+        "low" => Effort::Low,
+        "medium" => Effort::Medium,
+        "high" => Effort::High,
+        "xhigh" => Effort::ExtraHigh,
+        "max" => Effort::Max,
+        other => return Err(Invalid::new(path, format!("`{other}` is no effort"))),
+    })
+}
+
+/// The verbosity of a client's word.
+///
+/// # Errors
+///
+/// [`Invalid`] at this path if there is no such verbosity.
+pub(crate) fn verbosity_of(word: &str, path: &str) -> Result<Verbosity, Invalid> {
+    Ok(match word {
+        "high" => Verbosity::High,
+        "low" => Verbosity::Low,
+        "medium" => Verbosity::Medium,
+        other => return Err(Invalid::new(path, format!("`{other}` is no verbosity"))),
+    })
 }
 
 /// The vendor's word for a verbosity.

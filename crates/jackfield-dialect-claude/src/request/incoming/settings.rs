@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jackfield_dialect_kit::incoming::within;
+use jackfield_dialect_kit::incoming::{self, within};
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
@@ -128,10 +128,5 @@ fn effort(word: &str) -> Result<Effort, Invalid> {
 
 /// An extension of this dialect for a field below a path.
 pub(super) fn extension(below: &str, key: &str, json: Value) -> Extension {
-    let token = key.replace('~', "~0").replace('/', "~1");
-    Extension {
-        dialect: DIALECT.into(),
-        path: format!("{below}/{token}"),
-        json,
-    }
+    incoming::extension(DIALECT, below, key, json)
 }

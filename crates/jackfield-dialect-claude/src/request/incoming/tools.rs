@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use jackfield_dialect_kit::incoming::tool_name;
 use jackfield_dialect_kit::notes::Notes;
-use jackfield_domain::ids::ToolName;
 use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ pub(super) fn from_wire(
 /// The definition of the `n`th tool of a request.
 fn definition(tool: &wire::Tool, n: usize) -> Result<ToolDefinition, Invalid> {
     let name = tool.name.as_deref().unwrap_or_default();
-    let name = self::name(name, &format!("tools.{n}.name"))?;
+    let name = tool_name(name, format!("tools.{n}.name"))?;
     let Some(schema) = &tool.input_schema else {
         let path = format!("tools.{n}.input_schema");
         return Err(Invalid::new(path, "a tool needs a schema of its arguments"));
@@ -79,13 +79,9 @@ pub(super) fn choice(
             name: wanted,
             disable_parallel_tool_use,
         }) => {
-            let name = name(&wanted, "tool_choice.name")?;
+            let name = tool_name(&wanted, "tool_choice.name")?;
             (ToolChoice::Named(name), disable_parallel_tool_use)
         }
     };
     Ok((choice, one.map(|one| !one)))
-}
-
-fn name(text: &str, path: &str) -> Result<ToolName, Invalid> {
-    ToolName::parse(text).map_err(|invalid| Invalid::new(path, invalid.to_string()))
 }

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use jackfield_dialect_kit::incoming::within;
+use jackfield_dialect_kit::incoming::{self, within};
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
-use jackfield_domain::settings::{Effort, ResponseFormat, Settings, Verbosity};
+use jackfield_domain::settings::{ResponseFormat, Settings};
 use serde_json::{Value, json};
 
 use super::Invalid;
 use crate::chat::request::extensions::acts;
 use crate::chat::{DIALECT, wire};
+use crate::settings::{effort_of, verbosity_of};
 
 /// The name of a response format that was given without one.
 const FORMAT_NAME: &str = "response";
@@ -39,8 +40,12 @@ pub(super) fn from_wire(body: wire::Request, notes: &mut Notes) -> Result<Settin
         Some(wire::Stop::One(text)) => vec![text],
         Some(wire::Stop::Several(texts)) => texts,
     };
+    let effort = body.reasoning_effort.as_deref();
+    let verbosity = body.verbosity.as_deref();
     Ok(Settings {
-        effort: body.reasoning_effort.as_deref().map(effort).transpose()?,
+        effort: effort
+            .map(|word| effort_of(word, "reasoning_effort"))
+            .transpose()?,
         end_user: body.safety_identifier.or(body.user).map(Into::into),
         extensions,
         frequency_penalty: within(body.frequency_penalty, (-2.0, 2.0), "frequency_penalty")?,
@@ -56,36 +61,10 @@ pub(super) fn from_wire(body: wire::Request, notes: &mut Notes) -> Result<Settin
         thinking_shown: None,
         top_k: body.top_k,
         top_p: within(body.top_p, (0.0, 1.0), "top_p")?,
-        verbosity: body.verbosity.as_deref().map(verbosity).transpose()?,
+        verbosity: verbosity
+            .map(|word| verbosity_of(word, "verbosity"))
+            .transpose()?,
         headers: Vec::new(),
-    })
-}
-
-fn effort(word: &str) -> Result<Effort, Invalid> {
-    Ok(match word {
-        "none" => Effort::None,
-        "minimal" => Effort::Minimal,
-        "low" => Effort::Low,
-        "medium" => Effort::Medium,
-        "high" => Effort::High,
-        "xhigh" => Effort::ExtraHigh,
-        "max" => Effort::Max,
-        other => {
-            let reason = format!("`{other}` is no effort");
-            return Err(Invalid::new("reasoning_effort", reason));
-        }
-    })
-}
-
-fn verbosity(word: &str) -> Result<Verbosity, Invalid> {
-    Ok(match word {
-        "high" => Verbosity::High,
-        "low" => Verbosity::Low,
-        "medium" => Verbosity::Medium,
-        other => {
-            let reason = format!("`{other}` is no verbosity");
-            return Err(Invalid::new("verbosity", reason));
-        }
     })
 }
 
@@ -112,10 +91,5 @@ fn format(format: wire::ResponseFormat) -> ResponseFormat {
 
 /// An extension of this dialect for a field below a path.
 pub(super) fn extension(below: &str, key: &str, json: Value) -> Extension {
-    let token = key.replace('~', "~0").replace('/', "~1");
-    Extension {
-        dialect: DIALECT.into(),
-        path: format!("{below}/{token}"),
-        json,
-    }
+    incoming::extension(DIALECT, below, key, json)
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jackfield_dialect_kit::incoming::tool_name;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::note::NoteEffect;
@@ -62,7 +63,7 @@ fn function(function: &wire::Function, path: &str) -> Result<ToolDefinition, Inv
         description: function.description.as_deref().unwrap_or_default().into(),
         extensions: extensions(&function.extra),
         input: InputFormat::Json(schema.unwrap_or_else(none)),
-        name: name(&function.name, path)?,
+        name: tool_name(&function.name, format!("{path}.name"))?,
         output: None,
         strict: function.strict,
     })
@@ -80,7 +81,7 @@ fn custom_tool(custom: &wire::CustomTool, path: &str) -> Result<ToolDefinition, 
         description: custom.description.as_deref().unwrap_or_default().into(),
         extensions: extensions(&custom.extra),
         input: InputFormat::Text(grammar),
-        name: name(&custom.name, path)?,
+        name: tool_name(&custom.name, format!("{path}.name"))?,
         output: None,
         strict: None,
     })
@@ -124,14 +125,9 @@ fn one(choice: wire::ToolChoice) -> Result<ToolName, Invalid> {
     match choice {
         wire::ToolChoice::Custom { custom: tool, .. }
         | wire::ToolChoice::Function { function: tool, .. }
-        | wire::ToolChoice::Named(tool) => name(&tool.name, path),
+        | wire::ToolChoice::Named(tool) => tool_name(&tool.name, "tool_choice.name"),
         wire::ToolChoice::AllowedTools { .. } | wire::ToolChoice::Mode(_) => {
             Err(Invalid::new(path, "a tool is named here"))
         }
     }
-}
-
-fn name(text: &str, path: &str) -> Result<ToolName, Invalid> {
-    ToolName::parse(text)
-        .map_err(|invalid| Invalid::new(format!("{path}.name"), invalid.to_string()))
 }

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use jackfield_dialect_kit::incoming::within;
+use jackfield_dialect_kit::incoming::{self, within};
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
-use jackfield_domain::settings::{Effort, ResponseFormat, Settings, Verbosity};
+use jackfield_domain::settings::{ResponseFormat, Settings};
 use serde_json::{Map, Value};
 
 use super::Invalid;
 use crate::responses::request::ENCRYPTED_REASONING;
 use crate::responses::request::extensions::ACTING;
 use crate::responses::{DIALECT, wire};
+use crate::settings::{effort_of, verbosity_of};
 
 /// The fields of a body that are settings.
 #[derive(Debug)]
@@ -69,12 +70,11 @@ pub(super) fn from_wire(
         .text
         .format
         .unwrap_or(wire::TextFormat::Text {});
+    let effort = wire_settings.reasoning.effort.as_deref();
+    let verbosity = wire_settings.text.verbosity.as_deref();
     Ok(Settings {
-        effort: wire_settings
-            .reasoning
-            .effort
-            .as_deref()
-            .map(effort)
+        effort: effort
+            .map(|word| effort_of(word, "reasoning.effort"))
             .transpose()?,
         end_user: wire_settings.end_user.map(Into::into),
         extensions,
@@ -107,50 +107,14 @@ pub(super) fn from_wire(
         thinking_shown: summary.map(|_| true),
         top_k: wire_settings.top_k,
         top_p: within(wire_settings.top_p, (0.0, 1.0), "top_p")?,
-        verbosity: wire_settings
-            .text
-            .verbosity
-            .as_deref()
-            .map(verbosity)
+        verbosity: verbosity
+            .map(|word| verbosity_of(word, "text.verbosity"))
             .transpose()?,
         headers: Vec::new(),
     })
 }
 
-fn effort(word: &str) -> Result<Effort, Invalid> {
-    Ok(match word {
-        "none" => Effort::None,
-        "minimal" => Effort::Minimal,
-        "low" => Effort::Low,
-        "medium" => Effort::Medium,
-        "high" => Effort::High,
-        "xhigh" => Effort::ExtraHigh,
-        "max" => Effort::Max,
-        other => {
-            let reason = format!("`{other}` is no effort");
-            return Err(Invalid::new("reasoning.effort", reason));
-        }
-    })
-}
-
-fn verbosity(word: &str) -> Result<Verbosity, Invalid> {
-    Ok(match word {
-        "low" => Verbosity::Low,
-        "medium" => Verbosity::Medium,
-        "high" => Verbosity::High,
-        other => {
-            let reason = format!("`{other}` is no verbosity");
-            return Err(Invalid::new("text.verbosity", reason));
-        }
-    })
-}
-
 /// An extension of this dialect for a field below a path.
 pub(super) fn extension(below: &str, key: &str, json: Value) -> Extension {
-    let token = key.replace('~', "~0").replace('/', "~1");
-    Extension {
-        dialect: DIALECT.into(),
-        path: format!("{below}/{token}"),
-        json,
-    }
+    incoming::extension(DIALECT, below, key, json)
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jackfield_dialect_kit::incoming::tool_name;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::tool::{Grammar, InputFormat, ToolChoice, ToolDefinition};
@@ -64,7 +65,7 @@ fn definition(tool: &wire::Tool, n: usize) -> Result<ToolDefinition, Invalid> {
             .map(|(key, json)| extension("", key, json.clone()))
             .collect(),
         input,
-        name: self::name(name, &format!("tools.{n}.name"))?,
+        name: tool_name(name, format!("tools.{n}.name"))?,
         output: None,
         strict: tool.strict.flatten(),
     })
@@ -100,7 +101,7 @@ pub(super) fn choice(
                 }
             }
             wire::Chosen::Custom { name: wanted } | wire::Chosen::Function { name: wanted } => {
-                ToolChoice::Named(name(&wanted, "tool_choice.name")?)
+                ToolChoice::Named(tool_name(&wanted, "tool_choice.name")?)
             }
             wire::Chosen::Other(_) => {
                 notes.refused("vendor_tool", path);
@@ -121,9 +122,5 @@ fn reference(
         notes.refused("vendor_tool", path);
         return None;
     }
-    Some(name(text("name"), &format!("{path}.name")))
-}
-
-fn name(text: &str, path: &str) -> Result<ToolName, Invalid> {
-    ToolName::parse(text).map_err(|invalid| Invalid::new(path, invalid.to_string()))
+    Some(tool_name(text("name"), format!("{path}.name")))
 }
