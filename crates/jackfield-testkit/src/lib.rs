@@ -9,6 +9,7 @@ mod gate;
 pub mod laws;
 pub mod mocks;
 pub mod outline;
+pub mod replies;
 pub mod server;
 pub mod spending;
 

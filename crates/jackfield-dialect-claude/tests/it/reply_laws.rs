@@ -5,15 +5,12 @@ use std::sync::Arc;
 use jackfield_dialect_claude::options::Profile;
 use jackfield_dialect_claude::stream::{DecodeError, DecodeReply as _, Decoder, Encoder, SseEvent};
 use jackfield_dialect_claude::{reply, wire};
-use jackfield_domain::accumulator::ReplyAccumulator;
-use jackfield_domain::block::{Content, ToolCall, UpstreamId};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::Phase;
-use jackfield_domain::message::{Message, Role};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
-use jackfield_domain::tool::Catalog;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_testkit::replies::{self, states_first, with_our_ids, without_state};
 use jackfield_testkit::{arb as kit, outline};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -53,8 +50,8 @@ proptest! {
         }
         if notes.is_empty() {
             let differences = outline::differences(
-                &outline::of_blocks(&without_state(&reply.message).blocks),
-                &outline::of_blocks(&without_state(&back.message).blocks),
+                &outline::of_blocks(&without_state(&reply.message, &owner()).blocks),
+                &outline::of_blocks(&without_state(&back.message, &owner()).blocks),
             );
             prop_assert!(differences.is_empty(), "{differences:?}");
         }
@@ -158,48 +155,11 @@ fn failed(error: DecodeError) -> TestCaseError {
 /// A reply, and pieces of it in any order in which they may come.
 fn told() -> BoxedStrategy<(Reply, Vec<Delta>)> {
     let both = arb::reply().prop_flat_map(|reply| {
-        let message = with_our_ids(&reply.message);
+        let message = with_our_ids(&reply.message, &owner());
         let deltas = kit::deltas_of(&message.blocks).prop_map(states_first);
         (Just(reply), deltas)
     });
     both.boxed()
-}
-
-/// The id that a whole reply tells is ours; a stream tells the upstream one.
-fn with_our_ids(message: &Message) -> Message {
-    let mut message = message.clone();
-    for block in &mut message.blocks {
-        if let Content::ToolCall(call) = &block.content {
-            let upstream = UpstreamId {
-                id: call.id.as_str().into(),
-                owner: owner(),
-            };
-            block.content = Content::ToolCall(Arc::new(ToolCall {
-                upstream: Some(upstream),
-                ..(**call).clone()
-            }));
-        }
-    }
-    message
-}
-
-/// State of a call comes with its start, as every decoder tells it.
-fn states_first(deltas: Vec<Delta>) -> Vec<Delta> {
-    let mut sorted: Vec<Delta> = Vec::new();
-    for delta in deltas {
-        let place = match &delta {
-            Delta::StateSet { index, .. } => sorted
-                .iter()
-                .rposition(|known| matches!(known, Delta::BlockStarted { index: start, .. } if start == index))
-                .map(|start| {
-                    let states = sorted[start + 1..].iter();
-                    start + 1 + states.take_while(|known| matches!(known, Delta::StateSet { .. })).count()
-                }),
-            _ => None,
-        };
-        sorted.insert(place.unwrap_or(sorted.len()), delta);
-    }
-    sorted
 }
 
 pub(crate) fn encoded(deltas: &[Delta], end: &ReplyEnd) -> Vec<SseEvent> {
@@ -222,29 +182,7 @@ fn decoded(events: &[SseEvent]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
 }
 
 pub(crate) fn accumulated(deltas: &[Delta], end: ReplyEnd) -> Reply {
-    let (turn, attempt) = attempt();
-    let mut accumulator = ReplyAccumulator::new(turn, attempt);
-    for delta in deltas {
-        accumulator
-            .push(delta)
-            .expect("decoders keep the rules of deltas");
-    }
-    accumulator
-        .finish(end, &Catalog::default())
-        .expect("all blocks ended")
-}
-
-/// A client is shown state without its owner, and gives it back in somebody's name.
-fn without_state(message: &Message) -> Message {
-    let mut message = Message::new(Role::Assistant, message.blocks.clone());
-    for block in &mut message.blocks {
-        block.opaque.clear();
-        if let Content::Opaque(opaque) = &mut block.content {
-            opaque.owner = owner();
-            opaque.fallback = None;
-        }
-    }
-    message
+    replies::accumulated(attempt(), deltas, end)
 }
 
 #[test]

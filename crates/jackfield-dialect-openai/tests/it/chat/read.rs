@@ -1,14 +1,13 @@
 //! Reading streams as servers send them.
 
 use jackfield_dialect_openai::chat::stream::{DecodeError, DecodeReply as _, Decoder};
-use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::block::Content;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::{Reply, ReplyEnd};
-use jackfield_domain::tool::Catalog;
 use jackfield_domain::tool_input::ToolInput;
+use jackfield_testkit::replies;
 use serde_json::{Value, json};
 
 /// Whom requests go to; one of the owners that the testkit's generators know.
@@ -31,16 +30,7 @@ pub(crate) fn attempt() -> (TurnId, ModelAttempt) {
 }
 
 pub(crate) fn accumulated(deltas: &[Delta], end: ReplyEnd) -> Reply {
-    let (turn, attempt) = attempt();
-    let mut accumulator = ReplyAccumulator::new(turn, attempt);
-    for delta in deltas {
-        accumulator
-            .push(delta)
-            .expect("decoders keep the rules of deltas");
-    }
-    accumulator
-        .finish(end, &Catalog::default())
-        .expect("all blocks ended")
+    replies::accumulated(attempt(), deltas, end)
 }
 
 /// Reads the data of events, up to their end.

@@ -6,11 +6,12 @@ use jackfield_dialect_openai::chat::stream::{
     DecodeError, DecodeReply as _, Decoder, Encoder, SseEvent,
 };
 use jackfield_dialect_openai::chat::{reply, wire};
-use jackfield_domain::block::{Block, Content, Text, Thinking, ToolCall, UpstreamId};
+use jackfield_domain::block::{Block, Content, Text, Thinking, ToolCall};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::Phase;
-use jackfield_domain::message::{Message, Role};
+use jackfield_domain::message::Message;
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
+use jackfield_testkit::replies::{self, states_first, with_our_ids};
 use jackfield_testkit::{arb as kit, outline};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -360,48 +361,11 @@ fn failed(error: DecodeError) -> TestCaseError {
 /// A reply, and pieces of it in any order in which they may come.
 fn told() -> BoxedStrategy<(Reply, Vec<Delta>)> {
     let both = arb::reply().prop_flat_map(|reply| {
-        let message = with_our_ids(&reply.message);
+        let message = with_our_ids(&reply.message, &owner());
         let deltas = kit::deltas_of(&message.blocks).prop_map(states_first);
         (Just(reply), deltas)
     });
     both.boxed()
-}
-
-/// The id that a whole reply tells is ours; a stream tells the upstream one.
-fn with_our_ids(message: &Message) -> Message {
-    let mut message = message.clone();
-    for block in &mut message.blocks {
-        if let Content::ToolCall(call) = &block.content {
-            let upstream = UpstreamId {
-                id: call.id.as_str().into(),
-                owner: owner(),
-            };
-            block.content = Content::ToolCall(Arc::new(ToolCall {
-                upstream: Some(upstream),
-                ..(**call).clone()
-            }));
-        }
-    }
-    message
-}
-
-/// State of a block comes with its start, as every decoder tells it.
-fn states_first(deltas: Vec<Delta>) -> Vec<Delta> {
-    let mut sorted: Vec<Delta> = Vec::new();
-    for delta in deltas {
-        let place = match &delta {
-            Delta::StateSet { index, .. } => sorted
-                .iter()
-                .rposition(|known| matches!(known, Delta::BlockStarted { index: start, .. } if start == index))
-                .map(|start| {
-                    let states = sorted[start + 1..].iter();
-                    start + 1 + states.take_while(|known| matches!(known, Delta::StateSet { .. })).count()
-                }),
-            _ => None,
-        };
-        sorted.insert(place.unwrap_or(sorted.len()), delta);
-    }
-    sorted
 }
 
 pub(crate) fn encoded(deltas: &[Delta], end: &ReplyEnd) -> Vec<SseEvent> {
@@ -467,24 +431,16 @@ fn gathered(message: &Message) -> Vec<Block> {
     blocks
 }
 
-/// A client is shown state without its owner, and gives it back in somebody's name; ids are ours.
+/// The blocks without state and with our ids alone.
 fn without_state(message: &Message) -> Vec<Block> {
-    let mut message = Message::new(Role::Assistant, message.blocks.clone());
-    for block in &mut message.blocks {
-        block.opaque.clear();
-        match &mut block.content {
-            Content::Opaque(opaque) => {
-                opaque.owner = owner();
-                opaque.fallback = None;
-            }
-            Content::ToolCall(call) => {
-                *call = Arc::new(ToolCall {
-                    upstream: None,
-                    ..(**call).clone()
-                });
-            }
-            _ => {}
+    let mut blocks = replies::without_state(message, &owner()).blocks;
+    for block in &mut blocks {
+        if let Content::ToolCall(call) = &mut block.content {
+            *call = Arc::new(ToolCall {
+                upstream: None,
+                ..(**call).clone()
+            });
         }
     }
-    message.blocks
+    blocks
 }

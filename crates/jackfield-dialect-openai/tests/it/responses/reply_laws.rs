@@ -6,13 +6,10 @@ use jackfield_dialect_openai::responses::reply;
 use jackfield_dialect_openai::responses::stream::{
     DecodeError, DecodeReply as _, Decoder, Encoder, SseEvent,
 };
-use jackfield_domain::accumulator::ReplyAccumulator;
-use jackfield_domain::block::{Content, ToolCall, UpstreamId};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::{ModelFailureKind, Phase};
-use jackfield_domain::message::{Message, Role};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
-use jackfield_domain::tool::Catalog;
+use jackfield_testkit::replies::{self, with_our_ids, without_state};
 use jackfield_testkit::{arb as kit, outline};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -29,7 +26,7 @@ proptest! {
         let events = encoded(&deltas, &reply.end);
         let (streamed, streamed_end) = decoded(&events).map_err(failed)?;
         // What it was streamed from has our ids alone, too.
-        let message = Arc::new(with_our_ids(&reply.message));
+        let message = Arc::new(with_our_ids(&reply.message, &owner()));
         let (response, _) = reply::to_wire(&Reply { message, ..reply }, &about());
         let bytes = serde_json::to_vec(&response).expect("wire forms can be written");
         let (whole, whole_end) = Decoder::new(owner()).read_whole(&bytes).map_err(failed)?;
@@ -54,8 +51,8 @@ proptest! {
         prop_assert_eq!(back.end.finish != reply.end.finish, named("end.finish"));
         if notes.iter().all(|note| note.path == "end.finish") {
             let differences = outline::differences(
-                &outline::of_blocks(&without_state(&reply.message).blocks),
-                &outline::of_blocks(&without_state(&back.message).blocks),
+                &outline::of_blocks(&without_state(&reply.message, &owner()).blocks),
+                &outline::of_blocks(&without_state(&back.message, &owner()).blocks),
             );
             prop_assert!(differences.is_empty(), "{differences:?}");
         }
@@ -198,7 +195,7 @@ fn failed(error: DecodeError) -> TestCaseError {
 /// A reply, and pieces of it in any order in which they may come.
 fn told() -> BoxedStrategy<(Reply, Vec<Delta>)> {
     let both = arb::reply().prop_flat_map(|reply| {
-        let message = with_our_ids(&reply.message);
+        let message = with_our_ids(&reply.message, &owner());
         let deltas = kit::deltas_of(&message.blocks);
         (Just(reply), deltas, any::<bool>())
     });
@@ -247,24 +244,6 @@ fn named_early(deltas: Vec<Delta>) -> Vec<Delta> {
     out
 }
 
-/// The id that a whole reply tells is ours; a stream tells the upstream one.
-fn with_our_ids(message: &Message) -> Message {
-    let mut message = message.clone();
-    for block in &mut message.blocks {
-        if let Content::ToolCall(call) = &block.content {
-            let upstream = UpstreamId {
-                id: call.id.as_str().into(),
-                owner: owner(),
-            };
-            block.content = Content::ToolCall(Arc::new(ToolCall {
-                upstream: Some(upstream),
-                ..(**call).clone()
-            }));
-        }
-    }
-    message
-}
-
 pub(super) fn encoded(deltas: &[Delta], end: &ReplyEnd) -> Vec<SseEvent> {
     let mut encoder = Encoder::new(&about());
     let mut events: Vec<SseEvent> = deltas
@@ -285,29 +264,7 @@ fn decoded(events: &[SseEvent]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
 }
 
 pub(super) fn accumulated(deltas: &[Delta], end: ReplyEnd) -> Reply {
-    let (turn, attempt) = attempt();
-    let mut accumulator = ReplyAccumulator::new(turn, attempt);
-    for delta in deltas {
-        accumulator
-            .push(delta)
-            .expect("decoders keep the rules of deltas");
-    }
-    accumulator
-        .finish(end, &Catalog::default())
-        .expect("all blocks ended")
-}
-
-/// A client is shown state without its owner, and gives it back in somebody's name.
-fn without_state(message: &Message) -> Message {
-    let mut message = Message::new(Role::Assistant, message.blocks.clone());
-    for block in &mut message.blocks {
-        block.opaque.clear();
-        if let Content::Opaque(opaque) = &mut block.content {
-            opaque.owner = owner();
-            opaque.fallback = None;
-        }
-    }
-    message
+    replies::accumulated(attempt(), deltas, end)
 }
 
 #[test]
