@@ -265,6 +265,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         test: "contract::state_of_another_owner_is_withheld_and_noted",
     },
     Mutant {
+        name: "withheld-state-not-noted",
+        file: "crates/jackfield-dialect-kit/src/outgoing/losses.rs",
+        from: "self.dropped(NoteEffect::Quality, \"state_withheld\", path);",
+        to: "let _unsaid = path;",
+        package: "jackfield-dialect-claude",
+        test: "request_laws::out_and_back_differs_exactly_where_notes_say",
+    },
+    Mutant {
         name: "key-told-in-errors",
         file: "crates/jackfield-provider-kit/src/exchange.rs",
         from: "failure.message = key.redact(&failure.message);",
