@@ -4,6 +4,10 @@
 //! [`request_laws!`](crate::request_laws). The vendor's rules come from the dialect, too, written from the vendor's
 //! documents and not from the mapper. Each law is a function here, for a dialect that needs one under conditions of
 //! its own.
+//!
+//! For replies there are [`ReplyMappers`](replies::ReplyMappers) and [`reply_laws!`](crate::reply_laws).
+
+pub mod replies;
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;

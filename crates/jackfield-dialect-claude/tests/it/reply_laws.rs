@@ -6,10 +6,11 @@ use jackfield_dialect_claude::options::Profile;
 use jackfield_dialect_claude::stream::{DecodeError, DecodeReply as _, Decoder, Encoder, SseEvent};
 use jackfield_dialect_claude::{reply, wire};
 use jackfield_domain::delta::{BlockStart, Delta};
-use jackfield_domain::failure::Phase;
+use jackfield_domain::ids::{ModelAttempt, TurnId};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_testkit::laws::replies::{Decoded, Event, ReadFailure, ReplyMappers};
 use jackfield_testkit::replies::{self, states_first, with_our_ids, without_state};
 use jackfield_testkit::{arb as kit, outline};
 use proptest::prelude::*;
@@ -18,26 +19,53 @@ use serde_json::{Value, json};
 
 use crate::arb::{self, attempt, owner};
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+struct Claude;
 
-    #[test]
-    fn a_streamed_reply_is_the_whole_one((reply, deltas) in told()) {
-        let events = encoded(&deltas, &reply.end);
-        let (streamed, streamed_end) = decoded(&events).map_err(failed)?;
-        let (message, _) = reply::to_wire(&reply, "model-a", "msg_1");
+impl ReplyMappers for Claude {
+    fn attempt() -> (TurnId, ModelAttempt) {
+        attempt()
+    }
+
+    fn pieces() -> BoxedStrategy<(Reply, Vec<Delta>)> {
+        told()
+    }
+
+    fn encode(deltas: &[Delta], end: &ReplyEnd) -> Vec<Event> {
+        let events = encoded(deltas, end).into_iter();
+        events.map(|event| (event.event, event.data)).collect()
+    }
+
+    fn decode(events: &[Event]) -> Decoded {
+        let mut decoder = Decoder::new(owner());
+        let mut deltas = Vec::new();
+        for (name, data) in events {
+            match decoder.push(*name, data) {
+                Ok(more) => deltas.extend(more),
+                Err(error) => {
+                    let end = Err(ReadFailure::Other(error.to_string()));
+                    return Decoded { deltas, end };
+                }
+            }
+        }
+        let end = decoder.finish().map_err(|error| match error {
+            DecodeError::Truncated { phase } => ReadFailure::Truncated(phase),
+            error => ReadFailure::Other(error.to_string()),
+        });
+        Decoded { deltas, end }
+    }
+
+    fn through_whole(reply: &Reply) -> Result<(Vec<Delta>, ReplyEnd), String> {
+        let (message, _) = reply::to_wire(reply, "model-a", "msg_1");
         let bytes = serde_json::to_vec(&message).expect("wire forms can be written");
         let message: wire::Message = serde_json::from_slice(&bytes).expect("a message");
-        let (whole, whole_end) = reply::from_wire(&message, &owner()).map_err(failed)?;
-        prop_assert_eq!(&streamed_end, &whole_end);
-        let streamed = accumulated(&streamed, streamed_end);
-        let whole = accumulated(&whole, whole_end);
-        let differences = outline::differences(
-            &outline::of_blocks(&streamed.message.blocks),
-            &outline::of_blocks(&whole.message.blocks),
-        );
-        prop_assert!(differences.is_empty(), "{differences:?}\n{events:#?}\n{message:#?}");
+        reply::from_wire(&message, &owner()).map_err(|error| error.to_string())
     }
+}
+
+jackfield_testkit::reply_laws!(Claude);
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn a_reply_without_notes_comes_back_equal(reply in arb::reply()) {
@@ -55,19 +83,6 @@ proptest! {
             );
             prop_assert!(differences.is_empty(), "{differences:?}");
         }
-    }
-
-    #[test]
-    fn a_stream_cut_anywhere_is_an_error((reply, deltas) in told(), cut in any::<Index>()) {
-        let events = encoded(&deltas, &reply.end);
-        let cut = cut.index(events.len());
-        let mut decoder = Decoder::new(owner());
-        let mut told = false;
-        for event in &events[..cut] {
-            told |= !decoder.push(event.event, &event.data).map_err(failed)?.is_empty();
-        }
-        let phase = if told { Phase::MidReply } else { Phase::BeforeFirstDelta };
-        prop_assert_eq!(decoder.finish(), Err(DecodeError::Truncated { phase }));
     }
 
     #[test]

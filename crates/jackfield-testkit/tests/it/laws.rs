@@ -1,5 +1,7 @@
 //! The laws of request mappers: a small dialect keeps them, and each mistake in it breaks one.
 
+mod replies;
+
 use jackfield_domain::block::{Block, Content};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};

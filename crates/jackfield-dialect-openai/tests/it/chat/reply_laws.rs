@@ -8,9 +8,10 @@ use jackfield_dialect_openai::chat::stream::{
 use jackfield_dialect_openai::chat::{reply, wire};
 use jackfield_domain::block::{Block, Content, Text, Thinking, ToolCall};
 use jackfield_domain::delta::{BlockStart, Delta};
-use jackfield_domain::failure::Phase;
+use jackfield_domain::ids::{ModelAttempt, TurnId};
 use jackfield_domain::message::Message;
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
+use jackfield_testkit::laws::replies::{Decoded, Event, ReadFailure, ReplyMappers};
 use jackfield_testkit::replies::{self, states_first, with_our_ids};
 use jackfield_testkit::{arb as kit, outline};
 use proptest::prelude::*;
@@ -18,27 +19,106 @@ use proptest::sample::Index;
 use serde_json::{Value, json};
 
 use super::arb;
-use super::read::{accumulated, owner};
+use super::read::{accumulated, attempt, owner};
+
+struct Chat;
+
+impl ReplyMappers for Chat {
+    fn attempt() -> (TurnId, ModelAttempt) {
+        attempt()
+    }
+
+    fn pieces() -> BoxedStrategy<(Reply, Vec<Delta>)> {
+        told()
+    }
+
+    fn encode(deltas: &[Delta], end: &ReplyEnd) -> Vec<Event> {
+        let events = encoded(deltas, end).into_iter();
+        events.map(|event| (event.event, event.data)).collect()
+    }
+
+    fn decode(events: &[Event]) -> Decoded {
+        let mut decoder = Decoder::new(owner());
+        let mut deltas = Vec::new();
+        for (name, data) in events {
+            match decoder.push(*name, data) {
+                Ok(more) => deltas.extend(more),
+                Err(error) => {
+                    let end = Err(ReadFailure::Other(error.to_string()));
+                    return Decoded { deltas, end };
+                }
+            }
+        }
+        let end = decoder.finish().map_err(|error| match error {
+            DecodeError::Truncated { phase } => ReadFailure::Truncated(phase),
+            error => ReadFailure::Other(error.to_string()),
+        });
+        Decoded { deltas, end }
+    }
+
+    fn through_whole(reply: &Reply) -> Result<(Vec<Delta>, ReplyEnd), String> {
+        through_whole(reply).map_err(|error| error.to_string())
+    }
+
+    /// All reasoning, all words, all refusals, then the rest.
+    fn gathered(message: &Message) -> Vec<Block> {
+        let mut thinking = String::new();
+        let mut text = String::new();
+        let mut annotations = Vec::new();
+        let mut refusal = String::new();
+        let mut rest = Vec::new();
+        let mut calls = Vec::new();
+        for block in &message.blocks {
+            match &block.content {
+                Content::Thinking(more) => thinking.push_str(&more.text),
+                Content::Text(more) => {
+                    text.push_str(&more.text);
+                    annotations.extend(more.annotations.clone());
+                }
+                Content::Refusal(more) => refusal.push_str(more),
+                Content::ToolCall(_) => calls.push(block.clone()),
+                _ => rest.push(block.clone()),
+            }
+        }
+        let mut blocks = vec![
+            Content::Thinking(Thinking {
+                redacted: false,
+                text: thinking.into(),
+            })
+            .into(),
+            Content::Text(Text {
+                annotations,
+                text: text.into(),
+            })
+            .into(),
+            Content::Refusal(refusal.into()).into(),
+        ];
+        blocks.append(&mut rest);
+        blocks.append(&mut calls);
+        blocks
+    }
+
+    /// What was changed on the way is noted where it was found.
+    fn common_end(end: &ReplyEnd) -> ReplyEnd {
+        ReplyEnd {
+            finish: end.finish.clone(),
+            opaque: end.opaque.clone(),
+            usage: end.usage,
+            ..ReplyEnd::new(FinishReason::Stop)
+        }
+    }
+
+    /// All up to the reason of the end: usage and `[DONE]` may be missing.
+    fn needed(events: &[Event]) -> usize {
+        let is_end = |(_, data): &Event| data == "[DONE]" || data.contains("\"finish_reason\":\"");
+        events.iter().position(is_end).expect("an ending") + 1
+    }
+}
+
+jackfield_testkit::reply_laws!(Chat);
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(384))]
-
-    #[test]
-    fn a_streamed_reply_is_the_whole_one((reply, deltas) in told()) {
-        let events = encoded(&deltas, &reply.end);
-        let (streamed, streamed_end) = decoded(&events).map_err(failed)?;
-        let (whole, whole_end) = through_whole(&reply)?;
-        prop_assert_eq!(&streamed_end.finish, &whole_end.finish);
-        prop_assert_eq!(&streamed_end.usage, &whole_end.usage);
-        prop_assert_eq!(&streamed_end.opaque, &whole_end.opaque);
-        let streamed = gathered(&accumulated(&streamed, streamed_end).message);
-        let whole = gathered(&accumulated(&whole, whole_end).message);
-        let differences = outline::differences(
-            &outline::of_blocks(&streamed),
-            &outline::of_blocks(&whole),
-        );
-        prop_assert!(differences.is_empty(), "{differences:?}\n{events:#?}\n{reply:#?}");
-    }
 
     #[test]
     fn a_reply_without_notes_comes_back_equal(reply in arb::reply()) {
@@ -62,22 +142,6 @@ proptest! {
                 "nothing differs: {notes:#?}"
             );
         }
-    }
-
-    #[test]
-    fn a_stream_cut_before_its_end_is_an_error((reply, deltas) in told(), cut in any::<Index>()) {
-        let events = encoded(&deltas, &reply.end);
-        let ending = events
-            .iter()
-            .position(|event| event.data == "[DONE]" || event.data.contains("\"finish_reason\":\""))
-            .expect("an ending");
-        let mut decoder = Decoder::new(owner());
-        let mut told = false;
-        for event in &events[..cut.index(ending + 1)] {
-            told |= !decoder.push(event.event, &event.data).map_err(failed)?.is_empty();
-        }
-        let phase = if told { Phase::MidReply } else { Phase::BeforeFirstDelta };
-        prop_assert_eq!(decoder.finish(), Err(DecodeError::Truncated { phase }));
     }
 
     #[test]
@@ -391,44 +455,6 @@ fn through_whole(reply: &Reply) -> Result<(Vec<Delta>, ReplyEnd), TestCaseError>
     let (body, _) = reply::to_wire(reply, "model-a", "chatcmpl-1", 1);
     let bytes = serde_json::to_vec(&body).expect("wire forms can be written");
     Decoder::new(owner()).read_whole(&bytes).map_err(failed)
-}
-
-/// The blocks as a whole reply has them: all reasoning, all words, all refusals, then the rest.
-fn gathered(message: &Message) -> Vec<Block> {
-    let mut thinking = String::new();
-    let mut text = String::new();
-    let mut annotations = Vec::new();
-    let mut refusal = String::new();
-    let mut rest = Vec::new();
-    let mut calls = Vec::new();
-    for block in &message.blocks {
-        match &block.content {
-            Content::Thinking(more) => thinking.push_str(&more.text),
-            Content::Text(more) => {
-                text.push_str(&more.text);
-                annotations.extend(more.annotations.clone());
-            }
-            Content::Refusal(more) => refusal.push_str(more),
-            Content::ToolCall(_) => calls.push(block.clone()),
-            _ => rest.push(block.clone()),
-        }
-    }
-    let mut blocks = vec![
-        Content::Thinking(Thinking {
-            redacted: false,
-            text: thinking.into(),
-        })
-        .into(),
-        Content::Text(Text {
-            annotations,
-            text: text.into(),
-        })
-        .into(),
-        Content::Refusal(refusal.into()).into(),
-    ];
-    blocks.append(&mut rest);
-    blocks.append(&mut calls);
-    blocks
 }
 
 /// The blocks without state and with our ids alone.

@@ -7,8 +7,10 @@ use jackfield_dialect_openai::responses::stream::{
     DecodeError, DecodeReply as _, Decoder, Encoder, SseEvent,
 };
 use jackfield_domain::delta::{BlockStart, Delta};
-use jackfield_domain::failure::{ModelFailureKind, Phase};
+use jackfield_domain::failure::ModelFailureKind;
+use jackfield_domain::ids::{ModelAttempt, TurnId};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
+use jackfield_testkit::laws::replies::{Decoded, Event, ReadFailure, ReplyMappers};
 use jackfield_testkit::replies::{self, with_our_ids, without_state};
 use jackfield_testkit::{arb as kit, outline};
 use proptest::prelude::*;
@@ -18,27 +20,58 @@ use serde_json::{Value, json};
 use super::arb::{self, attempt};
 use super::{about, owner};
 
+struct Responses;
+
+impl ReplyMappers for Responses {
+    fn attempt() -> (TurnId, ModelAttempt) {
+        attempt()
+    }
+
+    fn pieces() -> BoxedStrategy<(Reply, Vec<Delta>)> {
+        told()
+    }
+
+    fn encode(deltas: &[Delta], end: &ReplyEnd) -> Vec<Event> {
+        let events = encoded(deltas, end).into_iter();
+        events.map(|event| (event.event, event.data)).collect()
+    }
+
+    fn decode(events: &[Event]) -> Decoded {
+        let mut decoder = Decoder::new(owner());
+        let mut deltas = Vec::new();
+        for (name, data) in events {
+            match decoder.push(*name, data) {
+                Ok(more) => deltas.extend(more),
+                Err(error) => {
+                    let end = Err(ReadFailure::Other(error.to_string()));
+                    return Decoded { deltas, end };
+                }
+            }
+        }
+        let end = decoder.finish().map_err(|error| match error {
+            DecodeError::Truncated { phase } => ReadFailure::Truncated(phase),
+            error => ReadFailure::Other(error.to_string()),
+        });
+        Decoded { deltas, end }
+    }
+
+    fn through_whole(reply: &Reply) -> Result<(Vec<Delta>, ReplyEnd), String> {
+        // What it was streamed from has our ids alone, too.
+        let reply = Reply {
+            message: Arc::new(with_our_ids(&reply.message, &owner())),
+            ..reply.clone()
+        };
+        let (response, _) = reply::to_wire(&reply, &about());
+        let bytes = serde_json::to_vec(&response).expect("wire forms can be written");
+        let read = Decoder::new(owner()).read_whole(&bytes);
+        read.map_err(|error| error.to_string())
+    }
+}
+
+jackfield_testkit::reply_laws!(Responses);
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
-
-    #[test]
-    fn a_streamed_reply_is_the_whole_one((reply, deltas) in told()) {
-        let events = encoded(&deltas, &reply.end);
-        let (streamed, streamed_end) = decoded(&events).map_err(failed)?;
-        // What it was streamed from has our ids alone, too.
-        let message = Arc::new(with_our_ids(&reply.message, &owner()));
-        let (response, _) = reply::to_wire(&Reply { message, ..reply }, &about());
-        let bytes = serde_json::to_vec(&response).expect("wire forms can be written");
-        let (whole, whole_end) = Decoder::new(owner()).read_whole(&bytes).map_err(failed)?;
-        prop_assert_eq!(&streamed_end, &whole_end);
-        let streamed = accumulated(&streamed, streamed_end);
-        let whole = accumulated(&whole, whole_end);
-        let differences = outline::differences(
-            &outline::of_blocks(&streamed.message.blocks),
-            &outline::of_blocks(&whole.message.blocks),
-        );
-        prop_assert!(differences.is_empty(), "{differences:?}\n{events:#?}\n{response:#?}");
-    }
 
     #[test]
     fn a_reply_without_notes_comes_back_equal(reply in arb::reply()) {
@@ -56,19 +89,6 @@ proptest! {
             );
             prop_assert!(differences.is_empty(), "{differences:?}");
         }
-    }
-
-    #[test]
-    fn a_stream_cut_anywhere_is_an_error((reply, deltas) in told(), cut in any::<Index>()) {
-        let events = encoded(&deltas, &reply.end);
-        let cut = cut.index(events.len());
-        let mut decoder = Decoder::new(owner());
-        let mut told = false;
-        for event in &events[..cut] {
-            told |= !decoder.push(event.event, &event.data).map_err(failed)?.is_empty();
-        }
-        let phase = if told { Phase::MidReply } else { Phase::BeforeFirstDelta };
-        prop_assert_eq!(decoder.finish(), Err(DecodeError::Truncated { phase }));
     }
 
     #[test]
