@@ -87,7 +87,7 @@ pub struct ToolHints {
 /// What is known of a tool's effects.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Safety {
-    /// A repetition with the same idempotency key has no further effect.
+    /// A repetition with the same idempotency key has no further effect, and the same outcome.
     Idempotent,
     /// Read-only.
     ReadOnly,

@@ -21,6 +21,9 @@ use crate::chat_model::BoxError;
 ///
 /// - `list` MUST return each tool once, with a schema that is a JSON object.
 /// - `call` MUST run the tool at most once, and MUST NOT retry.
+/// - A tool that is `Idempotent` MUST have one effect and one outcome for each idempotency key: recovery repeats such
+///   calls after a crash, so the key is stored with the effect. One that is `ReadOnly` MUST have no effect.
+/// - A call MUST NOT block its thread.
 /// - A failure that the tool itself reports MUST be a [`ToolResult`] with `is_error`; an error is only for
 ///   calls that ended without an outcome.
 /// - `NotSent` MUST be returned only where it is proved that the tool was not run.

@@ -16,7 +16,11 @@ use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use serde_json::{Value, json};
 
-/// The books of a small library, and who has them. What is lent is known as long as the process lives.
+/// The books of a small library, and what is lent of them.
+///
+/// Both what is lent and the keys are in memory: a restart forgets them, and a call that is repeated after a crash
+/// lends its book again. A real toolbox stores the key and the outcome with the effect, in one transaction of its
+/// database, or sends the key to a server that does; then its contract has no exception for a restart.
 #[derive(Debug)]
 pub struct Shelf {
     id: ToolboxId,
@@ -37,6 +41,14 @@ impl Shelf {
             lent: Mutex::default(),
             runs: AtomicUsize::new(0),
         })
+    }
+
+    /// What is lent, one text for each time; the contract looks at it.
+    #[must_use]
+    pub fn lent(&self) -> Vec<String> {
+        let lent = self.lent.lock().unwrap_or_else(PoisonError::into_inner);
+        let lent = lent.values().filter(|result| !result.is_error);
+        lent.map(ToolResult::to_text).collect()
     }
 
     /// How often tools ran; the contract looks at it.

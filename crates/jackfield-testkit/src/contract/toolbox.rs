@@ -17,6 +17,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jackfield_ports::toolbox::Toolbox;
@@ -25,9 +26,11 @@ use serde_json::Value;
 use super::clause::{self, Clause};
 
 mod calls;
+mod effects;
 mod ends;
 mod lists;
 mod scene;
+mod threads;
 
 /// A toolbox to test, and calls for the tests.
 ///
@@ -43,6 +46,27 @@ pub trait ToolboxHarness: Send + Sync + Sized + 'static {
     /// A call that returns soon, with an outcome of two bytes or more that is not an error. A second call has the
     /// same outcome.
     fn working(&self) -> SampleCall;
+
+    /// The nth call of each tool that has an effect: of all that are `Idempotent`, and of others that you choose. It
+    /// returns soon and has one effect, other than that of any other n.
+    fn acting(&self, _nth: usize) -> Vec<SampleCall> {
+        Vec::new()
+    }
+
+    /// Calls of each tool that is `ReadOnly`: one that finds something, and one that finds nothing.
+    fn read_only(&self) -> Vec<SampleCall> {
+        Vec::new()
+    }
+
+    /// All effects so far, one text for each. Look where the tools write, not into a count that the toolbox keeps.
+    async fn effects(&self) -> Option<Vec<String>> {
+        None
+    }
+
+    /// The toolbox as the next process opens it after a crash of this one: without anything that was in memory only.
+    async fn restarted(&self) -> Option<Arc<dyn Toolbox>> {
+        None
+    }
 
     /// A call for which the tool itself reports a failure.
     fn failing(&self) -> Option<SampleCall> {
@@ -104,7 +128,21 @@ impl SampleCall {
 /// If the clause is not satisfied and no exception names it, or if it is satisfied although one does; also if there
 /// is no such clause.
 pub fn check<H: ToolboxHarness>(clause: &str, exceptions: &[(&str, &str)]) {
-    let perform = || perform::<H>(clause);
+    check_within::<H>(threads::PATIENCE, clause, exceptions);
+}
+
+/// As [`check`], with another time limit for a thread that is blocked.
+#[doc(hidden)]
+pub fn check_within<H: ToolboxHarness>(
+    patience: Duration,
+    clause: &str,
+    exceptions: &[(&str, &str)],
+) {
+    let perform = || {
+        let name = clause.to_owned();
+        let perform = move || perform::<H>(&name);
+        async move { threads::unless_blocked(patience, perform) }
+    };
     clause::check(CLAUSES, &[], clause, exceptions, perform, String::new);
 }
 
@@ -124,9 +162,27 @@ macro_rules! toolbox_clauses {
             /// Two lists in a row say the same, so that digests of definitions can be compared.
             /// An approval is asked for again and again, because the definition seems to change.
             the_list_stays_the_same
-            /// `call` runs the tool once.
+            /// `call` runs the tool once, and its effect is there when it returns.
             /// A mail goes out twice.
             a_call_runs_its_tool_once
+            /// A repetition of an `Idempotent` call under its key has no further effect: after other calls, and after the call was dropped.
+            /// Recovery repeats the call, and a payment is made twice.
+            a_repetition_has_no_further_effect
+            /// A repetition of an `Idempotent` call under its key has the same outcome.
+            /// The model is told that its order failed because it exists already.
+            a_repetition_has_the_same_outcome
+            /// Keys outlive the process: a repetition of an `Idempotent` call after a crash has no further effect.
+            /// A crash of the tool and of ours at once makes a payment twice.
+            a_repetition_after_a_restart_has_no_further_effect
+            /// The same arguments under another key are another call, with an effect.
+            /// The second of two equal orders is never made.
+            another_key_is_another_call
+            /// A `ReadOnly` call has no effect.
+            /// A call that runs without approval changes something.
+            a_read_only_call_has_no_effect
+            /// While a tool works, other tasks of its thread go on.
+            /// One slow tool stops every other turn of the process.
+            no_call_blocks_its_thread
             /// A call that failed is not tried again.
             /// A payment that failed after it had been made is made twice.
             a_failed_call_is_not_tried_again
@@ -222,6 +278,8 @@ toolbox_clauses! { dispatch {} }
 /// The clauses, each as a function over a harness.
 mod all {
     pub(super) use super::calls::*;
+    pub(super) use super::effects::*;
     pub(super) use super::ends::*;
     pub(super) use super::lists::*;
+    pub(super) use super::threads::*;
 }

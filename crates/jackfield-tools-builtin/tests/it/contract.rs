@@ -12,7 +12,12 @@ use serde_json::json;
 
 jackfield_testkit::toolbox_contract!(Fixed, except: {
     a_crash_of_a_tool_ends_its_call_alone => "no arguments make a built-in tool crash",
+    a_read_only_call_has_no_effect => "there is nothing that a built-in tool could change",
+    a_repetition_after_a_restart_has_no_further_effect => "no built-in tool is `Idempotent`: all are `ReadOnly`",
+    a_repetition_has_no_further_effect => "no built-in tool is `Idempotent`: all are `ReadOnly`",
+    a_repetition_has_the_same_outcome => "no built-in tool is `Idempotent`: all are `ReadOnly`",
     an_outcome_after_the_drop_is_handed_on => "no built-in tool runs until it is cancelled",
+    another_key_is_another_call => "no built-in tool is `Idempotent`: all are `ReadOnly`",
     dropping_a_call_cancels_it => "no built-in tool runs until it is cancelled",
 });
 
@@ -43,6 +48,11 @@ impl ToolboxHarness for Fixed {
 
     fn working(&self) -> SampleCall {
         SampleCall::new("current_datetime", json!({ "timezone": "Asia/Tokyo" }))
+    }
+
+    fn read_only(&self) -> Vec<SampleCall> {
+        let expression = json!({ "expression": "2^0.5 * 1000!" });
+        vec![SampleCall::new("calculator", expression)]
     }
 
     fn failing(&self) -> Option<SampleCall> {

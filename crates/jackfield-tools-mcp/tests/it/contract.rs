@@ -9,6 +9,9 @@ use serde_json::json;
 
 use crate::harness::{Scripted, tool};
 
+// The server keeps what it did under a key: here its file `effects` is read as if it did each key once. So the
+// clauses about repetitions test that each attempt comes with the key of its call.
+
 mod handshake {
     //! A server with a handshake.
 
@@ -27,9 +30,22 @@ struct Of<const NEW: bool>(Scripted);
 #[async_trait]
 impl<const NEW: bool> ToolboxHarness for Of<NEW> {
     async fn fresh() -> Self {
-        Self(Scripted::new(json!({
+        let hinted = |name: &str, hint: &str| {
+            let mut tool = tool(name);
+            tool["annotations"] = json!({ hint: true });
+            tool
+        };
+        let script = json!({
             "era": if NEW { "modern" } else { "legacy" },
-            "tools": [tool("crash"), tool("echo"), tool("fail"), tool("last"), tool("outlive")],
+            "tools": [
+                tool("crash"),
+                tool("echo"),
+                tool("fail"),
+                tool("last"),
+                hinted("look", "readOnlyHint"),
+                hinted("note", "idempotentHint"),
+                tool("outlive"),
+            ],
             "calls": {
                 "crash": [{ "die": 3 }],
                 "echo": [{ "text": "some words, always the same ones" }],
@@ -38,9 +54,12 @@ impl<const NEW: bool> ToolboxHarness for Of<NEW> {
                     "isError": true,
                 } }],
                 "last": [{ "wait": true }],
+                "look": [{ "text": "nothing is noted" }],
+                "note": [{ "text": "it is noted" }],
                 "outlive": [{ "wait": "it was done by then" }],
             },
-        })))
+        });
+        Self(Scripted::with(script, |config, _| config.trusted = true))
     }
 
     fn toolbox(&self) -> Arc<dyn Toolbox> {
@@ -49,6 +68,29 @@ impl<const NEW: bool> ToolboxHarness for Of<NEW> {
 
     fn working(&self) -> SampleCall {
         SampleCall::new("echo", json!({ "city": "Paris" }))
+    }
+
+    fn acting(&self, nth: usize) -> Vec<SampleCall> {
+        vec![SampleCall::new("note", json!({ "nth": nth }))]
+    }
+
+    fn read_only(&self) -> Vec<SampleCall> {
+        vec![SampleCall::new("look", json!({}))]
+    }
+
+    async fn effects(&self) -> Option<Vec<String>> {
+        let mut keys = Vec::new();
+        for effect in self.0.effects() {
+            let key = effect["key"].to_string();
+            if effect["tool"] == "note" && !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        Some(keys)
+    }
+
+    async fn restarted(&self) -> Option<Arc<dyn Toolbox>> {
+        Some(self.0.restarted())
     }
 
     fn failing(&self) -> Option<SampleCall> {

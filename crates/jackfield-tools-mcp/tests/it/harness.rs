@@ -25,7 +25,9 @@ use tempfile::TempDir;
 
 /// A toolbox over a scripted server.
 pub(crate) struct Scripted {
+    config: ServerConfig,
     folder: TempDir,
+    settings: ClientSettings,
     pub(crate) toolbox: Arc<McpToolbox>,
 }
 
@@ -41,6 +43,7 @@ impl Scripted {
         change: impl FnOnce(&mut ServerConfig, &mut ClientSettings),
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        script["effects"] = json!(folder.path().join("effects"));
         script["log"] = json!(folder.path().join("log"));
         let mut config = config(&script);
         // A script may be longer than an argument may be.
@@ -49,10 +52,27 @@ impl Scripted {
         config.arguments = vec![file.display().to_string()];
         let mut settings = settings();
         change(&mut config, &mut settings);
+        let toolbox = McpToolbox::new(config.clone(), settings.clone());
         Self {
+            config,
             folder,
-            toolbox: Arc::new(McpToolbox::new(config, settings)),
+            settings,
+            toolbox: Arc::new(toolbox),
         }
+    }
+
+    /// A toolbox with the same configuration, as the next process has it.
+    pub(crate) fn restarted(&self) -> Arc<McpToolbox> {
+        let (config, settings) = (self.config.clone(), self.settings.clone());
+        Arc::new(McpToolbox::new(config, settings))
+    }
+
+    /// The effects of all calls, with the key of each.
+    pub(crate) fn effects(&self) -> Vec<Value> {
+        let effects = std::fs::read_to_string(self.folder.path().join("effects"));
+        let effects = effects.unwrap_or_default();
+        let effects = effects.lines().map(serde_json::from_str);
+        effects.map(Result::unwrap).collect()
     }
 
     /// What the server wrote down.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use http::Method;
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_testkit::contract::toolbox::{SampleCall, ToolboxHarness};
 use jackfield_testkit::server::{Framing, RecordedRequest, Response, TestServer};
@@ -14,13 +15,15 @@ jackfield_testkit::toolbox_contract!(OverLoopback, except: {
     an_outcome_after_the_drop_is_handed_on => "a request that is dropped takes its connection along",
 });
 
-/// An API with a city that answers, one that fails, one that never answers and one that breaks off.
+/// An API with a city that answers, one that fails, one that never answers and one that breaks off; and with rooms,
+/// of which it books one for each key.
 struct OverLoopback {
     server: TestServer,
 }
 
 fn answer(request: &RecordedRequest) -> Response {
     match request.path.as_str() {
+        "/rooms" => Response::text(200, "booked"),
         "/weather/london" => Response::text(200, "Temperature: 15°C, Cloudy, Wind: 10km/h"),
         "/weather/lasting" => Response::text(200, "").framed(Framing::Chunked).stall(),
         "/weather/crashing" => Response::raw().cut_off(),
@@ -46,17 +49,43 @@ impl ToolboxHarness for OverLoopback {
             &url,
             &json!({ "city": { "description": "A city" } }),
             |config| {
-                config.name = "weather".into();
+                (config.name, config.read_only) = ("weather".into(), true);
             },
         );
-        let other = tool(&self.server.base_url(), &json!({}), |config| {
-            config.name = "other".into();
+        let url = format!("{}/rooms", self.server.base_url());
+        let book = tool(&url, &json!({ "room": {} }), |config| {
+            (config.name, config.method) = ("book".into(), Method::POST);
+            (config.idempotent, config.idempotency_key) = (true, true);
         });
-        Arc::new(toolbox([weather, other]))
+        Arc::new(toolbox([weather, book]))
     }
 
     fn working(&self) -> SampleCall {
         city("london")
+    }
+
+    fn acting(&self, nth: usize) -> Vec<SampleCall> {
+        vec![SampleCall::new("book", json!({ "room": nth }))]
+    }
+
+    fn read_only(&self) -> Vec<SampleCall> {
+        vec![city("london"), city("atlantis")]
+    }
+
+    async fn effects(&self) -> Option<Vec<String>> {
+        let mut effects = Vec::new();
+        for request in self.server.requests() {
+            let key = request.header("idempotency-key");
+            let effect = format!("{} {key:?}", request.method);
+            if request.method != "GET" && !effects.contains(&effect) {
+                effects.push(effect);
+            }
+        }
+        Some(effects)
+    }
+
+    async fn restarted(&self) -> Option<Arc<dyn Toolbox>> {
+        Some(self.toolbox())
     }
 
     fn failing(&self) -> Option<SampleCall> {

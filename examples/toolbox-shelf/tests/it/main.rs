@@ -27,6 +27,19 @@ impl ToolboxHarness for ShelfHarness {
         SampleCall::new("find", json!({ "word": "sea" }))
     }
 
+    fn acting(&self, _nth: usize) -> Vec<SampleCall> {
+        vec![SampleCall::new("lend", json!({ "title": "Erewhon" }))]
+    }
+
+    fn read_only(&self) -> Vec<SampleCall> {
+        let find = |word: &str| SampleCall::new("find", json!({ "word": word }));
+        vec![find("sea"), find("vampire")]
+    }
+
+    async fn effects(&self) -> Option<Vec<String>> {
+        Some(self.0.lent())
+    }
+
     fn failing(&self) -> Option<SampleCall> {
         Some(SampleCall::new("lend", json!({ "title": "Dracula" })))
     }
@@ -38,6 +51,7 @@ impl ToolboxHarness for ShelfHarness {
 
 jackfield_testkit::toolbox_contract!(ShelfHarness, except: {
     a_crash_of_a_tool_ends_its_call_alone => "no arguments make the shelf crash",
+    a_repetition_after_a_restart_has_no_further_effect => "the shelf and its keys are in memory",
     an_outcome_after_the_drop_is_handed_on => "a call is over before it could be given up",
     dropping_a_call_cancels_it => "a call is over before it could be given up",
 });

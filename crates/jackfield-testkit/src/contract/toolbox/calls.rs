@@ -9,7 +9,9 @@ use jackfield_domain::request::ToolRun;
 use jackfield_domain::wait::JobHandle;
 use serde_json::json;
 
-use super::scene::{FAILING, ToolboxScene, with_timeout};
+use super::effects::has_one_effect;
+use super::scene::{FAILING, ToolboxScene};
+use super::threads::with_timeout;
 use super::{SampleCall, ToolboxHarness};
 
 pub(super) async fn a_call_runs_its_tool_once<H: ToolboxHarness>() {
@@ -17,6 +19,11 @@ pub(super) async fn a_call_runs_its_tool_once<H: ToolboxHarness>() {
     for (id, runs) in [("one", 1), ("two", 2)] {
         scene.result(&scene.run(id, scene.harness.working())).await;
         assert_eq!(scene.runs(), runs);
+    }
+    for (nth, id) in ["three", "four"].into_iter().enumerate() {
+        for (n, call) in scene.harness.acting(nth).into_iter().enumerate() {
+            has_one_effect(&scene, &scene.run(&format!("{id}_{n}"), call)).await;
+        }
     }
 }
 

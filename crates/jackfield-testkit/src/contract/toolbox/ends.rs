@@ -8,9 +8,8 @@ use jackfield_ports::toolbox::ToolEnd;
 use tokio::sync::mpsc;
 
 use super::ToolboxHarness;
-use super::scene::{
-    CRASHING, FAILING, LASTING, LateListener, OUTLIVING, ToolboxScene, with_timeout,
-};
+use super::scene::{CRASHING, FAILING, LASTING, LateListener, OUTLIVING, ToolboxScene};
+use super::threads::with_timeout;
 
 pub(super) async fn a_failure_of_the_tools_own_is_a_result<H: ToolboxHarness>() {
     let scene = ToolboxScene::<H>::begin().await;

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use jackfield_domain::tool::{InputFormat, ToolSpec};
 
 use super::ToolboxHarness;
-use super::scene::{ToolboxScene, with_timeout};
+use super::scene::ToolboxScene;
+use super::threads::with_timeout;
 
 pub(super) async fn the_list_gives_each_tool_once<H: ToolboxHarness>() {
     let tools = list::<H>(&ToolboxScene::begin().await).await;

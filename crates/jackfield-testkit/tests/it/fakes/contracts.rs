@@ -23,6 +23,11 @@ mod journal {
 mod toolbox {
     jackfield_testkit::toolbox_contract!(super::Scripted, except: {
         a_crash_of_a_tool_ends_its_call_alone => "whoever calls a scripted tool has to bear its panic",
+        a_read_only_call_has_no_effect => "a scripted tool has no effects",
+        a_repetition_after_a_restart_has_no_further_effect => "a scripted tool has no effects",
+        a_repetition_has_no_further_effect => "a scripted tool has no effects",
+        a_repetition_has_the_same_outcome => "a scripted tool has no effects",
+        another_key_is_another_call => "a scripted tool has no effects",
         what_cannot_be_taken_up_is_not_run => "it fails the test by design",
     });
 }

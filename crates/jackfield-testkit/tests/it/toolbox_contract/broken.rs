@@ -4,8 +4,11 @@
     reason = "each method knows only the mistakes that are its own"
 )]
 
+mod notes;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
@@ -18,19 +21,40 @@ use jackfield_ports::toolbox::{Afterwards, ToolEnd, ToolError, ToolEvents, Toolb
 use jackfield_testkit::contract::toolbox::{SampleCall, ToolboxHarness};
 use serde_json::{Value, json};
 
+use self::notes::Notes;
+
 /// What a toolbox may do wrong.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Mistake {
+    BlocksForEver,
+    BlocksInATask,
+    BlocksItsThread,
     CrashIsNotSent,
     CutInSilence,
+    EffectLater,
+    EffectTwice,
     FailureIsError,
+    FailureIsForgotten,
+    KeyAfterEffect,
+    KeyBeforeEffect,
+    KeyIgnored,
+    KeyIsArguments,
+    KeyIsAttempt,
+    KeyIsCall,
+    KeysAreFew,
+    KeysInMemory,
+    LastKeyOnly,
     LateAlthoughOnTime,
     LateForgotten,
     LimitTooLow,
     ListChanges,
+    LookWrites,
+    LookWritesLater,
     NeverCut,
     None,
     PanicGoesThrough,
+    PromisesMore,
+    RepetitionSaysSo,
     ResumeIsNotSent,
     ResumeRuns,
     RunsOn,
@@ -47,6 +71,7 @@ pub(super) struct Broken(Arc<Mistaken>);
 struct Mistaken {
     id: ToolboxId,
     is: Mistake,
+    notes: Notes,
     running: Arc<AtomicUsize>,
     runs: AtomicUsize,
 }
@@ -54,12 +79,8 @@ struct Mistaken {
 #[async_trait]
 impl ToolboxHarness for Broken {
     async fn fresh() -> Self {
-        Self(Arc::new(Mistaken {
-            id: ToolboxId::parse("broken").unwrap_or_else(|invalid| panic!("{invalid}")),
-            is: super::MISTAKE.get(),
-            running: Arc::default(),
-            runs: AtomicUsize::new(0),
-        }))
+        let is = super::mistake();
+        Self(Arc::new(Mistaken::new(is, Notes::new(is))))
     }
 
     fn toolbox(&self) -> Arc<dyn Toolbox> {
@@ -70,8 +91,29 @@ impl ToolboxHarness for Broken {
         SampleCall::new("echo", json!({ "text": "Привет, мир" }))
     }
 
+    fn acting(&self, nth: usize) -> Vec<SampleCall> {
+        vec![SampleCall::new(
+            "note",
+            json!({ "text": format!("n{nth}") }),
+        )]
+    }
+
+    fn read_only(&self) -> Vec<SampleCall> {
+        let look = |text: &str| SampleCall::new("look", json!({ "text": text }));
+        vec![look("n0"), look("nothing")]
+    }
+
+    async fn effects(&self) -> Option<Vec<String>> {
+        Some(self.0.notes.written())
+    }
+
+    async fn restarted(&self) -> Option<Arc<dyn Toolbox>> {
+        let next = Mistaken::new(self.0.is, self.0.notes.restarted());
+        Some(Arc::new(next))
+    }
+
     fn failing(&self) -> Option<SampleCall> {
-        Some(SampleCall::new("fail", json!({})))
+        Some(SampleCall::new("note", json!({})))
     }
 
     fn lasting(&self) -> Option<SampleCall> {
@@ -93,6 +135,11 @@ impl ToolboxHarness for Broken {
     fn is_running(&self) -> Option<bool> {
         Some(self.0.running.load(Ordering::Relaxed) > 0)
     }
+}
+
+/// Works without leaving the thread to others.
+fn block() {
+    std::thread::sleep(Duration::from_millis(70));
 }
 
 /// A tool that runs.
@@ -122,15 +169,38 @@ impl Drop for Outliving {
     }
 }
 
-const TOOLS: [&str; 5] = ["echo", "fail", "last", "outlive", "crash"];
+const TOOLS: [&str; 6] = ["echo", "note", "look", "last", "outlive", "crash"];
 
 impl Mistaken {
-    async fn run(&self, tool: &str, text: &str) -> Result<ToolResult, ToolFailure> {
+    fn new(is: Mistake, notes: Notes) -> Self {
+        Self {
+            id: ToolboxId::parse("broken").unwrap_or_else(|invalid| panic!("{invalid}")),
+            is,
+            notes,
+            running: Arc::default(),
+            runs: AtomicUsize::new(0),
+        }
+    }
+
+    async fn run(&self, run: &ToolRun) -> Result<ToolResult, ToolFailure> {
         self.runs.fetch_add(1, Ordering::Relaxed);
         let running = Running::begin(&self.running);
-        match tool {
-            "echo" => Ok(ToolResult::text(text)),
-            "fail" => Ok(ToolResult::error("it cannot be done")),
+        let text = run.arguments().and_then(|fields| fields.get("text"));
+        let text = text.and_then(Value::as_str).unwrap_or_default();
+        match &*run.tool.tool {
+            "echo" => {
+                match self.is {
+                    Mistake::BlocksInATask => drop(tokio::spawn(async { block() })),
+                    Mistake::BlocksItsThread => block(),
+                    _ => {}
+                }
+                Ok(ToolResult::text(text))
+            }
+            "note" => Ok(self.notes.write(run, text).await),
+            "look" => Ok(self.notes.look(text)),
+            "last" if self.is == Mistake::BlocksForEver => loop {
+                std::thread::park();
+            },
             "last" if self.is == Mistake::RunsOn => {
                 let on = tokio::spawn(async move {
                     let _running = running;
@@ -189,7 +259,14 @@ impl Toolbox for Mistaken {
             input: InputFormat::Json(Arc::new(schema.clone())),
             name: name.into(),
             output: None,
-            safety: Safety::Unknown,
+            safety: match name {
+                // These are tools that no call of the harness tests.
+                "last" if self.is == Mistake::PromisesMore => Safety::ReadOnly,
+                "outlive" if self.is == Mistake::PromisesMore => Safety::Idempotent,
+                "look" => Safety::ReadOnly,
+                "note" => Safety::Idempotent,
+                _ => Safety::Unknown,
+            },
             time_limit: None,
             title: None,
         };
@@ -213,11 +290,9 @@ impl Toolbox for Mistaken {
             }
             .into());
         }
-        let text = run.arguments().and_then(|fields| fields.get("text"));
-        let text = text.and_then(Value::as_str).unwrap_or_default();
         let outlives = tool == "outlive" && self.is != Mistake::LateForgotten;
         let _late = Outliving(events.afterwards().filter(|_| outlives));
-        let mut result = self.run(tool, text).await?;
+        let mut result = self.run(run).await?;
         if self.is == Mistake::LateAlthoughOnTime
             && let Some(late) = events.afterwards()
         {
@@ -229,7 +304,7 @@ impl Toolbox for Mistaken {
             _ => false,
         };
         if again {
-            result = self.run(tool, text).await?;
+            result = self.run(run).await?;
         }
         if result.is_error && self.is == Mistake::FailureIsError {
             let message = result.to_text();
@@ -247,7 +322,10 @@ impl Toolbox for Mistaken {
         let (kind, message) = (ToolFailureKind::Unavailable, "there is no such job");
         match self.is {
             Mistake::ResumeIsNotSent => Err(ToolFailure::not_sent(kind, message).into()),
-            Mistake::ResumeRuns => Ok(ToolEnd::Finished(self.run("echo", "again").await?)),
+            Mistake::ResumeRuns => {
+                self.runs.fetch_add(1, Ordering::Relaxed);
+                Ok(ToolEnd::Finished(ToolResult::text("again")))
+            }
             _ => Err(ToolFailure::unknown(kind, message).into()),
         }
     }
