@@ -174,7 +174,7 @@ macro_rules! toolbox_clauses {
             /// Keys outlive the process: a repetition of an `Idempotent` call after a crash has no further effect.
             /// A crash of the tool and of ours at once makes a payment twice.
             a_repetition_after_a_restart_has_no_further_effect
-            /// The same arguments under another key are another call, with an effect.
+            /// The same arguments under another key are another call, with an effect; a tool that only sets a value is an exception.
             /// The second of two equal orders is never made.
             another_key_is_another_call
             /// A `ReadOnly` call has no effect.

@@ -34,13 +34,15 @@ pub(super) fn unless_blocked<F: Future<Output = ()>>(
 ) {
     let (answer, (sender, ended)) = (AnswerClock::default(), mpsc::channel());
     let clock = answer.clone();
-    std::thread::spawn(move || {
+    let name = std::thread::current().name().unwrap_or("clause").to_owned();
+    let thread = std::thread::Builder::new().name(name).spawn(move || {
         CLOCK.set(clock);
         let _not_awaited = sender.send(catch_unwind(AssertUnwindSafe(|| {
             let runtime = Builder::new_current_thread().enable_all().build();
             runtime.expect("a runtime").block_on(perform());
         })));
     });
+    thread.expect("a thread");
     loop {
         match ended.recv_timeout(Duration::from_millis(50)) {
             Ok(Ok(())) => return,
