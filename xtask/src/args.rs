@@ -1,5 +1,7 @@
 //! The command line: what there is to say, and no behaviour.
 
+use std::path::PathBuf;
+
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
 /// The automation of this workspace.
@@ -43,6 +45,16 @@ pub(crate) enum Verb {
         after_help = "The list is xtask/src/mutants/list.rs.\n\nExamples:\n  cargo xtask mutants\n  cargo xtask mutants --only act-before-commit"
     )]
     Mutants(Mutants),
+    /// Write a workspace with a provider of one's own: an adapter, its contract, and a `jackfield` with it.
+    #[command(
+        after_help = "Its contract lists what is left to do. The template is xtask/templates/provider.\n\nExamples:\n  cargo xtask new-provider brook\n  cargo xtask new-provider brook --path ~/src/brook"
+    )]
+    NewProvider(NewWorkspace),
+    /// Write a workspace with a toolbox of one's own: its tools, its contract, and a `jackfield` with it.
+    #[command(
+        after_help = "Its contract lists what is left to do. The template is xtask/templates/toolbox.\n\nExamples:\n  cargo xtask new-toolbox brook\n  cargo xtask new-toolbox brook --path ~/src/brook"
+    )]
+    NewToolbox(NewWorkspace),
     /// Run what needs Python and Node: what we put on the wire, judged by the official SDKs' types, and the slices with real MCP servers.
     #[command(
         after_help = "Installs what it needs below target/slices, with `python3 -m venv` and `npm ci`, once per list of versions.\n\nExample:\n  cargo xtask slices"
@@ -58,6 +70,11 @@ pub(crate) enum Verb {
         after_help = "On Linux it needs strace, which it installs with apt-get if it is missing, and mounts small disks in memory: as root, or where a user may have namespaces.\n\nExample:\n  cargo xtask survival"
     )]
     Survival,
+    /// Write a workspace from each template below the target folder: it has to compile, and its contract to show what is left to do.
+    #[command(
+        after_help = "What is left to do is listed in xtask/src/templates.rs.\n\nExample:\n  cargo xtask templates"
+    )]
+    Templates,
     /// Build and run every test and doctest of the workspace; needs nothing but Rust.
     #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test -- --test it cancel")]
     Test(Passed),
@@ -101,6 +118,16 @@ pub(crate) struct Mutants {
     /// Try this one alone.
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Option<String>,
+}
+
+/// A new workspace.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct NewWorkspace {
+    /// Its name: lower-case letters, digits and hyphens.
+    pub(crate) name: String,
+    /// Its folder, which must not exist; by default the name, beside this repository.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) path: Option<PathBuf>,
 }
 
 /// What a soak can be told.

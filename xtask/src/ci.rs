@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use crate::{contracts, deny, run, slices, survival, test, tidy, workspace};
+use crate::{contracts, deny, run, slices, survival, templates, test, tidy, workspace};
 
 /// Runs every stage; the first that fails ends it.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
@@ -47,6 +47,7 @@ const STAGES: &[Stage] = &[
     stage("contracts", |root| contracts::run(root, true)),
     stage("docs", docs),
     stage("each alone", each_alone),
+    stage("templates", templates::check),
     stage("deny", deny::run),
     stage("slices", slices::run),
     stage("survival", survival::run),

@@ -18,6 +18,7 @@ mod run;
 mod slices;
 mod soak;
 mod survival;
+mod templates;
 mod test;
 mod test_binary;
 mod tidy;
@@ -48,9 +49,12 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Explore(explore) => explore::run(&root, explore.seed, explore.times),
         Verb::Fixture => fixture::run(&root),
         Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),
+        Verb::NewProvider(new) => templates::run(&root, &templates::PROVIDER, &new),
+        Verb::NewToolbox(new) => templates::run(&root, &templates::TOOLBOX, &new),
         Verb::Slices => slices::run(&root),
         Verb::Soak(soak) => soak::run(&root, soak.minutes),
         Verb::Survival => survival::run(&root),
+        Verb::Templates => templates::check(&root),
         Verb::Test(test) => test::run(&root, &test.args),
         Verb::Tidy => tidy::run(&root),
     }
