@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use jackfield_domain::fact::{Envelope, Fact};
@@ -18,34 +19,42 @@ use crate::harness::{Place, append, cancel, delivery, session, step};
 
 /// A journal that does at once what takes less than this, and has seen a commit already.
 async fn warm(place: &Place, at_once: Duration) -> SqliteJournal {
+    watched(place, at_once).await.0
+}
+
+/// Such a journal, and the thread that committed last: the journal asks for the time where it commits.
+async fn watched(place: &Place, at_once: Duration) -> (SqliteJournal, LastThread) {
     let mut options = place.options();
     options.inline_limit = at_once;
+    let (last, clock) = (LastThread::default(), Arc::clone(&options.clock));
+    let seen = Arc::clone(&last.0);
+    options.clock = Arc::new(move || {
+        *seen.lock().expect("nobody panicked") = Some(thread::current().id());
+        clock()
+    });
     let journal = SqliteJournal::open(place.file(), options).expect("a journal");
     let s = session("warm");
     let epoch = journal.own(&s).await.expect("a lease").epoch;
     committed(journal.append(&append(&s, epoch, 0)).await);
     journal.release(&s, epoch).await.expect("released");
-    journal
+    (journal, last)
 }
+
+/// The thread that committed last.
+#[derive(Default)]
+struct LastThread(Arc<Mutex<Option<ThreadId>>>);
 
 fn committed(appended: Appended) {
     assert!(matches!(appended, Appended::Committed), "{appended:?}");
 }
 
-/// Appends; says whether that was done before anybody was waited for.
-async fn append_at_once(journal: &SqliteJournal, append: &Append) -> bool {
-    let mut appending = pin!(journal.append(append));
-    let first = poll_fn(|context| Poll::Ready(appending.as_mut().poll(context))).await;
-    match first {
-        Poll::Ready(appended) => {
-            committed(appended);
-            true
-        }
-        Poll::Pending => {
-            committed(appending.await);
-            false
-        }
-    }
+/// Appends; says whether that was done where it was asked for.
+async fn append_at_once(
+    (journal, last): &(SqliteJournal, LastThread),
+    append: &Append,
+) -> bool {
+    committed(journal.append(append).await);
+    *last.0.lock().expect("nobody panicked") == Some(thread::current().id())
 }
 
 const ANY: Duration = Duration::from_secs(3600);
@@ -55,11 +64,12 @@ const WAITED: Duration = Duration::from_millis(100);
 #[tokio::test]
 async fn a_turn_that_is_alone_commits_where_it_asks() {
     let place = Place::new();
-    let journal = warm(&place, ANY).await;
+    let watched = watched(&place, ANY).await;
+    let journal = &watched.0;
     let s = session("s");
     let epoch = journal.own(&s).await.expect("a lease").epoch;
-    assert!(append_at_once(&journal, &append(&s, epoch, 0)).await);
-    assert!(append_at_once(&journal, &append(&s, epoch, 1)).await);
+    assert!(append_at_once(&watched, &append(&s, epoch, 0)).await);
+    assert!(append_at_once(&watched, &append(&s, epoch, 1)).await);
     // What it wrote is there for everybody.
     assert_eq!(place.open().load(&s).await.expect("it").steps.len(), 2);
 }
@@ -67,38 +77,41 @@ async fn a_turn_that_is_alone_commits_where_it_asks() {
 #[tokio::test]
 async fn turns_side_by_side_leave_it_to_the_thread_until_one_is_alone_again() {
     let place = Place::new();
-    let journal = warm(&place, ANY).await;
+    let watched = watched(&place, ANY).await;
+    let journal = &watched.0;
     let (s, other) = (session("s"), session("other"));
     let epoch = journal.own(&s).await.expect("a lease").epoch;
     let others = journal.own(&other).await.expect("a lease").epoch;
-    assert!(!append_at_once(&journal, &append(&s, epoch, 0)).await);
-    assert!(!append_at_once(&journal, &append(&other, others, 0)).await);
+    assert!(!append_at_once(&watched, &append(&s, epoch, 0)).await);
+    assert!(!append_at_once(&watched, &append(&other, others, 0)).await);
     journal.release(&other, others).await.expect("released");
-    assert!(append_at_once(&journal, &append(&s, epoch, 1)).await);
+    assert!(append_at_once(&watched, &append(&s, epoch, 1)).await);
 }
 
 #[tokio::test]
 async fn a_slow_disk_holds_up_no_thread_of_the_runtime() {
     let place = Place::new();
     // None is as quick as that.
-    let journal = warm(&place, Duration::ZERO).await;
+    let watched = watched(&place, Duration::ZERO).await;
+    let journal = &watched.0;
     let s = session("s");
     let epoch = journal.own(&s).await.expect("a lease").epoch;
     for position in 0..3 {
-        assert!(!append_at_once(&journal, &append(&s, epoch, position)).await);
+        assert!(!append_at_once(&watched, &append(&s, epoch, position)).await);
     }
 }
 
 #[tokio::test]
 async fn one_slow_commit_is_remembered_for_a_while() {
     let place = Place::new();
-    let journal = warm(&place, Duration::from_millis(2)).await;
+    let watched = watched(&place, Duration::from_millis(2)).await;
+    let journal = &watched.0;
     let s = session("s");
     let epoch = journal.own(&s).await.expect("a lease").epoch;
     // No disk takes this in 2 ms, and most take what comes next in less.
     committed(journal.append(&of_bytes(&s, epoch, 0, 32 << 20)).await);
     for position in 1..5 {
-        assert!(!append_at_once(&journal, &append(&s, epoch, position)).await);
+        assert!(!append_at_once(&watched, &append(&s, epoch, position)).await);
     }
 }
 
@@ -178,9 +191,13 @@ async fn nothing_is_done_on_the_spot_before_what_was_asked_for_before() {
     // It is not done before anybody waits for it.
     let holder = Connection::open(place.file()).expect("a database");
     holder.execute_batch("BEGIN IMMEDIATE").expect("it is held");
-    let none = session("none");
-    let mut deleting = pin!(journal.delete(&none));
-    let early = deleting.as_mut().poll(&mut Context::from_waker(&waker));
+    let mut earlier = pin!(journal.deliver(
+        &other,
+        delivery("earlier"),
+        "somebody".into(),
+        cancel(&other)
+    ));
+    let early = earlier.as_mut().poll(&mut Context::from_waker(&waker));
     assert!(early.is_pending(), "{early:?}");
     holder.execute_batch("ROLLBACK").expect("it is free");
     is_woken.recv().expect("the thread");
@@ -200,7 +217,7 @@ async fn nothing_is_done_on_the_spot_before_what_was_asked_for_before() {
     drop(lets_go);
     first.await.expect("delivered");
     committed(second.await);
-    deleting.await.expect_err("there is none");
+    earlier.await.expect("delivered");
 }
 
 #[tokio::test]
