@@ -47,8 +47,9 @@ pub(crate) fn run(root: &Path, template: &Template, new: &NewWorkspace) -> anyho
 }
 
 impl Template {
-    /// Writes a workspace of this name into a folder that does not exist.
+    /// Writes a workspace of this name into a folder that does not exist; what it stands in has to.
     fn write(&self, root: &Path, name: &Name, folder: &Path) -> anyhow::Result<()> {
+        let folder = &placed(folder)?;
         if folder.exists() {
             bail!("{} exists: it is not changed", folder.display());
         }

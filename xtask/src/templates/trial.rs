@@ -24,7 +24,10 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<()> {
 impl Template {
     fn check(&self, root: &Path) -> anyhow::Result<()> {
         let target = workspace::target(root)?;
-        let folder = target.join("templates").join(self.kind);
+        let templates = target.join("templates");
+        fs::create_dir_all(&templates)
+            .with_context(|| format!("cannot make {}", templates.display()))?;
+        let folder = templates.join(self.kind);
         if folder.exists() {
             fs::remove_dir_all(&folder)
                 .with_context(|| format!("cannot empty {}", folder.display()))?;
