@@ -162,6 +162,10 @@ async fn files_of_newer_versions_and_of_other_programs_are_named_and_not_touched
     ] {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let file = file_of_one(folder.path()).await;
+        // On a busy machine, a program may end before its log is in the file; the log would have a header, too.
+        for log in ["db-wal", "db-shm"] {
+            let _none = fs::remove_file(file.with_extension(log));
+        }
         let mut bytes = fs::read(&file).expect("it is there");
         bytes[at..at + 4].copy_from_slice(&99_u32.to_be_bytes());
         fs::write(&file, &bytes).expect("it can be written");

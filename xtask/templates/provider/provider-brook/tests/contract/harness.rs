@@ -1,14 +1,17 @@
 //! What the vendor sends, by hand: the adapter's own mappers would only agree with themselves.
 
 use bytes::Bytes;
+use jackfield_domain::message::Role;
 use jackfield_domain::reply::FinishReason;
+use jackfield_domain::settings::Settings;
 use jackfield_ports::chat_model::Capabilities;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_testkit::contract::chat_model::{
-    ChatModelHarness, Manner, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, VendorReply,
-    WireReply,
+    ChatModelHarness, Echo, Manner, ScriptedBlock, ScriptedFailure, ScriptedFailureKind,
+    VendorReply, WireReply,
 };
+use jackfield_testkit::server::RecordedRequest;
 use provider_brook::BrookModel;
 use serde_json::{Value, json};
 
@@ -39,7 +42,7 @@ impl ChatModelHarness for BrookHarness {
     }
 
     /// To do: calls, usage, finish reasons and manners. What the vendor cannot send is named, with the reason, by
-    /// `impossible` and `never_sends`; `echo` reads calls and their outcomes back from a request.
+    /// `impossible` and `never_sends`.
     fn render(&self, reply: &VendorReply) -> Option<WireReply> {
         if reply.manner != Manner::Usual {
             return None;
@@ -47,7 +50,7 @@ impl ChatModelHarness for BrookHarness {
         let mut events = Vec::new();
         for block in &reply.blocks {
             match block {
-                ScriptedBlock::Text(pieces) => {
+                ScriptedBlock::Text { pieces, .. } => {
                     events.extend(pieces.iter().map(|piece| json!({ "text": piece })));
                 }
                 ScriptedBlock::CustomCall { .. }
@@ -64,6 +67,30 @@ impl ChatModelHarness for BrookHarness {
         };
         events.push(json!({ "done": done }));
         Some(WireReply::events(events.iter().map(event)))
+    }
+
+    /// What a request says. To do: calls, outcomes, tools, the choice among them, and every setting that the vendor
+    /// has. What the vendor has no place for is named, with the reason, by `never_takes`.
+    fn echo(&self, request: &RecordedRequest) -> Echo {
+        let body = request.json();
+        let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+        let limit = body["max_tokens"].as_u64();
+        let mut echo = Echo {
+            settings: Settings {
+                max_output_tokens: limit.and_then(|limit| limit.try_into().ok()),
+                ..Settings::default()
+            },
+            system: text(&body, "system"),
+            ..Echo::default()
+        };
+        for message in body["messages"].as_array().into_iter().flatten() {
+            let role = match message["role"].as_str() {
+                Some("assistant") => Role::Assistant,
+                _ => Role::User,
+            };
+            echo.say(role, text(message, "text"));
+        }
+        echo
     }
 
     /// To do: the vendor's statuses, codes and bodies.
