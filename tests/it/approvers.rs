@@ -38,7 +38,7 @@ async fn decided(script: &str, timeout: &str) -> (Ran, String, tempfile::TempDir
 /// Waits until the process is gone that wrote its id into the folder.
 async fn gone(folder: &tempfile::TempDir) {
     let child = fs::read_to_string(folder.path().join("child")).expect("a process");
-    let deadline = std::time::Instant::now() + crate::harness::LONGEST_AFTERLIFE;
+    let deadline = std::time::Instant::now() + crate::harness::MAX_SHUTDOWN_TIME;
     while crate::harness::is_alive(child.trim()) {
         assert!(std::time::Instant::now() < deadline, "{child} lives on");
         tokio::task::yield_now().await;

@@ -8,14 +8,14 @@ use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
 use serde_json::{Value, json};
 
-use crate::harness::{LONGEST_AFTERLIFE, McpServer, is_alive, jackfield, kept, tool};
+use crate::harness::{MAX_SHUTDOWN_TIME, McpServer, is_alive, jackfield, kept, tool};
 
 /// A terminal that is closed, somebody who asks, somebody who insists, and Ctrl-C.
 const ENDS: [&str; 4] = ["-HUP", "-INT", "-KILL", "-TERM"];
 
 /// Waits until these processes are gone.
 async fn gone(processes: &[String], after: &str) {
-    let ended = tokio::time::timeout(LONGEST_AFTERLIFE, async {
+    let ended = tokio::time::timeout(MAX_SHUTDOWN_TIME, async {
         while processes.iter().any(|process| is_alive(process)) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -189,7 +189,7 @@ async fn a_hundred_sessions_of_one_process_leave_nothing_behind() {
     }
     let (open, children) = first.expect("a first session");
     assert_eq!(children, 1);
-    let no_more = tokio::time::timeout(LONGEST_AFTERLIFE, async {
+    let no_more = tokio::time::timeout(MAX_SHUTDOWN_TIME, async {
         // One connection may be about to be closed.
         while held_by(running.id()) > (open, children) {
             tokio::time::sleep(Duration::from_millis(10)).await;

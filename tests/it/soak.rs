@@ -43,7 +43,7 @@ async fn after_mixed_traffic_nothing_is_left_behind() {
     let mut after = Held::by(&gateway);
     // What is let go of a while later: sessions in passing, and connections of the model's client.
     let patience = Instant::now();
-    while !after.is_within(&before) && patience.elapsed() < LONGEST_WHILE {
+    while !after.is_within(&before) && patience.elapsed() < MAX_DURATION {
         tokio::time::sleep(Duration::from_secs(1)).await;
         after = Held::by(&gateway);
     }
@@ -228,7 +228,7 @@ impl Traffic {
             }
             return None;
         }
-        let reading = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut read)).await;
+        let reading = tokio::time::timeout(TIME_LIMIT_COUNT, stream.read_to_end(&mut read)).await;
         assert!(
             reading.is_ok(),
             "{path} hangs: {}",
@@ -309,7 +309,7 @@ impl Held {
     fn is_within(&self, before: &Self) -> bool {
         self.resident * 10 <= before.resident * 11
             && self.descriptors.len() * 10 <= before.descriptors.len() * 11
-            && self.journal <= MOST_OF_THE_JOURNAL
+            && self.journal <= MAX_JOURNAL_PART
     }
 }
 
@@ -333,11 +333,11 @@ whole_reply = \"1s\"
 /// The model of the scripted server.
 const MODEL: &str = "claude/claude-opus-5-5";
 /// How long a request may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIME_LIMIT_COUNT: Duration = Duration::from_secs(60);
 /// How long what is let go of later may stay.
-const LONGEST_WHILE: Duration = Duration::from_secs(180);
+const MAX_DURATION: Duration = Duration::from_secs(180);
 /// More than the journal ever opens: its locks, file, log and shared memory for what writes, file and log for
 /// each of the four that read, and what SQLite closes only when nobody holds a lock on the file any more.
-const MOST_OF_THE_JOURNAL: usize = 20;
+const MAX_JOURNAL_PART: usize = 20;
 /// How long the traffic before the first look lasts at most.
 const WARM_UP: Duration = Duration::from_secs(60);

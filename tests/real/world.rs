@@ -143,7 +143,7 @@ impl World {
 
     /// Waits until no process is here any more, and sees that none has left a temporary file.
     pub(crate) async fn is_left(&self) {
-        let gone = tokio::time::timeout(LONGEST_AFTERLIFE, async {
+        let gone = tokio::time::timeout(MAX_SHUTDOWN_TIME, async {
             while !self.processes().is_empty() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
@@ -214,4 +214,4 @@ fn installed(variable: &str) -> PathBuf {
 }
 
 /// No process of a server lives longer than this after ours.
-const LONGEST_AFTERLIFE: Duration = Duration::from_secs(5);
+const MAX_SHUTDOWN_TIME: Duration = Duration::from_secs(5);

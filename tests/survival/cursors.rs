@@ -19,7 +19,7 @@ async fn whoever_comes_back_with_a_cursor_misses_nothing_and_is_told_nothing_twi
     let chance = Chance::of("random instants of a watched session");
     let random = (0..INSTANTS).map(|nth| {
         let mut chance = chance.of_one(nth);
-        When::AfterStart(chance.within(LONGEST))
+        When::AfterStart(chance.within(MAX_TIME))
     });
     let kills: Vec<When> = named.chain(random).collect();
     let table = table::all(kills, survive).await;
@@ -32,7 +32,7 @@ async fn survive(when: When) -> Survived {
     let mut judge = Judge::of_all(&world, format!("watched, {when:?}"));
     let mut watcher = Watcher::default();
     let mut plan = when;
-    for _ in 0..MOST_LIVES {
+    for _ in 0..MAX_RESTARTS {
         let crash = plan.crash();
         let mut gateway = match Gateway::start(&world, crash.as_deref()).await {
             Ok(gateway) => gateway,
@@ -226,5 +226,5 @@ const PLACES: &[(&str, u64)] = &[
 
 const INSTANTS: u64 = 24;
 /// About how long a turn takes, and a little more.
-const LONGEST: Duration = Duration::from_millis(120);
-const MOST_LIVES: u32 = 6;
+const MAX_TIME: Duration = Duration::from_millis(120);
+const MAX_RESTARTS: u32 = 6;

@@ -27,7 +27,7 @@ async fn killed_at_every_named_place_the_gateway_owes_its_answers() {
             &mut judge,
             speaks,
             &mut [when].into_iter(),
-            MOST_LIVES,
+            MAX_RESTARTS,
         )
         .await;
         judge.verdict().await
@@ -60,7 +60,7 @@ async fn killed_at_any_instant_the_gateway_owes_its_answers() {
                 &mut judge,
                 speaks,
                 &mut kills.into_iter(),
-                MOST_LIVES,
+                MAX_RESTARTS,
             )
             .await;
             judge.verdict().await
@@ -97,7 +97,7 @@ async fn the_judge_of_the_gateway_finds_what_is_wrong() {
             &mut judge,
             Speaks::Messages,
             &mut [when].into_iter(),
-            MOST_LIVES,
+            MAX_RESTARTS,
         )
         .await;
         judge.verdict().await
@@ -198,7 +198,7 @@ async fn undisturbed() -> Duration {
             &mut judge,
             speaks,
             &mut std::iter::empty(),
-            MOST_LIVES,
+            MAX_RESTARTS,
         )
         .await;
         longest = longest.max(began.elapsed());
@@ -234,4 +234,4 @@ const CONTROLS: &[When] = &[
 
 const INSTANTS: u64 = 60;
 /// More than there are deaths.
-const MOST_LIVES: u32 = 6;
+const MAX_RESTARTS: u32 = 6;

@@ -219,7 +219,7 @@ impl<'w> Judge<'w> {
     /// Goes on until the turn has ended, as far as it will.
     pub(crate) async fn until_it_ends(&mut self) {
         let mut kept = Kept::read(&self.world.database()).await;
-        for _ in 0..MOST_RESUMES {
+        for _ in 0..MAX_RESUMES {
             if !kept.is_open() {
                 break;
             }
@@ -274,4 +274,4 @@ fn key(effect: &Value) -> Option<&str> {
 }
 
 /// More than the tries without progress after which a turn is left to a person.
-const MOST_RESUMES: u32 = 5;
+const MAX_RESUMES: u32 = 5;

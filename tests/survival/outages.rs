@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::client::{Client, Speaks};
-use crate::deaths::PATIENCE;
+use crate::deaths::TIME_LIMIT_COUNT;
 use crate::disk::{Disk, Failing};
 use crate::kept::Kept;
 use crate::served::{Asking, Gateway, send};
@@ -112,10 +112,10 @@ impl<'w> Outage<'w> {
         outage.until_ready(200).await;
         let at_work = async {
             while world.effects().len() < CLIENTS {
-                sleep(SOON).await;
+                sleep(SHORT_DELAY).await;
             }
         };
-        timeout(PATIENCE, at_work).await.expect("tools run");
+        timeout(TIME_LIMIT_COUNT, at_work).await.expect("tools run");
         outage
     }
 
@@ -123,7 +123,7 @@ impl<'w> Outage<'w> {
     async fn is_told(&self) {
         self.until_ready(503).await;
         let all = u32::try_from(CLIENTS).expect("a few");
-        let told = timeout(PATIENCE, self.refused.acquire_many(all)).await;
+        let told = timeout(TIME_LIMIT_COUNT, self.refused.acquire_many(all)).await;
         drop(told.expect("every client is told").expect("it stays open"));
         let refused = self.new_message("meanwhile").await;
         assert!(is_unavailable(&refused), "{refused}");
@@ -144,7 +144,7 @@ impl<'w> Outage<'w> {
                 times += client.expect("a client with its answer");
             }
         };
-        let answered = timeout(PATIENCE, answered).await;
+        let answered = timeout(TIME_LIMIT_COUNT, answered).await;
         self.until_ready(200).await;
         let new = self.new_message("afterwards").await;
         let life = self.gateway.end().await;
@@ -173,9 +173,9 @@ impl<'w> Outage<'w> {
 
     /// Waits until the gateway says how it is.
     async fn until_ready(&self, wanted: u16) {
-        let said = timeout(PATIENCE, async {
+        let said = timeout(TIME_LIMIT_COUNT, async {
             while status(&send(&self.address, &Asking::get("/readyz")).await) != wanted {
-                sleep(SOON).await;
+                sleep(SHORT_DELAY).await;
             }
         });
         said.await
@@ -239,4 +239,4 @@ fn status(answer: &[u8]) -> u16 {
 /// How many clients have a turn each: two of each language.
 const CLIENTS: usize = 6;
 /// How often it is looked at how far something is.
-const SOON: Duration = Duration::from_millis(20);
+const SHORT_DELAY: Duration = Duration::from_millis(20);

@@ -213,10 +213,10 @@ fn kill(group: Option<u32>) {
 /// Reads a stream to its end; `None` if it is too long.
 async fn read(mut stream: impl AsyncRead + Unpin) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    let most = MOST_BYTES as u64 + 1;
+    let most = MAX_BYTES as u64 + 1;
     // The output before a read error is truncated, and does not parse as an answer.
     let _broken = (&mut stream).take(most).read_to_end(&mut bytes).await;
-    (bytes.len() <= MOST_BYTES).then_some(bytes)
+    (bytes.len() <= MAX_BYTES).then_some(bytes)
 }
 
 /// The variables that programs need, without keys.
@@ -228,7 +228,7 @@ fn environment() -> impl Iterator<Item = (OsString, OsString)> {
 }
 
 /// The maximum length of an answer, in bytes.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// The variables passed on.
 const PASSED: &[&str] = &[

@@ -32,10 +32,10 @@ pub struct Damage {
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} is damaged", self.location)?;
-        for what in self.what.iter().take(MOST_NAMED) {
+        for what in self.what.iter().take(MAX_NAMED) {
             write!(f, "; {what}")?;
         }
-        match self.what.len().saturating_sub(MOST_NAMED) {
+        match self.what.len().saturating_sub(MAX_NAMED) {
             0 => Ok(()),
             more => write!(f, "; and {more} more"),
         }
@@ -83,4 +83,4 @@ impl OpenJournal {
     }
 }
 
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;

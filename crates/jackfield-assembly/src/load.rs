@@ -203,7 +203,7 @@ fn servers(draft: &mut Draft, surroundings: &Surroundings, path: &Path) -> Resul
     if draft.without_servers {
         return Ok(());
     }
-    let bytes = read_at_most(path, MOST_SERVERS).map_err(|source| unreadable(path, source))?;
+    let bytes = read_at_most(path, MAX_SERVERS).map_err(|source| unreadable(path, source))?;
     let ServersFile {
         problems,
         remarks,
@@ -382,4 +382,4 @@ fn apply(draft: &mut Draft, flags: &Flags) {
 }
 
 /// The maximum size of a file of servers, in bytes: other programs keep more than servers in theirs.
-pub(crate) const MOST_SERVERS: u64 = 16 << 20;
+pub(crate) const MAX_SERVERS: u64 = 16 << 20;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::bounded_file::read_at_most;
-use crate::load::MOST_SERVERS;
+use crate::load::MAX_SERVERS;
 use crate::surroundings::Surroundings;
 
 /// A file of MCP servers that was found.
@@ -48,7 +48,7 @@ fn read_servers(
     path: PathBuf,
 ) -> Option<FoundServers> {
     // A missing, unreadable or huge file is skipped.
-    let bytes = read_at_most(&path, MOST_SERVERS).ok()?;
+    let bytes = read_at_most(&path, MAX_SERVERS).ok()?;
     let (root, _) = crate::servers::json(&bytes).ok()?;
     let tables = ["mcpServers", "servers"].map(|name| root.get(name));
     let servers: Vec<String> = tables
@@ -62,7 +62,7 @@ fn read_servers(
                 .collect::<Vec<_>>(),
             Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => Vec::new(),
         })
-        .take(MOST)
+        .take(LIMIT)
         .collect();
     if servers.is_empty() {
         return None;
@@ -104,4 +104,4 @@ const PROJECT: &[(&str, &str)] = &[
     ("VS Code, of this project", ".vscode/mcp.json"),
 ];
 /// The maximum number of servers listed.
-const MOST: usize = 50;
+const LIMIT: usize = 50;

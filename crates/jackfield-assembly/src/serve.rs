@@ -241,8 +241,8 @@ impl TokenConfig {
             }
         };
         let secret = secret.trim();
-        if secret.len() < SHORTEST {
-            let message = format!("a token has at least {SHORTEST} characters");
+        if secret.len() < MIN_LENGTH {
+            let message = format!("a token has at least {MIN_LENGTH} characters");
             return Err(problem(message).with_help("`openssl rand -hex 24` makes one"));
         }
         Ok(Digest::of(secret.as_bytes()))
@@ -257,4 +257,4 @@ pub(crate) const SOURCES: &str =
 const PORT: u16 = 8350;
 
 /// The minimum length of a token, in characters.
-const SHORTEST: usize = 16;
+const MIN_LENGTH: usize = 16;

@@ -131,7 +131,7 @@ impl Surroundings {
 ///
 /// It cannot be read, or is too large.
 pub(crate) fn read_small(path: &Path) -> io::Result<Vec<u8>> {
-    read_at_most(path, MOST)
+    read_at_most(path, LIMIT)
 }
 
 /// Environment variables.
@@ -193,7 +193,7 @@ impl fmt::Debug for Environment {
 }
 
 /// The maximum size of a configuration file or key file, in bytes.
-const MOST: u64 = 1 << 20;
+const LIMIT: u64 = 1 << 20;
 
 /// The name of configuration files.
 const FILE_NAME: &str = "jackfield.toml";

@@ -110,7 +110,7 @@ pub(crate) fn duration(value: &DeValue<'_>) -> Result<Duration, String> {
 pub fn length_of_time(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Ok(Duration::ZERO) => Err("this must be longer than nothing".to_owned()),
-        Ok(duration) if duration > LONGEST => {
+        Ok(duration) if duration > MAX_TIME => {
             Err(format!("`{text}` is longer than a hundred years"))
         }
         Ok(duration) => Ok(duration),
@@ -191,7 +191,7 @@ fn expected(what: &str, found: &DeValue<'_>) -> String {
 }
 
 /// A hundred years: the clock's range ends not much later.
-const LONGEST: Duration = Duration::from_secs(100 * 31_557_600);
+const MAX_TIME: Duration = Duration::from_secs(100 * 31_557_600);
 
 /// The units of sizes.
 const UNITS: &[(&str, u64)] = &[

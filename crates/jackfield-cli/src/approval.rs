@@ -42,7 +42,7 @@ pub fn parse(line: &str) -> Option<ApprovalChoice> {
 pub fn user() -> String {
     let named = |variable| std::env::var(variable).ok();
     let name = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(named);
-    let name = name.map(|name| words::shortened(name.trim(), LONGEST_NAME));
+    let name = name.map(|name| words::shortened(name.trim(), MAX_NAME));
     name.filter(|name| !name.is_empty())
         .unwrap_or_else(|| "somebody".to_owned())
 }
@@ -62,7 +62,7 @@ pub fn delivery_id(what: &str) -> Result<DeliveryId, InvalidId> {
 }
 
 /// The maximum length of a person's name, in characters.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME: usize = 64;
 
 /// An interactive terminal.
 #[derive(Debug)]

@@ -60,7 +60,7 @@ impl LineEditor {
             })
             .bell_style(BellStyle::None)
             .history_ignore_space(true)
-            .max_history_size(MOST_ENTRIES)
+            .max_history_size(MAX_ENTRIES)
             .map_err(io::Error::other)?
             .build();
         let history = FileHistory::with_config(&config);
@@ -148,7 +148,7 @@ impl LineEditor {
         }
         match fs::metadata(file) {
             Ok(found) if !found.is_file() => return Err(io::Error::other("it is no file")),
-            Ok(found) if found.len() > MOST_BYTES => {
+            Ok(found) if found.len() > MAX_BYTES => {
                 return Err(io::Error::other("it is larger than it can have become"));
             }
             Ok(_) => {}
@@ -167,7 +167,7 @@ impl LineEditor {
         }
         let added = self.messages.add_history_entry(line);
         if let (Ok(true), Some(file)) = (added, &self.file)
-            && line.len() <= LONGEST
+            && line.len() <= MAX_LENGTH
         {
             // A message that cannot be saved stays in memory until the end.
             let _kept = self.messages.append_history(file);
@@ -272,13 +272,13 @@ impl Hinter for EditorHelper {
 impl Validator for EditorHelper {}
 
 /// The maximum size of a message in the history file.
-const LONGEST: usize = 16 << 10;
+const MAX_LENGTH: usize = 16 << 10;
 
 /// The maximum size of a history file.
-const MOST_BYTES: u64 = 32 << 20;
+const MAX_BYTES: u64 = 32 << 20;
 
 /// The maximum number of messages in the history.
-const MOST_ENTRIES: usize = 1000;
+const MAX_ENTRIES: usize = 1000;
 
 /// Marks a line end that was typed after a backslash, as opposed to a pasted one. It has no width.
 const TYPED: char = '\u{200b}';

@@ -50,11 +50,11 @@ pub fn none() -> CommandError {
 
 fn read_text(stdin: impl Read) -> Result<String, CommandError> {
     let mut bytes = Vec::new();
-    let read = stdin.take(MOST + 1).read_to_end(&mut bytes);
+    let read = stdin.take(LIMIT + 1).read_to_end(&mut bytes);
     read.map_err(|error| {
         CommandError::new(Exit::Usage, "standard input cannot be read").with_cause(&error)
     })?;
-    if bytes.len() as u64 > MOST {
+    if bytes.len() as u64 > LIMIT {
         return Err(too_large());
     }
     text_of(bytes)
@@ -63,7 +63,7 @@ fn read_text(stdin: impl Read) -> Result<String, CommandError> {
 fn too_large() -> CommandError {
     let fault = CommandError::new(
         Exit::Usage,
-        format!("standard input is larger than {} MB", MOST / 1_000_000),
+        format!("standard input is larger than {} MB", LIMIT / 1_000_000),
     );
     fault.with_help("no model reads that much at once: cut it, or ask about a part")
 }
@@ -90,7 +90,7 @@ pub fn lines(
     move || {
         let mut message = String::new();
         loop {
-            let room = MOST.saturating_sub(message.len() as u64);
+            let room = LIMIT.saturating_sub(message.len() as u64);
             let mut bytes = Vec::new();
             let read = stdin.by_ref().take(room + 1).read_until(b'\n', &mut bytes);
             let line = match read {
@@ -125,7 +125,7 @@ pub fn lines(
 }
 
 /// The maximum size of the input, in bytes.
-const MOST: u64 = 10_000_000;
+const LIMIT: u64 = 10_000_000;
 
 /// The kind of this process's standard input.
 #[must_use]

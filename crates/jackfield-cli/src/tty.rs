@@ -107,7 +107,7 @@ mod unix {
     pub(super) fn typed_ahead() -> Vec<u8> {
         let mut typed = Vec::new();
         let mut piece = [0; 1024];
-        while typed.len() < MOST && BEFORE.get().is_some() {
+        while typed.len() < LIMIT && BEFORE.get().is_some() {
             match rustix::io::read(io::stdin(), &mut piece) {
                 Ok(length @ 1..) => {
                     typed.extend_from_slice(piece.get(..length).unwrap_or_default());
@@ -130,7 +130,7 @@ mod unix {
     }
 
     /// The maximum amount of typed-ahead input, in bytes.
-    const MOST: usize = 1 << 20;
+    const LIMIT: usize = 1 << 20;
 }
 
 #[cfg(not(unix))]

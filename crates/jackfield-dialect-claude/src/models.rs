@@ -61,7 +61,7 @@ pub fn page(
     };
     let limit = match query("limit").map(|text| text.parse()) {
         None => PAGE,
-        Some(Ok(limit)) if (1..=MOST).contains(&limit) => limit,
+        Some(Ok(limit)) if (1..=LIMIT).contains(&limit) => limit,
         Some(_) => return Err(invalid("limit", "a number from 1 to 1000 is needed")),
     };
     let place = |name: &str| {
@@ -129,4 +129,4 @@ fn created_at(created: Option<u64>) -> String {
 
 /// The default and the largest number of models on a page.
 const PAGE: usize = 20;
-const MOST: usize = 1000;
+const LIMIT: usize = 1000;

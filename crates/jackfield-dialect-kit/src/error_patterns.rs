@@ -98,7 +98,7 @@ fn all_patterns() -> impl Iterator<Item = &'static ErrorPattern> {
 /// A text without case and white space, cut to the length that is examined.
 fn normalize(text: &str) -> String {
     let counts = text.chars().filter(|c| !c.is_whitespace());
-    let counts = counts.take(LONGEST);
+    let counts = counts.take(MAX_LENGTH);
     counts.map(|c| c.to_ascii_lowercase()).collect()
 }
 
@@ -149,7 +149,7 @@ const fn remedy_pattern(
 }
 
 /// How many characters of a message are examined.
-const LONGEST: usize = 4000;
+const MAX_LENGTH: usize = 4000;
 
 /// Clients that collect such messages.
 const PI: &str =

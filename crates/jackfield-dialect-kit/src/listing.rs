@@ -11,8 +11,8 @@ pub fn extra_fields(listed: &Value, except: &[&str]) -> Map<String, Value> {
         .map(|(field, json)| (field.clone(), json.clone()))
         .collect();
     let size = serde_json::to_vec(&more).map_or(usize::MAX, |json| json.len());
-    if size > MOST { Map::new() } else { more }
+    if size > LIMIT { Map::new() } else { more }
 }
 
 /// The size limit in bytes: the largest entries of OpenRouter's list have a quarter of it (2026-11).
-const MOST: usize = 16 << 10;
+const LIMIT: usize = 16 << 10;

@@ -107,7 +107,7 @@ impl<P: Display> Display for ExtensionPath<'_, P> {
         write!(f, "{of}.extensions.{}", extension.dialect)?;
         for token in pointer::tokens(&extension.path).unwrap_or_default() {
             // The client chose the field's name, and notes are stored permanently.
-            let end = token.floor_char_boundary(LONGEST);
+            let end = token.floor_char_boundary(MAX_LENGTH);
             let (shown, more) = token.split_at(end);
             write!(f, ".{shown}{}", if more.is_empty() { "" } else { "…" })?;
         }
@@ -116,4 +116,4 @@ impl<P: Display> Display for ExtensionPath<'_, P> {
 }
 
 /// How much of a field's name is in the path of a note, in bytes.
-const LONGEST: usize = 100;
+const MAX_LENGTH: usize = 100;

@@ -67,8 +67,8 @@ pub fn is_primitive(value: &Value) -> bool {
 /// Whether a text is a regular expression that compiles.
 #[must_use]
 pub fn is_pattern(text: &str) -> bool {
-    text.len() <= LONGEST_PATTERN && fancy_regex::Regex::new(text).is_ok()
+    text.len() <= MAX_PATTERN && fancy_regex::Regex::new(text).is_ok()
 }
 
 /// The longest regular expression that is compiled, in bytes.
-const LONGEST_PATTERN: usize = 4096;
+const MAX_PATTERN: usize = 4096;

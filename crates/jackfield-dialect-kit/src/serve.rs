@@ -291,7 +291,7 @@ impl ServeErrorKind {
         match self {
             Self::Model(failure) => crate::failure::retry_after(failure),
             Self::TooMany { retry_after } => Some(Duration::from_secs(*retry_after)),
-            Self::Unavailable => Some(SOON),
+            Self::Unavailable => Some(RETRY_DELAY),
             Self::Busy
             | Self::Cancelled
             | Self::ClientExpired
@@ -318,4 +318,4 @@ impl ServeErrorKind {
 }
 
 /// The delay for a request that cannot be served now; the actual time is unknown.
-const SOON: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);

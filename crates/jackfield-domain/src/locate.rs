@@ -146,7 +146,7 @@ impl HistoryKeys {
 
     /// The calls whose results it brings, up to a limit that no real conversation reaches.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCallId> {
-        let results = self.results.results.iter().take(MOST_TRACES);
+        let results = self.results.results.iter().take(MAX_TRACES);
         results.map(|result| &result.call)
     }
 
@@ -159,7 +159,7 @@ impl HistoryKeys {
     /// The keys of the prefixes that may be a session's whole conversation, the longest first, up to a limit
     /// that no real conversation reaches.
     pub fn views(&self) -> impl Iterator<Item = Digest> {
-        let beginnings = self.prefixes.iter().take(MOST_TRACES);
+        let beginnings = self.prefixes.iter().take(MAX_TRACES);
         beginnings.map(|(_, view)| *view)
     }
 }
@@ -445,4 +445,4 @@ fn session_prefixes(history: &[Message]) -> (Vec<(usize, Digest)>, Option<Digest
 }
 
 /// The maximum number of calls, and of prefixes, that are searched for per history.
-const MOST_TRACES: usize = 1_000;
+const MAX_TRACES: usize = 1_000;

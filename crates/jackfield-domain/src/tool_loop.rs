@@ -204,4 +204,4 @@ fn decider_parts(decider: Decider<'_>) -> (Vec<Fact>, Vec<Action>) {
 }
 
 /// The maximum sleep of a driver before it checks the wall clock again, which may have been set.
-pub const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+pub const MAX_SLEEP: Duration = Duration::from_secs(60);

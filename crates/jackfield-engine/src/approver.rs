@@ -152,7 +152,7 @@ impl Decision {
 /// Cuts a reason to the length that is stored: it stays in the facts, and every later round sends it to the
 /// model again.
 fn cut(reason: &str) -> &str {
-    match reason.char_indices().nth(LONGEST_REASON) {
+    match reason.char_indices().nth(MAX_REASON) {
         Some((end, _)) => reason.get(..end).unwrap_or_default().trim_end(),
         None => reason,
     }
@@ -197,7 +197,7 @@ impl ToolApprover {
             fresh: false,
             input: ToolInput::Json(JsonInput::from(request.to_json())),
             key: IdempotencyKey::derive(&call),
-            max_bytes: MOST_BYTES,
+            max_bytes: MAX_BYTES,
             time_limit: self.limit,
             tool: self.tool.clone(),
             attempt: ToolAttempt { call, attempt: 1 },
@@ -210,7 +210,7 @@ impl ToolApprover {
         if result.is_error {
             return Err("it says that it failed".to_owned());
         }
-        if result.size() > MOST_BYTES {
+        if result.size() > MAX_BYTES {
             return Err("its answer is longer than 1 MiB".to_owned());
         }
         if let Some(structured) = &result.structured {
@@ -221,6 +221,6 @@ impl ToolApprover {
 }
 
 /// The maximum length of a reason, in characters.
-const LONGEST_REASON: usize = 4_000;
+const MAX_REASON: usize = 4_000;
 /// The maximum length of an answer, in bytes.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;

@@ -117,7 +117,7 @@ impl Ledger {
                         refusal: Some(refusal),
                     };
                 }
-                Appended::Unknown(error) if pause > LONGEST_PAUSE => {
+                Appended::Unknown(error) if pause > MAX_PAUSE => {
                     self.write_health.record_failure();
                     return CommitOutcome::Failed {
                         refusal: None,
@@ -136,4 +136,4 @@ impl Ledger {
 }
 
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+const MAX_PAUSE: Duration = Duration::from_secs(2);

@@ -27,7 +27,7 @@ impl DeliveredCache {
 
 impl Default for DeliveredCache {
     fn default() -> Self {
-        Self(Mutex::new(LruCache::new(MOST)))
+        Self(Mutex::new(LruCache::new(LIMIT)))
     }
 }
 
@@ -39,4 +39,4 @@ impl fmt::Debug for DeliveredCache {
 
 /// The maximum number of entries; the least recently used is evicted, and is then looked up in the journal
 /// again.
-const MOST: usize = 4096;
+const LIMIT: usize = 4096;

@@ -8,7 +8,7 @@ use jackfield_domain::fact::{Envelope, InputKind, TurnEnd};
 use jackfield_domain::restrictions::Restrictions;
 use jackfield_domain::send_message::SendMessageUseCase;
 use jackfield_domain::time::{MonoTime, Now};
-use jackfield_domain::tool_loop::{Input, LONGEST_SLEEP, Step, ToolLoop};
+use jackfield_domain::tool_loop::{Input, MAX_SLEEP, Step, ToolLoop};
 use jackfield_domain::turn_log::TurnLog;
 use jackfield_domain::wait::{Delivery, in_processing_order};
 use jackfield_ports::journal::{AppendRefusal, JournalError, Loaded};
@@ -298,8 +298,8 @@ impl<'o> Driver<'o> {
             }
             // Only a tampered journal leads here; it must not keep a thread busy.
             Some(wake) if wake <= now => IDLE_WAKE_BACKOFF,
-            Some(wake) => wake.since(now).min(LONGEST_SLEEP),
-            None => LONGEST_SLEEP,
+            Some(wake) => wake.since(now).min(MAX_SLEEP),
+            None => MAX_SLEEP,
         };
         let until = Instant::now() + sleep;
         let from = self.ledger.seen;
@@ -433,7 +433,7 @@ impl<'o> Driver<'o> {
             return Err(EngineError::stale());
         }
         self.reloads += 1;
-        if self.reloads > MOST_RELOADS {
+        if self.reloads > MAX_RELOADS {
             return Err(EngineError::NotCommitted { why });
         }
         let session = self.turn.session().clone();
@@ -493,4 +493,4 @@ const INBOX_PAUSE: Duration = Duration::from_secs(1);
 /// The maximum number of inputs per append.
 const MAX_EVENTS_PER_BATCH: usize = 1024;
 /// The maximum number of reloads; after these, a person has to resume the turn.
-const MOST_RELOADS: u32 = 3;
+const MAX_RELOADS: u32 = 3;

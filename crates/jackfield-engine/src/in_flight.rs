@@ -89,9 +89,9 @@ pub(crate) struct LateLimit(pub(crate) Arc<Semaphore>);
 
 impl Default for LateLimit {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(MOST_AT_ONCE)))
+        Self(Arc::new(Semaphore::new(MAX_AT_ONCE)))
     }
 }
 
 /// The maximum number of late outcomes in flight.
-const MOST_AT_ONCE: usize = 64;
+const MAX_AT_ONCE: usize = 64;

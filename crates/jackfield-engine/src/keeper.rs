@@ -10,7 +10,7 @@ use jackfield_domain::ids::SessionId;
 use jackfield_domain::policy::Policy;
 use jackfield_domain::session::Session;
 use jackfield_domain::time::WallTime;
-use jackfield_domain::tool_loop::LONGEST_SLEEP;
+use jackfield_domain::tool_loop::MAX_SLEEP;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::oneshot;
 use tokio::task::{Id, JoinError, JoinHandle, JoinSet};
@@ -168,7 +168,7 @@ impl KeeperState {
     /// Resumes the sessions that may be resumed now. Returns how long the keeper can sleep.
     async fn resume_due(&mut self) -> Duration {
         if self.engine.is_draining() {
-            return LONGEST_SLEEP;
+            return MAX_SLEEP;
         }
         let shared = &self.engine.shared;
         if shared.write_health.is_failing() && self.engine.check_writable().await.is_err() {
@@ -182,7 +182,7 @@ impl KeeperState {
         }
         loop {
             while self.has_room()
-                && self.starting.len() < MOST_STARTING
+                && self.starting.len() < MAX_STARTING
                 && let Some(session) = self.queue.pop_front()
             {
                 if self.may_start(&session) {
@@ -191,7 +191,7 @@ impl KeeperState {
             }
             if !self.queue.is_empty() || !self.has_room() {
                 // Sleep until a turn has ended or has been resumed.
-                return LONGEST_SLEEP;
+                return MAX_SLEEP;
             }
             if let Some(sleep) = self.queue_due().await {
                 return sleep;
@@ -204,8 +204,7 @@ impl KeeperState {
         let every = self.options.poll_interval;
         let at = Instant::now();
         // Entries that were not due for this long belong to sessions that are finished or deleted.
-        self.resting
-            .retain(|_, left| at < left.until + LONGEST_PAUSE);
+        self.resting.retain(|_, left| at < left.until + MAX_PAUSE);
         let now = self.engine.shared.clock.now().wall;
         // Resting and running sessions may still be due; the page must have room for others.
         let most = PAGE + self.resting.len() + self.running.len();
@@ -258,7 +257,7 @@ impl KeeperState {
                 .await
         });
         // A longer start does not use the CPU: it waits, for instance for a tool server to start.
-        let started = tokio::time::timeout(LONGEST_START, committed);
+        let started = tokio::time::timeout(MAX_START, committed);
         self.starting.spawn(async move { _ = started.await });
         self.sessions.insert(session.clone());
         self.running.insert(task.id(), session);
@@ -300,17 +299,17 @@ impl KeeperState {
             let longest = if is_of_journal {
                 AFTER_AN_OUTAGE
             } else {
-                LONGEST_PAUSE
+                MAX_PAUSE
             };
             let pause = match before {
-                _ if is_parked => LONGEST_PAUSE,
+                _ if is_parked => MAX_PAUSE,
                 Some(before) => (before * 2).min(longest),
                 None => AFTER_AN_ERROR,
             };
             let until = Instant::now() + pause;
             self.resting
                 .insert(session.clone(), RestingSession { pause, until });
-            if is_parked && self.inbox_watches.len() < MOST_CALLED {
+            if is_parked && self.inbox_watches.len() < MAX_WATCHED {
                 let (engine, session) = (self.engine.clone(), session.clone());
                 self.inbox_watches.spawn(async move {
                     engine.wait_for_delivery(&session).await;
@@ -389,12 +388,12 @@ fn time_until(then: WallTime, now: WallTime) -> Duration {
 
 /// The maximum number of parked sessions whose inboxes are watched; others are tried again when their pause is
 /// over.
-const MOST_CALLED: usize = 64;
+const MAX_WATCHED: usize = 64;
 /// The maximum number of turns that start at once: reading, folding and the first commit. Starting uses the
 /// CPU, which new requests need too.
-const MOST_STARTING: usize = 8;
+const MAX_STARTING: usize = 8;
 /// How long a starting turn counts against the limit.
-const LONGEST_START: Duration = Duration::from_millis(250);
+const MAX_START: Duration = Duration::from_millis(250);
 /// The number of due sessions that are queried at once.
 const PAGE: usize = 256;
 /// The first pause after a failure; it doubles each time.
@@ -402,4 +401,4 @@ const AFTER_AN_ERROR: Duration = Duration::from_secs(1);
 /// The longest pause after a journal failure.
 const AFTER_AN_OUTAGE: Duration = Duration::from_secs(5);
 /// The longest pause after other failures, and the pause of a parked session.
-const LONGEST_PAUSE: Duration = Duration::from_secs(600);
+const MAX_PAUSE: Duration = Duration::from_secs(600);

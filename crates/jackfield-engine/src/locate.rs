@@ -60,7 +60,7 @@ impl Engine {
             if marks.is_empty() {
                 continue;
             }
-            let found = self.find(principal, &marks, MOST_OF_A_MARK).await?;
+            let found = self.find(principal, &marks, MAX_PER_MARK).await?;
             let first = found.first().map(|found| found.mark.clone());
             let found = found.into_iter();
             let found = found.filter(|found| {
@@ -226,4 +226,4 @@ fn resolve_destination(session: SessionId, loaded: &Loaded, located: Located) ->
 }
 
 /// The maximum number of turns per mark: a mark that more turns share identifies none of them.
-const MOST_OF_A_MARK: usize = 4;
+const MAX_PER_MARK: usize = 4;

@@ -28,7 +28,7 @@ pub(crate) enum SessionNotice {
 impl Default for SessionNotices {
     fn default() -> Self {
         Self {
-            notices: broadcast::Sender::new(MOST_UNHEARD),
+            notices: broadcast::Sender::new(MAX_UNDELIVERED),
             prioritized: Mutex::default(),
         }
     }
@@ -75,4 +75,4 @@ impl SessionNotices {
 }
 
 /// The capacity of the channel. A keeper that lags behind queries all due sessions.
-const MOST_UNHEARD: usize = 64;
+const MAX_UNDELIVERED: usize = 64;

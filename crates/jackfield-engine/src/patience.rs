@@ -21,7 +21,7 @@ where
             Err(error @ JournalError::Unreachable { .. }) if !is_over() => {
                 tracing::debug!(error = %chain(&error), "the journal cannot be reached; asking again");
                 tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(LONGEST_PAUSE);
+                pause = (pause * 2).min(MAX_PAUSE);
             }
             answer => return answer,
         }
@@ -31,4 +31,4 @@ where
 /// The first pause; it doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause. It bounds the delay after the journal has recovered.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const MAX_PAUSE: Duration = Duration::from_secs(1);

@@ -215,8 +215,7 @@ impl Workers {
                             Err(ToolFailure::unknown(failure.kind, failure.message).into())
                         }
                     };
-                    let ended =
-                        check_outcome(&shared, entry.as_ref(), ended, LONGEST_LAST_CHECK).await;
+                    let ended = check_outcome(&shared, entry.as_ref(), ended, MAX_LAST_CHECK).await;
                     send(&sender, ended_input(&turn_ref, attempt, ended)).await;
                 });
                 (task_attempt, task)
@@ -301,7 +300,7 @@ async fn run_tool(
     let toolbox = toolboxes::find_or_fail(toolboxes, &run.tool.toolbox)?;
     if let Some(tool) = tool {
         // Shorter than the call's limit, so that a slow schema is distinguished from a slow tool.
-        let limit = run.time_limit.min(LONGEST_CHECK).mul_f64(CHECK_SHARE);
+        let limit = run.time_limit.min(MAX_CHECK).mul_f64(CHECK_SHARE);
         shared
             .validators
             .check_arguments(tool, &run.input, limit)
@@ -312,7 +311,7 @@ async fn run_tool(
     crash::point("after-tool");
     // The check must not exceed the call's deadline, or an outcome that arrives just in time would be lost.
     let left = deadline.saturating_duration_since(Instant::now());
-    let limit = left.mul_f64(CHECK_SHARE).min(LONGEST_LAST_CHECK);
+    let limit = left.mul_f64(CHECK_SHARE).min(MAX_LAST_CHECK);
     check_outcome(shared, tool, ended, limit).await
 }
 
@@ -422,8 +421,8 @@ const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const CHECK_SHARE: f64 = 0.8;
 /// Upper bound on the time from which the share for a check is taken, regardless of the tool's limit: a good
 /// schema takes milliseconds, and a bad one occupies a thread.
-const LONGEST_CHECK: Duration = Duration::from_secs(8);
+const MAX_CHECK: Duration = Duration::from_secs(8);
 /// The time limit for validating an outcome.
-const LONGEST_LAST_CHECK: Duration = Duration::from_secs(2);
+const MAX_LAST_CHECK: Duration = Duration::from_secs(2);
 /// The capacity of the event channel; network readers wait when it is full.
 const QUEUE: usize = 256;

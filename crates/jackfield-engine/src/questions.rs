@@ -43,7 +43,7 @@ impl Engine {
         session: Option<&SessionId>,
     ) -> Result<Vec<OpenQuestion>, EngineError> {
         let query = WaitQuery {
-            limit: MOST_WAITS,
+            limit: MAX_WAITS,
             session: session.cloned(),
         };
         let open = self.shared.journal.open_waits(&query).await?;
@@ -83,7 +83,7 @@ impl Engine {
             return Ok(found);
         }
         let query = SessionQuery {
-            limit: MOST_SESSIONS,
+            limit: MAX_SESSIONS,
             ..SessionQuery::default()
         };
         for row in self.shared.journal.sessions(&query).await? {
@@ -138,6 +138,6 @@ const fn is_yes_or_no(kind: &WaitKind) -> bool {
 }
 
 /// The maximum number of sessions that are searched for a closed question.
-const MOST_SESSIONS: usize = 200;
+const MAX_SESSIONS: usize = 200;
 /// The maximum number of open waits that are queried.
-const MOST_WAITS: usize = 10_000;
+const MAX_WAITS: usize = 10_000;

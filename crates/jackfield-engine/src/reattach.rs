@@ -107,7 +107,7 @@ impl Engine {
             Some(session) => self.last_equal(session, request).await?,
             None => {
                 let marks = [Mark::Body(request.body)];
-                let found = self.find(&request.principal, &marks, MOST_EQUAL).await?;
+                let found = self.find(&request.principal, &marks, MAX_EQUAL).await?;
                 let found = found.into_iter();
                 found.map(|found| (found.session, found.turn)).collect()
             }
@@ -308,4 +308,4 @@ fn body_digest(turn: &TurnId, loaded: &Loaded) -> Option<Digest> {
 }
 
 /// The maximum number of turns with an equal body that are checked, the newest first.
-const MOST_EQUAL: usize = 16;
+const MAX_EQUAL: usize = 16;

@@ -195,12 +195,12 @@ impl Engine {
                             if !gone.is_empty() {
                                 tracing::info!(sessions = gone.len(), "old sessions were deleted");
                             }
-                            if more { SOON } else { SELDOM }
+                            if more { BUSY_PAUSE } else { IDLE_PAUSE }
                         }
                         Err(error) => {
                             let error = chain(&error);
                             tracing::warn!(%error, "old sessions cannot be deleted; trying again");
-                            SELDOM
+                            IDLE_PAUSE
                         }
                     };
                     tokio::time::sleep(pause).await;
@@ -220,6 +220,6 @@ const PAGE: usize = 500;
 /// The maximum number of sessions that a pruner deletes at a time.
 const AT_A_TIME: usize = 100;
 /// The pause while more sessions have to be deleted.
-const SOON: Duration = Duration::from_secs(1);
+const BUSY_PAUSE: Duration = Duration::from_secs(1);
 /// The pause when no more sessions have to be deleted.
-const SELDOM: Duration = Duration::from_secs(60 * 60);
+const IDLE_PAUSE: Duration = Duration::from_secs(60 * 60);

@@ -82,9 +82,9 @@ impl Engine {
     ///
     /// [`EngineError::Journal`] if it does not.
     pub async fn check_writable(&self) -> Result<(), EngineError> {
-        let tried = tokio::time::timeout(LONGEST_TRY, self.try_writing()).await;
+        let tried = tokio::time::timeout(MAX_ATTEMPT_TIME, self.try_writing()).await;
         let tried = tried.unwrap_or_else(|_| {
-            let source = format!("nothing was written within {LONGEST_TRY:?}").into();
+            let source = format!("nothing was written within {MAX_ATTEMPT_TIME:?}").into();
             Err(JournalError::Unreachable { source }.into())
         });
         match &tried {
@@ -296,4 +296,4 @@ fn facts(loaded: &Loaded) -> impl Iterator<Item = &Fact> {
 const PROBE: &str = "probe-of-the-journal";
 
 /// The time limit of a write probe: a disk that takes longer is unfit for turns.
-const LONGEST_TRY: Duration = Duration::from_secs(10);
+const MAX_ATTEMPT_TIME: Duration = Duration::from_secs(10);

@@ -198,7 +198,7 @@ impl Validators {
 
     fn schema(&self, place: (Digest, SchemaSide)) -> Arc<Schema> {
         let mut schemas = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
-        if schemas.len() >= MOST_SCHEMAS && !schemas.contains_key(&place) {
+        if schemas.len() >= MAX_SCHEMAS && !schemas.contains_key(&place) {
             schemas.clear();
         }
         Arc::clone(schemas.entry(place).or_default())
@@ -207,7 +207,7 @@ impl Validators {
     fn toolbox_permits(&self, toolbox: &ToolboxId) -> Arc<Semaphore> {
         let mut permits = self.permits.lock().unwrap_or_else(PoisonError::into_inner);
         let turn = permits.entry(toolbox.clone());
-        Arc::clone(turn.or_insert_with(|| Arc::new(Semaphore::new(MOST_OF_ONE_TOOLBOX))))
+        Arc::clone(turn.or_insert_with(|| Arc::new(Semaphore::new(MAX_PER_TOOLBOX))))
     }
 }
 
@@ -242,11 +242,11 @@ impl Schema {
         else {
             return false;
         };
-        let most = size.and_then(|size| MOST_AT_ONCE.checked_div(size));
+        let most = size.and_then(|size| MAX_AT_ONCE.checked_div(size));
         let is_small = most.is_some_and(|most| plain::weight(value, most).is_some());
         let bounds = || WorkLimits {
-            steps: MOST_STEPS_AT_ONCE,
-            deadline: std::time::Instant::now() + LONGEST_AT_ONCE,
+            steps: MAX_STEPS_AT_ONCE,
+            deadline: std::time::Instant::now() + MAX_CHUNK,
         };
         // Problems here are reported by the check on the blocking thread.
         let is_valid = || watched(bounds(), || validator.is_valid(value));
@@ -263,7 +263,7 @@ impl Schema {
         let compiled = match self.compiled.get() {
             Some(compiled) => compiled,
             None => {
-                let steps = MOST_NODES;
+                let steps = MAX_NODES;
                 let built = match watched(
                     WorkLimits {
                         steps,
@@ -312,7 +312,7 @@ impl Schema {
             }
         }
         // The library collects all errors at once, which may not fit into memory.
-        let steps = MOST_LOOKED_AT;
+        let steps = MAX_EXAMINED;
         let complaints = watched(
             WorkLimits {
                 steps,
@@ -330,7 +330,7 @@ impl Schema {
 /// The errors of a value, in words that a model can act on.
 fn describe_errors(validator: &Validator, value: &Value, subject: &str) -> String {
     let mut text = String::new();
-    for error in validator.iter_errors(value).take(MOST_COMPLAINTS) {
+    for error in validator.iter_errors(value).take(MAX_COMPLAINTS) {
         let place = error.instance_path().to_string();
         let place = if place.is_empty() {
             subject.to_owned()
@@ -338,7 +338,7 @@ fn describe_errors(validator: &Validator, value: &Value, subject: &str) -> Strin
             format!("`{place}`")
         };
         let what = schema::without_marks(&error.to_string());
-        let what: String = what.chars().take(LONGEST_COMPLAINT).collect();
+        let what: String = what.chars().take(MAX_COMPLAINT).collect();
         // Writing to a string cannot fail.
         let _ignored = write!(text, "{place}: {what}. ");
     }
@@ -358,16 +358,16 @@ fn unusable(message: String) -> ToolFailure {
 }
 
 /// The time limit of a check without another thread; a safety net.
-const LONGEST_AT_ONCE: Duration = Duration::from_millis(10);
-const LONGEST_COMPLAINT: usize = 300;
+const MAX_CHUNK: Duration = Duration::from_millis(10);
+const MAX_COMPLAINT: usize = 300;
 /// The maximum cost of a check on the turn's thread, in steps: less than a millisecond.
-const MOST_AT_ONCE: usize = 16_384;
-const MOST_COMPLAINTS: usize = 5;
+const MAX_AT_ONCE: usize = 16_384;
+const MAX_COMPLAINTS: usize = 5;
 /// The maximum number of subschemas that are visited for error messages.
-const MOST_LOOKED_AT: u64 = 100_000;
+const MAX_EXAMINED: u64 = 100_000;
 /// The maximum number of validator nodes of a schema.
-const MOST_NODES: u64 = 50_000;
-const MOST_OF_ONE_TOOLBOX: usize = 2;
-const MOST_SCHEMAS: usize = 4096;
+const MAX_NODES: u64 = 50_000;
+const MAX_PER_TOOLBOX: usize = 2;
+const MAX_SCHEMAS: usize = 4096;
 /// The maximum number of subschemas that a check without another thread visits; a safety net.
-const MOST_STEPS_AT_ONCE: u64 = 65_536;
+const MAX_STEPS_AT_ONCE: u64 = 65_536;

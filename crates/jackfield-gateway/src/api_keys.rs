@@ -46,8 +46,8 @@ impl ApiKeys {
         Self {
             anonymous: Some(Arc::new(Principal {
                 admin: true,
-                name: ANYBODY.into(),
-                principal: ANYBODY.into(),
+                name: LOCAL_CLIENT.into(),
+                principal: LOCAL_CLIENT.into(),
                 tools,
             })),
             tokens: Vec::new(),
@@ -88,4 +88,4 @@ impl ApiKeys {
 }
 
 /// The principal where no token is required.
-const ANYBODY: &str = "local";
+const LOCAL_CLIENT: &str = "local";

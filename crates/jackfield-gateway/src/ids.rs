@@ -18,11 +18,11 @@ pub fn idempotency_key(key: &str) -> Result<Arc<str>, String> {
     let is_visible = key
         .bytes()
         .all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte));
-    if is_visible && (1..=LONGEST_KEY).contains(&key.len()) {
+    if is_visible && (1..=MAX_KEY).contains(&key.len()) {
         Ok(key.into())
     } else {
         Err(format!(
-            "1 to {LONGEST_KEY} visible ASCII characters are expected"
+            "1 to {MAX_KEY} visible ASCII characters are expected"
         ))
     }
 }
@@ -70,6 +70,6 @@ pub fn random() -> String {
 }
 
 /// The maximum length of an idempotency key.
-const LONGEST_KEY: usize = 255;
+const MAX_KEY: usize = 255;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -91,7 +91,7 @@ impl ReferencedItems {
         let Some(id) = response_of_item(item) else {
             return Ok(());
         };
-        if self.responses.len() >= MOST || !self.responses.insert(id.to_owned()) {
+        if self.responses.len() >= LIMIT || !self.responses.insert(id.to_owned()) {
             return Ok(());
         }
         let stored = match StoredResponse::find(gateway, principal, id).await {
@@ -115,4 +115,4 @@ impl ReferencedItems {
 }
 
 /// The maximum number of responses that a request may reference.
-const MOST: usize = 256;
+const LIMIT: usize = 256;

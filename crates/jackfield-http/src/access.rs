@@ -34,7 +34,7 @@ impl Access {
             code: OnceLock::new(),
             id: id.to_owned(),
             method: method.clone(),
-            path: path.chars().take(LONGEST_PATH).collect(),
+            path: path.chars().take(MAX_PATH).collect(),
             shown_turn: OnceLock::new(),
         }))
     }
@@ -183,4 +183,4 @@ impl Drop for FollowedBody {
 /// Paths that health checks poll every few seconds. Only their failures are logged at the usual level.
 const PROBES: [&str; 2] = ["/healthz", "/readyz"];
 /// The maximum length of a logged path, in characters.
-const LONGEST_PATH: usize = 200;
+const MAX_PATH: usize = 200;

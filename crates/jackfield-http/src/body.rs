@@ -45,7 +45,7 @@ pub(crate) async fn read(
         Some(encoding) => decoded(encoding, &bytes, limits)?,
     };
     if has_too_many_values(&bytes) {
-        let message = format!("the body holds more than {MOST_VALUES} JSON values");
+        let message = format!("the body holds more than {MAX_VALUES} JSON values");
         return Err(ServeError::new(ServeErrorKind::TooLarge, message));
     }
     Ok(bytes)
@@ -89,7 +89,7 @@ fn decoded(encoding: Encoding, bytes: &[u8], limits: &GatewayLimits) -> Result<B
 /// separators outside of strings before any value is built.
 fn has_too_many_values(json: &[u8]) -> bool {
     // A value takes at least two bytes with its separator.
-    if json.len() / 2 < MOST_VALUES {
+    if json.len() / 2 < MAX_VALUES {
         return false;
     }
     let (mut count, mut in_string, mut is_escaped) = (0_usize, false, false);
@@ -102,9 +102,9 @@ fn has_too_many_values(json: &[u8]) -> bool {
             _ => {}
         }
     }
-    count > MOST_VALUES
+    count > MAX_VALUES
 }
 
 /// The maximum number of JSON values in a body. A conversation that fills a window of a million tokens has a
 /// tenth of that.
-const MOST_VALUES: usize = 1 << 18;
+const MAX_VALUES: usize = 1 << 18;

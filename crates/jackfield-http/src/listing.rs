@@ -26,7 +26,7 @@ pub(crate) async fn all(
     let body = if is_claude(&headers) {
         claude::page(&models.entries, &|name| query.get(name).cloned())?
     } else {
-        openai::to_wire(&models.entries, MADE)
+        openai::to_wire(&models.entries, CREATED)
             .to_string()
             .into_bytes()
     };
@@ -59,10 +59,12 @@ pub(crate) async fn one(
     let body = if is_claude(&headers) {
         claude::model_body(&model)
     } else {
-        openai::one_to_wire(&model, MADE).to_string().into_bytes()
+        openai::one_to_wire(&model, CREATED)
+            .to_string()
+            .into_bytes()
     };
     Ok(refusal::json(body))
 }
 
 /// The creation time of models without one.
-const MADE: u64 = 0;
+const CREATED: u64 = 0;

@@ -26,7 +26,7 @@ pub(crate) fn header<'n>(notes: impl IntoIterator<Item = &'n Note>) -> Option<He
             "code": note.code,
         });
         let entry = ascii(&entry.to_string());
-        if text.len() + entry.len() > MOST {
+        if text.len() + entry.len() > LIMIT {
             let _taken = write!(text, "{}{{\"more\":{}}}", comma(nth), all - nth);
             break;
         }
@@ -98,4 +98,4 @@ const fn kind(kind: NoteKind) -> &'static str {
 pub(crate) const HEADER: &str = "x-jackfield-notes";
 
 /// The maximum size of its value, in bytes.
-const MOST: usize = 2048;
+const LIMIT: usize = 2048;

@@ -64,12 +64,12 @@ impl Offer {
 
     /// The error for a name that is not offered.
     pub(crate) fn not_offered_message(&self, name: &str) -> String {
-        let shown: String = name.chars().take(LONGEST_NAME).collect();
+        let shown: String = name.chars().take(MAX_NAME).collect();
         if let Some(withheld) = self.withheld.iter().find(|tool| tool.name == name) {
             return format!("the tool `{shown}` is not offered: {}", withheld.reason);
         }
         let names = self.tools.iter().map(|tool| tool.definition.name.as_str());
-        let offered_names: Vec<&str> = names.take(MOST_NAMES).collect();
+        let offered_names: Vec<&str> = names.take(MAX_NAMES).collect();
         format!(
             "there is no tool `{shown}`; there are: {}",
             offered_names.join(", ")
@@ -104,6 +104,6 @@ fn fits(pattern: &Arc<str>, tool: &CatalogEntry) -> bool {
 }
 
 /// The maximum length of a tool name for models.
-const LONGEST_NAME: usize = 128;
+const MAX_NAME: usize = 128;
 /// How many names an error lists.
-const MOST_NAMES: usize = 50;
+const MAX_NAMES: usize = 50;

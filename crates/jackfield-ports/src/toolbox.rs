@@ -30,7 +30,7 @@ use crate::chat_model::BoxError;
 /// - An outcome above `max_bytes` MUST be cut while it is read, with a marker.
 /// - Dropping the call MUST cancel it, as far as the tool can be cancelled.
 /// - An outcome that arrives after the call was given up, dropped or ended without one, SHOULD be passed to the
-///   handler from [`ToolEvents::afterwards`]: once, at most [`LONGEST_AFTERWARDS`] later, for a bounded number
+///   handler from [`ToolEvents::afterwards`]: once, at most [`LATE_OUTCOME_LIMIT`] later, for a bounded number
 ///   of calls. An outcome that the call returned MUST NOT be.
 /// - A panic or a crash of a tool MUST NOT end the process.
 #[async_trait]
@@ -151,7 +151,7 @@ impl fmt::Debug for Afterwards {
 }
 
 /// How long an outcome may still be passed on after its call was given up.
-pub const LONGEST_AFTERWARDS: Duration = Duration::from_secs(60);
+pub const LATE_OUTCOME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Ignores all events.
 #[async_trait]

@@ -205,7 +205,7 @@ async fn detect_form(
         Some("application/octet-stream" | "text/plain") | None => ReplyForm::Other,
         Some(_) => return Ok(ReplyForm::Other),
     };
-    let start = incoming.peek_start(LONGEST_FIELD).await?;
+    let start = incoming.peek_start(MAX_FIELD).await?;
     let is_field = |field: &&str| start.starts_with(field.as_bytes());
     Ok(match start.first() {
         Some(b'{' | b'[') => ReplyForm::Whole,
@@ -217,7 +217,7 @@ async fn detect_form(
 /// The prefixes of a stream of events: a field, or a comment.
 const FIELDS: [&str; 5] = [":", "data:", "event:", "id:", "retry:"];
 /// The length of the longest prefix, in bytes.
-const LONGEST_FIELD: usize = 6;
+const MAX_FIELD: usize = 6;
 
 /// Reads a reply that comes as events.
 async fn read_stream(

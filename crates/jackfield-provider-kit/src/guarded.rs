@@ -313,7 +313,7 @@ fn host_of(url: &Url) -> String {
 /// A text chosen by a server, shortened for people. A host name has at most 253 characters (RFC 1035).
 fn truncated(text: &str) -> String {
     let mut letters = text.chars();
-    let mut short: String = letters.by_ref().take(LONGEST_SHOWN).collect();
+    let mut short: String = letters.by_ref().take(MAX_SHOWN).collect();
     if letters.next().is_some() {
         short.push('…');
     }
@@ -345,6 +345,6 @@ fn build(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, TransportEr
 }
 
 /// The longest host or scheme that an error quotes, in characters.
-const LONGEST_SHOWN: usize = 253;
+const MAX_SHOWN: usize = 253;
 /// The most redirects that one request follows.
 pub const MAX_REDIRECTS: usize = 5;

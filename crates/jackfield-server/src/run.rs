@@ -102,9 +102,9 @@ impl RunningGateway {
         let journal = tokio::task::spawn_blocking(move || kinds.open_journal(&opening)).await??;
         let Condition {
             damage, restored, ..
-        } = journal.condition(LONGEST_LOOK).await;
+        } = journal.condition(CHECK_TIME_LIMIT).await;
         if let Some(damage) = damage {
-            let _late = tokio::time::timeout(FAREWELL, journal.close()).await;
+            let _late = tokio::time::timeout(SHUTDOWN_TIME_LIMIT, journal.close()).await;
             return Err(RunError::Damaged(damage));
         }
         if let Some(restored) = &restored {
@@ -173,9 +173,10 @@ impl RunningGateway {
         } = self;
         jackfield_http::serve(listener, gateway.clone(), shutdown, at_once).await;
         drop((keepers, pruner));
-        let _late = tokio::time::timeout(FAREWELL, gateway.engine().flush_receipts()).await;
+        let _late =
+            tokio::time::timeout(SHUTDOWN_TIME_LIMIT, gateway.engine().flush_receipts()).await;
         stop(&servers).await;
-        let _late = tokio::time::timeout(FAREWELL, journal.close()).await;
+        let _late = tokio::time::timeout(SHUTDOWN_TIME_LIMIT, journal.close()).await;
         tracing::info!("ended");
     }
 }
@@ -194,14 +195,14 @@ fn bind_socket(address: SocketAddr) -> io::Result<TcpSocket> {
     Ok(socket)
 }
 
-/// Raises the limit of open files as far as allowed, up to [`MOST_OPEN`]. Each client needs one descriptor, and
+/// Raises the limit of open files as far as allowed, up to [`MAX_OPEN_FILES`]. Each client needs one descriptor, and
 /// so does its request to the provider.
 fn raise_open_files() {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-        let wanted = maximum.unwrap_or(MOST_OPEN).min(MOST_OPEN);
+        let wanted = maximum.unwrap_or(MAX_OPEN_FILES).min(MAX_OPEN_FILES);
         if current.is_some_and(|current| current < wanted) {
             let limit = Rlimit {
                 current: Some(wanted),
@@ -249,20 +250,20 @@ async fn stop(servers: &[ServerToolbox]) {
         let server = server.clone();
         stopping.spawn(async move { server.stop().await });
     }
-    let _in_time = tokio::time::timeout(FAREWELL, stopping.join_all()).await;
+    let _in_time = tokio::time::timeout(SHUTDOWN_TIME_LIMIT, stopping.join_all()).await;
 }
 
 /// The maximum number of open files.
 #[cfg(unix)]
-const MOST_OPEN: u64 = 65_536;
+const MAX_OPEN_FILES: u64 = 65_536;
 
 /// The time limit of the integrity check before connections are accepted.
-const LONGEST_LOOK: Duration = Duration::from_secs(1);
+const CHECK_TIME_LIMIT: Duration = Duration::from_secs(1);
 /// The listen backlog: connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
 
 /// How long the shutdown waits for servers, and for the journal.
-const FAREWELL: Duration = Duration::from_secs(1);
+const SHUTDOWN_TIME_LIMIT: Duration = Duration::from_secs(1);
 
 /// How long a recently used session is retained in any case: its client may still fetch the reply.
 const RECENT: Duration = Duration::from_secs(15 * 60);

@@ -36,8 +36,8 @@ impl Options {
         let pages = self.max_bytes? / PAGE;
         Some(
             u32::try_from(pages)
-                .unwrap_or(MOST_PAGES)
-                .clamp(1, MOST_PAGES),
+                .unwrap_or(MAX_PAGES)
+                .clamp(1, MAX_PAGES),
         )
     }
 }
@@ -48,7 +48,7 @@ impl Default for Options {
             inline_limit: Duration::from_millis(1),
             clock: Arc::new(system_time),
             max_bytes: None,
-            busy_timeout: schema::PATIENCE,
+            busy_timeout: schema::TIME_LIMIT_COUNT,
             recent_bytes: RECENT_BYTES,
         }
     }
@@ -71,4 +71,4 @@ const RECENT_BYTES: u64 = 16 * 1024 * 1024;
 /// SQLite's default page size in bytes.
 const PAGE: u64 = 4096;
 /// The largest page number that SQLite supports.
-const MOST_PAGES: u32 = 4_294_967_294;
+const MAX_PAGES: u32 = 4_294_967_294;

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use jackfield_ports::toolbox::LONGEST_AFTERWARDS;
+use jackfield_ports::toolbox::LATE_OUTCOME_LIMIT;
 use rmcp::model::RequestId;
 use tokio::time::Instant;
 
@@ -53,13 +53,13 @@ impl AbandonedRequests {
         let now = Instant::now();
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|entry| entry.until > now);
-        if entries.len() >= MOST {
+        if entries.len() >= LIMIT {
             entries.pop_front();
         }
         entries.push_back(AbandonedRequest {
             late_reply,
             id,
-            until: now + LONGEST_AFTERWARDS,
+            until: now + LATE_OUTCOME_LIMIT,
         });
     }
 
@@ -73,4 +73,4 @@ impl AbandonedRequests {
 }
 
 /// The most abandoned requests that are kept for one connection.
-const MOST: usize = 64;
+const LIMIT: usize = 64;

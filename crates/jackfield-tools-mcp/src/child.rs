@@ -102,9 +102,7 @@ impl Child {
         self.signal(Signal::TERM);
         // A killed guard would leave the server behind, so it gets the time for all of its steps.
         let patience = if self.guarded {
-            self.grace
-                .saturating_mul(2)
-                .saturating_add(guard::LONGEST_END)
+            self.grace.saturating_mul(2).saturating_add(guard::MAX_END)
         } else {
             self.grace
         };

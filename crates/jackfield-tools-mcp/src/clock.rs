@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 /// The instant after this duration, capped at ten years: adding an arbitrary duration to an instant could panic.
 pub(crate) fn after(time: Duration) -> Instant {
-    Instant::now() + time.min(LONGEST)
+    Instant::now() + time.min(MAX_TIME)
 }
 
-const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+const MAX_TIME: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);

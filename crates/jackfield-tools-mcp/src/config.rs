@@ -58,7 +58,7 @@ impl ServerConfig {
             SECRET.iter().any(|part| name.contains(part))
         };
         let variables = self.environment.iter();
-        let keys = variables.filter(|(name, value)| is_key(name) && value.len() >= SHORTEST_SECRET);
+        let keys = variables.filter(|(name, value)| is_key(name) && value.len() >= MIN_SECRET);
         keys.map(|(_, value)| value.clone()).collect()
     }
 
@@ -93,7 +93,7 @@ impl fmt::Debug for ServerConfig {
 /// Substrings of the names of variables that hold secrets.
 const SECRET: &[&str] = &["AUTH", "CREDENTIAL", "KEY", "PASS", "SECRET", "TOKEN"];
 /// Shorter values are not treated as secrets, in bytes.
-const SHORTEST_SECRET: usize = 6;
+const MIN_SECRET: usize = 6;
 
 /// Settings that apply to every server.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -266,7 +266,7 @@ impl ServerConnection {
             .open_calls
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if calls.len() < MOST_OPEN {
+        if calls.len() < MAX_OPEN_FILES {
             calls.insert(call.clone());
         }
     }
@@ -409,4 +409,4 @@ const EXIT_WAIT: Duration = Duration::from_millis(500);
 /// The pause before a subscription that the server has ended is requested again.
 const RESUBSCRIBE_PAUSE: Duration = Duration::from_secs(5);
 /// The most calls without a result that are remembered per process.
-const MOST_OPEN: usize = 4096;
+const MAX_OPEN_FILES: usize = 4096;

@@ -54,7 +54,11 @@ pub(crate) fn explain(
         ));
     }
     let words = recent().find(|line| !line.is_empty() && !is_hint(line));
-    let words: String = words.unwrap_or("nothing").chars().take(LONGEST).collect();
+    let words: String = words
+        .unwrap_or("nothing")
+        .chars()
+        .take(MAX_LENGTH)
+        .collect();
     match code? {
         0 if !runner.keeps_input => Some(ServerFault::new(
             "it ended at once: its container has no input",
@@ -142,6 +146,6 @@ const NO_TERMINAL: &[&str] = &[
     "cannot attach stdin to a tty-enabled container",
 ];
 /// The most characters of a quoted message.
-const LONGEST: usize = 300;
+const MAX_LENGTH: usize = 300;
 /// How many of the last lines are examined.
 const RECENT: usize = 20;

@@ -27,7 +27,7 @@ mod descendants;
 
 /// The guard's own arguments, which precede the server's command.
 pub(crate) fn arguments(grace: Duration) -> [OsString; 1] {
-    [grace.min(LONGEST_GRACE).as_millis().to_string().into()]
+    [grace.min(MAX_GRACE).as_millis().to_string().into()]
 }
 
 /// Starts the server that these arguments name, waits until it or we end, and ends all remaining processes.
@@ -231,11 +231,11 @@ fn set_process_name() {
 /// The interval between two rounds of kills.
 const KILL_INTERVAL: Duration = Duration::from_millis(20);
 /// The longest time that a guard needs to end, beyond the server's grace period, even on a busy machine.
-pub(crate) const LONGEST_END: Duration = Duration::from_secs(5);
+pub(crate) const MAX_END: Duration = Duration::from_secs(5);
 /// The time limit for killing the remaining processes.
 const KILLING: Duration = Duration::from_secs(2);
 /// The longest grace period of a server.
-const LONGEST_GRACE: Duration = Duration::from_secs(3600);
+const MAX_GRACE: Duration = Duration::from_secs(3600);
 /// The polling interval for the end of all processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The exit code with which a shell reports a program that it cannot start.

@@ -225,7 +225,7 @@ impl PartialList<'_> {
     }
 
     fn add_problem(&mut self, problem: String) {
-        if self.problems.len() < MOST_PROBLEMS {
+        if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(problem);
         }
     }
@@ -259,10 +259,10 @@ impl PartialList<'_> {
 /// The time to live of a page; zero if it is missing or invalid.
 fn time_to_live(ttl_ms: Option<&Value>) -> Duration {
     let millis = ttl_ms.and_then(Value::as_u64).unwrap_or(0);
-    Duration::from_millis(millis).min(LONGEST_LIFE)
+    Duration::from_millis(millis).min(MAX_LIFETIME)
 }
 
 /// The longest time to live.
-const LONGEST_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// The most left-out tools that are named.
-const MOST_PROBLEMS: usize = 50;
+const MAX_PROBLEMS: usize = 50;

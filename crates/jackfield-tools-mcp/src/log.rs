@@ -33,7 +33,7 @@ impl Log {
 
     /// Adds a line, and removes the oldest lines that exceed the limits.
     pub(crate) fn push(&self, line: &[u8]) {
-        let line = line.get(..LONGEST_LINE).unwrap_or(line);
+        let line = line.get(..MAX_LINE).unwrap_or(line);
         let mut line = String::from_utf8_lossy(line).into_owned();
         for secret in &self.secrets {
             if line.contains(secret) {
@@ -75,7 +75,7 @@ impl Log {
             }
             let end = piece.iter().position(|byte| *byte == b'\n');
             let content = piece.get(..end.unwrap_or(piece.len())).unwrap_or_default();
-            let room = LONGEST_LINE.saturating_sub(line.len());
+            let room = MAX_LINE.saturating_sub(line.len());
             line.extend(content.iter().take(room));
             let read = content.len() + usize::from(end.is_some());
             source.consume(read);
@@ -93,4 +93,4 @@ impl Log {
 /// How much of a line is quoted in a message.
 const LAST_WORDS: usize = 200;
 /// How much of a line is kept, in bytes.
-const LONGEST_LINE: usize = 8 << 10;
+const MAX_LINE: usize = 8 << 10;

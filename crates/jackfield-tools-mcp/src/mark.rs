@@ -98,7 +98,7 @@ impl RequestProgress {
         let message = params.get("message").and_then(Value::as_str);
         Some(Self {
             done: params.get("progress")?.as_f64()?,
-            message: message.map(|text| text.chars().take(LONGEST_MESSAGE).collect()),
+            message: message.map(|text| text.chars().take(MAX_MESSAGE).collect()),
             total: params.get("total").and_then(Value::as_f64),
         })
     }
@@ -108,6 +108,6 @@ const WAITING: u8 = 0;
 const BEGUN: u8 = 1;
 const WITHDRAWN: u8 = 2;
 /// The longest progress message, in characters; the rest is cut off.
-const LONGEST_MESSAGE: usize = 1000;
+const MAX_MESSAGE: usize = 1000;
 /// The length of the queue of progress notifications.
 const PROGRESS: usize = 64;

@@ -107,7 +107,7 @@ impl CallRun<'_> {
                     let state = answer.get("requestState").and_then(Value::as_str);
                     input_request.state = state.map(str::to_owned);
                     input_request.round += 1;
-                    if input_request.round > MOST_ROUNDS {
+                    if input_request.round > MAX_ROUNDS {
                         let message = format!("`{}` asks and asks", input_request.call.tool);
                         return Err(protocol_violation(message));
                     }
@@ -275,4 +275,4 @@ const REPEAT_PAUSE: Duration = Duration::from_millis(200);
 /// The time limit for sending a cancellation.
 const CANCELLING: Duration = Duration::from_secs(5);
 /// The most times that one call is sent (MCP: clients SHOULD cap it).
-const MOST_ROUNDS: u64 = 10;
+const MAX_ROUNDS: u64 = 10;

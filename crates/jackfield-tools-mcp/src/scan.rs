@@ -63,7 +63,7 @@ impl IdFinder {
     }
 
     fn push_field_byte(&mut self, byte: u8) {
-        if self.depth == 1 && self.field.len() < LONGEST_ID {
+        if self.depth == 1 && self.field.len() < MAX_ID {
             self.field.push(byte);
         }
     }
@@ -176,4 +176,4 @@ fn whole_characters(inside: &str) -> usize {
 }
 
 /// The longest id that we use, in bytes.
-const LONGEST_ID: usize = 64;
+const MAX_ID: usize = 64;

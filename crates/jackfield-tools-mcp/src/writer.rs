@@ -84,7 +84,7 @@ impl ServerWriter {
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         bytes.push(b'\n');
         let is_reply = mark.is_none();
-        let full = is_reply && self.replies.load(Ordering::Relaxed) >= MOST_REPLIES;
+        let full = is_reply && self.replies.load(Ordering::Relaxed) >= MAX_REPLIES;
         let (written, ended) = oneshot::channel();
         let message = OutgoingMessage {
             bytes,
@@ -149,4 +149,4 @@ fn was_read(input: &impl AsFd, sent: u64) -> Option<bool> {
 /// The time limit for the last messages.
 const LAST: std::time::Duration = std::time::Duration::from_millis(200);
 /// The most queued replies.
-const MOST_REPLIES: usize = 4096;
+const MAX_REPLIES: usize = 4096;

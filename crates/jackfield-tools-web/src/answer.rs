@@ -79,7 +79,7 @@ impl AnswerReader<'_> {
         let media_type = answer.media_type();
         let readable = matches!(kind(media_type.as_deref()), BodyKind::Json | BodyKind::Text);
         if readable && encoding_error(&answer).is_none() && !self.headless {
-            let limit = MOST_OF_REFUSAL.min(self.limit);
+            let limit = MAX_REFUSAL.min(self.limit);
             // The status is the result; a body that breaks off only provides fewer details.
             if let Ok((text, whole)) = self.body(answer, limit).await
                 && !text.trim().is_empty()
@@ -117,7 +117,7 @@ impl AnswerReader<'_> {
         let (host, status) = (answer.host().to_owned(), answer.status());
         // The pointer's target may be small within a large body.
         let limit = match self.pointer {
-            Some(_) => MOST_SEARCHED.max(self.limit),
+            Some(_) => MAX_SEARCHED.max(self.limit),
             None => self.limit,
         };
         let (text, whole) = self.body(answer, limit).await?;
@@ -179,7 +179,7 @@ impl AnswerReader<'_> {
         media_type: String,
     ) -> Result<ToolResult, FetchError> {
         let host = answer.host().to_owned();
-        let limit = self.limit.min(MOST_OF_IMAGE) / 4 * 3;
+        let limit = self.limit.min(MAX_IMAGE) / 4 * 3;
         let body = answer.read(limit).await?;
         if !body.whole {
             return Ok(ToolResult::error(format!(
@@ -232,10 +232,10 @@ impl AnswerReader<'_> {
     /// A header's value without secrets, shortened.
     fn redacted_header(&self, text: &str) -> String {
         let text = self.hidden.redact(text);
-        if text.len() <= MOST_OF_HEADER {
+        if text.len() <= MAX_HEADER {
             return text;
         }
-        format!("{}…", self.hidden.redact_partial(&text, MOST_OF_HEADER))
+        format!("{}…", self.hidden.redact_partial(&text, MAX_HEADER))
     }
 }
 
@@ -292,13 +292,13 @@ fn status_text(status: StatusCode) -> String {
 /// Image types that every provider accepts.
 const IMAGES: &[&str] = &["image/gif", "image/jpeg", "image/png", "image/webp"];
 /// The longest quoted header value in bytes.
-const MOST_OF_HEADER: usize = 200;
+const MAX_HEADER: usize = 200;
 /// The largest image in base64, in bytes; about the limit of providers.
-const MOST_OF_IMAGE: usize = 4 << 20;
+const MAX_IMAGE: usize = 4 << 20;
 /// The longest quoted error message of a server, in bytes.
-const MOST_OF_REFUSAL: usize = 4 << 10;
+const MAX_REFUSAL: usize = 4 << 10;
 /// The largest JSON response in which a pointer's target is searched, in bytes.
-const MOST_SEARCHED: usize = 8 << 20;
+const MAX_SEARCHED: usize = 8 << 20;
 /// Media types of text other than `text/*`.
 const TEXTS: &[&str] = &[
     "application/javascript",

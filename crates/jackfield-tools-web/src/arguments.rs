@@ -52,9 +52,9 @@ impl WebTool {
                 ParameterPlace::Header => {
                     let name = HeaderName::from_bytes(placed.wire.as_bytes());
                     let value = joined(placed, value)?;
-                    if value.len() > MOST_OF_HEADER {
+                    if value.len() > MAX_HEADER {
                         return Err(format!(
-                            "`{}` goes into a header, which takes {MOST_OF_HEADER} bytes at most",
+                            "`{}` goes into a header, which takes {MAX_HEADER} bytes at most",
                             placed.name
                         ));
                     }
@@ -169,5 +169,5 @@ const FORM: &str = "application/x-www-form-urlencoded";
 /// draft-ietf-httpapi-idempotency-key-header; as used by Stripe and others.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// The longest header value in bytes. Servers accept 8 KiB for all headers together.
-const MOST_OF_HEADER: usize = 4_096;
+const MAX_HEADER: usize = 4_096;
 const JSON: &str = "application/json";

@@ -12,12 +12,12 @@ use crate::template::ENCODED;
 pub(crate) struct Hidden(Vec<Secret>);
 
 impl Hidden {
-    /// These secrets. Texts shorter than [`LEAST`] bytes are ignored, as they would match everywhere.
+    /// These secrets. Texts shorter than [`MINIMUM`] bytes are ignored, as they would match everywhere.
     pub(crate) fn new<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Self {
         let mut forms: Vec<String> = Vec::new();
         for secret in secrets {
             let secret = secret.expose();
-            if secret.len() < LEAST {
+            if secret.len() < MINIMUM {
                 continue;
             }
             let quoted = Value::from(secret).to_string();
@@ -119,6 +119,6 @@ fn begun(text: &str, secret: &str) -> usize {
 }
 
 /// The length of the shortest secret, in bytes.
-const LEAST: usize = 6;
+const MINIMUM: usize = 6;
 /// The replacement for a secret.
 const REDACTED: &str = "[redacted]";

@@ -65,7 +65,7 @@ pub enum InvalidTemplate {
     )]
     Host,
     /// The template is too long.
-    #[error("the address is longer than {MOST} bytes")]
+    #[error("the address is longer than {LIMIT} bytes")]
     Long,
     /// It is not a URL.
     #[error(
@@ -101,7 +101,7 @@ pub enum TemplateValueError {
     #[error("`{0}` must not be empty, as it is a part of the path")]
     Empty(Arc<str>),
     /// The resulting URL is too long.
-    #[error("the address gets longer than {MOST_FILLED} bytes: say less")]
+    #[error("the address gets longer than {MAX_FILLED} bytes: say less")]
     Long,
     /// A variable without a value.
     #[error("the environment variable {0} is missing")]
@@ -116,7 +116,7 @@ impl Template {
     /// [`InvalidTemplate`].
     pub fn parse(text: &str) -> Result<Self, InvalidTemplate> {
         let text = text.trim();
-        if text.len() > MOST {
+        if text.len() > LIMIT {
             return Err(InvalidTemplate::Long);
         }
         if text.contains('#') {
@@ -176,7 +176,7 @@ impl Template {
         if value.is_empty() {
             return Err("it is empty");
         }
-        if value.contains(char::is_control) || value.len() > MOST {
+        if value.contains(char::is_control) || value.len() > LIMIT {
             return Err("it is too long for an address, or has a control character in it");
         }
         let this = |piece: &TemplatePart| matches!(piece, TemplatePart::Variable(other) if **other == *name);
@@ -259,7 +259,7 @@ impl Template {
         if !query.is_empty() {
             url.set_query(Some(&query.join("&")));
         }
-        if url.as_str().len() > MOST_FILLED {
+        if url.as_str().len() > MAX_FILLED {
             return Err(TemplateValueError::Long);
         }
         // Parsing must not change the encoded path; otherwise the request is not sent at all.
@@ -317,7 +317,7 @@ fn fit<'a>(name: &Arc<str>, value: &'a str) -> Result<&'a str, TemplateValueErro
     if value.is_empty() {
         return Err(TemplateValueError::Empty(Arc::clone(name)));
     }
-    if value.len() > MOST_FILLED {
+    if value.len() > MAX_FILLED {
         return Err(TemplateValueError::Long);
     }
     if value.contains(char::is_control) {
@@ -381,6 +381,6 @@ const IN_PATH: &AsciiSet = &ENCODED
     .remove(b'=')
     .remove(b'@');
 /// The longest template, in bytes.
-const MOST: usize = 2_048;
+const LIMIT: usize = 2_048;
 /// The longest filled URL, in bytes; the default limit of servers.
-const MOST_FILLED: usize = 8_000;
+const MAX_FILLED: usize = 8_000;

@@ -208,8 +208,8 @@ fn general(config: &ToolConfig, faults: &mut ToolConfigErrors) {
         let message = "a JSON Pointer such as \"/current/temperature\" was expected";
         faults.add("result", message);
     }
-    if config.parameters.len() > MOST_PARAMETERS {
-        let message = format!("there are more than {MOST_PARAMETERS} parameters");
+    if config.parameters.len() > MAX_PARAMETERS {
+        let message = format!("there are more than {MAX_PARAMETERS} parameters");
         faults.add("parameters", message);
     }
 }
@@ -303,4 +303,4 @@ const METHODS: &[Method] = &[
     Method::PUT,
 ];
 /// The most parameters of a tool.
-const MOST_PARAMETERS: usize = 64;
+const MAX_PARAMETERS: usize = 64;

@@ -69,7 +69,7 @@ impl McpServer {
 
     /// Waits until a line of the log begins so.
     pub(crate) async fn until(&self, begin: &str) {
-        let seen = tokio::time::timeout(PATIENCE, async {
+        let seen = tokio::time::timeout(TIME_LIMIT_COUNT, async {
             while self.count(begin) == 0 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
@@ -90,7 +90,7 @@ impl McpServer {
             .filter(|line| line.starts_with("violation"))
             .collect();
         assert!(broken.is_empty(), "{broken:?}");
-        let gone = tokio::time::timeout(LONGEST_AFTERLIFE, async {
+        let gone = tokio::time::timeout(MAX_SHUTDOWN_TIME, async {
             while starts.iter().any(|pid| is_alive(pid)) {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
@@ -117,5 +117,5 @@ pub(crate) fn is_alive(pid: &str) -> bool {
 }
 
 /// No process of a server lives longer than this after ours.
-pub(crate) const LONGEST_AFTERLIFE: Duration = Duration::from_secs(5);
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const MAX_SHUTDOWN_TIME: Duration = Duration::from_secs(5);
+const TIME_LIMIT_COUNT: Duration = Duration::from_secs(60);

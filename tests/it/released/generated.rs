@@ -53,7 +53,7 @@ pub(crate) async fn add_missing(file: &Path, seen: Seen) -> Kinds {
     let (edges, middles): (Vec<_>, Vec<_>) = facts.into_iter().partition(|(fact, _)| is_edge(fact));
     edges.into_iter().for_each(|fact| story.edge(fact));
     middles
-        .chunks(MOST_FACTS)
+        .chunks(MAX_FACTS)
         .for_each(|facts| story.turn(facts));
     story.append(&journal).await;
     let bodies = maker.bodies();
@@ -102,7 +102,7 @@ impl Maker {
         let inputs = arb::input_kind();
         let strategies = arb::fact_kinds();
         let mut kept = Vec::new();
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             if self.is_complete() {
                 break;
             }
@@ -134,7 +134,7 @@ impl Maker {
         let mut delivered = Seen::default();
         let strategy = arb::delivery_body();
         let mut kept = Vec::new();
-        for nth in 0..MOST_TRIES {
+        for nth in 0..MAX_TRIES {
             let body = self.one(&strategy);
             let delivery = Delivery {
                 at: now(0).wall,
@@ -363,6 +363,6 @@ fn now(seconds: u64) -> Now {
 
 const CENTURY: Duration = Duration::from_hours(24 * 36_500);
 /// How many facts that have nothing to do with each other stand in one turn.
-const MOST_FACTS: usize = 12;
+const MAX_FACTS: usize = 12;
 /// Enough for every kind to come up.
-const MOST_TRIES: u32 = 4_000;
+const MAX_TRIES: u32 = 4_000;

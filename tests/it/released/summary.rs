@@ -165,7 +165,7 @@ fn said(message: &Message) -> String {
 
 /// The beginning of a text, in ASCII, and how long it is if that is not all.
 fn short(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
+    match text.char_indices().nth(MAX_LENGTH) {
         Some((end, _)) => format!("{}.. ({} bytes)", text[..end].escape_default(), text.len()),
         None => text.escape_default().to_string(),
     }
@@ -176,4 +176,4 @@ fn line(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-const LONGEST: usize = 60;
+const MAX_LENGTH: usize = 60;

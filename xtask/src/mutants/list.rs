@@ -443,8 +443,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "the-same-body-starts-a-second-turn",
         file: "crates/jackfield-engine/src/reattach.rs",
-        from: "self.find(&request.principal, &marks, MOST_EQUAL)",
-        to: "self.find(&request.principal, &marks[..0], MOST_EQUAL)",
+        from: "self.find(&request.principal, &marks, MAX_EQUAL)",
+        to: "self.find(&request.principal, &marks[..0], MAX_EQUAL)",
         package: "jackfield-engine",
         test: "collecting::an_equal_body_collects_only_what_broke_and_a_repeat_whatever_was_begun",
     },

@@ -45,10 +45,10 @@ impl FromStr for Name {
                     .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9'))
         };
         let begins = name.starts_with(|first: char| first.is_ascii_lowercase());
-        if !begins || !name.split('-').all(fits) || name.len() > LONGEST {
+        if !begins || !name.split('-').all(fits) || name.len() > MAX_LENGTH {
             bail!(
                 "`{name}` is no name: lower-case letters, digits and single hyphens, such as `blue-brook`, \
-                 at most {LONGEST}"
+                 at most {MAX_LENGTH}"
             );
         }
         if TAKEN.contains(&name) {
@@ -65,7 +65,7 @@ fn capitalized(part: &str) -> String {
 }
 
 /// The longest name: that of a tool begins with it, and has 64 characters.
-const LONGEST: usize = 32;
+const MAX_LENGTH: usize = 32;
 
 /// What our own toolboxes and providers are called.
 const TAKEN: &[&str] = &["builtin", "claude", "openai", "web", "web-project"];

@@ -37,9 +37,9 @@ pub(crate) fn read(value: &DeValue<'_>) -> Result<ResponseFormat, String> {
     };
     let name: Arc<str> = text("name")?.unwrap_or_else(|| NAME.into());
     let fits = |sign: char| sign.is_ascii_alphanumeric() || sign == '_' || sign == '-';
-    if name.len() > MOST || !name.chars().all(fits) {
+    if name.len() > LIMIT || !name.chars().all(fits) {
         return Err(format!(
-            "`name` has at most {MOST} letters, digits, `_` and `-`"
+            "`name` has at most {LIMIT} letters, digits, `_` and `-`"
         ));
     }
     Ok(ResponseFormat::JsonSchema {
@@ -63,6 +63,6 @@ pub(crate) fn read(value: &DeValue<'_>) -> Result<ResponseFormat, String> {
 
 const FIELDS: [&str; 4] = ["description", "name", "schema", "strict"];
 /// The maximum length of a name that every provider accepts, in characters.
-const MOST: usize = 64;
+const LIMIT: usize = 64;
 /// The default name of a format.
 const NAME: &str = "response";

@@ -138,7 +138,7 @@ fn address(value: &DeValue<'_>) -> Result<SocketAddr, String> {
 /// Parses a keep-alive interval. Clients give up on a stream that is silent for long.
 fn at_most_ten_seconds(value: &DeValue<'_>) -> Result<Duration, String> {
     let time = duration(value)?;
-    if time > LONGEST_SILENCE {
+    if time > MAX_SILENCE {
         return Err("a stream says something at least every 10s".to_owned());
     }
     Ok(time)
@@ -168,4 +168,4 @@ fn tools(value: &DeValue<'_>) -> Result<ServerTools, String> {
 /// An example of a digest.
 const DIGEST: &str = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 /// The maximum silence of a stream.
-const LONGEST_SILENCE: Duration = Duration::from_secs(10);
+const MAX_SILENCE: Duration = Duration::from_secs(10);

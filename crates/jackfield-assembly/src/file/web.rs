@@ -49,10 +49,10 @@ pub(crate) fn read(web: &mut Web, mut section: Section<'_>, trust: Trust) {
             web.tools.insert(name, api);
         }
     }
-    if web.tools.len() + web.found.len() > MOST
+    if web.tools.len() + web.found.len() > LIMIT
         && let Some(place) = names.first_place()
     {
-        let message = format!("there are more than {MOST} web APIs");
+        let message = format!("there are more than {LIMIT} web APIs");
         names.problem(ConfigProblem::new(place, message));
     }
 }
@@ -300,9 +300,9 @@ fn is_type(value: &Value) -> bool {
 fn prefix(value: &DeValue<'_>) -> Result<Arc<str>, String> {
     let text = text(value)?;
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if text.len() > LONGEST_PREFIX || !text.chars().all(fits) {
+    if text.len() > MAX_PREFIX || !text.chars().all(fits) {
         return Err(format!(
-            "a prefix has at most {LONGEST_PREFIX} letters, digits, `_` and `-`"
+            "a prefix has at most {MAX_PREFIX} letters, digits, `_` and `-`"
         ));
     }
     Ok(text.into())
@@ -347,7 +347,7 @@ pub(crate) const KEYWORDS: &[&str] = &[
     "uniqueItems",
 ];
 /// The maximum length of a prefix of tool names.
-const LONGEST_PREFIX: usize = 32;
+const MAX_PREFIX: usize = 32;
 const METHODS: &[(&str, Method)] = &[
     ("DELETE", Method::DELETE),
     ("GET", Method::GET),
@@ -357,7 +357,7 @@ const METHODS: &[(&str, Method)] = &[
     ("PUT", Method::PUT),
 ];
 /// The maximum number of web APIs.
-const MOST: usize = 200;
+const LIMIT: usize = 200;
 /// The keys of a parameter that are not part of its schema.
 const OURS: &[&str] = &["in", "name"];
 /// The types of JSON Schema.

@@ -75,9 +75,9 @@ impl FileProblems {
         if !unknown.is_empty() {
             let shown = |key: &String| {
                 let shown = key.chars().filter(|c| !c.is_control());
-                format!("`{}`", shown.take(LONGEST_KEY).collect::<String>())
+                format!("`{}`", shown.take(MAX_KEY).collect::<String>())
             };
-            let named: Vec<String> = unknown.iter().take(MOST_NAMED).map(shown).collect();
+            let named: Vec<String> = unknown.iter().take(MAX_NAMED).map(shown).collect();
             let more = match unknown.len() - named.len() {
                 0 => String::new(),
                 more => format!(" and {more} more"),
@@ -266,6 +266,6 @@ const fn kind(value: &Value) -> &'static str {
 }
 
 /// How much of a key is shown, in characters.
-const LONGEST_KEY: usize = 80;
+const MAX_KEY: usize = 80;
 /// How many unknown fields are named.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;

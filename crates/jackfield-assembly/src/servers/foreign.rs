@@ -22,7 +22,7 @@ pub(crate) enum UnsupportedServer {
 pub(crate) fn id(name: &str) -> Result<String, String> {
     let fits = |c: &char| c.is_ascii_alphanumeric() || *c == '_' || *c == '-';
     let id = name.chars().map(|c| if fits(&c) { c } else { '-' });
-    let id: String = id.take(LONGEST_ID).collect();
+    let id: String = id.take(MAX_ID).collect();
     if id.contains(|c: char| c.is_ascii_alphanumeric()) {
         Ok(id)
     } else {
@@ -84,7 +84,7 @@ fn input(value: &Value) -> Option<String> {
             let (_, rest) = text.split_once("${input:")?;
             let name = rest.split('}').next().unwrap_or_default();
             let name = name.chars().filter(|c| !c.is_control());
-            Some(name.take(LONGEST_ID).collect())
+            Some(name.take(MAX_ID).collect())
         }
         Value::Bool(_) | Value::Null | Value::Number(_) => None,
     }
@@ -118,4 +118,4 @@ const ADDRESS: &str = "servers at an address are not reached yet";
 /// The names of other programs for standard input and output; the first one is ours.
 const HERE: [&str; 2] = ["stdio", "local"];
 /// The maximum length of an id, in characters.
-const LONGEST_ID: usize = 64;
+const MAX_ID: usize = 64;

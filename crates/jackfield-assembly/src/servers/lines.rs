@@ -45,7 +45,7 @@ impl KeyLines {
 
     fn add(&mut self, file: &LinesOfFile<'_>, value: &str, key: String, level: usize) {
         let line = file.line(value);
-        if level < MOST_LEVELS {
+        if level < MAX_LEVELS {
             if value.starts_with('{') {
                 let fields: WrittenFields<'_> = serde_json::from_str(value).unwrap_or_default();
                 for (name, field) in fields.0 {
@@ -118,4 +118,4 @@ impl<'de> Deserialize<'de> for WrittenFields<'de> {
 /// The keys that contain servers.
 pub(crate) const TABLES: [&str; 2] = ["mcpServers", "servers"];
 /// No field of a server is nested deeper; each level is parsed once more.
-const MOST_LEVELS: usize = 6;
+const MAX_LEVELS: usize = 6;

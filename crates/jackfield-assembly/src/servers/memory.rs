@@ -48,7 +48,7 @@ impl ToolListFile {
 
     /// The cached tool list and instructions; `None` if they cannot be read.
     pub(crate) fn load(&self) -> Option<(ServerMemory, Option<String>)> {
-        let bytes = read_at_most(&self.file, MOST).ok()?;
+        let bytes = read_at_most(&self.file, LIMIT).ok()?;
         let value: Value = serde_json::from_slice(&bytes).ok()?;
         let definitions = value.get("said")?.as_array()?.iter();
         let remembered = ServerMemory {
@@ -87,7 +87,7 @@ impl ToolListFile {
             "said": definitions.collect::<Vec<_>>(),
         });
         let text = value.to_string();
-        if text.len() as u64 > MOST {
+        if text.len() as u64 > LIMIT {
             // A larger file would not be read.
             return;
         }
@@ -114,4 +114,4 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
 }
 
 /// The maximum size of the file, in bytes.
-const MOST: u64 = 64 << 20;
+const LIMIT: u64 = 64 << 20;

@@ -221,7 +221,7 @@ impl Pins {
             known.accepted.contains_key(name) || held.contains_key(name)
         };
         let is_stored = |one: &Arc<Value>| known.accepted.contains_key(name(one));
-        let is_all_stored = definitions.iter().all(is_stored) || known.accepted.len() >= MOST_PINS;
+        let is_all_stored = definitions.iter().all(is_stored) || known.accepted.len() >= MAX_PINS;
         if let (Some(file), None, false) = (&self.file, &known.unstored_reason, is_all_stored) {
             let written = file.change(|accepted| {
                 let before = accepted.len();
@@ -231,7 +231,7 @@ impl Pins {
                     entry.or_insert_with(|| pin.clone());
                 }
                 for one in definitions {
-                    if !accepted.contains_key(name(one)) && accepted.len() < MOST_PINS {
+                    if !accepted.contains_key(name(one)) && accepted.len() < MAX_PINS {
                         accepted.insert(name(one).to_owned(), Pin::of(one));
                     }
                 }
@@ -247,7 +247,7 @@ impl Pins {
         }
         if known.unstored_reason.is_some() {
             for one in definitions {
-                if !pinned(&known, unstored, one) && unstored.len() < MOST_PINS {
+                if !pinned(&known, unstored, one) && unstored.len() < MAX_PINS {
                     unstored.insert(name(one).to_owned(), Pin::of(one));
                 }
             }
@@ -317,13 +317,13 @@ impl Pins {
     }
 
     fn quarantine_problem(&self, changed: &BTreeMap<Arc<str>, ChangedTool>) -> Option<String> {
-        let names = changed.keys().take(MOST_NAMED).map(|name| {
+        let names = changed.keys().take(MAX_NAMED).map(|name| {
             let name: String = name.chars().take(80).collect();
             format!("`{name}`")
         });
         let names: Vec<String> = names.collect();
         let until = format!("quarantined until `jackfield mcp accept {}`", self.server);
-        let more = if changed.len() > MOST_NAMED {
+        let more = if changed.len() > MAX_NAMED {
             " …"
         } else {
             ""
@@ -431,8 +431,8 @@ fn name(definition: &Value) -> &str {
 }
 
 /// How many tools are named in a problem.
-const MOST_NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 /// The maximum number of pins of one server, including tools that it no longer has.
-const MOST_PINS: usize = 16 << 10;
+const MAX_PINS: usize = 16 << 10;
 /// The reason without a data folder.
 const NO_FOLDER: &str = "this user has no folder for data that is kept; set HOME or XDG_DATA_HOME";

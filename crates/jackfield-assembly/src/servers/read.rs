@@ -115,12 +115,12 @@ impl<'a> ServersReader<'a> {
         if let Some(table) = root.find("mcpServers") {
             self.table("mcpServers", table, &mut found);
         }
-        if found.len() > MOST {
+        if found.len() > LIMIT {
             root.problem(
                 "servers",
-                format!("there are more than {MOST} servers in this file"),
+                format!("there are more than {LIMIT} servers in this file"),
             );
-            found.truncate(MOST);
+            found.truncate(LIMIT);
         }
         root.finish_shared();
         for (name, fields) in found {
@@ -304,9 +304,9 @@ fn parse_id(id: &str) -> Result<ToolboxId, String> {
 fn prefix(value: &Value) -> Result<Arc<str>, String> {
     let text = text(value)?;
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if text.len() > LONGEST_PREFIX || !text.chars().all(fits) {
+    if text.len() > MAX_PREFIX || !text.chars().all(fits) {
         return Err(format!(
-            "a prefix has at most {LONGEST_PREFIX} letters, digits, `_` and `-`"
+            "a prefix has at most {MAX_PREFIX} letters, digits, `_` and `-`"
         ));
     }
     Ok(text)
@@ -314,7 +314,7 @@ fn prefix(value: &Value) -> Result<Arc<str>, String> {
 
 fn start_timeout(value: &Value) -> Result<Duration, String> {
     let limit = duration(value)?;
-    if limit > LONGEST_START {
+    if limit > MAX_START {
         return Err("this must be two minutes at most".to_owned());
     }
     Ok(limit)
@@ -323,8 +323,8 @@ fn start_timeout(value: &Value) -> Result<Duration, String> {
 /// The toolbox of the patterns `builtin/*`.
 const BUILTIN: &str = "builtin";
 /// The maximum length of a prefix of tool names.
-const LONGEST_PREFIX: usize = 32;
+const MAX_PREFIX: usize = 32;
 /// The maximum start timeout: turns wait no longer for tools.
-const LONGEST_START: Duration = Duration::from_secs(120);
+const MAX_START: Duration = Duration::from_secs(120);
 /// The maximum number of servers in a file.
-const MOST: usize = 200;
+const LIMIT: usize = 200;

@@ -103,7 +103,7 @@ fn edited(text: &str) -> Result<Arc<Map<String, Value>>, CommandError> {
             let length = std::fs::metadata(path)
                 .map_err(|error| unreadable(&error))?
                 .len();
-            if length > MOST_BYTES {
+            if length > MAX_BYTES {
                 return Err(CommandError::new(
                     Exit::Usage,
                     format!("`{path}` is larger than 4 MiB"),
@@ -219,4 +219,4 @@ async fn deliver(
 }
 
 /// The maximum size of arguments, in bytes.
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;

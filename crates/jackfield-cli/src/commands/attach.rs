@@ -23,16 +23,13 @@ use crate::fault::CommandError;
 ///
 /// [`CommandError`] if one cannot be read, is too large, or has an unsupported type.
 pub(crate) fn read(files: &[PathBuf], images: &[PathBuf]) -> Result<Vec<Block>, CommandError> {
-    let mut left = MOST_OF_ALL;
+    let mut left = MAX_TOTAL;
     let mut blocks = Vec::new();
     let all = files.iter().map(|file| (file, false));
     for (path, only_image) in all.chain(images.iter().map(|image| (image, true))) {
-        let bytes = bytes(path, MOST)?;
+        let bytes = bytes(path, LIMIT)?;
         left = left.checked_sub(bytes.len()).ok_or_else(|| {
-            let message = format!(
-                "the files are larger than {} MB together",
-                mega(MOST_OF_ALL)
-            );
+            let message = format!("the files are larger than {} MB together", mega(MAX_TOTAL));
             CommandError::new(Exit::Usage, message).with_help(SMALLER)
         })?;
         blocks.push(block(path, bytes, only_image)?);
@@ -62,7 +59,7 @@ pub(crate) fn schema(path: &Path) -> Result<ResponseFormat, CommandError> {
         let help = r#"a schema is an object such as {"type": "object", "properties": {…}}"#;
         CommandError::new(Exit::Usage, message).with_help(help)
     };
-    let bytes = bytes(path, MOST_OF_SCHEMA)?;
+    let bytes = bytes(path, MAX_SCHEMA)?;
     let schema: Value =
         serde_json::from_slice(&bytes).map_err(|error| wrong().with_cause(&error))?;
     if !schema.is_object() {
@@ -72,7 +69,7 @@ pub(crate) fn schema(path: &Path) -> Result<ResponseFormat, CommandError> {
     let stem = stem.as_deref().unwrap_or_default();
     let stem = stem.strip_suffix(".schema").unwrap_or(stem);
     let fits = |sign: &char| sign.is_ascii_alphanumeric() || "_-".contains(*sign);
-    let name: String = stem.chars().filter(fits).take(LONGEST_NAME).collect();
+    let name: String = stem.chars().filter(fits).take(MAX_NAME).collect();
     Ok(ResponseFormat::JsonSchema {
         description: None,
         name: if name.is_empty() {
@@ -169,13 +166,13 @@ const IMAGES: &[(&[u8], &str)] = &[
     (b"GIF89a", "image/gif"),
 ];
 /// The maximum length of a response format's name, in characters.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME: usize = 64;
 /// The maximum size of a file, in bytes.
-const MOST: usize = 10_000_000;
+const LIMIT: usize = 10_000_000;
 /// The maximum size of all files together, in bytes: no provider takes more than 32 MB in a request (2026-11),
 /// and base64 makes the files a third larger.
-const MOST_OF_ALL: usize = 23_000_000;
+const MAX_TOTAL: usize = 23_000_000;
 /// The maximum size of a schema, in bytes.
-const MOST_OF_SCHEMA: usize = 1_000_000;
+const MAX_SCHEMA: usize = 1_000_000;
 /// Help for files that are too large.
 const SMALLER: &str = "make it smaller, or send a part: no model reads that much at once";

@@ -34,7 +34,7 @@ pub fn changes(
             "nothing to accept: what `{id}` says of its tools is what was accepted"
         )?;
     }
-    let until = Instant::now() + PATIENCE_IN_ALL;
+    let until = Instant::now() + TOTAL_TIME_LIMIT;
     for one in changed {
         definition(out, id, one, until)?;
     }
@@ -120,7 +120,7 @@ fn write_definition<W: Write>(
 ) -> io::Result<()> {
     let (old, old_rest) = bounded(old);
     let (new, new_rest) = bounded(new);
-    let until = until.min(Instant::now() + PATIENCE);
+    let until = until.min(Instant::now() + TIME_LIMIT_COUNT);
     tell(out, &revealed(old), &revealed(new), until)?;
     let rest = old_rest.len().max(new_rest.len());
     if rest > 0 {
@@ -138,7 +138,7 @@ fn write_definition<W: Write>(
 }
 
 fn bounded(text: &str) -> (&str, &str) {
-    text.split_at(text.floor_char_boundary(MOST_SHOWN))
+    text.split_at(text.floor_char_boundary(MAX_SHOWN))
 }
 
 /// Prints a word diff of prose, line by line.
@@ -309,8 +309,8 @@ const VALUES: &[(&str, &str)] = &[
 /// The number of context lines around a change.
 const AROUND: usize = 2;
 /// The maximum number of bytes shown of each text.
-const MOST_SHOWN: usize = 64 << 10;
+const MAX_SHOWN: usize = 64 << 10;
 /// How long a minimal diff is searched for; after that, a larger one is shown.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIME_LIMIT_COUNT: Duration = Duration::from_millis(500);
 /// The same limit for all changes of a server.
-const PATIENCE_IN_ALL: Duration = Duration::from_secs(5);
+const TOTAL_TIME_LIMIT: Duration = Duration::from_secs(5);

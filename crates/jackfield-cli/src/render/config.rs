@@ -41,7 +41,7 @@ pub fn settings(out: &mut impl Write, config: &Config, as_json: bool) -> io::Res
         writeln!(out, "{DIM}# read: {}{DIM:#}", words::printable(&file))?;
     }
     for value in &explained {
-        let written = words::shortened(&toml(&value.value), LONGEST);
+        let written = words::shortened(&toml(&value.value), MAX_LENGTH);
         let origin = value.place.short();
         writeln!(
             out,
@@ -59,7 +59,7 @@ pub fn settings(out: &mut impl Write, config: &Config, as_json: bool) -> io::Res
         } else {
             ("off", WARM)
         };
-        let command = words::shortened(&server.shown_command().join(" "), LONGEST);
+        let command = words::shortened(&server.shown_command().join(" "), MAX_LENGTH);
         writeln!(
             out,
             "{NAME}{}{NAME:#}  {style}{state}{style:#}  {command}  {DIM}# {}{DIM:#}",
@@ -180,4 +180,4 @@ fn toml(value: &Value) -> String {
 }
 
 /// The maximum length of a value, in characters.
-const LONGEST: usize = 100;
+const MAX_LENGTH: usize = 100;

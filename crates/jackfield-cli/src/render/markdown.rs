@@ -56,7 +56,7 @@ impl Markdown {
             // Each piece parses the whole block again, which is too expensive for a long one.
             return String::new();
         }
-        if self.pending.len() > LONGEST {
+        if self.pending.len() > MAX_LENGTH {
             return self.finish();
         }
         let settled = settled_prefix(&masked(&self.pending));
@@ -151,7 +151,7 @@ fn seen(drawn: &str) -> impl Iterator<Item = (usize, char)> {
 const LONG: usize = 4 << 10;
 
 /// Longer blocks are cut.
-const LONGEST: usize = 64 << 10;
+const MAX_LENGTH: usize = 64 << 10;
 
 /// Narrower terminals break the lines themselves.
 const NARROWEST: usize = 20;

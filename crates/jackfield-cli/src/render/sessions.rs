@@ -75,7 +75,7 @@ fn table(out: &mut impl Write, rows: &[SessionRow]) -> io::Result<()> {
             out,
             "{NAME}{id:ids$}{NAME:#}  {DIM}{age:>wide$}{DIM:#}  {turns:>3}  {style}{state:states$}{style:#}"
         )?;
-        writeln!(out, "  {}", words::shortened(&title(row), LONGEST_TITLE))?;
+        writeln!(out, "  {}", words::shortened(&title(row), MAX_TITLE))?;
         if let Some(why) = &row.unreadable {
             writeln!(out, "  {WARM}!{WARM:#} {}", words::one_line(why))?;
         }
@@ -265,4 +265,4 @@ fn now() -> WallTime {
 }
 
 /// How much of a title is shown in a list.
-const LONGEST_TITLE: usize = 60;
+const MAX_TITLE: usize = 60;

@@ -155,7 +155,7 @@ impl RequestWriter<'_> {
         if call.ran_by == RanBy::Provider {
             return Ok(self.provider_call(at, block, call));
         }
-        let name = self.notes.called_name(at, &call.name, LONGEST_NAME);
+        let name = self.notes.called_name(at, &call.name, MAX_NAME);
         self.called_tools.push(name.clone());
         let caller = state::find(&block.opaque, self.owner, state::CALLER)
             .filter(|(_, json)| json.is_object());
@@ -283,7 +283,7 @@ impl RequestWriter<'_> {
 }
 
 /// The longest name of a tool (Claude Messages API).
-const LONGEST_NAME: usize = 128;
+const MAX_NAME: usize = 128;
 
 /// An image block with this source.
 pub(super) fn image_block(source: wire::Source) -> wire::Block {

@@ -161,7 +161,7 @@ fn rename_keys(fields: &mut Map<String, Value>, names: &BTreeMap<String, String>
 /// A similar name that the vendor accepts and that no other name maps to.
 fn to_valid_name(name: &str) -> String {
     let fit = |c| if is_usual(c) { c } else { '_' };
-    let mut fitting: String = name.chars().map(fit).take(LONGEST - 9).collect();
+    let mut fitting: String = name.chars().map(fit).take(MAX_LENGTH - 9).collect();
     let digest = Digest::of(name.as_bytes()).to_hex();
     fitting.push('_');
     fitting.extend(digest.chars().take(8));
@@ -169,7 +169,7 @@ fn to_valid_name(name: &str) -> String {
 }
 
 fn is_valid_name(name: &str) -> bool {
-    (1..=LONGEST).contains(&name.len()) && name.chars().all(is_usual)
+    (1..=MAX_LENGTH).contains(&name.len()) && name.chars().all(is_usual)
 }
 
 fn is_usual(c: char) -> bool {
@@ -194,4 +194,4 @@ const BY_NAME: [&str; 7] = [
 /// Those keywords whose names are not property names.
 const OTHER_NAMES: [&str; 3] = ["$defs", "definitions", "patternProperties"];
 /// The longest name of a property.
-const LONGEST: usize = 64;
+const MAX_LENGTH: usize = 64;

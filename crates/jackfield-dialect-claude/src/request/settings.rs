@@ -11,7 +11,7 @@ use crate::options::Profile;
 use crate::wire;
 
 /// The smallest thinking budget in tokens (Claude Messages API).
-const LEAST_BUDGET: u64 = 1024;
+const MIN_BUDGET: u64 = 1024;
 
 /// The name of a response format, as the wire format has none.
 pub(crate) const FORMAT_NAME: &str = "response";
@@ -201,9 +201,9 @@ fn adaptive(profile: &Profile, max_tokens: u64, notes: &mut Notes) -> Option<wir
     if profile.adaptive_thinking {
         return Some(kind("adaptive"));
     }
-    if profile.thinking_budget && max_tokens > LEAST_BUDGET {
+    if profile.thinking_budget && max_tokens > MIN_BUDGET {
         notes.approximated(NoteEffect::Quality, "thinking_by_budget", path);
-        return Some(budget((max_tokens / 2).max(LEAST_BUDGET)));
+        return Some(budget((max_tokens / 2).max(MIN_BUDGET)));
     }
     notes.dropped(NoteEffect::Quality, "thinking_not_supported", path);
     None
@@ -217,8 +217,8 @@ fn with_budget(
 ) -> Option<wire::Thinking> {
     let path = "settings.thinking";
     let requested = u64::from(requested);
-    if profile.thinking_budget && max_tokens > LEAST_BUDGET {
-        let fitting = requested.clamp(LEAST_BUDGET, max_tokens - 1);
+    if profile.thinking_budget && max_tokens > MIN_BUDGET {
+        let fitting = requested.clamp(MIN_BUDGET, max_tokens - 1);
         if fitting != requested {
             notes.approximated(NoteEffect::Quality, "thinking_budget_changed", path);
         }

@@ -19,11 +19,11 @@ pub(super) fn read(header: Option<&str>, forward_unknown: bool) -> Result<Betas,
     let mut sent: Vec<Value> = Vec::new();
     let names = header.unwrap_or_default().split(',').map(str::trim);
     for (n, beta) in names.filter(|beta| !beta.is_empty()).enumerate() {
-        if n == MOST {
-            let message = format!("more than {MOST} betas");
+        if n == LIMIT {
+            let message = format!("more than {LIMIT} betas");
             return Err(ServeError::new(ServeErrorKind::Invalid, message).at(HEADER));
         }
-        if beta.len() > LONGEST || !beta.bytes().all(is_usual) {
+        if beta.len() > MAX_LENGTH || !beta.bytes().all(is_usual) {
             let message = "a beta's name is up to 100 of A-Z, a-z, 0-9, `.`, `_` and `-`";
             return Err(ServeError::new(ServeErrorKind::Invalid, message).at(HEADER));
         }
@@ -83,9 +83,9 @@ const fn is_usual(byte: u8) -> bool {
 }
 
 const HEADER: &str = "anthropic-beta";
-const LONGEST: usize = 100;
+const MAX_LENGTH: usize = 100;
 const THREADS: &str = "message-threads";
-const MOST: usize = 64;
+const LIMIT: usize = 64;
 
 /// Betas of every request, and those that do not affect our answers.
 const PASSED: [&str; 9] = [

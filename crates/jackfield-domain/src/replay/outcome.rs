@@ -42,7 +42,7 @@ pub(super) fn possible_results(
     match size.saturating_sub(known_size) {
         // The tool itself may have returned a text that looks like the marker.
         0 => Ok(vec![unchanged]),
-        lost if lost > LONGEST => Err(MissingRecord::Outcome { size }),
+        lost if lost > MAX_LENGTH => Err(MissingRecord::Outcome { size }),
         lost => {
             whole.content.push(OutcomePart::Image(Image {
                 detail: None,
@@ -55,7 +55,7 @@ pub(super) fn possible_results(
 
 /// A result of which only the size is known.
 pub(super) fn filler_result(size: usize, is_error: bool) -> Result<ToolResult, MissingRecord> {
-    if size > LONGEST {
+    if size > MAX_LENGTH {
         return Err(MissingRecord::Outcome { size });
     }
     Ok(ToolResult {
@@ -76,4 +76,4 @@ fn marked_size(marker: &str, limit: usize) -> Option<usize> {
 }
 
 /// The maximum size that a filler replaces, in bytes: far above what is ever read from a tool.
-const LONGEST: usize = 64 * 1024 * 1024;
+const MAX_LENGTH: usize = 64 * 1024 * 1024;

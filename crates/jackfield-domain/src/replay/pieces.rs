@@ -88,7 +88,7 @@ pub(super) fn partial_reply(
         pieces.push(Delta::TextAppended { index, text });
         pieces.push(ended);
     } else if !is_visible {
-        for _ in 0..more.min(MOST_UNSEEN) / 2 {
+        for _ in 0..more.min(MAX_UNSEEN) / 2 {
             pieces.push(block_started(index));
             pieces.push(ended.clone());
         }
@@ -141,4 +141,4 @@ fn block_index(message: &str) -> u32 {
 }
 
 /// The maximum amount of filler without visible content, in units.
-const MOST_UNSEEN: usize = 1 << 12;
+const MAX_UNSEEN: usize = 1 << 12;

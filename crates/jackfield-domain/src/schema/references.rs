@@ -110,7 +110,7 @@ impl<'s> SchemaDocument<'s> {
     fn resolve(&self, reference: &str) -> Option<&'s Value> {
         let first = self.resolve_once(reference)?;
         let mut schema = first;
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             match schema.get("$ref").and_then(Value::as_str) {
                 Some(next) => schema = self.resolve_once(next)?,
                 None => return Some(first),
@@ -217,5 +217,5 @@ const BY_NAME: [&str; 6] = [
 /// Keywords whose value is data.
 const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
 /// The maximum length of a chain of references.
-const MOST_STEPS: usize = 32;
+const MAX_STEPS: usize = 32;
 const REFERENCES: [&str; 3] = ["$dynamicRef", "$recursiveRef", "$ref"];

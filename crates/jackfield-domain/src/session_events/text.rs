@@ -89,7 +89,7 @@ pub enum TextStart {
 
 /// The maximum length of one piece, in bytes. It is large so that a returning watcher catches up in few pieces,
 /// and bounded so that the reply is not locked for long.
-const LONGEST: usize = 256 * 1024;
+const MAX_LENGTH: usize = 256 * 1024;
 
 /// A reply, in flight or recorded.
 #[derive(Clone, Copy)]
@@ -156,7 +156,7 @@ impl ReplyText<'_> {
         } else if let Some(rest) = text.get(place.offset - 1..)
             && !rest.is_empty()
         {
-            let more = rest.get(..rest.floor_char_boundary(LONGEST))?;
+            let more = rest.get(..rest.floor_char_boundary(MAX_LENGTH))?;
             place.offset += more.len();
             place.units += more.len();
             let kind = self.kind_of(place.block)?;

@@ -293,7 +293,7 @@ impl Decider<'_> {
                 UnknownPolicy::Ask => AfterLoss::Ask,
                 UnknownPolicy::Report => AfterLoss::Report,
                 // An accepted job continues elsewhere; it is polled, never run again.
-                UnknownPolicy::Retry if attempt.attempt < MOST_ATTEMPTS && handle.is_none() => {
+                UnknownPolicy::Retry if attempt.attempt < MAX_ATTEMPTS && handle.is_none() => {
                     AfterLoss::Repeat
                 }
                 UnknownPolicy::Retry => AfterLoss::Report,
@@ -415,4 +415,4 @@ fn end_for_streamed_call(call: &ToolCall, finish: &FinishReason) -> TurnEnd {
 }
 
 /// The maximum number of attempts of a call whose outcome is unknown, if the policy is to retry.
-const MOST_ATTEMPTS: u32 = 3;
+const MAX_ATTEMPTS: u32 = 3;

@@ -235,8 +235,7 @@ impl Decider<'_> {
             RetryAdvice::Never => None,
             RetryAdvice::After(wait) => (wait <= setup.limits.retry_after).then_some(wait),
             RetryAdvice::AtOnce | RetryAdvice::Backoff => {
-                let full =
-                    LONGEST_BACKOFF.min(FIRST_BACKOFF * 2_u32.pow(self.turn.failures.min(8)));
+                let full = MAX_BACKOFF.min(FIRST_BACKOFF * 2_u32.pow(self.turn.failures.min(8)));
                 Some(full.mul_f64(self.jitter(attempt)))
             }
         }
@@ -308,4 +307,4 @@ fn protocol_failure(violation: &ProtocolViolation) -> ModelFailure {
 const MAX_AT_ONCE: u32 = 2;
 /// The first pause, before jitter halves it at most: no pause is shorter than 0.5 s.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(8);
+const MAX_BACKOFF: Duration = Duration::from_secs(8);

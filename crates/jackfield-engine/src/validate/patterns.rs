@@ -21,7 +21,7 @@ pub(super) struct PatternBudget {
 impl Default for PatternBudget {
     fn default() -> Self {
         Self {
-            left: AtomicUsize::new(MOST_OF_ALL),
+            left: AtomicUsize::new(MAX_TOTAL),
         }
     }
 }
@@ -52,7 +52,7 @@ impl PatternCompiler {
             size,
         } = self;
         if back {
-            let limits = PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKING);
+            let limits = PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKING);
             options.with_pattern_options(limits.size_limit(size).dfa_size_limit(size.max(CACHE)))
         } else {
             let limits = PatternOptions::regex().size_limit(size);
@@ -64,9 +64,9 @@ impl PatternCompiler {
     const fn max_text_len(self) -> usize {
         if self.backtracks {
             // Backtracking may scan the rest of the text from each position.
-            (MOST_STEPS_BACK / self.size).isqrt()
+            (MAX_STEPS_BACK / self.size).isqrt()
         } else {
-            MOST_STEPS / self.size
+            MAX_STEPS / self.size
         }
     }
 }
@@ -179,9 +179,9 @@ impl Names {
     /// Whether the names of a value can be matched with them in time.
     pub(super) fn accepts(&self, value: &Value) -> bool {
         let mut left = if self.compiler.backtracks {
-            MOST_OF_NAMES_BACK
+            MAX_NAMES_BACK_LENGTH
         } else {
-            MOST_OF_NAMES
+            MAX_NAMES_LENGTH
         };
         self.count == 0 || self.names_fit(value, &mut left)
     }
@@ -192,7 +192,7 @@ impl Names {
             Value::Object(fields) => fields.iter().all(|(name, field)| {
                 let cost = self.count.saturating_mul(name.len() + 1);
                 let taken = left.checked_sub(cost).map(|less| *left = less);
-                let short = name.len() <= LONGEST_NAME.min(self.compiler.max_text_len());
+                let short = name.len() <= MAX_NAME.min(self.compiler.max_text_len());
                 taken.is_some() && short && self.names_fit(field, left)
             }),
             Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => true,
@@ -203,19 +203,19 @@ impl Names {
 /// The memory that a pattern needs for matching, besides its compiled form, in bytes.
 const CACHE: usize = 64 << 10;
 /// The maximum length of a name that is matched with patterns.
-const LONGEST_NAME: usize = 1024;
+const MAX_NAME: usize = 1024;
 /// The backtracking limit of one match.
-const MOST_BACKTRACKING: usize = 30_000;
+const MAX_BACKTRACKING: usize = 30_000;
 /// The maximum size of all compiled patterns of a schema, in bytes.
-const MOST_OF_ALL: usize = 64 << 20;
+const MAX_TOTAL: usize = 64 << 20;
 /// The maximum bytes of names times the number of patterns for names.
-const MOST_OF_NAMES: usize = 16 << 20;
-/// Like `MOST_OF_NAMES`, if one of the patterns needs backtracking.
-const MOST_OF_NAMES_BACK: usize = 256 << 10;
+const MAX_NAMES_LENGTH: usize = 16 << 20;
+/// Like `MAX_NAMES_LENGTH`, if one of the patterns needs backtracking.
+const MAX_NAMES_BACK_LENGTH: usize = 256 << 10;
 /// The maximum of pattern size times text length.
-const MOST_STEPS: usize = 1 << 38;
+const MAX_STEPS: usize = 1 << 38;
 /// The maximum of pattern size times the square of the text length, for backtracking.
-const MOST_STEPS_BACK: usize = 1 << 41;
+const MAX_STEPS_BACK: usize = 1 << 41;
 /// The compiled size limits that are tried in order, in bytes.
 const SIZES: [usize; 3] = [SMALLEST, 256 << 10, 10 << 20];
 const SMALLEST: usize = 16 << 10;

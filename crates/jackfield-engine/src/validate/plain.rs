@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 /// each other, so each of its parts visits each part of the value at most once. A schema with a keyword that is
 /// unknown here is not plain.
 pub(crate) fn size(schema: &Value) -> Option<usize> {
-    let mut left = MOST;
+    let mut left = LIMIT;
     count_schema(schema, DEEPEST, &mut left)?;
-    Some(MOST - left)
+    Some(LIMIT - left)
 }
 
 fn count_schema(schema: &Value, depth: usize, left: &mut usize) -> Option<()> {
@@ -102,4 +102,4 @@ const BYTES: usize = 8;
 /// The maximum depth of a plain schema.
 const DEEPEST: usize = 16;
 /// The maximum size of a plain schema.
-const MOST: usize = 512;
+const LIMIT: usize = 512;

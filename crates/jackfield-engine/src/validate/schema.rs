@@ -16,19 +16,19 @@ use super::watch::step;
 /// Why a schema is refused before its tool is offered, as the end of a sentence about it; `None` if it is not.
 pub(crate) fn limit_violation(schema: &Value) -> Option<String> {
     let size = SchemaSize::measure(schema);
-    if size.bytes > MOST_BYTES {
+    if size.bytes > MAX_BYTES {
         let bytes = size.bytes;
         return Some(format!(
-            "has {bytes} bytes, and at most {MOST_BYTES} are allowed"
+            "has {bytes} bytes, and at most {MAX_BYTES} are allowed"
         ));
     }
-    if size.levels > MOST_LEVELS {
-        return Some(format!("is nested deeper than {MOST_LEVELS} levels"));
+    if size.levels > MAX_LEVELS {
+        return Some(format!("is nested deeper than {MAX_LEVELS} levels"));
     }
-    if size.references > MOST_REFERENCES {
+    if size.references > MAX_REFERENCES {
         let references = size.references;
         return Some(format!(
-            "has {references} references, and at most {MOST_REFERENCES} are allowed"
+            "has {references} references, and at most {MAX_REFERENCES} are allowed"
         ));
     }
     None
@@ -110,7 +110,7 @@ impl SchemaSize {
             Value::Array(items) => {
                 self.levels = self.levels.max(level);
                 self.bytes += 2 + items.len().saturating_sub(1);
-                if level <= MOST_LEVELS {
+                if level <= MAX_LEVELS {
                     items.iter().for_each(|item| self.add(item, level + 1));
                 }
             }
@@ -122,7 +122,7 @@ impl SchemaSize {
                 for (name, field) in fields {
                     self.bytes += name.len() + 3;
                     self.references += usize::from(REFERENCES.contains(&&**name));
-                    if level <= MOST_LEVELS {
+                    if level <= MAX_LEVELS {
                         self.add(field, level + 1);
                     }
                 }
@@ -217,9 +217,9 @@ fn expands_too_far(schema: &Value) -> bool {
         return false;
     }
     let size = SchemaSize::measure(schema);
-    size.references * size.levels > MOST_STEPS_DOWN
-        || expanded.size_of(schema) > MOST_UNFOLDED
-        || expanded.unresolved > MOST_UNRESOLVED
+    size.references * size.levels > MAX_STEPS_DOWN
+        || expanded.size_of(schema) > MAX_UNFOLDED
+        || expanded.unresolved > MAX_UNRESOLVED
 }
 
 /// Computes the size of a schema with all references expanded.
@@ -315,17 +315,17 @@ const DATA: &[&str] = &["const", "enum"];
 /// The marker keyword; no one else uses the name.
 const MARK: &str = "$jackfield-step";
 /// The maximum size of a schema, in bytes.
-const MOST_BYTES: usize = 64 << 10;
+const MAX_BYTES: usize = 64 << 10;
 /// The maximum nesting depth of a schema.
-const MOST_LEVELS: usize = 64;
+const MAX_LEVELS: usize = 64;
 /// The maximum number of references in a schema.
-const MOST_REFERENCES: usize = 256;
+const MAX_REFERENCES: usize = 256;
 /// The maximum depth of a schema with all references expanded, where no marker limits the work.
-const MOST_STEPS_DOWN: usize = 2000;
+const MAX_STEPS_DOWN: usize = 2000;
 /// The maximum size of a schema with all references expanded, where no marker limits the work.
-const MOST_UNFOLDED: u64 = 1 << 14;
+const MAX_UNFOLDED: u64 = 1 << 14;
 /// The maximum number of references to other documents.
-const MOST_UNRESOLVED: usize = 8;
+const MAX_UNRESOLVED: usize = 8;
 /// Parts of the URIs of drafts in which keywords beside a reference are ignored.
 const OLD_DRAFTS: &[&str] = &["/draft-03/", "/draft-04/", "/draft-06/", "/draft-07/"];
 /// The keyword for text patterns.

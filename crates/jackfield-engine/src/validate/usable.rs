@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::patterns::{Pattern, PatternBudget};
 use super::watch::{WorkLimits, WorkStopped, watched};
-use super::{MOST_NODES, plain, schema as compiled};
+use super::{MAX_NODES, plain, schema as compiled};
 
 /// The repaired schema for validating calls, if the tool's own is broken and could be repaired.
 ///
@@ -18,7 +18,7 @@ use super::{MOST_NODES, plain, schema as compiled};
 /// Why no call could ever be validated, as the end of a sentence about the schema.
 pub(crate) fn repair(own: &Value, until: Instant) -> Result<Option<Value>, String> {
     let bounds = WorkLimits {
-        steps: MOST_NODES,
+        steps: MAX_NODES,
         deadline: until,
     };
     match watched(bounds, || repair_unbounded(own)) {

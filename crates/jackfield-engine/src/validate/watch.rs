@@ -74,7 +74,7 @@ pub(crate) fn step() {
     };
     watch.steps += 1;
     WATCH.set(Some(watch));
-    let stopped = if watch.start_address.abs_diff(stack_address()) > MOST_STACK {
+    let stopped = if watch.start_address.abs_diff(stack_address()) > MAX_STACK {
         WorkStopped::TooDeep
     } else if watch.steps > watch.limits.steps {
         WorkStopped::TooMuch
@@ -115,4 +115,4 @@ fn stack_address() -> usize {
 /// The clock is checked every this many steps.
 const LOOK: u64 = 16;
 /// The maximum stack use, in bytes: half of a thread's default stack.
-const MOST_STACK: usize = 1 << 20;
+const MAX_STACK: usize = 1 << 20;

@@ -180,17 +180,17 @@ async fn what_comes_late_of_a_session_in_passing_is_kept_nowhere() {
 
 #[tokio::test(start_paused = true)]
 async fn of_many_late_outcomes_at_once_only_so_many_are_on_their_way() {
-    const MOST: usize = 64;
+    const LIMIT: usize = 64;
     let faulty = FaultyJournal::new(Arc::new(MemoryJournal::default()));
     let journal: Arc<dyn Journal> = Arc::new(faulty.clone());
     let (model, toolbox) = (ScriptedModel::new(), toolbox());
     let (many, one) = (Gate::new(), Gate::new());
-    for _ in 0..=MOST {
+    for _ in 0..=LIMIT {
         toolbox.push_call("act", outliving("one of many", &many));
     }
     toolbox.push_call("act", outliving("the last", &one));
     model
-        .push_reply(ScriptedReply::calls([("box__act", "{}"); MOST + 1]))
+        .push_reply(ScriptedReply::calls([("box__act", "{}"); LIMIT + 1]))
         .push_reply(ScriptedReply::calls([("box__act", "{}")]))
         .push_reply(ScriptedReply::text("nobody knows"));
     let engine = engine(&journal, &model, &toolbox);
@@ -206,13 +206,13 @@ async fn of_many_late_outcomes_at_once_only_so_many_are_on_their_way() {
     // When nothing can go on by itself, all that will ever be on their way are.
     tokio::time::sleep(Duration::from_secs(1)).await;
     held.open();
-    heard(&journal, MOST as u64).await;
+    heard(&journal, LIMIT as u64).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let loaded = journal.load(&session()).await.expect("a session");
-    assert_eq!(loaded.deliveries.len(), MOST, "one was too many");
+    assert_eq!(loaded.deliveries.len(), LIMIT, "one was too many");
     // Then there is room again.
     one.open();
-    let loaded = heard(&journal, MOST as u64 + 1).await;
+    let loaded = heard(&journal, LIMIT as u64 + 1).await;
     let last = loaded.deliveries.last().map(|last| format!("{last:?}"));
     assert!(last.is_some_and(|last| last.contains("the last")));
 }

@@ -132,8 +132,8 @@ pub(crate) async fn deny(
     OptionalJsonBody(Deny { reason }): OptionalJsonBody<Deny>,
 ) -> Result<Json<ApprovalView>, ProblemDetails> {
     let reason = reason.unwrap_or_default();
-    if reason.len() > LONGEST_REASON {
-        let why = format!("a reason has at most {LONGEST_REASON} bytes");
+    if reason.len() > MAX_REASON {
+        let why = format!("a reason has at most {MAX_REASON} bytes");
         return Err(ProblemDetails::field("/reason", why));
     }
     let question = find(&gateway, &client, &id).await?;
@@ -228,4 +228,4 @@ fn closed_problem(how: WaitEndKind, by: Option<&str>, at: &str) -> ProblemDetail
 }
 
 /// The maximum length of a reason, in bytes.
-const LONGEST_REASON: usize = 10_000;
+const MAX_REASON: usize = 10_000;

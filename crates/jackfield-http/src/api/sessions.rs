@@ -88,9 +88,9 @@ pub(crate) async fn list(
     let search = filter.search.filter(|search| !search.trim().is_empty());
     if search
         .as_ref()
-        .is_some_and(|search| search.len() > LONGEST_SEARCH)
+        .is_some_and(|search| search.len() > MAX_SEARCH)
     {
-        let why = format!("at most {LONGEST_SEARCH} bytes can be searched for");
+        let why = format!("at most {MAX_SEARCH} bytes can be searched for");
         return Err(ProblemDetails::parameter("search", why));
     }
     let mut before = filter.page.as_deref().map(parse_page_token).transpose()?;
@@ -106,7 +106,7 @@ pub(crate) async fn list(
         let found = gateway.engine().sessions(&query).await?;
         let is_last = found.len() < PAGE;
         for row in found {
-            if rows.len() == limit || examined == MOST_LOOKED_AT {
+            if rows.len() == limit || examined == MAX_EXAMINED {
                 next = before.as_ref().map(page_token);
                 break 'pages;
             }
@@ -350,9 +350,9 @@ pub(crate) async fn row(
 fn limit(given: Option<usize>) -> Result<usize, ProblemDetails> {
     match given {
         None => Ok(USUAL_LIMIT),
-        Some(limit @ 1..=MOST) => Ok(limit),
+        Some(limit @ 1..=LIMIT) => Ok(limit),
         Some(limit) => {
-            let why = format!("a number from 1 to {MOST} is expected, not {limit}");
+            let why = format!("a number from 1 to {LIMIT} is expected, not {limit}");
             Err(ProblemDetails::parameter("limit", why))
         }
     }
@@ -374,11 +374,11 @@ fn parse_page_token(text: &str) -> Result<(WallTime, SessionId), ProblemDetails>
 const JSON: &str = "application/json";
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 /// The maximum length of a search text.
-const LONGEST_SEARCH: usize = 1_000;
+const MAX_SEARCH: usize = 1_000;
 /// The maximum page size.
-const MOST: usize = 200;
+const LIMIT: usize = 200;
 /// The maximum number of sessions examined for one page, where most belong to other principals.
-const MOST_LOOKED_AT: usize = 2_000;
+const MAX_EXAMINED: usize = 2_000;
 /// How many rows are read at once.
 const PAGE: usize = 200;
 /// The default page size.

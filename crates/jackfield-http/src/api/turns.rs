@@ -220,7 +220,7 @@ pub(crate) async fn cancel(
         }
         Ok::<_, EngineError>(())
     };
-    let status = match timeout(PATIENCE, over).await {
+    let status = match timeout(TIME_LIMIT_COUNT, over).await {
         Ok(over) => {
             over?;
             StatusCode::OK
@@ -339,8 +339,8 @@ pub(super) async fn find(
 /// Validates the name of an end user.
 fn user(user: Option<String>) -> Result<Option<String>, ProblemDetails> {
     match user {
-        Some(user) if user.trim().is_empty() || user.len() > LONGEST_USER => {
-            let why = format!("1 to {LONGEST_USER} bytes are expected");
+        Some(user) if user.trim().is_empty() || user.len() > MAX_USER => {
+            let why = format!("1 to {MAX_USER} bytes are expected");
             Err(ProblemDetails::field("/user", why))
         }
         user => Ok(user),
@@ -356,6 +356,6 @@ pub(crate) fn delivery_id(what: &str) -> Result<DeliveryId, ProblemDetails> {
 /// The dialect recorded for turns of this API.
 const DIALECT: &str = "api";
 /// The maximum length of an end user's name.
-const LONGEST_USER: usize = 128;
+const MAX_USER: usize = 128;
 /// How long a cancel waits for the end of the turn.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIME_LIMIT_COUNT: Duration = Duration::from_secs(5);

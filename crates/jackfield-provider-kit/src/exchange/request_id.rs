@@ -9,8 +9,14 @@ pub(super) fn from_headers(headers: &HeaderMap, own: &str) -> Option<Arc<str>> {
     let text = |name: &str| headers.get(name)?.to_str().ok();
     let mut ids = [own, "request-id", "x-request-id"].into_iter();
     let id = ids.find_map(|name| text(name).filter(|id| !id.trim().is_empty()))?;
-    Some(id.trim().chars().take(LONGEST).collect::<String>().into())
+    Some(
+        id.trim()
+            .chars()
+            .take(MAX_LENGTH)
+            .collect::<String>()
+            .into(),
+    )
 }
 
 /// How many characters are kept.
-const LONGEST: usize = 128;
+const MAX_LENGTH: usize = 128;

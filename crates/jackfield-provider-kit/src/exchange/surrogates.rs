@@ -105,7 +105,7 @@ fn replace(json: &mut String) {
 fn find_all(json: &str, kind: impl Fn(&LoneSurrogate) -> bool) -> Vec<LoneSurrogate> {
     let mut found = Vec::new();
     for_each(json, |half| {
-        if found.len() < MOST && kind(&half) {
+        if found.len() < LIMIT && kind(&half) {
             found.push(half);
         }
     });
@@ -172,7 +172,7 @@ fn unit(bytes: &[u8], at: usize) -> Option<u16> {
 /// The length of an escape in bytes.
 const ESCAPE: usize = 6;
 /// How many strings of an event may continue in the next one.
-const MOST: usize = 16;
+const LIMIT: usize = 16;
 const HIGH_FIRST: u16 = 0xD800;
 const HIGH_LAST: u16 = 0xDBFF;
 const LOW_FIRST: u16 = 0xDC00;

@@ -49,10 +49,7 @@ fn committed(appended: Appended) {
 }
 
 /// Appends; says whether that was done where it was asked for.
-async fn append_at_once(
-    (journal, last): &(SqliteJournal, LastThread),
-    append: &Append,
-) -> bool {
+async fn append_at_once((journal, last): &(SqliteJournal, LastThread), append: &Append) -> bool {
     committed(journal.append(append).await);
     *last.0.lock().expect("nobody panicked") == Some(thread::current().id())
 }

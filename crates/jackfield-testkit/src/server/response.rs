@@ -212,7 +212,7 @@ impl Response {
             text.push_str(&format!(", {name}: {value}"));
         }
         let is_piece = |step: &ResponseStep| step.bytes().is_some();
-        let merged = self.steps.iter().filter(|step| is_piece(step)).count() > MOST_PIECES;
+        let merged = self.steps.iter().filter(|step| is_piece(step)).count() > MAX_PIECES;
         let runs = self
             .steps
             .chunk_by(|one, next| merged && is_piece(one) && is_piece(next));
@@ -323,7 +323,7 @@ impl ResponseStep {
 }
 
 /// The most pieces that are shown one by one.
-const MOST_PIECES: usize = 20;
+const MAX_PIECES: usize = 20;
 
 /// Bytes as a text on one line: whole characters as they are, all others escaped.
 fn visible(bytes: &[u8]) -> String {

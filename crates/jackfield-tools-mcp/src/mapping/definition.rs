@@ -53,9 +53,9 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Mappe
     let definition: Definition<'_> =
         serde_json::from_str(text).map_err(|error| format!("a tool cannot be read: {error}"))?;
     let name = definition.name.unwrap_or_default();
-    if name.is_empty() || name.len() > LONGEST_NAME {
+    if name.is_empty() || name.len() > MAX_NAME {
         return Err(format!(
-            "a tool is left out: its name has {} bytes, and 1 to {LONGEST_NAME} are read",
+            "a tool is left out: its name has {} bytes, and 1 to {MAX_NAME} are read",
             name.len()
         ));
     }
@@ -116,7 +116,7 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Mappe
     let title = definition.title.or(annotated);
     let icon = definition.meta.as_ref().and_then(|meta| meta.get(ICON));
     let icon = icon.and_then(Value::as_str).filter(|icon| {
-        let short = !icon.is_empty() && icon.len() <= LONGEST_ICON;
+        let short = !icon.is_empty() && icon.len() <= MAX_ICON;
         short
             && !icon
                 .chars()
@@ -167,21 +167,21 @@ fn shown(name: &str) -> String {
 
 /// Parses a schema if it is within the limits on size.
 fn schema(text: &str) -> Result<Value, String> {
-    if text.len() > MOST_BYTES {
+    if text.len() > MAX_BYTES {
         return Err(format!(
-            "has {} bytes, and at most {MOST_BYTES} are allowed",
+            "has {} bytes, and at most {MAX_BYTES} are allowed",
             text.len()
         ));
     }
-    if levels(text) > MOST_LEVELS {
-        return Err(format!("is nested deeper than {MOST_LEVELS} levels"));
+    if levels(text) > MAX_LEVELS {
+        return Err(format!("is nested deeper than {MAX_LEVELS} levels"));
     }
     let schema: Value =
         serde_json::from_str(text).map_err(|error| format!("cannot be read: {error}"))?;
     let references = references(&schema);
-    if references > MOST_REFERENCES {
+    if references > MAX_REFERENCES {
         return Err(format!(
-            "has {references} references, and at most {MOST_REFERENCES} are allowed"
+            "has {references} references, and at most {MAX_REFERENCES} are allowed"
         ));
     }
     Ok(schema)
@@ -256,12 +256,12 @@ fn references(schema: &Value) -> usize {
 /// The key in `_meta` by which another Jackfield sends a tool's icon.
 const ICON: &str = "jackfield/icon";
 /// The most bytes of an icon: one character, possibly composed of several code points.
-const LONGEST_ICON: usize = 32;
+const MAX_ICON: usize = 32;
 /// The longest name of a tool, in bytes.
-const LONGEST_NAME: usize = 1024;
+const MAX_NAME: usize = 1024;
 /// The largest schema, in bytes.
-const MOST_BYTES: usize = 64 << 10;
+const MAX_BYTES: usize = 64 << 10;
 /// The most levels of nesting in a schema.
-const MOST_LEVELS: usize = 64;
+const MAX_LEVELS: usize = 64;
 /// The most references in a schema.
-const MOST_REFERENCES: usize = 256;
+const MAX_REFERENCES: usize = 256;

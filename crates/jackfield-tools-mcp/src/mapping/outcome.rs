@@ -96,7 +96,7 @@ fn part(part: &Value) -> OutcomePart {
         _ => None,
     };
     known.unwrap_or_else(|| {
-        let shown: String = part.to_string().chars().take(LONGEST_UNKNOWN).collect();
+        let shown: String = part.to_string().chars().take(MAX_UNKNOWN).collect();
         OutcomePart::Text(format!("[a part that cannot be read: {shown}]").into())
     })
 }
@@ -175,4 +175,4 @@ const KNOWN: [&str; 6] = [
     "toolResult",
 ];
 /// How much of an unknown part is shown, in characters.
-const LONGEST_UNKNOWN: usize = 500;
+const MAX_UNKNOWN: usize = 500;

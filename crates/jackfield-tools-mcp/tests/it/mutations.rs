@@ -275,7 +275,7 @@ async fn whatever_a_server_writes_ends_in_time_and_without_a_crash() {
             let _turn = turns.acquire_owned().await;
             let talk = talk(kind, era, message, place, odd, &bytes);
             let begun = Instant::now();
-            let held = tokio::time::timeout(LONGEST, held(&talk)).await;
+            let held = tokio::time::timeout(MAX_TIME, held(&talk)).await;
             let what = || {
                 talk.iter()
                     .map(|line| String::from_utf8_lossy(line).into_owned())
@@ -302,4 +302,4 @@ const CASES: usize = 160;
 /// How long a server has for each of its answers.
 const LIMIT: Duration = Duration::from_millis(400);
 /// How long a talk may take in all, on a machine that does much else.
-const LONGEST: Duration = Duration::from_secs(30);
+const MAX_TIME: Duration = Duration::from_secs(30);

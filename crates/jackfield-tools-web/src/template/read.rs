@@ -85,7 +85,7 @@ fn fixed(text: &str) -> Result<String, InvalidTemplate> {
 /// Whether this is a valid parameter name for every model.
 pub(crate) fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-    (1..=MOST_NAME).contains(&name.len()) && name.chars().all(fits)
+    (1..=MAX_NAME).contains(&name.len()) && name.chars().all(fits)
 }
 
 /// Whether this is a valid name of an environment variable.
@@ -99,4 +99,4 @@ const FIXED: &str = "%-._~!$&'()*+,;=:@?/";
 /// Encodes only non-ASCII characters.
 const NOTHING: &AsciiSet = &AsciiSet::EMPTY;
 /// The longest name of a parameter.
-const MOST_NAME: usize = 64;
+const MAX_NAME: usize = 64;

@@ -58,7 +58,7 @@ impl Pin {
     pub(crate) fn of(definition: &Arc<Value>) -> Self {
         let text = canonical_json(definition);
         Self {
-            definition: (text.len() <= LONGEST).then(|| Arc::clone(definition)),
+            definition: (text.len() <= MAX_LENGTH).then(|| Arc::clone(definition)),
             digest: Digest::of(text.as_bytes()),
         }
     }
@@ -130,7 +130,7 @@ impl PinFile {
             // The path is inaccessible: nothing was ever stored there, or all of it is out of reach.
             Err(error) => return Err(no_place(error)),
         }
-        let bytes = read_at_most(&self.file, MOST);
+        let bytes = read_at_most(&self.file, LIMIT);
         let bytes = bytes.map_err(|error| damaged(format!("it cannot be read: {error}")))?;
         let value: Value = serde_json::from_slice(&bytes)
             .map_err(|error| damaged(format!("it is damaged: {error}")))?;
@@ -165,7 +165,7 @@ impl PinFile {
         let mut accepted = self.read()?;
         if change(&mut accepted) {
             let text = text(&self.server, &mut accepted);
-            if text.len() as u64 > MOST {
+            if text.len() as u64 > LIMIT {
                 return Err(PinFileError::Full);
             }
             write(&self.file, &text).map_err(no_place)?;
@@ -189,7 +189,7 @@ impl PinFile {
         loop {
             match lock.try_lock() {
                 Ok(()) => return Ok(lock),
-                Err(TryLockError::WouldBlock) if since.elapsed() < PATIENCE => {
+                Err(TryLockError::WouldBlock) if since.elapsed() < TIME_LIMIT_COUNT => {
                     std::thread::sleep(PAUSE);
                 }
                 Err(TryLockError::WouldBlock) => {
@@ -230,7 +230,7 @@ fn text(server: &str, accepted: &mut Accepted) -> String {
         let definition = pin.definition.take();
         pin.definition = definition.filter(|definition| {
             bytes = bytes.saturating_add(canonical_json(definition).len());
-            bytes <= LONGEST_ALTOGETHER
+            bytes <= MAX_TOTAL_TIME
         });
         let form = json!({
             "digest": pin.digest.to_hex(),
@@ -273,12 +273,12 @@ fn own(options: &mut OpenOptions) -> &mut OpenOptions {
 /// The format version of the file.
 const FORMAT: u64 = 1;
 /// The maximum length of a definition stored with its text, in bytes.
-const LONGEST: usize = 256 << 10;
+const MAX_LENGTH: usize = 256 << 10;
 /// The maximum total length of definitions stored with their texts, in bytes.
-const LONGEST_ALTOGETHER: usize = 16 << 20;
+const MAX_TOTAL_TIME: usize = 16 << 20;
 /// The maximum size of the file, in bytes.
-const MOST: u64 = 64 << 20;
+const LIMIT: u64 = 64 << 20;
 /// How long to wait for the lock.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIME_LIMIT_COUNT: Duration = Duration::from_secs(5);
 /// The poll interval of the lock.
 const PAUSE: Duration = Duration::from_millis(5);

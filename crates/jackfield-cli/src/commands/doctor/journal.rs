@@ -183,14 +183,14 @@ async fn check_integrity(opened: &OpenJournal, shown: &str) -> Vec<DoctorCheck> 
     let took = began.elapsed();
     let many = checked.damage.len();
     let mut checks: Vec<DoctorCheck> = Vec::new();
-    for what in checked.damage.iter().take(MOST_NAMED) {
+    for what in checked.damage.iter().take(MAX_NAMED) {
         checks.push(
             DoctorCheck::failed(Area::Sessions, what, damage_help(admin))
                 .with_page(TroubleshootingSection::Sessions),
         );
     }
-    if many > MOST_NAMED {
-        let says = format!("and {} more are damaged", many - MOST_NAMED);
+    if many > MAX_NAMED {
+        let says = format!("and {} more are damaged", many - MAX_NAMED);
         checks.push(
             DoctorCheck::failed(Area::Sessions, says, damage_help(admin))
                 .with_page(TroubleshootingSection::Sessions),
@@ -264,7 +264,7 @@ fn check_sessions(file: &str, rows: &[SessionRow]) -> Vec<DoctorCheck> {
         }
     }
     let unreadable: Vec<&SessionRow> = rows.iter().filter(|row| row.unreadable.is_some()).collect();
-    for row in unreadable.iter().take(MOST_NAMED) {
+    for row in unreadable.iter().take(MAX_NAMED) {
         let why = row.unreadable.as_deref().unwrap_or_default();
         let says = format!("session {} is left alone: {why}", row.session);
         let help = "use the version that wrote it, or restore a copy of the file";
@@ -300,4 +300,4 @@ const SILENCE: Duration = Duration::from_secs(2);
 const NAME_ANOTHER: &str = "name a file that can be written with `--db FILE` or JACKFIELD_DB";
 
 /// How many unreadable sessions are named.
-const MOST_NAMED: usize = 10;
+const MAX_NAMED: usize = 10;

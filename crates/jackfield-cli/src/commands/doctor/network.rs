@@ -177,7 +177,7 @@ fn model((what, model): &(String, Arc<str>), listed: &[ListedModel]) -> DoctorCh
     let says = format!("{what} is `{model}`, which the provider does not list");
     let mut near: Vec<&str> = listed.iter().map(|listed| &*listed.id).collect();
     near.sort_by_key(|id| std::cmp::Reverse(common_prefix_len(id, model)));
-    near.truncate(MOST_NAMED);
+    near.truncate(MAX_NAMED);
     let help = if near.is_empty() {
         "it may be known by this name all the same; the provider lists no models".to_owned()
     } else {
@@ -202,4 +202,4 @@ fn common_prefix_len(one: &str, other: &str) -> usize {
 }
 
 /// How many models are named.
-const MOST_NAMED: usize = 4;
+const MAX_NAMED: usize = 4;

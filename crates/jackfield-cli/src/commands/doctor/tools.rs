@@ -23,12 +23,12 @@ pub(super) fn server(
             return vec![DoctorCheck::skipped(Area::Servers, says)];
         }
         let waiting = pending.wait(format!("the MCP server `{id}`"));
-        let tried = timeout(LONGEST, server.test()).await;
+        let tried = timeout(MAX_TIME, server.test()).await;
         drop(waiting);
         let Ok(tested) = tried else {
             let says = format!(
                 "`{id}` neither started nor failed within {} s",
-                LONGEST.as_secs()
+                MAX_TIME.as_secs()
             );
             let help = format!("see what it says: jackfield mcp logs {id}");
             return vec![
@@ -175,7 +175,7 @@ pub(super) fn limits(config: &Config) -> Vec<DoctorCheck> {
 }
 
 /// No server may take longer than two minutes to start, plus a little to list its tools.
-const LONGEST: Duration = Duration::from_secs(150);
+const MAX_TIME: Duration = Duration::from_secs(150);
 /// The time limit of a second listing by servers that have just listed their tools.
 const OFFERED: Duration = Duration::from_secs(15);
 /// The maximum length of a list of names, in characters.

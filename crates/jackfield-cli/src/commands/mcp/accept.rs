@@ -179,7 +179,7 @@ fn chosen(
 }
 
 fn names(changed: &[ChangedTool]) -> String {
-    let names = changed.iter().take(MOST_NAMED).map(|one| {
+    let names = changed.iter().take(MAX_NAMED).map(|one| {
         if one.tool.is_empty() {
             "what it says of itself".to_owned()
         } else {
@@ -187,8 +187,8 @@ fn names(changed: &[ChangedTool]) -> String {
         }
     });
     let mut names: Vec<String> = names.collect();
-    if changed.len() > MOST_NAMED {
-        names.push(format!("and {} more", changed.len() - MOST_NAMED));
+    if changed.len() > MAX_NAMED {
+        names.push(format!("and {} more", changed.len() - MAX_NAMED));
     }
     names.join(", ")
 }
@@ -230,4 +230,4 @@ fn printed(printed: io::Result<()>) -> Result<(), CommandError> {
 }
 
 /// How many tools are named in a sentence.
-const MOST_NAMED: usize = 50;
+const MAX_NAMED: usize = 50;

@@ -143,7 +143,7 @@ fn shown(row: &SessionRow) -> String {
 fn ambiguous(what: &str, name: &str, all: impl ExactSizeIterator<Item = String>) -> CommandError {
     let message = format!("{} {what} begin with `{name}`", all.len());
     let mut fault = CommandError::new(Exit::Usage, message);
-    fault.causes.extend(all.take(MOST_SHOWN));
+    fault.causes.extend(all.take(MAX_SHOWN));
     fault.with_help("say more of the id")
 }
 
@@ -177,7 +177,7 @@ const LISTED: &str = "`jackfield sessions list` shows those that there are";
 const TURN: &str = "turn_";
 
 /// How many matching sessions are named.
-const MOST_SHOWN: usize = 5;
+const MAX_SHOWN: usize = 5;
 
 /// How much of their titles is shown.
 const TITLE_WIDTH: usize = 40;

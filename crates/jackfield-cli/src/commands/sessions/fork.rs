@@ -54,8 +54,8 @@ fn chosen<'p>(places: &'p [ForkPlace], at: Option<&str>) -> Result<&'p ForkPlace
 fn all(places: &[ForkPlace]) -> String {
     let shown: Vec<String> = places.iter().map(words).collect();
     match shown.as_slice() {
-        [first @ .., last] if first.len() > MOST_SHOWN => {
-            let first: Vec<&str> = first.iter().take(MOST_SHOWN).map(|one| &**one).collect();
+        [first @ .., last] if first.len() > MAX_SHOWN => {
+            let first: Vec<&str> = first.iter().take(MAX_SHOWN).map(|one| &**one).collect();
             format!("{}, …, {last}", first.join(", "))
         }
         shown => shown.join(", "),
@@ -71,4 +71,4 @@ pub(crate) fn words(place: &ForkPlace) -> String {
 }
 
 /// How many places are named.
-const MOST_SHOWN: usize = 30;
+const MAX_SHOWN: usize = 30;

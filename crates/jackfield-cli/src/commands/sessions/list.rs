@@ -20,7 +20,7 @@ pub(super) async fn run(
     let listed = find::listed(&journal.engine, search.clone(), most).await;
     let Condition {
         damage, restored, ..
-    } = journal.journal.condition(LONGEST_LOOK).await;
+    } = journal.journal.condition(CHECK_TIME_LIMIT).await;
     let rows = match (listed, journal.journal.journal.admin()) {
         (Ok(rows), _) => rows,
         // The readable part of a damaged file is better than nothing.
@@ -44,4 +44,4 @@ pub(super) async fn run(
 }
 
 /// The time limit of the integrity check: enough for a file of about a gigabyte in the page cache.
-const LONGEST_LOOK: Duration = Duration::from_secs(1);
+const CHECK_TIME_LIMIT: Duration = Duration::from_secs(1);

@@ -203,7 +203,7 @@ impl RequestWriter<'_> {
         let sent = extra.map(|(place, _)| place);
         self.notes.withheld(at, &block.opaque, sent.as_slice());
         self.notes.cache_point_lost(at, block);
-        let name = self.notes.called_name(at, &call.name, LONGEST_NAME);
+        let name = self.notes.called_name(at, &call.name, MAX_NAME);
         let mut wire = wire::ToolCall {
             id: Some(self.ids.wire_id(&call.id)),
             extra_content: extra.map(|(_, json)| json.clone()),
@@ -301,7 +301,7 @@ impl RequestWriter<'_> {
 }
 
 /// The longest name of a tool that the vendor takes.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME: usize = 64;
 
 fn is_plain(part: &wire::Part) -> bool {
     matches!(

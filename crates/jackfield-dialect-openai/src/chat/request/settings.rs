@@ -9,7 +9,7 @@ use crate::profile::{EndUser, MaxTokens, Profile, StructuredOutput};
 use crate::settings::{answer, effort as effort_word, sampled, verbosity};
 
 /// The most stop sequences that the vendor takes.
-const MOST_STOPS: usize = 4;
+const MAX_STOPS: usize = 4;
 
 /// Sets every setting that has a field of its own.
 pub(super) fn apply(
@@ -89,7 +89,7 @@ fn stop(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<wir
             "setting_not_supported"
         } else if text.is_empty() {
             "blank_stop_sequence"
-        } else if texts.len() == MOST_STOPS {
+        } else if texts.len() == MAX_STOPS {
             "too_many_stop_sequences"
         } else {
             texts.push((**text).to_owned());

@@ -17,10 +17,10 @@ use crate::chat::reply::state;
 use jackfield_dialect_kit::outgoing::tools::TEXT_FIELD;
 
 /// The most calls of one reply.
-const MOST_CALLS: usize = 1024;
+const MAX_CALLS: usize = 1024;
 
 /// The longest id that is kept; servers that need their ids back do not create longer ones.
-const LONGEST_ID: usize = 256;
+const MAX_ID: usize = 256;
 
 /// The offered tools, which help to interpret a reply.
 #[derive(Debug, Default)]
@@ -152,7 +152,7 @@ impl CallAssembler {
         let place = match self.find(piece) {
             Some(place) => place,
             None => {
-                if self.calls.len() >= MOST_CALLS {
+                if self.calls.len() >= MAX_CALLS {
                     return Err("the reply has more calls than any may have".into());
                 }
                 self.calls.push(Call::new(piece.index, piece.is_text));
@@ -442,7 +442,7 @@ impl<'a> CallFragment<'a> {
             Some(Value::String(text)) => text.as_str().into(),
             Some(json) => json.to_string().into(),
         };
-        let id = text(json, "id").filter(|id| *id != "null" && id.len() <= LONGEST_ID);
+        let id = text(json, "id").filter(|id| *id != "null" && id.len() <= MAX_ID);
         Ok(Self {
             arguments,
             extra: field(json, "extra_content"),

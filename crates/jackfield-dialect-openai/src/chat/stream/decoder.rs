@@ -26,7 +26,7 @@ use crate::error::{self, ErrorDetail};
 use crate::profile::InlineThinking;
 
 /// After this many consecutive chunks without a common frame, the fast path is given up.
-const MOST_MISSES: u8 = 8;
+const MAX_MISSES: u8 = 8;
 
 /// The data of the last event.
 const DONE: &str = "[DONE]";
@@ -139,7 +139,7 @@ impl Decoder {
                 .frame_misses
                 .saturating_add(self.frame.is_some().into());
             // If a server pads every chunk differently, the comparison is given up at some point.
-            let keeps_frame = self.frame_misses < MOST_MISSES;
+            let keeps_frame = self.frame_misses < MAX_MISSES;
             self.frame = keeps_frame
                 .then(|| ChunkFrame::around(words, chunk))
                 .flatten();

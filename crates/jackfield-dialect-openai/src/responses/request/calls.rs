@@ -17,7 +17,7 @@ impl RequestWriter<'_> {
         call: &ToolCall,
         ids_allowed: bool,
     ) -> wire::Item {
-        let name = self.notes.called_name(at, &call.name, LONGEST_NAME);
+        let name = self.notes.called_name(at, &call.name, MAX_NAME);
         let call_id = self.ids.wire_id(&call.id);
         let found = state::find(&block.opaque, self.owner, state::CALL);
         let found = found
@@ -66,4 +66,4 @@ impl RequestWriter<'_> {
 }
 
 /// The longest name of a tool that the vendor takes.
-const LONGEST_NAME: usize = 128;
+const MAX_NAME: usize = 128;

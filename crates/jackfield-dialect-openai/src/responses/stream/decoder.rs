@@ -91,7 +91,7 @@ impl Decoder {
         let is_text_tool = |name: &str| text_tools.contains(name);
         // All held-back data came in some event, so this bound covers it.
         self.bytes_read = self.bytes_read.saturating_add(size);
-        if self.bytes_read > LONGEST {
+        if self.bytes_read > MAX_LENGTH {
             return Err("the reply is too long".into());
         }
         let delta = event.delta.as_deref().unwrap_or_default();
@@ -341,7 +341,7 @@ impl From<&'static str> for Fault {
 }
 
 /// The longest possible reply, and as much again for the JSON around its text.
-const LONGEST: usize = 16 * ReplyAccumulator::MAX_UNITS;
+const MAX_LENGTH: usize = 16 * ReplyAccumulator::MAX_UNITS;
 
 const ADDED: &str = "response.output_item.added";
 

@@ -10,7 +10,7 @@ use super::item_reader::{DeltaEmitter, Fault, ItemReader, text};
 use crate::responses::reply::ContentFlags;
 
 /// The most items of a reply.
-const MOST: usize = 4096;
+const LIMIT: usize = 4096;
 
 /// The items so far, in the order in which they started.
 #[derive(Debug, Default)]
@@ -105,7 +105,7 @@ impl Slots {
         owner: &StateOwner,
         is_text_tool: &dyn Fn(&str) -> bool,
     ) -> Result<usize, Fault> {
-        if self.slots.len() == MOST {
+        if self.slots.len() == LIMIT {
             return Err("the reply has too many items");
         }
         let kind = text(&fields, "type").unwrap_or_default().to_owned();

@@ -29,7 +29,7 @@ impl<'t> Pieces<'t> {
                 return Some(at);
             }
             let behind = at + character.len_utf8();
-            if self.first || behind >= LONGEST || character >= WITHOUT_BLANKS {
+            if self.first || behind >= MAX_LENGTH || character >= WITHOUT_BLANKS {
                 return Some(behind);
             }
             before = Some(character);
@@ -50,6 +50,6 @@ impl<'t> Iterator for Pieces<'t> {
 }
 
 /// The least number of bytes of a piece that ends within a word.
-const LONGEST: usize = 16;
+const MAX_LENGTH: usize = 16;
 /// From this character on, most scripts put no blanks between words, or the characters are pictographs.
 const WITHOUT_BLANKS: char = '\u{2e80}';

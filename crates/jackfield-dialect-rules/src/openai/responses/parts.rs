@@ -41,14 +41,14 @@ const OUTPUT_TEXT: [Field; 4] = [
 const REFUSAL: [Field; 2] = [need("refusal", Is::Text), need("type", Is::Text)];
 
 /// The longest text of an output, in characters.
-const LONGEST: usize = 10_485_760;
+const MAX_LENGTH: usize = 10_485_760;
 
 impl Found<'_> {
     /// A string, or parts of these types.
     pub(super) fn content(&mut self, content: &Value, types: &[&str], place: &Place) {
         if let Some(text) = content.as_str() {
             // Characters are only counted if there may be too many.
-            let sound = text.len() <= LONGEST || text.chars().count() <= LONGEST;
+            let sound = text.len() <= MAX_LENGTH || text.chars().count() <= MAX_LENGTH;
             self.check(sound, place, Rule::TooLong);
             return;
         }

@@ -228,9 +228,9 @@ impl PostTurn {
     ///
     /// [`ProblemDetails`] that names the field.
     pub(crate) fn take_tools(&mut self) -> Result<Vec<Arc<ToolDefinition>>, ProblemDetails> {
-        if self.tools.len() > MOST_TOOLS {
+        if self.tools.len() > MAX_TOOLS {
             let why = format!(
-                "at most {MOST_TOOLS} tools can be brought, not {}",
+                "at most {MAX_TOOLS} tools can be brought, not {}",
                 self.tools.len()
             );
             return Err(ProblemDetails::field("/tools", why));
@@ -365,4 +365,4 @@ impl ResultGiven {
 }
 
 /// The maximum number of client tools.
-const MOST_TOOLS: usize = 1_000;
+const MAX_TOOLS: usize = 1_000;

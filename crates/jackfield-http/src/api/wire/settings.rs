@@ -129,8 +129,8 @@ impl SettingsGiven {
         at_least_one(max_output_tokens, "/settings/max_output_tokens")?;
         at_least_one(top_k, "/settings/top_k")?;
         if let Some(stop) = stop {
-            if stop.len() > MOST_STOPS {
-                let why = format!("at most {MOST_STOPS} texts can end a reply");
+            if stop.len() > MAX_STOPS {
+                let why = format!("at most {MAX_STOPS} texts can end a reply");
                 return Err(ProblemDetails::field("/settings/stop", why));
             }
             if let Some(empty) = stop.iter().position(String::is_empty) {
@@ -195,8 +195,8 @@ impl ResponseFormatGiven {
         };
         let name = self.name.unwrap_or_else(|| "response".to_owned());
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-        if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(fits) {
-            let why = format!("a name is 1 to {LONGEST_NAME} letters, digits, `_` and `-`");
+        if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(fits) {
+            let why = format!("a name is 1 to {MAX_NAME} letters, digits, `_` and `-`");
             return Err(ProblemDetails::field("/settings/response_format/name", why));
         }
         Ok(ResponseFormat::JsonSchema {
@@ -235,6 +235,6 @@ fn at_least_one(given: Option<u32>, place: &str) -> Result<(), ProblemDetails> {
 }
 
 /// The maximum length of a response format's name.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME: usize = 64;
 /// The maximum number of stop sequences.
-const MOST_STOPS: usize = 16;
+const MAX_STOPS: usize = 16;

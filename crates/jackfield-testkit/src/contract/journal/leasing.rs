@@ -18,7 +18,7 @@ pub(super) async fn nobody_else_owns_before_a_lease_has_passed<H: JournalHarness
         return;
     };
     let owning = another.own(&scene.session);
-    match tokio::time::timeout(SOON, owning).await {
+    match tokio::time::timeout(WATCH_TIME, owning).await {
         Err(_) | Ok(Err(JournalError::Owned { .. })) => {}
         Ok(other) => panic!("{other:?}, while the owner relies on {lease:?}"),
     }
@@ -114,4 +114,4 @@ impl<H: JournalHarness> JournalScene<H> {
 }
 
 /// How long a request for an owned session is watched.
-const SOON: Duration = Duration::from_millis(200);
+const WATCH_TIME: Duration = Duration::from_millis(200);

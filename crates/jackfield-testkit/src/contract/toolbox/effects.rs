@@ -40,7 +40,7 @@ pub(super) async fn a_repetition_has_no_further_effect<H: ToolboxHarness>() {
 
 /// A call that was dropped is repeated, too; whatever it had done by then, it has one effect in the end.
 async fn after_each_drop<H: ToolboxHarness>(tool: usize) {
-    for polls in 1..=MOST_POLLS {
+    for polls in 1..=MAX_POLLS {
         let scene = ToolboxScene::<H>::begin().await;
         let run = scene.run("dropped", idempotent(&scene, tool, 0).await);
         let before = scene.effects().await;
@@ -180,4 +180,4 @@ async fn polled<T>(answer: impl Future<Output = T>, most: usize) -> Option<T> {
 const OTHERS: usize = 100;
 
 /// At how many places a call is dropped.
-const MOST_POLLS: usize = 32;
+const MAX_POLLS: usize = 32;

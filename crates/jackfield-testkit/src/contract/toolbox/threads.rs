@@ -87,7 +87,7 @@ pub(super) async fn with_timeout<T>(answer: impl Future<Output = T>) -> T {
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// How long a thread may be without one, a little longer: [`LIMIT`] does nothing while the thread is blocked.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const TIME_LIMIT_COUNT: Duration = Duration::from_secs(30);
 
 /// Checks that another task of this thread goes on during a call. A machine under load may suspend the thread as a
 /// toolbox may, but not in each of many attempts.
@@ -100,7 +100,7 @@ async fn leaves_its_thread<H: ToolboxHarness>(
     for attempt in 0..ATTEMPTS {
         let run = scene.run(&format!("{id}_{attempt}"), call.clone());
         shortest = shortest.min(longest_gap(scene, &run, id == LASTING).await);
-        if shortest <= LONGEST_GAP {
+        if shortest <= MAX_GAP {
             return;
         }
     }
@@ -144,7 +144,7 @@ async fn longest_gap<H: ToolboxHarness>(
 const LASTING: &str = "lasting";
 
 /// How long a thread may be away: generous, as an honest call needs microseconds.
-const LONGEST_GAP: Duration = Duration::from_millis(50);
+const MAX_GAP: Duration = Duration::from_millis(50);
 
 /// Attempts at a call that needs longer.
 const ATTEMPTS: usize = 20;

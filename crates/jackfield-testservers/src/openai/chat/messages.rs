@@ -37,7 +37,7 @@ pub(super) fn check(n: usize, message: &Value, like: VendorQuirks, found: &mut C
     if role == "tool"
         && let Some(of) = need_text(&at, message, "tool_call_id", found)
     {
-        id(&format!("{at}.tool_call_id"), of, LONGEST_ID, found);
+        id(&format!("{at}.tool_call_id"), of, MAX_ID, found);
     }
 }
 
@@ -137,7 +137,7 @@ fn calls(at: &str, message: &Value, like: VendorQuirks, found: &mut CheckFinding
     for (n, call) in calls.iter().enumerate() {
         let at = format!("{at}[{n}]");
         if let Some(own) = need_text(&at, call, "id", found) {
-            id(&format!("{at}.id"), own, LONGEST_ID, found);
+            id(&format!("{at}.id"), own, MAX_ID, found);
             let nine = own.len() == 9 && own.bytes().all(|b| b.is_ascii_alphanumeric());
             if like == VendorQuirks::Mistral && !nine {
                 let fault = format!(
@@ -222,7 +222,7 @@ pub(super) fn ids(message: &Value) -> impl Iterator<Item = &str> {
         .map(|call| text(call, "id"))
 }
 
-const LONGEST_ID: usize = 40;
+const MAX_ID: usize = 40;
 const ROLES: &[&str] = &[
     "system",
     "assistant",

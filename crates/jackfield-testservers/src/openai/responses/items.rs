@@ -181,7 +181,7 @@ fn output(at: &str, item: &Value, fields: &[&str], found: &mut CheckFindings) {
     let place = format!("{at}.output");
     match item.get("output") {
         None => missing(&place, found),
-        Some(Value::String(text)) if text.len() > LONGEST_OUTPUT => {
+        Some(Value::String(text)) if text.len() > MAX_OUTPUT => {
             found.coded(&place, "string_above_max_length", "string too long");
         }
         Some(Value::String(_)) => {}
@@ -241,7 +241,7 @@ fn begins_with(at: &str, item: &Value, prefix: &str, found: &mut CheckFindings) 
     }
 }
 
-const LONGEST_OUTPUT: usize = 10_485_760;
+const MAX_OUTPUT: usize = 10_485_760;
 const ROLES: &[&str] = &["assistant", "system", "developer", "user"];
 const STATUS: &[&str] = &["in_progress", "completed", "incomplete"];
 /// The permitted fields of an output; for a text tool's call, the first five.
