@@ -145,7 +145,7 @@ const LENGTH: Rule = Rule {
 const LIMIT: usize = 500;
 
 /// Files that are longer, each with the reason.
-const LONG: &[(&str, &str)] = &[];
+const LONG: &[(&str, &str)] = &[("xtask/src/mutants/list.rs", "one table, a row per mutant")];
 
 #[cfg(test)]
 mod tests {
