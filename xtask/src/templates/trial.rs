@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
@@ -18,7 +18,46 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<()> {
         let (kind, took) = (template.kind, run::spoken(started.elapsed()));
         println!("template `{kind}`: {} to do, {took}", template.to_do.len());
     }
+    let started = Instant::now();
+    check_example(root)?;
+    let took = run::spoken(started.elapsed());
+    println!("template `provider` with the guide's code: nothing to do, {took}");
     Ok(())
+}
+
+/// Puts the example from which the guide quotes into a new workspace, file by file; then its contract holds.
+fn check_example(root: &Path) -> anyhow::Result<()> {
+    let folder = emptied(root, EXAMPLE)?;
+    PROVIDER.write(root, &EXAMPLE.parse()?, &folder)?;
+    let package = format!("provider-{EXAMPLE}");
+    let from = root.join("examples").join(&package);
+    for (file, place) in FILES {
+        let path = from.join(file);
+        let text =
+            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        // The factory of a new workspace stands in the crate of its command.
+        let lines = text.lines().filter(|line| !line.contains("factory"));
+        let lines = lines.map(|line| line.replace("jackfield_provider_", "provider_") + "\n");
+        let place = folder.join(&package).join(place);
+        fs::write(&place, lines.collect::<String>())
+            .with_context(|| format!("cannot write {}", place.display()))?;
+    }
+    let mut test = run::cargo(
+        &folder,
+        ["test", "--offline", "--quiet", "--package", &package],
+    );
+    test.env("CARGO_TARGET_DIR", workspace::target(root)?);
+    run::succeed(&mut test)
+}
+
+/// An empty place for a workspace below the target folder.
+fn emptied(root: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    let folder = workspace::target(root)?.join("templates").join(name);
+    if folder.exists() {
+        fs::remove_dir_all(&folder)
+            .with_context(|| format!("cannot empty {}", folder.display()))?;
+    }
+    Ok(folder)
 }
 
 impl Template {
@@ -72,6 +111,18 @@ fn unlike(to_do: &[&str], tests: &str) -> Option<String> {
 
 /// With a hyphen, which is none in an identifier.
 const NAME: &str = "blue-brook";
+/// The vendor of the example.
+const EXAMPLE: &str = "acme";
+/// The files of the example, each with its place in a new workspace.
+const FILES: &[(&str, &str)] = &[
+    ("src/client.rs", "src/client.rs"),
+    ("src/error.rs", "src/error.rs"),
+    ("src/lib.rs", "src/lib.rs"),
+    ("src/reply.rs", "src/reply.rs"),
+    ("src/request.rs", "src/request.rs"),
+    ("src/wire.rs", "src/wire.rs"),
+    ("tests/it/harness.rs", "tests/contract/harness.rs"),
+];
 
 #[cfg(test)]
 mod tests {
