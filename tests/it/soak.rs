@@ -228,7 +228,7 @@ impl Traffic {
             }
             return None;
         }
-        let reading = tokio::time::timeout(TIME_LIMIT_COUNT, stream.read_to_end(&mut read)).await;
+        let reading = tokio::time::timeout(TIME_LIMIT, stream.read_to_end(&mut read)).await;
         assert!(
             reading.is_ok(),
             "{path} hangs: {}",
@@ -333,7 +333,7 @@ whole_reply = \"1s\"
 /// The model of the scripted server.
 const MODEL: &str = "claude/claude-opus-5-5";
 /// How long a request may take.
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 /// How long what is let go of later may stay.
 const MAX_DURATION: Duration = Duration::from_secs(180);
 /// More than the journal ever opens: its locks, file, log and shared memory for what writes, file and log for

@@ -72,7 +72,7 @@ async fn check_run(
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .stdin(Stdio::null())
         .kill_on_drop(true);
-    let ran = tokio::time::timeout(TIME_LIMIT_COUNT, agent.output()).await;
+    let ran = tokio::time::timeout(TIME_LIMIT, agent.output()).await;
     let ran = ran.expect("it ends in time").expect("it starts");
     let out = String::from_utf8_lossy(&ran.stdout);
     let err = String::from_utf8_lossy(&ran.stderr);
@@ -286,4 +286,4 @@ fn find_marks(at: &str, value: &Value, found: &mut Vec<String>) {
 }
 
 /// How long an agent may take for both of its requests.
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(90);
+const TIME_LIMIT: Duration = Duration::from_secs(90);

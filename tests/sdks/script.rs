@@ -48,7 +48,7 @@ pub(crate) async fn check(script: &str, wire: Wire, cases: &[&str]) {
         .env("JACKFIELD_URL", format!("http://{}", gateway.address))
         .stdin(Stdio::null())
         .kill_on_drop(true);
-    let ran = tokio::time::timeout(TIME_LIMIT_COUNT, command.output()).await;
+    let ran = tokio::time::timeout(TIME_LIMIT, command.output()).await;
     let ran = ran.expect("the script ends").expect("the script starts");
     let said = String::from_utf8_lossy(&ran.stdout);
     let complaint = String::from_utf8_lossy(&ran.stderr);
@@ -113,4 +113,4 @@ fn folder(variable: &str) -> PathBuf {
 const HEAD: usize = 400;
 
 /// How long a script may take.
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(120);
+const TIME_LIMIT: Duration = Duration::from_secs(120);

@@ -7,7 +7,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::Child;
 use tokio::time::{Duration, sleep, timeout};
 
-use crate::deaths::{TIME_LIMIT_COUNT, When, live};
+use crate::deaths::{TIME_LIMIT, When, live};
 use crate::judge::{Judge, Survived};
 use crate::kept::Kept;
 use crate::table;
@@ -52,7 +52,7 @@ async fn survive(when: When, order: Order) -> Survived {
     };
     let crash = if dies_of_it { dies_at.crash() } else { None };
     let mut child = at_terminal(&world, crash.as_deref());
-    let waits = timeout(TIME_LIMIT_COUNT, waits(&world)).await;
+    let waits = timeout(TIME_LIMIT, waits(&world)).await;
     let waits = waits.expect("two payments are asked about");
     let mut judge = Judge::new(&world, format!("approved, {when:?}, {order:?}"));
     // The second payment is denied, the first one allowed, and so are those that come later.
@@ -64,7 +64,7 @@ async fn survive(when: When, order: Order) -> Survived {
     };
     if order == Order::Between {
         give(&world, answers.remove(0)).await;
-        timeout(TIME_LIMIT_COUNT, consumed(&world))
+        timeout(TIME_LIMIT, consumed(&world))
             .await
             .expect("it hears of the answer");
     }
@@ -76,9 +76,7 @@ async fn survive(when: When, order: Order) -> Survived {
         give(&world, answer).await;
     }
     if dies_of_it {
-        let died = timeout(TIME_LIMIT_COUNT, child.wait())
-            .await
-            .expect("it dies");
+        let died = timeout(TIME_LIMIT, child.wait()).await.expect("it dies");
         assert!(!died.expect("a status").success());
         judge.died(when).await;
     } else {

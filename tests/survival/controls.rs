@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::deaths::{TIME_LIMIT_COUNT, When, live};
+use crate::deaths::{TIME_LIMIT, When, live};
 use crate::judge::{Judge, Survived};
 use crate::table;
 use crate::world::World;
@@ -107,7 +107,7 @@ async fn send(world: &World, body: &Value) -> String {
         .await
         .expect("it hears");
     let mut answer = vec![0; 1024];
-    let read = timeout(TIME_LIMIT_COUNT, stream.read(&mut answer)).await;
+    let read = timeout(TIME_LIMIT, stream.read(&mut answer)).await;
     let length = read.expect("it answers in time").expect("it answers");
     answer.truncate(length);
     String::from_utf8_lossy(&answer).into_owned()

@@ -87,11 +87,11 @@ pub(crate) async fn live(program: Command, when: When) -> Life {
             }
         }
     };
-    let lived = timeout(TIME_LIMIT_COUNT, living).await;
+    let lived = timeout(TIME_LIMIT, living).await;
     assert!(lived.is_ok(), "it does not end: {when:?}");
     started.end().await
 }
 
 const KILL: i32 = 9;
 /// How long anything may take.
-pub(crate) const TIME_LIMIT_COUNT: Duration = Duration::from_secs(60);
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(60);

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use crate::deaths::TIME_LIMIT_COUNT;
+use crate::deaths::TIME_LIMIT;
 
 /// A small file system in memory. It is unmounted when this is dropped.
 pub(crate) struct Disk {
@@ -94,7 +94,7 @@ impl Failing {
             .args(["-INT", &id.to_string()])
             .status();
         assert!(kill.expect("there is a `kill`").success());
-        let ended = timeout(TIME_LIMIT_COUNT, self.0.wait()).await;
+        let ended = timeout(TIME_LIMIT, self.0.wait()).await;
         ended.expect("strace ends").expect("a status");
     }
 }

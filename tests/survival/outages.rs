@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::client::{Client, Speaks};
-use crate::deaths::TIME_LIMIT_COUNT;
+use crate::deaths::TIME_LIMIT;
 use crate::disk::{Disk, Failing};
 use crate::kept::Kept;
 use crate::served::{Asking, Gateway, send};
@@ -115,7 +115,7 @@ impl<'w> Outage<'w> {
                 sleep(SHORT_DELAY).await;
             }
         };
-        timeout(TIME_LIMIT_COUNT, at_work).await.expect("tools run");
+        timeout(TIME_LIMIT, at_work).await.expect("tools run");
         outage
     }
 
@@ -123,7 +123,7 @@ impl<'w> Outage<'w> {
     async fn is_told(&self) {
         self.until_ready(503).await;
         let all = u32::try_from(CLIENTS).expect("a few");
-        let told = timeout(TIME_LIMIT_COUNT, self.refused.acquire_many(all)).await;
+        let told = timeout(TIME_LIMIT, self.refused.acquire_many(all)).await;
         drop(told.expect("every client is told").expect("it stays open"));
         let refused = self.new_message("meanwhile").await;
         assert!(is_unavailable(&refused), "{refused}");
@@ -144,7 +144,7 @@ impl<'w> Outage<'w> {
                 times += client.expect("a client with its answer");
             }
         };
-        let answered = timeout(TIME_LIMIT_COUNT, answered).await;
+        let answered = timeout(TIME_LIMIT, answered).await;
         self.until_ready(200).await;
         let new = self.new_message("afterwards").await;
         let life = self.gateway.end().await;
@@ -173,7 +173,7 @@ impl<'w> Outage<'w> {
 
     /// Waits until the gateway says how it is.
     async fn until_ready(&self, wanted: u16) {
-        let said = timeout(TIME_LIMIT_COUNT, async {
+        let said = timeout(TIME_LIMIT, async {
             while status(&send(&self.address, &Asking::get("/readyz")).await) != wanted {
                 sleep(SHORT_DELAY).await;
             }

@@ -9,7 +9,7 @@ use tokio::process::Child;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::deaths::{Life, TIME_LIMIT_COUNT, over};
+use crate::deaths::{Life, TIME_LIMIT, over};
 use crate::world::World;
 
 /// A gateway that listens.
@@ -39,7 +39,7 @@ impl Gateway {
             }
             None
         };
-        let listening = timeout(TIME_LIMIT_COUNT, listening).await;
+        let listening = timeout(TIME_LIMIT, listening).await;
         let Some(address) = listening.expect("it listens or ends") else {
             let status = child.wait().await.expect("a child can be waited for");
             return Err(over(status, Vec::new(), said));
@@ -75,7 +75,7 @@ impl Gateway {
                 None => std::future::pending().await,
             }
         };
-        let asked = timeout(TIME_LIMIT_COUNT, async {
+        let asked = timeout(TIME_LIMIT, async {
             tokio::pin!(asking);
             tokio::select! {
                 _ = &mut asking => {}
@@ -106,11 +106,7 @@ impl Gateway {
     /// Whether it has died by now, or does so at once. One that was killed does, however whole its answer is.
     pub(crate) async fn has_died(&mut self) -> bool {
         // Whoever dies with an answer half written is gone before its socket is.
-        let moment = if self.is_killed {
-            TIME_LIMIT_COUNT
-        } else {
-            MOMENT
-        };
+        let moment = if self.is_killed { TIME_LIMIT } else { MOMENT };
         timeout(moment, self.child.wait()).await.is_ok()
     }
 
@@ -126,7 +122,7 @@ impl Gateway {
 /// Sends a request to a gateway, and reads what comes until the connection ends.
 pub(crate) async fn send(address: &str, request: &Asking) -> Vec<u8> {
     let mut heard = Vec::new();
-    let exchanged = timeout(TIME_LIMIT_COUNT, exchange(address, request, &mut heard)).await;
+    let exchanged = timeout(TIME_LIMIT, exchange(address, request, &mut heard)).await;
     assert!(
         exchanged.is_ok(),
         "no end of the answer: {}",

@@ -139,7 +139,7 @@ async fn on_disk(world: &World, script: &str) -> Ran {
         .current_dir(world.path("project"))
         .stdin(std::process::Stdio::null())
         .kill_on_drop(true);
-    let output = timeout(TIME_LIMIT_COUNT, command.output()).await;
+    let output = timeout(TIME_LIMIT, command.output()).await;
     let output = output.expect("it ends").expect("there is `unshare`");
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -161,4 +161,4 @@ const READ_ONLY: [&str; 2] = [
 /// How the shell ends where nothing can be mounted.
 const NO_MOUNT: i32 = 97;
 /// How long a program may take.
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(60);

@@ -6,7 +6,7 @@ use tokio::process::{Child, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::deaths::{Life, TIME_LIMIT_COUNT, over};
+use crate::deaths::{Life, TIME_LIMIT, over};
 
 /// A process, and what it tells.
 pub(crate) struct Started {
@@ -49,7 +49,7 @@ impl Started {
 
     /// Waits until it has told this so often.
     pub(crate) async fn until(&mut self, event: &str, times: usize) {
-        let told = timeout(TIME_LIMIT_COUNT, async {
+        let told = timeout(TIME_LIMIT, async {
             let mut left = times;
             while left > 0 {
                 let next = self.next().await.unwrap_or_else(|| panic!("never {event}"));
@@ -81,7 +81,7 @@ impl Started {
 
     /// Waits for the end.
     pub(crate) async fn end(mut self) -> Life {
-        let ended = timeout(TIME_LIMIT_COUNT, async {
+        let ended = timeout(TIME_LIMIT, async {
             while self.next().await.is_some() {}
             self.child.wait().await.expect("a child can be waited for")
         });

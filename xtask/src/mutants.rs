@@ -80,11 +80,11 @@ fn try_all(
         };
         // What many of them have to work out first, they work out once if they run together.
         let tests: Vec<&str> = tests.into_iter().collect();
-        if binary.run(&tests, log, TIME_LIMIT_COUNT)? == Outcome::Passed {
+        if binary.run(&tests, log, TIME_LIMIT)? == Outcome::Passed {
             continue;
         }
         for test in tests {
-            match binary.run(&[test], log, TIME_LIMIT_COUNT)? {
+            match binary.run(&[test], log, TIME_LIMIT)? {
                 Outcome::Passed => {}
                 Outcome::Missing => bail!("`{package}` has no test `{test}`"),
                 Outcome::Failed => bail!("`{test}` fails without a mutant; see {}", log.display()),
@@ -109,7 +109,7 @@ fn try_all(
                     return Ok(Verdict::DoesNotCompile);
                 }
             };
-            Ok(match binary.run(&[mutant.test], log, TIME_LIMIT_COUNT)? {
+            Ok(match binary.run(&[mutant.test], log, TIME_LIMIT)? {
                 Outcome::Failed => Verdict::Caught,
                 Outcome::Hung => Verdict::Hung,
                 Outcome::Missing | Outcome::Passed => Verdict::Survived,
@@ -152,7 +152,7 @@ impl fmt::Display for Verdict {
 }
 
 /// How long one test may take, on a machine that does other things too.
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(300);
+const TIME_LIMIT: Duration = Duration::from_secs(300);
 
 #[cfg(test)]
 mod tests {

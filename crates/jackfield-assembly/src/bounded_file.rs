@@ -33,12 +33,12 @@ fn open(path: &Path) -> io::Result<File> {
     let (opened, opens) = mpsc::channel();
     let own = path.to_owned();
     std::thread::Builder::new().spawn(move || opened.send(File::open(own)))?;
-    opens.recv_timeout(TIME_LIMIT_COUNT).unwrap_or_else(|_| {
-        let seconds = TIME_LIMIT_COUNT.as_secs();
+    opens.recv_timeout(TIME_LIMIT).unwrap_or_else(|_| {
+        let seconds = TIME_LIMIT.as_secs();
         let message = format!("it is a pipe that nobody wrote to within {seconds} s");
         Err(io::Error::new(io::ErrorKind::TimedOut, message))
     })
 }
 
 /// How long to wait for the writer of a pipe.
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(3);
+const TIME_LIMIT: Duration = Duration::from_secs(3);

@@ -257,8 +257,7 @@ impl Engine {
                 (SecondMessage::Refuse, _) => return Err(self.busy_error(session.clone()).await),
             }
             // An owner that does not react to the cancel has stopped.
-            if busy_policy.if_busy != SecondMessage::Queue && started.elapsed() >= TIME_LIMIT_COUNT
-            {
+            if busy_policy.if_busy != SecondMessage::Queue && started.elapsed() >= TIME_LIMIT {
                 tracing::debug!(%error, "the other process does not let go of the session");
                 return Err(self.busy_error(session.clone()).await);
             }
@@ -369,7 +368,7 @@ fn setup(options: TurnOptions, offered: ToolOffer) -> Arc<Setup> {
 }
 
 /// How long another process has to end a turn after the cancel.
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(10);
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// The first pause between attempts to take the ownership; it doubles each time.
 const FIRST_POLL: Duration = Duration::from_millis(10);
 /// The longest pause.

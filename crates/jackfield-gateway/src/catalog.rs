@@ -60,7 +60,7 @@ impl ListingCache {
         for provider in providers.filter(has_key) {
             let engine = engine.clone();
             asking.spawn(async move {
-                let asked = tokio::time::timeout(TIME_LIMIT_COUNT, engine.models(&provider)).await;
+                let asked = tokio::time::timeout(TIME_LIMIT, engine.models(&provider)).await;
                 match asked {
                     Ok(Some(Ok(models))) => Some((provider, models)),
                     Ok(Some(Err(error))) => {
@@ -110,4 +110,4 @@ impl ListingCache {
 /// How long a listing stays fresh.
 const FRESH: Duration = Duration::from_secs(60);
 /// The timeout of one provider's listing.
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(5);
+const TIME_LIMIT: Duration = Duration::from_secs(5);

@@ -1,6 +1,6 @@
 //! The HTTP of a gateway: vendor-compatible APIs and Jackfield's own API, in front of any provider.
 //!
-//! [`serve`] accepts connections, [`router`] has the routes, a [`Gateway`](jackfield_gateway::Gateway) decides which
+//! [`serve`] accepts connections, [`router()`] has the routes, a [`Gateway`](jackfield_gateway::Gateway) decides which
 //! turn answers a request, and the dialect crates parse requests and write replies: this crate renders.
 //!
 //! | module | what it does |

@@ -3,6 +3,9 @@
 /// The current form; [`MIGRATIONS`] leads up to it from each earlier one.
 pub(crate) const FORM: i64 = 6;
 
+/// The oldest form that can be read without a migration: form 6 only adds the table of spending records.
+pub(crate) const READABLE_FORM: i64 = 5;
+
 /// The statements that set up an empty file. The result equals the first form after all [`MIGRATIONS`].
 pub(crate) const NEWEST: &str = "
 CREATE TABLE sessions (

@@ -48,7 +48,7 @@ impl Default for Options {
             inline_limit: Duration::from_millis(1),
             clock: Arc::new(system_time),
             max_bytes: None,
-            busy_timeout: schema::TIME_LIMIT_COUNT,
+            busy_timeout: schema::TIME_LIMIT,
             recent_bytes: RECENT_BYTES,
         }
     }

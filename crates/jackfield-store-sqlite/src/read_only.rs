@@ -31,7 +31,7 @@ use rusqlite::Connection;
 
 use crate::derived;
 use crate::error::{JobError, OpenError};
-use crate::forms::FORM;
+use crate::forms::{FORM, READABLE_FORM};
 use crate::holds::Holds;
 use crate::journal::errors::{damaged, unknown, unreadable};
 use crate::listing;
@@ -47,6 +47,8 @@ use crate::spending;
 
 /// Reads the sessions of a file that cannot be written. Every request that would write is refused.
 pub struct ReadOnlyJournal {
+    /// Whether the file has a table of spending records.
+    has_spending: bool,
     path: PathBuf,
     readers: Arc<Readers>,
     recent: Arc<Recent>,
@@ -65,12 +67,12 @@ impl ReadOnlyJournal {
         let path = path
             .canonicalize()
             .map_err(|error| OpenError::io(&path, error))?;
-        let open: ReaderFactory = match check_state(&path, schema::read_only) {
-            Ok(()) => schema::read_only,
+        let (form, open): (i64, ReaderFactory) = match check_state(&path, schema::read_only) {
+            Ok(form) => (form, schema::read_only),
             Err(ReadOnlyError::Store(JobError::ReadOnly(_))) if !has_log(&path) => {
-                check_state(&path, schema::immutable)
-                    .map_err(|error| error.into_open_error(&path))?;
-                schema::immutable
+                let form = check_state(&path, schema::immutable);
+                let form = form.map_err(|error| error.into_open_error(&path))?;
+                (form, schema::immutable)
             }
             Err(ReadOnlyError::Store(JobError::ReadOnly(_))) => {
                 return Err(OpenError::NotRead {
@@ -83,6 +85,7 @@ impl ReadOnlyJournal {
             Err(error) => return Err(error.into_open_error(&path)),
         };
         Ok(Self {
+            has_spending: form == FORM,
             readers: Readers::new(path.clone(), open),
             recent: Arc::new(Recent::new(0)),
             incarnation: Arc::new(Incarnation::observer(&path)),
@@ -267,7 +270,8 @@ impl Journal for ReadOnlyJournal {
     }
 
     fn spending(&self) -> Option<&dyn SpendingLog> {
-        Some(self)
+        let log: &dyn SpendingLog = self;
+        self.has_spending.then_some(log)
     }
 }
 
@@ -313,11 +317,12 @@ impl ReadOnlyError {
     }
 }
 
-/// Opens the file with this factory and checks its state.
-fn check_state(path: &Path, open: ReaderFactory) -> Result<(), ReadOnlyError> {
+/// Opens the file with this factory; its form, if it can be read.
+fn check_state(path: &Path, open: ReaderFactory) -> Result<i64, ReadOnlyError> {
     let found = open(path).and_then(|connection| schema::read_state(&connection));
     match found {
-        Ok(schema::DatabaseState::Ready) => Ok(()),
+        Ok(schema::DatabaseState::Ready) => Ok(FORM),
+        Ok(schema::DatabaseState::Older(form)) if form >= READABLE_FORM => Ok(form),
         Ok(form) => Err(ReadOnlyError::Form(form)),
         Err(error) => Err(ReadOnlyError::Store(JobError::from_sqlite(&error))),
     }

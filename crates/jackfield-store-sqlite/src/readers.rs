@@ -44,7 +44,7 @@ impl Readers {
             let _permit = permit;
             let connection = match readers.idle() {
                 Some(connection) => connection
-                    .busy_timeout(schema::TIME_LIMIT_COUNT)
+                    .busy_timeout(schema::TIME_LIMIT)
                     .map(|()| connection),
                 None => (readers.open)(&readers.path),
             };

@@ -16,7 +16,7 @@ const APPLICATION: i64 = 0x4a4b_4644;
 const LOG: i64 = 16 * 1024 * 1024;
 
 /// The default time that a process waits for another one's write.
-pub(crate) const TIME_LIMIT_COUNT: Duration = Duration::from_secs(5);
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// Opens an existing file. Use [`read_state`] to check that it is ours.
 pub(crate) fn connect(path: &Path, writes: bool) -> rusqlite::Result<Connection> {
@@ -69,7 +69,7 @@ pub(crate) fn immutable(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 fn set_up(connection: Connection) -> rusqlite::Result<Connection> {
-    connection.busy_timeout(TIME_LIMIT_COUNT)?;
+    connection.busy_timeout(TIME_LIMIT)?;
     connection.set_prepared_statement_cache_capacity(64);
     // A statement is planned once, and not anew whenever other values are bound to it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

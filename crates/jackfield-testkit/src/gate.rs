@@ -34,7 +34,7 @@ impl Gate {
     ///
     /// # Panics
     ///
-    /// If it is not reached within [`TIME_LIMIT_COUNT`].
+    /// If it is not reached within [`TIME_LIMIT`].
     pub async fn reached(&self) {
         let mut reached = self.reached.subscribe();
         with_timeout("somebody to reach a gate", reached.wait_for(|here| *here)).await;
@@ -63,7 +63,7 @@ impl Default for Gate {
 /// The time limit of a gate and of the methods of [`server`](crate::server), after which they fail the test.
 ///
 /// It is real time: a test's paused or advanced clock has no effect on it.
-pub const TIME_LIMIT_COUNT: Duration = Duration::from_secs(10);
+pub const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// Awaits an event with a time limit.
 pub(crate) async fn with_timeout<'a, T: Copy + 'a>(
@@ -74,7 +74,7 @@ pub(crate) async fn with_timeout<'a, T: Copy + 'a>(
     // Dropped with this future, which ends the thread.
     let (_waiting, waited) = mpsc::channel::<()>();
     thread::spawn(move || {
-        if waited.recv_timeout(TIME_LIMIT_COUNT) == Err(RecvTimeoutError::Timeout) {
+        if waited.recv_timeout(TIME_LIMIT) == Err(RecvTimeoutError::Timeout) {
             // The waiting future may have been dropped just now.
             let _told = exhaust.send(()).is_ok();
         }
@@ -85,6 +85,6 @@ pub(crate) async fn with_timeout<'a, T: Copy + 'a>(
             Ok(value) => *value,
             Err(_) => panic!("the other side is gone; waited for {what}"),
         },
-        _ = exhausted => panic!("waited {} s for {what}", TIME_LIMIT_COUNT.as_secs()),
+        _ = exhausted => panic!("waited {} s for {what}", TIME_LIMIT.as_secs()),
     }
 }

@@ -33,7 +33,7 @@ mod response;
 
 pub use self::recorded::RecordedRequest;
 pub use self::response::{Framing, Response, ResponseStep};
-pub use crate::gate::{Gate, TIME_LIMIT_COUNT};
+pub use crate::gate::{Gate, TIME_LIMIT};
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -109,7 +109,7 @@ impl TestServer {
     ///
     /// # Panics
     ///
-    /// If it does not arrive within [`TIME_LIMIT_COUNT`].
+    /// If it does not arrive within [`TIME_LIMIT`].
     pub async fn request(&self, nth: usize) -> RecordedRequest {
         let mut count = self.shared.count.subscribe();
         with_timeout(
@@ -124,7 +124,7 @@ impl TestServer {
     ///
     /// # Panics
     ///
-    /// If it does not within [`TIME_LIMIT_COUNT`], or the server closed the connection itself.
+    /// If it does not within [`TIME_LIMIT`], or the server closed the connection itself.
     pub async fn closed_by_client(&self, nth: usize) {
         let mut end = self.request(nth).await.end;
         let what = format!("the client to close the connection of request {nth}");

@@ -108,7 +108,7 @@ impl Hostile {
 pub(super) async fn read(stream: &mut TcpStream) -> String {
     let mut read = Vec::new();
     let reading = stream.read_to_end(&mut read);
-    let in_time = tokio::time::timeout(TIME_LIMIT_COUNT, reading).await;
+    let in_time = tokio::time::timeout(TIME_LIMIT, reading).await;
     assert!(
         in_time.is_ok(),
         "it hangs: {}",
@@ -192,4 +192,4 @@ impl Way {
 /// The model of the scripted server.
 const MODEL: &str = "claude/claude-opus-5-5";
 /// How long anything may take.
-pub(super) const TIME_LIMIT_COUNT: Duration = Duration::from_secs(60);
+pub(super) const TIME_LIMIT: Duration = Duration::from_secs(60);

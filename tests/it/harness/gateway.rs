@@ -163,7 +163,7 @@ impl Sent {
                 self.read.extend_from_slice(&piece[..length]);
             }
         };
-        let came = tokio::time::timeout(TIME_LIMIT_COUNT, reading).await;
+        let came = tokio::time::timeout(TIME_LIMIT, reading).await;
         assert!(
             came.is_ok(),
             "never {text:?}: {}",
@@ -179,7 +179,7 @@ impl Sent {
     /// Reads the whole answer.
     pub(crate) async fn answered(mut self) -> Answer {
         let reading = self.stream.read_to_end(&mut self.read);
-        let read = tokio::time::timeout(TIME_LIMIT_COUNT, reading).await;
+        let read = tokio::time::timeout(TIME_LIMIT, reading).await;
         // Who was refused early is reset by some systems.
         let _length = read.expect("it answers in time");
         Answer::parse(&self.read)
@@ -302,4 +302,4 @@ fn unchunked(mut rest: &[u8]) -> Vec<u8> {
 }
 
 /// How long anything may take.
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(60);

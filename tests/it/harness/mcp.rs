@@ -69,7 +69,7 @@ impl McpServer {
 
     /// Waits until a line of the log begins so.
     pub(crate) async fn until(&self, begin: &str) {
-        let seen = tokio::time::timeout(TIME_LIMIT_COUNT, async {
+        let seen = tokio::time::timeout(TIME_LIMIT, async {
             while self.count(begin) == 0 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
@@ -118,4 +118,4 @@ pub(crate) fn is_alive(pid: &str) -> bool {
 
 /// No process of a server lives longer than this after ours.
 pub(crate) const MAX_SHUTDOWN_TIME: Duration = Duration::from_secs(5);
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(60);

@@ -110,7 +110,7 @@ impl Running {
 
     /// Waits for the end, and for everything that is said before it.
     pub(crate) async fn end(mut self) -> Ran {
-        let ended = tokio::time::timeout(TIME_LIMIT_COUNT, async {
+        let ended = tokio::time::timeout(TIME_LIMIT, async {
             let status = self.child.wait().await.expect("a child can be waited for");
             (status, self.out.end().await, self.err.end().await)
         });
@@ -146,10 +146,7 @@ impl Stream {
         let saying = self
             .said
             .wait_for(|said| String::from_utf8_lossy(said).contains(text));
-        let heard = matches!(
-            tokio::time::timeout(TIME_LIMIT_COUNT, saying).await,
-            Ok(Ok(_))
-        );
+        let heard = matches!(tokio::time::timeout(TIME_LIMIT, saying).await, Ok(Ok(_)));
         assert!(
             heard,
             "{} never says {text:?}:\n{}",
@@ -178,4 +175,4 @@ impl Stream {
 }
 
 /// How long anything may take.
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(60);

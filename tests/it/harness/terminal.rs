@@ -94,7 +94,7 @@ impl Terminal {
                 while !is(&self.screen()) && self.seen.changed().await.is_ok() {}
                 is(&self.screen())
             };
-            let seen = tokio::time::timeout(TIME_LIMIT_COUNT, seen).await;
+            let seen = tokio::time::timeout(TIME_LIMIT, seen).await;
             assert_eq!(seen, Ok(true), "{place}: never {what}:\n{}", self.screen());
         }
     }
@@ -153,7 +153,7 @@ impl Terminal {
 
     /// Waits for its end; gives the exit code.
     pub(crate) async fn ends(&mut self) -> Option<i32> {
-        let ended = tokio::time::timeout(TIME_LIMIT_COUNT, self.child.wait()).await;
+        let ended = tokio::time::timeout(TIME_LIMIT, self.child.wait()).await;
         let Ok(ended) = ended else {
             panic!("it does not end:\n{}", self.screen());
         };
@@ -166,7 +166,7 @@ fn some(length: u16) -> NonZeroU16 {
 }
 
 /// How long anything may take.
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// How many lines are kept that were scrolled away.
 const SCROLLBACK: usize = 1000;

@@ -90,7 +90,7 @@ async fn detect(
     for (place, (name, address)) in candidates.into_iter().enumerate() {
         let engine = assembled.engine.clone();
         probing.spawn(async move {
-            let reached = timeout(TIME_LIMIT_COUNT, reach(engine, name.into())).await;
+            let reached = timeout(TIME_LIMIT, reach(engine, name.into())).await;
             let models = reached.ok().and_then(|reached| reached.listed.ok());
             (place, name, address, models)
         });
@@ -208,4 +208,4 @@ fn already_exists(file: &Path) -> CommandError {
 }
 
 /// How long a local server may take to list its models.
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(2);
+const TIME_LIMIT: Duration = Duration::from_secs(2);

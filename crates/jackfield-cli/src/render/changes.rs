@@ -120,7 +120,7 @@ fn write_definition<W: Write>(
 ) -> io::Result<()> {
     let (old, old_rest) = bounded(old);
     let (new, new_rest) = bounded(new);
-    let until = until.min(Instant::now() + TIME_LIMIT_COUNT);
+    let until = until.min(Instant::now() + TIME_LIMIT);
     tell(out, &revealed(old), &revealed(new), until)?;
     let rest = old_rest.len().max(new_rest.len());
     if rest > 0 {
@@ -311,6 +311,6 @@ const AROUND: usize = 2;
 /// The maximum number of bytes shown of each text.
 const MAX_SHOWN: usize = 64 << 10;
 /// How long a minimal diff is searched for; after that, a larger one is shown.
-const TIME_LIMIT_COUNT: Duration = Duration::from_millis(500);
+const TIME_LIMIT: Duration = Duration::from_millis(500);
 /// The same limit for all changes of a server.
 const TOTAL_TIME_LIMIT: Duration = Duration::from_secs(5);

@@ -220,7 +220,7 @@ pub(crate) async fn cancel(
         }
         Ok::<_, EngineError>(())
     };
-    let status = match timeout(TIME_LIMIT_COUNT, over).await {
+    let status = match timeout(TIME_LIMIT, over).await {
         Ok(over) => {
             over?;
             StatusCode::OK
@@ -358,4 +358,4 @@ const DIALECT: &str = "api";
 /// The maximum length of an end user's name.
 const MAX_USER: usize = 128;
 /// How long a cancel waits for the end of the turn.
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(5);
+const TIME_LIMIT: Duration = Duration::from_secs(5);

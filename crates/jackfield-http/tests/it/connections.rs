@@ -43,7 +43,7 @@ impl Server {
 
     pub(crate) async fn end(self) {
         self.end.send(()).unwrap();
-        let ended = tokio::time::timeout(TIME_LIMIT_COUNT, self.serving).await;
+        let ended = tokio::time::timeout(TIME_LIMIT, self.serving).await;
         ended.expect("it ends in time").unwrap();
     }
 }
@@ -65,7 +65,7 @@ pub(crate) async fn answer(stream: &mut TcpStream) -> String {
             }
         }
     };
-    let came = tokio::time::timeout(TIME_LIMIT_COUNT, reading).await;
+    let came = tokio::time::timeout(TIME_LIMIT, reading).await;
     came.expect("it answers in time");
     String::from_utf8_lossy(&read).into_owned()
 }
@@ -264,7 +264,7 @@ async fn who_reads_slowly_is_not_let_go() {
     // While something blocks, time stands still but for what the test says.
     let (release, blocks) = mpsc::channel::<()>();
     let blocking = tokio::task::spawn_blocking(move || {
-        let _released = blocks.recv_timeout(TIME_LIMIT_COUNT);
+        let _released = blocks.recv_timeout(TIME_LIMIT);
     });
     let server = Server::start(|config| config.limits.write_time = PATIENT).await;
     let (mut slow, expected) = deaf(&server).await;
@@ -286,4 +286,4 @@ async fn who_reads_slowly_is_not_let_go() {
 const DOCUMENT: &str = "GET /api/v1/openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 /// How long anything may take.
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(30);
+const TIME_LIMIT: Duration = Duration::from_secs(30);

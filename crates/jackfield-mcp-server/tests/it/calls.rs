@@ -27,7 +27,7 @@ async fn ending(tools: &ScriptedToolbox) -> Ending {
             }
         }
     };
-    let over = tokio::time::timeout(crate::harness::TIME_LIMIT_COUNT, over).await;
+    let over = tokio::time::timeout(crate::harness::TIME_LIMIT, over).await;
     over.expect("the call is over in time")
 }
 

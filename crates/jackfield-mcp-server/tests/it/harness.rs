@@ -107,7 +107,7 @@ impl Wire {
 
     /// The next message.
     pub(crate) async fn hear(&mut self) -> Value {
-        let line = tokio::time::timeout(TIME_LIMIT_COUNT, self.lines.next_line()).await;
+        let line = tokio::time::timeout(TIME_LIMIT, self.lines.next_line()).await;
         let line = line.expect("something is said in time");
         let line = line.expect("the output can be read").expect("a message");
         serde_json::from_str(&line).expect("each line is JSON")
@@ -161,14 +161,14 @@ impl Wire {
     /// Waits for the server's end; gives what it said until then.
     pub(crate) async fn rest(mut self) -> Vec<Value> {
         let mut rest = Vec::new();
-        while let Some(line) = tokio::time::timeout(TIME_LIMIT_COUNT, self.lines.next_line())
+        while let Some(line) = tokio::time::timeout(TIME_LIMIT, self.lines.next_line())
             .await
             .expect("the output ends in time")
             .expect("the output can be read")
         {
             rest.push(serde_json::from_str(&line).expect("each line is JSON"));
         }
-        let ended = tokio::time::timeout(TIME_LIMIT_COUNT, self.server).await;
+        let ended = tokio::time::timeout(TIME_LIMIT, self.server).await;
         ended.expect("the server ends in time").expect("no panic");
         rest
     }
@@ -199,4 +199,4 @@ pub(crate) fn text(answer: &Value) -> &str {
 }
 
 /// Nothing takes longer.
-pub(crate) const TIME_LIMIT_COUNT: Duration = Duration::from_secs(60);
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(60);

@@ -242,7 +242,7 @@ async fn a_client_that_takes_nothing_more_ends_the_server_though_it_could_still_
     });
     let ping = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
     speaks.write_all(ping).await.expect("it reads");
-    let ended = tokio::time::timeout(crate::harness::TIME_LIMIT_COUNT, serving).await;
+    let ended = tokio::time::timeout(crate::harness::TIME_LIMIT, serving).await;
     ended.expect("it ends in time").expect("no panic");
 }
 

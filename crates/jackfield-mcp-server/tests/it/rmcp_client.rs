@@ -8,7 +8,7 @@ use rmcp::model::{
 use rmcp::service::RunningService;
 use rmcp::{ClientLifecycleMode, ClientServiceExt as _, RoleClient, ServiceError};
 
-use crate::harness::{TIME_LIMIT_COUNT, server, toolbox};
+use crate::harness::{TIME_LIMIT, server, toolbox};
 
 fn modes() -> [ClientLifecycleMode; 3] {
     let preferred_versions = vec![ProtocolVersion::LATEST];
@@ -37,7 +37,7 @@ async fn connect(
     let info = Implementation::new("test", "1");
     let client = ClientConfig::new(ClientCapabilities::default(), info);
     let connected = client.serve_with_lifecycle(tokio::io::split(ours), mode);
-    let connected = tokio::time::timeout(TIME_LIMIT_COUNT, connected).await;
+    let connected = tokio::time::timeout(TIME_LIMIT, connected).await;
     connected
         .expect("it connects in time")
         .expect("it connects")
@@ -86,7 +86,7 @@ async fn a_call_that_it_drops_is_aborted() {
                 tokio::task::yield_now().await;
             }
         };
-        let aborted = tokio::time::timeout(TIME_LIMIT_COUNT, aborted).await;
+        let aborted = tokio::time::timeout(TIME_LIMIT, aborted).await;
         aborted.expect("it is aborted in time");
     }
 }

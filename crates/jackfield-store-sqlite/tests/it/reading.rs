@@ -59,6 +59,37 @@ async fn what_is_there_is_read_and_what_would_write_is_refused() {
 }
 
 #[tokio::test]
+async fn a_file_of_the_form_before_is_read_without_its_spending_records() {
+    let place = Place::new();
+    let (journal, s) = (place.open(), session("s"));
+    let epoch = journal.own(&s).await.expect("a lease").epoch;
+    let committed = journal.append(&append(&s, epoch, 0)).await;
+    assert!(matches!(committed, Appended::Committed), "{committed:?}");
+    let loaded = journal.load(&s).await.expect("a session");
+    journal.close().await;
+    let reading = ReadOnlyJournal::open(place.file()).expect("a journal");
+    assert!(reading.spending().is_some());
+    reading.close().await;
+    let file = Connection::open(place.file()).expect("a database");
+    let older = "DROP TABLE spending; PRAGMA user_version = 5";
+    file.execute_batch(older).expect("an older form");
+    drop(file);
+    let reading = ReadOnlyJournal::open(place.file()).expect("a journal");
+    assert_eq!(reading.load(&s).await.expect("a session"), loaded);
+    assert!(reading.spending().is_none());
+    reading.close().await;
+    let file = Connection::open(place.file()).expect("a database");
+    let older = "PRAGMA user_version = 4";
+    file.execute_batch(older).expect("an older form");
+    drop(file);
+    let refused = ReadOnlyJournal::open(place.file());
+    assert!(
+        matches!(refused, Err(OpenError::NotRead { .. })),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
 async fn a_file_that_is_not_there_and_one_of_another_program_are_told() {
     let place = Place::new();
     let missing = ReadOnlyJournal::open(place.file());

@@ -128,7 +128,7 @@ impl SampleCall {
 /// If the clause is not satisfied and no exception names it, or if it is satisfied although one does; also if there
 /// is no such clause.
 pub fn check<H: ToolboxHarness>(clause: &str, exceptions: &[(&str, &str)]) {
-    check_within::<H>(threads::TIME_LIMIT_COUNT, clause, exceptions);
+    check_within::<H>(threads::TIME_LIMIT, clause, exceptions);
 }
 
 /// As [`check`], with another time limit for a thread that is blocked.

@@ -18,7 +18,7 @@ use std::thread;
 use std::time::Instant;
 
 use jackfield_testkit::contract::chat_model::{CLAUSES, VITAL, check};
-use jackfield_testkit::server::TIME_LIMIT_COUNT;
+use jackfield_testkit::server::TIME_LIMIT;
 
 use self::acme::{Fault, Form};
 use self::harness::AcmeHarness;
@@ -177,7 +177,7 @@ fn the_cause_of_a_failure_comes_before_any_time_out() {
         message.contains("an event that acme does not send"),
         "{message}"
     );
-    assert!(started.elapsed() < TIME_LIMIT_COUNT);
+    assert!(started.elapsed() < TIME_LIMIT);
 }
 
 fn fails(fault: Fault, clause: &str, exceptions: &[(&str, &str)]) -> bool {

@@ -29,7 +29,7 @@ impl ThreadSlots {
         expression: Expression,
     ) -> Result<WrittenResult, CalculationError> {
         let place = Arc::clone(&self.0).acquire_owned();
-        let Ok(Ok(place)) = tokio::time::timeout(TIME_LIMIT_COUNT, place).await else {
+        let Ok(Ok(place)) = tokio::time::timeout(PLACE_LIMIT, place).await else {
             return Err(CalculationError::Busy);
         };
         let (answer, stop) = start(expression, place)?;
@@ -127,7 +127,7 @@ impl Drop for StopOnDrop {
 }
 
 /// How long to wait for a free slot.
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(5);
+const PLACE_LIMIT: Duration = Duration::from_secs(5);
 
 /// How much longer than the time limit to wait for a thread that does not check the time.
 const GRACE: Duration = Duration::from_millis(250);

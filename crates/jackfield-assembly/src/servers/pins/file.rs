@@ -189,7 +189,7 @@ impl PinFile {
         loop {
             match lock.try_lock() {
                 Ok(()) => return Ok(lock),
-                Err(TryLockError::WouldBlock) if since.elapsed() < TIME_LIMIT_COUNT => {
+                Err(TryLockError::WouldBlock) if since.elapsed() < TIME_LIMIT => {
                     std::thread::sleep(PAUSE);
                 }
                 Err(TryLockError::WouldBlock) => {
@@ -279,6 +279,6 @@ const MAX_TOTAL_TIME: usize = 16 << 20;
 /// The maximum size of the file, in bytes.
 const LIMIT: u64 = 64 << 20;
 /// How long to wait for the lock.
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(5);
+const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// The poll interval of the lock.
 const PAUSE: Duration = Duration::from_millis(5);

@@ -91,7 +91,7 @@ impl<'e> AllSessions<'e> {
     ///
     /// [`CommandError`] if the journal cannot be read at all.
     pub(crate) async fn load(&mut self, row: &SessionRow) -> Result<Option<Loaded>, CommandError> {
-        if self.began.elapsed() >= TIME_LIMIT_COUNT {
+        if self.began.elapsed() >= TIME_LIMIT {
             let read = words::counted(self.seen.len() as u64, "session");
             self.spinner.set_text(format!("{read} read"));
         }
@@ -125,4 +125,4 @@ impl<'e> AllSessions<'e> {
 }
 
 /// The interval of progress notices.
-const TIME_LIMIT_COUNT: Duration = Duration::from_secs(1);
+const TIME_LIMIT: Duration = Duration::from_secs(1);

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::{BlockKind, ChatModelHarness, Echo, Manner, ScriptedBlock, VendorReply, WireReply};
-use crate::server::{Response, TIME_LIMIT_COUNT, TestServer};
+use crate::server::{Response, TIME_LIMIT, TestServer};
 
 /// The key that every adapter is configured with.
 pub(super) const KEY: &str = "sk-contract-5ecret-0123456789";
@@ -182,12 +182,9 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
         sink: &mut WatchedSink,
     ) -> Result<ReplyEnd, ModelError> {
         let reply = self.model.reply(request, sink);
-        match tokio::time::timeout(TIME_LIMIT_COUNT, reply).await {
+        match tokio::time::timeout(TIME_LIMIT, reply).await {
             Ok(result) => result,
-            Err(_) => panic!(
-                "the call did not end within {} s",
-                TIME_LIMIT_COUNT.as_secs()
-            ),
+            Err(_) => panic!("the call did not end within {} s", TIME_LIMIT.as_secs()),
         }
     }
 }

@@ -87,7 +87,7 @@ pub(super) async fn with_timeout<T>(answer: impl Future<Output = T>) -> T {
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// How long a thread may be without one, a little longer: [`LIMIT`] does nothing while the thread is blocked.
-pub(super) const TIME_LIMIT_COUNT: Duration = Duration::from_secs(30);
+pub(super) const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// Checks that another task of this thread goes on during a call. A machine under load may suspend the thread as a
 /// toolbox may, but not in each of many attempts.

@@ -10,7 +10,7 @@ use jackfield_ports::chat_model::ModelError;
 use jackfield_ports::upstream::{RawBody, RawReply, RawRequest, Upstream as _};
 
 use super::UpstreamHarness;
-use crate::server::{Response, TIME_LIMIT_COUNT, TestServer};
+use crate::server::{Response, TIME_LIMIT, TestServer};
 
 /// The key that every upstream is configured with.
 pub(super) const KEY: &str = "sk-contract-5ecret-0123456789";
@@ -157,11 +157,8 @@ pub(super) fn error_text(error: &ModelError) -> String {
 
 /// Awaits an answer with a time limit, so that an upstream that never answers fails here instead of hanging.
 async fn within_time<T>(answer: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(TIME_LIMIT_COUNT, answer).await {
+    match tokio::time::timeout(TIME_LIMIT, answer).await {
         Ok(answer) => answer,
-        Err(_) => panic!(
-            "the upstream said nothing for {} s",
-            TIME_LIMIT_COUNT.as_secs()
-        ),
+        Err(_) => panic!("the upstream said nothing for {} s", TIME_LIMIT.as_secs()),
     }
 }

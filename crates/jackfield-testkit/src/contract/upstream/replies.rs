@@ -4,7 +4,7 @@ use jackfield_ports::upstream::Upstream as _;
 
 use super::UpstreamHarness;
 use super::bench::{Bench, read, reply};
-use crate::server::{Framing, Gate, Response, TIME_LIMIT_COUNT, TestServer};
+use crate::server::{Framing, Gate, Response, TIME_LIMIT, TestServer};
 
 pub(super) async fn any_status_is_a_reply<H: UpstreamHarness>(harness: &H) {
     for status in [
@@ -78,7 +78,7 @@ pub(super) async fn pieces_come_as_they_arrive<H: UpstreamHarness>(harness: &H) 
         for (gate, length) in gates.iter().zip([9, 16]) {
             // Nothing else comes before the gate opens.
             while came.len() < length {
-                let next = tokio::time::timeout(TIME_LIMIT_COUNT, reply.body.next());
+                let next = tokio::time::timeout(TIME_LIMIT, reply.body.next());
                 match next.await {
                     Ok(Ok(Some(piece))) => came.extend_from_slice(&piece),
                     other => panic!("{other:?} after {} bytes", came.len()),
@@ -156,7 +156,7 @@ pub(super) async fn an_abandoned_wait_loses_nothing<H: UpstreamHarness>(harness:
             }
         }
     };
-    let in_time = tokio::time::timeout(TIME_LIMIT_COUNT, read).await;
+    let in_time = tokio::time::timeout(TIME_LIMIT, read).await;
     assert!(in_time.is_ok(), "a piece was lost, or the end");
     assert_eq!(String::from_utf8_lossy(&came), STREAM);
 }

@@ -7,7 +7,7 @@ use super::super::bench::{Bench, WatchedSink};
 use super::super::{
     ChatModelHarness, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, VendorReply, WireReply,
 };
-use crate::server::{Framing, Gate, TIME_LIMIT_COUNT};
+use crate::server::{Framing, Gate, TIME_LIMIT};
 
 pub(in super::super) async fn any_chunking_gives_the_same_reply<H: ChatModelHarness>(harness: &H) {
     let bench = Bench::new(harness).await;
@@ -102,7 +102,7 @@ pub(in super::super) async fn slow_stream_is_not_an_error<H: ChatModelHarness>(h
                 // What was sent by now must be pushed before anything else; the last event may have words of its own.
                 let all = pushed.wait_for(|deltas| text(deltas).starts_with(&sent));
                 assert!(
-                    tokio::time::timeout(TIME_LIMIT_COUNT, all).await.is_ok(),
+                    tokio::time::timeout(TIME_LIMIT, all).await.is_ok(),
                     "{sent:?} was sent, and not pushed before the stream went on"
                 );
             }
