@@ -14,7 +14,6 @@ use jackfield_testkit::laws::replies::{Decoded, Event, ReadFailure, ReplyMappers
 use jackfield_testkit::replies::{self, states_first, with_our_ids, without_state};
 use jackfield_testkit::{arb as kit, outline};
 use proptest::prelude::*;
-use proptest::sample::Index;
 use serde_json::{Value, json};
 
 use crate::arb::{self, attempt, owner};
@@ -54,6 +53,22 @@ impl ReplyMappers for Claude {
         Decoded { deltas, end }
     }
 
+    fn unknown_events() -> Vec<Event> {
+        let events = UNKNOWN.iter();
+        events
+            .map(|(name, data)| (Some(*name), (*data).to_owned()))
+            .collect()
+    }
+
+    fn with_unknown_fields((name, data): Event) -> Event {
+        (name, with_unknown_fields(&data))
+    }
+
+    /// A piece of an unknown kind still belongs to a reply.
+    fn known_beginning() -> usize {
+        1
+    }
+
     fn through_whole(reply: &Reply) -> Result<(Vec<Delta>, ReplyEnd), String> {
         let (message, _) = reply::to_wire(reply, "model-a", "msg_1");
         let bytes = serde_json::to_vec(&message).expect("wire forms can be written");
@@ -83,31 +98,6 @@ proptest! {
             );
             prop_assert!(differences.is_empty(), "{differences:?}");
         }
-    }
-
-    #[test]
-    fn what_is_unknown_is_ignored_wherever_it_comes(
-        (reply, deltas) in told(),
-        places in prop::collection::vec((any::<Index>(), 0..UNKNOWN.len()), 1..6),
-    ) {
-        let plain = encoded(&deltas, &reply.end);
-        let mut events: Vec<(String, String)> = plain
-            .iter()
-            .map(|event| (event.event.unwrap_or_default().to_owned(), with_unknown_fields(&event.data)))
-            .collect();
-        for (place, which) in places {
-            // Not before the beginning: a piece of an unknown kind still belongs to a reply.
-            let place = 1 + place.index(events.len());
-            let (name, data) = UNKNOWN[which];
-            events.insert(place, (name.to_owned(), data.to_owned()));
-        }
-        let mut decoder = Decoder::new(owner());
-        let mut out = Vec::new();
-        for (name, data) in &events {
-            out.extend(decoder.push(Some(name), data).map_err(failed)?);
-        }
-        let end = decoder.finish().map_err(failed)?;
-        prop_assert_eq!((out, end), decoded(&plain).map_err(failed)?);
     }
 
     #[test]
@@ -185,15 +175,6 @@ pub(crate) fn encoded(deltas: &[Delta], end: &ReplyEnd) -> Vec<SseEvent> {
         .collect();
     events.extend(encoder.finish(end));
     events
-}
-
-fn decoded(events: &[SseEvent]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
-    let mut decoder = Decoder::new(owner());
-    let mut deltas = Vec::new();
-    for event in events {
-        deltas.extend(decoder.push(event.event, &event.data)?);
-    }
-    Ok((deltas, decoder.finish()?))
 }
 
 pub(crate) fn accumulated(deltas: &[Delta], end: ReplyEnd) -> Reply {

@@ -1,4 +1,5 @@
-//! The laws of a dialect's reply mappers: a streamed reply is the whole one, and a cut stream is none.
+//! The laws of a dialect's reply mappers: a streamed reply is the whole one, a cut stream is none, and what is unknown
+//! changes nothing.
 
 use jackfield_domain::block::Block;
 use jackfield_domain::delta::Delta;
@@ -50,6 +51,18 @@ pub trait ReplyMappers {
         end.clone()
     }
 
+    /// Events that the vendor might introduce; the decoder ignores them.
+    fn unknown_events() -> Vec<Event>;
+
+    /// The event with fields that the vendor might introduce.
+    fn with_unknown_fields(event: Event) -> Event;
+
+    /// How many events of a stream come before any unknown one.
+    #[must_use]
+    fn known_beginning() -> usize {
+        0
+    }
+
     /// How many events of a whole stream are needed.
     #[must_use]
     fn needed(events: &[Event]) -> usize {
@@ -96,6 +109,22 @@ macro_rules! reply_laws {
             ) {
                 $crate::laws::replies::cut_streams_are_errors::<$mappers>(&reply, &deltas, cut)?;
             }
+
+            #[test]
+            fn what_is_unknown_is_ignored_wherever_it_comes(
+                (reply, deltas) in <$mappers as $crate::laws::replies::ReplyMappers>::pieces(),
+                places in ::proptest::collection::vec(
+                    ::proptest::arbitrary::any::<(
+                        ::proptest::sample::Index,
+                        ::proptest::sample::Index,
+                    )>(),
+                    1..6,
+                ),
+            ) {
+                $crate::laws::replies::unknown_events_change_nothing::<$mappers>(
+                    &reply, &deltas, &places,
+                )?;
+            }
         }
     };
 }
@@ -141,5 +170,31 @@ pub fn cut_streams_are_errors<M: ReplyMappers>(reply: &Reply, deltas: &[Delta], 
         Phase::MidReply
     };
     prop_assert_eq!(decoded.end, Err(ReadFailure::Truncated(phase)));
+    Ok(())
+}
+
+/// Unknown events at these places, each with its choice of event, and unknown fields change nothing.
+///
+/// # Errors
+///
+/// A broken law.
+pub fn unknown_events_change_nothing<M: ReplyMappers>(
+    reply: &Reply,
+    deltas: &[Delta],
+    places: &[(Index, Index)],
+) -> Law {
+    let plain = M::encode(deltas, &reply.end);
+    let known = plain.iter().cloned();
+    let mut events: Vec<Event> = known.map(M::with_unknown_fields).collect();
+    let (unknown, first) = (M::unknown_events(), M::known_beginning());
+    prop_assert!(!unknown.is_empty(), "there is no unknown event");
+    for (place, which) in places {
+        let behind = events.len().saturating_sub(first).max(1);
+        let place = (first + place.index(behind)).min(events.len());
+        events.insert(place, which.get(&unknown).clone());
+    }
+    let (read, expected) = (M::decode(&events), M::decode(&plain));
+    prop_assert_eq!(read.end, expected.end, "{:#?}", events);
+    prop_assert_eq!(read.deltas, expected.deltas, "{:#?}", events);
     Ok(())
 }

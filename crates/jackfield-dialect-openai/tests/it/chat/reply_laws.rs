@@ -15,7 +15,6 @@ use jackfield_testkit::laws::replies::{Decoded, Event, ReadFailure, ReplyMappers
 use jackfield_testkit::replies::{self, states_first, with_our_ids};
 use jackfield_testkit::{arb as kit, outline};
 use proptest::prelude::*;
-use proptest::sample::Index;
 use serde_json::{Value, json};
 
 use super::arb;
@@ -54,6 +53,15 @@ impl ReplyMappers for Chat {
             error => ReadFailure::Other(error.to_string()),
         });
         Decoded { deltas, end }
+    }
+
+    fn unknown_events() -> Vec<Event> {
+        let events = UNKNOWN.iter();
+        events.map(|data| (None, (*data).to_owned())).collect()
+    }
+
+    fn with_unknown_fields((name, data): Event) -> Event {
+        (name, with_unknown_fields(&data))
     }
 
     fn through_whole(reply: &Reply) -> Result<(Vec<Delta>, ReplyEnd), String> {
@@ -142,28 +150,6 @@ proptest! {
                 "nothing differs: {notes:#?}"
             );
         }
-    }
-
-    #[test]
-    fn what_is_unknown_is_ignored_wherever_it_comes(
-        (reply, deltas) in told(),
-        places in prop::collection::vec((any::<Index>(), 0..UNKNOWN.len()), 1..6),
-    ) {
-        let plain = encoded(&deltas, &reply.end);
-        let mut events: Vec<String> = plain
-            .iter()
-            .map(|event| with_unknown_fields(&event.data))
-            .collect();
-        for (place, which) in places {
-            events.insert(place.index(events.len()), UNKNOWN[which].to_owned());
-        }
-        let mut decoder = Decoder::new(owner());
-        let mut out = Vec::new();
-        for data in &events {
-            out.extend(decoder.push(None, data).map_err(failed)?);
-        }
-        let end = decoder.finish().map_err(failed)?;
-        prop_assert_eq!((out, end), decoded(&plain).map_err(failed)?);
     }
 
     #[test]
@@ -440,15 +426,6 @@ pub(crate) fn encoded(deltas: &[Delta], end: &ReplyEnd) -> Vec<SseEvent> {
         .collect();
     events.extend(encoder.finish(end));
     events
-}
-
-fn decoded(events: &[SseEvent]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
-    let mut decoder = Decoder::new(owner());
-    let mut deltas = Vec::new();
-    for event in events {
-        deltas.extend(decoder.push(event.event, &event.data)?);
-    }
-    Ok((deltas, decoder.finish()?))
 }
 
 fn through_whole(reply: &Reply) -> Result<(Vec<Delta>, ReplyEnd), TestCaseError> {

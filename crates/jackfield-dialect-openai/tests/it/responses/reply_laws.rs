@@ -55,6 +55,19 @@ impl ReplyMappers for Responses {
         Decoded { deltas, end }
     }
 
+    fn unknown_events() -> Vec<Event> {
+        let events = UNKNOWN.iter();
+        events
+            .map(|(name, data)| (Some(*name), (*data).to_owned()))
+            .collect()
+    }
+
+    fn with_unknown_fields((name, data): Event) -> Event {
+        let more = [true, false, false, false, false];
+        let changed = habitual(&data, more).unwrap_or(data);
+        (name, changed)
+    }
+
     fn through_whole(reply: &Reply) -> Result<(Vec<Delta>, ReplyEnd), String> {
         // What it was streamed from has our ids alone, too.
         let reply = Reply {

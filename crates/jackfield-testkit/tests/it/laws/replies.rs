@@ -22,8 +22,11 @@ const NONE: u8 = 0;
 const FORGETS_A_PIECE: u8 = 1;
 const ENDS_ANYWHERE: u8 = 2;
 const FORGETS_THE_PHASE: u8 = 3;
+const READS_THE_UNKNOWN: u8 = 4;
+const FAILS_AT_THE_UNKNOWN: u8 = 5;
 
 const END: &str = "[end]";
+const UNKNOWN: &str = "[weather]";
 
 impl<const MISTAKE: u8> ReplyMappers for Toy<MISTAKE> {
     fn attempt() -> (TurnId, ModelAttempt) {
@@ -64,9 +67,13 @@ impl<const MISTAKE: u8> ReplyMappers for Toy<MISTAKE> {
     }
 
     fn decode(events: &[Event]) -> Decoded {
-        let texts = events.iter().map(|(_, data)| data.as_str());
-        let texts: Vec<&str> = texts.filter(|data| *data != END).collect();
-        let is_whole = texts.len() < events.len() || MISTAKE == ENDS_ANYWHERE;
+        let data = || events.iter().map(|(_, data)| data.as_str());
+        let is_text =
+            |data: &&str| *data != END && (*data != UNKNOWN || MISTAKE == READS_THE_UNKNOWN);
+        let texts: Vec<&str> = data().filter(is_text).collect();
+        let fails = MISTAKE == FAILS_AT_THE_UNKNOWN && data().any(|data| data == UNKNOWN);
+        let has_end = data().any(|data| data == END) && !fails;
+        let is_whole = has_end || MISTAKE == ENDS_ANYWHERE;
         let deltas = deltas(&texts, is_whole);
         let phase = if deltas.is_empty() || MISTAKE == FORGETS_THE_PHASE {
             Phase::BeforeFirstDelta
@@ -78,6 +85,15 @@ impl<const MISTAKE: u8> ReplyMappers for Toy<MISTAKE> {
             deltas,
             end: is_whole.then_some(end).ok_or(ReadFailure::Truncated(phase)),
         }
+    }
+
+    fn unknown_events() -> Vec<Event> {
+        vec![(None, UNKNOWN.to_owned())]
+    }
+
+    /// An event is a text, without fields.
+    fn with_unknown_fields(event: Event) -> Event {
+        event
     }
 
     fn through_whole(reply: &Reply) -> Result<(Vec<Delta>, ReplyEnd), String> {
@@ -102,6 +118,14 @@ fn each_mistake_breaks_its_law() {
     });
     assert_broken(replies::cut_streams_are_errors::<Toy<ENDS_ANYWHERE>>);
     assert_broken(replies::cut_streams_are_errors::<Toy<FORGETS_THE_PHASE>>);
+    assert_broken(|reply, deltas, place| {
+        let places = [(place, place)];
+        replies::unknown_events_change_nothing::<Toy<READS_THE_UNKNOWN>>(reply, deltas, &places)
+    });
+    assert_broken(|reply, deltas, place| {
+        let places = [(place, place)];
+        replies::unknown_events_change_nothing::<Toy<FAILS_AT_THE_UNKNOWN>>(reply, deltas, &places)
+    });
 }
 
 fn assert_broken(law: impl Fn(&Reply, &[Delta], Index) -> Result<(), TestCaseError>) {
