@@ -180,7 +180,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "tell-before-commit",
         file: "crates/jackfield-engine/src/driver.rs",
         from: "while !batch.steps.is_empty() {",
-        to: "self.tell(&batch);\n        while !batch.steps.is_empty() {",
+        to: "self.publish(&batch);\n        while !batch.steps.is_empty() {",
         package: "jackfield-engine",
         test: "ordering::nothing_is_told_before_it_is_committed",
     },
