@@ -468,7 +468,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-reply-to-a-client-ends-within-a-step",
         file: "crates/jackfield-domain/src/client_view/segments.rs",
         from: "let ends = is_last",
-        to: "let ends = (is_last || self.now < u32::MAX)",
+        to: "let ends = (is_last || self.last_ended_round < u32::MAX)",
         package: "jackfield-domain",
         test: "loop_properties::requests_are_found_by_what_a_client_was_shown",
     },
