@@ -9,7 +9,9 @@ use jackfield_domain::policy::{Permission, Policy};
 use jackfield_domain::restrictions::{Restriction, Restrictions};
 use jackfield_domain::tool::{CatalogEntry, ToolOrigin};
 use jackfield_domain::turn::Turn;
-use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxSet};
+use jackfield_ports::toolbox_source::{
+    RegisteredToolbox, ToolboxProblem, ToolboxSet, WHOLE_SOURCE,
+};
 
 use crate::catalog::{self, ToolOffer, UnknownCallPolicy};
 use crate::error::ParkReason;
@@ -92,16 +94,19 @@ pub(crate) async fn restrictions(
     Ok(Restrictions { tools })
 }
 
-/// Why a turn is parked without these toolboxes. After a problem of a source, which may have hidden them, they may be
-/// back later.
+/// Why a turn is parked without these toolboxes. After a problem of one of them, or of a whole source, which may have
+/// hidden them, they may be back later.
 fn missing_reason(first: &ToolboxId, missing: &[&ToolboxId], toolboxes: &ToolboxSet) -> ParkReason {
-    let mut problems = toolboxes.problems.iter();
-    let own = problems.clone().find(|problem| problem.toolbox == *first);
-    match own.or_else(|| problems.next()) {
-        Some(problem) => ParkReason::ToolboxDown {
-            message: problem.message.clone(),
-            toolbox: first.clone(),
-        },
+    let problems = || toolboxes.problems.iter();
+    let down = |problem: &ToolboxProblem, toolbox: &ToolboxId| ParkReason::ToolboxDown {
+        message: problem.message.clone(),
+        toolbox: toolbox.clone(),
+    };
+    if let Some(own) = problems().find(|problem| missing.contains(&&problem.toolbox)) {
+        return down(own, &own.toolbox);
+    }
+    match problems().find(|problem| problem.toolbox.as_str() == WHOLE_SOURCE) {
+        Some(problem) => down(problem, first),
         None => ParkReason::NoToolboxes {
             missing: missing.iter().map(ToString::to_string).collect(),
         },

@@ -242,7 +242,8 @@ pub enum ParkReason {
 }
 
 /// An error with its causes, in one line.
-pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+#[must_use]
+pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -76,7 +76,7 @@ pub use self::drain::DrainReport;
 pub use self::drive_outcome::{DriveOutcome, WaitingTurn};
 pub use self::engine::EngineBuilder;
 pub use self::ephemeral::Ephemeral;
-pub use self::error::{EngineError, ParkReason};
+pub use self::error::{EngineError, ParkReason, chain};
 pub use self::keeper::{Keeper, KeeperOptions, KeptSession};
 pub use self::locate::Destination;
 pub use self::news::{Observer, ObserverEvent};

@@ -8,7 +8,7 @@ use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_ports::toolbox_source::{
-    RegisteredToolbox, ToolboxProblem, ToolboxSet, ToolboxSource,
+    RegisteredToolbox, ToolboxProblem, ToolboxSet, ToolboxSource, WHOLE_SOURCE,
 };
 
 /// Asks all sources for the toolboxes of a client's principal. Of two toolboxes with one id, the first one is used: a
@@ -43,7 +43,7 @@ pub(crate) async fn of_client(
 fn timeout_problem() -> Option<ToolboxProblem> {
     Some(ToolboxProblem {
         message: format!("no list of toolboxes within {} s", SOURCE_LIMIT.as_secs()),
-        toolbox: ToolboxId::parse(SOURCE).ok()?,
+        toolbox: ToolboxId::parse(WHOLE_SOURCE).ok()?,
     })
 }
 
@@ -69,5 +69,3 @@ pub(crate) fn find_or_fail<'a>(
 
 /// The time limit for one source.
 const SOURCE_LIMIT: Duration = Duration::from_secs(30);
-/// The id of problems of a whole source.
-const SOURCE: &str = "toolboxes";

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
-use jackfield_engine::{EngineError, JournalError};
+use jackfield_engine::{EngineError, JournalError, chain};
 
 /// The client's error for an error of the engine. Errors that only an operator can fix are logged.
 pub fn from_engine_error(error: &EngineError) -> ServeError {
@@ -142,12 +142,4 @@ fn provider_message(failure: &ModelFailure) -> String {
         | ModelFailureKind::Unsupported
         | ModelFailureKind::UnusableReply => message.clone(),
     }
-}
-
-/// An error and its sources in one line.
-#[must_use]
-pub fn chain(error: &(dyn Error + 'static)) -> String {
-    let sources = std::iter::successors(Some(error), |error| (*error).source());
-    let words: Vec<String> = sources.map(ToString::to_string).collect();
-    words.join(": ")
 }

@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use jackfield_engine::Engine;
+use jackfield_engine::{Engine, chain};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
-
-use crate::failures::chain;
 
 /// Caches whether the journal is writable. The endpoint is public, so frequent probes must not cause frequent
 /// writes.

@@ -70,9 +70,12 @@ pub struct ToolboxStatus {
 pub struct ToolboxProblem {
     /// The problem, in a sentence.
     pub message: String,
-    /// The toolbox, or `toolboxes` if it is a problem of a whole source.
+    /// The toolbox, or [`WHOLE_SOURCE`] if it is a problem of a whole source.
     pub toolbox: ToolboxId,
 }
+
+/// The id of problems of a whole source.
+pub const WHOLE_SOURCE: &str = "toolboxes";
 
 /// The same toolboxes for every principal.
 #[derive(Clone, Debug)]

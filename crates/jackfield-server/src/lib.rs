@@ -7,7 +7,7 @@ mod run;
 mod signals;
 mod threads;
 
-pub use jackfield_gateway::failures::chain;
+pub use jackfield_engine::chain;
 
 pub use self::log::start_log;
 pub use self::run::{RunError, RunningGateway};

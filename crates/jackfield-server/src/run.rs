@@ -10,10 +10,9 @@ use jackfield_assembly::{
     ServerToolbox, restored_help,
 };
 use jackfield_engine::{
-    DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, Pruner, Retention,
+    DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, Pruner, Retention, chain,
 };
 use jackfield_gateway::Gateway;
-use jackfield_gateway::failures::chain;
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;

@@ -170,6 +170,13 @@ async fn a_turn_whose_toolbox_the_source_does_not_have_is_parked() {
             },
         ),
         (
+            // It says nothing about the missing one.
+            vec![problem("other", "no such program")],
+            ParkReason::NoToolboxes {
+                missing: vec!["box".to_owned()],
+            },
+        ),
+        (
             vec![problem("toolboxes", "the directory is down")],
             ParkReason::ToolboxDown {
                 message: "the directory is down".to_owned(),

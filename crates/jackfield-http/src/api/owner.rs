@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use jackfield_domain::ids::SessionId;
 use jackfield_engine::{EngineError, ServerTools, SessionRow};
-use jackfield_gateway::Gateway;
-use jackfield_gateway::Principal;
-use jackfield_gateway::tools;
+use jackfield_gateway::{Gateway, Principal, ids, tools};
 
 use super::problem::{ProblemDetails, ProblemKind};
 
@@ -27,9 +25,7 @@ pub(crate) async fn can_see(
 pub(crate) fn can_see_row(client: &Principal, row: &SessionRow) -> bool {
     match &row.principal {
         Some(principal) => can_see_principal(client, principal),
-        None => {
-            client.admin || jackfield_gateway::ids::is_issued_to(&row.session, &client.principal)
-        }
+        None => client.admin || ids::is_issued_to(&row.session, &client.principal),
     }
 }
 
@@ -67,12 +63,15 @@ pub(crate) fn server_tools(
             Some(patterns.join(","))
         }
     };
-    let used = tools::select(&client.tools, requested.as_deref(), has_client_tools)?;
-    Ok(used)
+    Ok(tools::select(
+        &client.tools,
+        requested.as_deref(),
+        has_client_tools,
+    )?)
 }
 
 /// A new session id for this client.
 pub(crate) fn new_session(client: &Principal) -> Result<SessionId, ProblemDetails> {
-    jackfield_gateway::ids::session_for(&client.principal)
+    ids::session_for(&client.principal)
         .map_err(|error| ProblemDetails::new(ProblemKind::Internal, error.to_string()))
 }
