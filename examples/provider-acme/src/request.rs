@@ -117,7 +117,7 @@ impl Outward {
                         .approximated(NoteEffect::Quality, "opaque_withheld", &at);
                     texts.extend(opaque.fallback.as_deref().map(str::to_owned));
                 }
-                // A user would not know that nobody looked; so this is refused, and not noted.
+                // A user would not notice that the model does not get it, so it is refused, and not noted.
                 Content::Audio(_) | Content::Document(_) | Content::Image(_) => {
                     let reason = "acme takes words alone";
                     return Err(Unsupported { path: at, reason });

@@ -98,7 +98,7 @@ impl RequestMappers for Claude {
         kinds.find(|kind| text.contains(kind)).map(str::to_owned)
     }
 
-    /// Of a client nobody takes thinking that is not signed; only its own server is sent it.
+    /// No server takes unsigned thinking from a client, but the server that wrote it.
     fn is_one_way(notes: &[Note]) -> bool {
         notes.iter().any(|note| note.code == "empty_signature")
     }

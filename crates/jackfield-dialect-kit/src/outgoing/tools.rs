@@ -76,7 +76,7 @@ pub fn chosen(request: &ModelRequest) -> Option<Vec<&str>> {
     is_any.then_some(names)
 }
 
-/// Notes a choice that cannot be sent, as no tool is offered; `sent` is what the model is told in its place.
+/// Notes a choice that cannot be sent, as no tool is offered; `sent` is what the request has in its place.
 pub fn choice_without_tools(request: &ModelRequest, sent: &ToolChoice, notes: &mut Notes) {
     if request.choice == *sent {
         return;

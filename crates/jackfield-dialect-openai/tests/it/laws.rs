@@ -3,7 +3,7 @@
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::request::ModelRequest;
 
-/// Without the messages in which a user shows what tools returned: nobody said them.
+/// Without the messages in which a user shows what tools returned: no author wrote them.
 pub(crate) fn without_shown(request: ModelRequest) -> ModelRequest {
     let shows = |message: &Message| {
         message.role == Role::User && message.to_text().starts_with("[What the call ")

@@ -169,7 +169,7 @@ macro_rules! toolbox_clauses {
             /// Recovery repeats the call, and a payment is made twice.
             a_repetition_has_no_further_effect
             /// A repetition of an `Idempotent` call under its key has the same outcome.
-            /// The model is told that its order failed because it exists already.
+            /// The model reads that its order failed because it exists already.
             a_repetition_has_the_same_outcome
             /// Keys outlive the process: a repetition of an `Idempotent` call after a crash has no further effect.
             /// A crash of the tool and of ours at once makes a payment twice.

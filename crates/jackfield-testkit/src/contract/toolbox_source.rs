@@ -83,7 +83,7 @@ macro_rules! toolbox_source_clauses {
             /// Each id occurs once.
             /// A call reaches another server than the one whose tool the model saw.
             each_id_occurs_once
-            /// A principal gets its own toolboxes and no others, whoever asks before or at the same time.
+            /// A principal gets its own toolboxes and no others, after and during requests of other principals.
             /// A user's turn calls another user's tools, with that user's credentials.
             each_principal_gets_its_own_toolboxes
             /// The ids of a principal's toolboxes are the same after a restart.

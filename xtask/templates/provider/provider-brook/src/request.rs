@@ -42,7 +42,7 @@ fn message(n: usize, message: &Message, notes: &mut Notes) -> Result<wire::Messa
         let at = format!("messages[{n}].blocks[{b}]");
         match &block.content {
             Content::Text(text) => texts.push(&*text.text),
-            // A user would not know that nobody looked; so this is refused, and not noted.
+            // A user would not notice that the model does not get it, so it is refused, and not noted.
             Content::Audio(_) | Content::Document(_) | Content::Image(_) => {
                 let reason = "brook takes text only";
                 return Err(Unsupported { path: at, reason });
