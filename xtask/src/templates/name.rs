@@ -48,7 +48,7 @@ impl FromStr for Name {
         if !begins || !name.split('-').all(fits) || name.len() > MAX_LENGTH {
             bail!(
                 "`{name}` is no name: lower-case letters, digits and single hyphens, such as `blue-brook`, \
-                 at most {MAX_LENGTH}"
+                 at most {MAX_LENGTH} characters"
             );
         }
         if TAKEN.contains(&name) {

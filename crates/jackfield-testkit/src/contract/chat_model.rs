@@ -84,7 +84,7 @@ pub use self::script::{
 
 use std::pin::Pin;
 
-use super::clause::{self, Clause};
+use super::clause;
 use super::spans;
 
 /// Checks one clause; this is what the tests of [`chat_model_contract!`](crate::chat_model_contract) call.
@@ -309,37 +309,18 @@ macro_rules! chat_model_clauses {
 macro_rules! chat_model_contract {
     ($harness:expr $(, except: { $($clause:ident => $reason:literal),+ $(,)? })? $(,)?) => {
         $crate::chat_model_clauses! {
-            $crate::chat_model_tests { [$harness] [$($((stringify!($clause), $reason)),+)?] }
-        }
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! chat_model_tests {
-    ({ [$harness:expr] $except:tt } $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
-        $(
-            #[test]
-            fn $name() {
-                $crate::contract::chat_model::check(&$harness, stringify!($name), &$except);
+            $crate::clause_tests {
+                [|clause: &str, except: &[(&str, &str)]| {
+                $crate::contract::chat_model::check(&$harness, clause, except)
+            }]
+                [$($((stringify!($clause), $reason)),+)?]
             }
-        )+
+        }
     };
 }
 
 macro_rules! dispatch {
     ({} $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
-        /// The clauses of the contract, by name: what each requires, and which failure of users it prevents.
-        ///
-        $(#[doc = concat!("- `", stringify!($name), "`:", $text, $why)])+
-        pub const CLAUSES: &[Clause] = &[
-            $(Clause {
-                name: stringify!($name),
-                text: $text.trim_ascii(),
-                why: $why.trim_ascii(),
-            }),+
-        ];
-
         fn perform<'a, H: ChatModelHarness>(
             harness: &'a H,
             clause: &str,
@@ -352,4 +333,5 @@ macro_rules! dispatch {
     };
 }
 
+chat_model_clauses! { clause::clause_list {} }
 chat_model_clauses! { dispatch {} }

@@ -16,6 +16,39 @@ pub struct Clause {
     pub why: &'static str,
 }
 
+/// Expands to one test per clause, which this function performs, with these exceptions.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! clause_tests {
+    ({ [$check:expr] $except:tt } $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
+        $(
+            #[test]
+            fn $name() {
+                let check = $check;
+                check(stringify!($name), &$except);
+            }
+        )+
+    };
+}
+
+/// Expands to the list of the clauses.
+macro_rules! clause_list {
+    ({} $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
+        /// The clauses of the contract, by name: what each requires, and which failure of users it prevents.
+        ///
+        $(#[doc = concat!("- `", stringify!($name), "`:", $text, $why)])+
+        pub const CLAUSES: &[$crate::contract::clause::Clause] = &[
+            $($crate::contract::clause::Clause {
+                name: stringify!($name),
+                text: $text.trim_ascii(),
+                why: $why.trim_ascii(),
+            }),+
+        ];
+    };
+}
+
+pub(super) use clause_list;
+
 /// Checks a clause in a runtime of its own, and that the exceptions name clauses that are not satisfied, each once.
 /// The `vital` clauses have no exceptions, because without them the others prove nothing. A failure ends with the
 /// report of what happened last.

@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::Journal;
 
-use super::clause::{self, Clause};
+use super::clause;
 
 mod appending;
 mod closing;
@@ -367,41 +367,16 @@ macro_rules! journal_clauses {
 macro_rules! journal_contract {
     ($harness:ty $(, except: { $($clause:ident => $reason:literal),+ $(,)? })? $(,)?) => {
         $crate::journal_clauses! {
-            $crate::journal_tests { [$harness] [$($((stringify!($clause), $reason)),+)?] }
+            $crate::clause_tests {
+                [$crate::contract::journal::check::<$harness>]
+                [$($((stringify!($clause), $reason)),+)?]
+            }
         }
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! journal_tests {
-    ({ [$harness:ty] $except:tt } $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
-        $crate::journal_tests!(@each [$harness] $except $($name)+);
-    };
-    (@each [$harness:ty] $except:tt) => {};
-    (@each [$harness:ty] $except:tt $name:ident $($more:ident)*) => {
-        #[test]
-        fn $name() {
-            $crate::contract::journal::check::<$harness>(stringify!($name), &$except);
-        }
-
-        $crate::journal_tests!(@each [$harness] $except $($more)*);
     };
 }
 
 macro_rules! dispatch {
     ({} $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
-        /// The clauses of the contract, by name: what each requires, and which failure of users it prevents.
-        ///
-        $(#[doc = concat!("- `", stringify!($name), "`:", $text, $why)])+
-        pub const CLAUSES: &[Clause] = &[
-            $(Clause {
-                name: stringify!($name),
-                text: $text.trim_ascii(),
-                why: $why.trim_ascii(),
-            }),+
-        ];
-
         /// Runs a clause in the caller's runtime. It panics if the clause is not satisfied.
         #[must_use]
         pub fn perform<H: JournalHarness>(
@@ -415,6 +390,7 @@ macro_rules! dispatch {
     };
 }
 
+journal_clauses! { clause::clause_list {} }
 journal_clauses! { dispatch {} }
 
 /// The clauses, each as a function over a harness.

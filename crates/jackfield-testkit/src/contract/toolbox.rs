@@ -23,7 +23,7 @@ use async_trait::async_trait;
 use jackfield_ports::toolbox::Toolbox;
 use serde_json::Value;
 
-use super::clause::{self, Clause};
+use super::clause;
 
 mod calls;
 mod effects;
@@ -225,41 +225,16 @@ macro_rules! toolbox_clauses {
 macro_rules! toolbox_contract {
     ($harness:ty $(, except: { $($clause:ident => $reason:literal),+ $(,)? })? $(,)?) => {
         $crate::toolbox_clauses! {
-            $crate::toolbox_tests { [$harness] [$($((stringify!($clause), $reason)),+)?] }
+            $crate::clause_tests {
+                [$crate::contract::toolbox::check::<$harness>]
+                [$($((stringify!($clause), $reason)),+)?]
+            }
         }
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! toolbox_tests {
-    ({ [$harness:ty] $except:tt } $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
-        $crate::toolbox_tests!(@each [$harness] $except $($name)+);
-    };
-    (@each [$harness:ty] $except:tt) => {};
-    (@each [$harness:ty] $except:tt $name:ident $($more:ident)*) => {
-        #[test]
-        fn $name() {
-            $crate::contract::toolbox::check::<$harness>(stringify!($name), &$except);
-        }
-
-        $crate::toolbox_tests!(@each [$harness] $except $($more)*);
     };
 }
 
 macro_rules! dispatch {
     ({} $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
-        /// The clauses of the contract, by name: what each requires, and which failure of users it prevents.
-        ///
-        $(#[doc = concat!("- `", stringify!($name), "`:", $text, $why)])+
-        pub const CLAUSES: &[Clause] = &[
-            $(Clause {
-                name: stringify!($name),
-                text: $text.trim_ascii(),
-                why: $why.trim_ascii(),
-            }),+
-        ];
-
         /// Runs a clause in the caller's runtime. It panics if the clause is not satisfied.
         #[must_use]
         pub fn perform<H: ToolboxHarness>(
@@ -273,6 +248,7 @@ macro_rules! dispatch {
     };
 }
 
+toolbox_clauses! { clause::clause_list {} }
 toolbox_clauses! { dispatch {} }
 
 /// The clauses, each as a function over a harness.

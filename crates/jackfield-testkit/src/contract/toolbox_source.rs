@@ -24,7 +24,7 @@ use jackfield_ports::toolbox_source::{ToolboxSet, ToolboxSource};
 
 use tokio::task::JoinSet;
 
-use super::clause::{self, Clause};
+use super::clause;
 
 /// A source to test, and what it has for whom.
 #[async_trait]
@@ -100,41 +100,16 @@ macro_rules! toolbox_source_clauses {
 macro_rules! toolbox_source_contract {
     ($harness:ty $(, except: { $($clause:ident => $reason:literal),+ $(,)? })? $(,)?) => {
         $crate::toolbox_source_clauses! {
-            $crate::toolbox_source_tests { [$harness] [$($((stringify!($clause), $reason)),+)?] }
+            $crate::clause_tests {
+                [$crate::contract::toolbox_source::check::<$harness>]
+                [$($((stringify!($clause), $reason)),+)?]
+            }
         }
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! toolbox_source_tests {
-    ({ [$harness:ty] $except:tt } $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
-        $crate::toolbox_source_tests!(@each [$harness] $except $($name)+);
-    };
-    (@each [$harness:ty] $except:tt) => {};
-    (@each [$harness:ty] $except:tt $name:ident $($more:ident)*) => {
-        #[test]
-        fn $name() {
-            $crate::contract::toolbox_source::check::<$harness>(stringify!($name), &$except);
-        }
-
-        $crate::toolbox_source_tests!(@each [$harness] $except $($more)*);
     };
 }
 
 macro_rules! dispatch {
     ({} $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
-        /// The clauses of the contract, by name: what each requires, and which failure of users it prevents.
-        ///
-        $(#[doc = concat!("- `", stringify!($name), "`:", $text, $why)])+
-        pub const CLAUSES: &[Clause] = &[
-            $(Clause {
-                name: stringify!($name),
-                text: $text.trim_ascii(),
-                why: $why.trim_ascii(),
-            }),+
-        ];
-
         fn perform<H: ToolboxSourceHarness>(clause: &str) -> Pin<Box<dyn Future<Output = ()>>> {
             match clause {
                 $(stringify!($name) => Box::pin($name::<H>()),)+
@@ -144,6 +119,7 @@ macro_rules! dispatch {
     };
 }
 
+toolbox_source_clauses! { clause::clause_list {} }
 toolbox_source_clauses! { dispatch {} }
 
 async fn a_dropped_request_loses_nothing<H: ToolboxSourceHarness>() {

@@ -26,7 +26,7 @@ pub use self::harness::{AddedHeader, AddedTo, UpstreamHarness};
 
 use std::pin::Pin;
 
-use super::clause::{self, Clause};
+use super::clause;
 
 /// Checks one clause; this is what the tests of [`upstream_contract!`](crate::upstream_contract) call.
 ///
@@ -129,37 +129,18 @@ macro_rules! upstream_clauses {
 macro_rules! upstream_contract {
     ($harness:expr $(, except: { $($clause:ident => $reason:literal),+ $(,)? })? $(,)?) => {
         $crate::upstream_clauses! {
-            $crate::upstream_tests { [$harness] [$($((stringify!($clause), $reason)),+)?] }
-        }
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! upstream_tests {
-    ({ [$harness:expr] $except:tt } $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
-        $(
-            #[test]
-            fn $name() {
-                $crate::contract::upstream::check(&$harness, stringify!($name), &$except);
+            $crate::clause_tests {
+                [|clause: &str, except: &[(&str, &str)]| {
+                $crate::contract::upstream::check(&$harness, clause, except)
+            }]
+                [$($((stringify!($clause), $reason)),+)?]
             }
-        )+
+        }
     };
 }
 
 macro_rules! dispatch {
     ({} $(#[doc = $text:literal] #[doc = $why:literal] $name:ident)+) => {
-        /// The clauses of the contract, by name: what each requires, and which failure of users it prevents.
-        ///
-        $(#[doc = concat!("- `", stringify!($name), "`:", $text, $why)])+
-        pub const CLAUSES: &[Clause] = &[
-            $(Clause {
-                name: stringify!($name),
-                text: $text.trim_ascii(),
-                why: $why.trim_ascii(),
-            }),+
-        ];
-
         fn perform<'a, H: UpstreamHarness>(
             harness: &'a H,
             clause: &str,
@@ -172,6 +153,7 @@ macro_rules! dispatch {
     };
 }
 
+upstream_clauses! { clause::clause_list {} }
 upstream_clauses! { dispatch {} }
 
 /// The clauses, each as a function over a harness.
