@@ -57,6 +57,25 @@ impl SessionLog {
         log
     }
 
+    /// The log of one turn of these steps and deliveries; no other turn's log is built.
+    #[must_use]
+    pub fn of_turn(id: &TurnId, steps: &[Envelope], deliveries: &[Delivery]) -> Option<TurnLog> {
+        let (mut log, mut is_its) = (Self::default(), false);
+        for step in steps {
+            for fact in &step.facts {
+                if let Fact::TurnOpened { turn, .. } = fact {
+                    is_its = turn == id;
+                }
+                if is_its {
+                    log.apply(fact, step.now);
+                }
+            }
+        }
+        log.apply_late(late::outcomes(steps, deliveries));
+        log.apply_answers(deliveries);
+        log.turns.pop()
+    }
+
     /// The turn with this id.
     #[must_use]
     pub fn turn(&self, id: &TurnId) -> Option<&TurnLog> {

@@ -150,10 +150,9 @@ impl Engine {
 
 /// The client tool calls of a turn.
 fn collect_client_calls(turn: &TurnId, loaded: &Loaded) -> BTreeMap<ToolCallId, ClientCall> {
-    let log = SessionLog::from_steps(&loaded.steps, &loaded.deliveries);
     let mut client_calls = BTreeMap::new();
     let (mut segment, mut round) = (0, 0);
-    let Some(turn) = log.turn(turn) else {
+    let Some(turn) = SessionLog::of_turn(turn, &loaded.steps, &loaded.deliveries) else {
         return client_calls;
     };
     for asked in &turn.waits {

@@ -8,7 +8,7 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::{Fact, TurnEnd};
 use jackfield_domain::failure::RetryAdvice;
 use jackfield_domain::ids::{SessionId, TurnId};
-use jackfield_domain::turn_log::{SessionLog, TurnLog};
+use jackfield_domain::turn_log::SessionLog;
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::journal::marks::Mark;
 use jackfield_ports::journal::{JournalError, Loaded};
@@ -287,11 +287,12 @@ fn is_withdrawn(turn: &TurnId, loaded: &Loaded) -> bool {
 /// Whether a turn ended before its model had replied, because of a transient failure or because all clients had
 /// disconnected. A retry then starts a new turn; nothing would be done twice.
 fn ended_without_reply(turn: &TurnId, loaded: &Loaded) -> bool {
-    let log = SessionLog::from_steps(&loaded.steps, &[]);
-    let log = log.turn(turn);
-    let has_replied = log.is_some_and(|log| log.entries.iter().any(|one| one.reply().is_some()));
+    let Some(log) = SessionLog::of_turn(turn, &loaded.steps, &[]) else {
+        return false;
+    };
+    let has_replied = log.entries.iter().any(|entry| entry.reply().is_some());
     !has_replied
-        && match log.and_then(TurnLog::end) {
+        && match log.end() {
             Some((_, TurnEnd::Failed(failure) | TurnEnd::Interrupted(failure))) => {
                 failure.advice != RetryAdvice::Never
             }
@@ -303,8 +304,8 @@ fn ended_without_reply(turn: &TurnId, loaded: &Loaded) -> bool {
 
 /// The body digest of the request that began a turn.
 fn body_digest(turn: &TurnId, loaded: &Loaded) -> Option<Digest> {
-    let log = SessionLog::from_steps(&loaded.steps, &[]);
-    log.turn(turn)?.setup.caller.as_ref()?.body
+    let log = SessionLog::of_turn(turn, &loaded.steps, &[])?;
+    log.setup.caller.as_ref()?.body
 }
 
 /// The maximum number of turns with an equal body that are checked, the newest first.

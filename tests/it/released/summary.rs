@@ -9,6 +9,7 @@ use jackfield_domain::block::Content;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::message::Message;
 use jackfield_domain::setup::Opening;
+use jackfield_domain::turn_log::SessionLog;
 use jackfield_ports::journal::sessions::{SessionQuery, SessionRow};
 use jackfield_ports::journal::spending::SpendingQuery;
 use jackfield_ports::journal::{Journal as _, Loaded};
@@ -34,6 +35,11 @@ pub(crate) async fn read(file: &Path) -> (String, Seen) {
         let loaded = journal.load(&row.session).await;
         let loaded = loaded.unwrap_or_else(|error| panic!("{}: {error}", row.session));
         session(&mut text, row, &loaded);
+        let log = SessionLog::from_steps(&loaded.steps, &loaded.deliveries);
+        for turn in log.turns {
+            let alone = SessionLog::of_turn(&turn.turn, &loaded.steps, &loaded.deliveries);
+            assert_eq!(alone, Some(turn), "{}", row.session);
+        }
         loaded.steps.iter().for_each(|step| seen.step(step));
         let deliveries = loaded.deliveries.iter();
         deliveries.for_each(|delivery| seen.delivery(delivery));

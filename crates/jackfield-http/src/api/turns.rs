@@ -128,10 +128,7 @@ pub(crate) async fn results(
     let slot = gateway.acquire_slot()?;
     let engine = gateway.engine();
     let loaded = engine.load(&own.session).await?;
-    if SessionLog::from_steps(&loaded.steps, &[])
-        .turn(&turn)
-        .is_none()
-    {
+    if SessionLog::of_turn(&turn, &loaded.steps, &[]).is_none() {
         return Err(no_turn(turn.as_str()));
     }
     let calls: Vec<ToolCallId> = results.iter().map(|(call, _)| call.clone()).collect();
@@ -331,8 +328,8 @@ pub(super) async fn find(
     turn: &TurnId,
 ) -> Result<TurnView, ProblemDetails> {
     let loaded = engine.load(session).await?;
-    let log = SessionLog::from_steps(&loaded.steps, &[]);
-    let view = log.turn(turn).map(|turn| story::view(turn, session));
+    let log = SessionLog::of_turn(turn, &loaded.steps, &[]);
+    let view = log.map(|turn| story::view(&turn, session));
     view.ok_or_else(|| no_turn(turn.as_str()))
 }
 
