@@ -37,7 +37,7 @@ fn check_example(root: &Path) -> anyhow::Result<()> {
             fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         // The factory of a new workspace stands in the crate of its command.
         let lines = text.lines().filter(|line| !line.contains("factory"));
-        let lines = lines.map(|line| line.replace("jackfield_provider_", "provider_") + "\n");
+        let lines = lines.map(|line| line.replace(EXAMPLE_CRATE, "provider_acme") + "\n");
         let place = folder.join(&package).join(place);
         fs::write(&place, lines.collect::<String>())
             .with_context(|| format!("cannot write {}", place.display()))?;
@@ -113,6 +113,8 @@ fn unlike(to_do: &[&str], tests: &str) -> Option<String> {
 const NAME: &str = "blue-brook";
 /// The vendor of the example.
 const EXAMPLE: &str = "acme";
+/// The crate of the example; a new workspace has `provider_acme`.
+const EXAMPLE_CRATE: &str = "jackfield_provider_acme";
 /// The files of the example, each with its place in a new workspace.
 const FILES: &[(&str, &str)] = &[
     ("src/client.rs", "src/client.rs"),
