@@ -1,5 +1,7 @@
 //! The usage of turns by reply and tool call, computed from the facts, for cost reports.
 
+pub mod report;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

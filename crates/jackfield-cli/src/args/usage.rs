@@ -1,6 +1,7 @@
 //! The arguments of `jackfield usage`.
 
 use clap::ValueEnum;
+use jackfield_domain::spending::report::SpendingGroup;
 
 use super::Source;
 
@@ -49,6 +50,19 @@ pub enum UsageGrouping {
     Tool,
     /// A turn.
     Turn,
+}
+
+impl From<UsageGrouping> for SpendingGroup {
+    fn from(grouping: UsageGrouping) -> Self {
+        match grouping {
+            UsageGrouping::Day => Self::Day,
+            UsageGrouping::Model => Self::Model,
+            UsageGrouping::Reply => Self::Reply,
+            UsageGrouping::Session => Self::Session,
+            UsageGrouping::Tool => Self::Tool,
+            UsageGrouping::Turn => Self::Turn,
+        }
+    }
 }
 
 pub(super) const EXAMPLES: &str = "\

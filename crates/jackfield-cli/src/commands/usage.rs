@@ -1,12 +1,10 @@
 //! `jackfield usage`: usage and cost by day, model, reply, session, tool or turn.
 
-mod lines;
-
 use jackfield_assembly::Registry;
 use jackfield_domain::spending;
+use jackfield_domain::spending::report::SpendingReport;
 use jackfield_domain::time::WallTime;
 
-pub use self::lines::{ToolLine, UsageRow, UsageTable, UsageTotals};
 use crate::args::UsageArgs;
 use crate::commands::sessions::every::AllSessions;
 use crate::commands::sessions::find;
@@ -33,7 +31,7 @@ pub async fn run(usage: UsageArgs, registry: &Registry) -> Result<Exit, CommandE
         session_journal::open(&flags, session_journal::JournalAccess::Read, registry).await?;
     let gathered = gather(&usage, from, &journal).await;
     journal.close().await;
-    let shown = show::lines(out, &gathered?, usage.json);
+    let shown = show::report(out, &gathered?, usage.json);
     printed::finish(shown, Exit::Answered)
 }
 
@@ -41,22 +39,19 @@ async fn gather(
     usage: &UsageArgs,
     from: Option<WallTime>,
     journal: &session_journal::SessionJournal,
-) -> Result<UsageTable, CommandError> {
+) -> Result<SpendingReport, CommandError> {
     let engine = &journal.engine;
-    let mut lines = UsageTable::new(usage.by, from);
+    let mut report = SpendingReport::new(usage.by.into(), from, since::day);
     if let Some(name) = &usage.session {
         let session = find::session(engine, name).await?;
         let title = find::row(engine, &session).await?.map(|row| row.title);
         let loaded = engine.load(&session).await?;
-        lines.add(
-            &session,
-            title.as_deref().unwrap_or_default(),
-            &spending::by_turn(&loaded.steps),
-        );
-        return Ok(lines);
+        let turns = spending::by_turn(&loaded.steps);
+        report.add_session(&session, &title.unwrap_or_default(), &turns);
+        return Ok(report);
     }
     let unreadable = engine
-        .read_spending(from, |record| lines.add_record(record))
+        .read_spending(from, |record| report.add_record(record))
         .await?;
     if unreadable > 0 {
         let many = words::counted(unreadable, "spending record");
@@ -70,8 +65,9 @@ async fn gather(
         if from.is_some_and(|from| row.changed < from) {
             every.skip_older();
         } else if let Some(loaded) = every.load(&row).await? {
-            lines.add(&row.session, &row.title, &spending::by_turn(&loaded.steps));
+            let turns = spending::by_turn(&loaded.steps);
+            report.add_session(&row.session, &row.title, &turns);
         }
     }
-    Ok(lines)
+    Ok(report)
 }

@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use jackfield_domain::price::{Money, PriceList};
+use jackfield_domain::spending::report::{
+    SpendingGroup, SpendingReport, SpendingRow, SpendingTotals, ToolSpending,
+};
 use serde_json::{Value, json};
 
-use crate::args::UsageGrouping;
-use crate::commands::usage::{ToolLine, UsageRow, UsageTable, UsageTotals};
 use crate::render::plain::{DIM, NAME};
 use crate::render::tools::document;
 use crate::render::{spent, words};
@@ -18,25 +19,28 @@ use crate::render::{spent, words};
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn lines(out: &mut impl Write, all: &UsageTable, as_json: bool) -> io::Result<()> {
+pub fn report(out: &mut impl Write, report: &SpendingReport, as_json: bool) -> io::Result<()> {
     if as_json {
-        let lines: Vec<Value> = match all.by {
-            UsageGrouping::Tool => all
+        let lines: Vec<Value> = match report.group() {
+            SpendingGroup::Tool => report
                 .tools()
                 .map(|(name, tool)| tool_json(name, tool))
                 .collect(),
-            UsageGrouping::Day
-            | UsageGrouping::Model
-            | UsageGrouping::Reply
-            | UsageGrouping::Session
-            | UsageGrouping::Turn => all.lines().map(|line| row_json(line, all.by)).collect(),
+            SpendingGroup::Day
+            | SpendingGroup::Model
+            | SpendingGroup::Reply
+            | SpendingGroup::Session
+            | SpendingGroup::Turn => report
+                .rows()
+                .map(|row| row_json(row, report.group()))
+                .collect(),
         };
-        let json = json!({ "by": word(all.by), "lines": lines, "total": totals_json(&all.all) });
+        let json = json!({ "by": word(report.group()), "lines": lines, "total": totals_json(report.total()) });
         return document(out, &json);
     }
-    for (name, tool) in all.tools() {
+    for (name, tool) in report.tools() {
         writeln!(out, "{NAME}{}{NAME:#}", words::one_line(name))?;
-        let ToolLine {
+        let ToolSpending {
             bytes,
             calls,
             errors,
@@ -50,18 +54,23 @@ pub fn lines(out: &mut impl Write, all: &UsageTable, as_json: bool) -> io::Resul
         writeln!(out, "  {calls} · {errors} · {time}")?;
         writeln!(out, "  {DIM}{bytes} bytes · ~{tokens} tokens{DIM:#}")?;
     }
-    for line in all.lines() {
-        sums(out, &words::one_line(&line.about), &line.sums)?;
+    for row in report.rows() {
+        let label = if report.group() == SpendingGroup::Session && row.session.is_some() {
+            format!("{}  {}", row.label, row.title)
+        } else {
+            row.label.clone()
+        };
+        sums(out, &words::one_line(&label), &row.totals)?;
     }
-    if all.all.replies + all.all.turns == 0 {
+    if report.total().replies + report.total().turns == 0 {
         writeln!(out, "{DIM}nothing was used{DIM:#}")?;
-    } else if all.by != UsageGrouping::Tool {
-        sums(out, "all", &all.all)?;
+    } else if report.group() != SpendingGroup::Tool {
+        sums(out, "all", report.total())?;
     }
     out.flush()
 }
 
-fn sums(out: &mut impl Write, about: &str, sums: &UsageTotals) -> io::Result<()> {
+fn sums(out: &mut impl Write, about: &str, sums: &SpendingTotals) -> io::Result<()> {
     writeln!(out, "{NAME}{about}{NAME:#}")?;
     writeln!(out, "  {}", costs(sums))?;
     writeln!(out, "  {DIM}{}{DIM:#}", spent::tokens(&sums.usage))?;
@@ -75,7 +84,7 @@ fn sums(out: &mut impl Write, about: &str, sums: &UsageTotals) -> io::Result<()>
     writeln!(out, "  {DIM}{}{DIM:#}", parts.join(" · "))
 }
 
-fn costs(sums: &UsageTotals) -> String {
+fn costs(sums: &SpendingTotals) -> String {
     let amounts = sums.costs.iter();
     let mut parts: Vec<String> = amounts
         .map(|(currency, (all, guessed))| spent::amount(currency, *all, *guessed))
@@ -129,19 +138,19 @@ fn million(per_token: Money) -> String {
     per_token.times(1_000_000).to_string()
 }
 
-fn row_json(line: &UsageRow, by: UsageGrouping) -> Value {
-    let mut json = json!({ word(by): line.about });
-    if let Some(session) = &line.session {
+fn row_json(row: &SpendingRow, by: SpendingGroup) -> Value {
+    let mut json = json!({ word(by): row.label });
+    if let Some(session) = &row.session {
         insert(&mut json, "session", session.as_str().into());
     }
-    if let (Value::Object(told), Value::Object(sums)) = (&mut json, totals_json(&line.sums)) {
+    if let (Value::Object(told), Value::Object(sums)) = (&mut json, totals_json(&row.totals)) {
         told.extend(sums);
     }
     json
 }
 
-fn totals_json(sums: &UsageTotals) -> Value {
-    let UsageTotals {
+fn totals_json(sums: &SpendingTotals) -> Value {
+    let SpendingTotals {
         costs,
         replies,
         turns,
@@ -163,8 +172,8 @@ fn costs_json(costs: &BTreeMap<Arc<str>, (Money, Money)>) -> Value {
         .collect()
 }
 
-fn tool_json(name: &str, tool: &ToolLine) -> Value {
-    let ToolLine {
+fn tool_json(name: &str, tool: &ToolSpending) -> Value {
+    let ToolSpending {
         bytes,
         calls,
         errors,
@@ -184,13 +193,13 @@ fn insert(object: &mut Value, key: &str, value: Value) {
     }
 }
 
-const fn word(by: UsageGrouping) -> &'static str {
+const fn word(by: SpendingGroup) -> &'static str {
     match by {
-        UsageGrouping::Day => "day",
-        UsageGrouping::Model => "model",
-        UsageGrouping::Reply => "reply",
-        UsageGrouping::Session => "session",
-        UsageGrouping::Tool => "tool",
-        UsageGrouping::Turn => "turn",
+        SpendingGroup::Day => "day",
+        SpendingGroup::Model => "model",
+        SpendingGroup::Reply => "reply",
+        SpendingGroup::Session => "session",
+        SpendingGroup::Tool => "tool",
+        SpendingGroup::Turn => "turn",
     }
 }

@@ -1,11 +1,10 @@
 //! The rows of `jackfield usage`: turns, and requests that were passed through without one.
 
-use jackfield_cli::args::UsageGrouping;
-use jackfield_cli::commands::usage::UsageTable;
-use jackfield_cli::render::usage::lines;
+use jackfield_cli::render::usage::report;
 use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
 use jackfield_domain::price::{Money, Price};
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::spending::report::{SpendingGroup, SpendingReport};
 use jackfield_domain::spending::{ReplySpending, TurnSpending};
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
@@ -50,12 +49,16 @@ fn turn(session: &SessionId) -> TurnSpending {
     }
 }
 
+fn day_of(at: WallTime) -> String {
+    at.to_rfc3339().chars().take(10).collect()
+}
+
 /// The rows by this, of one turn and of requests: one like the turn, one of another model without a price, and one
 /// that used nothing.
-fn shown(by: UsageGrouping, from: Option<WallTime>) -> (Value, String) {
+fn shown(by: SpendingGroup, from: Option<WallTime>) -> (Value, String) {
     let session = SessionId::parse("one").unwrap();
-    let mut table = UsageTable::new(by, from);
-    table.add(&session, "A talk", &[turn(&session)]);
+    let mut table = SpendingReport::new(by, from, day_of);
+    table.add_session(&session, &"A talk".into(), &[turn(&session)]);
     let priced = SpendingRecord {
         price: Some(price()),
         ..record("a", NOON)
@@ -80,7 +83,7 @@ fn shown(by: UsageGrouping, from: Option<WallTime>) -> (Value, String) {
     }
     let text = |as_json| {
         let mut out = anstream::StripStream::new(Vec::new());
-        lines(&mut out, &table, as_json).unwrap();
+        report(&mut out, &table, as_json).unwrap();
         String::from_utf8(out.into_inner()).unwrap()
     };
     (serde_json::from_str(&text(true)).unwrap(), text(false))
@@ -88,7 +91,7 @@ fn shown(by: UsageGrouping, from: Option<WallTime>) -> (Value, String) {
 
 /// Checks the rows: label, turns, replies, tokens of input, cost, and tokens without a price.
 #[track_caller]
-fn check(by: UsageGrouping, key: &str, expected: &[Value]) {
+fn check(by: SpendingGroup, key: &str, expected: &[Value]) {
     let (told, text) = shown(by, None);
     let rows = told["lines"].as_array().unwrap().iter();
     let sums = |row: &Value| {
@@ -113,7 +116,7 @@ fn check(by: UsageGrouping, key: &str, expected: &[Value]) {
 #[test]
 fn requests_that_were_passed_through_add_to_their_model() {
     check(
-        UsageGrouping::Model,
+        SpendingGroup::Model,
         "model",
         &[
             json!(["claude/haiku", [0, 1, 1000, null, 1020]]),
@@ -124,7 +127,7 @@ fn requests_that_were_passed_through_add_to_their_model() {
 
 #[test]
 fn requests_that_were_passed_through_add_to_their_day() {
-    let (told, _) = shown(UsageGrouping::Day, None);
+    let (told, _) = shown(SpendingGroup::Day, None);
     let rows = told["lines"].as_array().unwrap();
     assert_eq!(
         (rows.len(), &rows[0]["replies"]),
@@ -139,14 +142,14 @@ fn requests_that_were_passed_through_are_one_row_beside_sessions_turns_and_repli
     let sums = json!([1, 1, 1000, "0.0012", 0]);
     let session = json!(["one", sums]);
     check(
-        UsageGrouping::Session,
+        SpendingGroup::Session,
         "session",
         &[session, passed.clone()],
     );
     let turn = json!(["one 1", sums]);
-    check(UsageGrouping::Turn, "turn", &[turn, passed.clone()]);
+    check(SpendingGroup::Turn, "turn", &[turn, passed.clone()]);
     // A reply is a part of its turn: no turn begins with it.
-    let (told, _) = shown(UsageGrouping::Reply, None);
+    let (told, _) = shown(SpendingGroup::Reply, None);
     assert_eq!(told["lines"][1]["reply"], "passed through", "{told:#}");
     assert_eq!(told["lines"][1]["replies"], 2, "{told:#}");
 }
@@ -155,7 +158,7 @@ fn requests_that_were_passed_through_are_one_row_beside_sessions_turns_and_repli
 fn what_came_before_the_beginning_does_not_count() {
     let later = WallTime::from_millis(NOON.as_millis() + 1);
     for (from, replies) in [(NOON, 3), (later, 0)] {
-        let (told, text) = shown(UsageGrouping::Session, Some(from));
+        let (told, text) = shown(SpendingGroup::Session, Some(from));
         assert_eq!(told["total"]["replies"], replies, "{told:#}");
         assert_eq!(text.contains("nothing was used"), replies == 0, "{text}");
     }

@@ -1,16 +1,10 @@
 //! Usage and cost, summed over the client's sessions and the requests that were passed through for it.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::State;
-use jackfield_domain::price::{Cost, Money, Price};
-use jackfield_domain::request::ModelRef;
-use jackfield_domain::spending::{self, CallSpending, TurnSpending};
-use jackfield_domain::spending_record::SpendingRecord;
+use jackfield_domain::spending;
+use jackfield_domain::spending::report::{SpendingGroup, SpendingReport, SpendingTotals};
 use jackfield_domain::time::WallTime;
-use jackfield_domain::usage::Usage;
 use jackfield_engine::{EngineError, JournalError, SessionQuery};
 use jackfield_gateway::Gateway;
 use serde::{Deserialize, Serialize};
@@ -118,16 +112,12 @@ pub(crate) async fn usage(
 ) -> Result<Json<UsageReport>, ProblemDetails> {
     let since = since.as_deref().map(day).transpose()?;
     let engine = gateway.engine();
-    let mut aggregate = UsageAggregate {
-        by,
-        since,
-        ..UsageAggregate::default()
-    };
+    let mut report = SpendingReport::new(by.into(), since, day_of);
     // Records that cannot be read are left out, like the sessions that cannot be read.
     let _unreadable = engine
         .read_spending(since, |record| {
             if owner::can_see_principal(&client, &record.principal) {
-                aggregate.add_record(record);
+                report.add_record(record);
             }
         })
         .await?;
@@ -151,9 +141,8 @@ pub(crate) async fn usage(
             }
             match engine.load(&row.session).await {
                 Ok(loaded) => {
-                    for turn in spending::by_turn(&loaded.steps) {
-                        aggregate.add(row.session.as_str(), &turn);
-                    }
+                    let turns = spending::by_turn(&loaded.steps);
+                    report.add_session(&row.session, &row.title, &turns);
                 }
                 // Deleted in the meantime, or written by a newer version.
                 Err(EngineError::Journal(
@@ -168,135 +157,38 @@ pub(crate) async fn usage(
             break;
         }
     }
-    Ok(Json(aggregate.report()))
+    Ok(Json(UsageReport::new(&report)))
 }
 
-#[derive(Default)]
-struct UsageAggregate {
-    all: UsageSums,
-    by: UsageGroup,
-    lines: BTreeMap<String, UsageSums>,
-    since: Option<WallTime>,
-    tools: BTreeMap<String, Tool>,
-}
-
-#[derive(Default)]
-struct UsageSums {
-    costs: BTreeMap<Arc<str>, (Money, Money)>,
-    replies: u64,
-    turns: u64,
-    unpriced: u64,
-    usage: Usage,
-}
-
-#[derive(Default)]
-struct Tool {
-    bytes: u64,
-    calls: u64,
-    errors: u64,
-    millis: u64,
-    starts: u64,
-}
-
-impl UsageAggregate {
-    fn add(&mut self, session: &str, turn: &TurnSpending) {
-        let since = self.since;
-        let counts = |at: WallTime| since.is_none_or(|since| at >= since);
-        if counts(turn.at) {
-            self.line(session, turn.at, &turn.model).turns += 1;
-            self.all.turns += 1;
-        }
-        for reply in turn.replies.iter().filter(|reply| counts(reply.at)) {
-            let price = reply.price.as_ref();
-            self.line(session, reply.at, &reply.model)
-                .add(&reply.usage, price);
-            self.all.add(&reply.usage, price);
-        }
-        for call in &turn.calls {
-            if counts(call.at) {
-                let name = call.origin.as_ref().map_or_else(
-                    || call.name.to_string(),
-                    |origin| format!("{}/{}", origin.toolbox, origin.tool),
-                );
-                self.tools.entry(name).or_default().add(call);
-            }
-        }
-    }
-
-    /// Adds the usage of a request that was passed through without a turn, if it used any.
-    fn add_record(&mut self, record: &SpendingRecord) {
-        if record.usage.total() > 0 {
-            let price = record.price.as_ref();
-            self.line(PASSED_THROUGH, record.at, &record.model)
-                .add(&record.usage, price);
-            self.all.add(&record.usage, price);
-        }
-    }
-
-    /// The line of this session, time or model.
-    fn line(&mut self, session: &str, at: WallTime, model: &ModelRef) -> &mut UsageSums {
-        let about = match self.by {
-            UsageGroup::Day => at.to_rfc3339().chars().take(DAY).collect(),
-            UsageGroup::Model | UsageGroup::Tool => words::model(model),
-            UsageGroup::Session => session.to_owned(),
-        };
-        self.lines.entry(about).or_default()
-    }
-
-    fn report(self) -> UsageReport {
-        let (lines, tools) = if self.by == UsageGroup::Tool {
-            (BTreeMap::new(), self.tools)
-        } else {
-            (self.lines, BTreeMap::new())
-        };
-        UsageReport {
-            lines: lines
-                .into_iter()
-                .map(|(about, sums)| LineView {
-                    about,
-                    sums: sums.view(),
-                })
-                .collect(),
-            tools: tools
-                .into_iter()
-                .map(|(tool, did)| ToolLineView {
-                    tool,
-                    calls: did.calls,
-                    errors: did.errors,
-                    starts: did.starts,
-                    bytes: did.bytes,
-                    duration_ms: did.millis,
-                })
-                .collect(),
-            total: self.all.view(),
+impl UsageReport {
+    fn new(report: &SpendingReport) -> Self {
+        let lines = report.rows().map(|row| LineView {
+            about: row.label.clone(),
+            sums: SumsView::new(&row.totals),
+        });
+        let tools = report.tools().map(|(tool, spending)| ToolLineView {
+            tool: tool.to_owned(),
+            calls: spending.calls,
+            errors: spending.errors,
+            starts: spending.starts,
+            bytes: spending.bytes,
+            duration_ms: words::millis(spending.duration),
+        });
+        Self {
+            lines: lines.collect(),
+            tools: tools.collect(),
+            total: SumsView::new(report.total()),
         }
     }
 }
 
-impl UsageSums {
-    fn add(&mut self, usage: &Usage, price: Option<&Price>) {
-        self.replies += 1;
-        self.usage += *usage;
-        let Some(price) = price else {
-            self.unpriced = self.unpriced.saturating_add(usage.total());
-            return;
-        };
-        let Cost {
-            amount,
-            currency,
-            estimated,
-        } = price.bill(usage);
-        let (all, guessed) = self.costs.entry(currency).or_default();
-        *all += amount;
-        *guessed += estimated;
-    }
-
-    fn view(self) -> SumsView {
-        let costs = self.costs.into_iter();
-        SumsView {
-            turns: self.turns,
-            replies: self.replies,
-            usage: UsageView::from(&self.usage),
+impl SumsView {
+    fn new(totals: &SpendingTotals) -> Self {
+        let costs = totals.costs.iter();
+        Self {
+            turns: totals.turns,
+            replies: totals.replies,
+            usage: UsageView::from(&totals.usage),
             cost: costs
                 .map(|(currency, (amount, estimated))| CostView {
                     currency: currency.to_string(),
@@ -304,19 +196,25 @@ impl UsageSums {
                     estimated: estimated.to_string(),
                 })
                 .collect(),
-            unpriced_tokens: self.unpriced,
+            unpriced_tokens: totals.unpriced,
         }
     }
 }
 
-impl Tool {
-    fn add(&mut self, call: &CallSpending) {
-        self.bytes = self.bytes.saturating_add(call.bytes as u64);
-        self.calls += 1;
-        self.errors += u64::from(call.is_error);
-        self.millis = self.millis.saturating_add(words::millis(call.took));
-        self.starts += u64::from(call.attempts);
+impl From<UsageGroup> for SpendingGroup {
+    fn from(group: UsageGroup) -> Self {
+        match group {
+            UsageGroup::Day => Self::Day,
+            UsageGroup::Model => Self::Model,
+            UsageGroup::Session => Self::Session,
+            UsageGroup::Tool => Self::Tool,
+        }
     }
+}
+
+/// The date of an instant, in UTC.
+fn day_of(at: WallTime) -> String {
+    at.to_rfc3339().chars().take(DAY).collect()
 }
 
 /// The beginning of a day.
@@ -334,5 +232,3 @@ fn day(text: &str) -> Result<WallTime, ProblemDetails> {
 const DAY: usize = 10;
 /// How many rows are read at once.
 const PAGE: usize = 200;
-/// The line of requests without a session. No session id has a space.
-const PASSED_THROUGH: &str = "passed through";

@@ -1,0 +1,275 @@
+//! Sums what turns and passed-through requests used into rows, by day, model, reply, session, tool or turn.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::ids::SessionId;
+use crate::price::{Cost, Money, Price};
+use crate::request::ModelRef;
+use crate::spending::{CallSpending, ReplySpending, TurnSpending};
+use crate::spending_record::SpendingRecord;
+use crate::time::WallTime;
+use crate::usage::Usage;
+
+/// What a row of a report is about.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum SpendingGroup {
+    /// A day.
+    Day,
+    /// A model.
+    #[default]
+    Model,
+    /// A model call.
+    Reply,
+    /// A session.
+    Session,
+    /// A tool: rows of their own, see [`SpendingReport::tools`].
+    Tool,
+    /// A turn.
+    Turn,
+}
+
+/// What was used from an instant on: rows, and their total.
+#[derive(Clone, Debug)]
+pub struct SpendingReport {
+    day_of: fn(WallTime) -> String,
+    group: SpendingGroup,
+    rows: BTreeMap<RowKey, SpendingRow>,
+    since: Option<WallTime>,
+    tools: BTreeMap<String, ToolSpending>,
+    total: SpendingTotals,
+}
+
+/// A row.
+#[derive(Clone, Debug, Default)]
+pub struct SpendingRow {
+    /// What it is about: a day, `provider/model`, a session's id, `session turn`, `session turn.round.attempt`, or
+    /// [`PASSED_THROUGH`].
+    pub label: String,
+    /// Its session, if it belongs to one.
+    pub session: Option<SessionId>,
+    /// The title of that session.
+    pub title: Arc<str>,
+    /// The sums.
+    pub totals: SpendingTotals,
+}
+
+/// Usage and cost.
+#[derive(Clone, Debug, Default)]
+pub struct SpendingTotals {
+    /// The cost per currency, and how much of it is an estimate.
+    pub costs: BTreeMap<Arc<str>, (Money, Money)>,
+    /// The number of model calls that used tokens.
+    pub replies: u64,
+    /// The number of turns that began.
+    pub turns: u64,
+    /// Tokens of models without a price.
+    pub unpriced: u64,
+    /// The tokens.
+    pub usage: Usage,
+}
+
+/// The effort of a tool.
+#[derive(Clone, Debug, Default)]
+pub struct ToolSpending {
+    /// The bytes that it returned.
+    pub bytes: u64,
+    /// The number of its calls that have ended.
+    pub calls: u64,
+    /// The time that they took together.
+    pub duration: Duration,
+    /// The number of them that failed.
+    pub errors: u64,
+    /// How often it was started.
+    pub starts: u64,
+    /// An estimate of the tokens of its results, as sent to models.
+    pub tokens: u64,
+}
+
+/// The order of rows: by time where they are about turns or replies, requests without a session last.
+type RowKey = (i64, String);
+
+/// The label of requests without a session, where rows are about sessions or parts of them. No id has a space.
+pub const PASSED_THROUGH: &str = "passed through";
+
+impl SpendingReport {
+    /// An empty report of what was used from `since` on. `day_of` is the date of an instant, in the reader's time
+    /// zone.
+    #[must_use]
+    pub fn new(
+        group: SpendingGroup,
+        since: Option<WallTime>,
+        day_of: fn(WallTime) -> String,
+    ) -> Self {
+        Self {
+            day_of,
+            group,
+            rows: BTreeMap::new(),
+            since,
+            tools: BTreeMap::new(),
+            total: SpendingTotals::default(),
+        }
+    }
+
+    /// Adds the turns of a session.
+    pub fn add_session(&mut self, session: &SessionId, title: &Arc<str>, turns: &[TurnSpending]) {
+        for turn in turns {
+            if self.counts(turn.at) {
+                let (key, has_session) = self.key(session, turn, None);
+                let row = self.row(key, session, title, has_session);
+                row.totals.turns += 1;
+                self.total.turns += 1;
+            }
+            for reply in &turn.replies {
+                if self.counts(reply.at) {
+                    let (key, has_session) = self.key(session, turn, Some(reply));
+                    let row = self.row(key, session, title, has_session);
+                    let price = reply.price.as_ref();
+                    row.totals.add(&reply.usage, price);
+                    self.total.add(&reply.usage, price);
+                }
+            }
+            for call in &turn.calls {
+                if self.counts(call.at) {
+                    let name = call.origin.as_ref().map_or_else(
+                        || call.name.to_string(),
+                        |origin| format!("{}/{}", origin.toolbox, origin.tool),
+                    );
+                    self.tools.entry(name).or_default().add(call);
+                }
+            }
+        }
+    }
+
+    /// Adds the usage of a request that was passed through without a turn, if it used any.
+    pub fn add_record(&mut self, record: &SpendingRecord) {
+        let SpendingRecord {
+            at, price, usage, ..
+        } = record;
+        if usage.total() == 0 || !self.counts(*at) {
+            return;
+        }
+        let key = match self.group {
+            SpendingGroup::Day => (0, (self.day_of)(*at)),
+            SpendingGroup::Model | SpendingGroup::Tool => (0, model_name(&record.model)),
+            SpendingGroup::Reply | SpendingGroup::Session | SpendingGroup::Turn => {
+                (i64::MAX, PASSED_THROUGH.to_owned())
+            }
+        };
+        self.total.add(usage, price.as_ref());
+        let label = key.1.clone();
+        let row = self.rows.entry(key).or_default();
+        row.label = label;
+        row.totals.add(usage, price.as_ref());
+    }
+
+    /// What its rows are about.
+    #[must_use]
+    pub const fn group(&self) -> SpendingGroup {
+        self.group
+    }
+
+    /// The rows, in order; none by tool.
+    pub fn rows(&self) -> impl Iterator<Item = &SpendingRow> {
+        let is_by_tool = self.group == SpendingGroup::Tool;
+        self.rows.values().filter(move |_| !is_by_tool)
+    }
+
+    /// The tools, by name; none unless the report is by tool.
+    pub fn tools(&self) -> impl Iterator<Item = (&str, &ToolSpending)> {
+        let is_by_tool = self.group == SpendingGroup::Tool;
+        let tools = self.tools.iter().filter(move |_| is_by_tool);
+        tools.map(|(name, tool)| (name.as_str(), tool))
+    }
+
+    /// All of it.
+    #[must_use]
+    pub const fn total(&self) -> &SpendingTotals {
+        &self.total
+    }
+
+    fn counts(&self, at: WallTime) -> bool {
+        self.since.is_none_or(|since| at >= since)
+    }
+
+    /// The key of the row of a turn, or of a reply in it, and whether the row belongs to the session.
+    fn key(
+        &self,
+        session: &SessionId,
+        turn: &TurnSpending,
+        reply: Option<&ReplySpending>,
+    ) -> (RowKey, bool) {
+        let began = turn.at.as_millis();
+        let ordinal = turn.ordinal;
+        match self.group {
+            SpendingGroup::Day => {
+                let at = reply.map_or(turn.at, |reply| reply.at);
+                ((0, (self.day_of)(at)), false)
+            }
+            SpendingGroup::Model | SpendingGroup::Tool => {
+                let model = reply.map_or(&turn.model, |reply| &reply.model);
+                ((0, model_name(model)), false)
+            }
+            SpendingGroup::Reply => {
+                let place = reply.map(|reply| (reply.attempt.round, reply.attempt.attempt));
+                let (round, attempt) = place.unwrap_or((1, 1));
+                let label = format!("{session} {ordinal}.{round}.{attempt}");
+                ((began, label), true)
+            }
+            SpendingGroup::Session => ((0, session.to_string()), true),
+            SpendingGroup::Turn => ((began, format!("{session} {ordinal}")), true),
+        }
+    }
+
+    fn row(
+        &mut self,
+        key: RowKey,
+        session: &SessionId,
+        title: &Arc<str>,
+        has_session: bool,
+    ) -> &mut SpendingRow {
+        let label = key.1.clone();
+        let row = self.rows.entry(key).or_default();
+        row.label = label;
+        if has_session {
+            row.session = Some(session.clone());
+            row.title = Arc::clone(title);
+        }
+        row
+    }
+}
+
+impl SpendingTotals {
+    fn add(&mut self, usage: &Usage, price: Option<&Price>) {
+        self.replies += 1;
+        self.usage += *usage;
+        let Some(price) = price else {
+            self.unpriced = self.unpriced.saturating_add(usage.total());
+            return;
+        };
+        let Cost {
+            amount,
+            currency,
+            estimated,
+        } = price.bill(usage);
+        let (all, guessed) = self.costs.entry(currency).or_default();
+        *all += amount;
+        *guessed += estimated;
+    }
+}
+
+impl ToolSpending {
+    fn add(&mut self, call: &CallSpending) {
+        self.bytes = self.bytes.saturating_add(call.bytes as u64);
+        self.calls += 1;
+        self.duration = self.duration.saturating_add(call.took);
+        self.errors += u64::from(call.is_error);
+        self.starts += u64::from(call.attempts);
+        self.tokens = self.tokens.saturating_add(call.tokens);
+    }
+}
+
+fn model_name(model: &ModelRef) -> String {
+    format!("{}/{}", model.provider, model.model)
+}
