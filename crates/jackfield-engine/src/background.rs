@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jackfield_domain::fact::{Fact, InputKind};
 use jackfield_domain::ids::{SessionId, TurnId};
-use jackfield_ports::journal::{JournalError, Loaded};
+use jackfield_ports::journal::{Journal as _, JournalError, Loaded};
 use jackfield_ports::toolbox_source::ToolboxProblem;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -19,6 +19,7 @@ use crate::error::{EngineError, chain};
 use crate::options::{Disconnect, SendMessage};
 use crate::ownership::PreparedTurn;
 use crate::resume::ResumeSession;
+use crate::retention::EphemeralCleanup;
 use crate::state::Engine;
 use crate::watch::Watcher;
 
@@ -69,7 +70,7 @@ impl Engine {
 
     /// Like [`begin`](Self::begin), but keeps `held` alive until the first append has committed or failed, even
     /// if this future is dropped before. Use it for a guard that keeps others from beginning the same turn,
-    /// such as a [`Claim`](crate::Claim).
+    /// such as a lock on an idempotency key.
     ///
     /// # Errors
     ///
@@ -93,9 +94,12 @@ impl Engine {
             segment: 0,
             streams: false,
         };
+        let cleanup = EphemeralCleanup::new(self, &message.session);
         let prepared = self.prepare(message, &mut ()).await?;
-        self.spawn_driver(prepared, InputKind::Began, spec, token, guard)
-            .await
+        let started = self.spawn_driver(prepared, InputKind::Began, spec, token, guard);
+        let started = started.await?;
+        cleanup.disarm();
+        Ok(started)
     }
 
     /// Resumes a session's open turn and drives it in the background. [`ResumeSession::stay`] is ignored: a
@@ -242,8 +246,28 @@ impl Engine {
         self.subscribe_loaded(connection, &loaded)
     }
 
+    /// Like [`subscribe`](Self::subscribe), unless this process is writing the answer to another client, or has just
+    /// written it: then `None`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`subscribe`](Self::subscribe).
+    pub async fn subscribe_exclusive(
+        &self,
+        session: &SessionId,
+        turn: &TurnId,
+        segment: u32,
+        disconnect: Disconnect,
+    ) -> Result<Option<StartedTurn>, EngineError> {
+        let Some(connection) = self.connect_exclusive(session, turn, segment, disconnect) else {
+            return Ok(None);
+        };
+        let loaded = self.shared.journal.load(session).await?;
+        Ok(Some(self.subscribe_loaded(connection, &loaded)?))
+    }
+
     /// Like [`subscribe`](Self::subscribe), for an existing connection and a session that is already loaded.
-    pub(crate) fn subscribe_loaded(
+    fn subscribe_loaded(
         &self,
         connection: Connection,
         loaded: &Loaded,

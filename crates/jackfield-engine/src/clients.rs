@@ -16,7 +16,7 @@ use jackfield_domain::tool::{
 };
 use jackfield_domain::turn_log::SessionLog;
 use jackfield_domain::wait::{Answer, ClientResult, DeliveryBody, WaitEnd, WaitEndKind, WaitKind};
-use jackfield_ports::journal::{DeliveryOutcome, Loaded};
+use jackfield_ports::journal::{DeliveryOutcome, Journal as _, Loaded};
 
 use crate::background::{AnswerSpec, StartedTurn};
 use crate::error::EngineError;

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
-use jackfield_ports::journal::{Append, AppendRefusal, Appended, Journal, Loaded};
+use jackfield_ports::journal::{Append, AppendRefusal, Appended, Journal as _, Loaded};
 use tokio::task::JoinSet;
 
 use crate::crash;
 use crate::error::{EngineError, chain};
+use crate::journals::Journals;
 use crate::ownership::SessionOwnership;
 use crate::state::EngineState;
 use crate::writes::WriteHealth;
@@ -31,7 +32,7 @@ pub(crate) enum CommitOutcome {
 
 /// The owner's write access to a session's journal.
 pub(crate) struct Ledger {
-    journal: Arc<dyn Journal>,
+    journal: Arc<Journals>,
     ownership: SessionOwnership,
     /// The number of steps in the journal.
     pub(crate) position: u64,

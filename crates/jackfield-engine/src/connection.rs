@@ -8,14 +8,15 @@ use std::time::Duration;
 use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
 use jackfield_domain::session::Session;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
-use jackfield_ports::journal::{JournalError, Loaded};
+use jackfield_ports::journal::{Journal as _, JournalError, Loaded};
 use tokio::runtime::Handle;
 
 use crate::driven_sessions::SessionProgress;
 use crate::error::chain;
-use crate::options::Disconnect;
+use crate::options::{Disconnect, Durability};
 use crate::patience::retry_until_reachable;
 use crate::state::Engine;
+use crate::subscribers::DeliveryState;
 
 /// A response that is being written to a client: one segment of one turn.
 ///
@@ -79,7 +80,8 @@ fn disconnect_cancel_id(turn: &TurnId) -> Option<DeliveryId> {
 }
 
 /// Whether a turn was cancelled because it had no subscribers.
-pub(crate) fn was_cancelled_by_disconnect(turn: &TurnId, loaded: &Loaded) -> bool {
+#[must_use]
+pub fn was_cancelled_by_disconnect(turn: &TurnId, loaded: &Loaded) -> bool {
     let cancel_id = disconnect_cancel_id(turn);
     loaded
         .deliveries
@@ -89,14 +91,17 @@ pub(crate) fn was_cancelled_by_disconnect(turn: &TurnId, loaded: &Loaded) -> boo
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        // Read first: an ephemeral session is deleted when its last connection has ended.
+        let durability = self.engine.durability(&self.session);
         let subscribers = &self.engine.shared.subscribers;
         let is_last = subscribers.disconnect(&self.turn, self.segment, self.is_written);
-        let ephemeral = self.engine.shared.ephemeral;
-        let cancel = match (self.disconnect, ephemeral) {
+        let cancel = match (self.disconnect, durability) {
             _ if self.is_written || !is_last => None,
             (Disconnect::Cancel(after), _) => Some(after),
-            (Disconnect::Finish, Some(passing)) => Some(passing.disconnect_grace),
-            (Disconnect::Finish, None) => None,
+            (Disconnect::Finish, Durability::Ephemeral) => {
+                Some(self.engine.shared.ephemeral.disconnect_grace)
+            }
+            (Disconnect::Finish, Durability::Durable) => None,
         };
         // Without a runtime, no turn is running either.
         let Ok(runtime) = Handle::try_current() else {
@@ -106,7 +111,7 @@ impl Drop for Connection {
             (self.engine.clone(), self.session.clone(), self.turn.clone());
         if let Some(after) = cancel {
             runtime.spawn(async move { engine.cancel_disconnected(&session, &turn, after).await });
-        } else if self.is_written && ephemeral.is_none() {
+        } else if self.is_written && durability == Durability::Durable {
             let segment = self.segment;
             let receipts = self.engine.shared.shutdown.receipts.clone();
             let record = async move { engine.record_written(&session, &turn, segment).await };
@@ -116,6 +121,22 @@ impl Drop for Connection {
 }
 
 impl Engine {
+    /// What this process knows about the delivery of a turn's first answer. It does not read the journal.
+    #[must_use]
+    pub fn delivery_state(&self, session: &SessionId, turn: &TurnId) -> DeliveryState {
+        let state = self.shared.subscribers.delivery_state(turn, 0);
+        if state == DeliveryState::Unknown && self.shared.delivered.has(session, turn) {
+            return DeliveryState::Written;
+        }
+        state
+    }
+
+    /// Remembers in this process that the first answer of a turn needs no delivery any more, so that its session is
+    /// not read for it again.
+    pub fn remember_delivered(&self, session: &SessionId, turn: &TurnId) {
+        self.shared.delivered.add(session.clone(), turn.clone());
+    }
+
     /// Registers a connection for a response.
     pub(crate) fn connect(
         &self,
@@ -193,7 +214,7 @@ impl Engine {
                 };
                 journal.deliver(session, id.clone(), "the client's connection".into(), body)
             };
-            // Until then only this process knows it. After [`Engine::settle`] was called, there is one more
+            // Until then only this process knows it. After [`Engine::flush_receipts`] was called, there is one more
             // attempt.
             let is_over = || self.shared.shutdown.receipts.is_closed();
             match retry_until_reachable(is_over, deliver).await {

@@ -11,7 +11,7 @@ use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_loop::{Input, MAX_SLEEP, Step, ToolLoop};
 use jackfield_domain::turn_log::TurnLog;
 use jackfield_domain::wait::{Delivery, in_processing_order};
-use jackfield_ports::journal::{AppendRefusal, JournalError, Loaded};
+use jackfield_ports::journal::{AppendRefusal, Journal as _, JournalError, Loaded};
 use tokio::sync::watch;
 use tokio::time::Instant;
 

@@ -27,7 +27,8 @@ use crate::delivered_cache::DeliveredCache;
 use crate::direct::{DirectCall, DirectOutcome};
 use crate::ephemeral::{Ephemeral, UndeliveredAnswers};
 use crate::error::EngineError;
-use crate::in_flight::LateLimit;
+use crate::journals::Journals;
+use crate::late_limit::LateLimit;
 use crate::notices::SessionNotices;
 use crate::options::{ServerTools, TurnOptions};
 use crate::queues::Queues;
@@ -150,18 +151,16 @@ impl EngineBuilder {
                 result_queues: Queues::default(),
                 approver,
                 approver_tool,
-                claim_queues: Queues::default(),
                 clock,
                 shutdown: Shutdown::default(),
-                journal,
+                journal: Arc::new(Journals::new(journal, None)),
                 late_limit: LateLimit::default(),
                 subscribers: Arc::default(),
                 checked_tools: Arc::default(),
                 models: Arc::new(models),
                 notices: SessionNotices::default(),
                 driven_sessions: Arc::default(),
-                in_flight: Arc::default(),
-                ephemeral: None,
+                ephemeral: Ephemeral::default(),
                 delivered: DeliveredCache::default(),
                 feeds: Arc::default(),
                 toolbox_sources: Arc::new([fixed].into_iter().chain(sources).collect()),
@@ -186,38 +185,27 @@ impl Engine {
         }
     }
 
-    /// An engine with the same models and toolboxes on another journal; the two share no sessions.
+    /// This engine, with a journal for [ephemeral](Self::create_ephemeral) sessions, each of which is deleted when its
+    /// turn is over and its answer was written, or after [`Ephemeral::retain_for`]. The journal must be in memory
+    /// and used by this engine only. Call it before the first turn: turns in flight stay with the engine as it was.
     #[must_use]
-    pub fn on_journal(&self, journal: Arc<dyn Journal>) -> Self {
-        self.with_journal(journal, None)
-    }
-
-    /// Like [`on_journal`](Self::on_journal), for an ephemeral journal: each session is deleted when its turn
-    /// is over and its answer was written, or after [`Ephemeral::retain_for`]. The journal must be in memory and
-    /// used by this process only.
-    #[must_use]
-    pub fn with_ephemeral_journal(&self, journal: Arc<dyn Journal>, ephemeral: Ephemeral) -> Self {
-        self.with_journal(journal, Some(ephemeral))
-    }
-
-    fn with_journal(&self, journal: Arc<dyn Journal>, ephemeral: Option<Ephemeral>) -> Self {
+    pub fn with_ephemeral_journal(&self, memory: Arc<dyn Journal>, ephemeral: Ephemeral) -> Self {
         let shared = &self.shared;
+        let durable = Arc::clone(shared.journal.durable());
         Self {
             shared: Arc::new(EngineState {
                 result_queues: Queues::default(),
                 approver: shared.approver.clone(),
                 approver_tool: shared.approver_tool.clone(),
-                claim_queues: Queues::default(),
                 clock: Arc::clone(&shared.clock),
                 shutdown: Shutdown::default(),
-                journal,
+                journal: Arc::new(Journals::new(durable, Some(memory))),
                 late_limit: LateLimit::default(),
                 subscribers: Arc::default(),
                 checked_tools: Arc::clone(&shared.checked_tools),
                 models: Arc::clone(&shared.models),
                 notices: SessionNotices::default(),
                 driven_sessions: Arc::default(),
-                in_flight: Arc::default(),
                 ephemeral,
                 delivered: DeliveredCache::default(),
                 feeds: Arc::default(),

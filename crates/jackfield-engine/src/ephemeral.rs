@@ -1,5 +1,4 @@
-//! Ephemeral sessions: sessions of an in-memory journal that are deleted once their answer is delivered or
-//! expired.
+//! Ephemeral sessions: they are in memory, and are deleted once their answer is delivered or expired.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -36,14 +36,6 @@ pub enum EngineError {
     /// The journal cannot be read.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The idempotency key was used for another request.
-    #[error(
-        "the idempotency key `{key}` was used for another request: send the same request again, or take another key"
-    )]
-    KeyConflict {
-        /// The key.
-        key: Arc<str>,
-    },
     /// The session has an open turn that no process drives.
     #[error(
         "session {session} has a turn that was left open ({turn}): resume it with `jackfield sessions resume {session}`"
@@ -65,6 +57,9 @@ pub enum EngineError {
         /// The turn.
         turn: TurnId,
     },
+    /// The engine has no journal for ephemeral sessions.
+    #[error("this engine keeps every session: it has no journal for ephemeral ones")]
+    NoEphemeralJournal,
     /// The session cannot be forked at this place.
     #[error("session {session} cannot be forked there")]
     NoSuchPlace {

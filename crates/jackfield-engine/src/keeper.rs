@@ -11,6 +11,7 @@ use jackfield_domain::policy::Policy;
 use jackfield_domain::session::Session;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool_loop::MAX_SLEEP;
+use jackfield_ports::journal::Journal as _;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::oneshot;
 use tokio::task::{Id, JoinError, JoinHandle, JoinSet};
@@ -20,6 +21,7 @@ use crate::drive_outcome::DriveOutcome;
 use crate::error::{EngineError, chain};
 use crate::news::{Observer, ObserverEvent};
 use crate::notices::SessionNotice;
+use crate::options::Durability;
 use crate::patience::retry_until_reachable;
 use crate::resume::{ResumeSession, is_cancelled};
 use crate::state::Engine;
@@ -338,7 +340,7 @@ impl Engine {
         let driven = self.shared.shutdown.unless_stopped(driven).await;
         let driven = driven.unwrap_or(Err(EngineError::Draining));
         if let Ok(DriveOutcome::Finished(report)) = &driven
-            && self.shared.ephemeral.is_some()
+            && self.durability(&report.session) == Durability::Ephemeral
         {
             let (engine, session, turn) =
                 (self.clone(), report.session.clone(), report.turn.clone());

@@ -8,11 +8,12 @@ use std::sync::{Arc, Weak};
 use jackfield_domain::ids::{DeliveryId, SessionId, ToolAttempt};
 use jackfield_domain::late;
 use jackfield_domain::outcome::ToolResult;
-use jackfield_ports::journal::JournalError;
+use jackfield_ports::journal::{Journal as _, JournalError};
 use jackfield_ports::toolbox::Afterwards;
 use tokio::runtime::Handle;
 
 use crate::error::chain;
+use crate::options::Durability;
 use crate::patience::retry_until_reachable;
 use crate::state::EngineState;
 
@@ -48,10 +49,10 @@ impl LateOutcomeSender {
         };
         // Ephemeral sessions are not read later.
         let id = DeliveryId::parse(&format!("late-{call}-{}", attempt.attempt));
-        let (None, Ok(id)) = (shared.ephemeral, id) else {
+        let (Durability::Durable, Ok(id)) = (shared.journal.durability(&session), id) else {
             return;
         };
-        let Ok(permit) = Arc::clone(&shared.late_limit.0).try_acquire_owned() else {
+        let Some(permit) = shared.late_limit.try_acquire() else {
             tracing::warn!(%session, %call, "too many late outcomes at once: this one is not kept");
             return;
         };

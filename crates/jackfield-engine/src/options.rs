@@ -147,6 +147,15 @@ impl ServerTools {
     }
 }
 
+/// How long a session is kept.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Durability {
+    /// In the engine's journal, until it is deleted.
+    Durable,
+    /// In memory, until its answer was delivered or has expired.
+    Ephemeral,
+}
+
 /// What happens to a turn when its last client disconnects before the whole answer was written.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Disconnect {

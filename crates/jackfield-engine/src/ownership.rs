@@ -7,13 +7,14 @@ use std::task::{Context, Poll};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::Now;
 use jackfield_domain::tool_loop::{Step, ToolLoop};
-use jackfield_ports::journal::{Epoch, Journal, JournalError, Lease, Loaded};
+use jackfield_ports::journal::{Epoch, Journal as _, JournalError, Lease, Loaded};
 use jackfield_ports::toolbox_source::{ToolboxProblem, ToolboxSet};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 use crate::driven_sessions::DrivenGuard;
 use crate::error::chain;
+use crate::journals::Journals;
 use crate::patience::retry_until_reachable;
 use crate::shutdown::stop;
 use crate::state::EngineState;
@@ -22,7 +23,7 @@ use crate::state::EngineState;
 /// session stays owned until the process ends. The release is retried while the journal fails, because no other
 /// process could resume the session otherwise.
 pub(crate) struct SessionOwnership {
-    journal: Arc<dyn Journal>,
+    journal: Arc<Journals>,
     lease: Lease,
     session: Option<SessionId>,
     /// The engine that owns it.

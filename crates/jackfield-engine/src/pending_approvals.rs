@@ -7,6 +7,7 @@ use jackfield_domain::ids::DeliveryId;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::tool_loop::{Action, ToolLoop};
 use jackfield_domain::wait::{Answer, Approval, DeliveryBody, Wait, WaitKind};
+use jackfield_ports::journal::Journal as _;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tracing::Instrument as _;

@@ -3,8 +3,8 @@
 use jackfield_domain::ids::{SessionId, TurnId, WaitId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::DeliveryBody;
-use jackfield_ports::journal::Loaded;
 use jackfield_ports::journal::summary::{CallPlace, OpenTurnSummary, Summary};
+use jackfield_ports::journal::{Journal as _, Loaded};
 
 use crate::error::EngineError;
 use crate::state::Engine;

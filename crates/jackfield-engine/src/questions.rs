@@ -9,7 +9,7 @@ use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::turn_log::SessionLog;
 use jackfield_domain::wait::{Wait, WaitEnd, WaitKind};
 use jackfield_ports::journal::sessions::{SessionQuery, WaitQuery};
-use jackfield_ports::journal::{JournalError, Loaded};
+use jackfield_ports::journal::{Journal as _, JournalError, Loaded};
 
 use crate::error::EngineError;
 use crate::state::Engine;

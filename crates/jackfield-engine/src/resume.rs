@@ -11,7 +11,7 @@ use jackfield_domain::session::Session;
 use jackfield_domain::time::Now;
 use jackfield_domain::tool_loop::{Step, ToolLoop};
 use jackfield_domain::wait::{Delivery, DeliveryBody};
-use jackfield_ports::journal::{JournalError, Loaded};
+use jackfield_ports::journal::{Journal as _, JournalError, Loaded};
 use jackfield_ports::toolbox_source::ToolboxSet;
 
 use crate::drift;

@@ -4,13 +4,16 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
-use jackfield_ports::journal::JournalError;
+use jackfield_domain::fact::Fact;
+use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_ports::journal::sessions::{SessionQuery, SessionRow};
+use jackfield_ports::journal::{Journal as _, JournalError};
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use crate::error::{EngineError, chain};
+use crate::options::Durability;
 use crate::state::Engine;
-use jackfield_domain::ids::{SessionId, TurnId};
 
 /// The retention of sessions at rest. Sessions that have an open turn, are owned or held by a process, or
 /// cannot be read are always kept.
@@ -61,13 +64,54 @@ impl Retention {
     }
 }
 
+/// Deletes an ephemeral session when it is dropped, unless a turn has begun in it.
+pub(crate) struct EphemeralCleanup {
+    engine: Engine,
+    session: Option<SessionId>,
+}
+
+impl EphemeralCleanup {
+    pub(crate) fn new(engine: &Engine, session: &SessionId) -> Self {
+        let is_ephemeral = engine.durability(session) == Durability::Ephemeral;
+        Self {
+            engine: engine.clone(),
+            session: is_ephemeral.then(|| session.clone()),
+        }
+    }
+
+    /// A turn has begun, and its end deletes the session.
+    pub(crate) fn disarm(mut self) {
+        self.session = None;
+    }
+}
+
+impl Drop for EphemeralCleanup {
+    fn drop(&mut self) {
+        let (Some(session), Ok(runtime)) = (self.session.take(), Handle::try_current()) else {
+            return;
+        };
+        let engine = self.engine.clone();
+        runtime.spawn(async move {
+            let has_turn = engine.load(&session).await.is_ok_and(|loaded| {
+                let mut facts = loaded.steps.iter().flat_map(|step| &step.facts);
+                facts.any(|fact| matches!(fact, Fact::TurnOpened { .. }))
+            });
+            // A live owner, whose append may still be committed, prevents the deletion.
+            if !has_turn && let Err(error) = engine.delete(&session).await {
+                tracing::debug!(%session, error = %chain(&error), "an ephemeral session is left");
+            }
+        });
+    }
+}
+
 impl Engine {
     /// Deletes an ephemeral session whose turn is over, once its answer was written or has expired. Does
     /// nothing for durable sessions.
     pub(crate) async fn delete_when_delivered(&self, session: &SessionId, turn: &TurnId) {
-        let Some(ephemeral) = self.shared.ephemeral else {
+        if self.durability(session) == Durability::Durable {
             return;
-        };
+        }
+        let ephemeral = self.shared.ephemeral;
         let (subscribers, undelivered) = (&self.shared.subscribers, &self.shared.undelivered);
         let delivered_or_expired = async {
             if subscribers.wait_disconnected(turn).await {
@@ -87,7 +131,7 @@ impl Engine {
             Ok(()) | Err(JournalError::UnknownSession { .. }) => {}
             Err(error) => {
                 let error = chain(&error);
-                tracing::warn!(%session, %error, "a session in passing could not be deleted");
+                tracing::warn!(%session, %error, "an ephemeral session could not be deleted");
             }
         }
     }

@@ -12,7 +12,7 @@ use jackfield_domain::setup::Setup;
 use jackfield_domain::target::Target;
 use jackfield_domain::turn::Turn;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
-use jackfield_ports::journal::{JournalError, Loaded};
+use jackfield_ports::journal::{Journal as _, JournalError, Loaded};
 use tokio::time::Instant;
 
 use crate::catalog::{self, ToolOffer};

@@ -8,10 +8,12 @@ use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
 use jackfield_domain::session::Session;
 use jackfield_domain::tool_loop::LOOP_VERSION;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
+use jackfield_ports::journal::marks::{FoundTurn, Mark};
 use jackfield_ports::journal::sessions::{SessionQuery, SessionRow};
-use jackfield_ports::journal::{Append, Appended, Hold, JournalError, Loaded};
+use jackfield_ports::journal::{Append, Appended, Hold, Journal as _, JournalError, Loaded};
 
 use crate::error::EngineError;
+use crate::options::Durability;
 use crate::ownership::SessionOwnership;
 use crate::state::Engine;
 
@@ -48,6 +50,25 @@ impl Engine {
         Ok(self.shared.journal.sessions(&query).await?.pop())
     }
 
+    /// The turns of a principal with one of these marks, in durable or in ephemeral sessions, or in all of them if
+    /// `None`: for each mark the newest, at most `limit` of each durability.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the journal cannot be read.
+    pub async fn find(
+        &self,
+        durability: Option<Durability>,
+        principal: &str,
+        marks: &[Mark],
+        limit: usize,
+    ) -> Result<Vec<FoundTurn>, EngineError> {
+        let journals = &self.shared.journal;
+        Ok(journals
+            .find_in(durability, principal, marks, limit)
+            .await?)
+    }
+
     /// Creates an empty session.
     ///
     /// # Errors
@@ -67,6 +88,28 @@ impl Engine {
             .release()
             .await;
         Ok(())
+    }
+
+    /// Begins an ephemeral session with its first turn: it is in memory, and is deleted when its answer was delivered
+    /// or has expired. The id must be new; an ephemeral session hides a durable one of the same id. Forks of an
+    /// ephemeral session are ephemeral.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::NoEphemeralJournal`] if the engine has no journal for such sessions.
+    pub fn create_ephemeral(&self, session: &SessionId) -> Result<(), EngineError> {
+        let journals = &self.shared.journal;
+        if !journals.has_memory() {
+            return Err(EngineError::NoEphemeralJournal);
+        }
+        journals.add_ephemeral(session);
+        Ok(())
+    }
+
+    /// How long this session is kept, if it exists.
+    #[must_use]
+    pub fn durability(&self, session: &SessionId) -> Durability {
+        self.shared.journal.durability(session)
     }
 
     /// Whether the last write to the journal failed, for any session. Does not try a write.
@@ -237,6 +280,9 @@ impl Engine {
             });
         };
         drop(loaded);
+        if self.durability(from) == Durability::Ephemeral {
+            self.create_ephemeral(to)?;
+        }
         let journal = &self.shared.journal;
         let exists = || EngineError::Exists {
             session: to.clone(),

@@ -2,6 +2,7 @@
 
 use jackfield_domain::spending_record::SpendingRecord;
 use jackfield_domain::time::WallTime;
+use jackfield_ports::journal::Journal as _;
 use jackfield_ports::journal::spending::{SpendingLog, SpendingQuery};
 
 use crate::error::EngineError;

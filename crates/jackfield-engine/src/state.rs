@@ -8,7 +8,7 @@ use jackfield_domain::caller::Caller;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_ports::chat_model::ChatModel;
-use jackfield_ports::journal::{Journal, JournalError};
+use jackfield_ports::journal::JournalError;
 use jackfield_ports::toolbox_source::{ToolboxSet, ToolboxSource};
 
 use crate::approver::Approver;
@@ -19,7 +19,8 @@ use crate::driven_sessions::DrivenSessions;
 use crate::ephemeral::{Ephemeral, UndeliveredAnswers};
 use crate::error::EngineError;
 use crate::feeds::Feeds;
-use crate::in_flight::{InFlightRequests, LateLimit};
+use crate::journals::Journals;
+use crate::late_limit::LateLimit;
 use crate::notices::SessionNotices;
 use crate::queues::Queues;
 use crate::shutdown::Shutdown;
@@ -40,12 +41,10 @@ pub(crate) struct EngineState {
     pub(crate) approver: Option<Arc<dyn Approver>>,
     /// The tool that acts as the approver; models may not call it.
     pub(crate) approver_tool: Option<ToolOrigin>,
-    /// Serialises requests of one principal with one idempotency key.
-    pub(crate) claim_queues: Queues<(Arc<str>, Arc<str>)>,
     pub(crate) clock: Arc<dyn Clock>,
     /// Tracks the turns in flight, for shutdown.
     pub(crate) shutdown: Shutdown,
-    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) journal: Arc<Journals>,
     /// Limits the late outcomes in flight.
     pub(crate) late_limit: LateLimit,
     pub(crate) subscribers: Arc<Subscribers>,
@@ -54,10 +53,8 @@ pub(crate) struct EngineState {
     /// Notices for keepers.
     pub(crate) notices: SessionNotices,
     pub(crate) driven_sessions: Arc<DrivenSessions>,
-    /// Requests whose turns have not begun yet.
-    pub(crate) in_flight: Arc<InFlightRequests>,
-    /// When the sessions of an ephemeral journal are deleted; `None` for a durable one.
-    pub(crate) ephemeral: Option<Ephemeral>,
+    /// When ephemeral sessions are deleted.
+    pub(crate) ephemeral: Ephemeral,
     pub(crate) delivered: DeliveredCache,
     pub(crate) feeds: Arc<Feeds>,
     pub(crate) toolbox_sources: Arc<Vec<Arc<dyn ToolboxSource>>>,

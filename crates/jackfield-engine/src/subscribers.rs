@@ -26,13 +26,13 @@ struct Segment {
     connections: usize,
 }
 
-/// What this process knows about the delivery of a segment's answer.
+/// What a process knows about the delivery of an answer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum DeliveryState {
+pub enum DeliveryState {
     /// It is being written to a client.
     Live,
-    /// Unknown here; the journal knows whether it was written.
-    Nothing,
+    /// The journal knows whether it was written.
+    Unknown,
     /// It was fully written.
     Written,
 }
@@ -47,7 +47,7 @@ impl Subscribers {
         {
             Some(segment) if segment.is_written => DeliveryState::Written,
             Some(segment) if segment.connections > 0 => DeliveryState::Live,
-            Some(_) | None => DeliveryState::Nothing,
+            Some(_) | None => DeliveryState::Unknown,
         }
     }
 

@@ -14,7 +14,7 @@ use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::session::Session;
 use jackfield_domain::session_events::{EventStream, SessionEvent};
-use jackfield_ports::journal::JournalError;
+use jackfield_ports::journal::{Journal as _, JournalError};
 use tokio::sync::watch;
 
 use crate::error::EngineError;

@@ -8,12 +8,13 @@ use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
 use jackfield_engine::{EngineError, JournalError, chain};
 
+use crate::matcher::MatchError;
+
 /// The client's error for an error of the engine. Errors that only an operator can fix are logged.
 pub fn from_engine_error(error: &EngineError) -> ServeError {
     let kind = match error {
         EngineError::Busy { .. } | EngineError::LeftOpen { .. } => ServeErrorKind::Busy,
         EngineError::Journal(JournalError::UnknownSession { .. }) => ServeErrorKind::NoSuchSession,
-        EngineError::KeyConflict { .. } => ServeErrorKind::Conflict,
         EngineError::NoSuchTurn { .. } => ServeErrorKind::NoSuchReply,
         EngineError::NoSuchCall { .. } => ServeErrorKind::NoSuchCall,
         EngineError::NotWaiting { .. } | EngineError::ResultConflict { .. } => {
@@ -31,6 +32,7 @@ pub fn from_engine_error(error: &EngineError) -> ServeError {
         EngineError::Exists { .. }
         | EngineError::ForeignCursor(_)
         | EngineError::Journal(_)
+        | EngineError::NoEphemeralJournal
         | EngineError::NoSuchPlace { .. }
         | EngineError::NothingOpen { .. }
         | EngineError::Unpriced { .. }
@@ -38,6 +40,16 @@ pub fn from_engine_error(error: &EngineError) -> ServeError {
         | _ => return internal(error),
     };
     ServeError::new(kind, error.to_string())
+}
+
+/// The client's error for a request that matches no turn.
+pub fn from_match_error(error: &MatchError) -> ServeError {
+    match error {
+        MatchError::Engine(error) => from_engine_error(error),
+        MatchError::KeyConflict { .. } => {
+            ServeError::new(ServeErrorKind::Conflict, error.to_string())
+        }
+    }
 }
 
 /// The client's error when the journal fails. It is retryable: for example, the disk may have space again soon.

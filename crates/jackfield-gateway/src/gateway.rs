@@ -15,7 +15,8 @@ use crate::api_keys::Principal;
 use crate::catalog::{ListingCache, ModelCatalog};
 use crate::config::GatewayConfig;
 use crate::failures;
-use crate::idempotency_keys::IdempotencyKeys;
+use crate::key_locks::KeyLocks;
+use crate::matcher::RequestMatcher;
 use crate::write_probe::WriteProbe;
 
 /// The shared state of a gateway. Clones share it.
@@ -26,13 +27,11 @@ pub struct Gateway {
 
 pub(crate) struct GatewayState {
     pub(crate) config: GatewayConfig,
-    /// The engine of the durable journal.
-    durable_engine: Engine,
-    /// The engine of the journal in memory, for requests that are not stored.
-    ephemeral_engine: Engine,
-    /// Locks for requests with an idempotency key, which begin one turn at a time.
-    keys: IdempotencyKeys,
+    engine: Engine,
+    /// Locks of sessions, for requests with an idempotency key, which begin one turn at a time.
+    session_locks: KeyLocks<SessionId>,
     pub(crate) listing_cache: ListingCache,
+    pub(crate) matcher: RequestMatcher,
     /// One permit for each request in progress.
     slots: Arc<Semaphore>,
     /// Whether the journal was writable at the last check.
@@ -42,24 +41,24 @@ pub(crate) struct GatewayState {
 impl fmt::Debug for Gateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gateway")
-            .field("engine", &self.shared.durable_engine)
+            .field("engine", &self.shared.engine)
             .finish_non_exhaustive()
     }
 }
 
 impl Gateway {
-    /// A gateway in front of an engine. Turns that are not kept run in the other journal, which is in memory and
-    /// belongs to this gateway alone.
+    /// A gateway in front of an engine, before the engine's first turn. Sessions that are not kept are in the other
+    /// journal, which is in memory and belongs to this gateway alone.
     #[must_use]
     pub fn new(engine: Engine, memory: Arc<dyn Journal>, config: GatewayConfig) -> Self {
-        let ephemeral_engine = engine.with_ephemeral_journal(memory, Ephemeral::default());
+        let engine = engine.with_ephemeral_journal(memory, Ephemeral::default());
         let slots = Arc::new(Semaphore::new(config.limits.streams));
         Self {
             shared: Arc::new(GatewayState {
                 config,
-                durable_engine: engine,
-                ephemeral_engine,
-                keys: IdempotencyKeys::default(),
+                matcher: RequestMatcher::new(engine.clone()),
+                engine,
+                session_locks: KeyLocks::default(),
                 listing_cache: ListingCache::default(),
                 slots,
                 write_probe: WriteProbe::default(),
@@ -88,7 +87,7 @@ impl Gateway {
     /// Whether a turn with these server tools may run one of them.
     #[must_use]
     pub fn offers(&self, used: &ServerTools, provider: &str) -> bool {
-        let can = || self.shared.durable_engine.capabilities(provider);
+        let can = || self.shared.engine.capabilities(provider);
         self.shared.config.has_tools
             && *used != ServerTools::None
             && can().is_none_or(|can| can.tools)
@@ -105,20 +104,10 @@ impl Gateway {
         config.options.get(provider).cloned()
     }
 
-    /// The engine of turns that are kept, or of those that are not.
-    #[must_use]
-    pub fn engine_of(&self, is_durable: bool) -> &Engine {
-        if is_durable {
-            &self.shared.durable_engine
-        } else {
-            &self.shared.ephemeral_engine
-        }
-    }
-
-    /// The engine of the durable journal.
+    /// The engine.
     #[must_use]
     pub fn engine(&self) -> &Engine {
-        &self.shared.durable_engine
+        &self.shared.engine
     }
 
     /// The owner of provider state in a request: the model's provider if it speaks the request's dialect, and none
@@ -126,7 +115,7 @@ impl Gateway {
     #[must_use]
     pub fn owner_of(&self, dialect: &str, model: &str) -> StateOwner {
         let own = self.model(model).ok().and_then(|model| {
-            let engine = &self.shared.durable_engine;
+            let engine = &self.shared.engine;
             engine.state_owner(&model.provider, &model.model)
         });
         own.filter(|owner| *owner.dialect == *dialect)
@@ -160,13 +149,9 @@ impl Gateway {
     /// [`ServeErrorKind::TooMany`] at the limit.
     pub fn check_turn_limit(&self) -> Result<(), ServeError> {
         let most = self.shared.config.limits.streams;
-        let in_flight = [true, false].map(|is_durable| {
-            let engine = self.engine_of(is_durable);
-            engine
-                .turns_in_flight()
-                .saturating_sub(engine.keeper_turns_in_flight())
-        });
-        if in_flight.iter().sum::<usize>() < most {
+        let engine = self.engine();
+        let of_keepers = engine.keeper_turns_in_flight();
+        if engine.turns_in_flight().saturating_sub(of_keepers) < most {
             return Ok(());
         }
         let message = format!("{most} turns are under way already; come again in a moment");
@@ -178,12 +163,12 @@ impl Gateway {
 
     /// Waits until no other request with an idempotency key is about to begin a turn in this session.
     pub async fn lock_session(&self, session: &SessionId) -> OwnedMutexGuard<()> {
-        self.shared.keys.lock_session(session).await
+        self.shared.session_locks.lock(session).await
     }
 
     /// Whether the journal can be written. The result is cached for two seconds.
     pub async fn is_writable(&self) -> bool {
-        let engine = &self.shared.durable_engine;
+        let engine = &self.shared.engine;
         self.shared.write_probe.is_writable(engine).await
     }
 
@@ -212,9 +197,7 @@ impl Gateway {
     /// provider that cannot be reached is left out. The listing is cached for a minute.
     pub async fn model_catalog(&self) -> Arc<ModelCatalog> {
         let shared = &self.shared;
-        let listing = shared
-            .listing_cache
-            .models(&shared.durable_engine, &shared.config);
+        let listing = shared.listing_cache.models(&shared.engine, &shared.config);
         listing.await
     }
 }

@@ -12,6 +12,8 @@
 //! | `models`, `catalog` | the names that clients may use for models |
 //! | `parsed_request` | a request with its effective options |
 //! | `opening` | the turn that answers a request |
+//! | `matcher`, `in_flight` | earlier turns of the same request, by its key or its body |
+//! | `locator` | the session that a request continues |
 //! | `previous`, `stored_response`, `item_references` | replies that are fetched later, by their ids |
 //! | `failures` | the client's error for each internal error |
 
@@ -20,9 +22,12 @@ mod catalog;
 mod config;
 pub mod failures;
 mod gateway;
-mod idempotency_keys;
 pub mod ids;
+mod in_flight;
 mod item_references;
+mod key_locks;
+mod locator;
+mod matcher;
 mod models;
 mod opening;
 mod parsed_request;
@@ -39,6 +44,8 @@ pub use self::config::{
 };
 pub use self::gateway::Gateway;
 pub use self::item_references::resolve_references;
+pub use self::locator::{Destination, SessionLocator};
+pub use self::matcher::{Claim, MatchError, RequestIdentity, RequestMatch, RequestMatcher};
 pub use self::opening::AnsweringTurn;
 pub use self::parsed_request::ParsedRequest;
 pub use self::previous::not_found;

@@ -18,13 +18,14 @@ use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_engine::{
-    Claim, ClientResultsOptions, Destination, Engine, RequestIdentity, RequestMatch, SendMessage,
-    ServerTools, StartedTurn, TurnOptions,
+    ClientResultsOptions, Durability, Engine, SendMessage, ServerTools, StartedTurn, TurnOptions,
 };
 use serde_json::Value;
 
-use crate::failures::{self, from_engine_error};
+use crate::failures::{self, from_engine_error, from_match_error};
 use crate::gateway::Gateway;
+use crate::locator::{Destination, SessionLocator};
+use crate::matcher::{Claim, RequestIdentity, RequestMatch};
 use crate::parsed_request::ParsedRequest;
 use crate::{ids, previous, tools};
 
@@ -35,25 +36,6 @@ pub struct AnsweringTurn {
     pub started: StartedTurn,
     /// Whether its session can be continued by its id.
     pub is_durable: bool,
-}
-
-/// The position of a request in the conversations, and the state there.
-pub(crate) struct RequestPlace {
-    /// The messages before the request.
-    pub(crate) before: Arc<Vec<Arc<Message>>>,
-    pub(crate) located: Located,
-    /// The setup of the last turn there.
-    pub(crate) setup: Option<Arc<Setup>>,
-}
-
-impl From<Destination> for RequestPlace {
-    fn from(place: Destination) -> Self {
-        Self {
-            before: place.before,
-            located: place.located,
-            setup: place.setup,
-        }
-    }
 }
 
 impl Gateway {
@@ -68,97 +50,79 @@ impl Gateway {
 }
 
 async fn open(gateway: &Gateway, request: &ParsedRequest) -> Result<AnsweringTurn, ServeError> {
-    let mut claims: Vec<Claim> = Vec::new();
-    let journals = journals(request);
-    for is_durable in journals.iter().copied() {
-        let engine = gateway.engine_of(is_durable);
-        match engine
-            .match_request(&request_identity(request))
-            .await
-            .map_err(|error| from_engine_error(&error))?
-        {
-            RequestMatch::New(claim) => claims.push(claim),
-            RequestMatch::Existing(started) => {
-                let started = *started;
-                return Ok(AnsweringTurn {
-                    started,
-                    is_durable,
-                });
-            }
+    let engine = gateway.engine();
+    let identity = request_identity(request);
+    let matched = gateway.shared.matcher.find(&identity).await;
+    let started = match matched.map_err(|error| from_match_error(&error))? {
+        RequestMatch::New(claim) => {
+            let history_keys = HistoryKeys::from_history(&request.incoming.messages);
+            let place = locate_request(engine, request, &history_keys).await?;
+            let mut opener = TurnOpener {
+                request,
+                claim: Some(claim),
+                engine,
+                gateway,
+                view: history_keys.view(),
+            };
+            opener.open(place).await?
         }
-    }
-    let history_keys = HistoryKeys::from_history(&request.incoming.messages);
-    let (place, is_durable) = locate_request(gateway, request, &history_keys, &journals).await?;
-    let engine = gateway.engine_of(is_durable);
-    let mut opener = TurnOpener {
-        request,
-        claims,
-        engine,
-        gateway,
-        is_durable,
-        view: history_keys.view(),
+        RequestMatch::Existing(started) => *started,
     };
-    let started = opener.open(place).await?;
     Ok(AnsweringTurn {
+        is_durable: engine.durability(&started.session) == Durability::Durable,
         started,
-        is_durable,
     })
 }
 
-/// The journals to search for the request or its conversation: the durable one and the one in memory. A request
-/// without a key and without assistant messages cannot exist in the other journal.
-fn journals(request: &ParsedRequest) -> Vec<bool> {
+/// Where to search for the request or its conversation; `None` is everywhere. A request without a key and without
+/// assistant messages can only be where its own turn would be.
+fn searched_sessions(request: &ParsedRequest) -> Option<Durability> {
     let is_continuation = |message: &Message| message.role == Role::Assistant;
     if request.session.is_some() || request.incoming.previous.is_some() {
-        vec![true]
+        Some(Durability::Durable)
     } else if request.key.is_some() || request.incoming.messages.iter().any(is_continuation) {
-        vec![true, false]
+        None
     } else {
-        vec![request.is_durable]
+        Some(durability(request))
     }
 }
 
-/// The position of a request, and whether it is in the durable journal.
+/// The durability of a new session for this request.
+fn durability(request: &ParsedRequest) -> Durability {
+    if request.is_durable {
+        Durability::Durable
+    } else {
+        Durability::Ephemeral
+    }
+}
+
+/// The position of a request.
 async fn locate_request(
-    gateway: &Gateway,
+    engine: &Engine,
     request: &ParsedRequest,
     history_keys: &HistoryKeys,
-    journals: &[bool],
-) -> Result<(RequestPlace, bool), ServeError> {
+) -> Result<Destination, ServeError> {
     let history = &request.incoming.messages;
-    let durable = gateway.engine();
     if let Some(previous) = &request.incoming.previous {
-        let place = previous::locate(durable, request, previous).await?;
-        return Ok((place.into(), true));
+        return previous::locate(engine, request, previous).await;
     }
-    if let Some(session) = &request.session {
-        let place = durable.locate_in(&request.principal, session, history, request.may_adopt);
-        let place = place.await;
-        return Ok((
-            place.map_err(|error| from_engine_error(&error))?.into(),
-            true,
-        ));
-    }
-    for is_durable in journals.iter().copied() {
-        let engine = gateway.engine_of(is_durable);
-        let place = engine.locate(&request.principal, history_keys).await;
-        let place = place.map_err(|error| from_engine_error(&error))?;
-        if place.located != Located::New {
-            return Ok((place.into(), is_durable));
-        }
-    }
-    let place = RequestPlace {
-        before: Arc::default(),
-        located: Located::New,
-        setup: None,
+    let principal = &request.principal;
+    let locator = SessionLocator::new(engine);
+    let place = if let Some(session) = &request.session {
+        let place = locator.locate_in(principal, session, history, request.may_adopt);
+        place.await
+    } else {
+        let searched = searched_sessions(request);
+        locator.locate(searched, principal, history_keys).await
     };
-    Ok((place, request.is_durable))
+    place.map_err(|error| from_engine_error(&error))
 }
 
 /// The parts of a request that identify a repeat of it.
 fn request_identity(request: &ParsedRequest) -> RequestIdentity {
     RequestIdentity {
         body: request.body,
+        durability: searched_sessions(request),
         disconnect: request.options.disconnect,
         is_repeat: request.is_repeat,
         key: request.key.clone(),
@@ -170,19 +134,17 @@ fn request_identity(request: &ParsedRequest) -> RequestIdentity {
 /// Opens a turn for a request.
 struct TurnOpener<'a> {
     request: &'a ParsedRequest,
-    /// Claims that make identical requests wait until the turn of this one is known.
-    claims: Vec<Claim>,
+    /// Makes identical requests wait until the turn of this one is known.
+    claim: Option<Claim>,
     engine: &'a Engine,
     gateway: &'a Gateway,
-    /// Whether its engine is that of the durable journal.
-    is_durable: bool,
     /// The key of the client's view of the history.
     view: Option<Digest>,
 }
 
 impl TurnOpener<'_> {
-    async fn open(&mut self, place: RequestPlace) -> Result<StartedTurn, ServeError> {
-        let RequestPlace {
+    async fn open(&mut self, place: Destination) -> Result<StartedTurn, ServeError> {
+        let Destination {
             before,
             located,
             setup,
@@ -203,8 +165,8 @@ impl TurnOpener<'_> {
                 session,
             } => {
                 let opening = self.opening(&before, known)?;
-                self.begin(session, opening, self.inherited_setup(setup))
-                    .await
+                let setup = self.inherited_setup(&session, setup);
+                self.begin(session, opening, setup).await
             }
             Located::Fork {
                 at,
@@ -213,8 +175,8 @@ impl TurnOpener<'_> {
             } => {
                 let opening = self.opening(&before, known)?;
                 let session = self.fork(&session, &at).await?;
-                self.begin(session, opening, self.inherited_setup(setup))
-                    .await
+                let setup = self.inherited_setup(&session, setup);
+                self.begin(session, opening, setup).await
             }
             Located::Late {
                 at,
@@ -244,8 +206,14 @@ impl TurnOpener<'_> {
                     .await
             }
             Located::New => {
+                let opening = self.opening(&[], 0)?;
                 let session = new_session()?;
-                self.begin(session, self.opening(&[], 0)?, None).await
+                self.gateway.check_turn_limit()?;
+                if durability(self.request) == Durability::Ephemeral {
+                    let created = self.engine.create_ephemeral(&session);
+                    created.map_err(|error| from_engine_error(&error))?;
+                }
+                self.begin(session, opening, None).await
             }
             Located::Refused(refused) => Err(results_error(refused)),
         }
@@ -253,8 +221,12 @@ impl TurnOpener<'_> {
 
     /// The setup that a message without a tool list inherits. For conversations that are not kept, the client's
     /// request is complete as it is, and nothing is added.
-    fn inherited_setup(&self, setup: Option<Arc<Setup>>) -> Option<Arc<Setup>> {
-        setup.filter(|_| self.is_durable)
+    fn inherited_setup(
+        &self,
+        session: &SessionId,
+        setup: Option<Arc<Setup>>,
+    ) -> Option<Arc<Setup>> {
+        setup.filter(|_| self.engine.durability(session) == Durability::Durable)
     }
 
     /// Inherits the tools of the previous turn where the request names none: the client tools, and those of its
@@ -323,8 +295,8 @@ impl TurnOpener<'_> {
             options,
             session,
         };
-        let claims = std::mem::take(&mut self.claims);
-        let started = self.engine.begin_with_guard(message, claims).await;
+        let claim = self.claim.take();
+        let started = self.engine.begin_with_guard(message, claim).await;
         started.map_err(|error| from_engine_error(&error))
     }
 
@@ -368,6 +340,7 @@ impl TurnOpener<'_> {
     }
 
     async fn fork(&self, session: &SessionId, at: &ForkPlace) -> Result<SessionId, ServeError> {
+        self.gateway.check_turn_limit()?;
         let fork = new_session()?;
         let forked = self.engine.fork(session, at, &fork).await;
         forked.map_err(|error| from_engine_error(&error))?;

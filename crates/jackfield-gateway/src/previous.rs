@@ -10,10 +10,11 @@ use jackfield_domain::client_view;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::wait::DeliveryBody;
-use jackfield_engine::{Destination, Engine, Loaded, Mark};
+use jackfield_engine::{Durability, Engine, Loaded, Mark};
 use serde_json::{Map, Value};
 
 use crate::failures::from_engine_error;
+use crate::locator::{Destination, SessionLocator};
 use crate::parsed_request::ParsedRequest;
 
 /// A reply that was found by its id.
@@ -46,7 +47,10 @@ pub(crate) async fn find(
     if format!("{turn}_{segment}") != id {
         return Err(none());
     }
-    let found = engine.find(principal, &[Mark::Turn(turn)], 1).await;
+    let durable = Some(Durability::Durable);
+    let found = engine
+        .find(durable, principal, &[Mark::Turn(turn)], 1)
+        .await;
     let found = found.map_err(|error| from_engine_error(&error))?;
     let found = found.into_iter().next().ok_or_else(none)?;
     let loaded = engine.load(&found.session).await;
@@ -137,7 +141,7 @@ pub(crate) async fn locate(
     let reply = reply.map_err(|error| error.at("previous_response_id"))?;
     let history = &request.incoming.messages;
     let (turn, segment) = (&reply.turn, reply.segment);
-    let place = engine
+    let place = SessionLocator::new(engine)
         .locate_after(&request.principal, turn, segment, history)
         .await;
     let place = place.map_err(|error| from_engine_error(&error))?;

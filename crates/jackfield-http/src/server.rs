@@ -63,18 +63,14 @@ pub async fn serve(
         tracing::info!(connections, ?within, "ending; asked again, it ends at once");
     }
     let ended = async { while connections.join_next().await.is_some() {} };
-    let drain = |within| {
-        let [durable, ephemeral] =
-            [true, false].map(|is_durable| gateway.engine_of(is_durable).drain(within));
-        async { tokio::join!(durable, ephemeral).0 }
-    };
+    let engine = gateway.engine();
     let in_order = async {
         let ended = tokio::time::timeout(limits.drain, ended);
-        tokio::join!(drain(limits.drain), ended)
+        tokio::join!(engine.drain(limits.drain), ended)
     };
     let (drained, ended) = tokio::select! {
         ended = in_order => ended,
-        () = at_once => (drain(Duration::ZERO).await, Ok(())),
+        () = at_once => (engine.drain(Duration::ZERO).await, Ok(())),
     };
     if drained.stopped > 0 {
         let turns = drained.stopped;

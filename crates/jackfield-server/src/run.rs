@@ -10,7 +10,7 @@ use jackfield_assembly::{
     ServerToolbox, restored_help,
 };
 use jackfield_engine::{
-    DriveOutcome, Engine, EngineError, Keeper, KeeperOptions, KeptSession, Pruner, Retention, chain,
+    DriveOutcome, EngineError, Keeper, KeeperOptions, KeptSession, Pruner, Retention, chain,
 };
 use jackfield_gateway::Gateway;
 use thiserror::Error;
@@ -63,7 +63,7 @@ pub struct RunningGateway {
     pub address: SocketAddr,
     gateway: Gateway,
     journal: OpenJournal,
-    keepers: [Keeper; 2],
+    keeper: Keeper,
     listener: TcpListener,
     pruner: Option<Pruner>,
     servers: Vec<ServerToolbox>,
@@ -133,15 +133,12 @@ impl RunningGateway {
         let pruner =
             (!retention.keeps_everything()).then(|| gateway.engine().spawn_pruner(retention));
         let listener = socket.listen(BACKLOG).map_err(cannot)?;
-        let keepers = [true, false].map(|is_durable| {
-            let engine = gateway.engine_of(is_durable);
-            spawn_keeper(&gateway, engine, recovered_turns)
-        });
+        let keeper = spawn_keeper(&gateway, recovered_turns);
         Ok(Self {
             address,
             gateway,
             journal,
-            keepers,
+            keeper,
             listener,
             pruner,
             servers,
@@ -164,14 +161,14 @@ impl RunningGateway {
         let Self {
             gateway,
             journal,
-            keepers,
+            keeper,
             listener,
             pruner,
             servers,
             ..
         } = self;
         jackfield_http::serve(listener, gateway.clone(), shutdown, at_once).await;
-        drop((keepers, pruner));
+        drop((keeper, pruner));
         let _late =
             tokio::time::timeout(SHUTDOWN_TIME_LIMIT, gateway.engine().flush_receipts()).await;
         stop(&servers).await;
@@ -214,12 +211,12 @@ fn raise_open_files() {
     }
 }
 
-fn spawn_keeper(gateway: &Gateway, engine: &Engine, recovered_turns: usize) -> Keeper {
+fn spawn_keeper(gateway: &Gateway, recovered_turns: usize) -> Keeper {
     let options = KeeperOptions {
         max_concurrent: recovered_turns,
         ..KeeperOptions::new(gateway.policy().clone())
     };
-    engine.spawn_keeper(options, |kept| {
+    gateway.engine().spawn_keeper(options, |kept| {
         let KeptSession { outcome, session } = kept;
         match outcome {
             Ok(driven) => {

@@ -101,7 +101,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         file: "crates/jackfield-engine/src/connection.rs",
         from: "receipts.spawn_on(record, &runtime);",
         to: "drop((receipts, runtime.spawn(record)));",
-        package: "jackfield-engine",
+        package: "jackfield-gateway",
         test: "unheard::whoever_ends_in_order_knows_of_every_answer_that_it_was_written",
     },
     Mutant {
@@ -442,10 +442,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "the-same-body-starts-a-second-turn",
-        file: "crates/jackfield-engine/src/reattach.rs",
-        from: "self.find(&request.principal, &marks, MAX_EQUAL)",
-        to: "self.find(&request.principal, &marks[..0], MAX_EQUAL)",
-        package: "jackfield-engine",
+        file: "crates/jackfield-gateway/src/matcher.rs",
+        from: "&request.principal, &marks, MAX_EQUAL",
+        to: "&request.principal, &marks[..0], MAX_EQUAL",
+        package: "jackfield-gateway",
         test: "collecting::an_equal_body_collects_only_what_broke_and_a_repeat_whatever_was_begun",
     },
     Mutant {
@@ -453,15 +453,15 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         file: "crates/jackfield-engine/src/background.rs",
         from: "(self.guard.take(), Handle::try_current())",
         to: "(self.guard.take().filter(|_| false), Handle::try_current())",
-        package: "jackfield-engine",
+        package: "jackfield-gateway",
         test: "claims::who_goes_away_while_its_turn_begins_keeps_its_claim_until_that_is_found",
     },
     Mutant {
         name: "a-repeat-overtakes-what-it-repeats",
-        file: "crates/jackfield-engine/src/reattach.rs",
+        file: "crates/jackfield-gateway/src/matcher.rs",
         from: "earlier.finished().await;",
         to: "drop(earlier);",
-        package: "jackfield-engine",
+        package: "jackfield-gateway",
         test: "claims::a_repeat_waits_for_those_that_it_has_overtaken_and_nobody_waits_for_it",
     },
     Mutant {

@@ -124,6 +124,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     // Unpublished: what it costs, against floors of its own.
     ("jackfield-benches", &[ANY]),
+    // Not a part of it: what to copy.
+    (
+        "jackfield-chat-bot",
+        &[
+            "jackfield-assembly",
+            "jackfield-domain",
+            "jackfield-engine",
+            "jackfield-gateway",
+        ],
+    ),
     (
         "jackfield-cli",
         &[

@@ -187,6 +187,9 @@ async fn a_session_in_passing_is_gone_when_its_answer_was_written_and_else_a_whi
         let passing = Arc::new(MemoryJournal::default());
         let port = Arc::clone(&passing) as Arc<dyn Journal>;
         let engine = engine.with_ephemeral_journal(port, Ephemeral::default());
+        engine
+            .create_ephemeral(&session())
+            .expect("a journal for it");
         let mut begun = engine.begin(message(options())).await.expect("begun");
         assert_eq!(to_the_end(&mut begun.watcher).await.1, ANSWERED);
         let exists = async || passing.exists(&session()).await.expect("reachable");
@@ -227,6 +230,9 @@ async fn of_too_many_sessions_in_passing_that_nobody_asks_for_the_first_ones_go(
             session: named(n),
             ..message(options())
         };
+        engine
+            .create_ephemeral(&named(n))
+            .expect("a journal for it");
         let mut begun = engine.begin(message).await.expect("begun");
         assert_eq!(to_the_end(&mut begun.watcher).await.1, ANSWERED);
         if n == 0 {
@@ -260,6 +266,9 @@ async fn a_turn_in_passing_that_nobody_listens_to_is_cancelled() {
     let (_model, engine) = engine(&journal, held(&gate));
     let port = Arc::new(MemoryJournal::default()) as Arc<dyn Journal>;
     let engine = engine.with_ephemeral_journal(port, Ephemeral::default());
+    engine
+        .create_ephemeral(&session())
+        .expect("a journal for it");
     let mut begun = engine.begin(message(options())).await.expect("begun");
     drop(begun.connection);
     let asked = tokio::time::Instant::now();

@@ -170,6 +170,9 @@ async fn what_comes_late_of_a_session_in_passing_is_kept_nowhere() {
         .push_reply(ScriptedReply::text("nobody knows"));
     let engine = engine(&journal, &model, &toolbox);
     let engine = engine.with_ephemeral_journal(Arc::clone(&journal), Ephemeral::default());
+    engine
+        .create_ephemeral(&session())
+        .expect("a journal for it");
     let report = engine.send(message(options()), &mut ()).await;
     assert_eq!(report.expect("a report").answer(), "nobody knows");
     gate.open();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use jackfield_domain::caller::Caller;
+use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::fact::CallEnd;
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::outcome::ToolResult;
@@ -19,7 +19,6 @@ use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxSet, ToolboxSour
 use jackfield_store_memory::MemoryJournal;
 use tokio::sync::Notify;
 
-use crate::collecting;
 use crate::fixture::{Log, OneTool, Rounds, message, options};
 use crate::resuming::{ends, over, resume};
 
@@ -59,7 +58,16 @@ impl ToolboxSource for SilentSource {
 }
 
 fn caller(principal: &str) -> Caller {
-    collecting::caller(principal, "body", None, &[])
+    Caller {
+        body: None,
+        dialect: "claude".into(),
+        display: Display::default(),
+        echo: None,
+        key: None,
+        model: "model".into(),
+        principal: principal.into(),
+        view: None,
+    }
 }
 
 fn options_of(principal: Option<&str>) -> TurnOptions {

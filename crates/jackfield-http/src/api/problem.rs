@@ -367,9 +367,8 @@ impl From<EngineError> for ProblemDetails {
             }
             EngineError::Unpriced { .. } => Self::field("/model", detail),
             EngineError::UnknownTool { .. } => Self::new(ProblemKind::NotFound, detail),
-            EngineError::KeyConflict { .. } => Self::new(ProblemKind::Conflict, detail),
             EngineError::NoSuchTurn { .. } => Self::new(ProblemKind::NotFound, detail),
-            _ => Self::internal(&error),
+            EngineError::NoEphemeralJournal | _ => Self::internal(&error),
         }
     }
 }

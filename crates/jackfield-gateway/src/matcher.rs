@@ -1,6 +1,7 @@
-//! Reattaching: an answer stays undelivered until a client has received all of it, and a client that sends the
+//! Matches requests to earlier turns: an answer stays undelivered until a client has received all of it, and a client that sends the
 //! request again gets the undelivered answer. Nothing starts twice.
 
+use std::fmt;
 use std::sync::Arc;
 
 use jackfield_domain::caller::Caller;
@@ -10,23 +11,24 @@ use jackfield_domain::failure::RetryAdvice;
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::turn_log::SessionLog;
 use jackfield_domain::wait::DeliveryBody;
-use jackfield_ports::journal::marks::Mark;
-use jackfield_ports::journal::{JournalError, Loaded};
+use jackfield_engine::{
+    DeliveryState, Disconnect, Durability, Engine, EngineError, Loaded, Mark, StartedTurn,
+    was_cancelled_by_disconnect,
+};
+use thiserror::Error;
 use tokio::sync::OwnedMutexGuard;
 
-use crate::background::StartedTurn;
-use crate::connection::was_cancelled_by_disconnect;
-use crate::error::EngineError;
-use crate::in_flight::{InFlight, RequestKey};
-use crate::options::Disconnect;
-use crate::state::Engine;
-use crate::subscribers::DeliveryState;
+use crate::in_flight::{InFlight, InFlightRequests, RequestKey};
+use crate::key_locks::KeyLocks;
+use crate::locator::load_if_readable;
 
 /// The identity of a request, by which a retry is recognised.
 #[derive(Clone, Debug)]
 pub struct RequestIdentity {
     /// The digest of its body.
     pub body: Digest,
+    /// Where its turn can be: in a durable or in an ephemeral session, or in either if `None`.
+    pub durability: Option<Durability>,
     /// What happens to the turn when its last client disconnects.
     pub disconnect: Disconnect,
     /// Whether the request is marked as a retry.
@@ -40,7 +42,7 @@ pub struct RequestIdentity {
     pub session: Option<SessionId>,
 }
 
-/// The result of [`Engine::match_request`].
+/// The result of [`RequestMatcher::find`].
 #[derive(Debug)]
 pub enum RequestMatch {
     /// A new request. Keep the claim until the turn has begun or will not begin.
@@ -58,7 +60,50 @@ pub struct Claim {
     _key: Option<OwnedMutexGuard<()>>,
 }
 
-impl Engine {
+/// Matches requests to earlier turns. Clones share what is in flight.
+#[derive(Clone)]
+pub struct RequestMatcher {
+    engine: Engine,
+    /// Requests whose turns have not begun yet.
+    in_flight: Arc<InFlightRequests>,
+    /// Serialises requests of one principal with one idempotency key.
+    keys: Arc<KeyLocks<(Arc<str>, Arc<str>)>>,
+}
+
+impl fmt::Debug for RequestMatcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestMatcher").finish_non_exhaustive()
+    }
+}
+
+/// Why a request matches no turn.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum MatchError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The idempotency key was used for another request.
+    #[error(
+        "the idempotency key `{key}` was used for another request: send the same request again, or take another key"
+    )]
+    KeyConflict {
+        /// The key.
+        key: Arc<str>,
+    },
+}
+
+impl RequestMatcher {
+    /// A matcher for the turns of this engine.
+    #[must_use]
+    pub fn new(engine: Engine) -> Self {
+        Self {
+            engine,
+            in_flight: Arc::default(),
+            keys: Arc::default(),
+        }
+    }
+
     /// Finds an earlier turn of a request whose answer this request should get: the turn with its idempotency
     /// key; or a turn with an equal body, if the request is marked as a retry, or if the answer was never fully
     /// written and no client is connected to it. Equal bodies alone prove nothing.
@@ -67,12 +112,9 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// [`EngineError::KeyConflict`] if the key was used for another body, and [`EngineError::Journal`] if the
+    /// [`MatchError::KeyConflict`] if the key was used for another body, and [`MatchError::Engine`] if the
     /// journal cannot be read.
-    pub async fn match_request(
-        &self,
-        request: &RequestIdentity,
-    ) -> Result<RequestMatch, EngineError> {
+    pub async fn find(&self, request: &RequestIdentity) -> Result<RequestMatch, MatchError> {
         if let Some(key) = &request.key {
             return self.match_by_key(request, key).await;
         }
@@ -81,7 +123,7 @@ impl Engine {
             principal: Arc::clone(&request.principal),
             session: request.session.clone(),
         };
-        let (in_flight, earlier) = self.shared.in_flight.insert(key, request.is_repeat);
+        let (in_flight, earlier) = self.in_flight.insert(key, request.is_repeat);
         // A retry may have overtaken the original request.
         earlier.finished().await;
         while let Some((state, session, turn)) = self.best_match(request).await? {
@@ -107,29 +149,28 @@ impl Engine {
             Some(session) => self.last_equal(session, request).await?,
             None => {
                 let marks = [Mark::Body(request.body)];
-                let found = self.find(&request.principal, &marks, MAX_EQUAL).await?;
-                let found = found.into_iter();
+                let found =
+                    self.engine
+                        .find(request.durability, &request.principal, &marks, MAX_EQUAL);
+                let found = found.await?.into_iter();
                 found.map(|found| (found.session, found.turn)).collect()
             }
         };
         let mut best: Option<(AnswerState, SessionId, TurnId)> = None;
-        let delivered = &self.shared.delivered;
         for (session, turn) in found {
             // Read before the journal: what is removed here in between is in the journal by then.
-            let delivery_state = self.shared.subscribers.delivery_state(&turn, 0);
+            let delivery_state = self.engine.delivery_state(&session, &turn);
             // Clients that repeat one request many times must not cause as many sessions to be loaded.
-            let is_taken =
-                delivery_state != DeliveryState::Nothing || delivered.has(&session, &turn);
-            if is_taken && !request.is_repeat {
+            if delivery_state != DeliveryState::Unknown && !request.is_repeat {
                 continue;
             }
-            let Some(loaded) = self.load_if_readable(&session).await? else {
+            let Some(loaded) = load_if_readable(&self.engine, &session).await? else {
                 continue;
             };
             let Some(state) = answer_state(&turn, &loaded, delivery_state, request.is_repeat)
             else {
                 if !request.is_repeat {
-                    delivered.add(session, turn);
+                    self.engine.remember_delivered(&session, &turn);
                 }
                 continue;
             };
@@ -144,12 +185,15 @@ impl Engine {
         &self,
         request: &RequestIdentity,
         key: &Arc<str>,
-    ) -> Result<RequestMatch, EngineError> {
+    ) -> Result<RequestMatch, MatchError> {
         let claim_key = (Arc::clone(&request.principal), Arc::clone(key));
-        let first = self.shared.claim_queues.get(&claim_key).lock_owned().await;
+        let first = self.keys.lock(&claim_key).await;
         let marks = [Mark::of_key(key)];
-        for found in self.find(&request.principal, &marks, 1).await? {
-            let Some(loaded) = self.load_if_readable(&found.session).await? else {
+        let found = self
+            .engine
+            .find(request.durability, &request.principal, &marks, 1);
+        for found in found.await? {
+            let Some(loaded) = load_if_readable(&self.engine, &found.session).await? else {
                 continue;
             };
             if is_withdrawn(&found.turn, &loaded) || ended_without_reply(&found.turn, &loaded) {
@@ -159,7 +203,7 @@ impl Engine {
             let is_elsewhere = is_elsewhere.is_some_and(|named| *named != found.session);
             if is_elsewhere || body_digest(&found.turn, &loaded) != Some(request.body) {
                 let key = Arc::clone(key);
-                return Err(EngineError::KeyConflict { key });
+                return Err(MatchError::KeyConflict { key });
             }
             return self.reattach(&found.session, &found.turn, request).await;
         }
@@ -176,7 +220,7 @@ impl Engine {
         session: &SessionId,
         request: &RequestIdentity,
     ) -> Result<Vec<(SessionId, TurnId)>, EngineError> {
-        let Some(loaded) = self.load_if_readable(session).await? else {
+        let Some(loaded) = load_if_readable(&self.engine, session).await? else {
             return Ok(Vec::new());
         };
         let mut facts = loaded.steps.iter().flat_map(|step| &step.facts).rev();
@@ -201,9 +245,9 @@ impl Engine {
         session: &SessionId,
         turn: &TurnId,
         request: &RequestIdentity,
-    ) -> Result<RequestMatch, EngineError> {
-        let begun = self.subscribe(session, turn, 0, request.disconnect).await?;
-        Ok(RequestMatch::Existing(Box::new(begun)))
+    ) -> Result<RequestMatch, MatchError> {
+        let begun = self.engine.subscribe(session, turn, 0, request.disconnect);
+        Ok(RequestMatch::Existing(Box::new(begun.await?)))
     }
 
     /// Like [`reattach`](Self::reattach), for a request that is not marked as a retry. `None` if another client
@@ -213,32 +257,23 @@ impl Engine {
         session: &SessionId,
         turn: &TurnId,
         request: &RequestIdentity,
-    ) -> Result<Option<RequestMatch>, EngineError> {
-        let Some(connection) = self.connect_exclusive(session, turn, 0, request.disconnect) else {
+    ) -> Result<Option<RequestMatch>, MatchError> {
+        let disconnect = request.disconnect;
+        let begun = self
+            .engine
+            .subscribe_exclusive(session, turn, 0, disconnect);
+        let Some(begun) = begun.await? else {
             return Ok(None);
         };
-        let Some(loaded) = self.load_if_readable(session).await? else {
+        let Some(loaded) = load_if_readable(&self.engine, session).await? else {
             return Ok(None);
         };
-        if answer_state(turn, &loaded, DeliveryState::Nothing, false).is_none() {
+        if answer_state(turn, &loaded, DeliveryState::Unknown, false).is_none() {
             // It was written since the last check, and recorded in the journal.
-            connection.mark_written();
+            begun.connection.mark_written();
             return Ok(None);
         }
-        let begun = self.subscribe_loaded(connection, &loaded)?;
         Ok(Some(RequestMatch::Existing(Box::new(begun))))
-    }
-
-    async fn load_if_readable(&self, session: &SessionId) -> Result<Option<Loaded>, EngineError> {
-        match self.shared.journal.load(session).await {
-            Ok(loaded) => Ok(Some(loaded)),
-            Err(
-                JournalError::Corrupt { .. }
-                | JournalError::Newer { .. }
-                | JournalError::UnknownSession { .. },
-            ) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
     }
 }
 
@@ -268,13 +303,13 @@ fn answer_state(
         matches!(&delivery.body, DeliveryBody::Written { segment: 0, turn: of } if of == turn)
     });
     match delivery_state {
-        DeliveryState::Nothing if !is_written => Some(AnswerState::Undelivered),
+        DeliveryState::Unknown if !is_written => Some(AnswerState::Undelivered),
         // The old connection may be dead without being noticed.
         DeliveryState::Live if is_repeat => Some(AnswerState::InDelivery),
-        DeliveryState::Nothing | DeliveryState::Written if is_repeat => {
+        DeliveryState::Unknown | DeliveryState::Written if is_repeat => {
             Some(AnswerState::Delivered)
         }
-        DeliveryState::Live | DeliveryState::Nothing | DeliveryState::Written => None,
+        DeliveryState::Live | DeliveryState::Unknown | DeliveryState::Written => None,
     }
 }
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_engine::{Engine, EngineError, RequestIdentity, RequestMatch, StartedTurn};
+use jackfield_engine::{Engine, StartedTurn};
+use jackfield_gateway::{MatchError, RequestIdentity, RequestMatch, RequestMatcher};
 use jackfield_ports::journal::Journal;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{AppendFault, FaultyJournal, Gate, ScriptedModel, ScriptedReply};
 
-use crate::background::to_the_end;
-use crate::collecting::{answers, caller, hi, message, named, request, scene};
+use crate::harness::{answers, caller, hi, message, named, request, scene, to_the_end};
 
 /// An engine whose journal holds the first append at the gate.
 fn held_at(gate: &Gate) -> (Engine, ScriptedModel) {
@@ -24,11 +24,11 @@ fn held_at(gate: &Gate) -> (Engine, ScriptedModel) {
 
 /// Asks in a task of its own, for long enough to be answered unless it is kept waiting.
 async fn asking(
-    engine: &Engine,
+    matcher: &RequestMatcher,
     request: RequestIdentity,
-) -> tokio::task::JoinHandle<Result<RequestMatch, EngineError>> {
-    let engine = engine.clone();
-    let asking = tokio::spawn(async move { engine.match_request(&request).await });
+) -> tokio::task::JoinHandle<Result<RequestMatch, MatchError>> {
+    let matcher = matcher.clone();
+    let asking = tokio::spawn(async move { matcher.find(&request).await });
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -40,8 +40,9 @@ async fn who_goes_away_while_its_turn_begins_keeps_its_claim_until_that_is_found
     for (key, is_repeat) in [(Some("k"), false), (None, true), (None, false)] {
         let gate = Gate::new();
         let (engine, model) = held_at(&gate);
+        let matcher = RequestMatcher::new(engine.clone());
         let first = request("a", "hi", key, false);
-        let RequestMatch::New(claim) = engine.match_request(&first).await.expect("readable") else {
+        let RequestMatch::New(claim) = matcher.find(&first).await.expect("readable") else {
             panic!("nothing was begun");
         };
         let message = message("one", caller("a", "hi", key, &hi()), &hi());
@@ -53,7 +54,7 @@ async fn who_goes_away_while_its_turn_begins_keeps_its_claim_until_that_is_found
             }
             // Its connection broke, and everything of the request is dropped; its opening is on its way.
         }
-        let again = asking(&engine, request("a", "hi", key, is_repeat)).await;
+        let again = asking(&matcher, request("a", "hi", key, is_repeat)).await;
         let waits = key.is_some() || is_repeat;
         assert_eq!(again.is_finished(), !waits, "{key:?}");
         gate.open();
@@ -76,7 +77,7 @@ async fn who_goes_away_while_its_turn_begins_keeps_its_claim_until_that_is_found
 #[tokio::test(start_paused = true)]
 async fn a_repeat_waits_for_those_that_it_has_overtaken_and_nobody_waits_for_it() {
     let scene = scene(answers(2));
-    let ask = |is_repeat| asking(&scene.engine, request("a", "hi", None, is_repeat));
+    let ask = |is_repeat| asking(&scene.matcher, request("a", "hi", None, is_repeat));
     let RequestMatch::New(first) = ask(false).await.await.expect("it ends").expect("readable")
     else {
         panic!("nothing was begun");
@@ -90,7 +91,7 @@ async fn a_repeat_waits_for_those_that_it_has_overtaken_and_nobody_waits_for_it(
         request("a", "ho", None, true),
         request("a", "hi", None, false),
     ] {
-        assert!(asking(&scene.engine, other).await.is_finished());
+        assert!(asking(&scene.matcher, other).await.is_finished());
     }
     // The first one begins nothing: of those that repeat it one does, and the other one finds that.
     drop(first);
@@ -108,7 +109,7 @@ async fn a_repeat_waits_for_those_that_it_has_overtaken_and_nobody_waits_for_it(
     // Nothing is left of any of them.
     drop((begun, owed));
     assert!(
-        asking(&scene.engine, request("a", "hi", None, true))
+        asking(&scene.matcher, request("a", "hi", None, true))
             .await
             .is_finished()
     );
@@ -117,7 +118,7 @@ async fn a_repeat_waits_for_those_that_it_has_overtaken_and_nobody_waits_for_it(
 /// A turn that has its answer, on a journal whose loads can be held.
 struct Answered {
     begun: StartedTurn,
-    engine: Engine,
+    matcher: RequestMatcher,
     inner: Arc<MemoryJournal>,
     journal: FaultyJournal,
 }
@@ -135,7 +136,7 @@ async fn answered() -> Answered {
     to_the_end(&mut begun.watcher).await;
     Answered {
         begun,
-        engine,
+        matcher: RequestMatcher::new(engine),
         inner,
         journal,
     }
@@ -145,7 +146,7 @@ async fn answered() -> Answered {
 async fn what_broke_is_given_to_one_of_two_that_ask_at_once() {
     let Answered {
         begun,
-        engine,
+        matcher,
         journal,
         ..
     } = answered().await;
@@ -155,7 +156,7 @@ async fn what_broke_is_given_to_one_of_two_that_ask_at_once() {
     let mut asked = Vec::new();
     for gate in &gates {
         journal.hold_next_load(gate);
-        asked.push(asking(&engine, request("a", "hi", None, false)).await);
+        asked.push(asking(&matcher, request("a", "hi", None, false)).await);
         gate.reached().await;
     }
     let mut got = Vec::new();
@@ -171,7 +172,7 @@ async fn what_broke_is_given_to_one_of_two_that_ask_at_once() {
 async fn what_was_written_while_somebody_looked_is_not_given_again() {
     let Answered {
         begun,
-        engine,
+        matcher,
         inner,
         journal,
     } = answered().await;
@@ -180,11 +181,10 @@ async fn what_was_written_while_somebody_looked_is_not_given_again() {
     // It is broken as far as this one has seen.
     let gate = Gate::new();
     journal.hold_next_load(&gate);
-    let slow = asking(&engine, same()).await;
+    let slow = asking(&matcher, same()).await;
     gate.reached().await;
     // Another one collects it, has it whole, and that is in the journal and forgotten here.
-    let RequestMatch::Existing(owed) = engine.match_request(&same()).await.expect("readable")
-    else {
+    let RequestMatch::Existing(owed) = matcher.find(&same()).await.expect("readable") else {
         panic!("it is owed");
     };
     owed.connection.mark_written();
@@ -209,7 +209,7 @@ async fn what_was_written_while_somebody_looked_is_not_given_again() {
 async fn what_is_known_here_is_asked_before_the_journal_is_read() {
     let Answered {
         begun,
-        engine,
+        matcher,
         inner,
         journal,
     } = answered().await;
@@ -217,7 +217,7 @@ async fn what_is_known_here_is_asked_before_the_journal_is_read() {
     let gate = Gate::new();
     journal.hold_next_load(&gate);
     let again = request("a", "hi", None, false);
-    let collects = || tokio::time::timeout(Duration::from_secs(1), engine.match_request(&again));
+    let collects = || tokio::time::timeout(Duration::from_secs(1), matcher.find(&again));
     // While it is being written, when it was, and when this process has forgotten that it was: as often as
     // somebody says the same, what is another's is not read for it.
     let collected = collects().await.expect("unread").expect("readable");
@@ -245,7 +245,7 @@ async fn what_is_known_here_is_asked_before_the_journal_is_read() {
     assert!(!gate.is_reached());
     // Whoever says that it asks again is another matter.
     let repeat = request("a", "hi", None, true);
-    let reading = tokio::time::timeout(Duration::from_secs(1), engine.match_request(&repeat));
+    let reading = tokio::time::timeout(Duration::from_secs(1), matcher.find(&repeat));
     assert!(reading.await.is_err(), "it was not read");
     assert!(gate.is_reached());
 }

@@ -1,4 +1,4 @@
-//! Finds the session that a request continues. This module queries the journal; the domain decides.
+//! Finds the session that a request continues: this module reads the journal, the domain decides.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,15 +10,10 @@ use jackfield_domain::locate::{self, HistoryKeys, Located, SessionIndex};
 use jackfield_domain::message::Message;
 use jackfield_domain::session::Session;
 use jackfield_domain::setup::Setup;
-use jackfield_ports::journal::marks::{FoundTurn, Mark};
-use jackfield_ports::journal::{JournalError, Loaded};
-
-use crate::error::EngineError;
-use crate::state::Engine;
+use jackfield_engine::{Durability, Engine, EngineError, JournalError, Loaded, Mark};
 
 /// The session that a request continues, with its state.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Destination {
     /// The messages that precede the request: those of the session, or those up to the fork place.
     pub before: Arc<Vec<Arc<Message>>>,
@@ -28,28 +23,28 @@ pub struct Destination {
     pub setup: Option<Arc<Setup>>,
 }
 
-impl Engine {
-    /// The turns of a principal with one of these marks: for each mark the newest, at most `most`.
-    ///
-    /// # Errors
-    ///
-    /// [`EngineError::Journal`] if the journal cannot be read.
-    pub async fn find(
-        &self,
-        principal: &str,
-        marks: &[Mark],
-        most: usize,
-    ) -> Result<Vec<FoundTurn>, EngineError> {
-        Ok(self.shared.journal.find(principal, marks, most).await?)
+/// Finds the session that a request continues.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionLocator<'a> {
+    engine: &'a Engine,
+}
+
+impl<'a> SessionLocator<'a> {
+    /// A locator among the sessions of this engine.
+    #[must_use]
+    pub const fn new(engine: &'a Engine) -> Self {
+        Self { engine }
     }
 
-    /// Locates a request of this principal with this history, among all sessions.
+    /// Locates a request of this principal with this history, among durable or ephemeral sessions, or all of them if
+    /// `None`.
     ///
     /// # Errors
     ///
     /// [`EngineError::Journal`] if the journal cannot be read. Unreadable sessions are skipped.
     pub async fn locate(
         &self,
+        durability: Option<Durability>,
         principal: &str,
         history: &HistoryKeys,
     ) -> Result<Destination, EngineError> {
@@ -60,7 +55,10 @@ impl Engine {
             if marks.is_empty() {
                 continue;
             }
-            let found = self.find(principal, &marks, MAX_PER_MARK).await?;
+            let found = self
+                .engine
+                .find(durability, principal, &marks, MAX_PER_MARK)
+                .await?;
             let first = found.first().map(|found| found.mark.clone());
             let found = found.into_iter();
             let found = found.filter(|found| {
@@ -89,7 +87,7 @@ impl Engine {
 
     /// Locates a request in a session that it names and that belongs to its principal.
     ///
-    /// A session without a caller, such as one from the command line, has no principal. `adopts` allows this
+    /// A session without a caller, such as one from the command line, has no principal. `may_adopt` allows this
     /// principal to continue such a session and own it from then on.
     ///
     /// # Errors
@@ -102,7 +100,7 @@ impl Engine {
         history: &[Message],
         may_adopt: bool,
     ) -> Result<Destination, EngineError> {
-        let loaded = self.shared.journal.load(session).await?;
+        let loaded = self.engine.load(session).await?;
         let index = SessionIndex::from_steps(session.clone(), &loaded.steps);
         let is_owner = index
             .principal()
@@ -129,7 +127,11 @@ impl Engine {
         segment: u32,
         history: &[Message],
     ) -> Result<Option<Destination>, EngineError> {
-        let found = self.find(principal, &[Mark::Turn(turn.clone())], 1).await?;
+        let marks = [Mark::Turn(turn.clone())];
+        let found = self
+            .engine
+            .find(Some(Durability::Durable), principal, &marks, 1);
+        let found = found.await?;
         let sessions: BTreeSet<SessionId> = found.into_iter().map(|found| found.session).collect();
         for (session, loaded) in self.load_readable(sessions).await? {
             let index = SessionIndex::from_steps(session.clone(), &loaded.steps);
@@ -148,17 +150,27 @@ impl Engine {
     ) -> Result<Vec<(SessionId, Loaded)>, EngineError> {
         let mut readable = Vec::new();
         for session in sessions {
-            match self.shared.journal.load(&session).await {
-                Ok(loaded) => readable.push((session, loaded)),
-                Err(
-                    JournalError::Corrupt { .. }
-                    | JournalError::Newer { .. }
-                    | JournalError::UnknownSession { .. },
-                ) => {}
-                Err(error) => return Err(error.into()),
+            if let Some(loaded) = load_if_readable(self.engine, &session).await? {
+                readable.push((session, loaded));
             }
         }
         Ok(readable)
+    }
+}
+
+/// The content of a session; `None` if it does not exist or cannot be read.
+pub(crate) async fn load_if_readable(
+    engine: &Engine,
+    session: &SessionId,
+) -> Result<Option<Loaded>, EngineError> {
+    match engine.load(session).await {
+        Ok(loaded) => Ok(Some(loaded)),
+        Err(EngineError::Journal(
+            JournalError::Corrupt { .. }
+            | JournalError::Newer { .. }
+            | JournalError::UnknownSession { .. },
+        )) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

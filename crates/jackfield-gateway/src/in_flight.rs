@@ -82,16 +82,3 @@ impl Drop for InFlight {
         }
     }
 }
-
-/// Limits the late outcomes in flight.
-#[derive(Debug)]
-pub(crate) struct LateLimit(pub(crate) Arc<Semaphore>);
-
-impl Default for LateLimit {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(MAX_AT_ONCE)))
-    }
-}
-
-/// The maximum number of late outcomes in flight.
-const MAX_AT_ONCE: usize = 64;

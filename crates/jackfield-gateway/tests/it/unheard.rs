@@ -9,8 +9,7 @@ use jackfield_engine::Disconnect;
 use jackfield_ports::journal::Journal as _;
 use jackfield_testkit::fakes::{Gate, ScriptedReply};
 
-use crate::background::to_the_end;
-use crate::collecting::{named, request, scene};
+use crate::harness::{named, request, scene, to_the_end};
 
 #[tokio::test(start_paused = true)]
 async fn what_was_cancelled_because_nobody_listened_is_tried_again_if_nothing_was_said() {

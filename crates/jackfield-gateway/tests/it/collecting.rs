@@ -1,148 +1,15 @@
 //! Requests that come again, and requests that only look alike: what is owed to whom.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use jackfield_domain::caller::{Caller, Display};
-use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
-use jackfield_domain::ids::{DeliveryId, SessionId};
-use jackfield_domain::locate::{self};
-use jackfield_domain::message::Message;
-use jackfield_domain::setup::{Opening, Transcript};
+use jackfield_domain::ids::DeliveryId;
 use jackfield_domain::wait::DeliveryBody;
-use jackfield_engine::{
-    Disconnect, Engine, EngineError, RequestIdentity, RequestMatch, SendMessage, StartedTurn,
-    TurnOptions,
-};
-use jackfield_ports::journal::Journal;
-use jackfield_store_memory::MemoryJournal;
-use jackfield_testkit::fakes::{Gate, ScriptedModel, ScriptedReply};
+use jackfield_gateway::{MatchError, RequestIdentity, RequestMatch, RequestMatcher};
+use jackfield_testkit::fakes::{Gate, ScriptedReply};
 
-use crate::background::to_the_end;
-use crate::client_tools::client_tool;
-use crate::fixture::options;
-
-pub(crate) struct Scene {
-    pub(crate) engine: Engine,
-    pub(crate) journal: Arc<MemoryJournal>,
-    model: ScriptedModel,
-}
-
-pub(crate) fn scene(replies: impl IntoIterator<Item = ScriptedReply>) -> Scene {
-    let model = ScriptedModel::new();
-    for reply in replies {
-        model.push_reply(reply);
-    }
-    let journal = Arc::new(MemoryJournal::default());
-    let engine = engine_on(&journal, &model);
-    Scene {
-        engine,
-        journal,
-        model,
-    }
-}
-
-fn engine_on(journal: &Arc<MemoryJournal>, model: &ScriptedModel) -> Engine {
-    Engine::builder(Arc::clone(journal) as Arc<dyn Journal>)
-        .model("provider", model.port())
-        .build()
-}
-
-pub(crate) fn named(name: &str) -> SessionId {
-    SessionId::parse(name).expect("a valid id")
-}
-
-pub(crate) fn hi() -> Vec<Message> {
-    vec![Message::user("hi")]
-}
-
-pub(crate) fn caller(
-    principal: &str,
-    body: &str,
-    key: Option<&str>,
-    history: &[Message],
-) -> Caller {
-    Caller {
-        body: Some(Digest::of(body.as_bytes())),
-        dialect: "claude".into(),
-        display: Display::default(),
-        echo: None,
-        key: key.map(Into::into),
-        model: "model".into(),
-        principal: principal.into(),
-        view: locate::chain(history).last().copied(),
-    }
-}
-
-pub(crate) fn message(session: &str, caller: Caller, history: &[Message]) -> SendMessage {
-    let options = TurnOptions {
-        caller: Some(Arc::new(caller)),
-        client_tools: vec![client_tool("lookup")],
-        ..options()
-    };
-    let transcript = Transcript::parse(history.to_vec()).expect("it keeps the rules");
-    SendMessage {
-        opening: Opening::Transcript(transcript),
-        options,
-        session: named(session),
-    }
-}
-
-pub(crate) fn request(
-    principal: &str,
-    body: &str,
-    key: Option<&str>,
-    is_repeat: bool,
-) -> RequestIdentity {
-    RequestIdentity {
-        body: Digest::of(body.as_bytes()),
-        disconnect: Disconnect::Finish,
-        is_repeat,
-        key: key.map(Into::into),
-        principal: principal.into(),
-        session: None,
-    }
-}
-
-impl Scene {
-    pub(crate) async fn begin(
-        &self,
-        session: &str,
-        principal: &str,
-        key: Option<&str>,
-    ) -> StartedTurn {
-        let message = message(session, caller(principal, "hi", key, &hi()), &hi());
-        self.engine.begin(message).await.expect("begun")
-    }
-
-    /// What such a request collects: the turn's session, if anything is owed to it.
-    pub(crate) async fn owed(&self, request: &RequestIdentity) -> Option<String> {
-        match self.engine.match_request(request).await.expect("readable") {
-            RequestMatch::New(_) => None,
-            RequestMatch::Existing(begun) => Some(begun.session.to_string()),
-        }
-    }
-
-    /// Waits until what is recorded in the background is in the journal.
-    async fn recorded(&self, session: &str, deliveries: usize) {
-        for _ in 0..1_000 {
-            let loaded = self.journal.load(&named(session)).await;
-            if loaded.expect("a session").deliveries.len() >= deliveries {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        panic!("nothing came");
-    }
-}
-
-pub(crate) fn answers(number: usize) -> Vec<ScriptedReply> {
-    (0..number)
-        .map(|n| ScriptedReply::text(&n.to_string()))
-        .collect()
-}
+use crate::harness::{answers, caller, engine_on, hi, message, named, request, scene, to_the_end};
 
 #[tokio::test(start_paused = true)]
 async fn an_equal_body_collects_only_what_broke_and_a_repeat_whatever_was_begun() {
@@ -161,7 +28,7 @@ async fn an_equal_body_collects_only_what_broke_and_a_repeat_whatever_was_begun(
     // The connection broke: whoever asks again gets what is owed, and while it does, nobody else.
     drop(begun.connection);
     assert_eq!(scene.owed(&same).await, one);
-    let Ok(RequestMatch::Existing(again)) = scene.engine.match_request(&same).await else {
+    let Ok(RequestMatch::Existing(again)) = scene.matcher.find(&same).await else {
         panic!("it is owed");
     };
     assert_eq!(again.turn, begun.turn);
@@ -187,7 +54,11 @@ async fn after_a_crash_what_was_not_written_is_owed_and_what_was_is_not() {
     // Another process: nobody is connected there.
     let after = engine_on(&scene.journal, &scene.model);
     let same = request("a", "hi", None, false);
-    match after.match_request(&same).await.expect("readable") {
+    match RequestMatcher::new(after)
+        .find(&same)
+        .await
+        .expect("readable")
+    {
         RequestMatch::Existing(begun) => assert_eq!(begun.session, named("two")),
         RequestMatch::New(_) => panic!("it is owed"),
     }
@@ -224,13 +95,9 @@ async fn a_key_is_of_one_request_for_good() {
     let again = request("a", "hi", Some("k"), false);
     assert_eq!(scene.owed(&again).await, Some("one".to_owned()));
     let other = request("a", "ho", Some("k"), true);
-    let refused = scene
-        .engine
-        .match_request(&other)
-        .await
-        .expect_err("a conflict");
+    let refused = scene.matcher.find(&other).await.expect_err("a conflict");
     assert!(
-        matches!(refused, EngineError::KeyConflict { .. }),
+        matches!(refused, MatchError::KeyConflict { .. }),
         "{refused}"
     );
     // An equal body under another key is another request.
@@ -249,12 +116,7 @@ async fn requests_with_one_key_at_once_begin_one_turn() {
         let scene = Arc::clone(&scene);
         tasks.spawn(async move {
             let request = request("a", "hi", Some("k"), n > 0);
-            match scene
-                .engine
-                .match_request(&request)
-                .await
-                .expect("readable")
-            {
+            match scene.matcher.find(&request).await.expect("readable") {
                 RequestMatch::New(claim) => {
                     let begun = scene.begin(&format!("s{n}"), "a", Some("k")).await;
                     drop(claim);
@@ -344,8 +206,8 @@ async fn a_key_that_was_used_in_another_session_is_a_contradiction() {
         ..request("a", "hi", Some("k"), false)
     };
     assert_eq!(scene.owed(&of("one")).await, Some("one".to_owned()));
-    let refused = scene.engine.match_request(&of("other")).await;
-    assert!(matches!(refused, Err(EngineError::KeyConflict { .. })));
+    let refused = scene.matcher.find(&of("other")).await;
+    assert!(matches!(refused, Err(MatchError::KeyConflict { .. })));
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,8 +11,7 @@ use jackfield_engine::EngineError;
 use jackfield_ports::journal::{Journal as _, JournalError};
 use jackfield_testkit::fakes::ScriptedReply;
 
-use crate::background::to_the_end;
-use crate::collecting::{answers, caller, hi, message, named, request, scene};
+use crate::harness::{answers, caller, hi, message, named, request, scene, to_the_end};
 
 /// The history of a client behind a turn, with what it says next.
 fn then(mut history: Vec<Message>, reply: &str, next: &str) -> Vec<Message> {
@@ -42,8 +41,8 @@ async fn two_principals_with_equal_messages_never_meet() {
         }
         // By history.
         let place = scene
-            .engine
-            .locate(principal, &HistoryKeys::from_history(&history))
+            .locator()
+            .locate(None, principal, &HistoryKeys::from_history(&history))
             .await;
         let located = place.expect("readable").located;
         let expected = Located::Continue {
@@ -53,14 +52,13 @@ async fn two_principals_with_equal_messages_never_meet() {
         assert_eq!(located, expected);
         // By the id of the turn.
         let marks = [jackfield_engine::Mark::Turn(turn.clone())];
-        let found = scene.engine.find(principal, &marks, 10).await;
+        let found = scene.engine.find(None, principal, &marks, 10).await;
         assert_eq!(found.expect("readable"), []);
         // By name.
-        let engine = &scene.engine;
         for adopts in [false, true] {
             let other = named(other);
-            let found = engine.locate_in(principal, &other, &history, adopts);
-            let found = found.await;
+            let locator = scene.locator();
+            let found = locator.locate_in(principal, &other, &history, adopts).await;
             assert!(
                 matches!(
                     found,
@@ -72,8 +70,8 @@ async fn two_principals_with_equal_messages_never_meet() {
     }
     // A third one finds nothing at all.
     let place = scene
-        .engine
-        .locate("c", &HistoryKeys::from_history(&history))
+        .locator()
+        .locate(None, "c", &HistoryKeys::from_history(&history))
         .await
         .expect("readable");
     assert_eq!(place.located, Located::New);
@@ -113,8 +111,8 @@ async fn results_find_their_turn_by_their_calls_and_only_for_whom_they_were_aske
     let block = Block::from(Content::ToolOutcome(Arc::clone(&outcome)));
     history.push(Message::new(Role::Tool, vec![block]));
     let place = scene
-        .engine
-        .locate("a", &HistoryKeys::from_history(&history))
+        .locator()
+        .locate(None, "a", &HistoryKeys::from_history(&history))
         .await
         .expect("readable");
     let expected = Located::Answer {
@@ -127,8 +125,8 @@ async fn results_find_their_turn_by_their_calls_and_only_for_whom_they_were_aske
     let setup = place.setup.expect("the last turn");
     assert!(setup.catalog.tool("lookup").is_some());
     let place = scene
-        .engine
-        .locate("b", &HistoryKeys::from_history(&history))
+        .locator()
+        .locate(None, "b", &HistoryKeys::from_history(&history))
         .await
         .expect("readable");
     assert_eq!(place.located, Located::New);
@@ -143,8 +141,8 @@ async fn a_session_that_nobody_has_begun_is_gone_on_with_by_whoever_may_have_it(
     let mut begun = scene.engine.begin(message).await.expect("begun");
     to_the_end(&mut begun.watcher).await;
     let locate_in = |adopts| {
-        let (engine, work) = (scene.engine.clone(), named("work"));
-        async move { engine.locate_in("a", &work, &hi(), adopts).await }
+        let (locator, work) = (scene.locator(), named("work"));
+        async move { locator.locate_in("a", &work, &hi(), adopts).await }
     };
     let refused = locate_in(false).await;
     assert!(

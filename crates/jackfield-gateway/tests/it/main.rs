@@ -1,0 +1,13 @@
+//! Integration tests of `jackfield-gateway`.
+#![expect(
+    clippy::expect_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test that cannot go on should stop, and looks at few of many kinds"
+)]
+
+mod claims;
+mod collecting;
+mod ephemeral;
+mod finding;
+mod harness;
+mod unheard;
