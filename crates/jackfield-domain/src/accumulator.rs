@@ -8,12 +8,13 @@ use thiserror::Error;
 use crate::block::{
     Annotation, Block, CalledName, Content, RanBy, Text, Thinking, ToolCall, UpstreamId,
 };
+use crate::cursor::Cursor;
 use crate::delta::{BlockStart, Delta};
 use crate::ids::{ModelAttempt, ToolCallId, TurnId};
 use crate::message::{Message, Role};
 use crate::opaque::OpaqueState;
 use crate::reply::{Reply, ReplyEnd};
-use crate::session_events::TextStart;
+use crate::text_event::TextStart;
 use crate::tool::Catalog;
 use crate::tool_input::{JsonInput, ToolInput};
 
@@ -64,8 +65,8 @@ pub struct ReplyAccumulator {
 
 impl ReplyAccumulator {
     /// The maximum length of a reply, in units: a unit is a block's start, its end, or a byte of its text. A
-    /// [`Cursor`](crate::cursor::Cursor) has 24 bits for them.
-    pub const MAX_UNITS: usize = (1 << 24) - 1;
+    /// [`Cursor`] has 24 bits for them.
+    pub const MAX_UNITS: usize = Cursor::MAX_UNITS;
 
     /// An empty reply. The ids of its tool calls are derived from the turn and the attempt.
     #[must_use]

@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use crate::digest::{Digest, canonical_json};
 use crate::ids::WaitId;
-use crate::policy::Permission;
-use crate::tool::{Catalog, CatalogEntry, ToolOrigin};
+use crate::tool::{Catalog, CatalogEntry, Permission, ToolOrigin};
 use crate::tool_input::ToolInput;
 
 /// The subject that an approval is bound to: the toolbox, the tool, its definition, and the exact arguments.

@@ -5,8 +5,6 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::accumulator::ReplyAccumulator;
-
 /// A position in the events of a session: a watcher has received everything before it, and nothing after it.
 ///
 /// It is one number: the number of facts before it, times 2^24, plus the number of units before it of the reply
@@ -34,6 +32,9 @@ pub struct Cursor(u64);
 pub struct InvalidCursor;
 
 impl Cursor {
+    /// The maximum number of units of a reply.
+    pub const MAX_UNITS: usize = (1 << UNIT_BITS) - 1;
+
     /// Before all events.
     pub const START: Self = Self(0);
 
@@ -45,7 +46,7 @@ impl Cursor {
 
     /// After this many facts, and this many units of the reply that the last of them opened.
     pub(crate) fn after(facts: u64, units: usize) -> Self {
-        let units = units.min(ReplyAccumulator::MAX_UNITS) as u64;
+        let units = units.min(Self::MAX_UNITS) as u64;
         Self((facts.min(u64::MAX >> UNIT_BITS) << UNIT_BITS) | units)
     }
 
@@ -81,5 +82,5 @@ impl FromStr for Cursor {
     }
 }
 
-/// The number of bits for units: no reply has 2^24 of them.
+/// The number of bits for units.
 const UNIT_BITS: u32 = 24;

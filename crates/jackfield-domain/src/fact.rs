@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use crate::digest::Digest;
 use crate::failure::{Disposition, ModelFailure, ToolFailureKind};
-use crate::fork::ForkPlace;
-use crate::ids::{ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId, WaitId};
+use crate::ids::{ForkPlace, ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId, WaitId};
 use crate::limits::LimitKind;
 use crate::message::Message;
 use crate::outcome::ToolResult;

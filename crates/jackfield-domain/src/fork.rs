@@ -3,21 +3,9 @@
 use std::sync::Arc;
 
 use crate::fact::Fact;
-use crate::ids::{SessionId, TurnId};
+use crate::ids::{ForkPlace, SessionId};
 use crate::message::{Message, Messages};
 use crate::session::Session;
-
-/// A place at which a session can be forked.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub struct ForkPlace {
-    /// The turn's place in its session, from 1.
-    pub ordinal: u32,
-    /// The round whose end it is, from 1; `None` is the end of the turn, including everything after its last
-    /// round.
-    pub round: Option<u32>,
-    /// The turn.
-    pub turn: TurnId,
-}
 
 /// All places at which the session of these facts can be forked, in order.
 ///

@@ -155,6 +155,18 @@ pub struct ToolAttempt {
     pub attempt: u32,
 }
 
+/// A place at which a session can be forked.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct ForkPlace {
+    /// The turn's place in its session, from 1.
+    pub ordinal: u32,
+    /// The round whose end it is, from 1; `None` is the end of the turn, including everything after its last
+    /// round.
+    pub round: Option<u32>,
+    /// The turn.
+    pub turn: TurnId,
+}
+
 /// Whether the text is 1 to `max` characters of `[A-Za-z0-9_-]`.
 fn is_valid(text: &str, max: usize) -> bool {
     (1..=max).contains(&text.len())

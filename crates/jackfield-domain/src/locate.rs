@@ -8,23 +8,21 @@
 //! calls. It does not cover system prompts, reasoning and other tool calls, so it does not depend on the
 //! dialect of a turn or on how the client stores it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::block::{Block, Content};
+use crate::call_order::call_positions;
+use crate::conversation_key::ConversationKey;
 use crate::digest::Digest;
-use crate::fork::ForkPlace;
-use crate::ids::{SessionId, ToolCallId, TurnId};
+use crate::ids::{ForkPlace, SessionId, ToolCallId, TurnId};
 use crate::message::{Message, Role};
 use crate::outcome::{OutcomePart, ToolOutcome, ToolResult};
 use crate::rules::RuleViolation;
 use crate::server_tool::restore_server_calls;
 use crate::setup::{Opening, Transcript};
 
-pub(crate) mod key;
 mod session_index;
 
-use self::key::ConversationKey;
 pub use self::session_index::SessionIndex;
 
 /// The place that a request continues.
@@ -310,34 +308,6 @@ pub fn opening(before: &[Arc<Message>], new: &[Message]) -> Result<Opening, Rule
     Transcript::parse(all).map(Opening::Transcript)
 }
 
-/// Sorts the outcomes of a history into the order of their calls, which is the order for storage and models.
-/// Clients send them in any order, such as the order in which their tools finished.
-pub fn sort_by_call_order(messages: &mut [Message]) {
-    for n in 1..messages.len() {
-        if let Some([call_message, outcome_message]) = messages.get_mut(n - 1..=n)
-            && outcome_message.role == Role::Tool
-        {
-            let places = call_positions(call_message.calls().map(|call| &call.id));
-            // Outcomes of unknown calls stay after the others; the rules check reports them.
-            outcome_message
-                .blocks
-                .sort_by_key(|block| match &block.content {
-                    Content::ToolOutcome(outcome) => {
-                        places.get(&outcome.call).copied().unwrap_or(usize::MAX)
-                    }
-                    Content::Audio(_)
-                    | Content::Document(_)
-                    | Content::Image(_)
-                    | Content::Opaque(_)
-                    | Content::Refusal(_)
-                    | Content::Text(_)
-                    | Content::Thinking(_)
-                    | Content::ToolCall(_) => usize::MAX,
-                });
-        }
-    }
-}
-
 /// The results at the end of a history, in the order of their calls. Text that follows them is part of the last
 /// one, because a turn that waits for results accepts nothing else.
 #[must_use]
@@ -375,17 +345,6 @@ fn trailing_results(history: &[Message]) -> ClientResults {
         results: outcomes.into_iter().map(Arc::new).collect(),
         trailing_text: words,
     }
-}
-
-/// The position of each of these calls.
-pub(crate) fn call_positions<'a>(
-    calls: impl Iterator<Item = &'a ToolCallId>,
-) -> HashMap<&'a ToolCallId, usize> {
-    let mut places = HashMap::new();
-    for (place, call) in calls.enumerate() {
-        places.entry(call).or_insert(place);
-    }
-    places
 }
 
 /// What a client's block adds to the results.

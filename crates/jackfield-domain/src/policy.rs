@@ -2,26 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ids::WaitId;
-use crate::tool::{Safety, ToolOrigin, UnknownPolicy};
-
-/// Whether a tool may run.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Permission {
-    /// It may run.
-    Allow,
-    /// Each call needs an approval.
-    Ask,
-    /// It may not run; names the reason, and the setting that would change it.
-    Deny(Arc<str>),
-    /// It may run: it needs approvals, but a session grant covers all of its calls.
-    Granted {
-        /// The person who granted it.
-        by: Arc<str>,
-        /// The approval of the session that they answered.
-        wait: WaitId,
-    },
-}
+use crate::tool::{Permission, Safety, ToolOrigin, UnknownPolicy};
 
 /// The verdict of a rule.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

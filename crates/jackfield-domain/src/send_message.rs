@@ -2,29 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::approval::Grants;
 use crate::fact::Fact;
 use crate::ids::SessionId;
-use crate::message::Message;
 use crate::restrictions::Restrictions;
 use crate::session::Session;
-use crate::setup::{Opening, Setup};
+use crate::setup::{Opening, Setup, TurnBase};
 use crate::time::Now;
 use crate::tool_loop::{Step, ToolLoop};
 use crate::wait::Delivery;
-
-/// The basis of a turn.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TurnBase {
-    /// The grants of the session; they become part of the setup.
-    pub grants: Grants,
-    /// The messages before it.
-    pub messages: Arc<Vec<Arc<Message>>>,
-    /// The turn's place in the session, from 1.
-    pub ordinal: u32,
-    /// The session.
-    pub session: SessionId,
-}
 
 /// Sends a message and gets an answer, in as many rounds as it takes: the only way to a [`ToolLoop`].
 #[derive(Clone, Copy, Debug)]

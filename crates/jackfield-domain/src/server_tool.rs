@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::block::{Block, Content, RanBy, ToolCall};
+use crate::call_order::call_positions;
 use crate::ids::ToolCallId;
-use crate::locate::call_positions;
 use crate::message::{Message, Role};
 use crate::opaque::{OpaqueState, StateOwner, StateScope};
 use crate::outcome::ToolOutcome;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use crate::approval::Grants;
 use crate::fact::Fact;
-use crate::fork::ForkPlace;
-use crate::ids::SessionId;
+use crate::ids::{ForkPlace, SessionId};
 use crate::message::Message;
 use crate::turn::Turn;
 

@@ -12,12 +12,12 @@ use crate::accumulator::ReplyAccumulator;
 use crate::cursor::Cursor;
 use crate::fact::{Envelope, Fact, ModelCallEnd};
 use crate::ids::ModelAttempt;
+use crate::text_event::TextEvent;
 use crate::time::Now;
 
 mod text;
 
 use self::text::{ReplyText, TextPosition};
-pub use self::text::{TextEvent, TextEventKind, TextKind, TextStart};
 
 /// An event of a session.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::approval::Grants;
 use crate::caller::Caller;
-use crate::ids::ModelAttempt;
+use crate::ids::{ModelAttempt, SessionId};
 use crate::limits::{Allowance, Limits};
 use crate::message::Message;
 use crate::note::NoteEffect;
@@ -139,6 +140,19 @@ fn share<T: PartialEq>(own: &mut Arc<T>, other: &Arc<T>) {
     if own == other {
         *own = Arc::clone(other);
     }
+}
+
+/// The basis of a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnBase {
+    /// The grants of the session; they become part of the setup.
+    pub grants: Grants,
+    /// The messages before it.
+    pub messages: Arc<Vec<Arc<Message>>>,
+    /// The turn's place in the session, from 1.
+    pub ordinal: u32,
+    /// The session.
+    pub session: SessionId,
 }
 
 /// The opening of a turn.

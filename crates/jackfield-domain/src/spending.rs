@@ -129,7 +129,9 @@ impl SpendingFold {
                     turn: turn.clone(),
                 });
             }
-            Fact::ModelCallStarted { .. } => self.targets.apply(fact),
+            Fact::ModelCallStarted {
+                attempt, target, ..
+            } => self.targets.add(*attempt, *target),
             Fact::ReplyReceived { reply, .. } => {
                 for call in reply.message.calls() {
                     self.calls

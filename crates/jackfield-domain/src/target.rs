@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::fact::Fact;
 use crate::ids::ModelAttempt;
 use crate::price::{Money, Price};
 use crate::request::ModelRef;
@@ -26,14 +25,10 @@ pub struct AttemptTargets {
 }
 
 impl AttemptTargets {
-    /// Adds the target that this fact names, if it starts a model call.
-    pub fn apply(&mut self, fact: &Fact) {
-        if let Fact::ModelCallStarted {
-            attempt, target, ..
-        } = fact
-            && *target > 0
-        {
-            self.later.insert(*attempt, *target);
+    /// Adds the index of the target that an attempt was sent to.
+    pub fn add(&mut self, attempt: ModelAttempt, target: u32) {
+        if target > 0 {
+            self.later.insert(attempt, target);
         }
     }
 

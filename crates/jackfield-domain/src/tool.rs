@@ -8,9 +8,8 @@ use serde_json::{Value, json};
 
 use crate::block::RanBy;
 use crate::digest::{Digest, canonical_json};
-use crate::ids::{ToolName, ToolboxId};
+use crate::ids::{ToolName, ToolboxId, WaitId};
 use crate::opaque::Extension;
-use crate::policy::Permission;
 
 /// The definition of a tool, as models get it.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,6 +103,24 @@ impl Safety {
             Self::Unknown => false,
         }
     }
+}
+
+/// Whether a tool may run.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Permission {
+    /// It may run.
+    Allow,
+    /// Each call needs an approval.
+    Ask,
+    /// It may not run; names the reason, and the setting that would change it.
+    Deny(Arc<str>),
+    /// It may run: it needs approvals, but a session grant covers all of its calls.
+    Granted {
+        /// The person who granted it.
+        by: Arc<str>,
+        /// The approval of the session that they answered.
+        wait: WaitId,
+    },
 }
 
 /// What to do with a call whose outcome is unknown.

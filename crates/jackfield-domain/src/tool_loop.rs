@@ -24,8 +24,7 @@ use std::time::Duration;
 
 use crate::fact::Fact;
 use crate::ids::{ModelAttempt, SessionId, ToolCallId, TurnId};
-use crate::send_message::TurnBase;
-use crate::setup::{Opening, Setup};
+use crate::setup::{Opening, Setup, TurnBase};
 use crate::time::{MonoTime, Now};
 use crate::turn::{Stage, Turn};
 

@@ -271,7 +271,7 @@ impl Turn {
                     self.failures = 0;
                     self.had_unusable_reply = false;
                 }
-                self.targets.apply(fact);
+                self.targets.add(*attempt, *target);
                 self.target = *target;
                 self.active = *active;
                 self.round = attempt.round;

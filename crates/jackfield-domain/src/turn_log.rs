@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::fact::{Envelope, Fact};
-use crate::fork::ForkPlace;
-use crate::ids::{SessionId, ToolCallId, TurnId, WaitId};
+use crate::ids::{ForkPlace, SessionId, ToolCallId, TurnId, WaitId};
 use crate::late::{self, LateOutcome};
 use crate::message::Message;
 use crate::time::{Now, WallTime};

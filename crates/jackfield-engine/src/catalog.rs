@@ -10,10 +10,11 @@ use jackfield_domain::block::RanBy;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::naming::{prefixed_tool_name, tool_name};
-use jackfield_domain::policy::{Permission, Policy, UnknownRule};
+use jackfield_domain::policy::{Policy, UnknownRule};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart};
 use jackfield_domain::tool::{
-    Catalog, CatalogEntry, InputFormat, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy,
+    Catalog, CatalogEntry, InputFormat, Permission, ToolDefinition, ToolOrigin, ToolSpec,
+    UnknownPolicy,
 };
 use jackfield_ports::toolbox_source::{RegisteredToolbox, ToolboxProblem};
 use serde_json::Value;

@@ -9,10 +9,10 @@ use jackfield_domain::digest::{Digest, canonical_json};
 use jackfield_domain::ids::{DeliveryId, SessionId, ToolCallId, ToolboxId, TurnId, WaitId};
 use jackfield_domain::media::MediaSource;
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
-use jackfield_domain::policy::{Permission, Policy};
+use jackfield_domain::policy::Policy;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::tool::{
-    Catalog, CatalogEntry, Safety, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy,
+    Catalog, CatalogEntry, Permission, Safety, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy,
 };
 use jackfield_domain::turn_log::SessionLog;
 use jackfield_domain::wait::{Answer, ClientResult, DeliveryBody, WaitEnd, WaitEndKind, WaitKind};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use jackfield_domain::block::RanBy;
 use jackfield_domain::ids::{ToolName, ToolboxId};
-use jackfield_domain::policy::{Permission, Policy};
+use jackfield_domain::policy::Policy;
 use jackfield_domain::restrictions::{Restriction, Restrictions};
-use jackfield_domain::tool::{CatalogEntry, ToolOrigin};
+use jackfield_domain::tool::{CatalogEntry, Permission, ToolOrigin};
 use jackfield_domain::turn::Turn;
 use jackfield_ports::toolbox_source::{
     RegisteredToolbox, ToolboxProblem, ToolboxSet, WHOLE_SOURCE,

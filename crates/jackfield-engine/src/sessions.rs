@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
-use jackfield_domain::fork::{self, ForkPlace};
-use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
+use jackfield_domain::fork;
+use jackfield_domain::ids::{DeliveryId, ForkPlace, SessionId, TurnId};
 use jackfield_domain::session::Session;
 use jackfield_domain::tool_loop::LOOP_VERSION;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};

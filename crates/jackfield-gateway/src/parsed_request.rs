@@ -6,9 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use jackfield_dialect_kit::incoming::Incoming;
 use jackfield_dialect_kit::serve::{ReplyInfo, ServeDialect, ServeError, ServeErrorKind};
+use jackfield_domain::call_order::sort_by_call_order;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{SessionId, ToolName};
-use jackfield_domain::locate::sort_by_call_order;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::Settings;

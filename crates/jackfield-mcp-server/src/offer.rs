@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use jackfield_domain::policy::{Permission, Policy, PolicyRule, RuleVerdict};
-use jackfield_domain::tool::{CatalogEntry, InputFormat, Safety};
+use jackfield_domain::policy::{Policy, PolicyRule, RuleVerdict};
+use jackfield_domain::tool::{CatalogEntry, InputFormat, Permission, Safety};
 use jackfield_engine::{ToolOffer, ToolboxProblem};
 
 /// The tools of an engine, as the server offers them.

@@ -18,13 +18,12 @@ use jackfield_domain::message::Role;
 use jackfield_domain::note::{NoteEffect, NoteKind};
 use jackfield_domain::opaque::StateScope;
 use jackfield_domain::outcome::OutcomePart;
-use jackfield_domain::policy::Permission;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::restrictions::Restriction;
 use jackfield_domain::settings::{Effort, ResponseFormat, ThinkingMode, Verbosity};
 use jackfield_domain::setup::Opening;
 use jackfield_domain::system_prompt::PartOrigin;
-use jackfield_domain::tool::{InputFormat, Safety, ToolChoice, UnknownPolicy};
+use jackfield_domain::tool::{InputFormat, Permission, Safety, ToolChoice, UnknownPolicy};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{
     Answer, Approval, CancelCause, DeliveryBody, ElicitationAnswer, UnknownAnswer, WaitEnd,

@@ -7,10 +7,9 @@ use jackfield_assembly::{Environment, Flags, ProviderFactory, ProviderSettings, 
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::opaque::{Extension, StateOwner};
 use jackfield_domain::outcome::ToolResult;
-use jackfield_domain::policy::Permission;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::{ModelRequest, ToolRun};
-use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
+use jackfield_domain::tool::{InputFormat, Permission, Safety, ToolSpec};
 use jackfield_ports::chat_model::{BoxError, Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};

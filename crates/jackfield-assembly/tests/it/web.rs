@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_assembly::{Config, Environment, Registry};
-use jackfield_domain::policy::Permission;
-use jackfield_domain::tool::Safety;
+use jackfield_domain::tool::{Permission, Safety};
 use jackfield_engine::ToolOffer;
 
 use crate::world::World;

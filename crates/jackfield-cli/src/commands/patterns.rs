@@ -1,7 +1,7 @@
 //! Checks the patterns of `--allow` and `--deny` against the available tools.
 
-use jackfield_domain::policy::{Permission, Policy, PolicyRule, RuleVerdict};
-use jackfield_domain::tool::{Catalog, CatalogEntry, Safety};
+use jackfield_domain::policy::{Policy, PolicyRule, RuleVerdict};
+use jackfield_domain::tool::{Catalog, CatalogEntry, Permission, Safety};
 use jackfield_engine::ToolOffer;
 
 use crate::args::ConfigArgs;

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use jackfield_domain::audit::{AuditEntry, AuditedCall};
 use jackfield_domain::ids::SessionId;
-use jackfield_domain::policy::Permission;
 use jackfield_domain::time::WallTime;
+use jackfield_domain::tool::Permission;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::turn_log::{AttemptLog, AttemptLoss, WaitLog};
 use jackfield_domain::wait::{Answer, Approval, UnknownAnswer, WaitEnd, WaitKind};

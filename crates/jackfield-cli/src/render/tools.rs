@@ -3,8 +3,7 @@
 use std::io::{self, Write};
 
 use jackfield_domain::outcome::ToolResult;
-use jackfield_domain::policy::Permission;
-use jackfield_domain::tool::{CatalogEntry, InputFormat, Safety};
+use jackfield_domain::tool::{CatalogEntry, InputFormat, Permission, Safety};
 use serde_json::{Value, json};
 
 use crate::render::json::outcome;

@@ -8,7 +8,7 @@ use crate::delta::{BlockStart, Delta};
 use crate::ids::ToolCallId;
 use crate::message::Message;
 use crate::round_break::RoundBreak;
-use crate::session_events::{TextEvent, TextEventKind, TextKind, TextStart};
+use crate::text_event::{TextEvent, TextEventKind, TextKind, TextStart};
 use crate::tool_input::JsonInput;
 use crate::turn::Turn;
 

@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::client_view::{Segments, event_facts};
+use crate::conversation_key::{count_known_parts, prefix_digests, result_digest};
 use crate::digest::Digest;
 use crate::fact::{Envelope, Fact, TurnEnd};
-use crate::fork::ForkPlace;
-use crate::ids::{SessionId, ToolCallId, TurnId, WaitId};
-use crate::locate::key::{count_known_parts, prefix_digests, result_digest};
+use crate::ids::{ForkPlace, SessionId, ToolCallId, TurnId, WaitId};
 use crate::locate::{ClientResults, Located, ResultsRefused};
 use crate::message::{Message, Role};
 use crate::outcome::ToolOutcome;

@@ -9,11 +9,10 @@ use crate::fact::{CallEnd, Envelope, Fact, InputKind, Late, ModelCallEnd, TurnEn
 use crate::failure::{ModelFailure, ToolFailure};
 use crate::ids::{DeliveryId, ModelAttempt, ToolAttempt, ToolCallId};
 use crate::message::Message;
-use crate::policy::Permission;
 use crate::reply::{FinishReason, ReplyEnd};
 use crate::session::Session;
 use crate::setup::{Opening, Setup};
-use crate::tool::CatalogEntry;
+use crate::tool::{CatalogEntry, Permission};
 use crate::tool_loop::{Input, Restrictions};
 use crate::usage::Usage;
 use crate::wait::{Delivery, DeliveryBody, WaitEnd, WaitKind};

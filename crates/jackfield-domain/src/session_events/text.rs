@@ -4,88 +4,12 @@
 //! any other block contains the whole block. Annotations and opaque state come with the block's end, except the
 //! provider's id of its reasoning.
 
-use std::sync::Arc;
-
 use crate::accumulator::ReplyAccumulator;
-use crate::block::{Annotation, Block, CalledName, Content, RanBy, UpstreamId};
-use crate::ids::ToolCallId;
+use crate::block::{Annotation, Block, Content, RanBy};
 use crate::message::Message;
 use crate::opaque::OpaqueState;
+use crate::text_event::{TextEvent, TextEventKind, TextKind, TextStart};
 use crate::tool_input::ToolInput;
-
-/// A piece of a reply, as a watcher gets it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TextEvent {
-    /// The block's position in the reply.
-    pub block: u32,
-    /// The event of the block.
-    pub kind: TextEventKind,
-}
-
-/// An event of a block.
-#[derive(Clone, Debug, PartialEq)]
-pub enum TextEventKind {
-    /// Its end, with its annotations and state.
-    Ended {
-        /// Its annotations.
-        annotations: Vec<Annotation>,
-        /// The opaque state of providers that belongs to it.
-        opaque: Vec<OpaqueState>,
-    },
-    /// Its start.
-    Started(TextStart),
-    /// More of its text.
-    Text {
-        /// The kind of text.
-        kind: TextKind,
-        /// The text.
-        text: Arc<str>,
-    },
-}
-
-/// The kind of a reply's text.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum TextKind {
-    /// The raw arguments of a tool call.
-    Arguments,
-    /// The text of a refusal.
-    Refusal,
-    /// The text of the answer.
-    Text,
-    /// Reasoning.
-    Thinking,
-}
-
-/// The start of a block.
-#[derive(Clone, Debug, PartialEq)]
-pub enum TextStart {
-    /// A tool call; its arguments follow.
-    Call {
-        /// Whether the provider runs it itself.
-        by_provider: bool,
-        /// Jackfield's id of it.
-        id: ToolCallId,
-        /// Whether the arguments are JSON, or free text.
-        json: bool,
-        /// The tool's name, as the model wrote it.
-        name: CalledName,
-        /// The provider's id of it.
-        upstream: Option<UpstreamId>,
-    },
-    /// A refusal; its text follows.
-    Refusal,
-    /// Text, which follows.
-    Text,
-    /// Reasoning; its text follows.
-    Thinking {
-        /// The provider's id of it, as in [`OpaqueState::initial_state`]. The rest of its state comes with its end.
-        initial_state: Option<OpaqueState>,
-        /// Whether the provider hides it.
-        redacted: bool,
-    },
-    /// A complete block.
-    Whole(Content),
-}
 
 /// The maximum length of one piece, in bytes. It is large so that a returning watcher catches up in few pieces,
 /// and bounded so that the reply is not locked for long.

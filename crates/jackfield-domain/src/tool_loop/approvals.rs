@@ -10,7 +10,7 @@ use crate::fact::{CallEnd, Fact};
 use crate::failure::Disposition;
 use crate::ids::{ToolCallId, WaitId};
 use crate::outcome::ToolResult;
-use crate::policy::Permission;
+use crate::tool::Permission;
 use crate::tool_input::{JsonInput, ToolInput};
 use crate::tool_loop::decider::Decider;
 use crate::tool_loop::error_texts;

@@ -11,10 +11,9 @@ use crate::failure::{
 use crate::ids::{IdempotencyKey, ToolAttempt, ToolCallId, WaitId};
 use crate::limits::{LimitKind, OnLimit};
 use crate::outcome::ToolResult;
-use crate::policy::Permission;
 use crate::reply::FinishReason;
 use crate::request::{Attempt, ToolRun};
-use crate::tool::{InputFormat, ToolChoice, UnknownPolicy};
+use crate::tool::{InputFormat, Permission, ToolChoice, UnknownPolicy};
 use crate::tool_input::ToolInput;
 use crate::tool_loop::action::Action;
 use crate::tool_loop::approvals::StartPermission;

@@ -1,13 +1,12 @@
 //! The client's view of a turn's conversation: what it has received and sent.
 
 use crate::block::{Content, RanBy};
+use crate::conversation_key::ConversationKey;
 use crate::digest::Digest;
 use crate::fact::ToolUse;
 use crate::limits::OnLimit;
-use crate::locate::key::ConversationKey;
 use crate::message::Role;
-use crate::policy::Permission;
-use crate::tool::{InputFormat, ToolChoice};
+use crate::tool::{InputFormat, Permission, ToolChoice};
 use crate::turn::Turn;
 
 impl Turn {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::approval::SessionGrant;
+use crate::conversation_key;
 use crate::digest::Digest;
 use crate::ids::{ToolAttempt, WaitId};
-use crate::locate::key;
 use crate::tool::CatalogEntry;
 use crate::tool_input::{JsonInput, ToolInput};
 use crate::turn::{CallGrant, CallState, RunningCall, Stage, Turn};
@@ -36,7 +36,7 @@ impl Turn {
                 return;
             };
             if let Answer::ClientResult(client_result) = answer {
-                let digest = Some(key::result_digest(&client_result.result));
+                let digest = Some(conversation_key::result_digest(&client_result.result));
                 self.delivered_calls.insert(call.call.id.clone(), digest);
             }
             let tool = self.setup.catalog.tool(call.call.name.as_str());

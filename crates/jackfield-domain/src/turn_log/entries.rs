@@ -262,8 +262,10 @@ impl TurnLog {
                     why: why.clone(),
                 });
             }
-            Fact::ModelCallStarted { attempt, .. } => {
-                self.targets.apply(fact);
+            Fact::ModelCallStarted {
+                attempt, target, ..
+            } => {
+                self.targets.add(*attempt, *target);
                 self.is_calling_model = true;
                 self.rounds = attempt.round;
             }

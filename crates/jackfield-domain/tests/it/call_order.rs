@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use jackfield_domain::block::{Block, CalledName, Content, RanBy, ToolCall};
+use jackfield_domain::call_order::sort_by_call_order;
 use jackfield_domain::ids::ToolCallId;
-use jackfield_domain::locate::{chain, opening, sort_by_call_order};
+use jackfield_domain::locate::{chain, opening};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};

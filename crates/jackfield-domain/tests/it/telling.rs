@@ -11,9 +11,8 @@ use jackfield_domain::fact::{Envelope, Fact, InputKind, Late, ModelCallEnd, Tool
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
-use jackfield_domain::session_events::{
-    EventStream, FactEvent, SessionEvent, TextEvent, TextEventKind,
-};
+use jackfield_domain::session_events::{EventStream, FactEvent, SessionEvent};
+use jackfield_domain::text_event::{TextEvent, TextEventKind};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool::Catalog;
 use jackfield_domain::usage::Usage;

@@ -8,8 +8,8 @@ use jackfield_domain::ids::{DeliveryId, SessionId, ToolCallId, ToolName, Toolbox
 use jackfield_domain::media::{Image, MediaSource};
 use jackfield_domain::naming::{bare_tool_name, prefixed_tool_name, tool_name};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
-use jackfield_domain::policy::{Permission, Policy, PolicyRule, RuleVerdict};
-use jackfield_domain::tool::{Grammar, InputFormat, Safety, ToolOrigin, ToolSpec};
+use jackfield_domain::policy::{Policy, PolicyRule, RuleVerdict};
+use jackfield_domain::tool::{Grammar, InputFormat, Permission, Safety, ToolOrigin, ToolSpec};
 use jackfield_testkit::arb;
 use proptest::prelude::*;
 use serde_json::json;

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use jackfield_domain::policy::{Permission, PolicyRule, RuleVerdict};
+use jackfield_domain::policy::{PolicyRule, RuleVerdict};
+use jackfield_domain::tool::Permission;
 use jackfield_engine::{Engine, TurnOptions};
 
 /// Lets people approve the calls that would be denied without them. The configured rules take precedence.

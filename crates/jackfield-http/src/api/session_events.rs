@@ -4,9 +4,8 @@
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::fact::{Envelope, Fact, ModelCallEnd};
 use jackfield_domain::ids::{ModelAttempt, SessionId, ToolCallId, TurnId};
-use jackfield_domain::session_events::{
-    SessionEvent, TextEvent, TextEventKind, TextKind, TextStart,
-};
+use jackfield_domain::session_events::SessionEvent;
+use jackfield_domain::text_event::{TextEvent, TextEventKind, TextKind, TextStart};
 use jackfield_domain::time::Now;
 use jackfield_domain::turn_log::TurnLog;
 use jackfield_domain::wait::WaitEnd;

@@ -9,8 +9,9 @@ use jackfield_domain::fact::{
     ToolUse, TurnEnd,
 };
 use jackfield_domain::failure::{Disposition, ModelFailure, ToolFailureKind};
-use jackfield_domain::fork::ForkPlace;
-use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId, WaitId};
+use jackfield_domain::ids::{
+    ForkPlace, ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId, WaitId,
+};
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::message::Message;
 use jackfield_domain::outcome::ToolResult;

@@ -7,10 +7,9 @@ use jackfield_domain::block::RanBy;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{ToolName, ToolboxId, WaitId};
 use jackfield_domain::opaque::Extension;
-use jackfield_domain::policy::Permission;
 use jackfield_domain::tool::{
-    Catalog, CatalogEntry, Grammar, InputFormat, Safety, ToolChoice, ToolDefinition, ToolOrigin,
-    UnknownPolicy,
+    Catalog, CatalogEntry, Grammar, InputFormat, Permission, Safety, ToolChoice, ToolDefinition,
+    ToolOrigin, UnknownPolicy,
 };
 use serde_json::Value;
 

@@ -15,9 +15,8 @@ use jackfield_domain::fact::{
 use jackfield_domain::failure::{
     Disposition, ModelFailure, ModelFailureKind, Phase, RetryAdvice, ToolFailureKind,
 };
-use jackfield_domain::fork::ForkPlace;
 use jackfield_domain::ids::{
-    DeliveryId, ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId, WaitId,
+    DeliveryId, ForkPlace, ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId, WaitId,
 };
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::naming::bare_tool_name;

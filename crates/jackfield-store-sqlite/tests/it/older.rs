@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jackfield_domain::fact::{Envelope, Fact, TurnEnd};
-use jackfield_domain::fork::ForkPlace;
-use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::ids::{ForkPlace, SessionId, TurnId};
 use jackfield_domain::message::Message;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::setup::{Opening, Setup};

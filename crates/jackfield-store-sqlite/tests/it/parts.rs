@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::fact::{Envelope, Fact};
-use jackfield_domain::fork::ForkPlace;
-use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::ids::{ForkPlace, SessionId, TurnId};
 use jackfield_domain::message::Message;
 use jackfield_ports::journal::admin::JournalAdmin as _;
 use jackfield_ports::journal::{Append, Appended, Epoch, Journal as _, JournalError};

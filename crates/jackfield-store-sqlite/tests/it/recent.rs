@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_domain::fact::{Envelope, Fact};
-use jackfield_domain::fork::ForkPlace;
-use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::ids::{ForkPlace, SessionId, TurnId};
 use jackfield_domain::message::Message;
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_ports::journal::{Append, Appended, Journal as _, JournalError};

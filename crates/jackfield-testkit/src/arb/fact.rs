@@ -9,8 +9,7 @@ use jackfield_domain::fact::{
     AfterLoss, CachedCall, CallEnd, Compaction, Envelope, Fact, InputKind, Late, ModelCallEnd,
     ToolUse, TurnEnd,
 };
-use jackfield_domain::fork::ForkPlace;
-use jackfield_domain::ids::{SessionId, ToolAttempt, TurnId};
+use jackfield_domain::ids::{ForkPlace, SessionId, ToolAttempt, TurnId};
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::restrictions::{Restriction, Restrictions};
 use jackfield_domain::time::{MonoTime, Now, WallTime};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jackfield_assembly::{Assembly, Config, ServerStatus, ServerToolbox};
-use jackfield_domain::policy::Permission;
+use jackfield_domain::tool::Permission;
 use tokio::time::timeout;
 
 use super::check::{Area, DoctorCheck, TroubleshootingSection};

@@ -1,6 +1,6 @@
 //! `jackfield sessions fork`: a new session with the conversation of another one so far.
 
-use jackfield_domain::fork::ForkPlace;
+use jackfield_domain::ids::ForkPlace;
 use jackfield_engine::Engine;
 use serde_json::json;
 

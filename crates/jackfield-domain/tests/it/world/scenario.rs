@@ -11,13 +11,13 @@ use jackfield_domain::limits::{Allowance, Limits, OnLimit};
 use jackfield_domain::locate::chain;
 use jackfield_domain::message::Message;
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::policy::Permission;
 use jackfield_domain::price::{Money, Price};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::target::Target;
 use jackfield_domain::tool::{
-    Catalog, CatalogEntry, InputFormat, Safety, ToolDefinition, ToolOrigin, UnknownPolicy,
+    Catalog, CatalogEntry, InputFormat, Permission, Safety, ToolDefinition, ToolOrigin,
+    UnknownPolicy,
 };
 use proptest::prelude::*;
 

@@ -1,8 +1,7 @@
 //! Wire types of listings: tools, servers, providers, models.
 
 use jackfield_domain::listing::ListedModel;
-use jackfield_domain::policy::Permission;
-use jackfield_domain::tool::{CatalogEntry, InputFormat};
+use jackfield_domain::tool::{CatalogEntry, InputFormat, Permission};
 use jackfield_engine::{Capabilities, ToolboxProblem};
 use jackfield_gateway::{KeySummary, ProviderSummary, ServerSummary, ServerSummaryState};
 use serde::Serialize;

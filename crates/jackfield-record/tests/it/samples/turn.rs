@@ -11,15 +11,14 @@ use jackfield_domain::limits::{Allowance, Limits};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
-use jackfield_domain::policy::Permission;
 use jackfield_domain::price::{Money, Price};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode, Verbosity};
 use jackfield_domain::setup::{Opening, Setup, Transcript};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::tool::{
-    Catalog, CatalogEntry, Grammar, InputFormat, Safety, ToolChoice, ToolDefinition, ToolOrigin,
-    UnknownPolicy,
+    Catalog, CatalogEntry, Grammar, InputFormat, Permission, Safety, ToolChoice, ToolDefinition,
+    ToolOrigin, UnknownPolicy,
 };
 use serde_json::json;
 

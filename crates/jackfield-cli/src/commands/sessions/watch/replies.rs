@@ -6,7 +6,7 @@ use jackfield_domain::block::RanBy;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::ids::{ModelAttempt, ToolCallId};
 use jackfield_domain::message::Message;
-use jackfield_domain::session_events::{TextEvent, TextEventKind, TextKind, TextStart};
+use jackfield_domain::text_event::{TextEvent, TextEventKind, TextKind, TextStart};
 
 use crate::render::RenderEvent;
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use jackfield_domain::block::{Block, Content, RanBy};
 use jackfield_domain::fact::{Fact, TurnEnd};
-use jackfield_domain::fork::{self, ForkPlace};
+use jackfield_domain::fork;
+use jackfield_domain::ids::ForkPlace;
 use jackfield_domain::locate::{self, HistoryKeys, Located, ResultsRefused, SessionIndex};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::OutcomePart;
