@@ -23,6 +23,7 @@ use crate::usage::Usage;
 use crate::wait::{Wait, WaitKind};
 
 mod batch;
+mod client_ledger;
 mod context;
 mod opening;
 mod spending;
@@ -32,6 +33,7 @@ mod waits;
 
 pub(crate) use self::batch::{Batch, BatchCall, CallGrant, CallState, RunningCall};
 use self::batch::{call_fingerprint, dedup_calls, drop_blank_blocks};
+use self::client_ledger::ClientLedger;
 use self::opening::{Definitions, definitions, with_client_results};
 
 /// The durable state of a turn. Only [`Turn::apply`] changes it, both live and during recovery.
@@ -44,6 +46,7 @@ pub struct Turn {
     /// The provider's id of its own session for the turn, if it keeps one.
     backend_session: Option<Arc<str>>,
     pub(crate) client_expired: bool,
+    client_ledger: ClientLedger,
     pub(crate) failures: u32,
     /// The number of resumes since its last progress.
     pub(crate) resumes_without_progress: u32,
@@ -51,12 +54,7 @@ pub struct Turn {
     pub(crate) grants: Grants,
     /// Whether a reply of this round was unusable.
     pub(crate) had_unusable_reply: bool,
-    /// The calls that its client received, with the digest of the result that the client sent for each after
-    /// the reply that contained the call.
-    pub(crate) delivered_calls: BTreeMap<ToolCallId, Option<Digest>>,
     pub(crate) id: TurnId,
-    /// Whether a cancel is closing the calls of this round.
-    pub(crate) is_cancelling: bool,
     pub(crate) last_usage: Usage,
     pub(crate) lost_replies: u32,
     pub(crate) messages: Messages,
@@ -73,8 +71,6 @@ pub struct Turn {
     /// The index of the target of the last attempt.
     pub(crate) target: u32,
     targets: AttemptTargets,
-    /// The round in which a reply to its client last ended; 0 if none has.
-    pub(crate) last_delivered_round: u32,
     tools: Definitions,
     pub(crate) tool_use: ToolUse,
     /// The usage of each model call, as far as known.
@@ -134,13 +130,12 @@ impl Turn {
             attempts: 0,
             backend_session: None,
             client_expired: false,
+            client_ledger: ClientLedger::default(),
             failures: 0,
             resumes_without_progress: 0,
             grants: Grants::default(),
             had_unusable_reply: false,
-            delivered_calls: BTreeMap::new(),
             id,
-            is_cancelling: false,
             last_usage: Usage::default(),
             lost_replies: 0,
             no_progress: false,
@@ -154,7 +149,6 @@ impl Turn {
             stage: Stage::Ready,
             target: 0,
             targets: AttemptTargets::default(),
-            last_delivered_round: 0,
             tools: Definitions::default(),
             tool_use: ToolUse::Allowed,
             usage_by_call: BTreeMap::new(),
@@ -358,7 +352,7 @@ impl Turn {
             }
             Fact::WaitOpened { wait } => {
                 if wait.kind == WaitKind::ClientResult {
-                    self.delivered_calls.insert(wait.call.clone(), None);
+                    self.client_ledger.add_call(&wait.call);
                 }
                 if let Some(call) = self.call(&wait.call) {
                     call.waits += 1;
@@ -368,7 +362,9 @@ impl Turn {
             Fact::WaitClosed { end, subject, wait } => self.close_wait(wait, end, *subject),
             Fact::Late(_) | Fact::SessionForked { .. } | Fact::TurnOpened { .. } => {}
         }
-        self.update_delivered_round(fact);
+        let waits_for_client = self.waits_for_client();
+        self.client_ledger
+            .update_delivered_round(fact, self.round, waits_for_client);
     }
 
     fn receive(&mut self, reply: &Arc<Reply>) {
@@ -445,15 +441,7 @@ impl Turn {
         let Some(outcomes) = batch.outcomes() else {
             return;
         };
-        if self.last_delivered_round != self.round {
-            // The results came from elsewhere before the client's reply had ended: the client has the calls,
-            // but not their results.
-            for call in &batch.calls {
-                if let Some(result) = self.delivered_calls.get_mut(&call.call.id) {
-                    *result = None;
-                }
-            }
-        }
+        self.client_ledger.close_round(self.round, &batch.calls);
         let reply = Arc::clone(&batch.message);
         self.messages.push(reply);
         self.messages.push(Arc::new(outcomes));

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use super::{CallState, Turn};
-use crate::fact::{CallEnd, Fact};
-use crate::failure::ToolFailureKind;
 use crate::restrictions::Restrictions;
-use crate::wait::{Wait, WaitEnd, WaitKind};
+use crate::wait::{Wait, WaitKind};
 
 impl Turn {
     /// The number of resumes without progress after which the turn is parked.
@@ -60,45 +58,6 @@ impl Turn {
     pub fn waits_for_client(&self) -> bool {
         let is_client_result = |wait: &Wait| matches!(wait.kind, WaitKind::ClientResult);
         self.only_waits() && self.waits().any(is_client_result)
-    }
-
-    /// Records whether the reply to the client ends after this fact: the client has received its calls, and
-    /// will send their results.
-    pub(super) fn update_delivered_round(&mut self, fact: &Fact) {
-        self.is_cancelling = match fact {
-            // A cancel closes everything in one step, so the turn does not wait in between.
-            Fact::CallClosed {
-                end: CallEnd::Cancelled,
-                ..
-            }
-            | Fact::CallLost {
-                kind: ToolFailureKind::Cancelled,
-                ..
-            }
-            | Fact::WaitClosed {
-                end: WaitEnd::Cancelled | WaitEnd::Superseded,
-                ..
-            } => true,
-            Fact::ModelCallStarted { .. } | Fact::ReplyReceived { .. } => false,
-            Fact::BackendSession { .. }
-            | Fact::Compacted(_)
-            | Fact::CallAccepted { .. }
-            | Fact::CallClosed { .. }
-            | Fact::CallLost { .. }
-            | Fact::CallStarted { .. }
-            | Fact::Late(_)
-            | Fact::ModelCallEnded { .. }
-            | Fact::SessionForked { .. }
-            | Fact::TurnEnded { .. }
-            | Fact::TurnOpened { .. }
-            | Fact::TurnResumed { .. }
-            | Fact::WaitClosed { .. }
-            | Fact::WaitOpened { .. } => self.is_cancelling,
-        };
-        if self.last_delivered_round != self.round && !self.is_cancelling && self.waits_for_client()
-        {
-            self.last_delivered_round = self.round;
-        }
     }
 
     /// The restrictions since it was last resumed.

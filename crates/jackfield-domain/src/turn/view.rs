@@ -1,11 +1,9 @@
-//! The client's view of a turn's conversation: what it has received and sent.
+//! The client's view of a turn: the calls that are streamed to it, and its conversation at the end.
 
-use crate::block::{Content, RanBy};
-use crate::conversation_key::ConversationKey;
+use crate::block::RanBy;
 use crate::digest::Digest;
 use crate::fact::ToolUse;
 use crate::limits::OnLimit;
-use crate::message::Role;
 use crate::tool::{InputFormat, Permission, ToolChoice};
 use crate::turn::Turn;
 
@@ -47,37 +45,7 @@ impl Turn {
     /// conversation, or has received nothing.
     pub(crate) fn view(&self) -> Option<Digest> {
         let before = self.setup.caller.as_ref()?.view?;
-        let mut key = ConversationKey::after(before);
-        for message in self.messages.turn_messages() {
-            for block in &message.blocks {
-                match (&block.content, message.role) {
-                    (Content::Refusal(text), Role::Assistant) => _ = key.push_text(text),
-                    (Content::Text(text), Role::Assistant) => _ = key.push_text(&text.text),
-                    (Content::ToolCall(call), Role::Assistant) => {
-                        if self.delivered_calls.contains_key(&call.id) {
-                            key.push_call(call);
-                        }
-                    }
-                    (Content::ToolOutcome(outcome), Role::Tool) => {
-                        if let Some(Some(result)) = self.delivered_calls.get(&outcome.call) {
-                            key.push_result(&outcome.call, *result);
-                        }
-                    }
-                    (
-                        Content::Audio(_)
-                        | Content::Document(_)
-                        | Content::Image(_)
-                        | Content::Opaque(_)
-                        | Content::Refusal(_)
-                        | Content::Text(_)
-                        | Content::Thinking(_)
-                        | Content::ToolCall(_)
-                        | Content::ToolOutcome(_),
-                        Role::Assistant | Role::System | Role::Tool | Role::User,
-                    ) => {}
-                }
-            }
-        }
-        Some(key.digest()).filter(|view| *view != before)
+        let view = self.client_ledger.key(before, &self.messages);
+        (view != before).then_some(view)
     }
 }

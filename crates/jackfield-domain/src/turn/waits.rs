@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::approval::SessionGrant;
-use crate::conversation_key;
 use crate::digest::Digest;
 use crate::ids::{ToolAttempt, WaitId};
 use crate::tool::CatalogEntry;
@@ -36,8 +35,8 @@ impl Turn {
                 return;
             };
             if let Answer::ClientResult(client_result) = answer {
-                let digest = Some(conversation_key::result_digest(&client_result.result));
-                self.delivered_calls.insert(call.call.id.clone(), digest);
+                self.client_ledger
+                    .add_result(&call.call.id, &client_result.result);
             }
             let tool = self.setup.catalog.tool(call.call.name.as_str());
             let granted = || {
