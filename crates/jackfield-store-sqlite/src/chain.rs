@@ -6,8 +6,8 @@
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use crate::error::damaged;
 use crate::requests::AppendJob;
-use crate::rows::damaged;
 
 /// The end of a session's chain of steps.
 #[derive(Clone, Copy)]

@@ -14,6 +14,7 @@ use rusqlite::{Connection, params};
 
 use crate::chain;
 use crate::derived;
+use crate::error::damaged;
 use crate::holds::HoldLock;
 use crate::owned::OwnerRow;
 use crate::owners::Incarnation;
@@ -137,7 +138,7 @@ pub(crate) fn append(
     // If the row is unchanged and the append touches no wait, nothing has to be read. The steps are written first,
     // which yields their numbers; they are deleted again if the row turns out to have changed.
     if let Some(known) = known
-        && append.follows(known)
+        && known.is_followed_by(append)
     {
         let last = chain::insert_steps(connection, known.number, known.last, append)?;
         if let Some(after) = derived::update_known_row(connection, known, append, last, now)? {
@@ -250,7 +251,7 @@ pub(crate) fn deliver(
         id: job.id.clone(),
     };
     let record = jackfield_record::encode_delivery(&delivery)
-        .map_err(|error| rows::damaged(0, Type::Blob, error))?;
+        .map_err(|error| damaged(0, Type::Blob, error))?;
     if let DeliveryBody::Answer { answer, wait } = &delivery.body {
         let Some(mut found) = rows::wait(connection, row.number, wait)? else {
             return Ok(Ok(DeliveryOutcome::NoSuchWait));

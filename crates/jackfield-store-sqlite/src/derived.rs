@@ -9,11 +9,12 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, params};
 
 use crate::chain;
+use crate::error::damaged;
 use crate::marks;
 use crate::owned::OwnerRow;
 use crate::parts;
 use crate::requests::AppendJob;
-use crate::rows::{StoredSession, damaged};
+use crate::rows::StoredSession;
 
 /// The summary in a session's row.
 pub(crate) fn summary(row: &StoredSession) -> rusqlite::Result<Summary> {

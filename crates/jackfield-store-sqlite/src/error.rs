@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jackfield_ports::chat_model::BoxError;
 use rusqlite::ErrorCode;
+use rusqlite::types::Type;
 use thiserror::Error;
 
 /// The file cannot be opened as a journal. Nothing in it was changed.
@@ -242,6 +243,15 @@ impl JobError {
 pub(crate) struct FileFault {
     fault: JobError,
     path: PathBuf,
+}
+
+/// The error for a column with contents that no version writes.
+pub(crate) fn damaged(
+    column: usize,
+    kind: Type,
+    why: impl std::error::Error + Send + Sync + 'static,
+) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, kind, Box::new(why))
 }
 
 fn full_message(most: Option<u64>) -> String {

@@ -48,6 +48,15 @@ impl Durability {
     }
 }
 
+/// Whether other sessions may write at the same time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum ConcurrentWriters {
+    /// No other session is at work here.
+    Alone,
+    /// Other sessions are.
+    Others,
+}
+
 /// Work to do within a transaction.
 pub(crate) trait WriteJob: Send {
     /// Performs the work. If the transaction fails, this may be called again from the beginning.

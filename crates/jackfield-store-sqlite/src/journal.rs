@@ -33,6 +33,7 @@ use crate::derived;
 use crate::error::{JobError, OpenError};
 use crate::file::WriteFile;
 use crate::holds::Holds;
+use crate::jobs::ConcurrentWriters;
 use crate::listing;
 use crate::marks;
 use crate::opened::{self, ReadyFile};
@@ -47,7 +48,7 @@ use crate::restored::{self, RestoredMarks};
 use crate::rows::{self, StoredSession};
 use crate::schema;
 use crate::witness::Witness;
-use crate::writer::{ConcurrentWriters, FileWriter};
+use crate::writer::FileWriter;
 
 /// Stores the facts and the inbox of every session in one SQLite file.
 ///

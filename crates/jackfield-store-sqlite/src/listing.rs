@@ -14,11 +14,12 @@ use rusqlite::{Connection, Row, params, params_from_iter};
 
 use crate::chain::{self, ChainEnd};
 use crate::derived;
+use crate::error::damaged;
 use crate::holds::{HeldSessions, Holds};
 use crate::owners::Incarnation;
 use crate::parts;
 use crate::restored::RestoredMarks;
-use crate::rows::{damaged, wait_row};
+use crate::rows::wait_row;
 
 /// The live owners; each owner is tested once.
 struct LiveOwners<'a> {

@@ -5,7 +5,7 @@ use jackfield_ports::journal::marks::{FoundTurn, Mark, StepMarks};
 use rusqlite::types::Type;
 use rusqlite::{Connection, params};
 
-use crate::rows::damaged;
+use crate::error::damaged;
 
 /// Stores the marks of a session.
 pub(crate) fn insert(

@@ -6,8 +6,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jackfield_domain::time::WallTime;
 
-use crate::schema;
-
 /// The source of the current time.
 pub(crate) type NowFn = Arc<dyn Fn() -> WallTime + Send + Sync>;
 
@@ -48,7 +46,7 @@ impl Default for Options {
             inline_limit: Duration::from_millis(1),
             clock: Arc::new(system_time),
             max_bytes: None,
-            busy_timeout: schema::TIME_LIMIT,
+            busy_timeout: BUSY_TIMEOUT,
             recent_bytes: RECENT_BYTES,
         }
     }
@@ -66,6 +64,8 @@ fn system_time() -> WallTime {
     WallTime::from_millis(0).after(since.unwrap_or_default())
 }
 
+/// The default time that a process waits for another one's write.
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Enough for some thousand turns.
 const RECENT_BYTES: u64 = 16 * 1024 * 1024;
 /// SQLite's default page size in bytes.

@@ -8,8 +8,9 @@ use jackfield_domain::ids::SessionId;
 use jackfield_ports::journal::Epoch;
 use jackfield_ports::journal::summary::Summary;
 
+use crate::jobs::ConcurrentWriters;
+use crate::requests::AppendJob;
 use crate::rows::StoredSession;
-use crate::writer::ConcurrentWriters;
 
 /// The contents of a row after the last append under one ownership. Valid only while epoch and step count match;
 /// the caller must check, as a delivery or another owner may have intervened.
@@ -50,6 +51,14 @@ impl OwnerRow {
             steps: row.steps,
             summary,
         }
+    }
+
+    /// Whether this append directly follows it and touches no wait.
+    pub(crate) fn is_followed_by(&self, append: &AppendJob) -> bool {
+        append.epoch.0 == self.epoch
+            && append.position == self.steps
+            && append.is_numbered
+            && append.changes.is_empty()
     }
 }
 

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
 use crate::error::JobError;
-use crate::schema;
+use crate::options::BUSY_TIMEOUT;
 
 /// Opens a connection.
 pub(crate) type ReaderFactory = fn(&Path) -> rusqlite::Result<Connection>;
@@ -43,9 +43,7 @@ impl Readers {
             // The permit belongs to the read and not to the future, which may be dropped before the read ends.
             let _permit = permit;
             let connection = match readers.idle() {
-                Some(connection) => connection
-                    .busy_timeout(schema::TIME_LIMIT)
-                    .map(|()| connection),
+                Some(connection) => connection.busy_timeout(BUSY_TIMEOUT).map(|()| connection),
                 None => (readers.open)(&readers.path),
             };
             readers.in_snapshot(

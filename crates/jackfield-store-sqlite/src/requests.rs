@@ -11,8 +11,6 @@ use jackfield_ports::journal::waits::{WaitChange, changes};
 use jackfield_ports::journal::{Append, Epoch};
 use jackfield_record::{EncodeError, Part};
 
-use crate::owned::OwnerRow;
-
 /// An append with its encoded records.
 pub(crate) struct AppendJob {
     /// The number of bytes of the records, including their parts.
@@ -93,14 +91,6 @@ impl AppendJob {
     pub(crate) fn first_number(&self, last: i64) -> i64 {
         let count = i64::try_from(self.records.len()).unwrap_or(i64::MAX);
         last.saturating_sub(count).saturating_add(1)
-    }
-
-    /// Whether it directly follows the known row and touches no wait.
-    pub(crate) fn follows(&self, known: &OwnerRow) -> bool {
-        self.epoch.0 == known.epoch
-            && self.position == known.steps
-            && self.is_numbered
-            && self.changes.is_empty()
     }
 }
 

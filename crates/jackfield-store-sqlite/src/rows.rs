@@ -8,6 +8,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::chain::ChainEnd;
+use crate::error::damaged;
 
 /// A session's row.
 pub(crate) struct StoredSession {
@@ -211,15 +212,6 @@ const fn end_kind_name(how: WaitEndKind) -> &'static str {
         WaitEndKind::Expired => "expired",
         WaitEndKind::Superseded => "superseded",
     }
-}
-
-/// The error for a column with contents that no version writes.
-pub(crate) fn damaged(
-    column: usize,
-    kind: Type,
-    why: impl std::error::Error + Send + Sync + 'static,
-) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, kind, Box::new(why))
 }
 
 /// The most bytes that are decoded inline.

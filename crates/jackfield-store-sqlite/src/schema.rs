@@ -1,22 +1,19 @@
 //! The file's form and the settings of a connection.
 
 use std::path::Path;
-use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::derived;
 use crate::forms::{FORM, MIGRATIONS, NEWEST};
+use crate::options::BUSY_TIMEOUT;
 
 /// SQLite's application id, which marks our files: "JKFD".
 const APPLICATION: i64 = 0x4a4b_4644;
 
 /// The size in bytes to which the log is truncated after a checkpoint.
 const LOG: i64 = 16 * 1024 * 1024;
-
-/// The default time that a process waits for another one's write.
-pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// Opens an existing file. Use [`read_state`] to check that it is ours.
 pub(crate) fn connect(path: &Path, writes: bool) -> rusqlite::Result<Connection> {
@@ -69,7 +66,7 @@ pub(crate) fn immutable(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 fn set_up(connection: Connection) -> rusqlite::Result<Connection> {
-    connection.busy_timeout(TIME_LIMIT)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(64);
     // A statement is planned once, and not anew whenever other values are bound to it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::error::JobError;
 use crate::file::WriteFile;
-use crate::jobs::{Durability, JobFailure, QueuedJob, WaitingCount, WriteJob};
+use crate::jobs::{ConcurrentWriters, Durability, JobFailure, QueuedJob, WaitingCount, WriteJob};
 
 /// The handle for writes to the file.
 pub(crate) struct FileWriter {
@@ -27,15 +27,6 @@ pub(crate) struct FileWriter {
     thread: Mutex<Option<JoinHandle<()>>>,
     /// How many requests wait for the thread.
     waiting: Arc<AtomicUsize>,
-}
-
-/// Whether other sessions may write at the same time.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum ConcurrentWriters {
-    /// No other session is at work here.
-    Alone,
-    /// Other sessions are.
-    Others,
 }
 
 /// A request to the thread.

@@ -7,8 +7,8 @@ use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuer
 use rusqlite::Connection;
 
 use super::SqliteJournal;
+use crate::jobs::ConcurrentWriters;
 use crate::spending::{self, SpendingJob};
-use crate::writer::ConcurrentWriters;
 
 #[async_trait]
 impl SpendingLog for SqliteJournal {
