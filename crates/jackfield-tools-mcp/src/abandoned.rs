@@ -12,8 +12,7 @@ use jackfield_ports::toolbox::LATE_OUTCOME_LIMIT;
 use rmcp::model::RequestId;
 use tokio::time::Instant;
 
-use crate::message::RpcAnswer;
-use crate::request::RequestError;
+use crate::answer::{RequestError, RpcAnswer};
 
 /// Handles the answer to one abandoned request.
 pub(crate) struct LateReply(Box<dyn FnOnce(Result<RpcAnswer, RequestError>) + Send + Sync>);

@@ -14,10 +14,10 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep_until};
 
 use crate::abandoned::LateReply;
+use crate::answer::{RequestError, RpcAnswer};
 use crate::clock::after;
 use crate::connection::ServerConnection;
-use crate::message::RpcAnswer;
-use crate::request::{PendingRequest, RequestError, RequestEvent};
+use crate::request::{PendingRequest, RequestEvent};
 
 /// The parameters of a tool call, reused for each request of the call.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +79,7 @@ impl ServerCall {
         let late_reply = events
             .afterwards()
             .map(|after| self.late_reply(after, max_bytes));
-        let sent = PendingRequest::send(connection, request, Some(meta), late_reply).await;
+        let sent = connection.send(request, Some(meta), late_reply).await;
         let mut request = sent.map_err(|_| {
             let kind = ToolFailureKind::Unavailable;
             ToolFailure::not_sent(kind, "the server went away before the call was sent")

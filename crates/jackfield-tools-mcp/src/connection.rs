@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jackfield_domain::ids::ToolCallId;
-use rmcp::model::{ClientConfig, ClientRequest, Implementation, ServerPeerInfo, ServerResult};
+use rmcp::model::{ClientConfig, ClientRequest, Implementation, RequestMetaObject, ServerPeerInfo};
 use rmcp::service::{RunningService, ServiceError, serve_directly};
 use rmcp::{ClientHandler, Peer, RoleClient};
 use tokio::io::BufReader;
@@ -14,7 +14,8 @@ use tokio::sync::{RwLock, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::abandoned::AbandonedRequests;
+use crate::abandoned::{AbandonedRequests, LateReply};
+use crate::answer::{RequestError, RpcAnswer};
 use crate::child::{Child, Streams};
 use crate::config::{ClientSettings, ServerConfig};
 use crate::container;
@@ -24,10 +25,11 @@ use crate::lines::Lines;
 use crate::listing::Listing;
 use crate::log::Log;
 use crate::mark::RequestsInFlight;
-use crate::message::RpcAnswer;
-use crate::request::{PendingRequest, RequestError};
+use crate::request::PendingRequest;
 use crate::transport::{ChildPipes, ServerNotices};
 use crate::writer::ServerWriter;
+
+mod tool_list;
 
 /// A running server, as used by the toolbox and its calls.
 pub(crate) struct ServerConnection {
@@ -289,13 +291,23 @@ impl ServerConnection {
         calls.contains(call)
     }
 
+    /// Sends a request.
+    pub(crate) async fn send(
+        &self,
+        request: ClientRequest,
+        meta: Option<RequestMetaObject>,
+        late_reply: Option<LateReply>,
+    ) -> Result<PendingRequest, RequestError> {
+        PendingRequest::send(&self.peer, &self.abandoned, request, meta, late_reply).await
+    }
+
     /// Sends a request and waits for its answer for at most this long.
     pub(crate) async fn request(
         &self,
         request: impl Into<ClientRequest>,
         limit: Duration,
     ) -> Result<RpcAnswer, RequestError> {
-        let mut request = PendingRequest::send(self, request.into(), None, None).await?;
+        let mut request = self.send(request.into(), None, None).await?;
         match timeout(limit, request.answer()).await {
             Ok(answer) => answer,
             Err(_) => Err(RequestError::Late),
@@ -322,21 +334,6 @@ impl ServerConnection {
             }
             first
         });
-    }
-}
-
-/// Extracts the answer from the result that `rmcp` carried.
-pub(crate) fn into_answer(
-    result: Result<ServerResult, ServiceError>,
-) -> Result<RpcAnswer, RequestError> {
-    match result {
-        Ok(ServerResult::CustomResult(custom)) => RpcAnswer::from_carried(custom.0),
-        Ok(_) | Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => {
-            Err(RequestError::Closed)
-        }
-        Err(ServiceError::McpError(error)) => Err(RequestError::Refused(Box::new(error))),
-        Err(ServiceError::Timeout { .. }) => Err(RequestError::Late),
-        Err(_) => Err(RequestError::Closed),
     }
 }
 

@@ -34,7 +34,7 @@
 //! | `child`, `environment`, [`guard`] | its process: start, environment, and guaranteed end |
 //! | `lines`, `scan`, `repair`, `message` | its output: bounded reading, and repair of invalid JSON |
 //! | `writer`, `mark` | its input, and proof that a request was not sent |
-//! | `transport`, `handshake`, `connection`, `request` | the protocol, by means of `rmcp` |
+//! | `transport`, `handshake`, `connection`, `request`, `answer` | the protocol, by means of `rmcp` |
 //! | `listing`, `mapping` | its tools and their results |
 //! | `gate` | review of its tool definitions by the embedding program |
 //! | `call`, `run`, `jobs` | a call: time limits, progress, tasks and questions |
@@ -42,6 +42,7 @@
 //! | `supervisor`, `toolbox`, `state` | restarts, the toolbox port, and the server's state |
 
 mod abandoned;
+mod answer;
 mod call;
 mod child;
 mod clock;

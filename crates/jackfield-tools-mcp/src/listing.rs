@@ -1,4 +1,4 @@
-//! The list of a server's tools, read page by page within limits.
+//! The list of a server's tools, built page by page within limits.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::tool::ToolSpec;
-use rmcp::model::{ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -14,10 +13,8 @@ use tokio::time::Instant;
 
 use crate::clock::after;
 use crate::config::{ClientSettings, ServerConfig};
-use crate::connection::ServerConnection;
 use crate::gate::{DefinitionGate, Review, review};
 use crate::mapping::definition::{self, MappedTool};
-use crate::request::RequestError;
 
 /// A list of a server's tools.
 #[derive(Clone, Debug)]
@@ -48,85 +45,6 @@ struct ListPage<'a> {
 }
 
 impl Listing {
-    /// Requests all tools of the server. Definitions whose text equals that in the previous list are not parsed
-    /// again.
-    ///
-    /// # Errors
-    ///
-    /// Why there is no list, in a sentence.
-    pub(crate) async fn read(
-        connection: &ServerConnection,
-        config: &ServerConfig,
-        settings: &ClientSettings,
-        previous: Option<&Self>,
-    ) -> Result<Self, String> {
-        let deadline = after(settings.list_limit);
-        let (changes, nth) = (connection.changes(), connection.next_listing_number());
-        let previous = previous.map(|before| &*before.defined).unwrap_or_default();
-        let mut partial = PartialList {
-            previous: previous.iter().map(|one| (one.source, one)).collect(),
-            ..PartialList::default()
-        };
-        let mut ttl = Duration::MAX;
-        let mut cursor: Option<String> = None;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let page = PaginatedRequestParams::default().with_cursor(cursor.clone());
-            let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(page));
-            let answer = match connection.request(request, left).await {
-                Ok(answer) => answer,
-                Err(RequestError::Closed) => return Err(connection.exit_reason().await),
-                Err(RequestError::Late) => {
-                    return Err(format!(
-                        "it did not list its tools within {} s",
-                        settings.list_limit.as_secs_f64()
-                    ));
-                }
-                // A server without tools need not support `tools/list`.
-                Err(RequestError::Refused(error))
-                    if error.code == ErrorCode::METHOD_NOT_FOUND && !connection.has_tools() =>
-                {
-                    break;
-                }
-                Err(RequestError::Unreadable(why)) => {
-                    return Err(format!("its list of tools cannot be read: {why}"));
-                }
-                Err(refused @ RequestError::Refused(_)) => {
-                    return Err(format!("it does not list its tools: {refused}"));
-                }
-            };
-            if let Some(sent) = answer.cut_from {
-                return Err(format!("its list of tools is too long: {sent} bytes"));
-            }
-            let page: ListPage<'_> = serde_json::from_str(&answer.text)
-                .map_err(|error| format!("its list of tools cannot be read: {error}"))?;
-            ttl = ttl.min(time_to_live(page.ttl_ms.as_ref()));
-            partial.add_page(&page.tools, config, settings);
-            // An empty cursor is valid.
-            cursor = page.next_cursor;
-            if let Some(end) = partial.end_reason(cursor.as_deref(), settings) {
-                partial.problems.push(end);
-                break;
-            }
-            if cursor.is_none() {
-                break;
-            }
-        }
-        let fresh_until = if connection.announces_changes() {
-            None
-        } else {
-            Some(after(ttl))
-        };
-        Ok(Self {
-            changes,
-            defined: partial.defined.into(),
-            fresh_until,
-            request_number: nth,
-            problems: partial.problems,
-            review: Review::default(),
-        })
-    }
-
     /// The same list after its review.
     pub(crate) async fn reviewed(mut self, gate: Option<&Arc<dyn DefinitionGate>>) -> Self {
         self.review = review(gate, definitions(&self.defined)).await;
@@ -146,12 +64,14 @@ impl Listing {
     }
 
     /// Whether the list is still valid by the server's time to live or its list changes.
-    pub(crate) fn is_fresh(&self, connection: &ServerConnection) -> bool {
+    ///
+    /// `changes` is the number of list changes so far, and `announces_changes` whether the server announces them.
+    pub(crate) fn is_fresh(&self, changes: u64, announces_changes: bool) -> bool {
         let fresh = match self.fresh_until {
-            None => connection.announces_changes(),
+            None => announces_changes,
             Some(until) => Instant::now() < until,
         };
-        fresh && self.is_unchanged(connection)
+        fresh && self.is_unchanged(changes)
     }
 
     /// Whether the list was requested after this number of requests.
@@ -159,9 +79,9 @@ impl Listing {
         self.request_number > times
     }
 
-    /// Whether the server has not announced a list change since.
-    pub(crate) fn is_unchanged(&self, connection: &ServerConnection) -> bool {
-        self.changes == connection.changes()
+    /// Whether the server has not announced a list change since; `changes` is their number so far.
+    pub(crate) const fn is_unchanged(&self, changes: u64) -> bool {
+        self.changes == changes
     }
 
     /// Whether the list has a tool of this name.
@@ -188,8 +108,7 @@ pub(crate) fn usable_tools(defined: &[MappedTool], review: &Review) -> Vec<ToolS
 }
 
 /// A list that is being read.
-#[derive(Default)]
-struct PartialList<'a> {
+pub(crate) struct PartialList<'a> {
     /// The definitions of the previous list, by the digests of their texts.
     previous: HashMap<Digest, &'a MappedTool>,
     cursors: HashSet<String>,
@@ -197,10 +116,72 @@ struct PartialList<'a> {
     names: HashSet<Arc<str>>,
     problems: Vec<String>,
     too_many: bool,
+    /// The shortest time to live of the pages.
+    ttl: Duration,
 }
 
-impl PartialList<'_> {
-    fn add_page(&mut self, page: &[&RawValue], config: &ServerConfig, settings: &ClientSettings) {
+impl<'a> PartialList<'a> {
+    /// A list without pages. Definitions whose text equals that in the previous list are not parsed again.
+    pub(crate) fn new(previous: Option<&'a Listing>) -> Self {
+        let previous = previous.map(|before| &*before.defined).unwrap_or_default();
+        Self {
+            previous: previous.iter().map(|one| (one.source, one)).collect(),
+            cursors: HashSet::new(),
+            defined: Vec::new(),
+            names: HashSet::new(),
+            problems: Vec::new(),
+            too_many: false,
+            ttl: Duration::MAX,
+        }
+    }
+
+    /// Adds the next page, as JSON text. Returns the cursor of the page after it, if it is to be requested.
+    ///
+    /// # Errors
+    ///
+    /// The text is not a page.
+    pub(crate) fn add_page(
+        &mut self,
+        text: &str,
+        config: &ServerConfig,
+        settings: &ClientSettings,
+    ) -> Result<Option<String>, serde_json::Error> {
+        let page: ListPage<'_> = serde_json::from_str(text)?;
+        self.ttl = self.ttl.min(time_to_live(page.ttl_ms.as_ref()));
+        self.add_tools(&page.tools, config, settings);
+        // An empty cursor is valid.
+        let next = page.next_cursor;
+        if let Some(end) = self.end_reason(next.as_deref(), settings) {
+            self.problems.push(end);
+            return Ok(None);
+        }
+        Ok(next)
+    }
+
+    /// The list of all pages, as the answer to the request of this number. `changes` is the number of list changes
+    /// before it, and `announces_changes` whether the server announces them.
+    pub(crate) fn finish(
+        self,
+        changes: u64,
+        request_number: u64,
+        announces_changes: bool,
+    ) -> Listing {
+        let fresh_until = if announces_changes {
+            None
+        } else {
+            Some(after(self.ttl))
+        };
+        Listing {
+            changes,
+            defined: self.defined.into(),
+            fresh_until,
+            request_number,
+            problems: self.problems,
+            review: Review::default(),
+        }
+    }
+
+    fn add_tools(&mut self, page: &[&RawValue], config: &ServerConfig, settings: &ClientSettings) {
         for text in page {
             if self.defined.len() >= settings.most_tools {
                 self.too_many = true;

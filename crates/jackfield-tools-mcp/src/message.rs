@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::answer::RpcAnswer;
 use crate::lines::Line;
 use crate::repair::{repaired, trim_partial_character};
-use crate::request::RequestError;
 use crate::scan::{IdFinder, complete_truncated};
 
 /// A message of a server.
@@ -41,18 +41,6 @@ pub(crate) enum ServerMessage {
 pub(crate) struct ReadMessage {
     pub(crate) repaired: bool,
     pub(crate) message: ServerMessage,
-}
-
-/// The response to a request, as JSON text that the requester parses.
-///
-/// It is not parsed here, as a list with one invalid tool is still a list, and as text may be nested deeper than a
-/// parser's limit.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct RpcAnswer {
-    /// The size of the message in bytes, if the text is only its beginning, completed to valid JSON.
-    pub(crate) cut_from: Option<usize>,
-    /// The JSON text.
-    pub(crate) text: String,
 }
 
 #[derive(Deserialize)]
@@ -184,48 +172,6 @@ pub(crate) fn error_data(text: &str) -> ErrorData {
         code: ErrorCode(code.unwrap_or(ErrorCode::INTERNAL_ERROR.0)),
         data: object.get("data").cloned(),
         message: message.unwrap_or("no reason given").to_owned().into(),
-    }
-}
-
-/// `rmcp` carries a response as a result of an unknown type, which it does not parse.
-impl From<RpcAnswer> for Value {
-    fn from(answer: RpcAnswer) -> Self {
-        match answer.cut_from {
-            None => Self::String(answer.text),
-            Some(sent) => Self::Array(vec![Self::String(answer.text), sent.into()]),
-        }
-    }
-}
-
-/// An unreadable response in the form in which `rmcp` carries it.
-pub(crate) fn carried_unreadable(why: String) -> Value {
-    serde_json::json!({ "unreadable": why })
-}
-
-impl RpcAnswer {
-    /// Converts the carried value back.
-    pub(crate) fn from_carried(carried: Value) -> Result<Self, RequestError> {
-        match carried {
-            Value::String(text) => Ok(Self {
-                cut_from: None,
-                text,
-            }),
-            Value::Array(parts) => {
-                let [Value::String(text), sent] = &parts[..] else {
-                    return Err(RequestError::Closed);
-                };
-                let cut_from = sent.as_u64().and_then(|sent| usize::try_from(sent).ok());
-                let text = text.clone();
-                Ok(Self { cut_from, text })
-            }
-            Value::Object(fields) => {
-                let why = fields.get("unreadable").and_then(Value::as_str);
-                Err(why.map_or(RequestError::Closed, |why| {
-                    RequestError::Unreadable(why.to_owned())
-                }))
-            }
-            Value::Bool(_) | Value::Null | Value::Number(_) => Err(RequestError::Closed),
-        }
     }
 }
 

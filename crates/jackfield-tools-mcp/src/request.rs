@@ -4,30 +4,15 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientNotification, ClientRequest,
-    ErrorData, GetExtensions as _, RequestId, RequestMetaObject, ServerResult,
+    GetExtensions as _, RequestId, RequestMetaObject, ServerResult,
 };
 use rmcp::service::{PeerRequestOptions, ServiceError};
 use rmcp::{Peer, RoleClient};
-use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::abandoned::{AbandonedRequests, LateReply};
-use crate::connection::{ServerConnection, into_answer};
+use crate::answer::{RequestError, RpcAnswer, into_answer};
 use crate::mark::{RequestMark, RequestProgress};
-use crate::message::RpcAnswer;
-
-/// Why a request has no answer.
-#[derive(Clone, Debug, Error)]
-pub(crate) enum RequestError {
-    #[error("the connection closed")]
-    Closed,
-    #[error("it did not answer in time")]
-    Late,
-    #[error("its answer cannot be read: {0}")]
-    Unreadable(String),
-    #[error("{} ({})", .0.message, .0.code.0)]
-    Refused(Box<ErrorData>),
-}
 
 /// A request in flight. Dropping it cancels it at the server, if it was sent.
 pub(crate) struct PendingRequest {
@@ -50,8 +35,10 @@ pub(crate) enum RequestEvent {
 }
 
 impl PendingRequest {
+    /// Sends a request to this server.
     pub(crate) async fn send(
-        connection: &ServerConnection,
+        peer: &Peer<RoleClient>,
+        abandoned: &Arc<AbandonedRequests>,
         mut request: ClientRequest,
         meta: Option<RequestMetaObject>,
         late_reply: Option<LateReply>,
@@ -60,11 +47,10 @@ impl PendingRequest {
         request.extensions_mut().insert(mark.clone());
         let mut options = PeerRequestOptions::no_options();
         options.meta = meta;
-        let peer = &connection.peer;
         let sent = peer.send_request_with_option(request, options).await;
         let handle = sent.map_err(|_| RequestError::Closed)?;
         Ok(Self {
-            abandoned: Arc::clone(&connection.abandoned),
+            abandoned: Arc::clone(abandoned),
             late_reply,
             answer: handle.rx,
             mark,

@@ -14,14 +14,13 @@ use rmcp::model::{
 use serde_json::Value;
 use tokio::time::sleep;
 
+use crate::answer::{RequestError, RpcAnswer};
 use crate::call::{CallLimits, CallReply, ServerCall};
 use crate::connection::ServerConnection;
 use crate::jobs::{
     InputRequest, JobHandleForm, Questions, TaskJob, TaskState, task_id, task_state,
 };
 use crate::mapping::outcome;
-use crate::message::RpcAnswer;
-use crate::request::RequestError;
 
 /// A call in flight.
 pub(crate) struct CallRun<'a> {

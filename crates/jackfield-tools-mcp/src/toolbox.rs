@@ -203,22 +203,23 @@ impl McpToolbox {
     async fn listing(&self, connection: &ServerConnection) -> Result<Arc<Listing>, String> {
         let listings_before = connection.listing_count();
         let known = connection.listing.read().await.clone();
-        if let Some(listing) = known.filter(|listing| listing.is_fresh(connection)) {
+        if let Some(listing) = known.filter(|listing| connection.is_fresh(listing)) {
             return Ok(listing);
         }
         let mut slot = connection.listing.write().await;
         // Another request may have listed them meanwhile. A list requested after this method began is as good as a
         // new one, so many concurrent requests cause two listings at most.
         let is_current = |listing: &Listing| {
-            listing.is_fresh(connection)
-                || listing.is_requested_after(listings_before) && listing.is_unchanged(connection)
+            connection.is_fresh(listing)
+                || listing.is_requested_after(listings_before)
+                    && listing.is_unchanged(connection.changes())
         };
         if let Some(listing) = slot.as_ref().filter(|listing| is_current(listing)) {
             return Ok(Arc::clone(listing));
         }
         let shared = &self.shared;
         let (config, settings, previous) = (&shared.config, &shared.settings, slot.as_deref());
-        let listing = Listing::read(connection, config, settings, previous).await?;
+        let listing = connection.list_tools(config, settings, previous).await?;
         let listing = Arc::new(listing.reviewed(self.gate.as_ref()).await);
         *slot = Some(Arc::clone(&listing));
         drop(slot);
@@ -269,7 +270,7 @@ impl McpToolbox {
         // An unknown tool makes the server list its tools once more; a server need not support lists.
         let listed = {
             let known = connection.listing.read().await.clone();
-            known.filter(|listing| listing.is_unchanged(connection))
+            known.filter(|listing| listing.is_unchanged(connection.changes()))
         };
         let listed = match listed {
             Some(listing) => Some(listing),

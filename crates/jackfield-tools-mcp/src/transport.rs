@@ -14,11 +14,11 @@ use tokio::io::AsyncBufRead;
 use tokio::sync::watch;
 
 use crate::abandoned::AbandonedRequests;
+use crate::answer::{RequestError, carried_unreadable};
 use crate::lines::Lines;
 use crate::log::Log;
 use crate::mark::{RequestMark, RequestsInFlight};
-use crate::message::{ReadMessage, ServerMessage, carried_unreadable};
-use crate::request::RequestError;
+use crate::message::{ReadMessage, ServerMessage};
 use crate::writer::ServerWriter;
 
 /// A child process's pipes as a transport of `rmcp`.
