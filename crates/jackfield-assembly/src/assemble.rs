@@ -17,12 +17,14 @@ use jackfield_store_memory::MemoryJournal;
 use jackfield_tools_builtin::Builtins;
 
 use crate::config::{Config, KeySource, ProviderConfig};
+use crate::factory::{ProviderFactory, ProviderSettings};
 use crate::place::{ConfigError, ConfigProblem, Origin};
-use crate::registry::{ProviderFactory, ProviderSettings, Registry};
-use crate::servers::{ServerPaths, ServerToolbox};
+use crate::registry::Registry;
+use crate::servers::{CommonSettings, ServerToolbox};
 use crate::surroundings::{Environment, read_small};
-use crate::web;
 use jackfield_engine::near::did_you_mean;
+
+mod web_tools;
 
 /// An engine with the default options of its turns.
 #[derive(Debug)]
@@ -229,14 +231,16 @@ impl Registry {
         let (joined, taken) = self.join(config, builder);
         builder = joined;
         problems.extend(taken);
-        let places = ServerPaths {
+        let common = CommonSettings {
             cache: config.cache.as_deref(),
             data: config.data.as_deref(),
+            guarded: self.guarded,
+            redact_details: self.redact_details,
             start_wait: config.start_wait,
             pin_notice: Arc::default(),
         };
         let servers = config.servers.values();
-        let servers = servers.map(|one| ServerToolbox::new(one, environment, &places, self));
+        let servers = servers.map(|one| ServerToolbox::new(one, environment, &common));
         let servers: Vec<ServerToolbox> = servers.collect();
         // Names from a server's id take precedence over configured prefixes.
         for prefixed in [false, true] {
@@ -246,7 +250,7 @@ impl Registry {
                 }
             }
         }
-        builder = web::join(config, environment, builder, self.redact_details)?;
+        builder = web_tools::join(config, environment, builder, self.redact_details)?;
         let is_there = |id: &_| {
             let own = self.toolboxes.iter().map(|toolbox| toolbox.id());
             let mut known = servers.iter().map(|server| &server.config.id).chain(own);
@@ -392,7 +396,7 @@ fn transport(config: &Config) -> Result<Transport, ConfigProblem> {
 }
 
 /// The problem of an invalid network configuration.
-pub(crate) fn unreachable(config: &Config, error: &TransportError) -> ConfigProblem {
+fn unreachable(config: &Config, error: &TransportError) -> ConfigProblem {
     let proxy = config.network.proxy.as_ref();
     let place = proxy.map_or_else(|| Origin::Default.into(), |(_, place)| place.clone());
     let cause = error.source().map(|cause| format!(": {cause}"));

@@ -9,8 +9,8 @@ use jackfield_provider_claude::config::{ClaudeConfig, KeyHeader};
 use jackfield_provider_claude::upstream::upstream;
 use serde_json::Value;
 
+use crate::factory::{ProviderFactory, ProviderSettings};
 use crate::quirks;
-use crate::registry::{ProviderFactory, ProviderSettings};
 
 /// Builds models behind the Claude Messages API.
 pub(crate) struct ClaudeFactory;

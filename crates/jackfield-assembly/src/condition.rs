@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jackfield_ports::journal::admin::{JournalAdmin, RestoredState};
 
-use crate::journal::OpenJournal;
+use crate::open_journal::OpenJournal;
 
 /// The condition of the journal.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

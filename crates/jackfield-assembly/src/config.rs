@@ -16,12 +16,13 @@ use jackfield_provider_kit::guarded::Allowed;
 use serde_json::Value;
 
 use crate::approvals::ApprovalsConfig;
-use crate::file::prices::{self, CURRENCY, Prices};
 use crate::journal::JournalConfig;
-use crate::openai::PRESETS;
 use crate::place::{ConfigProblem, Origin, ValueSource};
+use crate::presets::PRESETS;
+use crate::prices::{self, CURRENCY, Prices};
 use crate::serve::ServeConfig;
 use crate::servers::McpServerEntry;
+use crate::values::parse_model;
 use crate::web::Web;
 use jackfield_engine::near::did_you_mean;
 
@@ -173,6 +174,12 @@ impl Config {
         }
     }
 
+    /// The file of a SQLite journal; `None` for other kinds, or if the user has no data folder.
+    #[must_use]
+    pub fn journal_file(&self) -> Option<PathBuf> {
+        self.journal.file(self.data.as_deref())
+    }
+
     /// Resolves an alias or `provider/model`.
     ///
     /// # Errors
@@ -305,16 +312,6 @@ impl ProviderConfig {
             *path = resolve(text);
         }
     }
-}
-
-/// Parses `provider/model`. The model name may contain more slashes.
-pub(crate) fn parse_model(name: &str) -> Option<ModelRef> {
-    let (provider, model) = name.split_once('/')?;
-    let filled = !provider.is_empty() && !model.trim().is_empty();
-    filled.then(|| ModelRef {
-        model: model.into(),
-        provider: provider.into(),
-    })
 }
 
 /// A system prompt of one part; empty if the text is blank.

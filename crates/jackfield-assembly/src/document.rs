@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::form::{Form, ValueForm};
 use crate::place::{ConfigProblem, Origin, ValueSource};
-use crate::values::any;
+use crate::values::{any, with_article};
 use jackfield_engine::near::did_you_mean;
 
 /// Reads one file, and collects all problems in it.
@@ -338,14 +338,4 @@ pub(crate) fn quoted(name: &str) -> String {
         "\""
     };
     format!("{quote}{name}{quote}")
-}
-
-/// The name of a type, with its article.
-pub(crate) fn with_article(kind: &str) -> String {
-    let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) {
-        "an"
-    } else {
-        "a"
-    };
-    format!("{article} {kind}")
 }

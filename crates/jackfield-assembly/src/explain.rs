@@ -10,8 +10,8 @@ use jackfield_provider_kit::transport::TransportSettings;
 use serde_json::{Value, json};
 
 use crate::config::{Config, DEFAULT_PROMPT};
-use crate::file::prices::CURRENCY;
 use crate::place::{Origin, ValueSource};
+use crate::prices::CURRENCY;
 use crate::redact;
 use crate::serve::{ApprovalsMode, DisconnectSetting, LogFormat};
 use crate::servers::McpServerEntry;

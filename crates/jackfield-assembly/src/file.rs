@@ -1,7 +1,6 @@
 //! Reads one configuration file over the previous ones.
 
 mod extensions;
-pub(crate) mod prices;
 mod providers;
 mod response_format;
 mod sections;
@@ -18,11 +17,11 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::system_prompt::PartOrigin;
 use toml::de::DeValue;
 
-use crate::config::{Config, parse_model, system_prompt};
+use crate::config::{Config, system_prompt};
 use crate::document::{AskedKey, DocumentReader, LineEnds, ParsedFile, Section};
 use crate::form::{self, ValueForm};
 use crate::place::{ConfigProblem, Origin, ValueSource};
-use crate::values;
+use crate::values::{self, parse_model};
 
 /// The merged files, environment and flags, before names are resolved.
 #[derive(Debug, Default)]
@@ -142,7 +141,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     aliases(draft, root.section("aliases"), mine);
     mcp(draft, root.section("mcp"), trust);
     let config = &mut draft.config;
-    prices::read(&mut config.prices, root.section("prices"), trust);
+    sections::prices(&mut config.prices, root.section("prices"), trust);
     providers::read(&mut config.providers, root.section("providers"), trust);
     system(config, root.section("system"));
     sections::approvals(&mut config.approvals, root.section("approvals"), trust);

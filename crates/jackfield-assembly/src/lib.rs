@@ -20,15 +20,20 @@ mod claude;
 mod condition;
 mod config;
 mod document;
+mod expand;
 mod explain;
+mod factory;
 mod file;
 mod form;
 mod init;
 mod journal;
 mod load;
+mod open_journal;
 mod openai;
 mod others;
 mod place;
+mod presets;
+mod prices;
 mod quirks;
 mod redact;
 mod registry;
@@ -46,17 +51,15 @@ pub use self::bounded_file::read_at_most;
 pub use self::condition::{Condition, Damage, damage_help, restored_help};
 pub use self::config::{Config, KeySource, Network, ProviderConfig};
 pub use self::explain::Explanation;
+pub use self::factory::{JournalFactory, JournalSettings, ProviderFactory, ProviderSettings};
 pub use self::file::keys;
 pub use self::init::{LocalFindings, LocalServer};
-pub use self::journal::{
-    JournalConfig, JournalKind, JournalOpenError, NoJournalReason, OpenJournal, ReadOnly,
-};
+pub use self::journal::{JournalConfig, JournalKind};
 pub use self::load::{Flags, load};
+pub use self::open_journal::{JournalOpenError, NoJournalReason, OpenJournal, ReadOnly};
 pub use self::others::{FoundServers, found_servers};
 pub use self::place::{ConfigError, ConfigProblem, Origin, ValueSource};
-pub use self::registry::{
-    JournalFactory, JournalSettings, ProviderFactory, ProviderSettings, Registry,
-};
+pub use self::registry::Registry;
 pub use self::schema::servers_schema;
 pub use self::searched_files::{FileState, SearchedFile, searched_files};
 pub use self::serve::{

@@ -2,117 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use jackfield_engine::{EngineBuilder, ToolboxStatus};
-use jackfield_ports::chat_model::{BoxError, ChatModel};
-use jackfield_ports::journal::Journal;
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_ports::toolbox_source::ToolboxSource;
-use jackfield_ports::upstream::Upstream;
-use jackfield_provider_kit::secret::Secret;
-use jackfield_provider_kit::transport::Transport;
-use serde_json::Value;
 
 use crate::claude::ClaudeFactory;
 use crate::config::Config;
-use crate::openai::{OpenAiFactory, PRESETS};
+use crate::factory::{JournalFactory, ProviderFactory};
+use crate::openai::OpenAiFactory;
 use crate::place::{ConfigProblem, Origin};
+use crate::presets::PRESETS;
 use crate::web;
-
-/// Builds providers of one kind.
-///
-/// A third party adds its own with [`Registry::provider`].
-pub trait ProviderFactory: Send + Sync {
-    /// The default environment variable of its key; `None` if it needs no key.
-    fn key_variable(&self) -> Option<&str> {
-        None
-    }
-
-    /// The page where a person gets a key.
-    fn key_page(&self) -> Option<&str> {
-        None
-    }
-
-    /// The names of the options of this kind.
-    fn options(&self) -> &[&str] {
-        &[]
-    }
-
-    /// Builds a provider. No connection is opened yet, and a missing key is no error yet.
-    ///
-    /// # Errors
-    ///
-    /// A sentence about the invalid setting, without any key.
-    fn build(&self, settings: ProviderSettings) -> Result<Arc<dyn ChatModel>, BoxError>;
-
-    /// The upstream of a provider with these settings: its own API, for requests that need no translation; `None`
-    /// if it has none, as by default. No connection is opened yet, and a missing key is no error yet.
-    ///
-    /// # Errors
-    ///
-    /// A sentence about the invalid setting, without any key.
-    fn upstream(
-        &self,
-        _settings: &ProviderSettings,
-    ) -> Result<Option<Arc<dyn Upstream>>, BoxError> {
-        Ok(None)
-    }
-}
-
-/// The settings of a provider.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct ProviderSettings {
-    /// The address, if it differs from that of the kind.
-    pub base_url: Option<Arc<str>>,
-    /// The key, if there is one.
-    pub key: Option<Secret>,
-    /// Why a required key is missing, in one sentence for the sender of a request.
-    pub missing_key: Option<String>,
-    /// The provider's name in the configuration.
-    pub name: Arc<str>,
-    /// The options of this kind; only those that the factory names.
-    pub options: BTreeMap<Arc<str>, Value>,
-    /// The HTTP transport, shared by all providers.
-    pub transport: Transport,
-}
-
-/// Opens journals of one kind.
-///
-/// A third party adds its own with [`Registry::journal`].
-pub trait JournalFactory: Send + Sync {
-    /// The names of the options of this kind, beside `path` and `max_size`.
-    fn options(&self) -> &[&str] {
-        &[]
-    }
-
-    /// Opens the journal. It is called on a thread that may block, within a Tokio runtime.
-    ///
-    /// # Errors
-    ///
-    /// Why the journal cannot be opened, without passwords.
-    fn open(&self, settings: JournalSettings) -> Result<Arc<dyn Journal>, BoxError>;
-}
-
-/// The settings of a journal.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct JournalSettings {
-    /// The user's folder for data, if there is one.
-    pub data: Option<PathBuf>,
-    /// The name of the kind.
-    pub kind: Arc<str>,
-    /// The maximum size in bytes; `None` for no limit.
-    pub max_size: Option<u64>,
-    /// The options of this kind; only those that the factory names.
-    pub options: BTreeMap<Arc<str>, Value>,
-    /// The configured path.
-    pub path: Option<PathBuf>,
-    /// Whether the journal is only read, so that it need not be writable.
-    pub reads_only: bool,
-}
 
 /// The kinds of providers and journals, and the toolboxes beside the configured ones.
 #[derive(Clone)]

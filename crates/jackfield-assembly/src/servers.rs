@@ -1,7 +1,6 @@
 //! MCP servers: their configuration, and their toolboxes.
 
 mod comments;
-pub(crate) mod expand;
 mod fields;
 mod foreign;
 mod lines;
@@ -26,7 +25,7 @@ use jackfield_tools_mcp::{GuardProgram, Patterns};
 pub use self::pins::{AcceptError, ChangedTool};
 pub use self::read::server_keys;
 pub(crate) use self::read::{ServersFile, json, read};
-pub(crate) use self::toolbox::ServerPaths;
+pub(crate) use self::toolbox::CommonSettings;
 pub use self::toolbox::{ServerStatus, ServerTest, ServerToolbox};
 use crate::place::{Origin, ValueSource};
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::price::Money;
+use jackfield_domain::request::ModelRef;
 use serde_json::Value;
 use toml::de::DeValue;
 
-use crate::document::with_article;
 use jackfield_engine::near::did_you_mean;
 
 /// Parses a string.
@@ -150,6 +150,16 @@ pub fn size_in_bytes(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| format!("`{text}` is not a size such as \"256KiB\" or \"4MB\""))
 }
 
+/// Parses `provider/model`. The model name may contain more slashes.
+pub(crate) fn parse_model(name: &str) -> Option<ModelRef> {
+    let (provider, model) = name.split_once('/')?;
+    let filled = !provider.is_empty() && !model.trim().is_empty();
+    filled.then(|| ModelRef {
+        model: model.into(),
+        provider: provider.into(),
+    })
+}
+
 /// Parses one of these words.
 pub(crate) fn one_of<T: Clone>(
     words: &[(&str, T)],
@@ -188,6 +198,16 @@ fn expected(what: &str, found: &DeValue<'_>) -> String {
         "{what} was expected, not {}",
         with_article(found.type_str())
     )
+}
+
+/// The name of a type, with its article.
+pub(crate) fn with_article(kind: &str) -> String {
+    let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    };
+    format!("{article} {kind}")
 }
 
 /// A hundred years: the clock's range ends not much later.

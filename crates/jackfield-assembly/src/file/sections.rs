@@ -20,6 +20,7 @@ use crate::file::{Trust, extensions, response_format, trust_help};
 use crate::form::{self, ValueForm};
 use crate::journal::{JournalConfig, JournalKind};
 use crate::place::{ConfigProblem, ValueSource};
+use crate::prices::{self, Prices};
 use crate::values::{at_least_one, filled, money, one_of, size, texts};
 
 /// Reads `[budget]`.
@@ -65,6 +66,16 @@ pub(crate) fn approvals(approvals: &mut ApprovalsConfig, mut section: Section<'_
         approvals.tool = Some(tool);
     }
     section.finish();
+}
+
+/// Reads `[prices]`.
+pub(crate) fn prices(prices: &mut Prices, section: Section<'_>, trust: Trust) {
+    if let (Trust::Found, Some(place)) = (trust, section.first_place()) {
+        let help = trust_help(&place);
+        let message = "a file that was merely found does not say what anything costs";
+        section.problem(ConfigProblem::new(place, message).with_help(help));
+    }
+    prices::read(prices, section);
 }
 
 /// Reads `[journal]`.

@@ -11,8 +11,7 @@ use jackfield_tools_mcp::{
     ClientSettings, Era, GuardProgram, McpToolbox, ServerConfig, ServerFault,
 };
 
-use crate::registry::Registry;
-use crate::servers::expand::expand;
+use crate::expand::expand;
 use crate::servers::managed_server::{BrokenServer, ManagedServer, StartReport};
 use crate::servers::memory::ToolListFile;
 use crate::servers::pins::{AcceptError, ChangedTool, PinNotice, Pins};
@@ -36,13 +35,17 @@ enum ServerSource {
     Broken(ServerFault, Arc<StartReport>),
 }
 
-/// Settings common to all servers: the folders for their files, and the wait for their start.
+/// The settings common to all servers.
 #[derive(Clone, Debug)]
-pub(crate) struct ServerPaths<'a> {
+pub(crate) struct CommonSettings<'a> {
     /// The cache folder.
     pub(crate) cache: Option<&'a Path>,
     /// The folder of durable data.
     pub(crate) data: Option<&'a Path>,
+    /// Whether they run under a guard process.
+    pub(crate) guarded: bool,
+    /// Whether errors that remote clients see omit details of this machine.
+    pub(crate) redact_details: bool,
     pub(crate) start_wait: Duration,
     pub(crate) pin_notice: PinNotice,
 }
@@ -94,28 +97,27 @@ pub struct ServerTest {
 }
 
 impl ServerToolbox {
-    /// A server with these folders for its files.
+    /// A server with these settings.
     pub(crate) fn new(
         config: &McpServerEntry,
         environment: &Environment,
-        places: &ServerPaths<'_>,
-        registry: &Registry,
+        common: &CommonSettings<'_>,
     ) -> Self {
         let kind = if !config.enabled {
             ServerSource::Off
         } else {
             match expand_config(config, environment) {
                 Ok(server) => {
-                    let memory = places.cache.map(|cache| ToolListFile::new(cache, config));
-                    let pins = Pins::new(places.data, config, &places.pin_notice);
-                    let mcp = McpToolbox::new(server, settings(config, registry));
-                    let start_report = StartReport::new(config.id.clone(), registry.redact_details);
+                    let memory = common.cache.map(|cache| ToolListFile::new(cache, config));
+                    let pins = Pins::new(common.data, config, &common.pin_notice);
+                    let mcp = McpToolbox::new(server, settings(config, common));
+                    let start_report = StartReport::new(config.id.clone(), common.redact_details);
                     let running = ManagedServer::new(mcp, memory, pins, config, start_report);
-                    let prompt = Prompt::new(running, places.start_wait, registry.redact_details);
+                    let prompt = Prompt::new(running, common.start_wait, common.redact_details);
                     ServerSource::Usable(Arc::new(prompt))
                 }
                 Err(fault) => {
-                    let start_report = StartReport::new(config.id.clone(), registry.redact_details);
+                    let start_report = StartReport::new(config.id.clone(), common.redact_details);
                     ServerSource::Broken(fault, Arc::new(start_report))
                 }
             }
@@ -348,12 +350,12 @@ fn expand_config(
     Ok(server)
 }
 
-fn settings(config: &McpServerEntry, registry: &Registry) -> ClientSettings {
+fn settings(config: &McpServerEntry, common: &CommonSettings<'_>) -> ClientSettings {
     let mut settings = ClientSettings {
-        expose_faults: !registry.redact_details,
+        expose_faults: !common.redact_details,
         ..ClientSettings::default()
     };
-    if registry.guarded {
+    if common.guarded {
         // If the path of this program is unknown, there is no guard.
         settings.guard = GuardProgram::this_program(GUARD).ok();
     }

@@ -3,14 +3,98 @@
 use std::sync::Arc;
 
 use jackfield_ports::chat_model::BoxError;
+use jackfield_ports::journal::Journal;
+use jackfield_store_memory::MemoryJournal;
 use jackfield_store_sqlite::{OpenError, Options, ReadOnlyJournal, SqliteJournal};
 use thiserror::Error;
 
-use super::{JournalKind, MEMORY, OpenJournal, SQLITE};
 use crate::config::Config;
+use crate::factory::{JournalFactory, JournalSettings};
+use crate::journal::{JournalKind, MEMORY, SQLITE};
 use crate::place::{ConfigProblem, Origin, ValueSource};
-use crate::registry::{JournalFactory, JournalSettings, Registry};
+use crate::registry::Registry;
 use jackfield_engine::near::{DID_YOU_MEAN, did_you_mean};
+
+/// An open journal.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct OpenJournal {
+    /// The journal.
+    pub journal: Arc<dyn Journal>,
+    /// The reason why the file is open for reading only, if it is.
+    pub read_only: Option<ReadOnly>,
+    /// The reason why the journal is in memory although that was not configured.
+    pub not_persisted: Option<NoJournalReason>,
+}
+
+/// A file that is open for reading only.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ReadOnly {
+    /// The chain of causes, the first cause first.
+    pub causes: Vec<String>,
+}
+
+/// The reason why conversations are not stored.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct NoJournalReason {
+    /// The chain of causes, the first cause first.
+    pub causes: Vec<String>,
+    /// Help.
+    pub help: &'static str,
+}
+
+impl OpenJournal {
+    /// A journal in memory, for the life of the process.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self::opened(Arc::new(MemoryJournal::default()))
+    }
+
+    /// A journal in memory for short-lived sessions, without listing and search.
+    #[must_use]
+    pub fn ephemeral() -> Self {
+        Self::opened(Arc::new(MemoryJournal::new().ephemeral()))
+    }
+
+    fn not_persisted(causes: Vec<String>) -> Self {
+        let help = HELP;
+        Self {
+            not_persisted: Some(NoJournalReason { causes, help }),
+            ..Self::in_memory()
+        }
+    }
+
+    fn opened(journal: Arc<dyn Journal>) -> Self {
+        Self {
+            journal,
+            read_only: None,
+            not_persisted: None,
+        }
+    }
+
+    fn read_only(journal: ReadOnlyJournal, causes: Vec<String>) -> Self {
+        Self {
+            read_only: Some(ReadOnly { causes }),
+            ..Self::opened(Arc::new(journal))
+        }
+    }
+
+    /// Writes what was requested so far, and releases every session. Afterwards everything else fails.
+    pub async fn close(&self) {
+        self.journal.close().await;
+    }
+}
+
+impl std::fmt::Debug for OpenJournal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenJournal")
+            .field("read_only", &self.read_only)
+            .field("unkept", &self.not_persisted)
+            .finish_non_exhaustive()
+    }
+}
 
 /// The error for a configured journal that cannot be opened.
 #[derive(Debug, Error)]
@@ -246,3 +330,7 @@ const NO_FOLDER: &str = "the user has no folder for data";
 /// Help for a read-only file.
 const WRITABLE: &str = "give yourself the right to write to the file and to its folder, or copy both it and what \
                         stands beside it to a folder that can be written, and name the copy with `--db FILE`";
+
+/// Help if conversations are not stored.
+const HELP: &str = "name a file that can be written with `--db FILE` or JACKFIELD_DB, or say \
+                    `kind = \"memory\"` under [journal]";

@@ -7,12 +7,10 @@ use std::sync::Arc;
 use jackfield_domain::price::{Money, Price, PriceList};
 use jackfield_domain::request::ModelRef;
 
-use crate::config::parse_model;
 use crate::document::{DocumentReader, Section};
-use crate::file::{Trust, trust_help};
 use crate::form::{self, ValueForm};
 use crate::place::{ConfigProblem, ValueSource};
-use crate::values::money;
+use crate::values::{money, parse_model};
 
 /// The prices of a model as written, before the currency is known.
 #[derive(Clone, Debug)]
@@ -46,12 +44,7 @@ impl PriceEntry {
 pub(crate) type Prices = BTreeMap<ModelRef, PriceEntry>;
 
 /// Reads `[prices]`.
-pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
-    if let (Trust::Found, Some(place)) = (trust, section.first_place()) {
-        let help = trust_help(&place);
-        let message = "a file that was merely found does not say what anything costs";
-        section.problem(ConfigProblem::new(place, message).with_help(help));
-    }
+pub(crate) fn read(prices: &mut Prices, section: Section<'_>) {
     let names = section.again();
     for entry in section.entries() {
         let mut table = Section::of(&names, &entry);
@@ -110,7 +103,7 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
 pub(crate) fn built_in() -> Prices {
     let mut prices = Prices::new();
     let reader = DocumentReader::new(Path::new("prices.toml"), BUILT_IN);
-    let _read = reader.read(|root| read(&mut prices, root, Trust::Own));
+    let _read = reader.read(|root| read(&mut prices, root));
     prices
 }
 
@@ -128,7 +121,7 @@ fn per_million(value: &toml::de::DeValue<'_>) -> Result<Money, String> {
 /// The currency of [`built_in`].
 pub(crate) const CURRENCY: &str = "USD";
 
-const BUILT_IN: &str = include_str!("../prices.toml");
+const BUILT_IN: &str = include_str!("prices.toml");
 const MILLION: u64 = 1_000_000;
 /// The default source of a price in a file.
 const OWN: &str = "configuration";

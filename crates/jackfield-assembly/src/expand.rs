@@ -1,4 +1,4 @@
-//! Expands `${NAME}` in the configuration of a server.
+//! Expands `${NAME}` in the configuration of servers and web APIs.
 
 use crate::surroundings::Environment;
 
