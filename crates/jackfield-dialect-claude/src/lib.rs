@@ -6,7 +6,7 @@
 //! | to the vendor, as a client | from a client, as a server |
 //! |---|---|
 //! | [`request::to_wire`] | [`request::from_wire`] |
-//! | [`stream::Decoder`], [`reply::from_wire`] | [`stream::Encoder`], [`reply::to_wire`] |
+//! | [`stream::Decoder`] | [`stream::Encoder`], [`reply::to_wire`] |
 //! | [`error::classify`] | [`error::to_wire`] |
 //! | [`models::from_wire`] | [`models::page`], [`models::model_body`] |
 //!
@@ -19,6 +19,7 @@
 pub mod error;
 pub mod models;
 pub mod options;
+pub mod property_names;
 pub mod reply;
 pub mod request;
 pub mod serve;

@@ -1,4 +1,4 @@
-//! Replies: reads a whole one as the deltas of a stream, and maps a domain reply to a message.
+//! Replies: maps a domain reply to a message, and has what streams and whole replies share.
 
 mod ending;
 mod outgoing;
@@ -6,30 +6,13 @@ pub(crate) mod server_calls;
 pub(crate) mod state;
 
 use jackfield_domain::block::Annotation;
-use jackfield_domain::delta::Delta;
-use jackfield_domain::opaque::StateOwner;
-use jackfield_domain::reply::ReplyEnd;
 use serde_json::Value;
 
 use crate::DIALECT;
-use crate::stream::{DecodeError, Decoder};
-use crate::wire;
 
 pub(crate) use ending::{finish_reason, stop_reason, usage_from_wire, usage_to_wire};
 pub use outgoing::to_wire;
 pub(crate) use outgoing::{input, text_of_media};
-
-/// A whole reply as the deltas of an equivalent stream.
-///
-/// # Errors
-///
-/// [`DecodeError`] if a block is malformed, or the stop reason is missing.
-pub fn from_wire(
-    message: &wire::Message,
-    owner: &StateOwner,
-) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
-    Decoder::new(owner.clone()).decode_message(message)
-}
 
 /// A citation in the vendor's form.
 pub(crate) fn annotation(json: Value) -> Annotation {

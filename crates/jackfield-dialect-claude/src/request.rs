@@ -5,7 +5,6 @@ mod conversation;
 mod extensions;
 mod incoming;
 mod outcomes;
-mod property_names;
 mod schema;
 mod settings;
 mod tools;
@@ -23,7 +22,6 @@ pub(crate) use extensions::BETAS;
 pub use incoming::{from_wire, parse};
 pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;
-pub use property_names::PropertyNames;
 
 /// The default `max_tokens`, which Claude always requires.
 pub const DEFAULT_MAX_TOKENS: u64 = 8192;

@@ -15,9 +15,10 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::system_prompt::PartOrigin;
 use serde_json::Value;
 
+use super::Unsupported;
 use super::extensions::SYSTEM;
-use super::{PropertyNames, Unsupported};
 use crate::options::Profile;
+use crate::property_names::PropertyNames;
 use crate::reply::state;
 use crate::{DIALECT, wire};
 

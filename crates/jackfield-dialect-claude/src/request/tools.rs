@@ -11,9 +11,9 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
 use serde_json::{Map, Value, json};
 
-use super::{extensions, property_names, schema};
+use super::{extensions, schema};
 use crate::options::Profile;
-use crate::{DIALECT, wire};
+use crate::{DIALECT, property_names, wire};
 
 /// The tools offered to the model.
 #[derive(Debug)]

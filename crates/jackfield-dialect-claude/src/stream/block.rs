@@ -9,8 +9,8 @@ use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
+use crate::property_names::PropertyNames;
 use crate::reply::{annotation, state};
-use crate::request::PropertyNames;
 use crate::wire::IncomingDelta;
 use jackfield_dialect_kit::outgoing::tools::TEXT_FIELD;
 

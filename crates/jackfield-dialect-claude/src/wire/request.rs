@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::block::{Block, Content};
-use crate::request::PropertyNames;
+use crate::property_names::PropertyNames;
 
 /// The body of a request.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

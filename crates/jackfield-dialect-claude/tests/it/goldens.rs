@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use jackfield_dialect_claude::options::Profile;
+use jackfield_dialect_claude::request;
 use jackfield_dialect_claude::stream::{DecodeError, DecodeReply as _, Decoder};
-use jackfield_dialect_claude::{reply, request};
 use jackfield_domain::block::{Block, CachePoint};
 use jackfield_domain::delta::Delta;
 use jackfield_domain::message::{Message, Role};
@@ -123,7 +123,9 @@ fn a_whole_reply_that_is_paused() {
 
 fn whole(name: &str) -> (Vec<Delta>, ReplyEnd) {
     let message = serde_json::from_str(&fixture(name)).expect("a message");
-    reply::from_wire(&message, &owner()).expect("a whole reply")
+    Decoder::new(owner())
+        .decode_message(&message)
+        .expect("a whole reply")
 }
 
 #[test]

@@ -73,7 +73,9 @@ impl ReplyMappers for Claude {
         let (message, _) = reply::to_wire(reply, "model-a", "msg_1");
         let bytes = serde_json::to_vec(&message).expect("wire forms can be written");
         let message: wire::Message = serde_json::from_slice(&bytes).expect("a message");
-        reply::from_wire(&message, &owner()).map_err(|error| error.to_string())
+        Decoder::new(owner())
+            .decode_message(&message)
+            .map_err(|error| error.to_string())
     }
 }
 
@@ -85,7 +87,7 @@ proptest! {
     #[test]
     fn a_reply_without_notes_comes_back_equal(reply in arb::reply()) {
         let (message, notes) = reply::to_wire(&reply, "model-a", "msg_1");
-        let (deltas, end) = reply::from_wire(&message, &owner()).map_err(failed)?;
+        let (deltas, end) = Decoder::new(owner()).decode_message(&message).map_err(failed)?;
         let back = accumulated(&deltas, end);
         prop_assert_eq!(&back.end.usage.unwrap_or_default(), &reply.end.usage.unwrap_or_default());
         if reply.end.finish != FinishReason::ContentFilter {

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a broken answer fails the test")]
 
 use jackfield_dialect_claude::stream::DecodeReply as _;
-use jackfield_dialect_claude::{reply, stream, wire};
+use jackfield_dialect_claude::{stream, wire};
 use jackfield_domain::delta::Delta;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
@@ -110,7 +110,9 @@ async fn streamed_and_whole_replies_read_the_same() {
     // The calls of the second reply have ids of their own.
     let whole_ids = whole.body.replace("scripted_0", "scripted_1");
     let message: wire::Message = serde_json::from_str(&whole_ids).unwrap();
-    let (whole, whole_end) = reply::from_wire(&message, &owner()).unwrap();
+    let (whole, whole_end) = stream::Decoder::new(owner())
+        .decode_message(&message)
+        .unwrap();
     let (streamed, streamed_end) = read(&events.body);
     assert_eq!(whole_end, streamed_end);
     assert_eq!(whole_end.finish, FinishReason::ToolCalls);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jackfield_dialect_claude::serve::ClaudeServer;
 use jackfield_dialect_claude::stream::{DecodeReply as _, Decoder, SseEvent};
-use jackfield_dialect_claude::{reply, wire};
+use jackfield_dialect_claude::wire;
 use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError, ServeErrorKind};
 use jackfield_domain::block::{Block, Content, RanBy};
 use jackfield_domain::delta::Delta;
@@ -102,7 +102,7 @@ proptest! {
         let (streamed, streamed_end) = decoded(&told(&reply, &deltas));
         let (body, _) = ClaudeServer.reply(&reply, &about());
         let message: wire::Message = serde_json::from_slice(&body).expect("a message");
-        let (whole, whole_end) = reply::from_wire(&message, &owner()).expect("a whole reply");
+        let (whole, whole_end) = Decoder::new(owner()).decode_message(&message).expect("a whole reply");
         prop_assert_eq!(&streamed_end, &whole_end);
         let streamed = accumulated(&streamed, streamed_end);
         let whole = accumulated(&whole, whole_end);

@@ -18,7 +18,7 @@ pub struct PropertyNames {
 }
 
 /// Renames the properties of a schema to names that the vendor accepts; `None` if none has to be renamed.
-pub(super) fn rename_properties(schema: &mut Value) -> Option<PropertyNames> {
+pub(crate) fn rename_properties(schema: &mut Value) -> Option<PropertyNames> {
     let mut names = PropertyNames::default();
     names.collect(schema);
     if names.to_original.is_empty() {
