@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 use crate::life::ConnectionLife;
 use crate::offer::Offer;
 use crate::revision::Revision;
-use crate::server::ServerSettings;
+use crate::settings::ServerSettings;
 use crate::writer::LossLog;
 use crate::{definition, outcome};
 

@@ -39,8 +39,10 @@ mod offer;
 mod outcome;
 mod revision;
 mod server;
+mod settings;
 mod transport;
 mod writer;
 
 pub use self::offer::{Offer, WithheldTool};
-pub use self::server::{ServerSettings, ToolServer};
+pub use self::server::ToolServer;
+pub use self::settings::ServerSettings;

@@ -1,7 +1,6 @@
 //! The MCP server, and its connections.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use jackfield_engine::{Engine, ServerTools, TurnOptions};
 use rmcp::service::serve_directly;
@@ -12,6 +11,7 @@ use crate::handler::RequestHandler;
 use crate::life::{ConnectionLife, LifeGuard};
 use crate::lines::Lines;
 use crate::offer::Offer;
+use crate::settings::ServerSettings;
 use crate::transport::ClientPipes;
 use crate::writer::ClientWriter;
 
@@ -22,36 +22,6 @@ pub struct ToolServer {
     options: TurnOptions,
     patterns: Arc<[Arc<str>]>,
     settings: ServerSettings,
-}
-
-/// The settings of all connections.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ServerSettings {
-    /// How long calls may run after the end of input; `rmcp` allows five seconds at most.
-    pub grace: Duration,
-    /// The maximum length of a message, in bytes.
-    pub max_message: usize,
-    /// The maximum number of concurrent calls; more wait.
-    pub most_calls: usize,
-    /// The maximum number of unanswered requests; more are refused.
-    pub most_requests: usize,
-    /// The server's name, as sent to clients.
-    pub name: String,
-    /// The server's version, as sent to clients.
-    pub version: String,
-}
-
-impl Default for ServerSettings {
-    fn default() -> Self {
-        Self {
-            grace: Duration::from_millis(500),
-            max_message: 4 << 20,
-            most_calls: 64,
-            most_requests: 1024,
-            name: "jackfield".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        }
-    }
 }
 
 impl ToolServer {

@@ -1,0 +1,33 @@
+//! The settings of the server.
+
+use std::time::Duration;
+
+/// The settings of all connections.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ServerSettings {
+    /// How long calls may run after the end of input; `rmcp` allows five seconds at most.
+    pub grace: Duration,
+    /// The maximum length of a message, in bytes.
+    pub max_message: usize,
+    /// The maximum number of concurrent calls; more wait.
+    pub most_calls: usize,
+    /// The maximum number of unanswered requests; more are refused.
+    pub most_requests: usize,
+    /// The server's name, as sent to clients.
+    pub name: String,
+    /// The server's version, as sent to clients.
+    pub version: String,
+}
+
+impl Default for ServerSettings {
+    fn default() -> Self {
+        Self {
+            grace: Duration::from_millis(500),
+            max_message: 4 << 20,
+            most_calls: 64,
+            most_requests: 1024,
+            name: "jackfield".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}
