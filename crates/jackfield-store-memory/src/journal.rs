@@ -1,5 +1,7 @@
 //! The journal: sessions behind one lock, which is never held across an await.
 
+mod spending;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -145,7 +147,7 @@ impl MemoryJournal {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn spending_rows(&self) -> MutexGuard<'_, SpendingRows> {
+    fn spending_rows(&self) -> MutexGuard<'_, SpendingRows> {
         self.spending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

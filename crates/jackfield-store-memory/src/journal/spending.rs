@@ -1,0 +1,33 @@
+//! The log of spending records.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jackfield_domain::spending_record::SpendingRecord;
+use jackfield_ports::journal::JournalError;
+use jackfield_ports::journal::spending::{SpendingLog, SpendingPage, SpendingQuery};
+
+use super::MemoryJournal;
+
+#[async_trait]
+impl SpendingLog for MemoryJournal {
+    async fn record(&self, record: &SpendingRecord) -> Result<(), JournalError> {
+        let place = (record.at, Arc::clone(&record.id));
+        let record = jackfield_record::encode_spending(record).map_err(|error| {
+            JournalError::Unreachable {
+                source: error.into(),
+            }
+        })?;
+        self.spending_rows().insert(place, record);
+        Ok(())
+    }
+
+    async fn records(&self, query: &SpendingQuery) -> Result<SpendingPage, JournalError> {
+        let found = self.spending_rows().find(query).into_iter();
+        let rows = found.map(|(place, record)| {
+            let record = jackfield_record::decode_spending(&record);
+            (place, record.ok())
+        });
+        Ok(SpendingPage::new(query.limit, rows.collect()))
+    }
+}
