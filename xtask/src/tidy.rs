@@ -3,6 +3,7 @@
 //! Every rule is a function from what is there to findings, with a test on a sample that breaks it.
 
 mod arrows;
+mod circles;
 mod documents;
 mod domain;
 mod manifests;
@@ -44,6 +45,7 @@ pub(crate) fn findings(root: &Path) -> anyhow::Result<Vec<Finding>> {
     findings.extend(arrows::unused(&packages));
     findings.extend(manifests::check(&packages));
     findings.extend(test_files::check(&packages, &files));
+    findings.extend(circles::check(&packages, &files));
     findings.extend(domain::check(&files));
     findings.extend(sources::check(&files));
     findings.extend(names::check(&files));

@@ -1,6 +1,6 @@
 //! The domain is synchronous, deterministic and without serialization: read from its words.
 
-use super::tokens::{Token, find, tokens};
+use super::tokens::{paths, tokens};
 use super::{Finding, Rule};
 use crate::workspace::TextFile;
 
@@ -27,62 +27,13 @@ fn check_file(file: &TextFile) -> Vec<Finding> {
         };
         findings.push(rule.broken(&file.path, token.line, problem));
     }
-    for (line, path) in std_paths(&tokens) {
+    for (line, path) in paths(&tokens, &["std"]) {
         let path: Vec<&str> = path.iter().map(|token| token.text).collect();
         if OUTWARD.iter().any(|outward| path.starts_with(outward)) {
             findings.push(PURE.broken(&file.path, line, format!("`std::{}`", path.join("::"))));
         }
     }
     findings
-}
-
-/// Returns every path into `std` that is written or imported, groups opened, without the `std`.
-fn std_paths<'a>(tokens: &'a [Token<'a>]) -> Vec<(usize, Vec<Token<'a>>)> {
-    let mut paths = Vec::new();
-    for start in find(tokens, &["std", ":", ":"]) {
-        let mut at = start + 3;
-        tree(tokens, &mut at, &[], &mut paths);
-    }
-    paths
-}
-
-/// Reads one use tree: `a`, `a::b`, `a::{b, c}`, `*`; an end that is no name is no path.
-fn tree<'a>(
-    tokens: &'a [Token<'a>],
-    at: &mut usize,
-    prefix: &[Token<'a>],
-    paths: &mut Vec<(usize, Vec<Token<'a>>)>,
-) {
-    let Some(token) = tokens.get(*at) else {
-        return;
-    };
-    if token.text == "{" {
-        *at += 1;
-        while tokens.get(*at).is_some_and(|token| token.text != "}") {
-            let before = *at;
-            tree(tokens, at, prefix, paths);
-            // What is no tree (a comma, `as name`) is passed over.
-            *at = (*at).max(before + 1);
-        }
-        *at += 1;
-        return;
-    }
-    let is_name = token
-        .text
-        .starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '*');
-    if !is_name {
-        return;
-    }
-    let mut path = prefix.to_vec();
-    path.push(*token);
-    *at += 1;
-    let goes_on = find(tokens.get(*at..*at + 2).unwrap_or(&[]), &[":", ":"]).next();
-    if goes_on.is_some() {
-        *at += 2;
-        tree(tokens, at, &path, paths);
-    } else {
-        paths.push((token.line, path));
-    }
 }
 
 const PURE: Rule = Rule {

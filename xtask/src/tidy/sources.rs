@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::tokens::{Token, after_closing, find, tokens};
+use super::tokens::{Token, after_closing, find, test_modules, tokens};
 use super::{Finding, Rule};
 use crate::workspace::TextFile;
 
@@ -91,17 +91,10 @@ fn attributes<'a>(tokens: &'a [Token<'a>]) -> impl Iterator<Item = &'a [Token<'a
 /// The lines of a file without the modules that are compiled for tests only.
 fn lines_without_tests(text: &str, tokens: &[Token<'_>]) -> usize {
     let mut lines = text.lines().count();
-    for start in find(tokens, &["#", "[", "cfg", "(", "test", ")", "]"]) {
-        let mut at = start + 7;
-        while tokens.get(at).is_some_and(|token| token.text == "#") {
-            at = after_closing(tokens, at + 1);
-        }
-        let is_module = tokens.get(at).is_some_and(|token| token.text == "mod");
-        if is_module && tokens.get(at + 2).is_some_and(|token| token.text == "{") {
-            let end = after_closing(tokens, at + 2).saturating_sub(1);
-            if let (Some(first), Some(last)) = (tokens.get(start), tokens.get(end)) {
-                lines -= last.line + 1 - first.line;
-            }
+    for module in test_modules(tokens) {
+        let end = module.end.saturating_sub(1);
+        if let (Some(first), Some(last)) = (tokens.get(module.start), tokens.get(end)) {
+            lines -= last.line + 1 - first.line;
         }
     }
     lines

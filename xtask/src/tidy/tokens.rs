@@ -3,6 +3,8 @@
 //! This is no parser: it knows as much of the language as is needed to not mistake a comment, a string or a
 //! lifetime for code.
 
+use std::ops::Range;
+
 /// A word, a number or one sign.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Token<'a> {
@@ -47,6 +49,72 @@ pub(crate) fn after_closing(tokens: &[Token<'_>], open: usize) -> usize {
         }
     }
     tokens.len()
+}
+
+/// Returns every path below this one that is written or imported, groups opened, with its line.
+pub(crate) fn paths<'a>(tokens: &'a [Token<'a>], below: &[&str]) -> Vec<(usize, Vec<Token<'a>>)> {
+    let prefix: Vec<&str> = below.iter().flat_map(|name| [*name, ":", ":"]).collect();
+    let mut paths = Vec::new();
+    for start in find(tokens, &prefix) {
+        let mut at = start + prefix.len();
+        tree(tokens, &mut at, &[], &mut paths);
+    }
+    paths
+}
+
+/// Reads one use tree: `a`, `a::b`, `a::{b, c}`, `*`; an end that is no name is no path.
+fn tree<'a>(
+    tokens: &'a [Token<'a>],
+    at: &mut usize,
+    prefix: &[Token<'a>],
+    paths: &mut Vec<(usize, Vec<Token<'a>>)>,
+) {
+    let Some(token) = tokens.get(*at) else {
+        return;
+    };
+    if token.text == "{" {
+        *at += 1;
+        while tokens.get(*at).is_some_and(|token| token.text != "}") {
+            let before = *at;
+            tree(tokens, at, prefix, paths);
+            // What is no tree (a comma, `as name`) is passed over.
+            *at = (*at).max(before + 1);
+        }
+        *at += 1;
+        return;
+    }
+    let is_name = token
+        .text
+        .starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '*');
+    if !is_name {
+        return;
+    }
+    let mut path = prefix.to_vec();
+    path.push(*token);
+    *at += 1;
+    let goes_on = find(tokens.get(*at..*at + 2).unwrap_or(&[]), &[":", ":"]).next();
+    if goes_on.is_some() {
+        *at += 2;
+        tree(tokens, at, &path, paths);
+    } else {
+        paths.push((token.line, path));
+    }
+}
+
+/// Returns where the modules stand that are compiled for tests only, attributes included.
+pub(crate) fn test_modules(tokens: &[Token<'_>]) -> Vec<Range<usize>> {
+    let mut modules = Vec::new();
+    for start in find(tokens, &["#", "[", "cfg", "(", "test", ")", "]"]) {
+        let mut at = start + 7;
+        while tokens.get(at).is_some_and(|token| token.text == "#") {
+            at = after_closing(tokens, at + 1);
+        }
+        let is_module = tokens.get(at).is_some_and(|token| token.text == "mod");
+        if is_module && tokens.get(at + 2).is_some_and(|token| token.text == "{") {
+            modules.push(start..after_closing(tokens, at + 2));
+        }
+    }
+    modules
 }
 
 struct Scanner<'a> {
