@@ -35,30 +35,13 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// Puts it together, and starts the server. Connections are kept for the next request, as the floor
-    /// keeps them and as those over `https` always are.
+    /// Puts it together, and starts the server. Connections are kept for the next request, as the floor keeps them.
     ///
     /// # Errors
     ///
     /// If the server does not start.
     pub async fn start(base_url: &str, server: &[String]) -> anyhow::Result<Self> {
-        let mut settings = TransportSettings::default();
-        settings.keep_plain = true;
-        Self::start_with(settings, base_url, server).await
-    }
-
-    /// The same, with these settings of the transport.
-    ///
-    /// # Errors
-    ///
-    /// If the server does not start.
-    pub async fn start_with(
-        settings: TransportSettings,
-        base_url: &str,
-        server: &[String],
-    ) -> anyhow::Result<Self> {
-        let journal = Arc::new(MemoryJournal::default());
-        Self::start_as(journal, settings, base_url, server).await
+        Self::start_on(Arc::new(MemoryJournal::default()), base_url, server).await
     }
 
     /// The same as [`start`](Self::start), on this journal.
@@ -71,23 +54,12 @@ impl Ours {
         base_url: &str,
         server: &[String],
     ) -> anyhow::Result<Self> {
-        let mut settings = TransportSettings::default();
-        settings.keep_plain = true;
-        Self::start_as(journal, settings, base_url, server).await
-    }
-
-    async fn start_as(
-        journal: Arc<dyn Journal>,
-        settings: TransportSettings,
-        base_url: &str,
-        server: &[String],
-    ) -> anyhow::Result<Self> {
         let toolbox = toolbox("echo", server)?;
         toolbox.start().await?;
         let mut config = OpenAiConfig::new(base_url)?;
         config.api = Api::ChatCompletions;
         config.profile = jackfield_provider_kit::by_model::ByModel::always(Profile::COMPATIBLE);
-        let model = OpenAi::new(config, Transport::new(settings)?)?;
+        let model = OpenAi::new(config, Transport::new(TransportSettings::default())?)?;
         let standing = ToolboxStatus {
             prefix: None,
             trusted: true,

@@ -84,19 +84,13 @@ fn turn(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
     let mut table = Vec::new();
     for (manner, runtime, what, aims) in [
         (Manner::Here, &floor, "a turn", ["1.50", "2.00"]),
-        (
-            Manner::Parting,
-            &floor,
-            "a connection for each request",
-            ["", ""],
-        ),
         (Manner::Spawned, &ours, "on two workers", ["", ""]),
     ] {
         let took = turn::measure(runtime, &floor, manner, turns)?;
         table.extend(rows(what, &took.ours, &took.floor, aims));
     }
     report.table(
-        "The turn that everyone can compare, warm: 3 rounds of 5 parallel calls, and an answer. Connections are kept, as those over `https` are.",
+        "The turn that everyone can compare, warm: 3 rounds of 5 parallel calls, and an answer.",
         COLUMNS,
         &table,
     );

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use anyhow::ensure;
-use jackfield_provider_kit::transport::TransportSettings;
 use tokio::process::Command;
 use tokio::runtime::Runtime;
 
@@ -28,8 +27,6 @@ pub struct Turns {
 pub enum Manner {
     /// On the thread that waits for it.
     Here,
-    /// The same, with a connection for each request, as plain `http` has it unless told otherwise.
-    Parting,
     /// As a task of a runtime with workers, as in a server.
     Spawned,
 }
@@ -45,13 +42,10 @@ pub fn measure(
     manner: Manner,
     turns: usize,
 ) -> anyhow::Result<Turns> {
-    let mut settings = TransportSettings::default();
-    settings.keep_plain = manner != Manner::Parting;
     let provider = Provider::start()?;
     let server = beside("bench-echo")?;
     let command = [server.display().to_string()];
-    let ours =
-        Arc::new(ours_on.block_on(Ours::start_with(settings, &provider.base_url, &command))?);
+    let ours = Arc::new(ours_on.block_on(Ours::start(&provider.base_url, &command))?);
     let bare = floor_on.block_on(Bare::start(Command::new(&server)))?;
     let mut asker = floor_on.block_on(Asker::connect(&provider.base_url))?;
     let mut took = Turns::default();

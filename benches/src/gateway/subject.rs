@@ -284,7 +284,7 @@ fn configure(home: &Path, world: &World, in_a_file: bool) -> anyhow::Result<()> 
         "[journal]\nkind = \"memory\"\n"
     };
     let config = format!(
-        "model = \"turns/bench\"\n\n[serve]\naccess_log = false\n\n[network]\nkeep_http = true\n\n{journal}\n\
+        "model = \"turns/bench\"\n\n[serve]\naccess_log = false\n\n{journal}\n\
          [providers.bench]\nkind = \"openai-compatible\"\nbase_url = \"{upstream}\"\n\
          api_key_env = \"\"\napi = \"chat\"\n\n\
          [providers.turns]\nkind = \"openai-compatible\"\nbase_url = \"{provider}\"\n\

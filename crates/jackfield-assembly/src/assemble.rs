@@ -389,7 +389,6 @@ fn transport(config: &Config) -> Result<Transport, ConfigProblem> {
     if let Some(timeout) = config.network.connect_timeout {
         settings.connect_timeout = timeout;
     }
-    settings.keep_plain = config.network.keep_http;
     let proxy = config.network.proxy.as_ref();
     settings.proxy = proxy.map(|(proxy, _)| proxy.to_string());
     Transport::new(settings).map_err(|error| unreachable(config, &error))

@@ -94,8 +94,6 @@ pub struct Network {
     pub allow_private: Allowed,
     /// The connect timeout, if it is not the default.
     pub connect_timeout: Option<Duration>,
-    /// Whether connections to plain `http` addresses of providers are reused.
-    pub keep_http: bool,
     /// A proxy for everything except this machine, and where it is configured.
     pub proxy: Option<(Arc<str>, ValueSource)>,
 }

@@ -139,7 +139,6 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
             "network.connect_timeout",
             time(TransportSettings::default().connect_timeout),
         ),
-        ("network.keep_http", json!(config.network.keep_http)),
         (
             "policy.tools_after_first_round",
             json!(config.options.tools_after_first_round),

@@ -3,6 +3,7 @@
 mod fault;
 mod incoming;
 mod pieces;
+mod reuse;
 pub(crate) mod tls;
 
 pub use self::incoming::{Incoming, MAX_REPLY};
@@ -19,10 +20,13 @@ use thiserror::Error;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
+use self::reuse::ConnectionReuse;
+
 /// Sends requests to providers. Clones share connections and certificates: one is enough for all adapters.
 ///
-/// Connections to `https` URLs are kept for the next request; those to `http` URLs are not, unless
-/// [`TransportSettings::keep_plain`] is set.
+/// Connections are kept for the next request. If a server closes a kept connection before it answers, the failure
+/// advises to try again [at once](jackfield_domain::failure::RetryAdvice::AtOnce), on a fresh connection; a server that
+/// does so often gets fresh connections only.
 #[derive(Clone)]
 pub struct Transport {
     /// The clients for TLS and for proxies. Created with the first such request: reading the system's certificate
@@ -30,6 +34,7 @@ pub struct Transport {
     tls_clients: Arc<OnceCell<Clients>>,
     /// The clients for all other requests.
     plain: Clients,
+    reuse: Arc<ConnectionReuse>,
     settings: Arc<TransportSettings>,
 }
 
@@ -50,11 +55,6 @@ struct Clients {
 pub struct TransportSettings {
     /// The time limit for a connection, including TLS.
     pub connect_timeout: Duration,
-    /// Whether connections to plain `http` URLs are kept for the next request, too.
-    ///
-    /// Local model servers often close a connection that they promised to keep, and the next request may meet the
-    /// close and has to be sent again; a new connection to them costs next to nothing.
-    pub keep_plain: bool,
     /// The URL of a proxy for everything except this machine; proxies in the environment are ignored.
     pub proxy: Option<String>,
     /// The longest silence of a server, before its response and within it. A safety net: the tool loop's own limit
@@ -68,7 +68,6 @@ impl Default for TransportSettings {
     fn default() -> Self {
         Self {
             connect_timeout: Duration::from_secs(10),
-            keep_plain: false,
             proxy: None,
             read_idle: Duration::from_secs(300),
             user_agent: format!("jackfield/{}", env!("CARGO_PKG_VERSION")),
@@ -106,6 +105,7 @@ impl Transport {
         Ok(Self {
             tls_clients: Arc::default(),
             plain: Clients::new(&settings, no_roots, false)?,
+            reuse: Arc::default(),
             settings: Arc::new(settings),
         })
     }
@@ -133,14 +133,22 @@ impl Transport {
             Ok(request) => request,
             Err(error) => return Err(peer.unsendable(error)),
         };
-        let client = if encrypted || self.settings.keep_plain {
+        let may_reuse = self.reuse.is_allowed(peer.host());
+        let client = if may_reuse {
             &clients.pooled
         } else {
             &clients.unpooled
         };
         match timeout(self.settings.read_idle, client.execute(request)).await {
-            Ok(Ok(response)) => Ok(Incoming::new(response, peer)),
-            Ok(Err(error)) => Err(peer.no_response(error)),
+            Ok(Ok(response)) => {
+                self.reuse.replied(peer.host());
+                Ok(Incoming::new(response, peer))
+            }
+            Ok(Err(error)) => {
+                let is_closed = may_reuse && !error.is_connect() && !error.is_builder();
+                let was_kept = is_closed && self.reuse.closed(peer.host());
+                Err(peer.no_response(error, was_kept))
+            }
             Err(_) => Err(peer.timed_out().into()),
         }
     }
@@ -185,7 +193,6 @@ impl fmt::Debug for Transport {
         // The proxy's URL may contain a password.
         f.debug_struct("Transport")
             .field("connect_timeout", &self.settings.connect_timeout)
-            .field("keep_plain", &self.settings.keep_plain)
             .field("read_idle", &self.settings.read_idle)
             .finish_non_exhaustive()
     }

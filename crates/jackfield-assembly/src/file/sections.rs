@@ -188,8 +188,9 @@ pub(crate) fn network(network: &mut Network, mut section: Section<'_>, trust: Tr
     }
     form::keys! { section over network;
         connect_timeout: form::duration("10s"), "How long a connection may take to be made";
-        keep_http: form::flag(), "Whether connections to plain http addresses are kept for the next request";
     }
+    let about = "Has no effect: connections are kept for the next request";
+    let _ignored = section.take("keep_http", form::flag(), about);
     if let Some((proxy, place)) = proxy {
         if trust == Trust::Found {
             let help = trust_help(&place);

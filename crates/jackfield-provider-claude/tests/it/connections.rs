@@ -1,4 +1,4 @@
-//! Connections between calls: kept where the transport keeps them, and otherwise one for each call.
+//! Connections between calls.
 
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailureKind, Phase, RetryAdvice};
@@ -7,31 +7,20 @@ use jackfield_provider_claude::client::Claude;
 use jackfield_provider_claude::config::ClaudeConfig;
 use jackfield_testkit::server::{Gate, Response, TestServer};
 
-use crate::harness::{MODEL, connect, connect_keeping};
+use crate::harness::{MODEL, connect};
 use crate::requests::{ask, reply};
 
 #[tokio::test]
 async fn a_connection_is_used_again_for_the_next_round() {
     let server = TestServer::start().await;
-    let model = connect_keeping(ClaudeConfig::new(&server.base_url()).unwrap());
-    assert_eq!(three_calls(&server, &model).await, (3, 1));
-}
-
-#[tokio::test]
-async fn a_plain_connection_is_for_one_call() {
-    // So no call meets the closing of a connection whose server promised to keep it.
-    let server = TestServer::start().await;
     let model = connect(ClaudeConfig::new(&server.base_url()).unwrap());
-    assert_eq!(three_calls(&server, &model).await, (3, 3));
-    for nth in 0..3 {
-        server.closed_by_client(nth).await;
-    }
+    assert_eq!(three_calls(&server, &model).await, (3, 1));
 }
 
 #[tokio::test]
 async fn a_connection_is_kept_whose_reply_ends_later_than_its_last_event() {
     let (server, gate) = (TestServer::start().await, Gate::new());
-    let model = connect_keeping(ClaudeConfig::new(&server.base_url()).unwrap());
+    let model = connect(ClaudeConfig::new(&server.base_url()).unwrap());
     server.answer(Response::event_stream(body()).pause(&gate));
     let opening = async {
         gate.reached().await;
@@ -46,7 +35,7 @@ async fn a_connection_is_kept_whose_reply_ends_later_than_its_last_event() {
 #[tokio::test]
 async fn a_connection_is_given_up_whose_reply_does_not_end() {
     let server = TestServer::start().await;
-    let model = connect_keeping(ClaudeConfig::new(&server.base_url()).unwrap());
+    let model = connect(ClaudeConfig::new(&server.base_url()).unwrap());
     server.answer(Response::event_stream(body()).stall());
     let deltas = answered(&model).await;
     server.answer(Response::event_stream(body()));
@@ -58,11 +47,9 @@ async fn a_connection_is_given_up_whose_reply_does_not_end() {
 async fn a_connection_that_the_server_closed_is_not_used_again() {
     // It promises to keep its connections, and closes each of them after the last chunk.
     let server = TestServer::start_with(|_| Response::raw().send(PROMISE).send(chunked())).await;
-    let config = ClaudeConfig::new(&server.base_url()).unwrap();
-    let (plain, keeping) = (connect(config.clone()), connect_keeping(config));
-    for calls in 1..=2 * CALLS {
-        let model = if calls > CALLS { &plain } else { &keeping };
-        answered(model).await;
+    let model = connect(ClaudeConfig::new(&server.base_url()).unwrap());
+    for calls in 1..=CALLS {
+        answered(&model).await;
         let came = (server.requests().len(), server.connections());
         assert_eq!(came, (calls, calls));
     }
@@ -71,15 +58,15 @@ async fn a_connection_that_the_server_closed_is_not_used_again() {
 #[tokio::test]
 async fn a_request_that_meets_the_closing_of_its_connection_may_have_been_received() {
     let server = TestServer::start().await;
-    let model = connect_keeping(ClaudeConfig::new(&server.base_url()).unwrap());
+    let model = connect(ClaudeConfig::new(&server.base_url()).unwrap());
     server.answer(Response::event_stream(body()));
     answered(&model).await;
     server.answer(Response::raw().cut_off());
     let failure = ask(&model, MODEL).await.1.unwrap_err().failure;
     assert_eq!(failure.kind, ModelFailureKind::Interrupted);
     assert_eq!(failure.phase, Phase::BeforeFirstDelta);
-    assert_eq!(failure.advice, RetryAdvice::Backoff);
-    // Whether to ask again is for the loop to decide, because this request may be counted already.
+    assert_eq!(failure.advice, RetryAdvice::AtOnce);
+    // The loop asks again, not the adapter: this request may be counted already.
     assert_eq!((server.requests().len(), server.connections()), (2, 1));
 }
 

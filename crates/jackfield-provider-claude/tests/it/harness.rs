@@ -177,13 +177,6 @@ pub(crate) fn connect(config: ClaudeConfig) -> Claude {
     Claude::new(config, transport).unwrap()
 }
 
-/// As [`connect`], with connections that are kept as those to `https` addresses are.
-pub(crate) fn connect_keeping(config: ClaudeConfig) -> Claude {
-    let mut settings = TransportSettings::default();
-    settings.keep_plain = true;
-    Claude::new(config, Transport::new(settings).unwrap()).unwrap()
-}
-
 /// An event as it stands on the wire.
 pub(crate) fn event(data: &Value) -> Bytes {
     format!(

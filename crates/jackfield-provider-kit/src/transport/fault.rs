@@ -65,22 +65,34 @@ impl RequestPeer {
         ModelError::with_source(failure, error)
     }
 
-    /// There was no response.
-    pub(super) fn no_response(&self, error: reqwest::Error) -> ModelError {
+    /// The host, and the port if the URL has one.
+    pub(super) const fn host(&self) -> &Arc<str> {
+        &self.host
+    }
+
+    /// There was no response. `was_kept` is whether the connection may have been one that was kept from an earlier
+    /// request, and that the server was just closing.
+    pub(super) fn no_response(&self, error: reqwest::Error, was_kept: bool) -> ModelError {
         let host = &self.host;
         let failure = if error.is_connect() {
             self.connect_failure(&error)
         } else if error.is_builder() {
             return self.unsendable(error);
         } else {
-            // Includes a pooled connection that the server was just closing.
-            ModelFailure::new(
+            let message = format!(
+                "{host} closed the connection before it answered, or does not speak HTTP there"
+            );
+            let failure = ModelFailure::new(
                 ModelFailureKind::Interrupted,
                 Phase::BeforeFirstDelta,
-                format!(
-                    "{host} closed the connection before it answered, or does not speak HTTP there"
-                ),
-            )
+                message,
+            );
+            let advice = if was_kept {
+                RetryAdvice::AtOnce
+            } else {
+                failure.advice
+            };
+            ModelFailure { advice, ..failure }
         };
         ModelError::with_source(failure, error.without_url())
     }

@@ -199,26 +199,36 @@ async fn dropping_the_response_closes_the_connection() {
 }
 
 #[tokio::test]
-async fn a_connection_is_used_again_where_connections_are_kept() {
-    let mut settings = TransportSettings::default();
-    settings.keep_plain = true;
-    let transport = Transport::new(settings).unwrap();
-    assert_eq!(requests_and_connections(&transport).await, (2, 1));
+async fn a_connection_is_kept_for_the_next_request() {
+    assert_eq!(requests_and_connections(&transport()).await, (2, 1));
 }
 
 #[tokio::test]
-async fn a_plain_connection_is_for_one_request_unless_told_otherwise() {
-    assert_eq!(requests_and_connections(&transport()).await, (2, 2));
-}
-
-#[tokio::test]
-async fn a_plain_connection_is_closed_after_its_reply() {
+async fn a_kept_connection_that_the_server_closes_is_replaced_at_once() {
     let server = TestServer::start().await;
     server.answer(Response::json(200, "{}"));
+    server.answer(Response::raw().cut_off());
     let transport = transport();
     let incoming = ask(&transport, &server.base_url()).await.unwrap();
     incoming.into_body().await.unwrap();
-    server.closed_by_client(0).await;
+    // The server closes the connection when the second request is on its way.
+    let error = ask(&transport, &server.base_url()).await.unwrap_err();
+    assert_eq!(error.failure.kind, Kind::Interrupted);
+    assert_eq!(error.failure.phase, Phase::BeforeFirstDelta);
+    assert_eq!(error.failure.advice, RetryAdvice::AtOnce);
+    assert_eq!(server.connections(), 1);
+    // For a while, each request gets a connection of its own, and that is closed after its reply.
+    for nth in 1..3 {
+        server.answer(Response::json(200, "{}"));
+        let incoming = ask(&transport, &server.base_url()).await.unwrap();
+        incoming.into_body().await.unwrap();
+        server.closed_by_client(nth).await;
+        assert_eq!(server.connections(), nth + 1);
+    }
+    // A fresh connection that is closed is an error of the server.
+    server.answer(Response::raw().cut_off());
+    let error = ask(&transport, &server.base_url()).await.unwrap_err();
+    assert_eq!(error.failure.advice, RetryAdvice::Backoff);
 }
 
 #[tokio::test]

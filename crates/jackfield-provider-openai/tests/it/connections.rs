@@ -3,14 +3,14 @@
 use jackfield_domain::reply::FinishReason;
 use jackfield_testkit::server::{Gate, Response, TestServer};
 
-use crate::harness::{MODEL, config, connect, connect_keeping};
+use crate::harness::{MODEL, config, connect};
 use crate::requests::{BOTH, ask, reply};
 
 #[tokio::test]
 async fn a_connection_is_used_again_for_the_next_round() {
     for api in BOTH {
         let server = TestServer::start().await;
-        let model = connect_keeping(config(&server.base_url(), api));
+        let model = connect(config(&server.base_url(), api));
         for _ in 0..3 {
             server.answer(Response::event_stream(reply(api).pieces.concat()));
             let (_, end) = ask(&model, MODEL).await;
@@ -38,7 +38,7 @@ async fn a_plain_connection_is_for_one_call() {
 async fn a_connection_is_kept_whose_reply_ends_later_than_its_last_event() {
     for api in BOTH {
         let (server, gate) = (TestServer::start().await, Gate::new());
-        let model = connect_keeping(config(&server.base_url(), api));
+        let model = connect(config(&server.base_url(), api));
         let body = reply(api).pieces.concat();
         server.answer(Response::event_stream(body.clone()).pause(&gate));
         let opening = async {

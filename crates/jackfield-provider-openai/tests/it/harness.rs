@@ -30,13 +30,6 @@ pub(crate) fn connect(config: OpenAiConfig) -> OpenAi {
     OpenAi::new(config, transport).unwrap()
 }
 
-/// As [`connect`], with connections that are kept as those to `https` addresses are.
-pub(crate) fn connect_keeping(config: OpenAiConfig) -> OpenAi {
-    let mut settings = TransportSettings::default();
-    settings.keep_plain = true;
-    OpenAi::new(config, Transport::new(settings).unwrap()).unwrap()
-}
-
 /// The list of models: one page, the same in both languages (OpenAPI description 2.3.0).
 pub(crate) fn models(ids: &[&str]) -> WireReply {
     let model = |id: &&str| json!({ "id": id, "object": "model", "created": 1_793_491_200, "owned_by": "openai" });
