@@ -61,6 +61,7 @@ mod mcp_servers;
 mod mcp_starting;
 mod models;
 mod older;
+mod passthrough;
 mod pins;
 mod pins_accepted;
 mod prompting;

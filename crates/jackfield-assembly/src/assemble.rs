@@ -9,16 +9,16 @@ use jackfield_domain::request::ModelRef;
 use jackfield_engine::{Engine, EngineBuilder, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
 use jackfield_ports::journal::Journal;
-use jackfield_ports::upstream::Upstream;
 use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportError, TransportSettings};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_tools_builtin::Builtins;
 
-use crate::config::{Config, KeySource, ProviderConfig};
+use crate::config::{Config, KeySource, ProviderConfig, ProviderPassthrough};
 use crate::factory::{ProviderFactory, ProviderSettings};
 use crate::place::{ConfigError, ConfigProblem, Origin};
+use crate::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstream};
 use crate::registry::Registry;
 use crate::servers::{CommonSettings, ServerToolbox};
 use crate::surroundings::{Environment, read_small};
@@ -46,7 +46,7 @@ pub struct Assembly {
     /// ends it.
     pub servers: Vec<ServerToolbox>,
     /// The upstreams of the providers that have one, by provider name.
-    pub upstreams: BTreeMap<Arc<str>, Arc<dyn Upstream>>,
+    pub upstreams: BTreeMap<Arc<str>, ProviderUpstream>,
 }
 
 /// The parts of an [`Assembly`] without the journal.
@@ -60,45 +60,7 @@ pub struct Prepared {
     options: TurnOptions,
     providers: BTreeMap<Arc<str>, ProviderState>,
     servers: Vec<ServerToolbox>,
-    upstreams: BTreeMap<Arc<str>, Arc<dyn Upstream>>,
-}
-
-/// The state of a provider.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct ProviderState {
-    /// Whether a file configures it. Some providers exist without configuration.
-    pub configured: bool,
-    /// Its dialect.
-    pub dialect: Arc<str>,
-    /// Its address, without path, user and password.
-    pub endpoint: Arc<str>,
-    /// The state of its key.
-    pub key: KeyState,
-    /// Its kind: a name of the registry.
-    pub kind: Arc<str>,
-}
-
-/// The state of a provider's key.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum KeyState {
-    /// Present and valid: the environment variable or the file that holds it.
-    Found(String),
-    /// Required, but missing or not valid as a header value.
-    Missing(MissingKey),
-    /// Not required.
-    NotNeeded,
-}
-
-/// A required key that is missing.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct MissingKey {
-    /// The page where a person gets one, if known.
-    pub page: Option<String>,
-    /// The environment variable that is expected to hold it, if there is one.
-    pub variable: Option<Arc<str>>,
-    /// The reason, in one sentence.
-    pub reason: String,
+    upstreams: BTreeMap<Arc<str>, ProviderUpstream>,
 }
 
 impl Assembly {
@@ -325,6 +287,11 @@ impl Registry {
             options: options.collect(),
             transport: transport.clone(),
         };
+        let is_passthrough = match provider.passthrough {
+            ProviderPassthrough::Always => true,
+            ProviderPassthrough::Auto => factory.is_own_api(&settings),
+            ProviderPassthrough::Never => false,
+        };
         let upstream = factory.upstream(&settings);
         let built = upstream.and_then(|upstream| Ok((factory.build(settings)?, upstream)));
         let (model, upstream) = built.map_err(|error| {
@@ -338,7 +305,10 @@ impl Registry {
         Ok(BuiltProvider {
             key: state,
             model,
-            upstream,
+            upstream: upstream.map(|upstream| ProviderUpstream {
+                is_passthrough,
+                upstream,
+            }),
         })
     }
 }
@@ -488,11 +458,17 @@ fn find_key(
 struct BuiltProvider {
     key: KeyState,
     model: Arc<dyn ChatModel>,
-    upstream: Option<Arc<dyn Upstream>>,
+    upstream: Option<ProviderUpstream>,
 }
 
 /// The built-in dialects.
 const DIALECTS: &[&str] = &["claude", "openai-chat", "openai-responses"];
 
 /// The options of every provider, for suggestions.
-const COMMON: &[&str] = &["api_key_env", "api_key_file", "base_url", "kind"];
+const COMMON: &[&str] = &[
+    "api_key_env",
+    "api_key_file",
+    "base_url",
+    "kind",
+    "passthrough",
+];

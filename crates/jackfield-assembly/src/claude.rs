@@ -33,6 +33,10 @@ impl ProviderFactory for ClaudeFactory {
         Ok(Arc::new(Claude::new(config, settings.transport)?))
     }
 
+    fn is_own_api(&self, _settings: &ProviderSettings) -> bool {
+        true
+    }
+
     fn upstream(&self, settings: &ProviderSettings) -> Result<Option<Arc<dyn Upstream>>, BoxError> {
         let config = configure(settings)?;
         let upstream = upstream(&config, settings.transport.clone())?;

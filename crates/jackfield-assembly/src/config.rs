@@ -110,8 +110,22 @@ pub struct ProviderConfig {
     pub kind: Option<(Arc<str>, ValueSource)>,
     /// The options of its kind.
     pub options: BTreeMap<Arc<str>, (Value, ValueSource)>,
+    /// Whether requests go to it byte for byte.
+    pub passthrough: ProviderPassthrough,
     /// Where it is configured, if it is.
     pub place: Option<ValueSource>,
+}
+
+/// Whether requests go to a provider byte for byte, where nothing speaks for a turn.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum ProviderPassthrough {
+    /// Always: its API is what its clients expect.
+    Always,
+    /// If it is a vendor's own API. Requests to compatible servers need changes.
+    #[default]
+    Auto,
+    /// Never.
+    Never,
 }
 
 /// The source of a key. Never the key itself.
@@ -293,12 +307,14 @@ impl ProviderConfig {
             key,
             kind,
             options,
+            passthrough,
             place,
         } = self;
         base_url.is_none()
             && key.is_none()
             && kind.is_none()
             && options.is_empty()
+            && *passthrough == ProviderPassthrough::Auto
             && place.is_none()
     }
 

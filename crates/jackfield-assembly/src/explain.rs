@@ -163,6 +163,8 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         ("serve.limits.write_time", time(serve.write_time)),
         ("serve.log", json!(log)),
         ("serve.log_content", json!(config.serve.log_content)),
+        ("serve.passthrough", json!("auto")),
+        ("serve.responses", json!("kept")),
         ("serve.show_tools", json!(config.serve.show_tools)),
         (
             "serve.stream_arguments",

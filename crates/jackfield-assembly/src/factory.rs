@@ -49,6 +49,12 @@ pub trait ProviderFactory: Send + Sync {
     ) -> Result<Option<Arc<dyn Upstream>>, BoxError> {
         Ok(None)
     }
+
+    /// Whether the upstream is a vendor's own API, whose clients expect it as it is; `false` by default. Requests to
+    /// servers that are only compatible need changes.
+    fn is_own_api(&self, _settings: &ProviderSettings) -> bool {
+        false
+    }
 }
 
 /// The settings of a provider.

@@ -34,6 +34,7 @@ mod others;
 mod place;
 mod presets;
 mod prices;
+mod provider_state;
 mod quirks;
 mod redact;
 mod registry;
@@ -46,10 +47,10 @@ mod values;
 mod web;
 
 pub use self::approvals::ApprovalsConfig;
-pub use self::assemble::{Assembly, KeyState, MissingKey, Prepared, ProviderState};
+pub use self::assemble::{Assembly, Prepared};
 pub use self::bounded_file::read_at_most;
 pub use self::condition::{Condition, Damage, damage_help, restored_help};
-pub use self::config::{Config, KeySource, Network, ProviderConfig};
+pub use self::config::{Config, KeySource, Network, ProviderConfig, ProviderPassthrough};
 pub use self::explain::Explanation;
 pub use self::factory::{JournalFactory, JournalSettings, ProviderFactory, ProviderSettings};
 pub use self::file::keys;
@@ -59,11 +60,13 @@ pub use self::load::{Flags, load};
 pub use self::open_journal::{JournalOpenError, NoJournalReason, OpenJournal, ReadOnly};
 pub use self::others::{FoundServers, found_servers};
 pub use self::place::{ConfigError, ConfigProblem, Origin, ValueSource};
+pub use self::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstream};
 pub use self::registry::Registry;
 pub use self::schema::servers_schema;
 pub use self::searched_files::{FileState, SearchedFile, searched_files};
 pub use self::serve::{
-    ApprovalsMode, DisconnectSetting, LogFormat, ServeConfig, ServeLimits, TokenConfig, TokenSource,
+    ApprovalsMode, DisconnectSetting, LogFormat, ResponsesSetting, ServeConfig, ServeLimits,
+    TokenConfig, TokenSource,
 };
 pub use self::servers::{
     AcceptError, ChangedTool, McpServerEntry, ServerStatus, ServerTest, ServerToolbox, guard,

@@ -44,6 +44,12 @@ impl ProviderFactory for OpenAiFactory {
         Ok(Arc::new(OpenAi::new(config, settings.transport)?))
     }
 
+    fn is_own_api(&self, settings: &ProviderSettings) -> bool {
+        let profile = settings.options.get("profile");
+        let profile = profile.map_or(Some(self.0.profile), |profile| profile.as_str());
+        profile == Some("openai") && !settings.options.contains_key("quirks")
+    }
+
     fn upstream(&self, settings: &ProviderSettings) -> Result<Option<Arc<dyn Upstream>>, BoxError> {
         let config = configure(self.0, settings)?;
         let upstream = upstream(&config, settings.transport.clone())?;
@@ -127,7 +133,7 @@ const PROFILES: &[ServerProfile] = &[
         of: |_| Profile::DEEPSEEK,
     },
     ServerProfile {
-        endpoints: Endpoint::ALL,
+        endpoints: COMMON,
         name: "llama-cpp",
         of: |_| Profile::LLAMA_CPP,
     },
@@ -137,7 +143,7 @@ const PROFILES: &[ServerProfile] = &[
         of: |_| Profile::MISTRAL,
     },
     ServerProfile {
-        endpoints: Endpoint::ALL,
+        endpoints: COMMON,
         name: "ollama",
         of: |_| Profile::OLLAMA,
     },
@@ -147,8 +153,15 @@ const PROFILES: &[ServerProfile] = &[
         of: Profile::openai,
     },
     ServerProfile {
-        endpoints: Endpoint::ALL,
+        endpoints: COMMON,
         name: "vllm",
         of: |_| Profile::VLLM,
     },
+];
+
+/// The endpoints of servers that serve Responses, too.
+const COMMON: &[Endpoint] = &[
+    Endpoint::ChatCompletions,
+    Endpoint::Embeddings,
+    Endpoint::Responses,
 ];

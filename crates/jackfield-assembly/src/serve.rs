@@ -36,6 +36,10 @@ pub struct ServeConfig {
     pub log: LogFormat,
     /// Whether bodies are logged, too.
     pub log_content: bool,
+    /// Whether requests are passed through to their provider where nothing speaks for a turn.
+    pub passthrough: bool,
+    /// Who keeps the responses of the Responses API.
+    pub responses: ResponsesSetting,
     /// Whether clients see the calls of server tools, where their dialect supports it.
     pub show_tools: bool,
     /// Whether streaming clients see calls of client tools while the model writes them.
@@ -97,6 +101,16 @@ pub enum DisconnectSetting {
     Finish,
 }
 
+/// Who keeps the responses of the Responses API, if the request does not say `store: false`.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum ResponsesSetting {
+    /// The gateway: each request is a turn.
+    #[default]
+    Kept,
+    /// The provider, if the request is passed through.
+    Upstream,
+}
+
 /// The format of a log.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LogFormat {
@@ -115,6 +129,8 @@ pub struct TokenConfig {
     pub admin: bool,
     /// Where it is configured.
     pub place: ValueSource,
+    /// Whether its requests are passed through; by default, as the gateway's setting says.
+    pub passthrough: Option<bool>,
     /// The principal whose sessions it sees; by default, its own name.
     pub principal: Option<Arc<str>>,
     /// The source of its secret.
@@ -147,6 +163,8 @@ impl Default for ServeConfig {
             limits: ServeLimits::default(),
             log: LogFormat::default(),
             log_content: false,
+            passthrough: true,
+            responses: ResponsesSetting::default(),
             show_tools: true,
             stream_arguments: true,
             tokens: BTreeMap::new(),

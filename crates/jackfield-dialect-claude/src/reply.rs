@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use crate::DIALECT;
 
-pub(crate) use ending::{finish_reason, stop_reason, usage_from_wire, usage_to_wire};
+pub use ending::usage_from_wire;
+pub(crate) use ending::{finish_reason, stop_reason, usage_to_wire};
 pub use outgoing::to_wire;
 pub(crate) use outgoing::{input, text_of_media};
 

@@ -5,7 +5,9 @@ use jackfield_domain::time::WallTime;
 use jackfield_ports::journal::Journal as _;
 use jackfield_ports::journal::spending::{SpendingLog, SpendingQuery};
 
-use crate::error::EngineError;
+use tokio::runtime::Handle;
+
+use crate::error::{EngineError, chain};
 use crate::state::Engine;
 
 impl Engine {
@@ -13,6 +15,24 @@ impl Engine {
     #[must_use]
     pub fn spending(&self) -> Option<&dyn SpendingLog> {
         self.shared.journal.spending()
+    }
+
+    /// Stores a spending record in the background; [`flush_receipts`](Self::flush_receipts) waits for it. A journal that
+    /// stores none ignores it.
+    pub fn record_spending(&self, record: SpendingRecord) {
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        let engine = self.clone();
+        let record = async move {
+            if let Some(log) = engine.spending()
+                && let Err(error) = log.record(&record).await
+            {
+                let error = chain(&error);
+                tracing::warn!(id = %record.id, %error, "a spending record could not be stored");
+            }
+        };
+        self.shared.shutdown.receipts.spawn_on(record, &runtime);
     }
 
     /// Passes each stored spending record of a time and later to `read`, the oldest first. Returns how many records

@@ -13,6 +13,8 @@ pub struct Principal {
     pub admin: bool,
     /// The name of the token.
     pub name: Arc<str>,
+    /// Whether its requests are passed through; `None` for the gateway's setting.
+    pub passthrough: Option<bool>,
     /// The principal whose sessions it sees.
     pub principal: Arc<str>,
     /// The server tools that it may use.
@@ -47,6 +49,7 @@ impl ApiKeys {
             anonymous: Some(Arc::new(Principal {
                 admin: true,
                 name: LOCAL_CLIENT.into(),
+                passthrough: None,
                 principal: LOCAL_CLIENT.into(),
                 tools,
             })),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jackfield_domain::request::ModelRef;
 use jackfield_engine::{Disconnect, TurnOptions};
+use jackfield_ports::upstream::Upstream;
 
 use crate::api_keys::ApiKeys;
 
@@ -37,6 +38,8 @@ pub struct GatewayConfig {
     pub missing_keys: BTreeMap<Arc<str>, String>,
     /// The options of turns, by provider.
     pub options: BTreeMap<Arc<str>, TurnOptions>,
+    /// How requests are passed through.
+    pub passthrough: PassthroughConfig,
     /// The providers, for the listing.
     pub providers: BTreeMap<Arc<str>, ProviderSummary>,
     /// The MCP servers, for the listing.
@@ -66,6 +69,7 @@ impl GatewayConfig {
             limits: GatewayLimits::default(),
             log_content: false,
             missing_keys: BTreeMap::new(),
+            passthrough: PassthroughConfig::default(),
             options: BTreeMap::from([(provider, default_options.clone())]),
             providers: BTreeMap::new(),
             servers: Arc::new(()),
@@ -85,6 +89,26 @@ impl fmt::Debug for GatewayConfig {
             .field("providers", &self.providers)
             .finish_non_exhaustive()
     }
+}
+
+/// How requests are passed through.
+#[derive(Clone, Debug, Default)]
+pub struct PassthroughConfig {
+    /// Whether requests are passed through where nothing speaks for a turn.
+    pub is_enabled: bool,
+    /// Whether the gateway keeps the responses of the Responses API itself, unless a request says `store: false`.
+    pub keeps_responses: bool,
+    /// The providers' own APIs, by provider.
+    pub upstreams: BTreeMap<Arc<str>, PassthroughUpstream>,
+}
+
+/// A provider's own API.
+#[derive(Clone, Debug)]
+pub struct PassthroughUpstream {
+    /// Whether requests for its models are passed through.
+    pub is_enabled: bool,
+    /// The API.
+    pub upstream: Arc<dyn Upstream>,
 }
 
 /// The limits of clients.

@@ -15,6 +15,7 @@
 //! | `matcher`, `in_flight` | earlier turns of the same request, by its key or its body |
 //! | `locator` | the session that a request continues |
 //! | `previous`, `stored_response`, `item_references` | replies that are fetched later, by their ids |
+//! | `passthrough` | requests that go to their provider byte for byte |
 //! | `failures` | the client's error for each internal error |
 
 mod api_keys;
@@ -31,6 +32,7 @@ mod matcher;
 mod models;
 mod opening;
 mod parsed_request;
+mod passthrough;
 mod previous;
 mod stored_response;
 pub mod tools;
@@ -39,8 +41,8 @@ mod write_probe;
 pub use self::api_keys::{ApiKeys, Principal};
 pub use self::catalog::ModelCatalog;
 pub use self::config::{
-    GatewayConfig, GatewayLimits, KeySummary, ProviderSummary, ServerDirectory, ServerSummary,
-    ServerSummaryState,
+    GatewayConfig, GatewayLimits, KeySummary, PassthroughConfig, PassthroughUpstream,
+    ProviderSummary, ServerDirectory, ServerSummary, ServerSummaryState,
 };
 pub use self::gateway::Gateway;
 pub use self::item_references::resolve_references;
@@ -48,5 +50,8 @@ pub use self::locator::{Destination, SessionLocator};
 pub use self::matcher::{Claim, MatchError, RequestIdentity, RequestMatch, RequestMatcher};
 pub use self::opening::AnsweringTurn;
 pub use self::parsed_request::ParsedRequest;
+pub use self::passthrough::{
+    PATH, Passthrough, PassthroughBody, PassthroughReply, ReceivedRequest,
+};
 pub use self::previous::not_found;
 pub use self::stored_response::StoredResponse;

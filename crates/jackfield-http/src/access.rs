@@ -24,6 +24,8 @@ struct AccessLine {
     id: String,
     method: Method,
     path: String,
+    /// Whether the request was passed through.
+    passthrough: OnceLock<()>,
     shown_turn: OnceLock<(Option<SessionId>, TurnId)>,
 }
 
@@ -35,6 +37,7 @@ impl Access {
             id: id.to_owned(),
             method: method.clone(),
             path: path.chars().take(MAX_PATH).collect(),
+            passthrough: OnceLock::new(),
             shown_turn: OnceLock::new(),
         }))
     }
@@ -42,6 +45,11 @@ impl Access {
     /// Records the turn that the response shows, and its session if the turn is kept.
     pub(crate) fn record_turn(&self, session: Option<&SessionId>, turn: &TurnId) {
         let _once = self.0.shown_turn.set((session.cloned(), turn.clone()));
+    }
+
+    /// Records that the request was passed through.
+    pub(crate) fn record_passthrough(&self) {
+        let _once = self.0.passthrough.set(());
     }
 
     /// Records the error code of a missing or incomplete response. The first code wins.
@@ -76,6 +84,7 @@ impl Access {
             id,
             method,
             path,
+            passthrough,
             shown_turn,
         } = &*self.0;
         let shown_turn = shown_turn.get();
@@ -86,11 +95,12 @@ impl Access {
         let (code, ms) = (code.get().map(display), millis(begun.elapsed()));
         let number = status.map(|status| status.as_u16());
         let broken = (!whole).then_some(true);
+        let passthrough = passthrough.get().map(|()| true);
         // One macro arm per level, because the level is part of tracing's static callsite metadata.
         macro_rules! line {
             ($level:ident) => {
                 tracing::$level!(
-                    request = %id, %method, %path, status = number, ms, code, session, turn, broken,
+                    request = %id, %method, %path, status = number, ms, code, session, turn, passthrough, broken,
                     "answered"
                 )
             };

@@ -7,19 +7,25 @@ use http::Request;
 use jackfield_dialect_kit::serve::ServeDialect as _;
 use jackfield_gateway::Gateway;
 
+use crate::access::Access;
 use crate::auth::authenticate;
 use crate::dialects::CLAUDE;
 use crate::refusal::{self, HttpRefusal};
-use crate::{body, notes};
+use crate::{body, notes, passthrough};
 
-/// Answers with the token count of a request, estimated locally without a call to the provider.
+/// Answers with the token count of a request: the provider's own if the request is passed through, else an estimate
+/// without a call to the provider.
 pub(crate) async fn answer(
     State(gateway): State<Gateway>,
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
-    authenticate(&gateway, request.headers())?;
+    let client = authenticate(&gateway, request.headers())?;
     let (head, body) = request.into_parts();
     let body = body::read(&head.headers, body, &gateway.config().limits).await?;
+    if let Some(passthrough) = passthrough::passthrough(&gateway, &client, &head, &body)? {
+        let access = head.extensions.get::<Access>().cloned();
+        return passthrough::respond(passthrough, gateway.acquire_slot()?, access).await;
+    }
     let header = |name: &str| {
         let value = head.headers.get(name).and_then(|value| value.to_str().ok());
         value.map(str::to_owned)

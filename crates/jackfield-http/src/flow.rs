@@ -6,7 +6,7 @@ use http::{HeaderValue, Request};
 use jackfield_dialect_kit::serve::{ReplyInfo, ServeDialect};
 use jackfield_domain::note::Note;
 use jackfield_engine::StartedTurn;
-use jackfield_gateway::{AnsweringTurn, Gateway, ParsedRequest, resolve_references};
+use jackfield_gateway::{AnsweringTurn, Gateway, PATH, ParsedRequest, resolve_references};
 
 use crate::access::Access;
 use crate::auth::authenticate;
@@ -15,7 +15,7 @@ use crate::ids::RequestId;
 use crate::receipt::ReceiptLedger;
 use crate::refusal::HttpRefusal;
 use crate::reply::{HeldUntilSent, TurnReply, stream, whole};
-use crate::{body, notes, stored};
+use crate::{body, notes, passthrough, stored};
 
 /// Answers a request for a reply.
 ///
@@ -47,8 +47,10 @@ pub(crate) async fn answer(
     } else {
         whole::answer(reply, held, &notes, ledger).await?
     };
+    let headers = response.headers_mut();
+    headers.insert(PATH, HeaderValue::from_static("turn"));
     if let Some(session) = session {
-        response.headers_mut().insert(SESSION, session);
+        headers.insert(SESSION, session);
     }
     Ok(response)
 }
@@ -57,7 +59,7 @@ pub(crate) async fn answer(
 enum RequestStart {
     /// A reply that is sent as it arrives.
     Answering(Box<PendingAnswer>),
-    /// An accepted turn whose reply the client fetches later.
+    /// The response of a request that was passed through, or of an accepted turn whose reply the client fetches later.
     Accepted(Box<Response>),
 }
 
@@ -85,6 +87,11 @@ async fn begin(
     let body = body::read(&head.headers, body, &gateway.config().limits).await?;
     let ledger = head.extensions.get::<ReceiptLedger>().cloned();
     let access = head.extensions.get::<Access>().cloned();
+    if let Some(passthrough) = passthrough::passthrough(gateway, &client, &head, &body)? {
+        drop(body);
+        let response = passthrough::respond(passthrough, slot, access).await?;
+        return Ok(RequestStart::Accepted(Box::new(response)));
+    }
     let body = if dialect.name() == RESPONSES.name() {
         resolve_references(gateway, &client, body).await?
     } else {

@@ -9,7 +9,7 @@ use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue, Request};
 use hyper::body::Incoming;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
-use jackfield_gateway::{Gateway, failures};
+use jackfield_gateway::{Gateway, PATH, failures};
 use tower::ServiceExt as _;
 use tracing::Instrument as _;
 
@@ -75,8 +75,13 @@ pub(crate) async fn answer(
     let mut response = answered.await;
     if let Ok(value) = HeaderValue::from_str(&id.0) {
         let headers = response.headers_mut();
-        headers.insert("request-id", value.clone());
-        headers.insert("x-request-id", value);
+        // A provider's own reply comes with the provider's id.
+        let is_turn = headers.get(PATH).is_none_or(|path| path != "passthrough");
+        for name in ["request-id", "x-request-id"] {
+            if is_turn || !headers.contains_key(name) {
+                headers.insert(name, value.clone());
+            }
+        }
     }
     response
 }

@@ -24,6 +24,7 @@ mod ids;
 mod linger;
 mod listing;
 mod notes;
+mod passthrough;
 mod receipt;
 mod refusal;
 mod reply;

@@ -11,7 +11,7 @@ use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_gateway::Gateway;
 
 use crate::refusal::{HttpRefusal, RefusalForm, json};
-use crate::{api, counting, dialects, flow, listing, stored};
+use crate::{api, counting, dialects, flow, listing, passthrough, stored};
 
 /// The router with all paths of the gateway.
 pub fn router(gateway: &Gateway) -> Router {
@@ -20,10 +20,14 @@ pub fn router(gateway: &Gateway) -> Router {
         // Claude clients probe for a server before their first request.
         .route("/api/hello", get(hello))
         .route("/v1/chat/completions", post(chat))
+        .route("/v1/audio/speech", post(passthrough::answer))
+        .route("/v1/embeddings", post(passthrough::answer))
+        .route("/v1/images/generations", post(passthrough::answer))
         .route("/v1/messages", post(messages))
         .route("/v1/messages/count_tokens", post(counting::answer))
         .route("/v1/models", get(listing::all))
         .route("/v1/models/{*id}", get(listing::one))
+        .route("/v1/moderations", post(passthrough::answer))
         .route("/v1/responses", post(responses))
         .route(
             "/v1/responses/{id}",

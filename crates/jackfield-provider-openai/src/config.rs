@@ -56,8 +56,14 @@ pub enum Endpoint {
     ChatCompletions,
     /// `/v1/embeddings`.
     Embeddings,
+    /// `/v1/images/generations`.
+    Images,
+    /// `/v1/moderations`.
+    Moderations,
     /// `/v1/responses`.
     Responses,
+    /// `/v1/audio/speech`.
+    Speech,
 }
 
 /// Invalid settings.
@@ -93,7 +99,14 @@ impl Api {
 
 impl Endpoint {
     /// All endpoints.
-    pub const ALL: &'static [Self] = &[Self::ChatCompletions, Self::Embeddings, Self::Responses];
+    pub const ALL: &'static [Self] = &[
+        Self::ChatCompletions,
+        Self::Embeddings,
+        Self::Images,
+        Self::Moderations,
+        Self::Responses,
+        Self::Speech,
+    ];
 
     /// The endpoint of an API.
     #[must_use]
@@ -110,7 +123,10 @@ impl Endpoint {
         match self {
             Self::ChatCompletions => "/v1/chat/completions",
             Self::Embeddings => "/v1/embeddings",
+            Self::Images => "/v1/images/generations",
+            Self::Moderations => "/v1/moderations",
             Self::Responses => "/v1/responses",
+            Self::Speech => "/v1/audio/speech",
         }
     }
 
@@ -119,7 +135,10 @@ impl Endpoint {
         match self {
             Self::ChatCompletions => "/chat/completions",
             Self::Embeddings => "/embeddings",
+            Self::Images => "/images/generations",
+            Self::Moderations => "/moderations",
             Self::Responses => "/responses",
+            Self::Speech => "/audio/speech",
         }
     }
 }

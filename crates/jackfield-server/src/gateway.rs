@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use jackfield_assembly::{
     ApprovalsMode, Assembly, Config, ConfigError, DisconnectSetting, Environment, KeyState,
-    OpenJournal, ProviderState, ServeConfig, ServeLimits, ServerStatus, ServerToolbox,
+    OpenJournal, ProviderState, ResponsesSetting, ServeConfig, ServeLimits, ServerStatus,
+    ServerToolbox,
 };
 use jackfield_domain::request::ModelRef;
 use jackfield_engine::Disconnect;
 use jackfield_gateway::{
-    ApiKeys, Gateway, GatewayConfig, GatewayLimits, KeySummary, Principal, ProviderSummary,
-    ServerDirectory, ServerSummary, ServerSummaryState,
+    ApiKeys, Gateway, GatewayConfig, GatewayLimits, KeySummary, PassthroughConfig,
+    PassthroughUpstream, Principal, ProviderSummary, ServerDirectory, ServerSummary,
+    ServerSummaryState,
 };
 
 /// Makes the gateway.
@@ -45,6 +47,13 @@ pub(crate) fn gateway(
         || !(config.web.tools.is_empty() && config.web.found.is_empty());
     let missing_keys = assembled.missing_keys.into_iter();
     let providers = assembled.providers.iter();
+    let upstreams = assembled.upstreams.into_iter().map(|(name, upstream)| {
+        let upstream = PassthroughUpstream {
+            is_enabled: upstream.is_passthrough,
+            upstream: upstream.upstream,
+        };
+        (name, upstream)
+    });
     let config = GatewayConfig {
         access_log: serve.access_log,
         aliases: config.aliases.clone(),
@@ -62,6 +71,11 @@ pub(crate) fn gateway(
             .map(|(name, missing)| (name, missing.reason))
             .collect(),
         options,
+        passthrough: PassthroughConfig {
+            is_enabled: serve.passthrough,
+            keeps_responses: serve.responses == ResponsesSetting::Kept,
+            upstreams: upstreams.collect(),
+        },
         providers: providers
             .map(|(name, state)| (Arc::clone(name), provider(state)))
             .collect(),
@@ -86,6 +100,7 @@ fn api_keys(serve: &ServeConfig, environment: &Environment) -> Result<ApiKeys, C
         let client = Principal {
             admin: token.admin,
             name: Arc::clone(name),
+            passthrough: token.passthrough,
             principal: Arc::clone(token.principal.as_ref().unwrap_or(name)),
             tools: token.tools.as_ref().unwrap_or(&serve.tools).clone(),
         };

@@ -179,6 +179,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "jackfield-gateway",
         &[
+            "jackfield-dialect-claude",
             "jackfield-dialect-kit",
             "jackfield-dialect-openai",
             "jackfield-domain",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config::{KeySource, ProviderConfig};
+use crate::config::{KeySource, ProviderConfig, ProviderPassthrough};
 use crate::document::Section;
 use crate::file::{Trust, trust_help};
 use crate::form::{self, ValueForm};
@@ -51,7 +51,13 @@ fn provider_table(provider: &mut ProviderConfig, mut table: Section<'_>) {
     if let Some(kind) = kind {
         provider.kind = Some(kind);
     }
+    let passthrough = [
+        ("auto", ProviderPassthrough::Auto),
+        ("always", ProviderPassthrough::Always),
+        ("never", ProviderPassthrough::Never),
+    ];
     form::keys! { table over provider;
+        passthrough: form::one_of(&passthrough), "Whether requests go to it byte for byte; `auto` is for a vendor's own API";
         base_url: form::filled("https://models.example.com"), "Its address";
     }
     if let Some(place) = table.place_of("api_key") {

@@ -15,8 +15,8 @@ use crate::file::{Trust, trust_help};
 use crate::form::{self, ValueForm};
 use crate::place::ConfigProblem;
 use crate::serve::{
-    ApprovalsMode, DisconnectSetting, LogFormat, SOURCES, ServeConfig, ServeLimits, TokenConfig,
-    TokenSource,
+    ApprovalsMode, DisconnectSetting, LogFormat, ResponsesSetting, SOURCES, ServeConfig,
+    ServeLimits, TokenConfig, TokenSource,
 };
 use crate::values::{at_least_one, duration, filled, one_of, text, texts};
 
@@ -42,6 +42,10 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
         ("finish", DisconnectSetting::Finish),
     ];
     let keep_alive = form::of(ValueForm::Duration("10s"), at_most_ten_seconds);
+    let responses = [
+        ("kept", ResponsesSetting::Kept),
+        ("upstream", ResponsesSetting::Upstream),
+    ];
     let logs = [("json", LogFormat::Json), ("text", LogFormat::Text)];
     form::keys! { section over serve;
         access_log: form::flag(), "Whether each request is a line of the log";
@@ -51,6 +55,8 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
         keep_alive: keep_alive, "How long a stream says nothing at most";
         log: form::one_of(&logs), "The form of the log";
         log_content: form::flag(), "Whether what was said is logged, too";
+        passthrough: form::one_of(&PASSTHROUGH), "Whether requests go to their provider byte for byte where nothing speaks for a turn";
+        responses: form::one_of(&responses), "Who keeps the responses of the Responses API";
         show_tools: form::flag(), "Whether clients are shown the calls of tools that run here";
         stream_arguments: form::flag(), "Whether streams show the calls of a client's tools while they are written";
         tools: form::of(ValueForm::Tools, tools), "The server tools that a request may use";
@@ -92,6 +98,7 @@ fn tokens(serve: &mut ServeConfig, section: Section<'_>) {
         let mut section = Section::of(&names, &entry);
         let mut token = TokenConfig {
             admin: false,
+            passthrough: None,
             place: entry.place,
             principal: None,
             source: None,
@@ -101,7 +108,9 @@ fn tokens(serve: &mut ServeConfig, section: Section<'_>) {
             env: form::filled("TEAM_TOKEN"), "The environment variable that holds the token";
             file: form::filled("token"), "The file that holds the token and nothing else";
             sha256: form::of(ValueForm::Text(DIGEST), digest), "The SHA-256 digest of the token";
+            passthrough: form::one_of(&PASSTHROUGH), "Whether its requests go to their provider byte for byte";
         }
+        token.passthrough = passthrough.map(|(passthrough, _)| passthrough);
         let sources = [
             env.map(|(name, _)| TokenSource::Variable(name)),
             file.map(|(file, _)| TokenSource::File(PathBuf::from(&*file))),
@@ -169,3 +178,6 @@ fn tools(value: &DeValue<'_>) -> Result<ServerTools, String> {
 const DIGEST: &str = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 /// The maximum silence of a stream.
 const MAX_SILENCE: Duration = Duration::from_secs(10);
+
+/// Whether requests are passed through.
+const PASSTHROUGH: [(&str, bool); 2] = [("auto", true), ("never", false)];

@@ -35,6 +35,9 @@ fn each_provider_serves_what_its_server_has() {
                 api = 'responses'\n\
                 [providers.deepseek]\n[providers.mistral]\n[providers.openai]\n";
     let assembled = assembled(&Registry::default(), text);
+    let own = |provider: &str| assembled.upstreams[provider].is_passthrough;
+    assert!(own("claude") && own("openai"), "a vendor's own API");
+    assert!(!own("any") && !own("deepseek") && !own("likely"));
     let all = "/v1/chat/completions /v1/embeddings /v1/responses";
     for (provider, expected) in [
         ("any", "/v1/chat/completions"),
@@ -42,11 +45,19 @@ fn each_provider_serves_what_its_server_has() {
         ("deepseek", "/v1/chat/completions"),
         ("likely", all),
         ("mistral", "/v1/chat/completions /v1/embeddings"),
-        ("openai", all),
+        (
+            "openai",
+            "/v1/chat/completions /v1/embeddings /v1/images/generations /v1/moderations \
+             /v1/responses /v1/audio/speech",
+        ),
         ("other", "/v1/responses"),
     ] {
         let upstream = &assembled.upstreams[provider];
-        assert_eq!(upstream.endpoints().join(" "), expected, "{provider}");
+        assert_eq!(
+            upstream.upstream.endpoints().join(" "),
+            expected,
+            "{provider}"
+        );
     }
     assert!(!format!("{assembled:?}").contains("of-openai"));
 }
@@ -73,7 +84,11 @@ async fn a_request_is_sent_to_the_configured_server_with_the_configured_key() {
         path: "/v1/embeddings".to_owned(),
         query: None,
     };
-    let reply = assembled.upstreams["openai"].send(request).await.unwrap();
+    let reply = assembled.upstreams["openai"]
+        .upstream
+        .send(request)
+        .await
+        .unwrap();
     assert_eq!(reply.status.as_u16(), 200);
     let seen = server.request(0).await;
     assert_eq!(seen.path, "/api/embeddings");

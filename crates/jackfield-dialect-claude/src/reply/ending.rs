@@ -37,7 +37,8 @@ pub(crate) fn stop_reason(reason: &FinishReason) -> (Cow<'_, str>, Option<&str>)
 }
 
 /// Totals: in the wire format, `input_tokens` excludes cached input.
-pub(crate) fn usage_from_wire(usage: &wire::Usage) -> Usage {
+#[must_use]
+pub fn usage_from_wire(usage: &wire::Usage) -> Usage {
     let cache_read = usage.cache_read_input_tokens.unwrap_or(0);
     let cache_write = usage.cache_creation_input_tokens.unwrap_or(0);
     let fresh = usage.input_tokens.unwrap_or(0);

@@ -6,9 +6,8 @@ mod outgoing;
 mod repeated;
 mod server_calls;
 
-pub(crate) use ending::{
-    ContentFlags, error_to_wire, finish_reason, status, usage_from_wire, usage_to_wire,
-};
+pub use ending::usage_from_wire;
+pub(crate) use ending::{ContentFlags, error_to_wire, finish_reason, status, usage_to_wire};
 pub(crate) use items::{ItemBuilder, is_readable, item_id, without_upstream};
 pub use outgoing::to_wire;
 pub(crate) use outgoing::{empty_response, text_of_media};

@@ -95,6 +95,7 @@ async fn a_client_needs_one_of_the_keys() {
     let client = Principal {
         admin: false,
         name: "ann".into(),
+        passthrough: None,
         principal: "ann".into(),
         tools: ServerTools::All,
     };

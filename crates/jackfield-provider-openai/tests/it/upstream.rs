@@ -46,7 +46,10 @@ impl UpstreamHarness for OpenAiUpstream {
             Self::OpenAi => &[
                 ("/v1/chat/completions", "/v1/chat/completions"),
                 ("/v1/embeddings", "/v1/embeddings"),
+                ("/v1/images/generations", "/v1/images/generations"),
+                ("/v1/moderations", "/v1/moderations"),
                 ("/v1/responses", "/v1/responses"),
+                ("/v1/audio/speech", "/v1/audio/speech"),
             ],
         }
     }

@@ -54,7 +54,8 @@ pub(crate) fn finish_word(reason: &FinishReason, flags: ContentFlags) -> &'stati
 }
 
 /// Reads usage from any of the forms that servers send.
-pub(crate) fn usage_from_wire(usage: &Value) -> Usage {
+#[must_use]
+pub fn usage_from_wire(usage: &Value) -> Usage {
     let number = |path: &[&str]| {
         let mut path = path.iter();
         let found = path.try_fold(usage, |within, key| within.get(key))?;

@@ -36,7 +36,8 @@ pub(crate) fn finish_reason(
 }
 
 /// The totals, which the wire format has, too.
-pub(crate) fn usage_from_wire(usage: &wire::Usage) -> Usage {
+#[must_use]
+pub fn usage_from_wire(usage: &wire::Usage) -> Usage {
     let input = usage.input_tokens_details.unwrap_or_default();
     let output = usage.output_tokens_details.unwrap_or_default();
     Usage {

@@ -1,0 +1,358 @@
+//! Pass-through: a request in the language of its provider goes there byte for byte, and so comes the reply.
+//!
+//! Only these bytes change: the model's name, both ways; `stream_options`, where the usage of a chat stream is needed,
+//! and that usage, unless the client asked for it; and the headers that the contract of [`Upstream`] names. There is
+//! no turn, so there is no journal and no answer that can be fetched later. What it used is a spending record.
+
+mod decision;
+mod json;
+mod language;
+mod record;
+mod reply;
+mod request;
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::request::ModelRef;
+use jackfield_domain::settings::Settings;
+use jackfield_domain::system_prompt::PartOrigin;
+use jackfield_engine::TurnOptions;
+use jackfield_ports::upstream::{RawBody, RawRequest, Upstream};
+
+use self::decision::{PathInput, RequestPath};
+use self::language::Language;
+use self::record::SpendingDraft;
+use self::reply::{BodyForm, ModelNames, ReplyFilter, ReplyRules};
+use self::request::RequestBody;
+use crate::api_keys::Principal;
+use crate::config::PassthroughUpstream;
+use crate::failures::from_turn_end;
+use crate::gateway::Gateway;
+use crate::tools;
+
+/// A request as it arrived, with its body decompressed.
+#[derive(Clone, Debug)]
+pub struct ReceivedRequest {
+    /// The body.
+    pub body: Bytes,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The method.
+    pub method: Method,
+    /// The path, such as `/v1/messages`.
+    pub path: String,
+    /// The query without the question mark.
+    pub query: Option<String>,
+}
+
+/// A request that is passed through.
+pub struct Passthrough {
+    draft: SpendingDraft,
+    request: RawRequest,
+    rules: ReplyRules,
+    upstream: Arc<dyn Upstream>,
+}
+
+impl fmt::Debug for Passthrough {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Passthrough").finish_non_exhaustive()
+    }
+}
+
+/// A reply that is passed through, whose body is still arriving. Dropping it closes the provider's connection.
+#[derive(Debug)]
+pub struct PassthroughReply {
+    /// The body.
+    pub body: PassthroughBody,
+    /// The headers for the client.
+    pub headers: HeaderMap,
+    /// The status.
+    pub status: StatusCode,
+}
+
+/// The body of a reply that is passed through. What it used is recorded when it is dropped.
+pub struct PassthroughBody {
+    draft: SpendingDraft,
+    filter: ReplyFilter,
+    is_ended: bool,
+    raw: Box<dyn RawBody>,
+}
+
+impl fmt::Debug for PassthroughBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PassthroughBody").finish_non_exhaustive()
+    }
+}
+
+impl Gateway {
+    /// The request as it is passed through; `None` if it becomes a turn, or is none in its path's language.
+    ///
+    /// # Errors
+    ///
+    /// A header of the request cannot be read.
+    pub fn passthrough(
+        &self,
+        client: &Principal,
+        request: &ReceivedRequest,
+    ) -> Result<Option<Passthrough>, ServeError> {
+        let config = self.config();
+        let Some(body) = RequestBody::read(&request.body) else {
+            return Ok(None);
+        };
+        let Ok(model) = self.model(&body.model) else {
+            return Ok(None);
+        };
+        let language = Language::of_path(&request.path);
+        let header = |name: &str| {
+            request
+                .headers
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+        };
+        let selected = tools::select(&client.tools, header(tools::HEADER), body.has_tools())?;
+        let upstream = config.passthrough.upstreams.get(&model.provider);
+        let upstream = upstream.filter(|upstream| {
+            upstream.is_enabled && upstream.upstream.endpoints().contains(&&*request.path)
+        });
+        let is_response = language == Language::Responses;
+        let strict = header("x-jackfield-strict").is_some_and(|strict| strict.trim() != "false");
+        let input = PathInput {
+            has_idempotency_key: request.headers.contains_key("idempotency-key"),
+            has_configured_options: self
+                .options_of(&model.provider)
+                .is_some_and(|options| has_configured_options(&options)),
+            has_previous_reply: is_response && body.is_set("previous_response_id"),
+            has_server_tools: self.offers(&selected, &model.provider),
+            has_session: request.headers.contains_key("x-session-id"),
+            has_upstream: upstream.is_some(),
+            is_background: is_response && body.is_true("background"),
+            is_enabled: client.passthrough.unwrap_or(config.passthrough.is_enabled),
+            is_strict: strict || config.default_options.strict.is_some(),
+            keeps_response: is_response
+                && config.passthrough.keeps_responses
+                && !body.is_false("store"),
+        };
+        let path = decision::decide(input);
+        tracing::debug!(?path, "the path of a request");
+        let (RequestPath::Passthrough, Some(upstream)) = (path, upstream) else {
+            return Ok(None);
+        };
+        Ok(Some(self.prepare(
+            client, request, &body, model, language, upstream,
+        )))
+    }
+
+    /// The request to an endpoint that is only passed through.
+    ///
+    /// # Errors
+    ///
+    /// The body names no model, or its provider does not serve the endpoint, or pass-through is disabled.
+    pub fn passthrough_only(
+        &self,
+        client: &Principal,
+        request: &ReceivedRequest,
+    ) -> Result<Passthrough, ServeError> {
+        let config = self.config();
+        let body = RequestBody::read(&request.body).ok_or_else(|| {
+            let message = "the body has to be a JSON object with one `model`";
+            ServeError::new(ServeErrorKind::Invalid, message).at("model")
+        })?;
+        let model = self.model(&body.model)?;
+        let upstream = config.passthrough.upstreams.get(&model.provider);
+        let upstream = upstream.filter(|upstream| {
+            client.passthrough.unwrap_or(config.passthrough.is_enabled)
+                && upstream.upstream.endpoints().contains(&&*request.path)
+        });
+        let upstream = upstream.ok_or_else(|| {
+            let (path, provider) = (&request.path, &model.provider);
+            let message = format!("{path} is not passed through to the provider `{provider}`");
+            ServeError::new(ServeErrorKind::NoSuchAddress, message)
+        })?;
+        let language = Language::of_path(&request.path);
+        Ok(self.prepare(client, request, &body, model, language, upstream))
+    }
+
+    fn prepare(
+        &self,
+        client: &Principal,
+        request: &ReceivedRequest,
+        body: &RequestBody<'_>,
+        model: ModelRef,
+        language: Language,
+        upstream: &PassthroughUpstream,
+    ) -> Passthrough {
+        let removes_usage = language == Language::Chat
+            && request.path == CHAT
+            && body.is_true("stream")
+            && !body.includes_usage();
+        let rename = (*body.model != *model.model).then(|| ModelNames {
+            client: serde_json::Value::from(&*body.model).to_string(),
+            upstream: serde_json::Value::from(&*model.model).to_string(),
+        });
+        let raw = RawRequest {
+            body: body.for_upstream(&request.body, &model.model, removes_usage),
+            headers: headers_for_upstream(&request.headers),
+            method: request.method.clone(),
+            path: request.path.clone(),
+            query: request.query.clone(),
+        };
+        Passthrough {
+            draft: SpendingDraft::new(self, client, &request.path, model, raw.body.len()),
+            request: raw,
+            rules: ReplyRules {
+                language,
+                rename,
+                removes_usage,
+            },
+            upstream: Arc::clone(&upstream.upstream),
+        }
+    }
+}
+
+impl Passthrough {
+    /// Sends the request, and returns the reply as soon as its head has arrived. Dropping the future cancels it.
+    ///
+    /// # Errors
+    ///
+    /// The provider cannot be reached, or refuses the gateway's own key.
+    pub async fn send(mut self) -> Result<PassthroughReply, ServeError> {
+        let sent = self.upstream.send(self.request).await;
+        let reply = sent.map_err(|error| from_turn_end(&TurnEnd::Failed(error.failure)))?;
+        let status = reply.status;
+        self.draft.status(status, &reply.headers);
+        if let Some(failure) = key_failure(status) {
+            return Err(from_turn_end(&TurnEnd::Failed(failure)));
+        }
+        let mut headers = reply.headers;
+        let form = body_form(&headers);
+        let filter = ReplyFilter::new(form, self.rules);
+        if filter.may_change() {
+            headers.remove(CONTENT_LENGTH);
+        }
+        headers.insert(PATH, HeaderValue::from_static("passthrough"));
+        Ok(PassthroughReply {
+            body: PassthroughBody {
+                draft: self.draft,
+                filter,
+                is_ended: false,
+                raw: reply.body,
+            },
+            headers,
+            status,
+        })
+    }
+}
+
+impl PassthroughBody {
+    /// The next piece, which is not empty; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// The provider's reply broke off. The client's reply has to break off, too.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, ServeError> {
+        while !self.is_ended {
+            let piece = self.raw.next().await;
+            let piece = piece.map_err(|error| {
+                self.is_ended = true;
+                from_turn_end(&TurnEnd::Failed(error.failure))
+            })?;
+            let piece = match piece {
+                Some(piece) => {
+                    self.draft.piece(piece.len());
+                    self.filter.push(piece)
+                }
+                None => {
+                    self.is_ended = true;
+                    self.filter.finish()
+                }
+            };
+            if !piece.is_empty() {
+                return Ok(Some(piece));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Drop for PassthroughBody {
+    fn drop(&mut self) {
+        if !self.is_ended {
+            // A body of known length is not read beyond its last byte.
+            let _unsent = self.filter.finish();
+        }
+        self.draft.usage = self.filter.usage();
+    }
+}
+
+/// Whether a prompt, settings or a budget are configured. The default prompt is about server tools.
+fn has_configured_options(options: &TurnOptions) -> bool {
+    let mut parts = options.system.parts.iter();
+    parts.any(|part| part.origin != PartOrigin::Default)
+        || options.settings != Settings::default()
+        || options.allowance.tokens.is_some()
+        || options.allowance.cost.is_some()
+}
+
+/// The client's headers for the provider, without those that are the gateway's own.
+fn headers_for_upstream(headers: &HeaderMap) -> HeaderMap {
+    let is_own = |name: &HeaderName| {
+        let name = name.as_str();
+        name.starts_with("x-jackfield-") || name == "x-session-id"
+    };
+    let mut sent = headers.clone();
+    let own: Vec<HeaderName> = headers
+        .keys()
+        .filter(|name| is_own(name))
+        .cloned()
+        .collect();
+    for name in own {
+        sent.remove(name);
+    }
+    // The body was decompressed.
+    sent.remove(CONTENT_ENCODING);
+    // Usage and model are read in the reply.
+    sent.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    sent
+}
+
+/// The form of a reply with these headers.
+fn body_form(headers: &HeaderMap) -> BodyForm {
+    let is_encoded = headers
+        .get(CONTENT_ENCODING)
+        .is_some_and(|encoding| encoding != "identity");
+    let media_type = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let media_type = media_type.and_then(|value| value.split(';').next());
+    match media_type
+        .map(|value| value.trim().to_ascii_lowercase())
+        .as_deref()
+    {
+        _ if is_encoded => BodyForm::Opaque,
+        Some("application/json") => BodyForm::Json,
+        Some("text/event-stream") => BodyForm::Events,
+        Some(_) | None => BodyForm::Opaque,
+    }
+}
+
+/// The failure if the provider refuses the gateway's own key, which is not the client's.
+fn key_failure(status: StatusCode) -> Option<ModelFailure> {
+    let kind = match status {
+        StatusCode::UNAUTHORIZED => ModelFailureKind::Unauthenticated,
+        StatusCode::FORBIDDEN => ModelFailureKind::Forbidden,
+        _ => return None,
+    };
+    let message = format!("the provider answered with status {}", status.as_u16());
+    Some(ModelFailure::new(kind, Phase::BeforeFirstDelta, message))
+}
+
+/// The header that names the path of a request.
+pub const PATH: HeaderName = HeaderName::from_static("x-jackfield-path");
+const CHAT: &str = "/v1/chat/completions";

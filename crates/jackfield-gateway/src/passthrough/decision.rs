@@ -1,0 +1,120 @@
+//! Decides whether a request is passed through to its provider, or becomes a turn. Pure.
+
+/// How a request is answered.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum RequestPath {
+    /// Its bytes go to the provider, and the provider's bytes come back.
+    Passthrough,
+    /// It becomes a turn, for this reason.
+    Turn(TurnReason),
+}
+
+/// Why a request becomes a turn.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum TurnReason {
+    /// It asks for a reply in the background.
+    Background,
+    /// The configuration has a prompt, settings or a budget for it.
+    Configured,
+    /// Pass-through is disabled.
+    Disabled,
+    /// It has an idempotency key.
+    IdempotencyKey,
+    /// It continues a reply.
+    PreviousReply,
+    /// It names a session.
+    Session,
+    /// The gateway offers it server tools.
+    ServerTools,
+    /// The gateway keeps its response.
+    Stored,
+    /// It is strict about losses.
+    Strict,
+    /// Its provider does not serve this endpoint in its own language.
+    Upstream,
+}
+
+/// What the decision depends on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PathInput {
+    pub(crate) has_idempotency_key: bool,
+    /// Whether a prompt, settings or a budget are configured for it.
+    pub(crate) has_configured_options: bool,
+    pub(crate) has_previous_reply: bool,
+    pub(crate) has_server_tools: bool,
+    pub(crate) has_session: bool,
+    /// Whether its provider serves its endpoint, in the vendor's own language or by setting.
+    pub(crate) has_upstream: bool,
+    pub(crate) is_background: bool,
+    /// Whether pass-through is enabled for its client.
+    pub(crate) is_enabled: bool,
+    pub(crate) is_strict: bool,
+    /// Whether the gateway keeps its response for later requests.
+    pub(crate) keeps_response: bool,
+}
+
+/// The path of a request. The order decides which reason is named.
+pub(crate) fn decide(input: PathInput) -> RequestPath {
+    let reasons = [
+        (!input.is_enabled, TurnReason::Disabled),
+        (!input.has_upstream, TurnReason::Upstream),
+        (input.has_session, TurnReason::Session),
+        (input.has_previous_reply, TurnReason::PreviousReply),
+        (input.is_background, TurnReason::Background),
+        (input.has_idempotency_key, TurnReason::IdempotencyKey),
+        (input.is_strict, TurnReason::Strict),
+        (input.has_server_tools, TurnReason::ServerTools),
+        (input.keeps_response, TurnReason::Stored),
+        (input.has_configured_options, TurnReason::Configured),
+    ];
+    let reason = reasons.into_iter().find(|(holds, _)| *holds);
+    reason.map_or(RequestPath::Passthrough, |(_, reason)| {
+        RequestPath::Turn(reason)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Change = fn(&mut PathInput);
+
+    #[test]
+    fn a_request_is_passed_through_unless_a_reason_speaks_for_a_turn() {
+        let free = PathInput {
+            has_upstream: true,
+            is_enabled: true,
+            ..PathInput::default()
+        };
+        assert_eq!(decide(free), RequestPath::Passthrough);
+        let table: [(Change, TurnReason); 10] = [
+            (|input| input.is_enabled = false, TurnReason::Disabled),
+            (|input| input.has_upstream = false, TurnReason::Upstream),
+            (|input| input.has_session = true, TurnReason::Session),
+            (
+                |input| input.has_previous_reply = true,
+                TurnReason::PreviousReply,
+            ),
+            (|input| input.is_background = true, TurnReason::Background),
+            (
+                |input| input.has_idempotency_key = true,
+                TurnReason::IdempotencyKey,
+            ),
+            (|input| input.is_strict = true, TurnReason::Strict),
+            (
+                |input| input.has_server_tools = true,
+                TurnReason::ServerTools,
+            ),
+            (|input| input.keeps_response = true, TurnReason::Stored),
+            (
+                |input| input.has_configured_options = true,
+                TurnReason::Configured,
+            ),
+        ];
+        for (change, reason) in table {
+            let mut input = free;
+            change(&mut input);
+            assert_eq!(decide(input), RequestPath::Turn(reason));
+        }
+    }
+}

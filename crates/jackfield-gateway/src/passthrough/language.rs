@@ -1,0 +1,52 @@
+//! The wire languages of requests that are passed through: where their model and usage stand, and how usage is read.
+
+use jackfield_dialect_claude::wire as claude;
+use jackfield_dialect_openai::responses::wire as responses;
+use jackfield_domain::usage::Usage;
+use serde_json::Value;
+
+/// A wire language.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Language {
+    /// Chat Completions, and the vendor's endpoints that report usage like it.
+    Chat,
+    /// Claude Messages.
+    Claude,
+    /// Responses.
+    Responses,
+}
+
+impl Language {
+    /// The language of a path.
+    pub(super) fn of_path(path: &str) -> Self {
+        if path.starts_with("/v1/messages") {
+            Self::Claude
+        } else if path.starts_with("/v1/responses") {
+            Self::Responses
+        } else {
+            Self::Chat
+        }
+    }
+
+    /// Reads usage.
+    pub(super) fn usage(self, json: &str) -> Option<Usage> {
+        match self {
+            Self::Chat => {
+                let usage: Value = serde_json::from_str(json).ok()?;
+                usage
+                    .is_object()
+                    .then(|| jackfield_dialect_openai::chat::reply::usage_from_wire(&usage))
+            }
+            Self::Claude => {
+                let usage: claude::Usage = serde_json::from_str(json).ok()?;
+                Some(jackfield_dialect_claude::reply::usage_from_wire(&usage))
+            }
+            Self::Responses => {
+                let usage: responses::Usage = serde_json::from_str(json).ok()?;
+                Some(jackfield_dialect_openai::responses::reply::usage_from_wire(
+                    &usage,
+                ))
+            }
+        }
+    }
+}

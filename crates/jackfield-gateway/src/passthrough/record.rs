@@ -1,0 +1,99 @@
+//! What a request used that was passed through, as a spending record.
+
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use http::{HeaderMap, StatusCode};
+use jackfield_domain::estimate;
+use jackfield_domain::request::ModelRef;
+use jackfield_domain::spending_record::SpendingRecord;
+use jackfield_domain::time::WallTime;
+use jackfield_domain::usage::Usage;
+use jackfield_engine::Engine;
+
+use crate::api_keys::Principal;
+use crate::gateway::Gateway;
+use crate::ids;
+
+/// A spending record in the making. It is stored when it is dropped.
+pub(super) struct SpendingDraft {
+    began: Instant,
+    engine: Engine,
+    record: SpendingRecord,
+    reply_bytes: usize,
+    request_bytes: usize,
+    /// The usage that the provider reported.
+    pub(super) usage: Option<Usage>,
+}
+
+impl SpendingDraft {
+    pub(super) fn new(
+        gateway: &Gateway,
+        client: &Principal,
+        endpoint: &str,
+        model: ModelRef,
+        request_bytes: usize,
+    ) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let price = gateway.config().default_options.prices.get(&model).cloned();
+        Self {
+            began: Instant::now(),
+            engine: gateway.engine().clone(),
+            record: SpendingRecord {
+                at: WallTime::from_millis(0).after(now.unwrap_or_default()),
+                endpoint: endpoint.into(),
+                first_token: None,
+                id: ids::random().into(),
+                model,
+                price,
+                principal: Arc::clone(&client.principal),
+                request_id: None,
+                route: None,
+                settled: Vec::new(),
+                status: None,
+                took: std::time::Duration::ZERO,
+                trace: None,
+                usage: Usage::default(),
+            },
+            reply_bytes: 0,
+            request_bytes,
+            usage: None,
+        }
+    }
+
+    /// The provider has replied with this head.
+    pub(super) fn status(&mut self, status: StatusCode, headers: &HeaderMap) {
+        self.record.status = Some(u32::from(status.as_u16()));
+        let id = ["request-id", "x-request-id"].iter();
+        let mut id = id.filter_map(|name| headers.get(*name)?.to_str().ok());
+        self.record.request_id = id.next().map(Into::into);
+    }
+
+    /// A piece of the reply's body has arrived.
+    pub(super) fn piece(&mut self, bytes: usize) {
+        let elapsed = self.began.elapsed();
+        self.record.first_token.get_or_insert(elapsed);
+        self.reply_bytes += bytes;
+    }
+}
+
+impl Drop for SpendingDraft {
+    fn drop(&mut self) {
+        let is_success = self
+            .record
+            .status
+            .is_some_and(|status| (200..300).contains(&status));
+        // A refused request costs nothing, and other endpoints report what they cost.
+        let is_generated = GENERATING.contains(&&*self.record.endpoint);
+        let estimate = (is_success && is_generated).then(|| {
+            let (input, output) = (self.request_bytes, self.reply_bytes);
+            Usage::estimate(estimate::tokens(input), estimate::tokens(output))
+        });
+        self.record.usage = self.usage.or(estimate).unwrap_or_default();
+        self.record.took = self.began.elapsed();
+        self.engine.record_spending(self.record.clone());
+    }
+}
+
+/// The endpoints whose usage is estimated if the provider reports none.
+const GENERATING: [&str; 3] = ["/v1/chat/completions", "/v1/messages", "/v1/responses"];

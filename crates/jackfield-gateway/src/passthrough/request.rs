@@ -1,0 +1,159 @@
+//! The body of a request that may be passed through: what the decision needs of it, and the body for the provider.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::json::{self, Member};
+
+/// The members of a request's body that matter here.
+#[derive(Debug)]
+pub(super) struct RequestBody<'a> {
+    text: &'a str,
+    members: Vec<Member<'a>>,
+    /// The model, as the client names it.
+    pub(super) model: Cow<'a, str>,
+    model_range: Range<usize>,
+}
+
+impl<'a> RequestBody<'a> {
+    /// Reads a body; `None` unless it is a JSON object that names one model.
+    pub(super) fn read(body: &'a [u8]) -> Option<Self> {
+        let text = std::str::from_utf8(body).ok()?;
+        let members = json::members(text)?;
+        let model = json::only(&members, "model")?;
+        let range = model.range.clone();
+        let model = json::string(model.value)?;
+        Some(Self {
+            text,
+            members,
+            model,
+            model_range: range,
+        })
+    }
+
+    /// Whether a member says `true`.
+    pub(super) fn is_true(&self, key: &str) -> bool {
+        json::is_true(&self.members, key)
+    }
+
+    /// Whether a member is there, and not `null`.
+    pub(super) fn is_set(&self, key: &str) -> bool {
+        json::is_set(&self.members, key)
+    }
+
+    /// Whether a member says `false`.
+    pub(super) fn is_false(&self, key: &str) -> bool {
+        let mut members = self.members.iter();
+        members.any(|member| member.key == key && member.value == "false")
+    }
+
+    /// Whether it brings tools.
+    pub(super) fn has_tools(&self) -> bool {
+        let mut members = self.members.iter();
+        members.any(|member| member.key == "tools" && !["null", "[]"].contains(&member.value))
+    }
+
+    /// Whether a chat stream reports its usage.
+    pub(super) fn includes_usage(&self) -> bool {
+        let options = json::only(&self.members, "stream_options");
+        let options = options.and_then(|options| json::members(options.value));
+        options.is_some_and(|options| json::is_true(&options, "include_usage"))
+    }
+
+    /// The body for the provider: with this name of the model, and, if `adds_usage` is set, with a demand for usage
+    /// in the stream. `body` is the body that was read.
+    pub(super) fn for_upstream(&self, body: &Bytes, model: &str, adds_usage: bool) -> Bytes {
+        let mut edits = Vec::new();
+        let model_json = serde_json::Value::from(model).to_string();
+        let mut model_edit = String::new();
+        if self.model != model {
+            model_edit.push_str(&model_json);
+        }
+        if adds_usage {
+            match json::only(&self.members, "stream_options") {
+                Some(options) => edits.push(usage_edit(options)),
+                None => {
+                    if model_edit.is_empty() {
+                        let own = self.text.get(self.model_range.clone());
+                        model_edit.push_str(own.unwrap_or_default());
+                    }
+                    model_edit.push_str(r#","stream_options":{"include_usage":true}"#);
+                }
+            }
+        }
+        if !model_edit.is_empty() {
+            edits.push((self.model_range.clone(), model_edit));
+        }
+        if edits.is_empty() {
+            return body.clone();
+        }
+        json::replace(self.text, edits).into()
+    }
+}
+
+/// The change of `stream_options` that asks for usage.
+fn usage_edit(options: &Member<'_>) -> (Range<usize>, String) {
+    let Some(members) = json::members(options.value) else {
+        return (
+            options.range.clone(),
+            r#"{"include_usage":true}"#.to_owned(),
+        );
+    };
+    if let Some(own) = members.iter().find(|member| member.key == "include_usage") {
+        let start = options.range.start + own.range.start;
+        return (start..start + own.range.len(), "true".to_owned());
+    }
+    let comma = if members.is_empty() { "" } else { "," };
+    let place = options.range.start + 1;
+    (place..place, format!(r#""include_usage":true{comma}"#))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(body: &str, model: &str, adds_usage: bool) -> String {
+        let bytes = Bytes::from(body.to_owned());
+        let request = RequestBody::read(&bytes).unwrap();
+        let sent = request.for_upstream(&bytes, model, adds_usage);
+        String::from_utf8(sent.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn only_the_model_and_the_demand_for_usage_change() {
+        let body = r#"{ "n":1.50, "model" : "a/b" ,"unknown":[ 1e3 ],"messages":[{"role":"user","content":"h\u0069"}]}"#;
+        let expected = body.replace(r#""a/b""#, r#""b""#);
+        assert_eq!(sent(body, "b", false), expected);
+        assert_eq!(sent(body, "a/b", false), body);
+        let usage = r#""a/b","stream_options":{"include_usage":true}"#;
+        assert_eq!(sent(body, "a/b", true), body.replace(r#""a/b""#, usage));
+        let usage = r#""b","stream_options":{"include_usage":true}"#;
+        assert_eq!(sent(body, "b", true), body.replace(r#""a/b""#, usage));
+        for (options, changed) in [
+            ("null", r#"{"include_usage":true}"#),
+            ("{}", r#"{"include_usage":true}"#),
+            (r#"{ "x" : 1 }"#, r#"{"include_usage":true, "x" : 1 }"#),
+            (r#"{"include_usage": false}"#, r#"{"include_usage": true}"#),
+        ] {
+            let body = |options: &str| format!(r#"{{"stream_options":{options},"model":"m"}}"#);
+            assert_eq!(sent(&body(options), "m", true), body(changed));
+        }
+    }
+
+    #[test]
+    fn a_body_without_one_model_is_not_read() {
+        for body in [
+            "",
+            "[]",
+            "{}",
+            r#"{"model":1}"#,
+            r#"{"model":"a","model":"b"}"#,
+            r#"{"model":"a"} x"#,
+        ] {
+            assert!(RequestBody::read(body.as_bytes()).is_none(), "{body}");
+        }
+        assert!(RequestBody::read(b"{\"model\":\"\xff\"}").is_none());
+    }
+}

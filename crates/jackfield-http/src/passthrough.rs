@@ -1,0 +1,114 @@
+//! Requests that go to their provider byte for byte.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
+use http::Request;
+use http::request::Parts;
+use http_body_util::StreamBody;
+use hyper::body::Frame;
+use jackfield_dialect_kit::serve::ServeError;
+use jackfield_gateway::{
+    Gateway, Passthrough, PassthroughBody, PassthroughReply, Principal, ReceivedRequest,
+};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::access::Access;
+use crate::auth::authenticate;
+use crate::body;
+use crate::refusal::HttpRefusal;
+
+/// The request as it is passed through; `None` if it becomes a turn.
+///
+/// # Errors
+///
+/// As [`Gateway::passthrough`].
+pub(crate) fn passthrough(
+    gateway: &Gateway,
+    client: &Principal,
+    head: &Parts,
+    body: &Bytes,
+) -> Result<Option<Passthrough>, ServeError> {
+    let enabled = gateway.config().passthrough.is_enabled;
+    if !client.passthrough.unwrap_or(enabled) {
+        return Ok(None);
+    }
+    gateway.passthrough(client, &received(head, body))
+}
+
+/// Answers a request to an endpoint that is only passed through.
+pub(crate) async fn answer(
+    State(gateway): State<Gateway>,
+    request: Request<Body>,
+) -> Result<Response, HttpRefusal> {
+    let client = authenticate(&gateway, request.headers())?;
+    let slot = gateway.acquire_slot()?;
+    let (head, body) = request.into_parts();
+    let body = body::read(&head.headers, body, &gateway.config().limits).await?;
+    let access = head.extensions.get::<Access>().cloned();
+    let passthrough = gateway.passthrough_only(&client, &received(&head, &body))?;
+    drop(body);
+    respond(passthrough, slot, access).await
+}
+
+/// Sends a request, and answers with the provider's reply as it arrives.
+///
+/// # Errors
+///
+/// As [`Passthrough::send`].
+pub(crate) async fn respond(
+    passthrough: Passthrough,
+    slot: OwnedSemaphorePermit,
+    access: Option<Access>,
+) -> Result<Response, HttpRefusal> {
+    if let Some(access) = &access {
+        access.record_passthrough();
+    }
+    let PassthroughReply {
+        body,
+        headers,
+        status,
+    } = passthrough.send().await?;
+    let state = BodyState {
+        access,
+        body,
+        _slot: slot,
+    };
+    // Boxed, because it is moved with every piece.
+    let frames = stream::unfold(Box::new(state), |mut state| async move {
+        match state.body.next().await {
+            Ok(None) => None,
+            Ok(Some(piece)) => Some((Ok(Frame::data(piece)), state)),
+            // The connection is closed, so that half a reply does not look whole.
+            Err(error) => {
+                if let Some(access) = &state.access {
+                    access.record_error(error.kind.code());
+                }
+                Some((Err(error), state))
+            }
+        }
+    });
+    let mut response = Response::new(Body::new(StreamBody::new(Box::pin(frames))));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    Ok(response)
+}
+
+struct BodyState {
+    access: Option<Access>,
+    body: PassthroughBody,
+    /// The request counts until its reply is sent.
+    _slot: OwnedSemaphorePermit,
+}
+
+fn received(head: &Parts, body: &Bytes) -> ReceivedRequest {
+    ReceivedRequest {
+        body: body.clone(),
+        headers: head.headers.clone(),
+        method: head.method.clone(),
+        path: head.uri.path().to_owned(),
+        query: head.uri.query().map(str::to_owned),
+    }
+}
