@@ -16,10 +16,12 @@ use crate::process::{Provider, beside};
 /// Which server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
-    /// `jackfield serve`, with its journal in memory.
+    /// `jackfield serve`, with its journal in memory, which makes each request a turn.
     Gateway,
     /// The same, with its journal in a file.
     GatewayInAFile,
+    /// `jackfield serve`, which passes requests through.
+    Passthrough,
     /// nginx, which passes on what it does not look at.
     Nginx,
     /// The bare proxy.
@@ -31,8 +33,9 @@ pub enum Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Gateway => "jackfield",
-            Self::GatewayInAFile => "jackfield, in a file",
+            Self::Gateway => "jackfield, a turn",
+            Self::GatewayInAFile => "jackfield, a turn in a file",
+            Self::Passthrough => "jackfield, passed through",
             Self::Nginx => "nginx",
             Self::Proxy => "the bare proxy",
             Self::Upstream => "nothing in between",
@@ -81,7 +84,7 @@ impl World {
     #[must_use]
     pub fn kinds(&self) -> Vec<Kind> {
         let nginx = self.nginx.is_some().then_some(Kind::Nginx);
-        let ours = [Kind::Proxy, Kind::Gateway];
+        let ours = [Kind::Proxy, Kind::Passthrough, Kind::Gateway];
         nginx.into_iter().chain(ours).collect()
     }
 }
@@ -164,9 +167,9 @@ impl Subject {
                 command.arg("-p").arg(folder).arg("-c").arg(&config);
                 Some(Running::silent(&mut command)?)
             }
-            Kind::Gateway | Kind::GatewayInAFile => {
+            Kind::Gateway | Kind::GatewayInAFile | Kind::Passthrough => {
                 let home = world.folder.path().join(format!("home-{port}"));
-                configure(&home, world, kind == Kind::GatewayInAFile)?;
+                configure(&home, world, kind)?;
                 let mut command = on_its_core(&beside("jackfield")?);
                 command
                     .args(["serve", "--bind", &format!("127.0.0.1:{port}")])
@@ -274,11 +277,16 @@ fn nginx(folder: &Path, port: u16, upstream: &str) -> anyhow::Result<String> {
 }
 
 /// A home for a gateway: the upstream as a provider, and another one that runs turns.
-fn configure(home: &Path, world: &World, in_a_file: bool) -> anyhow::Result<()> {
+fn configure(home: &Path, world: &World, kind: Kind) -> anyhow::Result<()> {
     let folder = home.join(".config/jackfield");
     std::fs::create_dir_all(&folder)?;
     let (upstream, provider) = (&world.upstream.line, &world.provider.base_url);
-    let journal = if in_a_file {
+    let passthrough = if kind == Kind::Passthrough {
+        "always"
+    } else {
+        "never"
+    };
+    let journal = if kind == Kind::GatewayInAFile {
         ""
     } else {
         "[journal]\nkind = \"memory\"\n"
@@ -286,7 +294,7 @@ fn configure(home: &Path, world: &World, in_a_file: bool) -> anyhow::Result<()> 
     let config = format!(
         "model = \"turns/bench\"\n\n[serve]\naccess_log = false\n\n{journal}\n\
          [providers.bench]\nkind = \"openai-compatible\"\nbase_url = \"{upstream}\"\n\
-         api_key_env = \"\"\napi = \"chat\"\n\n\
+         api_key_env = \"\"\napi = \"chat\"\npassthrough = \"{passthrough}\"\n\n\
          [providers.turns]\nkind = \"openai-compatible\"\nbase_url = \"{provider}\"\n\
          api_key_env = \"\"\napi = \"chat\"\n\n[policy.tools]\n\"*\" = \"allow\"\n"
     );
