@@ -10,6 +10,7 @@ use jackfield_provider_claude::upstream::upstream;
 use serde_json::Value;
 
 use crate::factory::{ProviderFactory, ProviderSettings};
+use crate::preferred::CLAUDE_KEY;
 use crate::quirks;
 
 /// Builds models behind the Claude Messages API.
@@ -17,7 +18,7 @@ pub(crate) struct ClaudeFactory;
 
 impl ProviderFactory for ClaudeFactory {
     fn key_variable(&self) -> Option<&str> {
-        Some("ANTHROPIC_API_KEY")
+        Some(CLAUDE_KEY)
     }
 
     fn key_page(&self) -> Option<&str> {

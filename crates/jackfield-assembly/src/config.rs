@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::opaque::Extension;
+use jackfield_domain::policy::{PolicyRule, RuleVerdict};
 use jackfield_domain::price::PriceList;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
@@ -51,7 +52,7 @@ pub struct Config {
     pub files: Vec<PathBuf>,
     /// The journal.
     pub journal: JournalConfig,
-    /// The source of the model.
+    /// The source of the model; for a default model, that of its provider's key.
     pub model_place: ValueSource,
     /// The network settings.
     pub network: Network,
@@ -148,6 +149,7 @@ impl Default for Config {
         };
         let mut options = TurnOptions::new(model);
         options.system = system_prompt(PartOrigin::Default, DEFAULT_PROMPT);
+        options.policy.rules = default_rules();
         // Every kind with an address is available without configuration.
         let kinds = PRESETS.iter().filter(|preset| preset.base_url.is_some());
         let names = kinds.map(|preset| preset.kind).chain([provider]);
@@ -328,6 +330,14 @@ impl ProviderConfig {
     }
 }
 
+/// The rules before those of any file: the built-in tools only compute, so they run without a question.
+pub(crate) fn default_rules() -> Vec<PolicyRule> {
+    vec![PolicyRule {
+        pattern: BUILTINS.into(),
+        verdict: RuleVerdict::Allow,
+    }]
+}
+
 /// A system prompt of one part; empty if the text is blank.
 pub(crate) fn system_prompt(origin: PartOrigin, text: &str) -> SystemPrompt {
     let text = text.trim();
@@ -347,8 +357,11 @@ pub(crate) fn system_prompt(origin: PartOrigin, text: &str) -> SystemPrompt {
 /// The service tiers to which the vendors' list prices apply.
 const USUAL_TIERS: &[&str] = &["auto", "default", "standard", "standard_only"];
 
-/// The default provider and model.
+/// The default provider and model, if it has a key or none has.
 const DEFAULT_MODEL: (&str, &str) = ("claude", "claude-opus-5-5");
+
+/// The pattern of the built-in tools.
+pub(crate) const BUILTINS: &str = "builtin/*";
 
 /// The default of how long a turn waits for starting MCP servers.
 const START_WAIT: Duration = Duration::from_secs(5);

@@ -9,7 +9,8 @@ use jackfield_engine::SecondMessage;
 use jackfield_provider_kit::transport::TransportSettings;
 use serde_json::{Value, json};
 
-use crate::config::{Config, DEFAULT_PROMPT};
+use crate::config::{BUILTINS, Config, DEFAULT_PROMPT};
+use crate::document::quoted;
 use crate::place::{Origin, ValueSource};
 use crate::prices::CURRENCY;
 use crate::redact;
@@ -45,9 +46,9 @@ impl Config {
             });
         let defaults = defaults();
         let unset = defaults.into_iter();
-        let unset = unset.filter(|(key, _)| !self.raw_values.0.contains_key(*key));
+        let unset = unset.filter(|(key, _)| !self.raw_values.0.contains_key(key));
         let unset = unset.map(|(key, value)| Explanation {
-            key: key.to_owned(),
+            key,
             place: Origin::Default.into(),
             value,
         });
@@ -69,7 +70,7 @@ impl McpServerEntry {
 }
 
 /// The defaults by key, as they would be written in a file.
-pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
+pub(crate) fn defaults() -> Vec<(String, Value)> {
     let config = Config::default();
     let Limits {
         approval,
@@ -113,7 +114,9 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         LogFormat::Text => "text",
     };
     let serve = config.serve.limits;
-    vec![
+    let builtins = format!("policy.tools.{}", quoted(BUILTINS));
+    let defaults = vec![
+        (&*builtins, json!("allow")),
         ("approvals.timeout", time(config.approvals.timeout)),
         ("budget.currency", json!(CURRENCY)),
         ("journal.kind", json!(config.journal.kind.name())),
@@ -183,7 +186,11 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         ),
         ("system.prompt", json!(DEFAULT_PROMPT)),
         ("trusted_projects", json!([])),
-    ]
+    ];
+    let owned = defaults
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value));
+    owned.collect()
 }
 
 /// The name of an effect in files.

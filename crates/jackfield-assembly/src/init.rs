@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::others::FoundServers;
+use crate::preferred::MODELS;
 
 /// The findings on this machine.
 #[derive(Clone, Debug, Default)]
@@ -161,14 +162,6 @@ fn one_line(text: &str) -> String {
     text.replace(|c: char| c.is_control(), " ")
 }
 
-/// The preferred model of each provider, the best provider first.
-const MODELS: &[(&str, &str)] = &[
-    ("claude", "claude-opus-5-5"),
-    ("openai", "gpt-6-sol"),
-    ("mistral", "mistral-large-latest"),
-    ("deepseek", "deepseek-flash"),
-];
-
 const HEAD: &str = "\
 # The configuration of Jackfield. Every key: docs/configuration.md, or `jackfield config schema`.
 # What holds in the end, and where it comes from: `jackfield config show`. Does it work? `jackfield doctor`.
@@ -186,9 +179,9 @@ const SERVERS: &str = "
 [mcp]
 ";
 const TAIL: &str = "
-# Which tools may run without asking. The built-in ones calculate and tell the time.
+# Which tools may run without asking. The built-in ones, which calculate and tell the time, may.
 [policy.tools]
-\"builtin/*\" = \"allow\"
+# \"github/get_*\" = \"allow\"
 # \"github/create_*\" = \"ask\"
 
 # A limit never throws work away.

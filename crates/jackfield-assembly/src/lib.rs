@@ -32,9 +32,11 @@ mod open_journal;
 mod openai;
 mod others;
 mod place;
+mod preferred;
 mod presets;
 mod prices;
 mod provider_state;
+
 mod quirks;
 mod redact;
 mod registry;

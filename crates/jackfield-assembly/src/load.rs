@@ -19,6 +19,7 @@ use crate::document::quoted;
 use crate::explain::effect_word;
 use crate::file::{self, Draft, Trust};
 use crate::place::{ConfigError, ConfigProblem, Origin, ValueSource};
+use crate::preferred::model_with_key;
 use crate::servers::ServersFile;
 use crate::surroundings::{Surroundings, read_small};
 
@@ -86,11 +87,12 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
         mut problems,
         ..
     } = draft;
-    if let Some((name, place)) = model {
-        match config.model(&name, &place) {
+    match model {
+        Some((name, place)) => match config.model(&name, &place) {
             Ok(model) => (config.options.model, config.model_place) = (model, place),
             Err(problem) => problems.push(problem),
-        }
+        },
+        None => use_model_with_key(&mut config, surroundings),
     }
     for (alias, place) in aliases {
         let known = config
@@ -108,6 +110,23 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
     let data = surroundings.data_directory.as_ref();
     config.data = data.map(|data| data.join("jackfield"));
     Ok(config)
+}
+
+/// Makes a model that can answer the default one.
+fn use_model_with_key(config: &mut Config, surroundings: &Surroundings) {
+    let Some((model, place)) = model_with_key(config, &surroundings.environment) else {
+        return;
+    };
+    let name = format!("{}/{}", model.provider, model.model);
+    let key = Some("model".to_owned());
+    config.set_raw_value(
+        name.into(),
+        ValueSource {
+            key,
+            ..place.clone()
+        },
+    );
+    (config.options.model, config.model_place) = (model, place);
 }
 
 fn files(draft: &mut Draft, surroundings: &Surroundings, flags: &Flags) -> Result<(), ConfigError> {

@@ -14,7 +14,7 @@ use jackfield_provider_kit::guarded::Allowed;
 use toml::de::DeValue;
 
 use crate::approvals::ApprovalsConfig;
-use crate::config::{Config, Network};
+use crate::config::{Config, Network, default_rules};
 use crate::document::Section;
 use crate::file::{Trust, extensions, response_format, trust_help};
 use crate::form::{self, ValueForm};
@@ -227,8 +227,8 @@ pub(crate) fn policy(options: &mut TurnOptions, mut section: Section<'_>, trust:
     }
     let rules = section.section("tools");
     let table = rules.again();
-    // In a found file, `ask` yields to the user's rules, and `deny` overrides them.
-    let mut weak = 0;
+    // In a found file, `ask` yields to the user's rules but not to the default ones, and `deny` overrides both.
+    let mut weak = default_rules().len().min(options.policy.rules.len());
     for entry in rules.entries() {
         let verdict = form::one_of(&[
             ("allow", RuleVerdict::Allow),

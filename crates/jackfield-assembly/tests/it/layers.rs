@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_assembly::{Flags, load};
+use jackfield_assembly::{Environment, Flags, Registry, load};
 use jackfield_domain::limits::OnLimit;
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::policy::RuleVerdict;
+use jackfield_domain::policy::{Permission, RuleVerdict};
 use jackfield_domain::price::Money;
 use jackfield_domain::settings::{Effort, ResponseFormat, ThinkingMode};
 use jackfield_domain::system_prompt::PartOrigin;
-use jackfield_domain::tool::UnknownPolicy;
+use jackfield_domain::tool::{Safety, UnknownPolicy};
 use jackfield_engine::{SecondMessage, ServerTools};
 
 use serde_json::json;
@@ -32,6 +32,114 @@ fn with_nothing_at_all_there_are_defaults() {
     assert_eq!(config.options.system.parts[0].origin, PartOrigin::Default);
     assert!(config.providers.contains_key("claude"));
     assert!(config.files.is_empty());
+}
+
+#[test]
+fn without_a_model_a_provider_that_has_a_key_is_asked() {
+    let user = "~/.config/jackfield/jackfield.toml:1";
+    for (variables, file, model, place) in [
+        (
+            vec!["OPENAI_API_KEY"],
+            "",
+            "openai/gpt-6-sol",
+            "OPENAI_API_KEY",
+        ),
+        (
+            vec!["MISTRAL_API_KEY"],
+            "",
+            "mistral/mistral-large-latest",
+            "MISTRAL_API_KEY",
+        ),
+        (
+            vec!["DEEPSEEK_API_KEY", "OPENAI_API_KEY"],
+            "",
+            "openai/gpt-6-sol",
+            "OPENAI_API_KEY",
+        ),
+        (
+            vec!["ANTHROPIC_API_KEY", "OPENAI_API_KEY"],
+            "",
+            "claude/claude-opus-5-5",
+            "default",
+        ),
+        (vec![], "", "claude/claude-opus-5-5", "default"),
+        (
+            vec!["OPENAI_API_KEY"],
+            "model = 'claude/a'",
+            "claude/a",
+            user,
+        ),
+        // The configuration says where the key of a provider is.
+        (
+            vec!["MY_KEY", "OPENAI_API_KEY"],
+            "[providers.claude]\napi_key_env = 'MY_KEY'",
+            "claude/claude-opus-5-5",
+            "default",
+        ),
+        (
+            vec!["MY_KEY", "DEEPSEEK_API_KEY"],
+            "[providers.openai]\napi_key_env = 'MY_KEY'",
+            "openai/gpt-6-sol",
+            user,
+        ),
+        (
+            vec!["ANTHROPIC_API_KEY", "DEEPSEEK_API_KEY"],
+            "[providers.claude]\napi_key_env = 'GONE'",
+            "deepseek/deepseek-flash",
+            "DEEPSEEK_API_KEY",
+        ),
+    ] {
+        let mut world = World::new().with_user(file);
+        world.variables = variables.iter().map(|name| (*name, "a-key")).collect();
+        let config = world.load().unwrap();
+        let chosen = &config.options.model;
+        let home = format!("{}/", world.home().display());
+        assert_eq!(
+            (
+                &*format!("{}/{}", chosen.provider, chosen.model),
+                &*config.model_place.short().replace(&home, "~/")
+            ),
+            (model, place),
+            "{variables:?} {file}"
+        );
+        let all = config.explain();
+        let said = all.iter().find(|value| value.key == "model").unwrap();
+        assert_eq!(said.value, json!(model));
+    }
+    // A blank key is none.
+    let mut world = World::new();
+    world.variables = vec![("OPENAI_API_KEY", " ")];
+    assert_eq!(&*world.load().unwrap().options.model.provider, "claude");
+}
+
+#[tokio::test]
+async fn the_built_in_tools_only_compute_and_run_without_a_question_unless_a_rule_says_otherwise() {
+    let verdict = async |world: World| {
+        let mut config = world.load().unwrap();
+        config.options.policy.can_ask = true;
+        let assembled = Registry::default().assemble(&config, &Environment::from_iter([("", "")]));
+        let assembled = assembled.unwrap();
+        let offered = assembled.engine.tools(&assembled.options).await;
+        for tool in offered.catalog.iter() {
+            assert_eq!(tool.safety, Safety::ReadOnly, "{:?}", tool.origin);
+        }
+        offered
+            .catalog
+            .tool("calculator")
+            .unwrap()
+            .permission
+            .clone()
+    };
+    assert_eq!(verdict(World::new()).await, Permission::Allow);
+    let own = World::new().with_user("[policy.tools]\n\"*\" = 'ask'");
+    assert_eq!(verdict(own).await, Permission::Ask);
+    let found = World::new().with_project("[policy.tools]\ncalculator = 'ask'");
+    assert_eq!(verdict(found).await, Permission::Ask);
+    // The user's own rule is stronger than that of a found file.
+    let both = World::new()
+        .with_user("[policy.tools]\ncalculator = 'allow'")
+        .with_project("[policy.tools]\ncalculator = 'ask'");
+    assert_eq!(verdict(both).await, Permission::Allow);
 }
 
 #[test]
@@ -157,6 +265,7 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!(
         own,
         [
+            ("builtin/*", RuleVerdict::Allow),
             ("z/*", RuleVerdict::Deny),
             ("a/*", RuleVerdict::Allow),
             ("m/*", RuleVerdict::Ask)
@@ -367,7 +476,7 @@ fn the_users_own_file_is_not_read_twice() {
     let config = load(&surroundings, &Flags::default()).unwrap();
     assert_eq!(
         (config.files.len(), config.options.policy.rules.len()),
-        (1, 1)
+        (1, 2)
     );
 }
 

@@ -21,7 +21,7 @@ fn without_a_key_two_lines_say_what_to_do() {
 
 #[test]
 fn a_provider_with_a_key_is_named_where_the_chosen_one_has_none() {
-    let ran = jackfield(["ask", "hello"])
+    let ran = jackfield(["ask", "-m", "claude/claude-opus-5-5", "hello"])
         .env("OPENAI_API_KEY", "sk-test-key")
         .run();
     assert_eq!(ran.code, Some(3));

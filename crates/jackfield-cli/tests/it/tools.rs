@@ -18,7 +18,7 @@ fn the_list_says_where_each_tool_comes_from_and_whether_it_may_run() {
     assert_eq!(lines[0][1..4], ["calculator", "deny", "builtin/calculator"]);
     assert_eq!(
         lines[1][1..4],
-        ["current_datetime", "ask", "builtin/current_datetime"]
+        ["current_datetime", "allow", "builtin/current_datetime"]
     );
     assert!(!ran.out.contains('\u{1b}'), "{}", ran.out);
 }
@@ -47,7 +47,7 @@ fn lists_and_tools_are_json_for_programs() {
     let ran = jackfield(["tools", "list", "--json"]).run();
     let tools: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(tools[0]["name"], "calculator");
-    assert_eq!(tools[0]["policy"], "ask");
+    assert_eq!(tools[0]["policy"], "allow");
     let ran = jackfield(["tools", "show", "calculator", "--json", "--deny", "*"]).run();
     let tool: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(tool["policy"], "deny");

@@ -1,0 +1,80 @@
+//! The preferred model of each vendor, and the default model where only some vendors have a key.
+
+use jackfield_domain::request::ModelRef;
+
+use crate::config::{Config, KeySource, ProviderConfig};
+use crate::place::{Origin, ValueSource};
+use crate::presets::PRESETS;
+use crate::surroundings::{Environment, read_small};
+
+/// The preferred model of each provider, the best provider first.
+pub(crate) const MODELS: &[(&str, &str)] = &[
+    ("claude", "claude-opus-5-5"),
+    ("openai", "gpt-6-sol"),
+    ("mistral", "mistral-large-latest"),
+    ("deepseek", "deepseek-flash"),
+];
+
+/// The preferred model of the first provider that has a key, with the source of the key; `None` if that is the
+/// default model anyway, or no provider has a key.
+pub(crate) fn model_with_key(
+    config: &Config,
+    environment: &Environment,
+) -> Option<(ModelRef, ValueSource)> {
+    let mut known = MODELS.iter();
+    let (model, place) = known.find_map(|(name, model)| {
+        let provider = config.providers.get(*name)?;
+        let place = key_place(name, provider, environment)?;
+        let model = ModelRef {
+            model: (*model).into(),
+            provider: (*name).into(),
+        };
+        Some((model, place))
+    })?;
+    (model != config.options.model).then_some((model, place))
+}
+
+/// The source of the provider's key, if it is present.
+fn key_place(
+    name: &str,
+    provider: &ProviderConfig,
+    environment: &Environment,
+) -> Option<ValueSource> {
+    let is_set = |variable: &str| {
+        let value = environment.get(variable);
+        value.is_some_and(|value| value.map_or(true, |text| !text.trim().is_empty()))
+    };
+    if let Some((kind, _)) = &provider.kind
+        && **kind != *name
+    {
+        return None;
+    }
+    let configured = provider
+        .place
+        .clone()
+        .unwrap_or_else(|| Origin::Default.into());
+    match &provider.key {
+        None => {
+            let variable = key_variable(name).filter(|variable| is_set(variable))?;
+            Some(Origin::Variable(variable).into())
+        }
+        Some(KeySource::File(path)) => {
+            let key = read_small(path).ok()?;
+            (!key.trim_ascii().is_empty()).then_some(configured)
+        }
+        Some(KeySource::None) => Some(configured),
+        Some(KeySource::Variable(variable)) => is_set(variable).then_some(configured),
+    }
+}
+
+/// The usual variable of a vendor's key.
+fn key_variable(kind: &str) -> Option<&'static str> {
+    if kind == "claude" {
+        return Some(CLAUDE_KEY);
+    }
+    let preset = PRESETS.iter().find(|preset| preset.kind == kind)?;
+    preset.key_variable
+}
+
+/// The usual variable of a key for Claude.
+pub(crate) const CLAUDE_KEY: &str = "ANTHROPIC_API_KEY";
