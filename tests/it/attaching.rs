@@ -134,11 +134,7 @@ async fn what_cannot_be_sent_stops_before_anything_is() {
             "`gone.txt` cannot be read",
             "name a file that is there",
         ),
-        (
-            ["--file", "."],
-            "`.` cannot be read",
-            "name a file that is there",
-        ),
+        (["--file", "."], "`.` is a folder", "name the files in it"),
         (
             ["--file", "bytes"],
             "neither text nor PDF nor image: byte 1",

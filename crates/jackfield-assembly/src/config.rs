@@ -194,7 +194,8 @@ impl Config {
         self.journal.file(self.data.as_deref())
     }
 
-    /// Resolves an alias or `provider/model`.
+    /// Resolves an alias, `provider/model`, or outside of files the name of a model that only one provider is known
+    /// to have.
     ///
     /// # Errors
     ///
@@ -204,14 +205,20 @@ impl Config {
             return Ok(model.clone());
         }
         let Some(model) = parse_model(name) else {
+            // A file is also read where other models are known.
+            if !matches!(place.origin, Origin::File(_))
+                && let Some(model) = self.model_of_name(name)
+            {
+                return Ok(model);
+            }
             let aliases: Vec<&Arc<str>> = self.aliases.keys().collect();
             let hint = did_you_mean(name, &aliases);
             let problem =
                 format!("`{name}` is neither an alias nor of the form `provider/model`{hint}");
-            let provider = &self.options.model.provider;
+            let suggested = self.suggested_model(name);
             return Err(
                 ConfigProblem::new(place.clone(), problem).with_help(format!(
-                    "write the provider before the model, as in `{provider}/{name}`"
+                    "write the provider before the model, as in `{suggested}`"
                 )),
             );
         };
@@ -279,6 +286,11 @@ impl Config {
             ConfigProblem::new(listed.place.clone(), message).with_help(help)
         });
         idle.collect()
+    }
+
+    /// Whether the provider of a model exists.
+    pub(crate) fn has(&self, model: &ModelRef) -> bool {
+        self.providers.contains_key(&model.provider)
     }
 
     /// Checks that the provider of a model exists.

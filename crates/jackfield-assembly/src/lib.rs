@@ -75,7 +75,7 @@ pub use self::servers::{
     server_keys,
 };
 pub use self::surroundings::{Environment, Surroundings};
-pub use self::values::{length_of_time, size_in_bytes};
+pub use self::values::{length_of_time, listen_address, size_in_bytes};
 pub use self::web::{Web, WebApi};
 pub use jackfield_engine::near::did_you_mean;
 

@@ -1,10 +1,15 @@
-//! The preferred model of each vendor, and the default model where only some vendors have a key.
+//! The preferred model of each vendor, the default model where only some vendors have a key, and the models that a
+//! name without a provider may mean.
 
+use std::collections::BTreeSet;
+
+use jackfield_domain::price::PriceList;
 use jackfield_domain::request::ModelRef;
 
 use crate::config::{Config, KeySource, ProviderConfig};
 use crate::place::{Origin, ValueSource};
 use crate::presets::PRESETS;
+use crate::prices::built_in;
 use crate::surroundings::{Environment, read_small};
 
 /// The preferred model of each provider, the best provider first.
@@ -78,3 +83,57 @@ fn key_variable(kind: &str) -> Option<&'static str> {
 
 /// The usual variable of a key for Claude.
 pub(crate) const CLAUDE_KEY: &str = "ANTHROPIC_API_KEY";
+
+impl Config {
+    /// The only known model with this name, if there is exactly one.
+    pub(crate) fn model_of_name(&self, name: &str) -> Option<ModelRef> {
+        let known = known_models(self);
+        let mut named = known.into_iter().filter(|model| *model.model == *name);
+        named.next().filter(|_| named.next().is_none())
+    }
+
+    /// The `provider/model` that a name without a provider probably means.
+    pub(crate) fn suggested_model(&self, name: &str) -> String {
+        let known = known_models(self);
+        let preferred = MODELS.iter().map(|(provider, model)| ModelRef {
+            model: (*model).into(),
+            provider: (*provider).into(),
+        });
+        // A part of a name means the best model with it, and among the others the newest.
+        let mut by_rank = preferred.chain(known.into_iter().rev());
+        let part = by_rank.find(|model| self.has(model) && model.model.contains(name));
+        if let Some(model) = part {
+            return format!("{}/{}", model.provider, model.model);
+        }
+        let vendor = VENDORS.iter().find(|(begin, _)| name.starts_with(begin));
+        let vendor = vendor.map(|(_, provider)| *provider);
+        let vendor = vendor.filter(|provider| self.providers.contains_key(*provider));
+        let provider = vendor.unwrap_or(&self.options.model.provider);
+        format!("{provider}/{name}")
+    }
+}
+
+/// The models that are known without asking a provider: those with a price, those of the configuration, and the
+/// preferred ones.
+fn known_models(config: &Config) -> BTreeSet<ModelRef> {
+    let built_in = built_in();
+    let configured = config.aliases.values().chain([&config.options.model]);
+    let priced = built_in.keys().chain(config.prices.keys());
+    let preferred = MODELS.iter().map(|(provider, model)| ModelRef {
+        model: (*model).into(),
+        provider: (*provider).into(),
+    });
+    let known = priced.chain(configured).cloned().chain(preferred);
+    let is_one = |model: &ModelRef| config.has(model) && &*model.model != PriceList::ANY;
+    known.filter(is_one).collect()
+}
+
+/// How the model names of a vendor begin.
+const VENDORS: &[(&str, &str)] = &[
+    ("claude-", "claude"),
+    ("gpt-", "openai"),
+    ("o3", "openai"),
+    ("o4", "openai"),
+    ("mistral-", "mistral"),
+    ("deepseek-", "deepseek"),
+];

@@ -1,5 +1,6 @@
 //! Parses the values of the configuration.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -177,6 +178,23 @@ pub(crate) fn one_of<T: Clone>(
     }
 }
 
+/// Parses an address to listen on. `localhost`, and a port alone, mean this machine.
+///
+/// # Errors
+///
+/// Why it is invalid, as text.
+pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
+    let is_local = host.is_empty() || host.eq_ignore_ascii_case("localhost");
+    let local = port.parse().ok().filter(|_| is_local);
+    let local = local.map(|port: u16| SocketAddr::from(([127, 0, 0, 1], port)));
+    local.map_or_else(|| text.parse(), Ok).map_err(|_| {
+        format!(
+            "`{text}` is not an address with a port, such as \"127.0.0.1:8350\" or \"localhost:8350\""
+        )
+    })
+}
+
 /// Converts any simple value to JSON, for adapters to interpret.
 pub(crate) fn any(value: &DeValue<'_>) -> Result<Value, String> {
     match value {
@@ -227,9 +245,30 @@ const UNITS: &[(&str, u64)] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::size;
+    use super::{listen_address, size};
     use std::borrow::Cow;
     use toml::de::DeValue;
+
+    #[test]
+    fn addresses_are_read_as_people_write_them() {
+        for (text, address) in [
+            ("127.0.0.1:9000", Some("127.0.0.1:9000")),
+            ("localhost:9000", Some("127.0.0.1:9000")),
+            ("LocalHost:0", Some("127.0.0.1:0")),
+            (":9000", Some("127.0.0.1:9000")),
+            ("9000", Some("127.0.0.1:9000")),
+            ("0.0.0.0:80", Some("0.0.0.0:80")),
+            ("[::1]:80", Some("[::1]:80")),
+            ("localhost", None),
+            ("127.0.0.1", None),
+            ("example.com:80", None),
+            ("localhost:99999", None),
+            ("", None),
+        ] {
+            let read = listen_address(text).ok().map(|address| address.to_string());
+            assert_eq!(read.as_deref(), address, "{text}");
+        }
+    }
 
     #[test]
     fn sizes_are_read_as_people_write_them() {

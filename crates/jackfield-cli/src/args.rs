@@ -121,6 +121,9 @@ pub enum Command {
     /// Show token use and cost by day, model, reply, session, tool or turn.
     #[command(after_help = usage::EXAMPLES)]
     Usage(UsageArgs),
+    /// Print the version, as --version does.
+    #[command(after_help = VERSION_EXAMPLES)]
+    Version,
 }
 
 impl Command {
@@ -276,6 +279,10 @@ impl Color {
 fn with_exit_codes(examples: &str) -> String {
     format!("{examples}\n\n{}", exit::HELP)
 }
+
+const VERSION_EXAMPLES: &str = "\
+Examples:
+  jackfield version";
 
 const TOP_EXAMPLES: &str = "\
 Examples:

@@ -27,11 +27,24 @@ mod too_long;
 pub mod tools;
 pub mod usage;
 
+use std::io::{self, Write as _};
+
+use clap::CommandFactory as _;
 use jackfield_assembly::Registry;
 
-use crate::args::Command;
+use crate::args::{Args, Command};
 use crate::exit::Exit;
 use crate::fault::CommandError;
+
+/// Prints the version.
+fn version() -> Result<Exit, CommandError> {
+    let version = Args::command().render_version();
+    let mut out = io::stdout();
+    printed::finish(
+        out.write_all(version.as_bytes()).and_then(|()| out.flush()),
+        Exit::Answered,
+    )
+}
 
 /// Runs a command.
 ///
@@ -58,5 +71,6 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, CommandE
         Command::Sessions(sessions) => sessions::run(sessions, registry).await,
         Command::Tools(tools) => tools::run(tools, registry).await,
         Command::Usage(usage) => usage::run(usage, registry).await,
+        Command::Version => version(),
     }
 }

@@ -142,7 +142,8 @@ impl From<EngineError> for CommandError {
         if let EngineError::Unpriced { model } = &error {
             let ModelRef { model, provider } = model;
             fault = fault.with_help(format!(
-                "give it a price under [prices.\"{provider}/{model}\"], or take `cost` out of [budget]"
+                "take a model with a price (`jackfield usage --prices`), give it one under [prices.\"{provider}/{model}\"] \
+                 with `input` and `output`, or leave out the limit (`--max-cost`, or `cost` under [budget])"
             ));
         }
         fault

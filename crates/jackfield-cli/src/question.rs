@@ -71,13 +71,47 @@ fn too_large() -> CommandError {
 fn text_of(bytes: Vec<u8>) -> Result<String, CommandError> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
+        let help = text_help(error.as_bytes());
         let fault = CommandError::new(
             Exit::Usage,
             format!("standard input is not UTF-8: byte {at} does not belong"),
         );
-        fault.with_help("convert it first, for example with `iconv -f ISO-8859-1 -t UTF-8`")
+        fault.with_help(help)
     })
 }
+
+/// Help for bytes that are no UTF-8: text in another encoding, or no text at all.
+pub(crate) fn text_help(bytes: &[u8]) -> String {
+    let known = BINARY.iter().find(|(begin, _)| bytes.starts_with(begin));
+    if let Some((_, remedy)) = known {
+        return (*remedy).to_owned();
+    }
+    if bytes.contains(&0) {
+        return "this is no text: have another program make text, a PDF or an image of it"
+            .to_owned();
+    }
+    "convert it first, for example with `iconv -f ISO-8859-1 -t UTF-8`".to_owned()
+}
+
+/// The first bytes of files that are often taken for text, and what to do with them.
+const BINARY: &[(&[u8], &str)] = &[
+    (
+        b"PK\x03\x04",
+        "this is an archive or an Office document: unpack it, or save it as PDF or text",
+    ),
+    (
+        b"\x1f\x8b",
+        "this is compressed: send it through `gunzip -c` first",
+    ),
+    (
+        b"\x7fELF",
+        "this is a program: `strings` shows the texts in it",
+    ),
+    (
+        b"\xff\xfe",
+        "this is UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`",
+    ),
+];
 
 /// Reads one message per line; a backslash at the end of a line continues it.
 ///

@@ -18,7 +18,7 @@ use crate::serve::{
     ApprovalsMode, DisconnectSetting, LogFormat, ResponsesSetting, SOURCES, ServeConfig,
     ServeLimits, TokenConfig, TokenSource,
 };
-use crate::values::{at_least_one, duration, filled, one_of, text, texts};
+use crate::values::{at_least_one, duration, filled, listen_address, one_of, text, texts};
 
 /// Reads `[serve]`.
 pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Trust) {
@@ -136,12 +136,7 @@ fn tokens(serve: &mut ServeConfig, section: Section<'_>) {
 
 /// Parses an address with its port.
 fn address(value: &DeValue<'_>) -> Result<SocketAddr, String> {
-    let text = text(value)?;
-    text.parse().map_err(|_| {
-        format!(
-            "`{text}` is not an address with a port, such as \"127.0.0.1:8350\" or \"[::]:8350\""
-        )
-    })
+    listen_address(&text(value)?)
 }
 
 /// Parses a keep-alive interval. Clients give up on a stream that is silent for long.

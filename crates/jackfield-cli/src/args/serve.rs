@@ -2,13 +2,16 @@
 
 use std::net::SocketAddr;
 
+use jackfield_assembly::listen_address;
+
 use super::ConfigArgs;
 
 /// `jackfield serve`
 #[derive(Clone, Debug, clap::Args)]
 pub struct Serve {
-    /// Listen there; any address but that of this machine needs a token of [serve.tokens].
-    #[arg(long, value_name = "ADDRESS")]
+    /// Listen there, such as localhost:9000; any address but that of this machine needs a token of
+    /// [serve.tokens].
+    #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
     pub bind: Option<SocketAddr>,
     /// Ask the provider of this model where a client names a model alone: an alias, or provider/model.
     #[arg(short, long)]

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::exit::Exit;
 use crate::fault::CommandError;
+use crate::question;
 
 /// The blocks of these files and images, in order. The type of a file is detected from its content, not from its
 /// name.
@@ -112,7 +113,7 @@ fn block(path: &Path, bytes: Vec<u8>, only_image: bool) -> Result<Block, Command
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let message = format!("`{shown}` is neither text nor PDF nor image: byte {at} is no UTF-8");
-        let help = "convert it first, for example with `iconv -f ISO-8859-1 -t UTF-8`";
+        let help = question::text_help(error.as_bytes());
         CommandError::new(Exit::Usage, message).with_help(help)
     })?;
     // The name must not close the tag that it stands in.
@@ -146,6 +147,11 @@ fn bytes(path: &Path, most: usize) -> Result<Vec<u8>, CommandError> {
         if error.kind() == FileTooLarge {
             let message = format!("`{shown}` is larger than {} MB", mega(most));
             return CommandError::new(Exit::Usage, message).with_help(SMALLER);
+        }
+        if path.is_dir() {
+            let message = format!("`{shown}` is a folder, and only files can be sent");
+            let help = "name the files in it, each with --file, or pipe them in: `cat FOLDER/*.md | jackfield ask …`";
+            return CommandError::new(Exit::Usage, message).with_help(help);
         }
         let fault = CommandError::new(Exit::Usage, format!("`{shown}` cannot be read"));
         fault

@@ -288,6 +288,11 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
         ModelFailureKind::TooLarge => {
             "leave out files or images, or send smaller ones: the provider takes fewer bytes".to_owned()
         }
+        ModelFailureKind::Transport
+            if let Some((_, start)) = LOCAL.iter().find(|(name, _)| **name == **provider) =>
+        {
+            format!("start it with {start}, or check `base_url` under [providers.{provider}]")
+        }
         ModelFailureKind::Transport => {
             format!(
                 "check the network, proxies, and `base_url` under [providers.{provider}]"
@@ -306,6 +311,13 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
         }
     }
 }
+
+/// The commands that start the model servers of this machine.
+const LOCAL: &[(&str, &str)] = &[
+    ("llama-cpp", "`llama-server -m MODEL.gguf`"),
+    ("ollama", "`ollama serve`"),
+    ("vllm", "`vllm serve MODEL`"),
+];
 
 /// The pause that a provider asks for, if any.
 fn suggested_pause(failure: &ModelFailure) -> Option<String> {

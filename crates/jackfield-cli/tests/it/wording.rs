@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use jackfield_cli::render::words::{arguments, printable, shortened, time, typed, whole_arguments};
+use jackfield_cli::render::words::{
+    arguments, help, printable, shortened, time, typed, whole_arguments,
+};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::request::ModelRef;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 
 #[test]
@@ -60,6 +64,23 @@ fn arguments_are_edited_as_what_is_sent_with_nothing_hidden() {
     let shown = typed(fields);
     assert_eq!(shown, r#"{"a":"x\u200b\udb40\udc41\u202e","b":1.0}"#);
     assert_eq!(JsonInput::parse(&shown).object().unwrap(), fields);
+}
+
+#[test]
+fn a_model_server_of_this_machine_that_does_not_run_is_started() {
+    let unreachable = ModelFailure::new(ModelFailureKind::Transport, Phase::BeforeSend, "refused");
+    for (provider, start) in [
+        ("ollama", "start it with `ollama serve`"),
+        ("vllm", "start it with `vllm serve MODEL`"),
+        ("claude", "check the network"),
+    ] {
+        let model = ModelRef {
+            model: "any".into(),
+            provider: provider.into(),
+        };
+        let help = help(&unreachable, &model);
+        assert!(help.starts_with(start), "{help}");
+    }
 }
 
 #[test]
