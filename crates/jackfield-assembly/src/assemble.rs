@@ -18,6 +18,7 @@ use jackfield_tools_builtin::Builtins;
 use crate::config::{Config, KeySource, ProviderConfig, ProviderPassthrough};
 use crate::factory::{ProviderFactory, ProviderSettings};
 use crate::place::{ConfigError, ConfigProblem, Origin};
+use crate::preferred::is_vendor;
 use crate::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstream};
 use crate::registry::Registry;
 use crate::servers::{CommonSettings, ServerToolbox};
@@ -177,6 +178,7 @@ impl Registry {
                     }
                     let kind = provider.kind.as_ref().map_or(name, |(kind, _)| kind);
                     let state = ProviderState {
+                        at_vendor: provider.base_url.is_none() && is_vendor(kind),
                         configured: !provider.is_default(),
                         dialect: owner.dialect,
                         endpoint: owner.endpoint,

@@ -39,6 +39,11 @@ pub(crate) fn model_with_key(
     (model != config.options.model).then_some((model, place))
 }
 
+/// Whether a kind of provider is a vendor of models, and not a server for any of them.
+pub(crate) fn is_vendor(kind: &str) -> bool {
+    MODELS.iter().any(|(vendor, _)| *vendor == kind)
+}
+
 /// The source of the provider's key, if it is present.
 fn key_place(
     name: &str,

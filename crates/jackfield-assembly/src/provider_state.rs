@@ -8,6 +8,8 @@ use jackfield_ports::upstream::Upstream;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ProviderState {
+    /// Whether it is at its vendor's own address, where only models of this vendor are.
+    pub at_vendor: bool,
     /// Whether a file configures it. Some providers exist without configuration.
     pub configured: bool,
     /// Its dialect.

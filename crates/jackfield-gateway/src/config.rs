@@ -157,6 +157,8 @@ impl Default for GatewayLimits {
 /// A provider, as clients see it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ProviderSummary {
+    /// Whether it is at its vendor's own address, where only models of this vendor are.
+    pub at_vendor: bool,
     /// Whether a file configures it.
     pub configured: bool,
     /// Its dialect.

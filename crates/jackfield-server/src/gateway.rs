@@ -126,6 +126,7 @@ const fn limits(limits: &ServeLimits) -> GatewayLimits {
 
 fn provider(state: &ProviderState) -> ProviderSummary {
     ProviderSummary {
+        at_vendor: state.at_vendor,
         configured: state.configured,
         dialect: Arc::clone(&state.dialect),
         key: match state.key {

@@ -6,7 +6,7 @@ use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use jackfield_domain::digest::Digest;
 use jackfield_engine::ServerTools;
-use jackfield_gateway::{ApiKeys, Gateway, Principal};
+use jackfield_gateway::{ApiKeys, Gateway, KeySummary, Principal, ProviderSummary};
 use jackfield_http::router;
 use jackfield_testkit::fakes::ScriptedReply;
 use serde_json::{Value, json};
@@ -42,6 +42,44 @@ fn chat(stream: bool) -> Value {
         "messages": [{"role": "user", "content": "Hello"}],
         "stream": stream,
     })
+}
+
+#[tokio::test]
+async fn a_bare_name_of_another_vendor_is_not_asked_of_the_default_provider() {
+    let provider = |kind: &str, at_vendor| ProviderSummary {
+        at_vendor,
+        configured: false,
+        dialect: kind.into(),
+        key: KeySummary::Found,
+        kind: kind.into(),
+    };
+    let ask = async |at_vendor, name: &str| {
+        let gateway = gateway([ScriptedReply::text("Good day")], |config| {
+            let providers = [
+                ("claude", provider("claude", at_vendor)),
+                ("work", provider("openai", true)),
+            ];
+            config.providers = providers.map(|(name, known)| (name.into(), known)).into();
+        });
+        let body = json!({ "model": name, "messages": [{ "role": "user", "content": "Hello" }] });
+        json(post(&gateway, "/v1/chat/completions", &[], &body).await).await
+    };
+    let (status, answer) = ask(true, "gpt-6-sol").await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    assert_eq!(answer["error"]["code"], "model_not_found");
+    let message = "there is no model `gpt-6-sol` at `claude`, which is asked where no provider is named; \
+                   did you mean `work/gpt-6-sol`?";
+    assert_eq!(answer["error"]["message"], message);
+    let (_, answer) = ask(true, "mistral-small").await;
+    let message = answer["error"]["message"].as_str().unwrap_or_default();
+    assert!(
+        message.starts_with("there is no model `mistral-small` at `claude`"),
+        "{message}"
+    );
+    // Its own names, unknown ones, and those at another address are for the provider to know.
+    for (at_vendor, name) in [(true, "claude-next"), (true, "next"), (false, "gpt-6-sol")] {
+        assert_eq!(ask(at_vendor, name).await.0, StatusCode::OK, "{name}");
+    }
 }
 
 #[tokio::test]
