@@ -179,7 +179,9 @@ async fn commands_stand_behind_a_slash() {
     terminal.shows("\na path\n").await;
     terminal.prompts().await;
     terminal.line("/clear").await;
-    terminal.shows("what was said is forgotten").await;
+    terminal
+        .shows("a new conversation: the model sees nothing of the one before")
+        .await;
     terminal.prompts().await;
     terminal.line("who am I").await;
     terminal.shows("\nanew\n").await;

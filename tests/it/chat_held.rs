@@ -102,7 +102,9 @@ async fn a_chat_that_is_killed_or_begins_anew_holds_its_session_no_more() {
     let mut terminal = chat(&sessions, &claude).await;
     assert_eq!(delete(&sessions).await.code, Some(12));
     terminal.line("/clear").await;
-    terminal.shows("what was said is forgotten").await;
+    terminal
+        .shows("a new conversation: the model sees nothing of the one before")
+        .await;
     terminal.prompts().await;
     let deleted = delete(&sessions).await;
     assert_eq!(deleted.code, Some(0), "{}", deleted.err);

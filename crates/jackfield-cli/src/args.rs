@@ -163,6 +163,29 @@ pub struct TurnLimitArgs {
     pub strict: Option<Strict>,
 }
 
+/// The session to go on with.
+#[derive(Clone, Debug, clap::Args)]
+pub struct SessionArgs {
+    /// Go on with the session that was changed last, as --session last does.
+    #[arg(short, long = "continue", conflicts_with = "session")]
+    pub continue_last: bool,
+    /// Go on with this session: an id, or `last`.
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+}
+
+impl SessionArgs {
+    /// The name of the session, if one is to be continued.
+    #[must_use]
+    pub fn session(&self) -> Option<&str> {
+        let last = self.continue_last.then_some(LAST_SESSION);
+        last.or(self.session.as_deref())
+    }
+}
+
+/// The name of the session that was changed last.
+pub(crate) const LAST_SESSION: &str = "last";
+
 /// Where the configuration is, and what it says about tools.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ConfigArgs {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{ConfigArgs, Output, TurnLimitArgs};
+use super::{ConfigArgs, Output, SessionArgs, TurnLimitArgs};
 
 /// `jackfield ask`
 #[derive(Clone, Debug, clap::Args)]
@@ -22,9 +22,9 @@ pub struct AskArgs {
     /// Have the answer be JSON of the JSON Schema in this file.
     #[arg(long, value_name = "FILE")]
     pub schema: Option<PathBuf>,
-    /// Go on with the session of this id, or `last`; where there is none of this id, it begins.
-    #[arg(long, value_name = "ID")]
-    pub session: Option<String>,
+    /// The session; where there is none of this id, it begins.
+    #[command(flatten)]
+    pub session: SessionArgs,
     /// The system prompt, in place of the configured one; "" for none.
     #[arg(long, value_name = "TEXT")]
     pub system: Option<String>,
@@ -54,6 +54,7 @@ Examples:
   jackfield ask --output json \"What is 17 * 4?\" | jq '.calls[].name'
   jackfield ask --session trip \"I am in Tokyo.\"
   jackfield ask --session trip \"What time is it here?\"
+  jackfield ask -c \"And in Tokyo?\"
   jackfield ask --json \"What is 17 * 4?\" | jq -r 'select(.event == \"turn_ended\") | .answer'
 
 The answer goes to standard output; calls, notes and use go to standard error.";

@@ -1,6 +1,6 @@
 //! The arguments of `jackfield chat`.
 
-use super::{ConfigArgs, TurnLimitArgs};
+use super::{ConfigArgs, SessionArgs, TurnLimitArgs};
 
 /// `jackfield chat`
 #[derive(Clone, Debug, clap::Args)]
@@ -17,9 +17,9 @@ pub struct Chat {
     /// Show more: notes, reasoning, whole outcomes of tools.
     #[arg(short, long)]
     pub verbose: bool,
-    /// Go on with this session: an id, the beginning of one, or `last`.
-    #[arg(long, value_name = "ID")]
-    pub session: Option<String>,
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
     /// Say yes to every call that needs approval; what is denied stays denied.
     #[arg(short, long)]
     pub yes: bool,
@@ -35,7 +35,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   jackfield chat
   jackfield chat -m claude/claude-haiku-5-5 --allow 'builtin/*'
-  jackfield chat --session last
+  jackfield chat -c
   jackfield chat --no-history --system \"Answer in French.\"
   printf '%s\\n' 'What is 17 * 4?' 'And half of that?' | jackfield chat
 

@@ -58,7 +58,7 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
         let offered = assembled.engine.tools(&assembled.options).await;
         patterns::warn(&ask.setup, &offered);
     }
-    let session = match &ask.session {
+    let session = match ask.session.session() {
         Some(name) if name == find::LAST => find::session(&assembled.engine, name).await?,
         Some(id) => parse_session(id)?,
         None => new_session()?,

@@ -46,7 +46,8 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
     let surroundings = ask::surroundings()?;
     let config = ask::load_config_in(&flags, &surroundings)?;
     let retention = config.journal.clone();
-    if chat.session.is_some() {
+    let resumed = chat.session.session();
+    if resumed.is_some() {
         session_journal::check_exists(&config)?;
     }
     let opening = session_journal::open_in_background(&config, registry);
@@ -56,7 +57,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
     if let Some(fault) = missing_key(&assembled, &assembled.options.model) {
         return Err(fault);
     }
-    let session = match &chat.session {
+    let session = match resumed {
         Some(name) => find::session(&assembled.engine, name).await?,
         None => ask::new_session()?,
     };
@@ -101,7 +102,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
         verbose: chat.verbose,
         yes: chat.yes,
     };
-    let ended = conversation.run_to_end(chat.session.is_some()).await;
+    let ended = conversation.run_to_end(resumed.is_some()).await;
     servers::stop(all).await;
     session_journal::prune_and_close(&journal, &retention).await;
     if input_failed.load(Ordering::Relaxed) {
@@ -231,9 +232,16 @@ impl Conversation {
                 let session = ask::new_session()?;
                 self.hold = self.assembled.engine.hold(&session).await?;
                 self.snapshot = ChatSnapshot::default();
-                self.session = session;
-                self.has_messages = false;
-                render::remark("what was said is forgotten");
+                let left = std::mem::replace(&mut self.session, session);
+                let is_kept = std::mem::take(&mut self.has_messages) && self.is_persistent;
+                let kept = if is_kept {
+                    format!("; it is kept: jackfield chat --session {left}")
+                } else {
+                    String::new()
+                };
+                render::remark(&format!(
+                    "a new conversation: the model sees nothing of the one before{kept}"
+                ));
             }
             ChatInput::Help => self.print(|out| show::help(out, COMMANDS)),
             ChatInput::Message(text) => {

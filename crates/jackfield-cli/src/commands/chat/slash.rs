@@ -29,8 +29,8 @@ pub enum ChatInput {
 
 /// The commands: name, arguments and description.
 pub const COMMANDS: &[(&str, &str, &str)] = &[
-    ("/clear", "", "begin anew: what was said is forgotten"),
-    ("/exit", "", "leave, as /quit and Ctrl-D do"),
+    ("/clear", "", "begin a new conversation; this one is kept"),
+    ("/exit", "", "leave, as /quit, exit, quit and Ctrl-D do"),
     ("/help", "", "this"),
     (
         "/model",
@@ -53,13 +53,17 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
 
 /// Parses a line.
 ///
-/// Only a slash with a word of letters is a command, so that a path is none. `//` begins a message that starts
-/// with a slash.
+/// Only a slash with a word of letters is a command, so that a path is none; `exit` and `quit` alone are commands,
+/// too. `//` begins a message that starts with a slash.
 #[must_use]
 pub fn read(line: &str) -> ChatInput {
     let text = line.trim();
     if text.is_empty() {
         return ChatInput::Nothing;
+    }
+    // What people type who do not know the commands yet.
+    if ["exit", "quit"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
+        return ChatInput::Quit;
     }
     if let Some(rest) = text.strip_prefix("//") {
         return ChatInput::Message(format!("/{rest}"));

@@ -4,6 +4,7 @@ use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_engine::{Engine, JournalError, SessionRow};
 
 use super::{PAGE, page};
+use crate::args::LAST_SESSION;
 use crate::exit::Exit;
 use crate::fault::{CommandError, session_busy_message};
 use crate::render::words;
@@ -168,7 +169,7 @@ pub(crate) fn in_use(error: jackfield_engine::EngineError, session: &SessionId) 
 }
 
 /// The name of the last changed session.
-pub(crate) const LAST: &str = "last";
+pub(crate) const LAST: &str = LAST_SESSION;
 
 /// Help for an unknown name.
 const LISTED: &str = "`jackfield sessions list` shows those that there are";
