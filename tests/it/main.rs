@@ -25,6 +25,7 @@ mod chat;
 mod chat_approvals;
 mod chat_held;
 mod chat_leaving;
+mod chat_rewinding;
 mod chat_terminals;
 mod coming_back;
 mod containers;

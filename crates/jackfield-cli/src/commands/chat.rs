@@ -2,6 +2,7 @@
 
 mod back;
 mod elsewhere;
+mod rewind;
 pub mod slash;
 
 use std::io::{self, IsTerminal as _};
@@ -98,6 +99,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
         snapshot: ChatSnapshot::default(),
         session,
         has_messages: false,
+        left: None,
         turn_usage: Vec::new(),
         verbose: chat.verbose,
         yes: chat.yes,
@@ -149,6 +151,8 @@ struct Conversation {
     session: SessionId,
     /// Whether the session has messages.
     has_messages: bool,
+    /// The session before this one.
+    left: Option<SessionId>,
     turn_usage: Vec<(ModelRef, Usage, Option<Cost>)>,
     verbose: bool,
     yes: bool,
@@ -246,19 +250,24 @@ impl Conversation {
             ChatInput::Help => self.print(|out| show::help(out, COMMANDS)),
             ChatInput::Message(text) => {
                 self.catch_up().await;
-                let ended = self.send(&text).await;
-                self.handle_end(ended).await?;
+                self.say(Message::user(text).into()).await?;
             }
             ChatInput::Model(Some(name)) => self.switch_model(&name),
             ChatInput::Model(None) => self.show_models(),
             ChatInput::Nothing => {}
             ChatInput::Quit => return Ok(false),
+            ChatInput::Retry => {
+                if let Some(message) = self.take_last_message().await {
+                    self.say(message).await?;
+                }
+            }
             ChatInput::System(Some(text)) => self.set_system_prompt(&text),
             ChatInput::System(None) => {
                 let text = self.assembled.options.system.render();
                 self.print(|out| show::system(out, &text));
             }
             ChatInput::Tools(name) => self.show_tools(name.as_deref()).await,
+            ChatInput::Undo => self.undo().await,
             ChatInput::Unknown(why) => {
                 self.record_failure(Exit::Usage);
                 render::remark(&why);
@@ -268,10 +277,16 @@ impl Conversation {
         Ok(true)
     }
 
+    /// Sends a message, shows its turn, and handles its end.
+    async fn say(&mut self, message: Arc<Message>) -> Result<(), CommandError> {
+        let ended = self.send(message).await;
+        self.handle_end(ended).await
+    }
+
     /// Sends a message, and shows its turn.
-    async fn send(&mut self, text: &str) -> Result<CommandTurnEnd, CommandError> {
+    async fn send(&mut self, message: Arc<Message>) -> Result<CommandTurnEnd, CommandError> {
         let message = SendMessage {
-            opening: Opening::UserMessage(Message::user(text).into()),
+            opening: Opening::UserMessage(message),
             options: self.assembled.options.clone(),
             session: self.session.clone(),
         };

@@ -17,10 +17,14 @@ pub enum ChatInput {
     Nothing,
     /// Leave the chat.
     Quit,
+    /// Send the last message again.
+    Retry,
     /// Show the system prompt, or set it.
     System(Option<String>),
     /// List the tools, or show this one.
     Tools(Option<String>),
+    /// Leave out the last turn.
+    Undo,
     /// Not a command; the text is the error.
     Unknown(String),
     /// Show the usage.
@@ -39,6 +43,11 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
     ),
     ("/quit", "", "leave"),
     (
+        "/retry",
+        "",
+        "send the last message again, in place of its answer",
+    ),
+    (
         "/system",
         "[TEXT]",
         "show the system prompt, or take this one; \"\" for none",
@@ -48,6 +57,7 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
         "[NAME]",
         "list the tools and what may run, or show one",
     ),
+    ("/undo", "", "leave out the last message and its answer"),
     ("/usage", "", "show the tokens of each turn, and of all"),
 ];
 
@@ -86,6 +96,8 @@ pub fn read(line: &str) -> ChatInput {
         "clear" => takes_none(ChatInput::Clear),
         "exit" | "quit" => takes_none(ChatInput::Quit),
         "help" => takes_none(ChatInput::Help),
+        "retry" => takes_none(ChatInput::Retry),
+        "undo" => takes_none(ChatInput::Undo),
         "model" => ChatInput::Model(argument()),
         "system" => ChatInput::System(argument()),
         "tools" => ChatInput::Tools(argument()),
