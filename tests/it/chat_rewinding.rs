@@ -1,4 +1,4 @@
-//! Turns that are left out or run again.
+//! Turns that are left out or run again, and answers that are copied.
 
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
@@ -17,6 +17,19 @@ fn texts(claude: &ScriptedClaude, nth: usize) -> Vec<String> {
     let messages = messages.as_array().cloned().unwrap_or_default();
     let text = |message: &serde_json::Value| message["content"][0]["text"].as_str().map(str::to_owned);
     messages.iter().filter_map(text).collect()
+}
+
+#[tokio::test]
+async fn the_last_answer_is_copied_as_the_model_wrote_it() {
+    let claude = ScriptedClaude::start([ScriptTurn::text("It is **68**.")]).await;
+    let chat = jackfield(["chat"]).at(&claude.base_url());
+    let mut terminal = chat.at_terminal(Size(40, 100));
+    terminal.prompts().await;
+    said(&mut terminal, "/copy", "there is no answer yet").await;
+    said(&mut terminal, "17 * 4?", "\nIt is 68.\n").await;
+    said(&mut terminal, "/copy", "13 characters for the clipboard").await;
+    assert_eq!(terminal.clipboard(), "SXQgaXMgKio2OCoqLg==");
+    kept(&claude);
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ pub(crate) struct Terminal {
     /// Goes away after the process.
     home: TempDir,
     keys: OwnedWritePty,
-    screen: Arc<Mutex<Parser>>,
+    screen: Arc<Mutex<Parser<Clipboard>>>,
     seen: watch::Receiver<usize>,
 }
 
@@ -31,7 +31,8 @@ impl Terminal {
     pub(super) fn start(command: Command, size: Size, home: TempDir) -> Self {
         let (pty, pts) = pty_process::open().expect("a terminal can be made");
         let Size(rows, columns) = size;
-        let parser = Parser::new(some(rows), some(columns), SCROLLBACK);
+        let empty = Clipboard::default();
+        let parser = Parser::new_with_callbacks(some(rows), some(columns), SCROLLBACK, empty);
         let screen = Arc::new(Mutex::new(parser));
         pty.resize(pty_process::Size::new(rows, columns))
             .expect("a terminal has a size");
@@ -141,6 +142,12 @@ impl Terminal {
         screen
     }
 
+    /// What was copied last, as base64.
+    pub(crate) fn clipboard(&self) -> String {
+        let screen = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
+        screen.callbacks().0.clone()
+    }
+
     /// The home of the process.
     pub(crate) fn home(&self) -> &std::path::Path {
         self.home.path()
@@ -158,6 +165,16 @@ impl Terminal {
             panic!("it does not end:\n{}", self.screen());
         };
         ended.expect("a child can be waited for").code()
+    }
+}
+
+/// The clipboard of the terminal, as base64.
+#[derive(Default)]
+struct Clipboard(String);
+
+impl vt100::Callbacks for Clipboard {
+    fn copy_to_clipboard(&mut self, _: &mut vt100::Screen, _: &[u8], data: &[u8]) {
+        self.0 = String::from_utf8_lossy(data).into_owned();
     }
 }
 

@@ -1,6 +1,7 @@
 //! `jackfield chat`: an interactive conversation.
 
 mod back;
+mod copy;
 mod elsewhere;
 mod rewind;
 pub mod slash;
@@ -247,6 +248,7 @@ impl Conversation {
                     "a new conversation: the model sees nothing of the one before{kept}"
                 ));
             }
+            ChatInput::Copy => self.copy().await,
             ChatInput::Help => self.print(|out| show::help(out, COMMANDS)),
             ChatInput::Message(text) => {
                 self.catch_up().await;

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use jackfield_domain::price::Cost;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::usage::Usage;
@@ -25,6 +27,16 @@ pub fn hello(out: &mut impl Write, model: &ModelRef) -> io::Result<()> {
     let model = words::printable(&model);
     let line = format!("{DIM}{model} · /help says what can be typed, Ctrl-D leaves{DIM:#}");
     writeln!(out, "{}", wrapped(&line, columns()))?;
+    out.flush()
+}
+
+/// Puts a text into the clipboard of the terminal, by the control sequence OSC 52.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub(crate) fn clipboard(out: &mut impl Write, text: &str) -> io::Result<()> {
+    write!(out, "\u{1b}]52;c;{}\u{7}", STANDARD.encode(text))?;
     out.flush()
 }
 

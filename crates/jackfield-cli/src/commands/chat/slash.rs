@@ -7,6 +7,8 @@ use jackfield_assembly::did_you_mean;
 pub enum ChatInput {
     /// Begin a new session.
     Clear,
+    /// Copy the last answer.
+    Copy,
     /// List the commands.
     Help,
     /// A message for the model.
@@ -34,6 +36,11 @@ pub enum ChatInput {
 /// The commands: name, arguments and description.
 pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("/clear", "", "begin a new conversation; this one is kept"),
+    (
+        "/copy",
+        "",
+        "copy the last answer to the clipboard of the terminal",
+    ),
     ("/exit", "", "leave, as /quit, exit, quit and Ctrl-D do"),
     ("/help", "", "this"),
     (
@@ -95,6 +102,7 @@ pub fn read(line: &str) -> ChatInput {
     match name.to_lowercase().as_str() {
         "clear" => takes_none(ChatInput::Clear),
         "exit" | "quit" => takes_none(ChatInput::Quit),
+        "copy" => takes_none(ChatInput::Copy),
         "help" => takes_none(ChatInput::Help),
         "retry" => takes_none(ChatInput::Retry),
         "undo" => takes_none(ChatInput::Undo),
