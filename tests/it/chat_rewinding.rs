@@ -1,4 +1,5 @@
-//! Turns that are left out or run again, and answers that are copied.
+//! What a chat does beside sending what is typed: files that go along, messages of an editor, turns that are left
+//! out or run again, answers that are copied.
 
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::ScriptTurn;
@@ -30,6 +31,57 @@ async fn the_last_answer_is_copied_as_the_model_wrote_it() {
     said(&mut terminal, "/copy", "13 characters for the clipboard").await;
     assert_eq!(terminal.clipboard(), "SXQgaXMgKio2OCoqLg==");
     kept(&claude);
+}
+
+#[tokio::test]
+async fn files_that_a_message_names_go_with_it() {
+    let claude = ScriptedClaude::start([ScriptTurn::text("seen")]).await;
+    let chat = jackfield(["chat"])
+        .in_project("notes.md", "# Notes\n")
+        .in_project("plan.png", b"\x89PNG\r\n\x1a\n0123")
+        .in_project("program", b"\0\xff");
+    let mut terminal = chat.at(&claude.base_url()).at_terminal(Size(40, 100));
+    terminal.prompts().await;
+    said(&mut terminal, "what is @program", "this is no text").await;
+    said(&mut terminal, "does @plan.png fit @notes.md?", "\nseen\n").await;
+    assert!(terminal.screen().contains("\nwith plan.png, notes.md\n"));
+    let content = claude.requests()[0]["messages"][0]["content"].clone();
+    let kinds = content.as_array().into_iter().flatten();
+    let kinds: Vec<_> = kinds.map(|block| block["type"].as_str().unwrap_or_default()).collect();
+    assert_eq!(kinds, ["image", "text", "text"]);
+    assert_eq!(content[1]["text"], "<file name=\"notes.md\">\n# Notes\n</file>");
+    assert_eq!(content[2]["text"], "does @plan.png fit @notes.md?");
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn a_message_is_written_in_the_persons_own_editor() {
+    let claude = ScriptedClaude::start([ScriptTurn::text("read")]).await;
+    let chat = jackfield(["chat"])
+        .in_project("editor", "printf ' and\\nmore\\n' >> \"$2\"; test \"$1\" = save\n")
+        .env("EDITOR", "sh editor save");
+    let mut terminal = chat.at(&claude.base_url()).at_terminal(Size(40, 100));
+    terminal.prompts().await;
+    said(&mut terminal, "/edit some", "\nread\n").await;
+    assert_eq!(texts(&claude, 0), ["some and\nmore"]);
+    let screen = terminal.screen();
+    assert!(screen.contains("\n> some and\n> more\n"), "{screen}");
+    // The line editor still has the terminal.
+    terminal.types("typed").await;
+    terminal.until("typed", |screen| screen.ends_with("> typed")).await;
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn what_an_editor_does_not_save_is_not_sent() {
+    let claude = ScriptedClaude::start([]).await;
+    for (editor, told) in [("false", "the editor `false` cannot be used"), ("true", "it is empty, and is not sent")] {
+        let chat = jackfield(["chat"]).env("VISUAL", editor).env("EDITOR", "no-such-editor");
+        let mut terminal = chat.at(&claude.base_url()).at_terminal(Size(40, 100));
+        terminal.prompts().await;
+        said(&mut terminal, "/edit", told).await;
+    }
+    assert_eq!(claude.requests().len(), 0);
 }
 
 #[tokio::test]

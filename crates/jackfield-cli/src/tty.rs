@@ -21,6 +21,26 @@ impl Drop for EchoGuard {
     }
 }
 
+/// Lends the terminal to another program, as it was before, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Lent(());
+
+impl Lent {
+    /// Restores the terminal, if its echo is disabled.
+    pub(crate) fn begin() -> Self {
+        restore();
+        Self(())
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if unix::is_quiet() {
+            unix::begin();
+        }
+    }
+}
+
 /// Restores the terminal.
 pub(crate) fn restore() {
     unix::restore();
@@ -91,6 +111,11 @@ mod unix {
         mark_pastes();
     }
 
+    /// Whether the echo was disabled by this process.
+    pub(super) fn is_quiet() -> bool {
+        BEFORE.get().is_some()
+    }
+
     pub(super) fn restore() {
         if let Some(before) = BEFORE.get() {
             let _restored = tcsetattr(io::stdin(), OptionalActions::Drain, before);
@@ -136,6 +161,10 @@ mod unix {
 #[cfg(not(unix))]
 mod unix {
     pub(super) fn begin() {}
+
+    pub(super) fn is_quiet() -> bool {
+        false
+    }
 
     pub(super) fn restore() {}
 

@@ -1,8 +1,10 @@
 //! `jackfield chat`: an interactive conversation.
 
 mod back;
+mod compose;
 mod copy;
 mod elsewhere;
+pub mod mentions;
 mod rewind;
 pub mod slash;
 
@@ -10,7 +12,7 @@ use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jackfield_assembly::{Assembly, Config, Origin, Registry};
+use jackfield_assembly::{Assembly, Config, Origin, Registry, Surroundings};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
 use jackfield_domain::price::Cost;
@@ -99,6 +101,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
         person,
         snapshot: ChatSnapshot::default(),
         session,
+        surroundings,
         has_messages: false,
         left: None,
         turn_usage: Vec::new(),
@@ -150,6 +153,7 @@ struct Conversation {
     /// The part of the session that was shown here.
     snapshot: ChatSnapshot,
     session: SessionId,
+    surroundings: Surroundings,
     /// Whether the session has messages.
     has_messages: bool,
     /// The session before this one.
@@ -249,11 +253,13 @@ impl Conversation {
                 ));
             }
             ChatInput::Copy => self.copy().await,
-            ChatInput::Help => self.print(|out| show::help(out, COMMANDS)),
-            ChatInput::Message(text) => {
-                self.catch_up().await;
-                self.say(Message::user(text).into()).await?;
+            ChatInput::Edit(text) => {
+                if let Some(text) = self.compose(text).await {
+                    self.send_text(&text).await?;
+                }
             }
+            ChatInput::Help => self.print(|out| show::help(out, COMMANDS)),
+            ChatInput::Message(text) => self.send_text(&text).await?,
             ChatInput::Model(Some(name)) => self.switch_model(&name),
             ChatInput::Model(None) => self.show_models(),
             ChatInput::Nothing => {}
@@ -277,6 +283,15 @@ impl Conversation {
             ChatInput::Usage => self.print(|out| show::usage(out, &self.turn_usage)),
         }
         Ok(true)
+    }
+
+    /// Sends a text with the files that it names.
+    async fn send_text(&mut self, text: &str) -> Result<(), CommandError> {
+        self.catch_up().await;
+        match self.message(text) {
+            Some(message) => self.say(message).await,
+            None => Ok(()),
+        }
     }
 
     /// Sends a message, shows its turn, and handles its end.

@@ -30,6 +30,18 @@ pub fn hello(out: &mut impl Write, model: &ModelRef) -> io::Result<()> {
     out.flush()
 }
 
+/// Shows a message that was not typed at the prompt.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub(crate) fn sent(out: &mut impl Write, text: &str) -> io::Result<()> {
+    for line in words::printable(text).lines() {
+        writeln!(out, "{GOOD}>{GOOD:#} {line}")?;
+    }
+    out.flush()
+}
+
 /// Puts a text into the clipboard of the terminal, by the control sequence OSC 52.
 ///
 /// # Errors
@@ -63,6 +75,7 @@ pub fn help(out: &mut impl Write, commands: &[(&str, &str, &str)]) -> io::Result
     writeln!(
         out,
         "\n{DIM}Enter sends; \\ and Enter, or Alt-Enter, begin a new line; a pasted text is one message.\n\
+         @notes.md or @plan.png sends that file along, @\"two words.md\" one with a space; Tab completes.\n\
          Ctrl-C stops an answer or clears the line; Ctrl-R searches what was said; a space before a\n\
          message keeps it out of the history; // begins a message that begins with a slash.{DIM:#}"
     )?;

@@ -1,5 +1,6 @@
 //! The question: words, standard input, both.
 
+use jackfield_cli::commands::chat::mentions::mentions;
 use jackfield_cli::commands::chat::slash::{self, COMMANDS, ChatInput};
 use jackfield_cli::question::{StdinKind, lines, read};
 
@@ -150,6 +151,45 @@ fn a_word_of_letters_behind_a_slash_is_a_command() {
         panic!("there is such a command");
     };
     assert!(why.contains("did you mean `/model`?"), "{why}");
+}
+
+#[test]
+fn files_are_named_with_an_at_sign_and_only_those_that_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["notes.md", "two words.md", "a.", "Ünï.txt"] {
+        std::fs::write(folder.path().join(name), "x").unwrap();
+    }
+    for (text, files, missing) in [
+        ("look at @notes.md", vec!["notes.md"], vec![]),
+        (
+            "@notes.md, (@a.) and @notes.md!",
+            vec!["notes.md", "a."],
+            vec![],
+        ),
+        (
+            "@\"two words.md\" and @Ünï.txt?",
+            vec!["two words.md", "Ünï.txt"],
+            vec![],
+        ),
+        ("mail me@notes.md or @nobody", vec![], vec![]),
+        ("import @types/node", vec![], vec!["types/node"]),
+        ("@ @\"\" @\"open", vec![], vec![]),
+        ("@two words.md", vec![], vec![]),
+    ] {
+        let found = mentions(text, |path| folder.path().join(path));
+        let files: Vec<_> = files.iter().map(|name| folder.path().join(name)).collect();
+        assert_eq!(
+            (found.files, found.missing),
+            (
+                files,
+                missing
+                    .iter()
+                    .map(|word: &&str| (*word).to_owned())
+                    .collect()
+            ),
+            "{text}"
+        );
+    }
 }
 
 #[test]

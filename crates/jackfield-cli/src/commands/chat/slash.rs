@@ -9,6 +9,8 @@ pub enum ChatInput {
     Clear,
     /// Copy the last answer.
     Copy,
+    /// Write a message in an editor, which begins with this text.
+    Edit(Option<String>),
     /// List the commands.
     Help,
     /// A message for the model.
@@ -40,6 +42,11 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
         "/copy",
         "",
         "copy the last answer to the clipboard of the terminal",
+    ),
+    (
+        "/edit",
+        "[TEXT]",
+        "write a message in $EDITOR: what is saved is sent",
     ),
     ("/exit", "", "leave, as /quit, exit, quit and Ctrl-D do"),
     ("/help", "", "this"),
@@ -103,6 +110,7 @@ pub fn read(line: &str) -> ChatInput {
         "clear" => takes_none(ChatInput::Clear),
         "exit" | "quit" => takes_none(ChatInput::Quit),
         "copy" => takes_none(ChatInput::Copy),
+        "edit" => ChatInput::Edit(argument()),
         "help" => takes_none(ChatInput::Help),
         "retry" => takes_none(ChatInput::Retry),
         "undo" => takes_none(ChatInput::Undo),
