@@ -62,6 +62,7 @@ pub use self::load::{Flags, load};
 pub use self::open_journal::{JournalOpenError, NoJournalReason, OpenJournal, ReadOnly};
 pub use self::others::{FoundServers, found_servers};
 pub use self::place::{ConfigError, ConfigProblem, Origin, ValueSource};
+pub use self::preferred::preferred_models;
 pub use self::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstream};
 pub use self::registry::Registry;
 pub use self::schema::servers_schema;

@@ -20,6 +20,14 @@ pub(crate) const MODELS: &[(&str, &str)] = &[
     ("deepseek", "deepseek-flash"),
 ];
 
+/// The preferred model of each vendor, the best vendor first.
+pub fn preferred_models() -> impl Iterator<Item = ModelRef> {
+    MODELS.iter().map(|(provider, model)| ModelRef {
+        model: (*model).into(),
+        provider: (*provider).into(),
+    })
+}
+
 /// The preferred model of the first provider that has a key, with the source of the key; `None` if that is the
 /// default model anyway, or no provider has a key.
 pub(crate) fn model_with_key(
@@ -100,12 +108,8 @@ impl Config {
     /// The `provider/model` that a name without a provider probably means.
     pub(crate) fn suggested_model(&self, name: &str) -> String {
         let known = known_models(self);
-        let preferred = MODELS.iter().map(|(provider, model)| ModelRef {
-            model: (*model).into(),
-            provider: (*provider).into(),
-        });
         // A part of a name means the best model with it, and among the others the newest.
-        let mut by_rank = preferred.chain(known.into_iter().rev());
+        let mut by_rank = preferred_models().chain(known.into_iter().rev());
         let part = by_rank.find(|model| self.has(model) && model.model.contains(name));
         if let Some(model) = part {
             return format!("{}/{}", model.provider, model.model);
@@ -124,11 +128,7 @@ fn known_models(config: &Config) -> BTreeSet<ModelRef> {
     let built_in = built_in();
     let configured = config.aliases.values().chain([&config.options.model]);
     let priced = built_in.keys().chain(config.prices.keys());
-    let preferred = MODELS.iter().map(|(provider, model)| ModelRef {
-        model: (*model).into(),
-        provider: (*provider).into(),
-    });
-    let known = priced.chain(configured).cloned().chain(preferred);
+    let known = priced.chain(configured).cloned().chain(preferred_models());
     let is_one = |model: &ModelRef| config.has(model) && &*model.model != PriceList::ANY;
     known.filter(is_one).collect()
 }

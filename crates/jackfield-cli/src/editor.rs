@@ -6,8 +6,8 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use rustyline::completion::Completer;
-use rustyline::config::{Behavior, BellStyle, Config};
+use rustyline::completion::{Completer, Pair};
+use rustyline::config::{Behavior, BellStyle, CompletionType, Config};
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
@@ -18,6 +18,7 @@ use rustyline::{
     ExternalPrinter as _, Helper, KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
 };
 
+use crate::completion::Completions;
 use crate::person::{PersonAnswer, PersonQuestion};
 use crate::render;
 use crate::tty;
@@ -47,7 +48,7 @@ impl LineEditor {
     /// The terminal does not support line editing.
     pub(crate) fn new(
         file: Option<PathBuf>,
-        words: Vec<String>,
+        completions: Completions,
         styled: bool,
     ) -> io::Result<(Self, Option<String>)> {
         let config = Config::builder()
@@ -59,6 +60,8 @@ impl LineEditor {
                 Behavior::PreferTerm
             })
             .bell_style(BellStyle::None)
+            .completion_type(CompletionType::List)
+            .completion_show_all_if_ambiguous(true)
             .history_ignore_space(true)
             .max_history_size(MAX_ENTRIES)
             .map_err(io::Error::other)?
@@ -66,7 +69,10 @@ impl LineEditor {
         let history = FileHistory::with_config(&config);
         let messages = Editor::with_history(config.clone(), history);
         let mut messages: Editor<EditorHelper, FileHistory> = messages.map_err(io::Error::other)?;
-        messages.set_helper(Some(EditorHelper { styled, words }));
+        messages.set_helper(Some(EditorHelper {
+            completions,
+            styled,
+        }));
         messages.bind_sequence(
             KeyEvent(KeyCode::Enter, Modifiers::NONE),
             EventHandler::Conditional(Box::new(EnterKey)),
@@ -230,24 +236,29 @@ impl ConditionalEventHandler for InterruptKey {
     }
 }
 
-/// The colored prompt, and the completion of commands.
+/// The colored prompt, and what Tab completes.
 struct EditorHelper {
+    completions: Completions,
     styled: bool,
-    words: Vec<String>,
 }
 
 impl Completer for EditorHelper {
-    type Candidate = String;
+    type Candidate = Pair;
 
     fn complete(
         &self,
         line: &str,
         at: usize,
         _: &Context<'_>,
-    ) -> rustyline::Result<(usize, Vec<String>)> {
-        let before = line.get(..at).unwrap_or_default();
-        let fits = |word: &&String| word.starts_with(before) && before.starts_with('/');
-        Ok((0, self.words.iter().filter(fits).cloned().collect()))
+    ) -> rustyline::Result<(usize, Vec<Pair>)> {
+        let (begin, found) = self
+            .completions
+            .complete(line.get(..at).unwrap_or_default());
+        let pairs = found.into_iter().map(|one| Pair {
+            display: one.shown,
+            replacement: one.word,
+        });
+        Ok((begin, pairs.collect()))
     }
 }
 

@@ -6,6 +6,7 @@
 pub mod approval;
 pub mod args;
 pub mod commands;
+mod completion;
 mod editor;
 pub mod exit;
 pub mod fault;

@@ -5,6 +5,7 @@ mod compose;
 mod copy;
 mod elsewhere;
 pub mod mentions;
+mod pick;
 mod rewind;
 pub mod slash;
 
@@ -12,7 +13,7 @@ use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jackfield_assembly::{Assembly, Config, Origin, Registry, Surroundings};
+use jackfield_assembly::{Assembly, Config, Registry, Surroundings};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
 use jackfield_domain::price::Cost;
@@ -28,6 +29,7 @@ use self::slash::{COMMANDS, ChatInput};
 use crate::args;
 use crate::commands::sessions::find;
 use crate::commands::{ask, patterns, servers, session_journal, too_long, tools};
+use crate::completion::Completions;
 use crate::editor::LineEditor;
 use crate::exit::Exit;
 use crate::fault::CommandError;
@@ -80,7 +82,15 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
     let input_failed = Arc::new(AtomicBool::new(false));
     let person = if at_terminal {
         let file = surroundings.history_file().filter(|_| !chat.no_history);
-        person(file, chat.verbose)?
+        let aliases = config.aliases.keys().map(ToString::to_string);
+        let providers = config.providers.keys().map(|name| format!("{name}/"));
+        let paths = surroundings.clone();
+        let completions = Completions {
+            commands: COMMANDS,
+            models: aliases.chain(providers).collect(),
+            resolve: Box::new(move |path| paths.resolve(path, &paths.directory)),
+        };
+        person(file, completions, chat.verbose)?
     } else {
         let failed_flag = Arc::clone(&input_failed);
         let lines = question::lines(io::stdin(), move |fault| {
@@ -104,6 +114,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
         surroundings,
         has_messages: false,
         left: None,
+        listed: Vec::new(),
         turn_usage: Vec::new(),
         verbose: chat.verbose,
         yes: chat.yes,
@@ -118,14 +129,14 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
 }
 
 /// The person at the terminal, with a history file for messages.
-fn person(file: Option<std::path::PathBuf>, verbose: bool) -> Result<Person, CommandError> {
+fn person(
+    file: Option<std::path::PathBuf>,
+    completions: Completions,
+    verbose: bool,
+) -> Result<Person, CommandError> {
     let shown = file.as_ref().map(|file| file.display().to_string());
-    let words = COMMANDS.iter().map(|(name, argument, _)| {
-        let space = if argument.is_empty() { "" } else { " " };
-        format!("{name}{space}")
-    });
     let styled = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
-    let (editor, why) = LineEditor::new(file, words.collect(), styled).map_err(|error| {
+    let (editor, why) = LineEditor::new(file, completions, styled).map_err(|error| {
         let fault = CommandError::new(Exit::Usage, "no line can be edited on this terminal");
         fault
             .with_cause(&error)
@@ -158,6 +169,8 @@ struct Conversation {
     has_messages: bool,
     /// The session before this one.
     left: Option<SessionId>,
+    /// The sessions of the last list.
+    listed: Vec<SessionId>,
     turn_usage: Vec<(ModelRef, Usage, Option<Cost>)>,
     verbose: bool,
     yes: bool,
@@ -269,6 +282,8 @@ impl Conversation {
                     self.say(message).await?;
                 }
             }
+            ChatInput::Sessions(Some(name)) => self.switch_session(&name).await?,
+            ChatInput::Sessions(None) => self.show_sessions().await,
             ChatInput::System(Some(text)) => self.set_system_prompt(&text),
             ChatInput::System(None) => {
                 let text = self.assembled.options.system.render();
@@ -366,41 +381,6 @@ impl Conversation {
         if !self.at_terminal && self.exit == Exit::Answered {
             self.exit = exit;
         }
-    }
-
-    fn switch_model(&mut self, name: &str) {
-        let place = Origin::Flag("/model").into();
-        let model = match self.config.model(name, &place) {
-            Ok(model) => model,
-            Err(problem) => {
-                let mut fault = CommandError::new(Exit::Configuration, problem.to_string());
-                fault.help.extend(problem.help);
-                self.record_failure(render::fault(&fault));
-                return;
-            }
-        };
-        if let Some(fault) = missing_key(&self.assembled, &model) {
-            self.record_failure(render::fault(&fault));
-            return;
-        }
-        render::remark(&format!("from now on: {}/{}", model.provider, model.model));
-        self.assembled.switch(&self.config, model);
-    }
-
-    fn show_models(&self) {
-        let aliases = self.config.aliases.iter();
-        let aliases = aliases.map(|(alias, model)| (&**alias, model));
-        let missing = &self.assembled.missing_keys;
-        let mut providers: Vec<(&str, Option<&str>)> = self
-            .config
-            .providers
-            .keys()
-            .map(|name| (&**name, missing.get(name).map(|missing| &*missing.reason)))
-            .collect();
-        // Usable providers come first.
-        providers.sort_by_key(|(_, missing)| missing.is_some());
-        let current = &self.assembled.options.model;
-        self.print(|out| show::models(out, current, aliases, &providers));
     }
 
     fn set_system_prompt(&mut self, text: &str) {

@@ -1,6 +1,7 @@
 //! The output of a chat between turns.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -82,36 +83,36 @@ pub fn help(out: &mut impl Write, commands: &[(&str, &str, &str)]) -> io::Result
     out.flush()
 }
 
-/// Lists models, and marks the current one.
+/// Lists models with numbers, and marks the current one.
 ///
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn models<'m>(
+pub fn models(
     out: &mut impl Write,
     current: &ModelRef,
-    aliases: impl Iterator<Item = (&'m str, &'m ModelRef)>,
+    choices: &[(Option<Arc<str>>, ModelRef)],
     providers: &[(&str, Option<&str>)],
 ) -> io::Result<()> {
     let shown = |model: &ModelRef| {
         words::printable(&format!("{}/{}", model.provider, model.model)).into_owned()
     };
-    writeln!(out, "{GOOD}*{GOOD:#} {NAME}{}{NAME:#}", shown(current))?;
-    for (alias, model) in aliases {
-        let alias = words::printable(alias).into_owned();
-        writeln!(
-            out,
-            "  {NAME}{alias}{NAME:#} {DIM}is{DIM:#} {}",
-            shown(model)
-        )?;
+    for (place, (alias, model)) in choices.iter().enumerate() {
+        let mark = if model == current { "*" } else { " " };
+        write!(out, "{GOOD}{mark}{GOOD:#} {DIM}{:>2}{DIM:#}  ", place + 1)?;
+        if let Some(alias) = alias {
+            let alias = words::printable(alias).into_owned();
+            write!(out, "{NAME}{alias}{NAME:#} {DIM}is{DIM:#} ")?;
+        }
+        writeln!(out, "{}", shown(model))?;
     }
     for (provider, missing) in providers {
         let provider = words::printable(provider).into_owned();
         match missing {
-            None => writeln!(out, "  {NAME}{provider}/{NAME:#}{DIM}MODEL{DIM:#}")?,
+            None => writeln!(out, "      {NAME}{provider}/{NAME:#}{DIM}MODEL{DIM:#}")?,
             Some(why) => writeln!(
                 out,
-                "  {provider}/{DIM}MODEL{DIM:#} {WARM}no key{WARM:#}{DIM}: {}{DIM:#}",
+                "      {provider}/{DIM}MODEL{DIM:#} {WARM}no key{WARM:#}{DIM}: {}{DIM:#}",
                 words::printable(why)
             )?,
         }

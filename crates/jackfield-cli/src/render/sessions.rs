@@ -5,6 +5,7 @@ mod history;
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
 use jackfield_engine::{PruneReport, SessionRow};
 use serde_json::{Value, json};
@@ -81,6 +82,33 @@ fn table(out: &mut impl Write, rows: &[SessionRow]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Prints sessions with numbers, and marks the current one.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub(crate) fn choices(
+    out: &mut impl Write,
+    rows: &[SessionRow],
+    current: &SessionId,
+) -> io::Result<()> {
+    if rows.is_empty() {
+        writeln!(out, "{DIM}there are no sessions yet{DIM:#}")?;
+    }
+    let now = now();
+    for (place, row) in rows.iter().enumerate() {
+        let mark = if row.session == *current { "*" } else { " " };
+        let (age, id) = (age(now.since(row.changed)), row.session.as_str());
+        let title = words::shortened(&title(row), MAX_TITLE);
+        writeln!(
+            out,
+            "{GOOD}{mark}{GOOD:#} {DIM}{:>2}  {age:>6}{DIM:#}  {title}  {DIM}{id}{DIM:#}",
+            place + 1
+        )?;
+    }
+    out.flush()
 }
 
 /// Prints the pruned sessions, or those that would be.

@@ -53,7 +53,8 @@ impl Conversation {
         }
     }
 
-    fn report(&mut self, fault: &CommandError) {
+    /// Prints an error, and records it for the exit code of a script.
+    pub(super) fn report(&mut self, fault: &CommandError) {
         let exit = render::fault(fault);
         self.record_failure(exit);
     }

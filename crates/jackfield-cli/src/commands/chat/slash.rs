@@ -23,6 +23,8 @@ pub enum ChatInput {
     Quit,
     /// Send the last message again.
     Retry,
+    /// List the sessions, or continue this one.
+    Sessions(Option<String>),
     /// Show the system prompt, or set it.
     System(Option<String>),
     /// List the tools, or show this one.
@@ -53,13 +55,18 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
     (
         "/model",
         "[NAME]",
-        "show the models, or take this one from now on",
+        "list the models, or take this one, by name or number",
     ),
     ("/quit", "", "leave"),
     (
         "/retry",
         "",
         "send the last message again, in place of its answer",
+    ),
+    (
+        "/sessions",
+        "[ID]",
+        "list the last sessions, or go on with this one, by id or number",
     ),
     (
         "/system",
@@ -86,7 +93,10 @@ pub fn read(line: &str) -> ChatInput {
         return ChatInput::Nothing;
     }
     // What people type who do not know the commands yet.
-    if ["exit", "quit"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
+    if ["exit", "quit"]
+        .iter()
+        .any(|word| text.eq_ignore_ascii_case(word))
+    {
         return ChatInput::Quit;
     }
     if let Some(rest) = text.strip_prefix("//") {
@@ -115,6 +125,7 @@ pub fn read(line: &str) -> ChatInput {
         "retry" => takes_none(ChatInput::Retry),
         "undo" => takes_none(ChatInput::Undo),
         "model" => ChatInput::Model(argument()),
+        "sessions" => ChatInput::Sessions(argument()),
         "system" => ChatInput::System(argument()),
         "tools" => ChatInput::Tools(argument()),
         "usage" => takes_none(ChatInput::Usage),

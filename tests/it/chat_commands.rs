@@ -16,7 +16,8 @@ async fn said(terminal: &mut Terminal, line: &str, answer: &str) {
 fn texts(claude: &ScriptedClaude, nth: usize) -> Vec<String> {
     let messages = claude.requests()[nth]["messages"].clone();
     let messages = messages.as_array().cloned().unwrap_or_default();
-    let text = |message: &serde_json::Value| message["content"][0]["text"].as_str().map(str::to_owned);
+    let text =
+        |message: &serde_json::Value| message["content"][0]["text"].as_str().map(str::to_owned);
     messages.iter().filter_map(text).collect()
 }
 
@@ -47,9 +48,14 @@ async fn files_that_a_message_names_go_with_it() {
     assert!(terminal.screen().contains("\nwith plan.png, notes.md\n"));
     let content = claude.requests()[0]["messages"][0]["content"].clone();
     let kinds = content.as_array().into_iter().flatten();
-    let kinds: Vec<_> = kinds.map(|block| block["type"].as_str().unwrap_or_default()).collect();
+    let kinds: Vec<_> = kinds
+        .map(|block| block["type"].as_str().unwrap_or_default())
+        .collect();
     assert_eq!(kinds, ["image", "text", "text"]);
-    assert_eq!(content[1]["text"], "<file name=\"notes.md\">\n# Notes\n</file>");
+    assert_eq!(
+        content[1]["text"],
+        "<file name=\"notes.md\">\n# Notes\n</file>"
+    );
     assert_eq!(content[2]["text"], "does @plan.png fit @notes.md?");
     kept(&claude);
 }
@@ -58,7 +64,10 @@ async fn files_that_a_message_names_go_with_it() {
 async fn a_message_is_written_in_the_persons_own_editor() {
     let claude = ScriptedClaude::start([ScriptTurn::text("read")]).await;
     let chat = jackfield(["chat"])
-        .in_project("editor", "printf ' and\\nmore\\n' >> \"$2\"; test \"$1\" = save\n")
+        .in_project(
+            "editor",
+            "printf ' and\\nmore\\n' >> \"$2\"; test \"$1\" = save\n",
+        )
         .env("EDITOR", "sh editor save");
     let mut terminal = chat.at(&claude.base_url()).at_terminal(Size(40, 100));
     terminal.prompts().await;
@@ -68,20 +77,69 @@ async fn a_message_is_written_in_the_persons_own_editor() {
     assert!(screen.contains("\n> some and\n> more\n"), "{screen}");
     // The line editor still has the terminal.
     terminal.types("typed").await;
-    terminal.until("typed", |screen| screen.ends_with("> typed")).await;
+    terminal
+        .until("typed", |screen| screen.ends_with("> typed"))
+        .await;
     kept(&claude);
 }
 
 #[tokio::test]
 async fn what_an_editor_does_not_save_is_not_sent() {
     let claude = ScriptedClaude::start([]).await;
-    for (editor, told) in [("false", "the editor `false` cannot be used"), ("true", "it is empty, and is not sent")] {
-        let chat = jackfield(["chat"]).env("VISUAL", editor).env("EDITOR", "no-such-editor");
+    for (editor, told) in [
+        ("false", "the editor `false` cannot be used"),
+        ("true", "it is empty, and is not sent"),
+    ] {
+        let chat = jackfield(["chat"])
+            .env("VISUAL", editor)
+            .env("EDITOR", "no-such-editor");
         let mut terminal = chat.at(&claude.base_url()).at_terminal(Size(40, 100));
         terminal.prompts().await;
         said(&mut terminal, "/edit", told).await;
     }
     assert_eq!(claude.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn a_model_and_a_session_are_picked_by_number_and_tab_shows_what_there_is() {
+    let claude = ScriptedClaude::start([
+        ScriptTurn::text("one"),
+        ScriptTurn::text("two"),
+        ScriptTurn::text("three"),
+    ])
+    .await;
+    let more = "aliases.fast = \"claude/claude-haiku-5-5\"";
+    let chat = jackfield(["chat"]).at_with(&claude.base_url(), more);
+    let mut terminal = chat.at_terminal(Size(60, 100));
+    terminal.prompts().await;
+    said(&mut terminal, "first", "\none\n").await;
+    said(&mut terminal, "/model", "*  2  claude/claude-opus-5-5").await;
+    assert!(
+        terminal
+            .screen()
+            .contains("   1  fast is claude/claude-haiku-5-5\n")
+    );
+    said(
+        &mut terminal,
+        "/model 1",
+        "from now on: claude/claude-haiku-5-5",
+    )
+    .await;
+    said(&mut terminal, "/model 9", "`9` is neither an alias nor").await;
+    said(&mut terminal, "/clear", "a new conversation").await;
+    said(&mut terminal, "second", "\ntwo\n").await;
+    said(&mut terminal, "/sessions", "  first  ").await;
+    said(&mut terminal, "/sessions 2", "── turn 1").await;
+    said(&mut terminal, "third", "\nthree\n").await;
+    assert_eq!(texts(&claude, 2), ["first", "one", "third"]);
+    terminal.types("\t").await;
+    terminal.shows("/undo     leave out the last message").await;
+    terminal.prompts().await;
+    terminal.types("/mod\tfa\t").await;
+    terminal
+        .until("completed", |screen| screen.ends_with("> /model fast"))
+        .await;
+    kept(&claude);
 }
 
 #[tokio::test]
@@ -102,14 +160,21 @@ async fn the_last_turns_are_left_out_one_by_one_and_run_again() {
     said(&mut terminal, "second", "\ntwo\n").await;
     said(&mut terminal, "/retry", "\ntwo again\n").await;
     assert_eq!(texts(&claude, 2), ["first", "one", "second"]);
-    said(&mut terminal, "/undo", "left out, with its answer: second; it is still in session ").await;
+    said(
+        &mut terminal,
+        "/undo",
+        "left out, with its answer: second; it is still in session ",
+    )
+    .await;
     said(&mut terminal, "third", "\nthree\n").await;
     assert_eq!(texts(&claude, 3), ["first", "one", "third"]);
     said(&mut terminal, "/undo", "left out, with its answer: third").await;
     said(&mut terminal, "/undo", "left out, with its answer: first").await;
     terminal.line("/undo").await;
     let none = |screen: &str| screen.matches("nothing was said yet").count();
-    terminal.until("told again", |screen| none(screen) == 2).await;
+    terminal
+        .until("told again", |screen| none(screen) == 2)
+        .await;
     terminal.prompts().await;
     said(&mut terminal, "fourth", "\nanew\n").await;
     assert_eq!(texts(&claude, 4), ["fourth"]);

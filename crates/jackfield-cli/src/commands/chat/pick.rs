@@ -1,0 +1,121 @@
+//! Picks a model or a session from a numbered list.
+
+use std::sync::Arc;
+
+use jackfield_assembly::{Origin, preferred_models};
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::request::ModelRef;
+
+use super::elsewhere::ChatSnapshot;
+use super::{Conversation, missing_key};
+use crate::commands::sessions::find;
+use crate::exit::Exit;
+use crate::fault::CommandError;
+use crate::render::{self, chat as show};
+
+impl Conversation {
+    /// The models of the numbered list: each alias, the current model, and the preferred one of each vendor with a
+    /// key.
+    pub(super) fn model_choices(&self) -> Vec<(Option<Arc<str>>, ModelRef)> {
+        let aliases = self.config.aliases.iter();
+        let aliases = aliases.map(|(alias, model)| (Some(Arc::clone(alias)), model.clone()));
+        let mut choices: Vec<(Option<Arc<str>>, ModelRef)> = aliases.collect();
+        let with_key = |model: &ModelRef| self.assembled.keys_found.contains(&model.provider);
+        let preferred = preferred_models().filter(with_key);
+        for model in [self.assembled.options.model.clone()]
+            .into_iter()
+            .chain(preferred)
+        {
+            if !choices.iter().any(|(_, known)| *known == model) {
+                choices.push((None, model));
+            }
+        }
+        choices
+    }
+
+    /// Takes another model, by its name or its number in the list.
+    pub(super) fn switch_model(&mut self, name: &str) {
+        let place = Origin::Flag("/model").into();
+        let by_number = nth(&self.model_choices(), name).map(|(_, model)| model.clone());
+        let model = match self.config.model(name, &place) {
+            Ok(model) => model,
+            Err(problem) => match by_number {
+                Some(model) => model,
+                None => {
+                    let mut fault = CommandError::new(Exit::Configuration, problem.to_string());
+                    fault.help.extend(problem.help);
+                    return self.report(&fault);
+                }
+            },
+        };
+        if let Some(fault) = missing_key(&self.assembled, &model) {
+            return self.report(&fault);
+        }
+        render::remark(&format!("from now on: {}/{}", model.provider, model.model));
+        self.assembled.switch(&self.config, model);
+    }
+
+    /// Lists the models.
+    pub(super) fn show_models(&self) {
+        let missing = &self.assembled.missing_keys;
+        let mut providers: Vec<(&str, Option<&str>)> = self
+            .config
+            .providers
+            .keys()
+            .map(|name| (&**name, missing.get(name).map(|missing| &*missing.reason)))
+            .collect();
+        // Usable providers come first.
+        providers.sort_by_key(|(_, missing)| missing.is_some());
+        let current = &self.assembled.options.model;
+        let choices = self.model_choices();
+        self.print(|out| show::models(out, current, &choices, &providers));
+    }
+
+    /// Lists the last sessions.
+    pub(super) async fn show_sessions(&mut self) {
+        match find::listed(&self.assembled.engine, None, MAX_SESSIONS).await {
+            Ok(rows) => {
+                self.listed = rows.iter().map(|row| row.session.clone()).collect();
+                let session = &self.session;
+                self.print(|out| render::sessions::choices(out, &rows, session));
+            }
+            Err(fault) => self.report(&fault),
+        }
+    }
+
+    /// Continues another session, by its number in the last list, or its id.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError`] if the answers cannot be written.
+    pub(super) async fn switch_session(&mut self, name: &str) -> Result<(), CommandError> {
+        match self.take_session(name).await {
+            Ok(()) => self.show_recent().await,
+            Err(fault) => {
+                self.report(&fault);
+                Ok(())
+            }
+        }
+    }
+
+    async fn take_session(&mut self, name: &str) -> Result<(), CommandError> {
+        let engine = &self.assembled.engine;
+        let session: SessionId = match nth(&self.listed, name) {
+            Some(session) => session.clone(),
+            None => find::session(engine, name).await?,
+        };
+        self.hold = engine.hold(&session).await?;
+        self.snapshot = ChatSnapshot::default();
+        self.left = Some(std::mem::replace(&mut self.session, session));
+        Ok(())
+    }
+}
+
+/// The item of this number, from 1.
+fn nth<'a, T>(all: &'a [T], number: &str) -> Option<&'a T> {
+    let number: usize = number.trim().parse().ok()?;
+    all.get(number.checked_sub(1)?)
+}
+
+/// How many sessions are listed.
+const MAX_SESSIONS: usize = 15;

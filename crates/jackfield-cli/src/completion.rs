@@ -1,0 +1,130 @@
+//! What Tab completes in a chat: commands, models, and files behind an `@`.
+
+use std::fs;
+use std::path::PathBuf;
+
+/// Makes a full path of a typed one.
+pub(crate) type ResolvePath = Box<dyn Fn(&str) -> PathBuf + Send>;
+
+/// A word that can be typed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Completion {
+    /// How it is listed.
+    pub(crate) shown: String,
+    /// The word.
+    pub(crate) word: String,
+}
+
+/// Everything that Tab completes.
+pub(crate) struct Completions {
+    /// The commands, each with its argument and description.
+    pub(crate) commands: &'static [(&'static str, &'static str, &'static str)],
+    /// The names of models.
+    pub(crate) models: Vec<String>,
+    /// Makes a full path of a typed one.
+    pub(crate) resolve: ResolvePath,
+}
+
+impl Completions {
+    /// The words that fit the text before the cursor, and the place in it where they begin.
+    pub(crate) fn complete(&self, before: &str) -> (usize, Vec<Completion>) {
+        if let Some(typed) = before.strip_prefix(MODEL) {
+            let fitting = self.models.iter().filter(|name| name.starts_with(typed));
+            let words = fitting.map(|name| Completion {
+                shown: name.clone(),
+                word: name.clone(),
+            });
+            return (MODEL.len(), words.collect());
+        }
+        let word = before.rfind(char::is_whitespace).map_or(0, |space| {
+            space + before[space..].chars().next().map_or(0, char::len_utf8)
+        });
+        if let Some(typed) = before[word..].strip_prefix('@') {
+            return (word + 1, self.files(typed));
+        }
+        if word > 0 || !(before.is_empty() || before.starts_with('/')) {
+            return (0, Vec::new());
+        }
+        let all = self.commands.iter();
+        let fitting = all.filter(|(name, _, _)| name.starts_with(before));
+        let commands = fitting.map(|(name, argument, about)| Completion {
+            shown: format!("{name:<9} {about}"),
+            word: match argument.is_empty() {
+                true => (*name).to_owned(),
+                false => format!("{name} "),
+            },
+        });
+        (0, commands.collect())
+    }
+
+    /// The files and folders that begin like this.
+    fn files(&self, typed: &str) -> Vec<Completion> {
+        let (folder, begin) = match typed.rfind('/') {
+            Some(slash) => typed.split_at(slash + 1),
+            None => ("", typed),
+        };
+        let path = (self.resolve)(if folder.is_empty() { "." } else { folder });
+        let Ok(entries) = fs::read_dir(path) else {
+            return Vec::new();
+        };
+        let named = entries.filter_map(|entry| {
+            let entry = entry.ok()?;
+            let name = entry.file_name().into_string().ok()?;
+            let is_hidden = name.starts_with('.') && !begin.starts_with('.');
+            let fits = name.starts_with(begin) && !is_hidden && !name.contains(char::is_control);
+            let end = if entry.path().is_dir() { "/" } else { "" };
+            fits.then(|| format!("{name}{end}"))
+        });
+        let mut names: Vec<String> = named.take(MAX_FILES).collect();
+        names.sort_unstable();
+        let words = names.into_iter().map(|name| Completion {
+            word: match name.contains(char::is_whitespace) {
+                true => format!("\"{folder}{name}\""),
+                false => format!("{folder}{name}"),
+            },
+            shown: name,
+        });
+        words.collect()
+    }
+}
+
+/// The command whose argument is a model.
+const MODEL: &str = "/model ";
+/// The maximum number of files.
+const MAX_FILES: usize = 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::Completions;
+
+    #[test]
+    fn what_fits_the_text_before_the_cursor_is_offered() {
+        let folder = std::env::current_dir().unwrap();
+        let completions = Completions {
+            commands: &[
+                ("/clear", "", "begin anew"),
+                ("/model", "[NAME]", "take another"),
+            ],
+            models: vec!["claude/".to_owned(), "fast".to_owned()],
+            resolve: Box::new(move |path| folder.join(path)),
+        };
+        for (before, at, words) in [
+            ("", 0, vec!["/clear", "/model "]),
+            ("/", 0, vec!["/clear", "/model "]),
+            ("/c", 0, vec!["/clear"]),
+            ("/model ", 7, vec!["claude/", "fast"]),
+            ("/model f", 7, vec!["fast"]),
+            ("/clear now", 0, vec![]),
+            ("hello", 0, vec![]),
+            ("see @src/mai", 5, vec!["src/main.rs"]),
+            ("@Cargo.to", 1, vec!["Cargo.toml"]),
+            ("@sr", 1, vec!["src/"]),
+            ("a\u{2003}@gone/x", 5, vec![]),
+            ("me@sr", 0, vec![]),
+        ] {
+            let (place, found) = completions.complete(before);
+            let found: Vec<&str> = found.iter().map(|one| &*one.word).collect();
+            assert_eq!((place, found), (at, words), "{before:?}");
+        }
+    }
+}
