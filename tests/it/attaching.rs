@@ -138,7 +138,7 @@ async fn what_cannot_be_sent_stops_before_anything_is() {
         (
             ["--file", "bytes"],
             "neither text nor PDF nor image: byte 1",
-            "iconv",
+            "this is no text",
         ),
         (
             ["--image", "a.md"],

@@ -176,7 +176,7 @@ async fn a_model_that_cannot_be_is_told_by_the_flag_that_named_it() {
     ran.fails(
         3,
         "--model: `opus` is neither an alias nor of the form `provider/model`",
-        "`claude/opus`",
+        "`claude/claude-opus-5-5`",
     );
     let ran = jackfield(["ask", "--model", "nobody/x", "hello"])
         .configured("")

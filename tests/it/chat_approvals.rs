@@ -4,7 +4,7 @@ use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::{ScriptPart, ScriptTurn};
 use serde_json::{Value, json};
 
-use crate::harness::{Size, Terminal, jackfield, kept};
+use crate::harness::{McpServer, Size, Terminal, jackfield, kept, tool};
 
 async fn asked(turns: Vec<ScriptTurn>) -> (Terminal, ScriptedClaude) {
     let claude = ScriptedClaude::start(turns).await;
@@ -61,8 +61,9 @@ async fn once_is_once_and_for_the_session_is_for_all_turns() {
         terminal.line(no_answer).await;
         // With what was typed: the question before it looks the same, and what is typed there is no answer
         // to the next one.
-        let again =
-            format!("answer: {no_answer}\nan answer is y, a or e alone, or n and why\nanswer:");
+        let again = format!(
+            "answer: {no_answer}\nan answer is one of the letters alone, or n and why\nanswer:"
+        );
         terminal
             .until("asked again", |screen| screen.ends_with(&again))
             .await;
@@ -79,6 +80,96 @@ async fn once_is_once_and_for_the_session_is_for_all_turns() {
         "{}",
         terminal.screen()
     );
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn forever_is_a_rule_of_the_configuration() {
+    let (mut terminal, claude) = asked(vec![
+        sum("1+1"),
+        ScriptTurn::text("done"),
+        sum("2+2").when("more"),
+        ScriptTurn::text("all done"),
+    ])
+    .await;
+    let file = terminal.home().join(".config/jackfield/jackfield.toml");
+    let before = std::fs::read_to_string(&file).expect("it is configured");
+    assert_eq!(
+        terminal.screen().matches("\"1+1\"").count(),
+        1,
+        "{}",
+        terminal.screen()
+    );
+    terminal.line("f").await;
+    terminal
+        .shows("from now on `builtin/calculator` runs without a question")
+        .await;
+    terminal.shows("\ndone\n").await;
+    terminal.prompts().await;
+    let after = std::fs::read_to_string(&file).expect("it is there");
+    assert_eq!(
+        after.trim_end(),
+        format!("{}\n\"builtin/calculator\" = \"allow\"", before.trim_end())
+    );
+    // In another conversation of this run, too.
+    terminal.line("/clear").await;
+    terminal.shows("a new conversation").await;
+    terminal.prompts().await;
+    terminal.line("more").await;
+    terminal.shows("\nall done\n").await;
+    terminal.prompts().await;
+    assert_eq!(
+        terminal.screen().matches("? Run ").count(),
+        1,
+        "{}",
+        terminal.screen()
+    );
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn the_tools_of_a_server_that_only_read_are_allowed_at_once() {
+    let mut remove = tool("remove");
+    remove["annotations"] = json!({ "readOnlyHint": false });
+    let server =
+        McpServer::new(json!({ "tools": [tool("list"), tool("read"), remove] }));
+    let call = |name: &str| ScriptTurn::call(name, &json!({}));
+    let claude = ScriptedClaude::start([
+        call("files__list"),
+        call("files__read"),
+        call("files__remove"),
+        ScriptTurn::text("done"),
+    ])
+    .await;
+    let chat = jackfield(["chat"]).servers([("files", server.entry())]);
+    let mut terminal = chat.at(&claude.base_url()).at_terminal(Size(60, 120));
+    terminal.prompts().await;
+    terminal.line("go").await;
+    terminal.shows("? Run ⚙ files__list()?").await;
+    terminal.shows("all [r]eading tools of files").await;
+    terminal.shows("answer:").await;
+    terminal.line("r").await;
+    terminal
+        .shows("tools of `files` that only read run without a question")
+        .await;
+    // What does not say so is asked about, and has no such answer.
+    terminal.shows("? Run ⚙ files__remove()?").await;
+    terminal
+        .until("asked", |screen| screen.ends_with("answer:"))
+        .await;
+    terminal.line("r").await;
+    terminal
+        .shows("the server does not say that this tool only reads")
+        .await;
+    terminal
+        .until("asked again", |screen| screen.ends_with("answer:"))
+        .await;
+    terminal.line("y").await;
+    terminal.shows("\ndone\n").await;
+    terminal.prompts().await;
+    let screen = terminal.screen();
+    assert_eq!(screen.matches("? Run ").count(), 2, "{screen}");
+    assert_eq!(screen.matches("⚙ files__read()").count(), 1, "{screen}");
     kept(&claude);
 }
 
@@ -205,7 +296,8 @@ async fn two_calls_are_asked_about_one_after_another_at_forty_columns() {
     assert!(told.contains("не сейчас"), "{told}");
     let screen = terminal.screen();
     let question = "? Run 🧮 calculator(expression: \"1 +\n  1\")?\n  \
-                    [y]es  [a]lways this session  [e]dit\n    [n]o, because …\nanswer: y\n";
+                    [y]es  [a]lways this session\n    [f]orever  all [r]eading tools of\n    \
+                    builtin  [e]dit  [n]o, because …\nanswer: y\n";
     assert!(screen.contains(question), "{screen}");
     kept(&claude);
 }

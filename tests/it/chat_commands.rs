@@ -134,8 +134,10 @@ async fn a_model_and_a_session_are_picked_by_number_and_tab_shows_what_there_is(
     assert_eq!(texts(&claude, 2), ["first", "one", "third"]);
     terminal.types("\t").await;
     terminal.shows("/undo     leave out the last message").await;
-    terminal.prompts().await;
-    terminal.types("/mod\tfa\t").await;
+    terminal
+        .until("the prompt again", |screen| screen.ends_with("> /"))
+        .await;
+    terminal.types("mod\tfa\t").await;
     terminal
         .until("completed", |screen| screen.ends_with("> /model fast"))
         .await;

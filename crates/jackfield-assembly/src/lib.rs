@@ -40,6 +40,8 @@ mod provider_state;
 mod quirks;
 mod redact;
 mod registry;
+mod replaced_file;
+mod rule_file;
 mod schema;
 mod searched_files;
 mod serve;
@@ -65,6 +67,7 @@ pub use self::place::{ConfigError, ConfigProblem, Origin, ValueSource};
 pub use self::preferred::preferred_models;
 pub use self::provider_state::{KeyState, MissingKey, ProviderState, ProviderUpstream};
 pub use self::registry::Registry;
+pub use self::rule_file::RuleFile;
 pub use self::schema::servers_schema;
 pub use self::searched_files::{FileState, SearchedFile, searched_files};
 pub use self::serve::{

@@ -16,6 +16,10 @@ pub enum ApprovalChoice {
     All,
     /// Denies the call with this reason, which may be empty.
     Deny(String),
+    /// Allows every call of this tool, by a rule of the configuration.
+    Forever,
+    /// Allows this call and every call of a tool of its server that only reads, until the process ends.
+    Reading,
     /// Allows the call with other arguments. If the text is empty, they are still to be typed.
     Edit(String),
     /// Allows this call.
@@ -31,6 +35,8 @@ pub fn parse(line: &str) -> Option<ApprovalChoice> {
         // "yes, but ..." is not a yes, and a sentence can begin with "a".
         "y" | "yes" if rest.trim().is_empty() => Some(ApprovalChoice::Once),
         "a" | "all" if rest.trim().is_empty() => Some(ApprovalChoice::All),
+        "f" | "forever" | "always" if rest.trim().is_empty() => Some(ApprovalChoice::Forever),
+        "r" | "read" if rest.trim().is_empty() => Some(ApprovalChoice::Reading),
         "e" | "edit" => Some(ApprovalChoice::Edit(rest.trim().to_owned())),
         "n" | "no" => Some(ApprovalChoice::Deny(rest.trim().to_owned())),
         _ => None,

@@ -15,6 +15,7 @@ pub mod person;
 pub mod question;
 pub mod render;
 mod signals;
+pub mod standing_rules;
 mod tty;
 pub mod turn;
 pub mod withdrawal;

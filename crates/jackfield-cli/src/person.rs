@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use crate::approval::Terminal;
 use crate::editor::{ExternalPrinter, LineEditor};
 use crate::render::PromptPlace;
+use crate::standing_rules::StandingRules;
 use crate::withdrawal::{ReadQuestion as Open, Withdrawal};
 
 /// A question to the person.
@@ -44,6 +45,7 @@ pub struct Person {
     /// The number of the open question.
     open_question: Option<u64>,
     prompt_place: PromptPlace,
+    rules: StandingRules,
     answers: mpsc::UnboundedReceiver<(u64, PersonAnswer)>,
     questions: std::sync::mpsc::Sender<(Open, PersonQuestion)>,
     withdrawal: Withdrawal,
@@ -106,10 +108,27 @@ impl Person {
             print_above: None,
             open_question: None,
             prompt_place,
+            rules: StandingRules::default(),
             answers: answer_receiver,
             questions,
             withdrawal: Withdrawal::default(),
         }
+    }
+
+    /// A person who can add these rules.
+    #[must_use]
+    pub fn with_rules(self, rules: StandingRules) -> Self {
+        Self { rules, ..self }
+    }
+
+    /// What the person has allowed beyond one call.
+    pub(crate) const fn rules(&self) -> &StandingRules {
+        &self.rules
+    }
+
+    /// The same, to add to it.
+    pub(crate) const fn rules_mut(&mut self) -> &mut StandingRules {
+        &mut self.rules
     }
 
     pub(crate) const fn prompt_place(&self) -> PromptPlace {

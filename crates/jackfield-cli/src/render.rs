@@ -8,6 +8,7 @@ mod changes;
 pub mod chat;
 mod config;
 mod doctor;
+mod edits;
 pub mod event;
 mod hidden;
 pub mod human;
@@ -61,7 +62,7 @@ pub trait TurnRenderer: Send {
     /// # Errors
     ///
     /// The output pipe is closed.
-    fn show_question(&mut self, wait: &Wait, prompt_place: PromptPlace) -> io::Result<()>;
+    fn show_question(&mut self, wait: &Wait, prompt: &QuestionPrompt) -> io::Result<()>;
 
     /// Shows that a question was answered elsewhere, by whose answer and how.
     ///
@@ -99,10 +100,31 @@ pub enum PromptPlace {
     Inline,
 }
 
+/// How a question is asked, and which answers it takes beside the usual ones.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct QuestionPrompt {
+    /// Whether the tool can be allowed by a rule of the configuration.
+    pub can_be_kept: bool,
+    /// Where the answer is typed.
+    pub place: PromptPlace,
+    /// The server whose tools that only read can be allowed.
+    pub reading: Option<String>,
+}
+
+impl From<PromptPlace> for QuestionPrompt {
+    fn from(place: PromptPlace) -> Self {
+        Self {
+            can_be_kept: false,
+            place,
+            reading: None,
+        }
+    }
+}
+
 /// The renderer of this process, for people or for programs. `prose` says that the answer may be Markdown, as
-/// opposed to requested JSON.
+/// opposed to requested JSON; `asks` that a person answers questions here.
 #[must_use]
-pub fn view(json: bool, verbose: bool, prose: bool) -> Box<dyn TurnRenderer> {
+pub fn view(json: bool, verbose: bool, prose: bool, asks: bool) -> Box<dyn TurnRenderer> {
     if json {
         return Box::new(Json::new(io::stdout()));
     }
@@ -119,7 +141,7 @@ pub fn view(json: bool, verbose: bool, prose: bool) -> Box<dyn TurnRenderer> {
         verbose,
     };
     let screen = Screen::new(io::stdout(), anstream::stderr(), look.together);
-    Box::new(HumanRenderer::new(screen.wrapping(look.spins), look))
+    Box::new(HumanRenderer::new(screen.wrapping(look.spins), look).asking(asks))
 }
 
 /// A renderer for programs that only need the result: one document on standard output, and the live turn for

@@ -114,6 +114,17 @@ impl McpToolbox {
         self.listing_count.load(Ordering::Relaxed)
     }
 
+    /// Whether the server declares that this tool only reads, whether or not its hints are trusted.
+    #[must_use]
+    pub fn declares_read_only(&self, tool: &str) -> bool {
+        let known = lock(&self.offered).clone();
+        let mut defined = known.iter().flat_map(|known| known.defined.iter());
+        let found = defined.find(|one| *one.tool.name == *tool);
+        // Trusted, it would be taken at its word.
+        let hints = found.and_then(|one| definition::hints(&one.definition, true));
+        hints.is_some_and(|hints| hints.read_only == Some(true))
+    }
+
     /// Starts the server, and waits until it is running. Several servers may be started concurrently. Dropping the
     /// future does not cancel the start.
     ///

@@ -179,6 +179,16 @@ impl ServerToolbox {
         }
     }
 
+    /// Whether the server declares that this tool only reads, by its own name. Nothing but a person's word should
+    /// depend on it.
+    #[must_use]
+    pub fn declares_read_only(&self, tool: &str) -> bool {
+        match &self.kind {
+            ServerSource::Off | ServerSource::Broken(..) => false,
+            ServerSource::Usable(prompt) => prompt.running.mcp.declares_read_only(tool),
+        }
+    }
+
     /// The last lines of standard error, and of non-protocol output on standard output; the oldest first.
     #[must_use]
     pub fn log(&self) -> Vec<String> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jackfield_assembly::{
-    Assembly, Config, Environment, Flags, MissingKey, Registry, Surroundings, load,
+    Assembly, Config, Environment, Flags, MissingKey, Registry, RuleFile, Surroundings, load,
 };
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::ModelFailureKind;
@@ -26,6 +26,7 @@ use crate::fault::CommandError;
 use crate::person::Person;
 use crate::question;
 use crate::render::{self, words};
+use crate::standing_rules::StandingRules;
 use crate::turn::{self, AskMode, CommandTurnEnd};
 
 /// Asks the question.
@@ -40,9 +41,11 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
     let mut flags = flags(&ask.setup);
     (flags.model, flags.system) = (ask.model, ask.system);
     set_limits(&mut flags, &ask.bounds);
-    let (config, environment) = load_config(&flags)?;
+    let surroundings = surroundings()?;
+    let config = load_config_in(&flags, &surroundings)?;
+    let rule_file = RuleFile::of(&surroundings, &flags)?;
     let opening = session_journal::open_in_background(&config, registry);
-    let prepared = registry.prepare(&config, &environment)?;
+    let prepared = registry.prepare(&config, &surroundings.environment)?;
     let journal = opening.wait_and_warn().await?;
     let mut assembled = prepared.with_journal(Arc::clone(&journal.journal));
     if let Some(format) = format {
@@ -72,6 +75,7 @@ pub async fn run(ask: AskArgs, registry: &Registry) -> Result<Exit, CommandError
         &ask.output,
         ask.yes,
         is_persistent,
+        rule_file,
     )
     .await;
     session_journal::prune_and_close(&journal, &config.journal).await;
@@ -95,8 +99,8 @@ fn read_question(words: &[String], has_files: bool) -> Result<String, CommandErr
     }
 }
 
-/// Sends the message, shows the turn, and returns the exit code. `kept` says that other processes can answer its
-/// questions.
+/// Sends the message, shows the turn, and returns the exit code. `is_persistent` says that other processes can answer
+/// its questions; `rule_file` takes the rules that a person adds.
 ///
 /// # Errors
 ///
@@ -108,6 +112,7 @@ pub async fn converse(
     output: &Output,
     yes: bool,
     is_persistent: bool,
+    rule_file: Option<RuleFile>,
 ) -> Result<Exit, CommandError> {
     let Assembly {
         engine,
@@ -116,7 +121,8 @@ pub async fn converse(
         ..
     } = assembled;
     let mut person = None;
-    let ask_mode = choose_ask_mode(output, yes, &mut person);
+    let rules = StandingRules::new(rule_file, servers.clone());
+    let ask_mode = choose_ask_mode(output, yes, rules, &mut person);
     // An approver may allow a call even where no person can be asked.
     options.policy.can_ask = !matches!(ask_mode, AskMode::Nobody) || engine.has_approver();
     let ask_mode = match ask_mode {
@@ -145,7 +151,8 @@ pub async fn converse(
     let mut view = if at_end {
         render::result_view(output.verbose)
     } else {
-        render::view(output.json, output.verbose, !is_json)
+        let asks = matches!(ask_mode, AskMode::Person(_));
+        render::view(output.json, output.verbose, !is_json, asks)
     };
     let patience = servers::start_notice(&servers);
     let ended = turn::run(&engine, message, &mut *view, ask_mode).await;
@@ -337,7 +344,12 @@ pub const fn set_limits(flags: &mut Flags, bounds: &TurnLimitArgs) {
     flags.tools = if bounds.no_tools { Some(false) } else { None };
 }
 
-fn choose_ask_mode<'p>(output: &Output, yes: bool, person: &'p mut Option<Person>) -> AskMode<'p> {
+fn choose_ask_mode<'p>(
+    output: &Output,
+    yes: bool,
+    rules: StandingRules,
+    person: &'p mut Option<Person>,
+) -> AskMode<'p> {
     if yes {
         return AskMode::Yes;
     }
@@ -345,7 +357,9 @@ fn choose_ask_mode<'p>(output: &Output, yes: bool, person: &'p mut Option<Person
         return AskMode::Nobody;
     }
     match Terminal::open() {
-        Ok(terminal) => AskMode::Person(person.insert(Person::from_terminal(terminal))),
+        Ok(terminal) => {
+            AskMode::Person(person.insert(Person::from_terminal(terminal).with_rules(rules)))
+        }
         Err(_) => AskMode::Nobody,
     }
 }

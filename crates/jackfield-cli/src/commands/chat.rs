@@ -13,7 +13,7 @@ use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jackfield_assembly::{Assembly, Config, Registry, Surroundings};
+use jackfield_assembly::{Assembly, Config, Registry, RuleFile, Surroundings};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
 use jackfield_domain::price::Cost;
@@ -22,7 +22,7 @@ use jackfield_domain::settings::ResponseFormat;
 use jackfield_domain::setup::Opening;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::usage::Usage;
-use jackfield_engine::{Hold, SendMessage};
+use jackfield_engine::{Hold, SendMessage, TurnOptions};
 
 use self::elsewhere::ChatSnapshot;
 use self::slash::{COMMANDS, ChatInput};
@@ -37,6 +37,7 @@ use crate::person::{Person, PersonAnswer, PersonQuestion};
 use crate::question;
 use crate::render::{self, chat as show};
 use crate::signals::{self, Interrupts, Signal};
+use crate::standing_rules::StandingRules;
 use crate::tty::EchoGuard;
 use crate::turn::{self, AskMode, CommandTurnEnd};
 
@@ -90,7 +91,11 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, CommandE
             models: aliases.chain(providers).collect(),
             resolve: Box::new(move |path| paths.resolve(path, &paths.directory)),
         };
-        person(file, completions, chat.verbose)?
+        let rules = StandingRules::new(
+            RuleFile::of(&surroundings, &flags)?,
+            assembled.servers.clone(),
+        );
+        person(file, completions, chat.verbose)?.with_rules(rules)
     } else {
         let failed_flag = Arc::clone(&input_failed);
         let lines = question::lines(io::stdin(), move |fault| {
@@ -319,7 +324,7 @@ impl Conversation {
     async fn send(&mut self, message: Arc<Message>) -> Result<CommandTurnEnd, CommandError> {
         let message = SendMessage {
             opening: Opening::UserMessage(message),
-            options: self.assembled.options.clone(),
+            options: self.options(),
             session: self.session.clone(),
         };
         let ask_mode = match (self.yes, self.at_terminal) {
@@ -328,10 +333,19 @@ impl Conversation {
             (false, false) => AskMode::Nobody,
         };
         let prose = self.assembled.options.settings.response_format == ResponseFormat::Text;
-        let mut view = render::view(false, self.verbose, prose);
+        let asks = matches!(ask_mode, AskMode::Person(_));
+        let mut view = render::view(false, self.verbose, prose, asks);
         let _patience = servers::start_notice(&self.assembled.servers);
         let engine = &self.assembled.engine;
         turn::run(engine, message, &mut *view, ask_mode).await
+    }
+
+    /// The options of the next turn, with the rules that the person has added since.
+    fn options(&self) -> TurnOptions {
+        let mut options = self.assembled.options.clone();
+        let added = self.person.rules().added();
+        options.policy.rules.extend(added.iter().cloned());
+        options
     }
 
     /// Handles the end of a turn. The conversation continues after any outcome.

@@ -76,7 +76,16 @@ pub async fn run(demo: Demo) -> Result<Exit, CommandError> {
     let registry = Registry::default().guarded();
     let assembled = registry.assemble(&config, &environment)?;
     let (message, session) = (Message::user(question), ask::new_session()?);
-    ask::converse(assembled, message, session, &demo.output, false, false).await
+    ask::converse(
+        assembled,
+        message,
+        session,
+        &demo.output,
+        false,
+        false,
+        None,
+    )
+    .await
 }
 
 /// The built-in tools, as an MCP server in a separate process.

@@ -24,7 +24,7 @@ use crate::render::plain::{DIM, WARM};
 use crate::render::screen::Screen;
 use crate::render::spinner::Spinner;
 use crate::render::words;
-use crate::render::{self, PromptPlace, TurnRenderer, answers};
+use crate::render::{self, PromptPlace, QuestionPrompt, TurnRenderer, answers};
 
 /// The options of the renderer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -44,6 +44,7 @@ pub struct HumanOptions {
 /// Renders a turn for a person.
 #[derive(Debug)]
 pub struct HumanRenderer<O, E> {
+    asks: bool,
     blocks: Blocks,
     calls: BTreeMap<ToolCallId, PrintedCall>,
     first: Option<MonoTime>,
@@ -61,6 +62,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
     /// A renderer on this screen.
     pub fn new(screen: Screen<O, E>, look: HumanOptions) -> Self {
         Self {
+            asks: false,
             blocks: Blocks::default(),
             calls: BTreeMap::new(),
             first: None,
@@ -73,6 +75,14 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
             setup: None,
             spinner: Spinner::new(look.spins),
         }
+    }
+
+    /// Whether a person answers questions here. The question shows a call that needs an approval then, and no line
+    /// before it.
+    #[must_use]
+    pub const fn asking(mut self, asks: bool) -> Self {
+        self.asks = asks;
+        self
     }
 
     /// The screen, with everything printed to it.
@@ -270,8 +280,8 @@ impl<O: Write + Send, E: Write + Send> TurnRenderer for HumanRenderer<O, E> {
         }
     }
 
-    fn show_question(&mut self, wait: &Wait, prompt_place: PromptPlace) -> io::Result<()> {
-        self.question(wait, prompt_place)
+    fn show_question(&mut self, wait: &Wait, prompt: &QuestionPrompt) -> io::Result<()> {
+        self.question(wait, prompt)
     }
 
     fn show_answer(

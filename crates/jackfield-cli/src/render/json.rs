@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::render::event::RenderEvent;
 use crate::render::words::{self, Status};
-use crate::render::{PromptPlace, TurnRenderer, spent};
+use crate::render::{PromptPlace, QuestionPrompt, TurnRenderer, spent};
 
 pub(crate) use jackfield_export::values::{
     arguments, end, failure, limit_kind, merge, millis, model, model_call_end, note, ran_by,
@@ -236,7 +236,7 @@ impl<O: Write + Send> TurnRenderer for Json<O> {
         }
     }
 
-    fn show_question(&mut self, _wait: &Wait, _manner: PromptPlace) -> io::Result<()> {
+    fn show_question(&mut self, _wait: &Wait, _prompt: &QuestionPrompt) -> io::Result<()> {
         Ok(())
     }
 

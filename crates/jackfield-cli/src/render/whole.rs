@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::render::event::RenderEvent;
 use crate::render::json::ended;
 use crate::render::tools::document;
-use crate::render::{PromptPlace, TurnRenderer};
+use crate::render::{PromptPlace, QuestionPrompt, TurnRenderer};
 
 /// Renders the result for a program, and the turn in progress for a person.
 pub(super) struct WholeRenderer<O> {
@@ -29,8 +29,8 @@ impl<O: Write + Send> TurnRenderer for WholeRenderer<O> {
         self.progress.show(event)
     }
 
-    fn show_question(&mut self, wait: &Wait, prompt_place: PromptPlace) -> io::Result<()> {
-        self.progress.show_question(wait, prompt_place)
+    fn show_question(&mut self, wait: &Wait, prompt: &QuestionPrompt) -> io::Result<()> {
+        self.progress.show_question(wait, prompt)
     }
 
     fn show_answer(

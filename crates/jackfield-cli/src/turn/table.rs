@@ -21,7 +21,7 @@ use crate::approval;
 use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::person::PersonAnswer;
-use crate::render::{PromptPlace, RenderEvent, answers};
+use crate::render::{PromptPlace, QuestionPrompt, RenderEvent, answers};
 
 mod answer;
 mod texts;
@@ -234,13 +234,13 @@ impl<'a> QuestionTable<'a> {
                 let remark = format!("a call waits for `jackfield approvals allow {id}`");
                 output.write(|view| view.show_remark(&remark));
             }
+            let prompt = self.prompt(&wait);
             let (AskMode::Person(person), true) =
                 (&mut self.ask_mode, wait.kind != WaitKind::ClientResult)
             else {
                 continue;
             };
-            let prompt_place = person.prompt_place();
-            output.write(|view| view.show_question(&wait, prompt_place));
+            output.write(|view| view.show_question(&wait, &prompt));
             self.last_asked = Some(wait.clone());
             person.ask(question(ANSWER, String::new()));
             self.current = Some(PendingQuestion {
@@ -251,7 +251,30 @@ impl<'a> QuestionTable<'a> {
         Ok(())
     }
 
+    /// The choices at this question.
+    fn prompt(&self, wait: &Wait) -> QuestionPrompt {
+        let AskMode::Person(person) = &self.ask_mode else {
+            return PromptPlace::Inline.into();
+        };
+        let tool = self.tool(wait);
+        let reading = tool.filter(|tool| person.rules().only_reads(tool));
+        QuestionPrompt {
+            can_be_kept: tool.is_some() && person.rules().can_be_kept(),
+            place: person.prompt_place(),
+            reading: reading.map(|tool| tool.origin.toolbox.to_string()),
+        }
+    }
+
     fn answer_without_asking(&self, wait: &Wait) -> Option<Answer> {
+        if let (AskMode::Person(person), WaitKind::Approval { .. }, Some(tool)) =
+            (&self.ask_mode, &wait.kind, self.tool(wait))
+            && person.rules().allows_reading(tool)
+        {
+            return Some(Answer::Approval(Approval::Granted {
+                edited: None,
+                for_session: false,
+            }));
+        }
         let has_no_person = matches!(
             self.ask_mode,
             AskMode::Elsewhere | AskMode::Nobody | AskMode::Yes
@@ -300,6 +323,12 @@ impl<'a> QuestionTable<'a> {
         };
         match self.parse_answer(&pending, input) {
             ParsedAnswer::Answer(answer) => {
+                self.deliver(&pending.wait, answer, output).await?;
+                self.last_answered = Some(pending.wait.id);
+                return Ok(());
+            }
+            ParsedAnswer::Standing(answer, remark) => {
+                output.write(|view| view.show_remark(&remark));
                 self.deliver(&pending.wait, answer, output).await?;
                 self.last_answered = Some(pending.wait.id);
                 return Ok(());

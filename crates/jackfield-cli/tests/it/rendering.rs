@@ -289,7 +289,9 @@ fn a_question_names_the_call() {
     for event in &scene.news {
         human.show(event).unwrap();
     }
-    human.show_question(&wait, PromptPlace::Inline).unwrap();
+    human
+        .show_question(&wait, &PromptPlace::Inline.into())
+        .unwrap();
     assert!(strip_str(&tty.text()).to_string().ends_with(
         "? Run ⚙ remove(path: \"a.txt\")? [y]es  [a]lways this session  [e]dit  [n]o, because … "
     ));
@@ -308,7 +310,9 @@ fn a_call_that_was_edited_is_asked_about_as_it_runs() {
     for event in &scene.news {
         human.show(event).unwrap();
     }
-    human.show_question(&wait, PromptPlace::Inline).unwrap();
+    human
+        .show_question(&wait, &PromptPlace::Inline.into())
+        .unwrap();
     let shown = strip_str(&tty.text()).to_string();
     assert!(
         shown.contains("? Run ⚙ remove(path: \"b.txt\")?"),

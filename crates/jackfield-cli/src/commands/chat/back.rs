@@ -47,7 +47,8 @@ impl Conversation {
             (false, true) => AskMode::Person(&mut self.person),
             (false, false) => AskMode::Nobody,
         };
-        let mut view = render::view(false, self.verbose, true);
+        let asks = matches!(ask_mode, AskMode::Person(_));
+        let mut view = render::view(false, self.verbose, true, asks);
         let _patience = servers::start_notice(&self.assembled.servers);
         turn::resume(&self.assembled.engine, resume, &mut *view, ask_mode).await
     }

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
-use jackfield_assembly::Registry;
+use jackfield_assembly::{Registry, RuleFile};
 use jackfield_domain::ids::SessionId;
 use jackfield_engine::{Engine, EngineError, ResumeSession, SessionRow, TurnOptions};
 
@@ -15,16 +15,20 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::person::Person;
 use crate::render::{self, words};
+use crate::standing_rules::StandingRules;
 use crate::turn::{self, AskMode, CommandTurnEnd};
 
 pub(super) async fn run(resume: Resume, registry: &Registry) -> Result<Exit, CommandError> {
-    let (config, environment) = ask::load_config(&ask::flags(&resume.setup))?;
+    let (flags, surroundings) = (ask::flags(&resume.setup), ask::surroundings()?);
+    let config = ask::load_config_in(&flags, &surroundings)?;
+    let rule_file = RuleFile::of(&surroundings, &flags)?;
     session_journal::check_exists(&config)?;
     let opening = session_journal::open_in_background(&config, registry);
-    let prepared = registry.prepare(&config, &environment)?;
+    let prepared = registry.prepare(&config, &surroundings.environment)?;
     let journal = opening.wait_and_warn().await?;
     let assembled = prepared.with_journal(Arc::clone(&journal.journal));
-    let ended = resume_all(&assembled.engine, assembled.options, &resume).await;
+    let rules = StandingRules::new(rule_file, assembled.servers.clone());
+    let ended = resume_all(&assembled.engine, assembled.options, &resume, rules).await;
     servers::stop(assembled.servers).await;
     session_journal::close(&journal).await;
     ended
@@ -34,6 +38,7 @@ async fn resume_all(
     engine: &Engine,
     mut options: TurnOptions,
     resume: &Resume,
+    rules: StandingRules,
 ) -> Result<Exit, CommandError> {
     let ResumeTarget { parked, sessions } = chosen(engine, resume).await?;
     if parked > 0 {
@@ -46,7 +51,8 @@ async fn resume_all(
     }
     let mut person = None;
     if !(resume.yes || resume.json) && io::stderr().is_terminal() {
-        person = Terminal::open().ok().map(Person::from_terminal);
+        let terminal = Terminal::open().ok();
+        person = terminal.map(|terminal| Person::from_terminal(terminal).with_rules(rules));
     }
     options.policy.can_ask = true;
     let mut exit = Exit::Answered;
@@ -91,7 +97,8 @@ async fn resume_one(
     let mut request = ResumeSession::new(session.clone(), options.policy.clone());
     request.force = resume.again;
     request.stay = !matches!(ask_mode, AskMode::Later);
-    let mut view = render::view(resume.json, resume.verbose, true);
+    let asks = matches!(ask_mode, AskMode::Person(_));
+    let mut view = render::view(resume.json, resume.verbose, true, asks);
     match turn::resume(engine, request, &mut *view, ask_mode).await? {
         CommandTurnEnd::NotStarted => Ok(Exit::Cancelled),
         CommandTurnEnd::OutputClosed => Ok(Exit::Answered),

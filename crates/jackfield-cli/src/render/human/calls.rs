@@ -5,19 +5,23 @@ use std::io::{self, Write};
 use jackfield_domain::fact::CallEnd;
 use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::policy::Permission;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{Wait, WaitKind};
 
 use super::HumanRenderer;
-use crate::render::PromptPlace;
+use crate::render::edits::{GUTTER, edits};
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::words::{self, Status};
+use crate::render::{PromptPlace, QuestionPrompt};
 
 /// A call that was shown.
 #[derive(Debug)]
 pub(super) struct PrintedCall {
     input: ToolInput,
+    /// Whether the label was printed.
+    is_printed: bool,
     pub(super) label: String,
     pub(super) name: String,
     pub(super) started: Option<MonoTime>,
@@ -39,10 +43,15 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         self.spinner.clear();
         let label = self.label(name, input);
         let name = words::shortened(name, NAME_WIDTH);
-        self.screen.line(&label)?;
+        // The question shows the call.
+        let is_printed = id.is_none() || !self.needs_approval(&name);
+        if is_printed {
+            self.screen.line(&label)?;
+        }
         if let Some(id) = id {
             let printed = PrintedCall {
                 input: input.clone(),
+                is_printed,
                 label,
                 name,
                 started: None,
@@ -51,6 +60,26 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
             self.calls.insert(id.clone(), printed);
         }
         Ok(())
+    }
+
+    /// Whether a question about a call of this tool comes here.
+    fn needs_approval(&self, name: &str) -> bool {
+        let setup = self.setup.as_ref().filter(|_| self.asks);
+        let tool = setup.and_then(|setup| setup.catalog.tool(name));
+        tool.is_some_and(|tool| tool.permission == Permission::Ask)
+    }
+
+    /// Prints the label of a call that no question has shown.
+    fn print_label(&mut self, call: &ToolCallId) -> io::Result<()> {
+        match self.calls.get_mut(call) {
+            Some(shown) if !shown.is_printed => {
+                shown.is_printed = true;
+                let label = shown.label.clone();
+                self.spinner.clear();
+                self.screen.line(&label)
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     fn label(&self, name: &str, input: &ToolInput) -> String {
@@ -68,6 +97,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
 
     /// Replaces the arguments of a call: a later question is about what would run.
     pub(super) fn edited(&mut self, call: &ToolCallId, input: &ToolInput) -> io::Result<()> {
+        self.print_label(call)?;
         let name = self.name(call);
         let arguments = words::arguments(input);
         self.remark(&format!("{name} runs with edited arguments: {arguments}"))?;
@@ -79,6 +109,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
     }
 
     pub(super) fn started(&mut self, call: &ToolCallId, now: Now) -> io::Result<()> {
+        self.print_label(call)?;
         if let Some(shown) = self.calls.get_mut(call) {
             (shown.started, shown.status) = (Some(now.mono), Status::Running);
             if self.options.verbose && !self.options.spins {
@@ -100,6 +131,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         result: &ToolResult,
         now: Now,
     ) -> io::Result<()> {
+        self.print_label(call)?;
         self.spinner.clear();
         let status = Status::from_end(end, result.is_error);
         let (name, took) = match self.calls.get_mut(call) {
@@ -145,8 +177,11 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
     }
 
     /// Asks about a call. Nothing is approved unseen: arguments that were cut in the call line are shown in full.
-    pub(super) fn question(&mut self, wait: &Wait, prompt_place: PromptPlace) -> io::Result<()> {
+    pub(super) fn question(&mut self, wait: &Wait, prompt: &QuestionPrompt) -> io::Result<()> {
         self.spinner.clear();
+        if let Some(shown) = self.calls.get_mut(&wait.call) {
+            shown.is_printed = true;
+        }
         let printed = self.calls.get(&wait.call);
         let label = printed.map_or("a call", |shown| &shown.label);
         let (question, choices) = match wait.kind {
@@ -154,18 +189,14 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
                 format!("{WARM}?{WARM:#} It is not known whether {label} took effect."),
                 format!("[{NAME}r{NAME:#}]un again  [{NAME}t{NAME:#}]ell the model"),
             ),
-            WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => (
-                format!("{WARM}?{WARM:#} Run {label}?"),
-                format!(
-                    "[{NAME}y{NAME:#}]es  [{NAME}a{NAME:#}]lways this session  [{NAME}e{NAME:#}]dit  \
-                         [{NAME}n{NAME:#}]o, because …"
-                ),
-            ),
+            WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
+                (format!("{WARM}?{WARM:#} Run {label}?"), choices(prompt))
+            }
         };
         let full_input = printed
             .map(|shown| in_full(&shown.input))
             .unwrap_or_default();
-        match (prompt_place, full_input.is_empty()) {
+        match (prompt.place, full_input.is_empty()) {
             (PromptPlace::Inline, true) => {
                 return self.screen.question(format_args!("{question} {choices} "));
             }
@@ -174,7 +205,7 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
         for line in full_input {
             self.screen.line(format_args!("    {line}"))?;
         }
-        match prompt_place {
+        match prompt.place {
             PromptPlace::Below => self.screen.line(format_args!("  {choices}")),
             PromptPlace::Inline => self.screen.question(format_args!("{choices} ")),
         }
@@ -205,22 +236,51 @@ impl<O: Write + Send, E: Write + Send> HumanRenderer<O, E> {
     }
 }
 
-/// The arguments line by line, if the call line does not show all of them.
+/// The answers that an approval takes.
+fn choices(prompt: &QuestionPrompt) -> String {
+    let mut choices = format!("[{NAME}y{NAME:#}]es  [{NAME}a{NAME:#}]lways this session");
+    if prompt.can_be_kept {
+        choices.push_str(&format!("  [{NAME}f{NAME:#}]orever"));
+    }
+    if let Some(server) = &prompt.reading {
+        let server = words::shortened(server, NAME_WIDTH);
+        choices.push_str(&format!("  all [{NAME}r{NAME:#}]eading tools of {server}"));
+    }
+    choices + &format!("  [{NAME}e{NAME:#}]dit  [{NAME}n{NAME:#}]o, because …")
+}
+
+/// The arguments line by line, if the call line does not show all of them, with a diff for edits of several lines.
 fn in_full(input: &ToolInput) -> Vec<String> {
-    if words::arguments(input) == words::whole_arguments(input, ", ") {
+    let edits = edits(input);
+    if edits.is_none() && words::arguments(input) == words::whole_arguments(input, ", ") {
         return Vec::new();
     }
-    let whole = words::whole_arguments(input, "\n");
+    let whole = edits.map(|lines| lines.join("\n"));
+    let whole = whole.unwrap_or_else(|| words::whole_arguments(input, "\n"));
     let (seen, rest) = match whole.char_indices().nth(WHOLE) {
         Some((end, _)) => whole.split_at(end),
         None => (&*whole, ""),
     };
-    let mut lines: Vec<String> = seen.lines().map(str::to_owned).collect();
+    let mut lines: Vec<String> = seen.lines().map(styled).collect();
     if !rest.is_empty() {
         let more = words::counted(rest.chars().count() as u64, "more character");
         lines.push(format!("{WARM}!{WARM:#} and {more} that are not shown"));
     }
     lines
+}
+
+/// A line of arguments, with the colours of a diff.
+fn styled(line: &str) -> String {
+    let style = match line
+        .strip_prefix(GUTTER)
+        .and_then(|line| line.chars().next())
+    {
+        Some('-') => BAD,
+        Some('+') => GOOD,
+        Some(_) => DIM,
+        None => return line.to_owned(),
+    };
+    format!("{style}{line}{style:#}")
 }
 
 /// The default icon of tools.

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use jackfield_domain::block::ToolCall;
+use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::wait::{Answer, Approval, UnknownAnswer, Wait, WaitKind};
 use serde_json::{Map, Value};
 
-use super::texts::{NOBODY, NOT_EDITED};
-use super::{PendingQuestion, QuestionTable};
+use super::texts::{NOBODY, NOT_EDITED, NOT_KEPT, NOT_READING};
+use super::{AskMode, PendingQuestion, QuestionTable};
 use crate::approval::{self, ApprovalChoice};
 use crate::person::PersonAnswer;
 use crate::render::words;
@@ -17,6 +18,8 @@ use crate::render::words;
 pub(super) enum ParsedAnswer {
     /// An answer to the question.
     Answer(Answer),
+    /// An answer to the question, with a remark about what it does beyond.
+    Standing(Answer, String),
     /// A request to end the turn.
     Cancel,
     /// A request to edit the arguments, with this initial text.
@@ -69,9 +72,48 @@ impl QuestionTable<'_> {
                 }
             }
             Some(ApprovalChoice::Edit(arguments)) => self.edited(wait, &arguments),
+            Some(ApprovalChoice::Forever) => self.keep_rule(wait),
+            Some(ApprovalChoice::Reading) => self.allow_reading(wait),
             Some(ApprovalChoice::Once) => granted(None, false),
             None => ParsedAnswer::Unclear(None),
         }
+    }
+
+    /// Allows the tool by a rule of the configuration, and so for the session, too.
+    fn keep_rule(&mut self, wait: &Wait) -> ParsedAnswer {
+        let tool = self.tool(wait).cloned();
+        let AskMode::Person(person) = &mut self.ask_mode else {
+            return ParsedAnswer::Unclear(None);
+        };
+        let Some(tool) = tool.filter(|_| person.rules().can_be_kept()) else {
+            return ParsedAnswer::Unclear(Some(NOT_KEPT.to_owned()));
+        };
+        let remark = match person.rules_mut().allow(&tool) {
+            Ok((pattern, file)) => format!(
+                "from now on `{pattern}` runs without a question: see [policy.tools] in {}",
+                file.display()
+            ),
+            Err(error) => {
+                format!("allowed for this session only, as the rule cannot be kept: {error}")
+            }
+        };
+        ParsedAnswer::Standing(grant(None, true), remark)
+    }
+
+    /// Allows the tools of the server that only read, if this is one.
+    fn allow_reading(&mut self, wait: &Wait) -> ParsedAnswer {
+        let tool = self.tool(wait).cloned();
+        let AskMode::Person(person) = &mut self.ask_mode else {
+            return ParsedAnswer::Unclear(None);
+        };
+        let Some(tool) = tool.filter(|tool| person.rules().only_reads(tool)) else {
+            return ParsedAnswer::Unclear(Some(NOT_READING.to_owned()));
+        };
+        let server = tool.origin.toolbox.clone();
+        let remark =
+            format!("until the end, tools of `{server}` that only read run without a question");
+        person.rules_mut().allow_reading(server);
+        ParsedAnswer::Standing(grant(None, false), remark)
     }
 
     /// Allows the call with these arguments, if they are valid.
@@ -102,6 +144,12 @@ impl QuestionTable<'_> {
         }
     }
 
+    /// The tool of the call.
+    pub(super) fn tool(&self, wait: &Wait) -> Option<&CatalogEntry> {
+        let name = self.call(wait)?.name.as_str();
+        self.setup.as_ref()?.catalog.tool(name)
+    }
+
     pub(super) fn call(&self, wait: &Wait) -> Option<&ToolCall> {
         let found = self.calls.iter().rev().find(|call| call.id == wait.call);
         found.map(|call| &**call)
@@ -109,8 +157,12 @@ impl QuestionTable<'_> {
 }
 
 fn granted(edited: Option<Arc<Map<String, Value>>>, for_session: bool) -> ParsedAnswer {
-    ParsedAnswer::Answer(Answer::Approval(Approval::Granted {
+    ParsedAnswer::Answer(grant(edited, for_session))
+}
+
+const fn grant(edited: Option<Arc<Map<String, Value>>>, for_session: bool) -> Answer {
+    Answer::Approval(Approval::Granted {
         edited,
         for_session,
-    }))
+    })
 }

@@ -14,7 +14,7 @@ pub(super) const fn hint(wait: &Wait) -> &'static str {
     match wait.kind {
         WaitKind::UnknownOutcome => "an answer is r, to run it again, or t, to tell the model",
         WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
-            "an answer is y, a or e alone, or n and why"
+            "an answer is one of the letters alone, or n and why"
         }
     }
 }
@@ -27,6 +27,12 @@ pub(super) const ARGUMENTS: &str = "arguments: ";
 
 /// The reason of a denial without a person.
 pub(super) const NOBODY: &str = "nobody is there to ask";
+
+/// The reason why no rule can be kept.
+pub(super) const NOT_KEPT: &str = "there is no configuration that could have a rule for this tool";
+
+/// The reason why the tools of a server that only read cannot be allowed.
+pub(super) const NOT_READING: &str = "the server does not say that this tool only reads";
 
 /// The reason why the arguments cannot be edited.
 pub(super) const NOT_EDITED: &str = "this call has no JSON arguments that could be edited";

@@ -1,0 +1,73 @@
+//! Adds rules to a configuration file, which keeps its comments and its order.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use toml_edit::{DocumentMut, Item, Table, TableLike, value};
+
+use crate::load::Flags;
+use crate::place::ConfigError;
+use crate::replaced_file::{replace, text_of};
+use crate::surroundings::Surroundings;
+
+/// The configuration file to which a person adds rules.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RuleFile(PathBuf);
+
+impl RuleFile {
+    /// The file that is named by flags or environment, or else the user's own; `None` if there is no user.
+    ///
+    /// # Errors
+    ///
+    /// The name in the environment is not UTF-8.
+    pub fn of(surroundings: &Surroundings, flags: &Flags) -> Result<Option<Self>, ConfigError> {
+        let named = match &flags.config {
+            Some(path) => Some(path.clone()),
+            None => surroundings
+                .environment
+                .variable("JACKFIELD_CONFIG")?
+                .map(PathBuf::from),
+        };
+        let named = named.map(|path| surroundings.directory.join(path));
+        Ok(named.or_else(|| surroundings.user_file()).map(Self))
+    }
+
+    /// The path of the file, whether or not it exists.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Adds a rule that allows the tools of this pattern, after all other rules, so that it decides. Blocks on the
+    /// disk.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read or written, or its rules are not in a table.
+    pub fn allow(&self, pattern: &str) -> io::Result<()> {
+        let text = text_of(&self.0, MAX_BYTES)?;
+        let mut document: DocumentMut = text.parse().map_err(io::Error::other)?;
+        let policy = table(document.as_table_mut(), "policy", true)?;
+        let tools = table(policy, "tools", false)?;
+        // An earlier rule of the same pattern may stand before others.
+        tools.remove(pattern);
+        tools.insert(pattern, value("allow"));
+        replace(&self.0, &document.to_string())
+    }
+}
+
+/// The table of this name, which is created if it does not exist.
+fn table<'t>(
+    parent: &'t mut dyn TableLike,
+    name: &str,
+    is_implicit: bool,
+) -> io::Result<&'t mut dyn TableLike> {
+    let mut new = Table::new();
+    new.set_implicit(is_implicit);
+    let item = parent.entry(name).or_insert(Item::Table(new));
+    let table = item.as_table_like_mut();
+    table.ok_or_else(|| io::Error::other(format!("`{name}` is no table there")))
+}
+
+/// The maximum size of the file, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
