@@ -2,15 +2,18 @@
 
 use std::io::{self, Write};
 
-use jackfield_domain::fact::{Envelope, InputKind};
+use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::ids::{SessionId, TurnId};
-use jackfield_domain::replay::{Difference, RebuiltInput, ReplayVerdict, StepReplay};
+use jackfield_domain::replay::{Difference, ReplayVerdict, StepReplay};
 use jackfield_domain::request::Attempt;
 use jackfield_domain::tool_loop::{Action, LOOP_VERSION};
+use jackfield_export::values;
+use jackfield_record::encode_envelope;
 use serde_json::{Value, json};
 
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
+use crate::render::words;
 
 /// A recorded step, and its replay.
 #[derive(Debug)]
@@ -100,13 +103,9 @@ pub fn one(
         let Value::Object(mut fields) = step(replayed_step) else {
             return Ok(());
         };
-        let debug = |fact| Value::String(format!("{fact:?}"));
-        let rebuilt = replayed.rebuilt.as_ref().map(|input| format!("{input:?}"));
-        fields.insert("answered".to_owned(), json!(rebuilt));
-        let facts: Vec<Value> = recorded.facts.iter().map(debug).collect();
-        fields.insert("facts".to_owned(), json!(facts));
-        let facts = decided.map(|decided| decided.facts.iter().map(debug).collect::<Vec<_>>());
-        fields.insert("decided".to_owned(), json!(facts));
+        fields.insert("facts".to_owned(), facts(recorded, &recorded.facts)?);
+        let today = decided.map(|decided| facts(recorded, &decided.facts));
+        fields.insert("decided".to_owned(), json!(today.transpose()?));
         fields.insert("actions".to_owned(), json!(actions));
         return document(out, &Value::Object(fields));
     }
@@ -117,39 +116,36 @@ pub fn one(
         out,
         "{DIM}at {wall} ms since 1970, {mono} s on the clock of the process{DIM:#}"
     )?;
-    if let Some(rebuilt) = &replayed.rebuilt {
-        writeln!(out, "\n{NAME}answered{NAME:#}")?;
-        match rebuilt {
-            RebuiltInput::Handled { input, pieces, .. } => {
-                writeln!(out, "{input:#?}")?;
-                if !pieces.is_empty() {
-                    writeln!(
-                        out,
-                        "{DIM}after {} pieces of the reply{DIM:#}",
-                        pieces.len()
-                    )?;
-                }
-            }
-            RebuiltInput::Began { .. }
-            | RebuiltInput::Forked(_)
-            | RebuiltInput::Recovered { .. } => {
-                writeln!(out, "{rebuilt:#?}")?;
-            }
-        }
-    }
     writeln!(out, "\n{NAME}facts{NAME:#}")?;
-    for fact in &recorded.facts {
-        writeln!(out, "{fact:#?}")?;
-    }
+    list(out, &facts(recorded, &recorded.facts)?)?;
     if let Some(decided) = decided.filter(|_| !replayed.is_same()) {
         writeln!(out, "\n{NAME}facts as they are decided today{NAME:#}")?;
-        for fact in &decided.facts {
-            writeln!(out, "{fact:#?}")?;
-        }
+        list(out, &facts(recorded, &decided.facts)?)?;
     }
     writeln!(out, "\n{NAME}to be done{NAME:#}")?;
     for action in &actions {
-        writeln!(out, "{action}")?;
+        writeln!(out, "{}", words::printable(action))?;
+    }
+    Ok(())
+}
+
+/// Facts as they are stored.
+fn facts(recorded: &Envelope, facts: &[Fact]) -> io::Result<Value> {
+    let step = Envelope {
+        facts: facts.to_vec(),
+        ..recorded.clone()
+    };
+    let stored = encode_envelope(&step).map_err(io::Error::other)?;
+    let mut stored: Value = serde_json::from_slice(&stored)?;
+    let facts = stored.pointer_mut("/step/facts").map(Value::take);
+    Ok(facts.unwrap_or(stored))
+}
+
+/// Prints the items of a list as JSON.
+fn list(out: &mut impl Write, items: &Value) -> io::Result<()> {
+    for item in items.as_array().into_iter().flatten() {
+        let text = serde_json::to_string_pretty(item)?;
+        writeln!(out, "{}", words::escaped(text))?;
     }
     Ok(())
 }
@@ -229,24 +225,27 @@ fn action(action: &Action) -> String {
             let (round, attempt) = (attempt.round, attempt.attempt);
             let model = &request.model;
             format!(
-                "call {:?} of {:?}, round {round}, try {attempt}: {messages} messages, {tools} tools",
-                model.model, model.provider
+                "call {}/{}, round {round}, try {attempt}: {messages} messages, {tools} tools",
+                model.provider, model.model
             )
         }
-        Action::Finish(end) => format!("finish: {end:?}"),
-        Action::OpenWait(wait) => format!("let somebody know of {}: {:?}", wait.id, wait.kind),
+        Action::Finish(end) => format!("finish: {}", values::end(end)),
+        Action::OpenWait(wait) => {
+            let kind = values::wait_kind(&wait.kind);
+            format!("let somebody know of {}: {kind}", wait.id)
+        }
         Action::ResumeTool { attempt, tool, .. } => {
             let (call, attempt) = (&attempt.call, attempt.attempt);
             format!(
-                "find {call} again, try {attempt}, at {:?} of {}",
-                tool.tool, tool.toolbox
+                "find {call} again, try {attempt}, at {}/{}",
+                tool.toolbox, tool.tool
             )
         }
         Action::RunTool(run) => {
             let (call, attempt) = (&run.attempt.call, run.attempt.attempt);
             format!(
-                "run {call}, try {attempt}: {:?} of {}",
-                run.tool.tool, run.tool.toolbox
+                "run {call}, try {attempt}: {}/{}",
+                run.tool.toolbox, run.tool.tool
             )
         }
     }

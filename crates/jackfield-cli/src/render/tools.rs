@@ -6,6 +6,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::tool::{CatalogEntry, InputFormat, Permission, Safety};
 use serde_json::{Value, json};
 
+use crate::render::hidden::revealed;
 use crate::render::json::outcome;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::words;
@@ -30,11 +31,7 @@ pub fn list<'a>(
             [
                 format!("{icon} {}", tool.definition.name),
                 permission(&tool.permission).0.to_owned(),
-                format!(
-                    "{}/{}",
-                    tool.origin.toolbox,
-                    words::printable(&tool.origin.tool)
-                ),
+                format!("{}/{}", tool.origin.toolbox, one_line(&tool.origin.tool)),
                 words::shortened(about, 60),
             ]
         })
@@ -74,12 +71,12 @@ pub fn show(out: &mut impl Write, tool: &CatalogEntry, as_json: bool) -> io::Res
     let heading = format!(
         "{icon} {NAME}{}{NAME:#}  {}",
         tool.definition.name,
-        words::printable(title)
+        one_line(title)
     );
     writeln!(out, "{}", heading.trim())?;
     let (policy, why) = permission(&tool.permission);
     let style = style(policy);
-    let origin = words::printable(&tool.origin.tool).into_owned();
+    let origin = one_line(&tool.origin.tool);
     writeln!(
         out,
         "{}/{origin} · {style}{policy}{style:#} · {}",
@@ -115,6 +112,11 @@ pub fn show(out: &mut impl Write, tool: &CatalogEntry, as_json: bool) -> io::Res
         )?;
     }
     out.flush()
+}
+
+/// A foreign name that cannot look like several lines or another name.
+fn one_line(name: &str) -> String {
+    revealed(name).replace('\n', "<U+000A>")
 }
 
 /// Prints the result of a tool: unchanged, or without the control characters of a terminal.
