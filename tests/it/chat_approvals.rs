@@ -131,8 +131,7 @@ async fn forever_is_a_rule_of_the_configuration() {
 async fn the_tools_of_a_server_that_only_read_are_allowed_at_once() {
     let mut remove = tool("remove");
     remove["annotations"] = json!({ "readOnlyHint": false });
-    let server =
-        McpServer::new(json!({ "tools": [tool("list"), tool("read"), remove] }));
+    let server = McpServer::new(json!({ "tools": [tool("list"), tool("read"), remove] }));
     let call = |name: &str| ScriptTurn::call(name, &json!({}));
     let claude = ScriptedClaude::start([
         call("files__list"),

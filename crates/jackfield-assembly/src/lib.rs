@@ -25,8 +25,10 @@ mod explain;
 mod factory;
 mod file;
 mod form;
+mod imported_servers;
 mod init;
 mod journal;
+mod known_servers;
 mod load;
 mod open_journal;
 mod openai;
@@ -45,6 +47,7 @@ mod rule_file;
 mod schema;
 mod searched_files;
 mod serve;
+mod server_file;
 mod servers;
 mod surroundings;
 mod values;
@@ -58,8 +61,10 @@ pub use self::config::{Config, KeySource, Network, ProviderConfig, ProviderPasst
 pub use self::explain::Explanation;
 pub use self::factory::{JournalFactory, JournalSettings, ProviderFactory, ProviderSettings};
 pub use self::file::keys;
+pub use self::imported_servers::ImportedServers;
 pub use self::init::{LocalFindings, LocalServer};
 pub use self::journal::{JournalConfig, JournalKind};
+pub use self::known_servers::{KNOWN_SERVERS, KnownArguments, KnownServer};
 pub use self::load::{Flags, load};
 pub use self::open_journal::{JournalOpenError, NoJournalReason, OpenJournal, ReadOnly};
 pub use self::others::{FoundServers, found_servers};
@@ -74,9 +79,10 @@ pub use self::serve::{
     ApprovalsMode, DisconnectSetting, LogFormat, ResponsesSetting, ServeConfig, ServeLimits,
     TokenConfig, TokenSource,
 };
+pub use self::server_file::ServerFile;
 pub use self::servers::{
     AcceptError, ChangedTool, McpServerEntry, ServerStatus, ServerTest, ServerToolbox, guard,
-    server_keys,
+    server_id, server_keys,
 };
 pub use self::surroundings::{Environment, Surroundings};
 pub use self::values::{length_of_time, listen_address, size_in_bytes};

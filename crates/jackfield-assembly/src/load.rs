@@ -254,7 +254,7 @@ fn add(draft: &mut Draft, surroundings: &Surroundings, path: &Path, bytes: &[u8]
     draft.config.files.push(path.to_owned());
 }
 
-fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, ConfigError> {
+pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, ConfigError> {
     match read_small(path) {
         Ok(bytes) => Ok(Some(bytes)),
         // Many services have `/dev/null` as their home.

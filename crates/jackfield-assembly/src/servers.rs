@@ -23,8 +23,9 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_tools_mcp::{GuardProgram, Patterns};
 
 pub use self::pins::{AcceptError, ChangedTool};
-pub use self::read::server_keys;
+pub(crate) use self::read::id_of_name;
 pub(crate) use self::read::{ServersFile, json, read};
+pub use self::read::{server_id, server_keys};
 pub(crate) use self::toolbox::CommonSettings;
 pub use self::toolbox::{ServerStatus, ServerTest, ServerToolbox};
 use crate::place::{Origin, ValueSource};

@@ -36,7 +36,7 @@ pub use self::demo::Demo;
 pub use self::doctor::Doctor;
 pub use self::export::{Export, ExportFormat};
 pub use self::man::Man;
-pub use self::mcp::{Mcp, McpServe};
+pub use self::mcp::{Mcp, McpAdd, McpImport, McpServe};
 pub use self::models::{ModelsArgs, Providers};
 pub use self::replay::ReplayArgs;
 #[cfg(feature = "serve")]

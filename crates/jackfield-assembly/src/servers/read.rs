@@ -159,7 +159,7 @@ impl<'a> ServersReader<'a> {
 
     fn server(&self, name: Option<&str>, mut fields: ServerFields<'a>) -> Option<McpServerEntry> {
         let id = match name {
-            Some(name) => match foreign::id(name).and_then(|id| parse_id(&id)) {
+            Some(name) => match id_of_name(name) {
                 Ok(id) => Ok(id),
                 Err(why) => {
                     fields.remark(None, format!("left out: {why}"));
@@ -286,6 +286,20 @@ fn patterns(fields: &mut ServerFields<'_>, pages: &FileProblems) -> Patterns {
     }
     foreign::patterns(fields, &mut patterns);
     patterns
+}
+
+/// The id of a server with this name in a table; other programs allow more characters.
+pub(crate) fn id_of_name(name: &str) -> Result<ToolboxId, String> {
+    foreign::id(name).and_then(|id| parse_id(&id))
+}
+
+/// Parses the id of a server.
+///
+/// # Errors
+///
+/// Why it is invalid, or taken by tools that are no server's.
+pub fn server_id(id: &str) -> Result<ToolboxId, String> {
+    parse_id(id)
 }
 
 fn parse_id(id: &str) -> Result<ToolboxId, String> {

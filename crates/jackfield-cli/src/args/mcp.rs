@@ -1,6 +1,9 @@
 //! The arguments of `jackfield mcp`.
 
+use std::path::PathBuf;
+
 use clap::Subcommand;
+use jackfield_assembly::KNOWN_SERVERS;
 
 use super::{ConfigArgs, Source};
 
@@ -25,6 +28,12 @@ pub enum Mcp {
         #[arg(long)]
         json: bool,
     },
+    /// Add a server: a well-known one by its name, or any other one by its command.
+    #[command(after_help = add_help())]
+    Add(McpAdd),
+    /// Take over the servers of another program's file.
+    #[command(after_help = IMPORT_EXAMPLES)]
+    Import(McpImport),
     /// Start all servers, and list them: how each is, how it speaks, how many tools it has.
     #[command(after_help = LIST_EXAMPLES)]
     List {
@@ -47,6 +56,15 @@ pub enum Mcp {
         #[arg(long)]
         json: bool,
     },
+    /// Remove a server.
+    #[command(after_help = REMOVE_EXAMPLES)]
+    Remove {
+        /// The server, by its id.
+        server: String,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+    },
     /// Be an MCP server: offer tools of Jackfield to other programs, over standard input and output.
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(McpServe),
@@ -63,6 +81,65 @@ pub enum Mcp {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// `jackfield mcp add`
+#[derive(Clone, Debug, clap::Args)]
+pub struct McpAdd {
+    /// The id of the server: its tools are named after it.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// For a well-known server: the folders of filesystem, the repository of git, options of the others.
+    #[arg(value_name = "ARGUMENT")]
+    pub arguments: Vec<String>,
+    /// The command of any other server, after --.
+    #[arg(value_name = "COMMAND", last = true)]
+    pub command: Vec<String>,
+    /// A variable of its environment; ${NAME} in the value stands for a variable of Jackfield's own.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    pub env: Vec<(String, String)>,
+    /// Replace a server of this id.
+    #[arg(long)]
+    pub force: bool,
+    /// Believe what the server says of the effects of its tools.
+    #[arg(long)]
+    pub trust: bool,
+    /// Where the configuration is.
+    #[command(flatten)]
+    pub source: Source,
+}
+
+/// `jackfield mcp import`
+#[derive(Clone, Debug, clap::Args)]
+pub struct McpImport {
+    /// The file of Claude Code, Claude Desktop, Cline, Cursor, VS Code, Windsurf or Jackfield.
+    pub file: PathBuf,
+    /// The servers, by their ids; all if none is named.
+    #[arg(value_name = "SERVER")]
+    pub servers: Vec<String>,
+    /// Replace servers of the same ids.
+    #[arg(long)]
+    pub force: bool,
+    /// Where the configuration is.
+    #[command(flatten)]
+    pub source: Source,
+}
+
+/// Parses a variable.
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        Some(_) | None => Err("a variable is written as NAME=VALUE".to_owned()),
+    }
+}
+
+/// The examples of `mcp add`, and the well-known servers.
+fn add_help() -> String {
+    let known = KNOWN_SERVERS
+        .iter()
+        .map(|known| format!("  {:<11} {} ({})\n", known.name, known.about, known.program));
+    let known: String = known.collect();
+    format!("{ADD_EXAMPLES}\n\nWell-known servers, and what runs them:\n{known}\n{ADD_PLACE}")
 }
 
 /// `jackfield mcp serve`
@@ -86,6 +163,7 @@ pub struct McpServe {
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
+  jackfield mcp add filesystem ~/notes
   jackfield mcp list
   jackfield mcp test weather
   jackfield mcp accept weather
@@ -100,6 +178,27 @@ Examples:
 
 A tool whose definition has changed is neither offered nor called until the change is accepted.
 The exit code is 8 if the server cannot be used, 2 if there is no terminal, 130 if the answer is no.";
+
+const ADD_EXAMPLES: &str = "\
+Examples:
+  jackfield mcp add time
+  jackfield mcp add filesystem ~/notes ~/drafts
+  jackfield mcp add git .
+  jackfield mcp add weather --env KEY='${WEATHER_KEY}' -- weather-server --units metric";
+
+const ADD_PLACE: &str = "It is written into your own mcp-servers.json, or the file that the configuration names; \
+comments stay.";
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  jackfield mcp import ~/.cursor/mcp.json
+  jackfield mcp import .mcp.json github files
+
+Their commands and variables are copied. What cannot be used is left out, with the reason.";
+
+const REMOVE_EXAMPLES: &str = "\
+Examples:
+  jackfield mcp remove weather";
 
 const LIST_EXAMPLES: &str = "\
 Examples:

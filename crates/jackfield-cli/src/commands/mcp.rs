@@ -1,5 +1,6 @@
 //! `jackfield mcp`: lists and tests MCP servers, and serves tools over MCP.
 
+pub(crate) mod manage;
 mod serve;
 
 pub mod accept;
@@ -16,7 +17,7 @@ use crate::exit::Exit;
 use crate::fault::CommandError;
 use crate::render;
 
-/// Lists or tests servers, shows their logs, accepts changes, or serves.
+/// Adds, removes, lists or tests servers, shows their logs, accepts changes, or serves.
 ///
 /// # Errors
 ///
@@ -27,6 +28,11 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
         | Mcp::List { source, .. }
         | Mcp::Logs { source, .. }
         | Mcp::Test { source, .. } => source,
+        Mcp::Add(add) => return manage::add(add),
+        Mcp::Import(import) => return manage::import(import),
+        Mcp::Remove { server, source } => {
+            return manage::remove(server, &ask::source_flags(source));
+        }
         Mcp::Serve(serve) => return serve::run(serve, registry).await,
     };
     let all = ask::assemble(&ask::source_flags(source), registry)?.servers;
@@ -42,7 +48,12 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
         return accept::run(named(&all, &server)?, accept).await;
     }
     let chosen = match &mcp {
-        Mcp::Accept { .. } | Mcp::List { .. } | Mcp::Serve(_) => all,
+        Mcp::Accept { .. }
+        | Mcp::Add(_)
+        | Mcp::Import(_)
+        | Mcp::List { .. }
+        | Mcp::Remove { .. }
+        | Mcp::Serve(_) => all,
         Mcp::Logs { server, .. } => vec![named(&all, server)?],
         Mcp::Test { servers: names, .. } if names.is_empty() => {
             all.into_iter().filter(|one| one.config.enabled).collect()
@@ -61,7 +72,9 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, CommandError> {
         Mcp::Accept { json, .. } | Mcp::List { json, .. } => {
             (Exit::Answered, render::list_servers(out, &tried, *json))
         }
-        Mcp::Serve(_) => (Exit::Answered, Ok(())),
+        Mcp::Add(_) | Mcp::Import(_) | Mcp::Remove { .. } | Mcp::Serve(_) => {
+            (Exit::Answered, Ok(()))
+        }
         Mcp::Logs { json, .. } => (Exit::Answered, render::logs(out, &tried, *json)),
         Mcp::Test { json, .. } if unusable => (Exit::Server, render::tested(out, &tried, *json)),
         Mcp::Test { json, .. } => (Exit::Answered, render::tested(out, &tried, *json)),

@@ -1,6 +1,7 @@
 //! Integration tests of `jackfield-cli`.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod adding;
 mod approvals;
 mod asking;
 mod beginning;
