@@ -4,7 +4,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::middleware::{self, Next};
-use axum::response::Response;
+use axum::response::{Redirect, Response};
 use axum::routing::{get, post};
 use http::{Method, Request, StatusCode, Uri};
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
@@ -17,6 +17,8 @@ use crate::{api, counting, dialects, flow, listing, passthrough, stored};
 pub fn router(gateway: &Gateway) -> Router {
     Router::new()
         .merge(api::router())
+        // A person who opens the address in a browser finds the page of the API.
+        .route("/", get(home))
         // Claude clients probe for a server before their first request.
         .route("/api/hello", get(hello))
         .route("/v1/chat/completions", post(chat))
@@ -71,6 +73,10 @@ async fn responses(
     request: Request<Body>,
 ) -> Result<Response, HttpRefusal> {
     flow::answer(&gateway, &dialects::RESPONSES, request).await
+}
+
+async fn home() -> Redirect {
+    Redirect::temporary("/api/v1/docs")
 }
 
 async fn hello() -> Response {

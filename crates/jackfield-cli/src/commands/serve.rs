@@ -1,6 +1,7 @@
 //! `jackfield serve`: the gateway.
 
 use std::error::Error as _;
+use std::net::SocketAddr;
 
 use jackfield_assembly::{LogFormat, Registry};
 use jackfield_server::{
@@ -36,13 +37,31 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, CommandError
     // Signal handlers are installed before the address is announced, so that a reader of it can end the process.
     let ends = shutdown_signal();
     let says = format!("listening on http://{}{open}", running.address);
-    match log {
-        // A collector of JSON logs cannot parse other lines.
-        LogFormat::Json => tracing::info!("{says}"),
-        LogFormat::Text => render::remark(&says),
+    let lines = [says].into_iter().chain(bases(running.address));
+    for line in lines {
+        match log {
+            // A collector of JSON logs cannot parse other lines.
+            LogFormat::Json => tracing::info!("{line}"),
+            LogFormat::Text => render::remark(&line),
+        }
     }
     running.run_until(ends, immediate_shutdown_signal()).await;
     Ok(Exit::Answered)
+}
+
+/// What clients are given as their base URL, a line each.
+fn bases(address: SocketAddr) -> [String; 3] {
+    let port = address.port();
+    // Nobody can connect to all addresses at once.
+    let host = match address.ip() {
+        ip if ip.is_unspecified() => format!("localhost:{port}"),
+        _ => address.to_string(),
+    };
+    [
+        format!("  OpenAI clients:    OPENAI_BASE_URL=http://{host}/v1"),
+        format!("  Anthropic clients: ANTHROPIC_BASE_URL=http://{host}"),
+        format!("  Jackfield API:     http://{host}/api/v1/docs"),
+    ]
 }
 
 impl From<RunError> for CommandError {

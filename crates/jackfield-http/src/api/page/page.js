@@ -9,6 +9,12 @@ const element = (name, fields = {}, ...children) => {
 const byId = (id) => document.getElementById(id);
 const nameOf = (reference) => reference.split('/').pop();
 
+// A text in which `words` are code.
+function prose(text) {
+  const parts = (text || '').split('`').map((part, at) => (at % 2 ? element('code', { textContent: part }) : part));
+  return element('span', {}, ...parts);
+}
+
 // A schema in a word or a few, with links to the forms that it names.
 function typeOf(schema) {
   if (!schema) return 'anything';
@@ -18,13 +24,14 @@ function typeOf(schema) {
   }
   const some = schema.oneOf || schema.anyOf || schema.allOf;
   if (some) {
-    const parts = some.map(typeOf).flatMap((part, at) => (at ? [' or ', part] : [part]));
-    return element('span', {}, ...parts);
+    const kinds = some.filter((one) => one.type !== 'null');
+    const parts = kinds.map(typeOf).flatMap((part, at) => (at ? [' or ', part] : [part]));
+    return element('span', {}, ...parts, kinds.length < some.length ? ' or null' : null);
   }
   if (schema.enum) return schema.enum.map((word) => JSON.stringify(word)).join(' | ');
   const types = [].concat(schema.type || 'anything');
   const word = types.filter((type) => type !== 'null').join(' | ') || 'null';
-  const rest = types.includes('null') ? ' or null' : '';
+  const rest = types.includes('null') && word !== 'null' ? ' or null' : '';
   if (word === 'array') return element('span', {}, 'list of ', typeOf(schema.items), rest);
   return word + rest;
 }
@@ -37,13 +44,13 @@ function fieldsOf(schema) {
       body.append(element('tr', {},
         element('td', {}, element('code', { textContent: name }), need.includes(name) ? ' *' : ''),
         element('td', {}, typeOf(field)),
-        element('td', { textContent: field.description || '' })));
+        element('td', {}, prose(field.description))));
     }
   };
   for (const part of [schema].concat(schema.allOf || [])) add(part, part.required || []);
   const kinds = element('div');
   for (const kind of schema.oneOf || []) {
-    kinds.append(element('p', { className: 'dim', textContent: kind.description || kind.title || '' }), element('p', {}, typeOf(kind)), fieldsOf(kind));
+    kinds.append(element('p', { className: 'dim' }, prose(kind.description || kind.title)), element('p', {}, typeOf(kind)), fieldsOf(kind));
   }
   return element('div', {}, body.children.length ? element('table', {}, body) : typeOf(schema), kinds);
 }
@@ -106,7 +113,7 @@ function operationOf(path, verb, operation, all) {
   const rows = inputs.map(({ parameter, input }) => element('tr', {},
     element('td', {}, element('code', { textContent: parameter.name }), parameter.required ? ' *' : ''),
     element('td', { className: 'dim', textContent: parameter.in }),
-    element('td', {}, typeOf(parameter.schema), ' ', parameter.description || ''),
+    element('td', {}, typeOf(parameter.schema), ' ', prose(parameter.description)),
     element('td', {}, input)));
   const taken = operation.requestBody?.content?.['application/json']?.schema;
   const text = taken && element('textarea', { value: JSON.stringify(exampleOf(taken, all), null, 2) });
@@ -114,13 +121,13 @@ function operationOf(path, verb, operation, all) {
   const answers = Object.entries(operation.responses || {}).map(([status, response]) => {
     const kinds = Object.entries(response.content || {}).map(([kind, { schema }]) =>
       element('div', {}, element('span', { className: 'dim', textContent: kind + ' ' }), typeOf(schema)));
-    return element('tr', {}, element('td', {}, element('code', { textContent: status })), element('td', {}, response.description || '', ...kinds));
+    return element('tr', {}, element('td', {}, element('code', { textContent: status })), element('td', {}, prose(response.description), ...kinds));
   });
   const button = element('button', { textContent: 'Send', onclick: () => send(verb, path, inputs, text && text.value, output) });
   return element('details', {},
-    element('summary', {}, element('span', { className: 'verb ' + verb, textContent: verb }), element('code', { textContent: path }), ' ', element('span', { className: 'dim', textContent: operation.summary || '' })),
+    element('summary', {}, element('span', { className: 'verb ' + verb, textContent: verb }), element('code', { textContent: path }), ' ', element('span', { className: 'dim' }, prose(operation.summary))),
     element('div', {},
-      element('p', { textContent: operation.description || '' }),
+      element('p', {}, prose(operation.description)),
       rows.length ? element('table', {}, ...rows) : null,
       taken ? element('p', {}, 'Takes ', typeOf(taken)) : null, text,
       element('p', { textContent: 'Answers' }), element('table', {}, ...answers),
@@ -130,7 +137,7 @@ function operationOf(path, verb, operation, all) {
 async function show() {
   const api = await (await fetch('openapi.json')).json();
   const all = api.components?.schemas || {};
-  byId('about').textContent = (api.info.description || '') + ' Version ' + api.info.version + '.';
+  byId('about').append(prose((api.info.description || '') + ' Version ' + api.info.version + '.'));
   const byTag = new Map((api.tags || []).map((tag) => [tag.name, []]));
   for (const [path, verbs] of Object.entries(api.paths)) {
     for (const [verb, operation] of Object.entries(verbs)) {
@@ -145,7 +152,7 @@ async function show() {
   }
   for (const [name, schema] of Object.entries(all).sort()) {
     byId('schemas').append(element('details', { id: 'form-' + name },
-      element('summary', {}, element('code', { textContent: name }), ' ', element('span', { className: 'dim', textContent: schema.description || '' })),
+      element('summary', {}, element('code', { textContent: name }), ' ', element('span', { className: 'dim' }, prose(schema.description))),
       element('div', {}, fieldsOf(schema))));
   }
   const open = () => { const aim = byId(decodeURIComponent(location.hash.slice(1))); if (aim?.tagName === 'DETAILS') aim.open = true; };
