@@ -115,7 +115,7 @@ async fn s4_04_tokens_and_cost_are_told_by_model_day_tool_and_reply() {
         ran.out
     );
     assert!(
-        ran.out.lines().all(|line| line.chars().count() <= 40),
+        ran.out.lines().all(|line| line.chars().count() <= 80),
         "{}",
         ran.out
     );

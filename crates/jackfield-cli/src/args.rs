@@ -58,7 +58,8 @@ pub struct Args {
         value_enum,
         default_value_t,
         value_name = "WHEN",
-        hide_possible_values = true
+        hide_possible_values = true,
+        hide_short_help = true
     )]
     pub color: Color,
     /// The command.
@@ -73,7 +74,7 @@ pub enum Command {
     #[command(subcommand, after_help = approvals::EXAMPLES)]
     Approvals(Approvals),
     /// Ask a question; the model can call tools until it answers.
-    #[command(after_help = with_exit_codes(ask::EXAMPLES))]
+    #[command(after_help = ask::SHORT_EXAMPLES, after_long_help = with_exit_codes(ask::EXAMPLES))]
     Ask(AskArgs),
     /// List tool calls and approvals: who decided, arguments, result.
     #[command(after_help = audit::EXAMPLES)]
@@ -140,14 +141,21 @@ impl Command {
 /// What a turn may do.
 #[derive(Clone, Debug, clap::Args)]
 pub struct TurnLimitArgs {
-    /// The most that a turn may cost, such as 0.50, in the currency of the prices.
+    /// The most that a turn may cost, such as 0.50.
+    ///
+    /// It is in the currency of the prices.
     #[arg(long, value_name = "AMOUNT", value_parser = Money::parse)]
     pub max_cost: Option<Money>,
     /// The most rounds, the last one without tools.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..),
+        hide_short_help = true
+    )]
     pub max_rounds: Option<u32>,
     /// Offer no tools.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_tools: bool,
     /// Refuse to ask where something cannot be told to the model's provider and meaning would get lost;
     /// =quality, =cost and =cosmetic refuse smaller losses, too, and =false takes back what is configured.
@@ -158,7 +166,8 @@ pub struct TurnLimitArgs {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "meaning",
-        hide_possible_values = true
+        hide_possible_values = true,
+        hide_short_help = true
     )]
     pub strict: Option<Strict>,
 }
@@ -166,7 +175,7 @@ pub struct TurnLimitArgs {
 /// The session to go on with.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SessionArgs {
-    /// Go on with the session that was changed last, as --session last does.
+    /// Go on with the last session.
     #[arg(short, long = "continue", conflicts_with = "session")]
     pub continue_last: bool,
     /// Go on with this session: an id, or `last`.
@@ -192,11 +201,11 @@ pub struct ConfigArgs {
     /// Where the configuration is.
     #[command(flatten)]
     pub source: Source,
-    /// Let these tools run without asking, such as 'builtin/*' or '*'.
+    /// Let these tools run, such as 'files/*'.
     #[arg(long, value_name = "PATTERN")]
     pub allow: Vec<String>,
     /// Deny these tools; wins over --allow.
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long, value_name = "PATTERN", hide_short_help = true)]
     pub deny: Vec<String>,
 }
 
@@ -204,32 +213,33 @@ pub struct ConfigArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub struct Source {
     /// Read this configuration file and no other (also: JACKFIELD_CONFIG).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub config: Option<PathBuf>,
     /// Keep sessions in this file (also: JACKFIELD_DB).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub db: Option<PathBuf>,
     /// Read the MCP servers from this file and no other.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub mcp_config: Option<PathBuf>,
 }
 
 /// How the answer is shown.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Output {
-    /// Print one JSON event a line; see docs/cli.md.
+    /// Print one JSON event a line.
     #[arg(long, conflicts_with = "output")]
     pub json: bool,
-    /// How the answer is printed: text, as it comes, or json, one document at the end.
+    /// Print text, or json: one document.
     #[arg(
         long,
         value_enum,
         default_value_t,
         value_name = "FORM",
-        hide_possible_values = true
+        hide_possible_values = true,
+        hide_short_help = true
     )]
     pub output: OutputFormat,
-    /// Show more: notes, reasoning, whole outcomes of tools.
+    /// Show notes, reasoning, whole results.
     #[arg(short, long)]
     pub verbose: bool,
 }

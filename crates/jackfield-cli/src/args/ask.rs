@@ -7,28 +7,36 @@ use super::{ConfigArgs, Output, SessionArgs, TurnLimitArgs};
 /// `jackfield ask`
 #[derive(Clone, Debug, clap::Args)]
 pub struct AskArgs {
-    /// The question. Standard input comes after it if it is a pipe or a file; `-` waits for it in any case.
+    /// The question; what is piped in comes after it.
+    ///
+    /// Standard input is read if it is a pipe or a file; `-` waits for it in any case.
     #[arg(value_name = "QUESTION")]
     pub question: Vec<String>,
-    /// Send this file along: a text, a PDF or an image; may be given several times.
+    /// Send this text, PDF or image along.
+    ///
+    /// It may be given several times.
     #[arg(short, long, value_name = "FILE")]
     pub file: Vec<PathBuf>,
-    /// Send this image along: PNG, JPEG, GIF or WebP; may be given several times.
-    #[arg(short, long, value_name = "FILE")]
+    /// Send this image along.
+    ///
+    /// PNG, JPEG, GIF or WebP; it may be given several times.
+    #[arg(short, long, value_name = "FILE", hide_short_help = true)]
     pub image: Vec<PathBuf>,
-    /// The model: an alias of the configuration, or provider/model.
+    /// The model: an alias, or provider/model.
     #[arg(short, long)]
     pub model: Option<String>,
-    /// Have the answer be JSON of the JSON Schema in this file.
-    #[arg(long, value_name = "FILE")]
+    /// Answer as JSON of this JSON Schema.
+    ///
+    /// The file has at most 64 KiB.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub schema: Option<PathBuf>,
     /// The session; where there is none of this id, it begins.
     #[command(flatten)]
     pub session: SessionArgs,
     /// The system prompt, in place of the configured one; "" for none.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
     pub system: Option<String>,
-    /// Say yes to every call that needs approval; what is denied stays denied.
+    /// Approve every call that is not denied.
     #[arg(short, long)]
     pub yes: bool,
     /// What the turn may do.
@@ -41,6 +49,12 @@ pub struct AskArgs {
     #[command(flatten)]
     pub output: Output,
 }
+
+pub(super) const SHORT_EXAMPLES: &str = "\
+Examples:
+  jackfield ask \"What is 15% of 2500?\"
+  git diff | jackfield ask \"What does this change?\"
+  jackfield ask -c \"And in one sentence?\"";
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

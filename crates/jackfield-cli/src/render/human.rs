@@ -265,13 +265,16 @@ impl<O: Write + Send, E: Write + Send> TurnRenderer for HumanRenderer<O, E> {
             RenderEvent::Delta { call, delta, .. } => self.delta(delta, call.as_ref()),
             RenderEvent::Fact { fact, now } => self.fact(fact, *now),
             RenderEvent::Progress {
-                attempt, message, ..
+                attempt,
+                done,
+                message,
+                total,
             } => {
-                let Some((shown, message)) = self.calls.get(&attempt.call).zip(message.as_ref())
-                else {
+                let Some(shown) = self.calls.get(&attempt.call) else {
                     return Ok(());
                 };
-                let words = format!("{}: {}", shown.name, words::shortened(message, 60));
+                let progress = words::progress(*done, *total, message.as_deref());
+                let words = format!("{}: {progress}", shown.name);
                 self.spin(words)
             }
             RenderEvent::Queued { session } => self.show_remark(&words::queued(session)),

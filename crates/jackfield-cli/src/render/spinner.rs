@@ -1,8 +1,9 @@
 //! The spinner, which shows the current activity on a terminal.
 
+use std::fmt::Write;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// Shows the current activity until something is printed.
 #[derive(Debug, Default)]
@@ -27,7 +28,7 @@ impl Spinner {
             return;
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        bar.set_style(ProgressStyle::default_spinner());
+        bar.set_style(style());
         bar.set_message(words);
         bar.enable_steady_tick(Duration::from_millis(100));
         self.bar = Some(bar);
@@ -39,6 +40,19 @@ impl Spinner {
             bar.finish_and_clear();
         }
     }
+}
+
+/// The spinner, its text, and how long it has been there.
+fn style() -> ProgressStyle {
+    let style = ProgressStyle::with_template("{spinner} {msg}{since}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+    style.with_key("since", |state: &ProgressState, out: &mut dyn Write| {
+        let seconds = state.elapsed().as_secs();
+        if seconds > 0 {
+            // The terminal shows the rest without it.
+            let _written = write!(out, " · {seconds} s");
+        }
+    })
 }
 
 impl Drop for Spinner {

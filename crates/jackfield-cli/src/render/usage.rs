@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use anstyle::Style;
 use jackfield_domain::price::{Money, PriceList};
 use jackfield_domain::spending::report::{
     SpendingGroup, SpendingReport, SpendingRow, SpendingTotals, ToolSpending,
 };
 use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::render::plain::{DIM, NAME};
 use crate::render::tools::document;
@@ -54,34 +56,74 @@ pub fn report(out: &mut impl Write, report: &SpendingReport, as_json: bool) -> i
         writeln!(out, "  {calls} · {errors} · {time}")?;
         writeln!(out, "  {DIM}{bytes} bytes · ~{tokens} tokens{DIM:#}")?;
     }
-    for row in report.rows() {
-        let label = if report.group() == SpendingGroup::Session && row.session.is_some() {
-            format!("{}  {}", row.label, row.title)
-        } else {
-            row.label.clone()
-        };
-        sums(out, &words::one_line(&label), &row.totals)?;
-    }
     if report.total().replies + report.total().turns == 0 {
         writeln!(out, "{DIM}nothing was used{DIM:#}")?;
     } else if report.group() != SpendingGroup::Tool {
-        sums(out, "all", report.total())?;
+        let rows = report.rows().map(|row| {
+            let label = if report.group() == SpendingGroup::Session && row.session.is_some() {
+                format!("{}  {}", row.label, row.title)
+            } else {
+                row.label.clone()
+            };
+            let label = words::shortened(&label, MAX_LABEL);
+            (label, &row.totals)
+        });
+        let total = ("all".to_owned(), report.total());
+        let rows: Vec<_> = rows.chain([total]).collect();
+        table(out, word(report.group()), &rows)?;
     }
     out.flush()
 }
 
-fn sums(out: &mut impl Write, about: &str, sums: &SpendingTotals) -> io::Result<()> {
-    writeln!(out, "{NAME}{about}{NAME:#}")?;
-    writeln!(out, "  {}", costs(sums))?;
-    writeln!(out, "  {DIM}{}{DIM:#}", spent::tokens(&sums.usage))?;
-    let mut parts = vec![words::counted(sums.replies, "reply").replace("replys", "replies")];
-    if sums.turns > 0 {
-        parts.insert(0, words::counted(sums.turns, "turn"));
+/// Prints rows with their sums as a table.
+fn table(out: &mut impl Write, about: &str, rows: &[(String, &SpendingTotals)]) -> io::Result<()> {
+    let head = [
+        about, "turns", "replies", "input", "cached", "output", "cost",
+    ];
+    let cells = rows.iter().map(|(about, sums)| {
+        let usage = &sums.usage;
+        let mark = |estimated: u64| if estimated > 0 { "~" } else { "" };
+        [
+            about.clone(),
+            sums.turns.to_string(),
+            sums.replies.to_string(),
+            format!("{}{}", mark(usage.estimated_input), usage.input),
+            usage.cache_read.to_string(),
+            format!("{}{}", mark(usage.estimated_output), usage.output),
+            costs(sums),
+        ]
+    });
+    let cells: Vec<[String; 7]> = cells.collect();
+    let widths: Vec<usize> = head
+        .iter()
+        .enumerate()
+        .map(|(column, head)| {
+            let cells = cells.iter().filter_map(|row| row.get(column));
+            cells
+                .map(|cell| cell.width())
+                .fold(head.width(), usize::max)
+        })
+        .collect();
+    let line = |cells: &[&str]| {
+        let cells = cells.iter().zip(&widths).enumerate();
+        let padded = cells.map(|(column, (cell, width))| {
+            let space = " ".repeat(width.saturating_sub(cell.width()));
+            // Numbers stand at the right; the cost is the last column, and a text.
+            match column {
+                0 | 6 => format!("{cell}{space}"),
+                _ => format!("{space}{cell}"),
+            }
+        });
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    writeln!(out, "{DIM}{}{DIM:#}", line(&head))?;
+    let last = cells.len().saturating_sub(1);
+    for (place, row) in cells.iter().enumerate() {
+        let cells: Vec<&str> = row.iter().map(String::as_str).collect();
+        let style = if place == last { NAME } else { Style::new() };
+        writeln!(out, "{style}{}{style:#}", line(&cells))?;
     }
-    if sums.usage.cache_read > 0 {
-        parts.push(format!("{} from cache", sums.usage.cache_read));
-    }
-    writeln!(out, "  {DIM}{}{DIM:#}", parts.join(" · "))
+    Ok(())
 }
 
 fn costs(sums: &SpendingTotals) -> String {
@@ -91,7 +133,7 @@ fn costs(sums: &SpendingTotals) -> String {
         .collect();
     if sums.unpriced > 0 {
         parts.push(if parts.is_empty() {
-            "cost unknown: no price".to_owned()
+            "no price".to_owned()
         } else {
             format!("{} tokens without a price", sums.unpriced)
         });
@@ -203,3 +245,6 @@ const fn word(by: SpendingGroup) -> &'static str {
         SpendingGroup::Turn => "turn",
     }
 }
+
+/// The maximum length of a label, in characters.
+const MAX_LABEL: usize = 40;

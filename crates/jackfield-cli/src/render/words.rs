@@ -158,6 +158,23 @@ pub fn time(took: Duration) -> String {
     }
 }
 
+/// The progress of a call: `3 of 10 (30%) · reading`.
+#[must_use]
+pub fn progress(done: f64, total: Option<f64>, message: Option<&str>) -> String {
+    let amount = match total {
+        Some(total) if total > 0.0 && total.is_finite() => {
+            let share = (done / total * 100.0).clamp(0.0, 100.0);
+            format!("{done} of {total} ({share:.0}%)")
+        }
+        Some(_) | None => done.to_string(),
+    };
+    let amount = shortened(&amount, 40);
+    match message.map(|message| shortened(message, 60)) {
+        Some(message) if !message.is_empty() => format!("{amount} · {message}"),
+        Some(_) | None => amount,
+    }
+}
+
 /// The usage of a turn, in one line.
 #[must_use]
 pub fn usage(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jackfield_cli::render::words::{
-    arguments, help, printable, shortened, time, typed, whole_arguments,
+    arguments, help, printable, progress, shortened, time, typed, whole_arguments,
 };
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::request::ModelRef;
@@ -80,6 +80,23 @@ fn a_model_server_of_this_machine_that_does_not_run_is_started() {
         };
         let help = help(&unreachable, &model);
         assert!(help.starts_with(start), "{help}");
+    }
+}
+
+#[test]
+fn progress_is_as_exact_as_the_tool_says() {
+    for (done, total, message, words) in [
+        (
+            3.0,
+            Some(10.0),
+            Some("reading\nfiles"),
+            "3 of 10 (30%) · reading files",
+        ),
+        (3.5, None, None, "3.5"),
+        (1.0, Some(0.0), Some(""), "1"),
+        (20.0, Some(10.0), None, "20 of 10 (100%)"),
+    ] {
+        assert_eq!(progress(done, total, message), words);
     }
 }
 
